@@ -74,7 +74,8 @@ fn asked(operation: &Operation) -> Asked {
         | Operation::Unlock { .. }
         | Operation::SessionSetup
         | Operation::TreeConnect
-        | Operation::Notify { .. } => Asked::Unknown,
+        | Operation::Notify { .. }
+        | Operation::Copy { .. } => Asked::Unknown,
     }
 }
 

@@ -85,6 +85,7 @@ kinds! {
         SessionSetup = "session-setup", "A user logged on and off again: MS-SMB2, sections 2.2.5 and 2.2.7.";
         TreeConnect = "tree-connect", "A share connected to and left again: sections 2.2.9 and 2.2.11.";
         Notify = "notify", "A change of a directory reported: section 2.2.35.";
+        Copy = "copy", "Data that the server copies from one file to another: section 2.2.31.1.";
     }
     /// Verbs of open files, besides `Close`.
     STATEFUL {
@@ -128,6 +129,7 @@ macro_rules! only_in_probes {
         $crate::kind::OpKind::SessionSetup
             | $crate::kind::OpKind::TreeConnect
             | $crate::kind::OpKind::Notify
+            | $crate::kind::OpKind::Copy
             | $crate::kind::OpKind::Lock
             | $crate::kind::OpKind::Unlock
     };

@@ -182,6 +182,13 @@ pub enum Operation {
     TreeConnect,
     /// A directory watched until something in it changes (SMB2 CHANGE_NOTIFY).
     Notify { directory: FileId },
+    /// Data that the server copies from one file to the same place of another (SMB2 IOCTL).
+    Copy {
+        from: FileId,
+        to: FileId,
+        offset: u64,
+        len: u32,
+    },
 }
 
 impl Operation {
@@ -218,6 +225,7 @@ impl Operation {
             Operation::SessionSetup => OpKind::SessionSetup,
             Operation::TreeConnect => OpKind::TreeConnect,
             Operation::Notify { .. } => OpKind::Notify,
+            Operation::Copy { .. } => OpKind::Copy,
         }
     }
 }
@@ -286,7 +294,7 @@ pub struct Completion {
     pub bytes_sent: u32,
     /// Bytes received for it, record marks included.
     pub bytes_received: u32,
-    /// File data read or written.
+    /// File data read or written, or copied by the server.
     pub data_bytes: u32,
 }
 

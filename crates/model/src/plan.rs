@@ -80,19 +80,25 @@ impl ArrivalsPlan {
 pub struct ProbePlan {
     /// Which operation.
     pub operation: OpKind,
-    /// Bytes per READ, WRITE or COMMIT, and wanted per page of READDIR.
+    /// Bytes per READ, WRITE, COMMIT or copy, and wanted per page of READDIR.
     pub size_bytes: u32,
     /// Whether offsets and files are chosen at random instead of one after the other.
     pub random: bool,
     /// How safely WRITE must store.
     pub stability: Stability,
-    /// Length of the file that WRITE and COMMIT work on.
+    /// Length of the files that WRITE, COMMIT and copies work on.
     pub file_size_bytes: u64,
     /// How many entries of a directory are visited at most.
     pub files_max: u32,
 }
 
 impl ProbePlan {
+    /// Length of the file that a client's copies are of: whole operations, at least one.
+    pub fn copied_bytes(&self) -> u64 {
+        let len = u64::from(self.size_bytes.max(1));
+        (self.file_size_bytes / len).max(1) * len
+    }
+
     /// The kinds of operation that a run of this plan produces, and their roles.
     pub fn kinds(&self) -> Vec<(OpKind, Role)> {
         let mut kinds = vec![(self.operation, Role::Measured)];

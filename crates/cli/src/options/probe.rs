@@ -6,7 +6,7 @@ use super::generator::GeneratorOptions;
 use super::nfs::{NfsOptions, Transport};
 use super::run_report::{CalibrationOptions, RunReportOptions};
 use super::smb::SmbOptions;
-use super::values::{count, file_size, operation_parser, size, within};
+use super::values::{count, file_size, operation_parser, operation_size, within};
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use filestone_model::operation::OpKind;
@@ -22,10 +22,11 @@ Examples:
   filestone probe lookup server:/export/dir --offered 10k --random
   filestone probe write nfs://server/export --clients 16 --output result
   filestone probe read smb://user@server/share/file --password-file pw -j 8
+  filestone probe copy smb://user@server/share --password-file pw --size 16M
 
 Operations that change things work in a directory of their own below TARGET and clean up.")]
 pub struct ProbeOptions {
-    /// Any NFSv3 procedure, in lower case; of SMB2 also lock, session-setup, tree-connect and
+    /// Any NFSv3 procedure, in lower case; of SMB2 also lock, copy, session-setup, tree-connect and
     /// notify, and echo (null), query-info (getattr), set-info (setattr), query-directory (readdir)
     /// and flush (commit)
     #[arg(value_name = "OP", value_parser = operation_parser(), ignore_case = true, hide_possible_values = true)]
@@ -67,9 +68,9 @@ pub struct TargetOptions {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Operation")]
 pub struct WorkloadOptions {
-    /// Bytes per read, write, commit or page of a listing; 64K is 65,536, 64kB 64,000 [default:
-    /// 4096; listings 32K]
-    #[arg(short, long, value_name = "BYTES", value_parser = size)]
+    /// Bytes per read, write, commit or page of a listing, and per copy, 1G at most, 1M of the
+    /// others; 64K is 65,536, 64kB 64,000 [default: 4096; listings 32K; copies 1M]
+    #[arg(short, long, value_name = "BYTES", value_parser = operation_size)]
     pub size: Option<u32>,
     /// Choose offsets and files at random instead of one after the other
     #[arg(long)]
@@ -84,8 +85,8 @@ pub struct WorkloadOptions {
     /// How safely the server must have stored written data before it answers
     #[arg(long, value_name = "HOW")]
     pub stable: Option<Stable>,
-    /// Length of the file that write and commit work on, one per client; 64M are 64 MiB [default:
-    /// 64M]
+    /// Length of the file that write, commit and copy work on, one per client; of copies, there is
+    /// one more to copy from; 64M are 64 MiB [default: 64M; of copies not less than --size]
     #[arg(long, value_name = "BYTES", value_parser = file_size)]
     pub file_size: Option<u64>,
     /// Visit at most N entries of a directory; 0 visits the directory itself [default: 10000]

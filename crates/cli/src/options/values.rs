@@ -5,7 +5,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::TICK_NANOS;
 use filestone_model::plan::limits::{
-    CLIENTS_OF_REPLAY_MAX, CONNECT_RATE_MAX, INTERVAL_MAX_NANOS, SIZE_MAX, SPEED_RANGE,
+    CLIENTS_OF_REPLAY_MAX, CONNECT_RATE_MAX, COPY_SIZE_MAX, INTERVAL_MAX_NANOS, SIZE_MAX,
+    SPEED_RANGE,
 };
 
 /// A list of processors. A type of its own, since clap takes a `Vec` for a repeated option.
@@ -48,6 +49,19 @@ pub fn size(text: &str) -> Result<u32, String> {
         bytes if bytes > u64::from(SIZE_MAX) => Err(format!(
             "the size must be at most {} per call",
             quantity::bytes_text(SIZE_MAX.into())
+        )),
+        bytes => Ok(bytes as u32),
+    }
+}
+
+/// Bytes per operation: of a copy in as many calls as it takes, of others per call.
+pub fn operation_size(text: &str) -> Result<u32, String> {
+    match quantity::bytes(text)? {
+        0 => Err("the size must be at least 1 byte".into()),
+        bytes if bytes > u64::from(COPY_SIZE_MAX) => Err(format!(
+            "the size must be at most {} per call, and {} per copy",
+            quantity::bytes_text(SIZE_MAX.into()),
+            quantity::bytes_text(COPY_SIZE_MAX.into())
         )),
         bytes => Ok(bytes as u32),
     }

@@ -16,7 +16,9 @@ use crate::options::nfs::NfsOptions;
 use crate::options::probe::{ArrivalProcess, LoadOptions, ProbeOptions, WorkloadOptions};
 use crate::options::smb::{Share, SmbOptions};
 use crate::options::target::Target;
+use crate::quantity::bytes_text;
 use filestone_model::operation::OpKind;
+use filestone_model::plan::limits::SIZE_MAX;
 use filestone_model::plan::{
     ArrivalsPlan, ConnectionPlan, Identities, Ids, NfsTarget, OtherTarget, Plan, PlanError,
     ProbePlan, ReadData, SmbTarget, TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
@@ -324,7 +326,8 @@ pub const fn built_in_path(operation: OpKind) -> &'static str {
 }
 
 fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, Error> {
-    let moves_data = matches!(operation, OpKind::Read | OpKind::Write | OpKind::Commit);
+    let copies = operation == OpKind::Copy;
+    let moves_data = matches!(operation, OpKind::Read | OpKind::Write | OpKind::Commit) || copies;
     let lists = matches!(operation, OpKind::ReadDir | OpKind::ReadDirPlus);
     let name = operation.name();
     if let Some(size) = options.size
@@ -332,20 +335,40 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
         && !lists
     {
         return Err(Error::usage(format!("--size {size}: {name} has no size"))
-            .with_help("it is for read, write, commit, readdir and readdirplus"));
+            .with_help("it is for read, write, commit, copy, readdir and readdirplus"));
+    }
+    if let Some(size) = options.size
+        && size > SIZE_MAX
+        && !copies
+    {
+        let most = bytes_text(SIZE_MAX.into());
+        return Err(Error::usage(format!(
+            "--size {}: a {name} is one call, which moves {most} at most",
+            bytes_text(size.into())
+        ))
+        .with_help("more calls in flight (-j) move more at a time"));
     }
     if options.stable.is_some() && operation != OpKind::Write {
         return Err(Error::usage(format!(
             "--stable: {name} stores no data; only write does"
         )));
     }
-    let size_bytes = options.size.unwrap_or(if lists { 32 << 10 } else { 4096 });
+    let size_bytes = options.size.unwrap_or(match operation {
+        OpKind::Copy => 1 << 20,
+        _ if lists => 32 << 10,
+        _ => 4096,
+    });
+    let file_size_bytes = options.file_size.unwrap_or(FILE_SIZE_DEFAULT);
     Ok(ProbePlan {
         operation,
         size_bytes,
         random: options.random,
         stability: options.stable.map_or_else(Default::default, Into::into),
-        file_size_bytes: options.file_size.unwrap_or(FILE_SIZE_DEFAULT),
+        // A copy has to find its data.
+        file_size_bytes: match operation {
+            OpKind::Copy => file_size_bytes.max(size_bytes.into()),
+            _ => file_size_bytes,
+        },
         files_max: options.files.unwrap_or(FILES_DEFAULT),
     })
 }

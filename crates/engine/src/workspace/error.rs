@@ -27,6 +27,14 @@ pub enum ClaimError {
         /// What for.
         purpose: Purpose,
     },
+    /// This run itself has claimed it, by another of its targets' names.
+    #[error("{path}: this run works there already: another of its targets is the same directory")]
+    Twice {
+        /// What it is called this time.
+        path: String,
+        /// What for.
+        purpose: Purpose,
+    },
     /// Its owner does not run any more.
     #[error("{}: was left over by {}, whose run began {}", .owner.path, .owner.process_in_words(), .owner.started_in_words())]
     Stale {
@@ -213,6 +221,7 @@ impl ClaimError {
                 purpose: FileSet, ..
             } => "wait for its end, or give the file set another name (--set) or directory",
             Self::InUse { .. } => "wait for its end, or use another directory",
+            Self::Twice { .. } => "name each directory once, and more clients (-c) instead",
             Self::Stale { .. } => "remove it with --remove-leftover, which takes nothing else away",
             Self::Unknown {
                 purpose: FileSet, ..

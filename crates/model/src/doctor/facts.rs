@@ -1,5 +1,6 @@
 //! What is gathered of a host and a target. `None` is: not known here.
 
+use crate::measure::run_record::InterfaceRecord;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -205,6 +206,8 @@ pub struct TargetFacts {
     pub services: Vec<ServiceFacts>,
     /// What a port mapper says is there; `None` if there is none.
     pub programs: Option<Vec<ProgramFacts>>,
+    /// By how many connections a client may have its session, and by which interfaces.
+    pub channels: Option<ChannelFacts>,
     /// What it moves in one call.
     pub transfers: Option<TransferFacts>,
     /// What it says of names and times.
@@ -298,6 +301,24 @@ pub struct ProgramFacts {
     pub name: Option<String>,
     /// Its versions, in order.
     pub versions: Vec<u32>,
+}
+
+/// Whether a client may have several connections for its session (SMB 3.x, multichannel).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ChannelFacts {
+    /// Why it may not, if it may not.
+    pub refusal: Option<ChannelRefusal>,
+    /// The interfaces that the server names; none if it does not say.
+    pub interfaces: Vec<InterfaceRecord>,
+}
+
+/// Why a client may not have several connections.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ChannelRefusal {
+    /// Why not.
+    pub why: String,
+    /// What to do if it shall.
+    pub help: String,
 }
 
 /// What a server moves in one call, in bytes.

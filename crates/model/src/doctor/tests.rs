@@ -1,5 +1,6 @@
 use super::facts::*;
 use super::*;
+use crate::measure::run_record::InterfaceRecord;
 
 const GIB: u64 = 1 << 30;
 
@@ -82,6 +83,15 @@ fn healthy_look() -> LookFacts {
     }
 }
 
+fn server_interface(rss: bool) -> InterfaceRecord {
+    InterfaceRecord {
+        address: "10.0.0.5".into(),
+        link_bits_per_s: 10_000_000_000,
+        rss,
+        rdma: false,
+    }
+}
+
 fn healthy_target() -> TargetFacts {
     let service = |name: &str, port| ServiceFacts {
         name: name.into(),
@@ -108,6 +118,10 @@ fn healthy_target() -> TargetFacts {
             name: Some("NFS".into()),
             versions: vec![3, 4],
         }]),
+        channels: Some(ChannelFacts {
+            refusal: None,
+            interfaces: vec![server_interface(true), server_interface(false)],
+        }),
         transfers: Some(TransferFacts {
             read_max_bytes: 1 << 20,
             read_preferred_bytes: 1 << 17,
@@ -379,6 +393,19 @@ fn target_cases() -> Vec<Case> {
             },
         ),
         case(
+            "server-interfaces",
+            Note,
+            |_, target| known!(target.channels).interfaces.clear(),
+            |_, target| {
+                let channels = known!(target.channels);
+                channels.interfaces = vec![server_interface(true); 10];
+                channels.refusal = Some(ChannelRefusal {
+                    why: "the server offers one connection for a session (no multichannel)".into(),
+                    help: "have the server offer multichannel".into(),
+                });
+            },
+        ),
+        case(
             "transfer-sizes",
             Note,
             |_, target| known!(target.transfers).write_max_bytes = 131_072,
@@ -575,6 +602,30 @@ fn of_no_file_that_may_be_opened_no_run_can_be_made() {
     let facts = changed(|host, _| known!(host.open_files).clients = 0);
     let finding = finding(facts, "open-files").expect("it is known");
     assert_eq!(finding.level, FindingLevel::Problem);
+}
+
+#[test]
+fn interfaces_of_a_server_are_shown_with_what_they_can() {
+    let said = |facts| {
+        finding(facts, "server-interfaces")
+            .expect("it is known")
+            .found
+    };
+    assert_eq!(
+        said(changed(|_, _| {})),
+        "multichannel is offered; 10.0.0.5 at 10,000 Mbit/s with RSS; 10.0.0.5 at 10,000 Mbit/s"
+    );
+    let none = said(changed(|_, target| {
+        known!(target.channels).interfaces.clear()
+    }));
+    assert_eq!(
+        none,
+        "multichannel is offered; the server names no interface"
+    );
+    let many = said(changed(|_, target| {
+        known!(target.channels).interfaces = vec![server_interface(true); 10];
+    }));
+    assert!(many.ends_with("with RSS; 2 more"), "{many}");
 }
 
 #[test]

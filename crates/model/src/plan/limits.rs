@@ -19,6 +19,8 @@ pub const CONNECT_RATE_MAX: f64 = 1e6;
 pub const RATE_MAX: f64 = 1e18;
 /// Bytes per call: those that have a pattern to be compared with.
 pub const SIZE_MAX: u32 = pattern::PERIOD as u32;
+/// Bytes per copy that a server makes, in as many calls as it takes.
+pub const COPY_SIZE_MAX: u32 = 1 << 30;
 /// Bytes per call that fit into a datagram, which holds 65,507 bytes: the headers of the call
 /// and the reply need some of them.
 pub const DATAGRAM_SIZE_MAX: u32 = 63 << 10;

@@ -98,13 +98,20 @@ impl FileTable {
 
     /// The file that client `client` may change.
     pub fn own_file(&self, client: u32) -> Option<FileId> {
-        let count = self
-            .own_files
-            .end
-            .checked_sub(self.own_files.start)
-            .filter(|count| *count > 0)?;
-        Some(FileId(self.own_files.start + client % count))
+        of_client(&self.own_files, client)
     }
+
+    /// The subject that is client `client`'s, where each has one.
+    pub fn subject_of(&self, client: u32) -> Option<FileId> {
+        of_client(&self.subjects, client)
+    }
+}
+
+/// Files are given to clients in turn.
+fn of_client(files: &Range<u32>, client: u32) -> Option<FileId> {
+    let count = files.end.checked_sub(files.start);
+    let count = count.filter(|count| *count > 0)?;
+    Some(FileId(files.start + client % count))
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! LOCK, repeated: each slot has the client's own file open, and a range of it to itself.
 //!
 //! ```text
-//!   ─▶ OPEN ─▶ LOCK ─▶ UNLOCK ─▶ LOCK ─▶ …
-//!       ▲       the file is not open (any longer): from the beginning
-//!       └───────┘
+//!   ─▶ LOCK ─▶ UNLOCK ─▶ LOCK ─▶ …
+//!       ▲ │ the file is not open any longer
+//!       │ ▼
+//!      OPEN
 //! ```
 //!
-//! Only LOCK is measured.
+//! Only LOCK is measured. The files of all slots are open before it begins.
 
 use crate::failure::{Cause, Failure};
 use crate::operation::{Completion, FileId, OpenAccess, OpenId, Operation, Outcome};
@@ -38,7 +39,7 @@ impl Locks {
         Self {
             file,
             len: u64::from(len),
-            slots: vec![Step::Open; slots as usize],
+            slots: vec![Step::Lock; slots as usize],
         }
     }
 
@@ -83,7 +84,7 @@ fn is_not_open(failure: Failure) -> bool {
 impl Workload for Locks {
     fn restore(&mut self, slot: u32, after: Option<&Completion>) -> Option<Operation> {
         let last = *self.slots.get(slot as usize)?;
-        let step = after.map_or(Step::Open, |after| step_after(last, after.outcome));
+        let step = after.map_or(Step::Lock, |after| step_after(last, after.outcome));
         self.slots[slot as usize] = step;
         let is_unmeasured = step != Step::Lock;
         is_unmeasured.then(|| self.operation(slot, step)).flatten()
@@ -141,14 +142,14 @@ mod tests {
         let taken = Outcome::Failed(StatusSpace::Nt.failure(0xc000_0055));
         let odd = Outcome::Failed(Failure::BadReply(ReplyFault::Undecodable));
         for (outcomes, kinds) in [
-            ([Outcome::Ok; 5], [Open, Lock, Unlock, Lock, Unlock]),
+            ([Outcome::Ok; 5], [Lock, Unlock, Lock, Unlock, Lock]),
             (
-                [odd, closed, Outcome::Ok, Outcome::TimedOut, odd],
-                [Open, Lock, Open, Lock, Unlock],
+                [odd, Outcome::Ok, closed, odd, Outcome::TimedOut],
+                [Lock, Open, Lock, Open, Lock],
             ),
             (
-                [Outcome::Ok, taken, Outcome::Ok, Outcome::Disconnected, odd],
-                [Open, Lock, Lock, Unlock, Open],
+                [taken, Outcome::TimedOut, Outcome::Disconnected, odd, taken],
+                [Lock, Lock, Unlock, Open, Lock],
             ),
         ] {
             assert_eq!(asked(&outcomes), kinds, "{outcomes:?}");

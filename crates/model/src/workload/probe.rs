@@ -25,7 +25,7 @@ pub struct Probe {
     generator: Generator,
     /// Which subject or name comes next.
     position: u32,
-    /// Where the next READ or WRITE of that subject starts.
+    /// Where the next READ or WRITE of that subject, or copy, starts.
     offset: u64,
     slots: Vec<Slot>,
 }
@@ -125,7 +125,7 @@ impl Probe {
         Some(Operation::Read { file, offset, len })
     }
 
-    /// Where the next WRITE goes in this client's own file.
+    /// Where the next WRITE or copy goes in this client's own file.
     #[inline]
     fn next_write_offset(&mut self) -> u64 {
         let len = u64::from(self.plan.size_bytes.max(1));
@@ -149,6 +149,16 @@ impl Probe {
             offset,
             len: self.plan.size_bytes,
             stability: self.plan.stability,
+        })
+    }
+
+    /// The next copy from this client's source to its own file.
+    fn copy(&mut self) -> Option<Operation> {
+        Some(Operation::Copy {
+            from: self.table.subject_of(self.client)?,
+            to: self.table.own_file(self.client)?,
+            offset: self.next_write_offset(),
+            len: self.plan.size_bytes,
         })
     }
 
@@ -319,6 +329,7 @@ impl Probe {
                 let directory = self.table.directory?;
                 Some(Operation::Notify { directory })
             }
+            OpKind::Copy => self.copy(),
             OpKind::Lock | OpKind::Unlock | only_in_loads!() => None,
         }
     }

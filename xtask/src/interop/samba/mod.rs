@@ -1,5 +1,6 @@
 //! filestone against Samba: one server for each configuration that a client must cope with.
 
+mod copies;
 mod forging;
 mod packets;
 mod session;

@@ -2,7 +2,7 @@
 //! system, ^C, and what is left behind.
 
 use super::settings::Purpose;
-use super::{FULL, Ground, forging, packets};
+use super::{FULL, Ground, copies, forging, packets};
 use crate::interop::checks::{self, Situation};
 use crate::interop::fixture::{DIRECTORY, FILE};
 use crate::interop::smb::{Account, DIALECTS, Place};
@@ -39,6 +39,7 @@ pub const ALL: &[Situation<Ground>] = &[
     ("no such share", no_such_share),
     ("a share that is a printer", a_printer),
     ("no such file", no_such_file),
+    ("copies that the server makes", copies::compared),
     ("every load of our own", every_load),
     ("a load that names files by path", by_path),
     ("a load that expects another NT status", other_status),

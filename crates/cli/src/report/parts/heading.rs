@@ -65,7 +65,7 @@ fn subject(plan: &Plan) -> String {
 fn subject_of_probe(probe: &ProbePlan) -> String {
     let name = probe.operation.name();
     match probe.operation {
-        OpKind::Read | OpKind::Write | OpKind::Commit => {
+        OpKind::Read | OpKind::Write | OpKind::Commit | OpKind::Copy => {
             let order = if probe.random { "random " } else { "" };
             format!("{order}{name} {}", bytes_text(probe.size_bytes.into()))
         }

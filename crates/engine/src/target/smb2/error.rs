@@ -181,6 +181,9 @@ const fn exchange_help(error: &ExchangeError) -> Option<&'static str> {
         ExchangeError::OtherProtocol(_) | ExchangeError::NotSmb(_) | ExchangeError::Closed => {
             Some("is this the port of an SMB server that speaks SMB2? (smb://host:port/share)")
         }
+        ExchangeError::TimedOut(_) => Some(
+            "does an SMB server listen there, and is it well? --timeout is how long each request is waited for",
+        ),
         ExchangeError::Forged => Some(
             "something changes messages on the way, or answers in the server's place: no answer of it was taken",
         ),
@@ -199,7 +202,8 @@ fn setup_help(source: &NotEstablished) -> Option<&'static str> {
     }
 }
 
-const fn channels_help(why: OneChannel) -> &'static str {
+/// What to do about a server, or a user, of one connection.
+pub const fn channels_help(why: OneChannel) -> &'static str {
     match why {
         OneChannel::Dialect(_) => {
             "have the server speak 3.0 or later, or leave --connections-per-client out"

@@ -8,13 +8,11 @@ use super::tree::{ShareDirectory, ShareEntry, ShareTree, child_of};
 use crate::control::Cancellation;
 use crate::error::RunError;
 use crate::file_set::{Missing, Part, Places, Progress, Seen, SetFiles, SetServer, Spare, Step};
-use filestone_model::client::desk::Failure;
-use filestone_model::client::smb2::{ALL_OF_FILE, Link, Opening, ShareFiles, SharePath};
+use filestone_model::client::smb2::{ALL_OF_FILE, Opening, ShareFiles, SharePath};
 use filestone_model::file_set::Changing;
-use filestone_model::output::Stretch;
 use filestone_model::workload::ObjectKind;
+use filestone_wire::smb2::Status;
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
-use filestone_wire::smb2::{FileId, Status};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -149,12 +147,7 @@ impl Making<'_, '_, '_> {
             .by(how)
             .with(CreateOptions::NON_DIRECTORY_FILE);
         let (len, transfer) = (self.places.len_of(file), self.transfer);
-        let written = self.connection.call(async |link| {
-            let open = link.open(&opening).await?.file_id;
-            let written = fill(&link, open, len, transfer).await;
-            let closed = link.close(open).await;
-            written.and(closed)
-        });
+        let written = self.connection.fill(&opening, len, transfer, |_| ());
         written
             .map_err(|unmet| refused(unmet, &self.places.path(file), "CREATE, WRITE or FLUSH"))?;
         self.progress.files_done += 1;
@@ -189,21 +182,5 @@ impl Making<'_, '_, '_> {
             }
             Changing::SymbolicLinks | Changing::Nodes => Err(not_on_a_share(&shown)),
         }
-    }
-}
-
-/// Writes the pattern, from the file's beginning to its end, so that a file has its length only
-/// if it has its data.
-async fn fill(link: &Link, open: FileId, len: u64, transfer: u32) -> Result<(), Failure> {
-    let mut at = 0;
-    while at < len {
-        let left = u32::try_from(len - at).unwrap_or(u32::MAX);
-        let len = left.min(transfer);
-        let taken = link.write(open, at, Stretch { at, len }, false).await?;
-        at += u64::from(taken);
-    }
-    match len {
-        0 => Ok(()),
-        _ => link.flush(open).await,
     }
 }

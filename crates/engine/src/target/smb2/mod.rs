@@ -3,18 +3,22 @@
 //! | module | what is in it |
 //! |---|---|
 //! | `terms`, `ntlm` | what a plan wants of a server; how users prove who they are |
+//! | `channels` | what it says of several connections of a client |
 //! | `connection` | a connection to a share, for requests one at a time |
 //! | `key_log` | session keys, for whoever is to read a capture of a run |
 //! | `tree` | a share's directories as a run's workspace |
 //! | `prepare` | what a probe finds or makes on a share before it begins |
 //! | `file_set` | the file set of a mix on a share |
+//! | `filling` | files that are written before a run begins |
 //! | `open` | a share on which a probe or a mix is made |
 //! | `worker` | its clients on one thread: how they run, and take their leave |
 //! | `replay` | a load on a share |
 
+mod channels;
 mod connection;
 mod error;
 mod file_set;
+mod filling;
 mod key_log;
 pub mod ntlm;
 mod open;
@@ -107,6 +111,8 @@ impl Protocol for Smb2 {
         };
         let mut connection = terms::reach_by(&approach, target)?;
         prepare::find(&mut connection, target)?;
+        facts.channels =
+            Some(channels::examine(&mut connection).map_err(SmbError::into_run_error)?);
         facts.call = repeated(ECHOES, || {
             let answered = connection.call(async |link| link.echo().await);
             answered.map_err(|unmet| unmet.at(&target.to_string(), "ECHO").into_run_error())

@@ -1,7 +1,8 @@
 //! A share on which a probe or a mix is made.
 
 use super::SmbError;
-use super::connection::{Connection, Reaching, Unmet};
+use super::channels::interfaces_of;
+use super::connection::{Connection, Reaching};
 use super::prepare::{self, Found, FoundFiles, Preparing};
 use super::terms::{guest_remark, of_another_client, of_connections, oplock, reach};
 use super::tree::ShareTree;
@@ -17,15 +18,14 @@ use crate::run::{ConnectedClients, OpenTarget, Subjects, WorkerBody};
 use crate::target::clients::{connect_sockets, dial_of};
 use crate::workspace::own_directory::{OwnDirectory, REMOVE_BY_HAND};
 use filestone_model::client::smb2::{
-    ClientState, Lane, OperationOptions, ShareFiles, SharePath, Smb2Client, Smb2ClientOptions,
-    WATCHES_TAKE_NANOS, operating,
+    ALL_OF_FILE, ClientState, Lane, Opening, OperationOptions, ShareFiles, SharePath, Smb2Client,
+    Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
 };
 use filestone_model::file_set::{ClientSet, Layout};
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::run_record::{InterfaceRecord, Target};
-use filestone_model::operation::OpKind;
+use filestone_model::operation::{FileId, OpKind};
 use filestone_model::plan::{MixPlan, Plan, ProbePlan, ReadData, SmbTarget};
-use filestone_wire::smb2::ioctl::{InterfaceAddress, InterfaceCapability, NetworkInterface};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -194,7 +194,7 @@ impl<'run> OpenShare<'run> {
                     let socket = socket.ok_or_else(no_connection)?;
                     let dial = self.dial(number, channel);
                     let laid = Laid { dial, lane };
-                    let client = self.client(socket, &laid, &state.over(way), &options)?;
+                    let client = self.client(number, socket, &laid, &state.over(way), &options)?;
                     if channel == 0 {
                         own.push(client);
                     } else {
@@ -218,6 +218,7 @@ impl<'run> OpenShare<'run> {
     /// A connection of a client over a socket that is connected.
     fn client(
         &self,
+        number: u32,
         socket: OwnedFd,
         way: &Laid,
         state: &ClientState,
@@ -232,7 +233,7 @@ impl<'run> OpenShare<'run> {
         let slots = || (state.way.channel()..self.plan.in_flight).step_by(lane.count as usize);
         let made = Connection::over(&reaching, socket, slots().count() as u32 + 1);
         let made = made.and_then(|mut connection| {
-            self.watch(&mut connection, state, slots())?;
+            self.open_first(&mut connection, state, slots(), number)?;
             connection.hand_over()
         });
         let made = made.map_err(SmbError::into_run_error)?;
@@ -248,6 +249,84 @@ impl<'run> OpenShare<'run> {
             socket: made.socket,
             dial,
         })
+    }
+
+    /// Opens for these slots of a client what would else be opened by its first operations, when
+    /// it is measured.
+    fn open_first(
+        &self,
+        connection: &mut Connection,
+        client: &ClientState,
+        slots: impl Iterator<Item = u32>,
+        number: u32,
+    ) -> Result<(), SmbError> {
+        match self.plan.probe().map(|probe| probe.operation) {
+            Some(OpKind::Notify) => self.watch(connection, client, slots),
+            Some(OpKind::Lock) => self.open_to_lock(connection, client, slots, number),
+            // All connections of a client have its files in common.
+            Some(OpKind::Copy) if client.way.channel() == 0 => {
+                self.open_to_copy(connection, client, number)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where a file of the run is.
+    fn path_of(&self, file: Option<FileId>) -> Option<&SharePath> {
+        self.files.paths.get(file?)
+    }
+
+    fn opening<'p>(&self, path: &'p str) -> Opening<'p> {
+        Opening::existing(path, ALL_OF_FILE).asking(oplock(self.target))
+    }
+
+    /// Each slot has its client's file open for itself, so that no other may take its locks for
+    /// its own.
+    fn open_to_lock(
+        &self,
+        connection: &mut Connection,
+        client: &ClientState,
+        slots: impl Iterator<Item = u32>,
+        number: u32,
+    ) -> Result<(), SmbError> {
+        let Some(path) = self.path_of(self.files.table.own_file(number)) else {
+            return Ok(());
+        };
+        let opening = self.opening(path);
+        for slot in slots {
+            let opened = connection.call(async |link| client.open(link, &opening, slot).await);
+            opened.map_err(|unmet| unmet.at(path, "CREATE"))?;
+        }
+        Ok(())
+    }
+
+    /// A client has both of its files open, and a name for the source.
+    fn open_to_copy(
+        &self,
+        connection: &mut Connection,
+        client: &ClientState,
+        number: u32,
+    ) -> Result<(), SmbError> {
+        let table = &self.files.table;
+        let (source, own) = (table.subject_of(number), table.own_file(number));
+        let (Some(source), Some(own)) = (source, own) else {
+            return Ok(());
+        };
+        if let Some(path) = self.path_of(Some(source)) {
+            let opening = self.opening(path);
+            let held = connection
+                .call(async |link| client.hold_source(link, source, &opening).await)
+                .map_err(|unmet| unmet.at(path, "IOCTL for a copy"));
+            held?;
+        }
+        if let Some(path) = self.path_of(Some(own)) {
+            let opening = self.opening(path);
+            let held = connection
+                .call(async |link| client.hold(link, own, &opening).await)
+                .map_err(|unmet| unmet.at(path, "CREATE"));
+            held?;
+        }
+        Ok(())
     }
 
     /// Has the server keep changes for each of these slots of a client, if the run is about them.
@@ -315,25 +394,13 @@ impl Directories {
     }
 }
 
-/// By which interfaces the server says that it can be reached; it need not say.
+/// By which interfaces the server says that it can be reached, if clients may have several
+/// connections.
 fn interfaces(connection: &mut Connection) -> Result<Vec<InterfaceRecord>, RunError> {
     if connection.reaching().way.terms.channels <= 1 {
         return Ok(Vec::new());
     }
-    let record = |interface: NetworkInterface| InterfaceRecord {
-        address: match interface.address {
-            InterfaceAddress::Ip(address) => address.to_string(),
-            InterfaceAddress::Other(family) => format!("of family {family}"),
-        },
-        link_bits_per_s: interface.link_speed,
-        rss: interface.capability.contains(InterfaceCapability::RSS),
-        rdma: interface.capability.contains(InterfaceCapability::RDMA),
-    };
-    match connection.call(async |link| link.interfaces().await) {
-        Ok(listed) => Ok(listed.into_iter().map(record).collect()),
-        Err(Unmet::Answered(_)) => Ok(Vec::new()),
-        Err(Unmet::Lost(failed)) => Err(SmbError::from(failed).into_run_error()),
-    }
+    interfaces_of(connection).map_err(SmbError::into_run_error)
 }
 
 fn note_interfaces(record: &mut Target, interfaces: Vec<InterfaceRecord>) {

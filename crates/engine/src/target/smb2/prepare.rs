@@ -14,6 +14,12 @@ use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::smb2::Status;
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Bytes of a WRITE of what is copied at most.
+const WRITE_MAX: u32 = 1 << 20;
+/// How often it is told how far that is.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// The files of a run, while they are found.
 #[derive(Debug, Default)]
@@ -111,6 +117,11 @@ impl Preparing<'_> {
                 self.make_own_directory(found, context)?;
                 self.make_own_files(context)
             }
+            OpKind::Copy => {
+                self.make_own_directory(found, context)?;
+                self.write_sources(context)?;
+                self.make_own_files(context)
+            }
             OpKind::Create
             | OpKind::MkDir
             | OpKind::Remove
@@ -201,6 +212,46 @@ impl Preparing<'_> {
         Ok(())
     }
 
+    /// One file for each client that has data, from which they are copied.
+    fn write_sources(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
+        let clients = self.plan.clients;
+        let Some(own) = &self.own else { return Ok(()) };
+        let directory = Arc::clone(&own.directory.handle);
+        let limits = self.connection.session().established();
+        let transfer = match limits.map_or(0, |own| own.limits.write) {
+            0 => WRITE_MAX,
+            most => most.min(WRITE_MAX),
+        };
+        let len = self.probe.copied_bytes();
+        let (all, target) = (len.saturating_mul(clients.into()), self.target.to_string());
+        let first = self.files.table.len();
+        for client in 0..clients {
+            let path = child_of(&directory, &format!("source{client}"));
+            let opening = new_file(&path);
+            let before = len.saturating_mul(client.into());
+            let (mut told, mut is_told) = (Instant::now(), client > 0);
+            let tell = |at: u64| {
+                if is_told && told.elapsed() < TELL_EVERY {
+                    return;
+                }
+                (told, is_told) = (Instant::now(), true);
+                let written = (before + at) >> 20;
+                let what = format!("writing what is copied in {target}: {written} MiB");
+                context.preparing(&format!("{what} of {}", all >> 20));
+            };
+            let written = self.connection.fill(&opening, len, transfer, tell);
+            written.map_err(self.failed("CREATE, WRITE or FLUSH"))?;
+            let entry = FileEntry {
+                len,
+                kind: ObjectKind::File,
+                has_pattern: true,
+            };
+            self.files.add(&path, entry);
+        }
+        self.files.table.subjects = first..self.files.table.len();
+        Ok(())
+    }
+
     /// One file for each client.
     fn make_own_files(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
         let clients = self.plan.clients;
@@ -211,9 +262,7 @@ impl Preparing<'_> {
         for client in 0..clients {
             context.go_on()?;
             let path = child_of(&directory, &format!("client{client}"));
-            let opening = Opening::existing(&path, ALL_OF_FILE)
-                .by(CreateDisposition::CREATE)
-                .with(CreateOptions::NON_DIRECTORY_FILE);
+            let opening = new_file(&path);
             let made = self
                 .connection
                 .call(async |link| link.touch(&opening).await.map(drop));
@@ -228,6 +277,13 @@ impl Preparing<'_> {
         self.files.table.own_files = first..self.files.table.len();
         Ok(())
     }
+}
+
+/// One that must not be there.
+fn new_file(path: &str) -> Opening<'_> {
+    Opening::existing(path, ALL_OF_FILE)
+        .by(CreateDisposition::CREATE)
+        .with(CreateOptions::NON_DIRECTORY_FILE)
 }
 
 const fn kind_of(is_directory: bool) -> ObjectKind {

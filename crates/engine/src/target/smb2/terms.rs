@@ -37,7 +37,7 @@ const fn protection(protection: SmbProtection) -> Protection {
 }
 
 /// Bytes that nobody has chosen: what they are does not matter, and no two are the same.
-fn any_bytes<const N: usize>() -> [u8; N] {
+pub fn any_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     for chunk in bytes.chunks_mut(8) {
         let number = RandomState::new().build_hasher().finish().to_le_bytes();

@@ -7,6 +7,7 @@ mod faults;
 mod full;
 mod identities;
 mod impostors;
+mod opened_first;
 mod replays;
 mod restarts;
 mod shares;

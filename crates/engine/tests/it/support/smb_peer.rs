@@ -1,16 +1,20 @@
-//! An SMB2 server of one empty directory that lets everybody in as a guest, and does wrong
-//! whatever a test wants of it.
+//! An SMB2 server of empty directories, whatever is made in them, that lets everybody in as a guest,
+//! and does wrong whatever a test wants of it.
 
-use filestone_wire::smb2::codec::Encode;
-use filestone_wire::smb2::compound::{Messages, append, link};
+use filestone_wire::smb2::codec::{Decode, Encode};
+use filestone_wire::smb2::compound::{Message, Messages, append, link};
 use filestone_wire::smb2::create::{self, CreateAction};
 use filestone_wire::smb2::frame::{FRAME_MAX, FrameAssembler, FrameMark};
+use filestone_wire::smb2::ioctl::{
+    self, ControlCode, CopychunkCopy, CopychunkResponse, RESUME_KEY_LEN, ResumeKeyResponse,
+};
 use filestone_wire::smb2::negotiate::{self, Contexts};
 use filestone_wire::smb2::session_setup::{self, SessionFlags};
 use filestone_wire::smb2::tree_connect::{self, ShareCapabilities, ShareFlags, ShareType};
 use filestone_wire::smb2::{
     AccessMask, Capabilities, Command, Dialect, ErrorResponse, FileAttributes, FileId, FileTime,
-    Header, HeaderFlags, OplockLevel, SecurityMode, Status, close, echo, logoff, tree_disconnect,
+    Header, HeaderFlags, OplockLevel, SecurityMode, Status, close, echo, flush, lock, logoff,
+    set_info, tree_disconnect, write,
 };
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -79,7 +83,7 @@ fn converse(mut stream: TcpStream, judge: &Judge) -> std::io::Result<()> {
 fn answer(stream: &mut TcpStream, request: &[u8], judge: &Judge) -> std::io::Result<bool> {
     let mut responses: Vec<Vec<u8>> = Vec::new();
     for message in Messages::of(request).flatten() {
-        let mut response = usual(&message.header);
+        let mut response = usual(&message);
         match judge(&message.header) {
             Reaction::Usual => responses.push(response),
             Reaction::Changed(change) => {
@@ -124,19 +128,82 @@ pub fn message(asked: &Header, status: Status, body: &impl Encode) -> Vec<u8> {
 }
 
 /// What a server answers.
-fn usual(asked: &Header) -> Vec<u8> {
-    let ok = Status::SUCCESS;
+fn usual(request: &Message<'_>) -> Vec<u8> {
+    let (asked, ok) = (&request.header, Status::SUCCESS);
     match asked.command {
         Command::Negotiate => message(asked, ok, &negotiated(Dialect::SMB_2_1)),
         Command::SessionSetup => message(asked, ok, &guest()),
         Command::TreeConnect => message(asked, ok, &tree()),
         Command::Create => message(asked, ok, &directory()),
         Command::Close => message(asked, ok, &closed()),
+        Command::Write => {
+            let count = request.body::<write::Request<'_>>();
+            let count = count.map_or(0, |write| write.data.len() as u32);
+            let remaining = 0;
+            message(asked, ok, &write::Response { count, remaining })
+        }
+        Command::Flush => message(asked, ok, &flush::Response {}),
+        Command::SetInfo => message(asked, ok, &set_info::Response),
+        Command::Lock => message(asked, ok, &lock::Response {}),
+        Command::QueryDirectory => {
+            let nothing = ErrorResponse::default();
+            message(asked, Status::NO_MORE_FILES, &nothing)
+        }
+        Command::Ioctl => controlled(request),
         Command::Echo => message(asked, ok, &echo::Response {}),
         Command::Logoff => message(asked, ok, &logoff::Response {}),
         Command::TreeDisconnect => message(asked, ok, &tree_disconnect::Response {}),
         _ => message(asked, Status::NOT_SUPPORTED, &ErrorResponse::default()),
     }
+}
+
+/// Chunks, bytes of a chunk, and bytes in all that it copies at once.
+pub const COPY_LIMITS: [u32; 3] = [4, 65_536, 131_072];
+
+/// What comes of an IOCTL that is about a copy.
+fn controlled(request: &Message<'_>) -> Vec<u8> {
+    let asked = &request.header;
+    let Ok(ioctl) = request.body::<ioctl::Request<'_>>() else {
+        return message(asked, Status::INVALID_PARAMETER, &ErrorResponse::default());
+    };
+    let (status, output) = match ioctl.control_code {
+        ControlCode::SRV_REQUEST_RESUME_KEY => {
+            let resume_key = [5; RESUME_KEY_LEN];
+            (Status::SUCCESS, ResumeKeyResponse { resume_key }.to_bytes())
+        }
+        ControlCode::SRV_COPYCHUNK => copied(ioctl.input),
+        _ => return message(asked, Status::NOT_SUPPORTED, &ErrorResponse::default()),
+    };
+    let response = ioctl::Response {
+        control_code: ioctl.control_code,
+        file_id: ioctl.file_id,
+        flags: 0,
+        input: &[],
+        output: &output,
+    };
+    message(asked, status, &response)
+}
+
+fn copied(input: &[u8]) -> (Status, Vec<u8>) {
+    let copy = CopychunkCopy::from_bytes(input).expect("a request to copy");
+    assert_eq!(copy.source_key, [5; RESUME_KEY_LEN]);
+    let [chunks, chunk_len, total] = COPY_LIMITS;
+    let sum: u32 = copy.chunks.iter().map(|chunk| chunk.length).sum();
+    let longest = copy.chunks.iter().map(|chunk| chunk.length).max();
+    let is_within =
+        copy.chunks.len() as u32 <= chunks && longest <= Some(chunk_len) && sum <= total;
+    let (status, figures) = if is_within {
+        (Status::SUCCESS, [copy.chunks.len() as u32, 0, sum])
+    } else {
+        (Status::INVALID_PARAMETER, COPY_LIMITS)
+    };
+    let [chunks_written, chunk_bytes_written, total_bytes_written] = figures;
+    let said = CopychunkResponse {
+        chunks_written,
+        chunk_bytes_written,
+        total_bytes_written,
+    };
+    (status, said.to_bytes())
 }
 
 /// NEGOTIATE of a server that has chosen `dialect`.

@@ -242,7 +242,8 @@ fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
         | Operation::Unlock { .. }
         | Operation::SessionSetup
         | Operation::TreeConnect
-        | Operation::Notify { .. } => {}
+        | Operation::Notify { .. }
+        | Operation::Copy { .. } => {}
         Operation::SetAttr { file, change } => setattr::Args {
             object: handle(shared, file),
             new_attributes: attributes_of(change),

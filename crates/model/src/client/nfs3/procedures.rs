@@ -58,6 +58,9 @@ pub fn supports(kind: OpKind) -> Result<(), Unsupported> {
         OpKind::SessionSetup | OpKind::TreeConnect | OpKind::Notify => Err(Unsupported(format!(
             "NFSv3 has no {name}: it is an exchange of SMB2"
         ))),
+        OpKind::Copy => Err(Unsupported(format!(
+            "NFSv3 has no {name}: SMB2 and NFSv4.2 have servers copy"
+        ))),
         _ => Err(Unsupported(format!(
             "NFSv3 has no {name}: it keeps no state of open files"
         ))),
@@ -84,6 +87,7 @@ mod tests {
         assert_eq!(supports(OpKind::Read), Ok(()));
         assert!(supports(OpKind::Lock).is_err_and(|error| error.0.contains("NLM")));
         assert!(supports(OpKind::Notify).is_err_and(|error| error.0.contains("SMB2")));
+        assert!(supports(OpKind::Copy).is_err_and(|error| error.0.contains("SMB2")));
         assert!(supports(OpKind::Open).is_err_and(|error| error.0.contains("open files")));
     }
 }

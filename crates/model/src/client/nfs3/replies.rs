@@ -202,7 +202,8 @@ fn check_other(operation: &Operation, results: &[u8]) -> Checked {
         | Operation::Unlock { .. }
         | Operation::SessionSetup
         | Operation::TreeConnect
-        | Operation::Notify { .. } => undecodable(),
+        | Operation::Notify { .. }
+        | Operation::Copy { .. } => undecodable(),
         Operation::SetAttr { .. } => simple(setattr::Reply::from_bytes(results)),
         Operation::Lookup { .. } => conditional(lookup::Reply::from_bytes(results), |ok| {
             !ok.object.as_bytes().is_empty()

@@ -1,5 +1,6 @@
 //! What a client has open on its server, whichever of its slots opened it.
 
+use super::copy::{CopyLimits, ResumeKey};
 use crate::operation::{FileId, OpenId};
 use filestone_wire::smb2;
 use std::collections::HashMap;
@@ -15,6 +16,10 @@ struct Maps {
     losses: u32,
     held: HashMap<u32, smb2::FileId>,
     opens: HashMap<u32, smb2::FileId>,
+    /// By what the server knows files that are held as sources of copies.
+    keys: HashMap<u32, ResumeKey>,
+    /// What the server copies at once, as far as it has said so.
+    copy_limits: CopyLimits,
 }
 
 impl Opens {
@@ -36,6 +41,26 @@ impl Opens {
         }
         maps.held.insert(file.0, open);
         None
+    }
+
+    /// By what the server knows this file as the source of copies.
+    pub(super) fn resume_key(&self, file: FileId) -> Option<ResumeKey> {
+        self.maps().keys.get(&file.0).copied()
+    }
+
+    /// By that, as long as the file is held.
+    pub(super) fn keep_resume_key(&self, file: FileId, key: ResumeKey) {
+        self.maps().keys.insert(file.0, key);
+    }
+
+    /// What the server copies at once.
+    pub(super) fn copy_limits(&self) -> CopyLimits {
+        self.maps().copy_limits
+    }
+
+    /// That from now on, for all slots.
+    pub(super) fn limit_copies(&self, limits: CopyLimits) {
+        self.maps().copy_limits = limits;
     }
 
     /// What the workload calls `open` from now on.
@@ -70,6 +95,7 @@ impl Opens {
             maps.losses = losses;
             maps.held.clear();
             maps.opens.clear();
+            maps.keys.clear();
         }
     }
 }

@@ -13,7 +13,9 @@
 //! | SessionSetup | SESSION_SETUP as often as it takes, LOGOFF |
 //! | TreeConnect | TREE_CONNECT, TREE_DISCONNECT |
 //! | Notify | CHANGE_NOTIFY, and what it reports: CREATE or CLOSE of a file that goes with that |
+//! | Copy | IOCTL on what is held open, as often as it takes |
 
+use super::copy::{Copied, Copying};
 use super::establish::{Way, log_on_and_off};
 use super::link::Link;
 use super::link::is;
@@ -153,6 +155,29 @@ impl ClientState {
         Ok(opened)
     }
 
+    /// Opens a file for a slot that is to lock ranges of it.
+    pub async fn open(&self, link: Link, opening: &Opening<'_>, slot: u32) -> Step<()> {
+        let opened = link.open(opening).await?.file_id;
+        self.opens.insert_open(OpenId(slot), opened);
+        Ok(())
+    }
+
+    /// Holds a file open.
+    pub async fn hold(&self, link: Link, file: FileId, opening: &Opening<'_>) -> Step<()> {
+        let opened = link.open(opening).await?.file_id;
+        self.opens.hold(file, opened);
+        Ok(())
+    }
+
+    /// Holds a file open that the server is to copy from, and has it give that a name.
+    pub async fn hold_source(&self, link: Link, file: FileId, opening: &Opening<'_>) -> Step<()> {
+        let opened = link.open(opening).await?.file_id;
+        self.opens.hold(file, opened);
+        let key = link.resume_key(opened).await?;
+        self.opens.keep_resume_key(file, key);
+        Ok(())
+    }
+
     /// Where that is.
     fn own_path(&self, directory: &str, slot: u32) -> String {
         let client = u128::from_le_bytes(self.way.terms.client_guid);
@@ -177,6 +202,7 @@ pub(super) struct Operating {
     /// watched then, if the session was not lost with it.
     doubts: u32,
     doubtful: Option<smb2::FileId>,
+    copying: Copying,
     /// Memory of paths.
     path: String,
     other: String,
@@ -205,6 +231,7 @@ pub(super) async fn operate(link: Link, options: OperationOptions, slot: u32, cl
         coming: None,
         doubts: 0,
         doubtful: None,
+        copying: Copying::default(),
         path: String::new(),
         other: String::new(),
         moved: 0,
@@ -327,6 +354,10 @@ impl Operating {
             Operation::SessionSetup => self.log_on_and_off().await,
             Operation::TreeConnect => self.connect_tree().await,
             Operation::Notify { directory } => self.be_notified(directory).await,
+            #[rustfmt::skip]
+            Operation::Copy { from, to, offset, len } => {
+                self.copy(from, to, Stretch { at: offset, len }).await
+            },
             // Refused before the run.
             Operation::ReadLink { .. }
             | Operation::MakeSymlink { .. }
@@ -573,6 +604,30 @@ impl Operating {
         };
         self.moved = count.into();
         self.fault = (count < data.len).then_some(ReplyFault::Short);
+        Ok(())
+    }
+
+    /// Has the server copy. Where the connection was lost, what is copied is opened again first.
+    async fn copy(&mut self, from: FileId, to: FileId, stretch: Stretch) -> Step<()> {
+        let source = self.held(from).await?;
+        let key = match self.client.opens.resume_key(from) {
+            Some(key) => key,
+            None => {
+                let key = self.link.resume_key(source).await?;
+                self.client.opens.keep_resume_key(from, key);
+                key
+            }
+        };
+        let target = self.held(to).await?;
+        let what = Copied {
+            key,
+            target,
+            stretch,
+        };
+        let copying = self.copying.copy(self.link, what, &self.client.opens);
+        let count = copying.await?;
+        self.moved = count.into();
+        self.fault = (count < stretch.len).then_some(ReplyFault::Short);
         Ok(())
     }
 

@@ -111,6 +111,7 @@ pub const RULES: &[DoctorRule] = &[
     figure("connect-time", 2.0, "ms in the median", Judge::Target(way::connect_time)),
     figure("round-trip", 2.0, "ms in the median", Judge::Target(way::round_trip)),
     rule("services", Judge::Target(target::services)),
+    rule("server-interfaces", Judge::Target(target::interfaces)),
     figure("transfer-sizes", 131_072.0, "bytes", Judge::Target(target::transfers)),
     figure("names", 255.0, "bytes", Judge::Target(target::names)),
     rule("rights", Judge::Target(target::rights)),

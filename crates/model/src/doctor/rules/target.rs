@@ -3,6 +3,7 @@
 use super::host::rounded;
 use crate::doctor::facts::{Facts, FileMedium, ServiceFacts, TargetFacts};
 use crate::doctor::finding::Judgement;
+use crate::measure::run_record::InterfaceRecord;
 use crate::text::{bytes_text, quoted, thousands, time_text};
 
 pub fn target(facts: &Facts, _: f64) -> Option<Judgement> {
@@ -61,6 +62,49 @@ fn programs(target: &TargetFacts) -> String {
         [] => "the port mapper knows no server of files".into(),
         named => format!("the port mapper knows {}", named.join(", ")),
     }
+}
+
+/// How many interfaces are named.
+const INTERFACES_SHOWN: usize = 8;
+
+pub fn interfaces(facts: &Facts, _: f64) -> Option<Judgement> {
+    let channels = facts.target.as_ref()?.channels.as_ref()?;
+    let shown = channels.interfaces.iter().take(INTERFACES_SHOWN);
+    let mut shown: Vec<String> = shown.map(interface).collect();
+    match channels.interfaces.len() {
+        0 => shown.push("the server names no interface".into()),
+        count if count > INTERFACES_SHOWN => {
+            shown.push(format!("{} more", count - INTERFACES_SHOWN));
+        }
+        _ => {}
+    }
+    let shown = shown.join("; ");
+    let Some(refusal) = &channels.refusal else {
+        return Some(Judgement::ok(format!("multichannel is offered; {shown}")));
+    };
+    let finding = Judgement::note(
+        format!("no multichannel: {}; {shown}", refusal.why),
+        "each client has one connection: --connections-per-client is refused",
+    );
+    Some(finding.fix(refusal.help.clone()))
+}
+
+/// An interface of a server in a few words.
+fn interface(interface: &InterfaceRecord) -> String {
+    let mut text = format!(
+        "{} at {} Mbit/s",
+        interface.address,
+        thousands(interface.link_bits_per_s / 1_000_000)
+    );
+    let can: Vec<&str> = [("RSS", interface.rss), ("RDMA", interface.rdma)]
+        .into_iter()
+        .filter_map(|(what, is_there)| is_there.then_some(what))
+        .collect();
+    text += match can.as_slice() {
+        [] => "",
+        _ => " with ",
+    };
+    text + &can.join(" and ")
 }
 
 pub fn transfers(facts: &Facts, fewest: f64) -> Option<Judgement> {

@@ -88,7 +88,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::WaitedForProcessor { .. } => WAITED_HELP,
         Caveat::WaitedForOwnThreads { .. } => WAITED_FOR_OWN_HELP,
         Caveat::TransferBeyondServer { .. } => {
-            "use a --size that the server takes; replies were shorter than asked for"
+            "use a --size that the server takes: an NFS server answers more with less, an SMB server refuses it"
         }
         Caveat::DispatchDelay { .. } => {
             "leave a processor to the load generator, use --busy-poll, or lower the load"

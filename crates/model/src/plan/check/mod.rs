@@ -18,8 +18,8 @@ pub use sharing::{SharedKind, SharingError};
 pub use steering::SteeringPlanError;
 
 use super::limits::{
-    CLIENTS_MAX, IN_FLIGHT_MAX, INTERVAL_MAX_NANOS, OFFERED_MAX, PROCESSORS_MAX, SIZE_MAX,
-    SLOTS_MAX,
+    CLIENTS_MAX, COPY_SIZE_MAX, IN_FLIGHT_MAX, INTERVAL_MAX_NANOS, OFFERED_MAX, PROCESSORS_MAX,
+    SIZE_MAX, SLOTS_MAX,
 };
 use super::{Field, Interface, Plan, ProbePlan, TICK_NANOS, TargetPlan, WorkloadPlan};
 use crate::operation::OpKind;
@@ -100,7 +100,10 @@ impl Plan {
         ensure(OpKind::probed().any(|kind| kind == probe.operation), || {
             PlanError::ProbeOperation(probe.operation)
         })?;
-        transfer(&self.target, Field::SizeBytes, probe.size_bytes)
+        match probe.operation {
+            OpKind::Copy => within(Field::SizeBytes, probe.size_bytes, 1..=COPY_SIZE_MAX),
+            _ => transfer(&self.target, Field::SizeBytes, probe.size_bytes),
+        }
     }
 }
 

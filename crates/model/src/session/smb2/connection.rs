@@ -1,7 +1,7 @@
 //! One connection of SMB2, without I/O: which response answers which request, and what every
 //! message needs whatever it says (MS-SMB2, sections 3.2.4.1 and 3.2.5.1).
 
-use super::chain::{Chain, PARTS_MAX, Protects, Scope};
+use super::chain::{BYTES_OF_CREDIT, Chain, PARTS_MAX, Protects, Scope};
 use super::credits::Credits;
 use super::slots::{Answered, CancelRoute, Foreign, Slots};
 use super::{Opened, Opener, SessionKeys};
@@ -230,6 +230,16 @@ impl Smb2Session {
     /// Responses to what was given up, or never asked.
     pub fn late_replies(&self) -> u64 {
         self.slots.late_replies
+    }
+
+    /// The most bytes that a request may move now, by the credits that are at hand: at least what
+    /// one credit pays for, which every request takes.
+    pub fn affordable(&self) -> u32 {
+        let credits = match &self.established {
+            Some(established) if established.large_mtu => self.credits.available().max(1),
+            _ => 1,
+        };
+        credits.saturating_mul(BYTES_OF_CREDIT)
     }
 
     fn charge_of(&self, payload_charge: u16) -> u16 {

@@ -33,6 +33,11 @@ impl Credits {
         self.available >= credits
     }
 
+    /// What may be sent now.
+    pub const fn available(&self) -> u32 {
+        self.available
+    }
+
     /// Whether nothing that is under way can bring more.
     pub fn is_dry(&self) -> bool {
         self.out == 0

@@ -145,6 +145,28 @@ fn exchanges_of_one_protocol_are_repeated_as_they_are() {
 }
 
 #[test]
+fn a_client_copies_from_its_source_to_its_own_file() {
+    let mut plan = plan(OpKind::Copy);
+    plan.size_bytes = 8000;
+    let mut probe = probe(&plan, &[20_000, 20_000], 1, 2);
+    let copies = (0..3).map(|slot| probe.next(slot % 2, Moment::ZERO).measured());
+    // The last 4,000 bytes of 20,000 are not copied: each operation moves as much.
+    let offsets = [0, 8000, 0];
+    for (copy, offset) in copies.zip(offsets) {
+        let (from, to, len) = (FileId(2), FileId(4), 8000);
+        assert_eq!(
+            copy,
+            Some(Operation::Copy {
+                from,
+                to,
+                offset,
+                len
+            })
+        );
+    }
+}
+
+#[test]
 fn the_same_seed_asks_the_same_at_random_and_another_does_not() {
     let mut plan = plan(OpKind::Read);
     plan.random = true;

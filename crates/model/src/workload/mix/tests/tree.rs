@@ -191,7 +191,8 @@ impl Tree {
             | Operation::Unlock { .. }
             | Operation::SessionSetup
             | Operation::TreeConnect
-            | Operation::Notify { .. } => Err(Status::NOTSUPP),
+            | Operation::Notify { .. }
+            | Operation::Copy { .. } => Err(Status::NOTSUPP),
         }
     }
 

@@ -1,0 +1,64 @@
+//! What a server says of the connections that a client may have for one session.
+
+use super::connection::{Connection, Reaching, Unmet};
+use super::error::{SmbError, channels_help};
+use super::terms::any_bytes;
+use filestone_model::client::smb2::{NotEstablished, Terms, Way};
+use filestone_model::doctor::facts::{ChannelFacts, ChannelRefusal};
+use filestone_model::measure::run_record::InterfaceRecord;
+use filestone_wire::smb2::ioctl::{InterfaceAddress, InterfaceCapability, NetworkInterface};
+use std::sync::Arc;
+
+/// By which interfaces the server says that it can be reached; it need not say.
+pub fn interfaces_of(connection: &mut Connection) -> Result<Vec<InterfaceRecord>, SmbError> {
+    match connection.call(async |link| link.interfaces().await) {
+        Ok(listed) => Ok(listed.into_iter().map(record).collect()),
+        Err(Unmet::Answered(_)) => Ok(Vec::new()),
+        Err(Unmet::Lost(failed)) => Err(failed.into()),
+    }
+}
+
+fn record(interface: NetworkInterface) -> InterfaceRecord {
+    InterfaceRecord {
+        address: match interface.address {
+            InterfaceAddress::Ip(address) => address.to_string(),
+            InterfaceAddress::Other(family) => format!("of family {family}"),
+        },
+        link_bits_per_s: interface.link_speed,
+        rss: interface.capability.contains(InterfaceCapability::RSS),
+        rdma: interface.capability.contains(InterfaceCapability::RDMA),
+    }
+}
+
+/// What a client would be told that asks for two connections, on the same terms otherwise; and the
+/// server's interfaces.
+pub fn examine(connection: &mut Connection) -> Result<ChannelFacts, SmbError> {
+    let own = connection.reaching();
+    let terms = Terms {
+        channels: own.way.terms.channels.max(2),
+        client_guid: any_bytes(),
+        ..own.way.terms.clone()
+    };
+    let reaching = Reaching {
+        way: Arc::new(Way::new(terms)),
+        ..own.clone()
+    };
+    let (refusal, interfaces) = match Connection::make(&reaching, 1) {
+        Ok(mut asking) => (None, interfaces_of(&mut asking)?),
+        Err(SmbError::Setup {
+            source: NotEstablished::OneChannel(why),
+            ..
+        }) => {
+            let refusal = ChannelRefusal {
+                why: why.to_string(),
+                help: channels_help(why).into(),
+            };
+            (Some(refusal), interfaces_of(connection)?)
+        }
+        Err(error) => return Err(error),
+    };
+    Ok(ChannelFacts {
+        refusal,
+        interfaces,
+    })
+}

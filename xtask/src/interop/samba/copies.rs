@@ -1,0 +1,155 @@
+//! Copies that the server makes: that they arrive, byte by byte, in the file that they are made to.
+
+use super::Ground;
+use super::settings::Purpose;
+use crate::interop::checks;
+use crate::interop::smb::{Account, DIALECTS, Place};
+use crate::process::Running;
+use anyhow::{Context, Result, bail};
+use filestone_wire::pattern;
+use serde_json::Value;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// How long a copy may take until it is there.
+const COPY_LIMIT: Duration = Duration::from_secs(20);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A copy: bytes of an operation and of the file, and further options.
+struct Wanted {
+    size: usize,
+    file: usize,
+    options: &'static [&'static str],
+}
+
+/// More than Samba makes in one request; and pieces that the pattern of the file tells apart, since
+/// it comes again after a mebibyte.
+const ALL: &[Wanted] = &[
+    Wanted {
+        size: 20 << 20,
+        file: 20 << 20,
+        options: &["--dialect", "2.1"],
+    },
+    Wanted {
+        size: 20 << 20,
+        file: 20 << 20,
+        options: &["--dialect", "3.1.1", "--encrypt"],
+    },
+    Wanted {
+        size: 2_500_000,
+        file: 20_000_000,
+        options: &["--connections-per-client", "2", "-j", "4"],
+    },
+];
+
+/// A file is copied over and over, and is what it was copied from.
+pub fn compared(ground: &Ground) -> Result<String> {
+    let mut said = Vec::new();
+    for wanted in ALL {
+        let copies = copy(ground, wanted).with_context(|| wanted.options.join(" "))?;
+        said.push(format!("{copies} of {} bytes", wanted.size));
+    }
+    Ok(said.join(", "))
+}
+
+/// How many copies were made.
+fn copy(ground: &Ground, wanted: &Wanted) -> Result<f64> {
+    let (size, file) = (wanted.size.to_string(), wanted.file.to_string());
+    let server = ground.servers.get(Purpose::Open);
+    let place = Place {
+        authority: "127.0.0.1",
+        dialects: DIALECTS,
+        password_file: &server.password_file(),
+    };
+    let target = place.target(Account::User, "");
+    let password_file = server.password_file().display().to_string();
+    let always = [
+        "probe",
+        "copy",
+        &target,
+        "--password-file",
+        &password_file,
+        "--size",
+        &size,
+        "--file-size",
+        &file,
+        "--duration",
+        "20s",
+        "--as",
+        "json",
+        "--no-calibrate",
+    ];
+    let (said, warned) = (
+        ground.bed.folder.join("copies"),
+        ground.bed.folder.join("warned"),
+    );
+    let mut command = ground.bed.command(&[&always, wanted.options].concat());
+    command
+        .stdin(Stdio::null())
+        .stdout(File::create(&said)?)
+        .stderr(File::create(&warned)?);
+    let mut run = Running::start(&mut command, &[])?;
+    let compared = compare(&ground.directory(), wanted.file, &mut run);
+    // The figures of the operations until then are there after ^C, too; if it has ended, there is
+    // nothing to interrupt.
+    let _ = run.interrupt();
+    run.wait(checks::RUN_LIMIT)?;
+    compared.with_context(|| std::fs::read_to_string(&warned).unwrap_or_default())?;
+    let record: Value = serde_json::from_slice(&std::fs::read(&said)?)?;
+    let number = |name: &str| {
+        let figure = record.pointer(&format!("/totals/{name}"));
+        figure.and_then(Value::as_f64).context(name.to_owned())
+    };
+    let (copies, failed) = (number("ledger/ok")?, number("ledger/failed")?);
+    let moved = number("kinds/0/data_bytes")?;
+    if copies < 1.0 || failed > 0.0 || moved < copies * wanted.size as f64 {
+        bail!("{copies} copies of {moved} bytes, {failed} failed");
+    }
+    Ok(copies)
+}
+
+/// Waits until both files are the pattern that the source was written with.
+fn compare(directory: &Path, len: usize, run: &mut Running) -> Result<()> {
+    let start = Instant::now();
+    let mut last = "no file of a copy".to_owned();
+    while start.elapsed() < COPY_LIMIT {
+        if let Some(own) = own_directory(directory)? {
+            let files = [own.join("source0"), own.join("client0")];
+            // Between two looks at a run that ends they may go.
+            let read = files.map(|path| std::fs::read(path).unwrap_or_default());
+            let wrong = read.iter().position(|data| !is_pattern(data, len));
+            match wrong {
+                None => return Ok(()),
+                Some(which) => last = format!("file {which} has {} bytes", read[which].len()),
+            }
+        }
+        if run.ended()?.is_some() {
+            break;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    bail!("the copy is not what it was copied from: {last}")
+}
+
+fn is_pattern(data: &[u8], len: usize) -> bool {
+    let table = pattern::table();
+    let mut pieces = data.chunks(pattern::PERIOD);
+    data.len() == len && pieces.all(|piece| table.starts_with(piece))
+}
+
+/// The directory that the run has made.
+fn own_directory(directory: &Path) -> Result<Option<PathBuf>> {
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with("filestone-")
+        {
+            return Ok(Some(entry.path()));
+        }
+    }
+    Ok(None)
+}
