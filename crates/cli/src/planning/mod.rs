@@ -346,7 +346,12 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
             "--size {}: a {name} is one call, which moves {most} at most",
             bytes_text(size.into())
         ))
-        .with_help("more calls in flight (-j) move more at a time"));
+        .with_help(match operation {
+            OpKind::Write | OpKind::Commit => {
+                "--size is bytes per call, --file-size how long a file is"
+            }
+            _ => "--size is bytes per call; more calls in flight (-j) move more at a time",
+        }));
     }
     if options.stable.is_some() && operation != OpKind::Write {
         return Err(Error::usage(format!(
@@ -587,6 +592,8 @@ mod tests {
         for line in [
             "null -w 2",
             "getattr --size 4K",
+            "read --size 16M",
+            "write --size 16M",
             "write --verify",
             "getattr --data deliver",
             "read --data discard",

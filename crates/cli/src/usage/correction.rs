@@ -134,6 +134,10 @@ impl Attempt {
 
     /// fio's `--size` is how long a file is, elbencho's too.
     fn with_size(mut self) -> Option<Self> {
+        let operation = self.words.get(1).map(String::as_str);
+        if operation.is_some_and(|word| word.eq_ignore_ascii_case("copy")) {
+            return None;
+        }
         let is_long = |value: &str| quantity::bytes(value).is_ok_and(|bytes| bytes >= LONG);
         let (mut places, mut long) = (0..self.words.len(), None);
         for place in places.by_ref() {

@@ -4,6 +4,7 @@ use super::layer::LayerLost;
 use super::site::{Layered, Site, Trees};
 use crate::control::Cancellation;
 use crate::error::RunError;
+use crate::workspace::error::ClaimError;
 use filestone_model::measure::run_record::Target;
 
 /// Sites of one layer.
@@ -20,6 +21,11 @@ impl<S: Site> RoundRobin<S> {
             match site {
                 Ok(site) => claimed.push(site),
                 Err(error) => {
+                    let error = if claimed.is_empty() {
+                        error
+                    } else {
+                        told_of_own(error)
+                    };
                     // The first error is the one to tell of.
                     for site in claimed {
                         let _: Result<(), RunError> = S::release(site, Trees::Remove);
@@ -34,6 +40,17 @@ impl<S: Site> RoundRobin<S> {
     /// The one of a client.
     pub fn of(&self, client: u32) -> &S {
         &self.sites[client as usize % self.sites.len()]
+    }
+}
+
+/// The error of a directory that is in use, if it is this run that uses it.
+fn told_of_own(error: RunError) -> RunError {
+    match error.of_area() {
+        Some(ClaimError::InUse { owner, .. }) if owner.is_this_process() => {
+            let path = owner.path.clone();
+            ClaimError::Twice { path }.into()
+        }
+        _ => error,
     }
 }
 

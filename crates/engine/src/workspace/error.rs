@@ -32,8 +32,6 @@ pub enum ClaimError {
     Twice {
         /// What it is called this time.
         path: String,
-        /// What for.
-        purpose: Purpose,
     },
     /// Its owner does not run any more.
     #[error("{}: was left over by {}, whose run began {}", .owner.path, .owner.process_in_words(), .owner.started_in_words())]

@@ -142,10 +142,6 @@ impl<H> Occupant<H> {
             Self::Owned {
                 owner, liveness, ..
             } => match liveness {
-                Liveness::Running if owner.is_this_process() => ClaimError::Twice {
-                    path: root.path.clone(),
-                    purpose,
-                },
                 Liveness::Running => ClaimError::InUse { owner, purpose },
                 Liveness::Over => ClaimError::Stale { owner },
                 Liveness::Unknown => ClaimError::Unknown { owner, purpose },

@@ -197,6 +197,23 @@ fn clients_share_targets_and_threads() {
 }
 
 #[test]
+fn a_directory_that_is_named_twice_is_said_to_be() {
+    let load = replays::load(LOAD);
+    let place = Scratch::new();
+    let mut plan = plan(place.target(), &load);
+    let again = place.path().join("");
+    settings(&mut plan).more_targets = vec![local(&again)];
+    let error = run(&plan, &load, BuiltIn::default()).expect_err("it is one directory");
+    assert_eq!(error.category(), ErrorCategory::Usage);
+    let said = error.to_string();
+    assert!(
+        said.contains("another of its targets is the same directory"),
+        "{said}"
+    );
+    assert!(place.is_empty());
+}
+
+#[test]
 fn transfers_are_cut_when_that_is_asked_for() {
     let load = replays::load(LOAD);
     let (server, built_in, target) = nfs();

@@ -111,8 +111,8 @@ impl Protocol for Smb2 {
         };
         let mut connection = terms::reach_by(&approach, target)?;
         prepare::find(&mut connection, target)?;
-        facts.channels =
-            Some(channels::examine(&mut connection).map_err(SmbError::into_run_error)?);
+        // That a second session is refused is no reason not to look at the rest.
+        facts.channels = channels::examine(&mut connection).ok();
         facts.call = repeated(ECHOES, || {
             let answered = connection.call(async |link| link.echo().await);
             answered.map_err(|unmet| unmet.at(&target.to_string(), "ECHO").into_run_error())

@@ -447,6 +447,25 @@ fn large_transfers_take_as_many_credits_as_they_need() {
     assert_eq!(bench.put(1, &echo_chain())[0].message_id, 5);
 }
 
+#[test]
+fn no_more_is_affordable_than_the_credits_at_hand_pay_for() {
+    let mut bench = Bench::new(true, None);
+    let at_hand = bench.session.affordable();
+    assert!(
+        at_hand > 64 << 10 && at_hand.is_multiple_of(64 << 10),
+        "{at_hand}"
+    );
+    bench.put(0, &echo_chain());
+    assert_eq!(bench.session.affordable(), at_hand - (64 << 10));
+    // A server without credits for large transfers takes as much as one pays for.
+    let small = Established {
+        large_mtu: false,
+        ..established(None)
+    };
+    bench.session.establish(small);
+    assert_eq!(bench.session.affordable(), 64 << 10);
+}
+
 /// The nonces of encrypted ECHOs that a session of this channel sends, one before and one after its
 /// connection was lost.
 fn nonces(channel: u16) -> [u64; 2] {
