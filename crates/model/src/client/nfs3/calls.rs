@@ -232,17 +232,11 @@ fn encode_readdirplus(
 /// Arguments of everything that is not on the hottest paths.
 fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
     match *operation {
-        Operation::Null
-        | Operation::GetAttr { .. }
-        | Operation::Read { .. }
-        | Operation::Write { .. }
-        | Operation::Open { .. }
-        | Operation::Close { .. }
-        | Operation::Lock { .. }
-        | Operation::Unlock { .. }
-        | Operation::SessionSetup
-        | Operation::TreeConnect
-        | Operation::Notify { .. }
+        #[rustfmt::skip]
+        Operation::Null | Operation::GetAttr { .. } | Operation::Read { .. } | Operation::Write { .. }
+        | Operation::Open { .. } | Operation::Close { .. }
+        | Operation::Lock { .. } | Operation::Unlock { .. }
+        | Operation::SessionSetup | Operation::TreeConnect | Operation::Notify { .. }
         | Operation::Copy { .. } => {}
         Operation::SetAttr { file, change } => setattr::Args {
             object: handle(shared, file),

@@ -9,13 +9,14 @@
 //! | `establish` | all steps from a connection to a tree |
 //! | `negotiated`, `channels` | what a connection came to; what those of one client share |
 //! | `operations`, `opens` | what probes and mixes ask; what is open meanwhile |
-//! | `copy` | copies that the server makes |
+//! | `copy`, `copy_limits` | copies that the server makes; what it copies at once |
 //! | `load`, `open_files` | the lines of a load; what it has open |
 //! | `client` | the client as an event loop drives it |
 
 mod channels;
 mod client;
 mod copy;
+mod copy_limits;
 mod establish;
 mod link;
 mod load;

@@ -1,6 +1,6 @@
 //! What a client has open on its server, whichever of its slots opened it.
 
-use super::copy::{CopyLimits, ResumeKey};
+use super::copy_limits::{CopyLimits, ResumeKey};
 use crate::operation::{FileId, OpenId};
 use filestone_wire::smb2;
 use std::collections::HashMap;

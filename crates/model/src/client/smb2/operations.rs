@@ -354,10 +354,7 @@ impl Operating {
             Operation::SessionSetup => self.log_on_and_off().await,
             Operation::TreeConnect => self.connect_tree().await,
             Operation::Notify { directory } => self.be_notified(directory).await,
-            #[rustfmt::skip]
-            Operation::Copy { from, to, offset, len } => {
-                self.copy(from, to, Stretch { at: offset, len }).await
-            },
+            Operation::Copy { .. } => self.copy(operation).await,
             // Refused before the run.
             Operation::ReadLink { .. }
             | Operation::MakeSymlink { .. }
@@ -608,7 +605,16 @@ impl Operating {
     }
 
     /// Has the server copy. Where the connection was lost, what is copied is opened again first.
-    async fn copy(&mut self, from: FileId, to: FileId, stretch: Stretch) -> Step<()> {
+    async fn copy(&mut self, operation: Operation) -> Step<()> {
+        let Operation::Copy {
+            from,
+            to,
+            offset: at,
+            len,
+        } = operation
+        else {
+            return Err(UNKNOWN);
+        };
         let source = self.held(from).await?;
         let key = match self.client.opens.resume_key(from) {
             Some(key) => key,
@@ -622,12 +628,12 @@ impl Operating {
         let what = Copied {
             key,
             target,
-            stretch,
+            stretch: Stretch { at, len },
         };
         let copying = self.copying.copy(self.link, what, &self.client.opens);
         let count = copying.await?;
         self.moved = count.into();
-        self.fault = (count < stretch.len).then_some(ReplyFault::Short);
+        self.fault = (count < len).then_some(ReplyFault::Short);
         Ok(())
     }
 

@@ -2,6 +2,7 @@ use super::*;
 use crate::client::desk::Wanted;
 use crate::client::smb2::Desk;
 use filestone_wire::smb2::compound::append;
+use filestone_wire::smb2::ioctl::RESUME_KEY_LEN;
 use filestone_wire::smb2::{ErrorResponse, Header, HeaderFlags};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
