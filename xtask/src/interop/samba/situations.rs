@@ -40,6 +40,7 @@ pub const ALL: &[Situation<Ground>] = &[
     ("a share that is a printer", a_printer),
     ("no such file", no_such_file),
     ("copies that the server makes", copies::compared),
+    ("doctor names the server's interfaces", interfaces_named),
     ("every load of our own", every_load),
     ("a load that names files by path", by_path),
     ("a load that expects another NT status", other_status),
@@ -295,6 +296,57 @@ fn a_printer(ground: &Ground) -> Result<String> {
 fn no_such_file(ground: &Ground) -> Result<String> {
     let words = ["nothing", "STATUS_OBJECT_NAME_NOT_FOUND", "0xc0000034"];
     refuses_guest(ground, &format!("{GUEST_SHARE}/nothing"), &words)
+}
+
+/// With a user there may be several connections, and a guest has one; who has none either is told
+/// by whom.
+fn interfaces_named(ground: &Ground) -> Result<String> {
+    let mut said = Vec::new();
+    for (purpose, user, words) in [
+        (
+            Purpose::Open,
+            Account::User,
+            "multichannel is offered; 127.0.0.1 at ",
+        ),
+        (
+            Purpose::Open,
+            Account::Guest,
+            "lets this user in as a guest",
+        ),
+        (
+            Purpose::NoChannels,
+            Account::User,
+            "the server offers one connection",
+        ),
+        (Purpose::NoSmb3, Account::User, "chose dialect 2.1"),
+    ] {
+        let server = ground.servers.get(purpose);
+        let password_file = server.password_file();
+        let place = Place {
+            authority: &format!("127.0.0.1:{}", server.port),
+            dialects: DIALECTS,
+            password_file: &password_file,
+        };
+        let target = place.target(user, "");
+        let password_file = password_file.display().to_string();
+        let arguments = ["doctor", &target, "--as", "json"];
+        let with_user = ["--password-file", &password_file];
+        let options: &[&str] = match user {
+            Account::User => &with_user,
+            Account::Guest => &[],
+        };
+        let output = ground.bed.run(&[&arguments, options].concat())?;
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        let findings = document["findings"].as_array().into_iter().flatten();
+        let mut found = findings.filter(|finding| finding["id"] == "server-interfaces");
+        let text = found.next().and_then(|finding| finding["found"].as_str());
+        let text = text.with_context(|| format!("{purpose:?}: no word of interfaces"))?;
+        if !text.contains(words) {
+            bail!("{purpose:?}: {text}");
+        }
+        said.push(words);
+    }
+    Ok(said.join(", "))
 }
 
 /// One pass of a load over a share that is everyone's.
