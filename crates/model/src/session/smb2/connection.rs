@@ -3,11 +3,12 @@
 
 use super::chain::{Chain, PARTS_MAX, Protects, Scope};
 use super::credits::Credits;
-use super::slots::{Answered, CancelRoute, Foreign, Slots};
+use super::slots::{Answered, CancelRoute, Foreign, Slots, Taken};
 use super::{Opened, Opener, SessionKeys};
 use crate::output::{Output, Stretch, WriteData};
 use crate::time::Moment;
 use filestone_wire::record::RecordError;
+use filestone_wire::smb2::close::CloseFlags;
 use filestone_wire::smb2::codec::{Decode, DecodeError, Encode, Writer};
 use filestone_wire::smb2::compound::{Message, Messages};
 use filestone_wire::smb2::frame::{FrameAssembler, FrameMark};
@@ -15,7 +16,8 @@ use filestone_wire::smb2::negotiate::{Cipher, SigningAlgorithm};
 use filestone_wire::smb2::oplock_break::{Acknowledgment, LeaseAcknowledgment, Notification};
 use filestone_wire::smb2::transform::{Encrypted, TRANSFORM_HEADER_LEN};
 use filestone_wire::smb2::{
-    Command, Dialect, Header, HeaderFlags, LeaseFlags, ProtocolId, Route, Status,
+    Command, Dialect, FileId, Header, HeaderFlags, LeaseFlags, ProtocolId, Route, Status, close,
+    create,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -165,6 +167,8 @@ pub struct Smb2Session {
     room: Vec<u8>,
     /// Acknowledgements of breaks that are to go out.
     acknowledgements: Vec<Acknowledgment>,
+    /// What was opened for those who had given it up, and is to be closed.
+    orphans: Vec<FileId>,
     /// What is to be cancelled.
     cancels: Vec<CancelRoute>,
     /// Breaks that came.
@@ -186,6 +190,7 @@ impl Smb2Session {
             plain: Opened::default(),
             room: Vec::new(),
             acknowledgements: Vec::new(),
+            orphans: Vec::new(),
             cancels: Vec::new(),
             breaks: 0,
             forged: 0,
@@ -204,6 +209,7 @@ impl Smb2Session {
         self.assembler = FrameAssembler::new(self.options.frame_max);
         self.established = None;
         self.acknowledgements.clear();
+        self.orphans.clear();
         self.cancels.clear();
     }
 
@@ -350,6 +356,8 @@ impl Smb2Session {
         // What the first request of a compound opens is named by those that go out after it.
         let is_later = before.is_some() && !chain.is_apart;
         let going = chain.parts().enumerate();
+        let mut with_it = chain.parts().skip(parts.start).take(parts.len());
+        let stays_open = !with_it.any(|part| part.command == Command::Close) || chain.is_apart;
         for (index, part) in going.skip(parts.start).take(parts.len()) {
             if let Some(last) = last {
                 filestone_wire::smb2::compound::link(&mut out.bytes, last);
@@ -358,7 +366,12 @@ impl Smb2Session {
             let start = out.bytes.len();
             let charge = self.charge_of(part.charge());
             let taken = self.credits.take(charge);
-            self.slots.sending(slot, index, taken.message_id, charge);
+            let sent = Taken {
+                message_id: taken.message_id,
+                charge,
+                stays_open: stays_open && part.command == Command::Create,
+            };
+            self.slots.sending(slot, index, sent);
             let header = Header {
                 credit_charge: if self.charges() { charge } else { 0 },
                 credits: taken.asked,
@@ -470,6 +483,14 @@ impl Smb2Session {
         Some(slot)
     }
 
+    /// Closes what nobody wants any more; nobody waits for that either.
+    pub fn close_aside(&mut self, file_id: FileId) {
+        // A server that takes none of them is not owed memory without end.
+        if self.orphans.len() < ORPHANS_MAX {
+            self.orphans.push(file_id);
+        }
+    }
+
     /// Gives up what is in a slot: responses to it are late.
     pub fn forget(&mut self, slot: u32) {
         self.slots.forget(slot);
@@ -485,7 +506,8 @@ impl Smb2Session {
         self.put_alone(header, &filestone_wire::smb2::cancel::Request {}, out);
     }
 
-    /// Acknowledges breaks, and cancels what is to be cancelled; whether there was anything.
+    /// Acknowledges breaks, cancels what is to be cancelled and closes what nobody wants any more;
+    /// whether there was anything.
     pub fn answer(&mut self, out: &mut Output) -> bool {
         let before = out.bytes.len();
         while let Some(route) = self.cancels.pop() {
@@ -495,18 +517,25 @@ impl Smb2Session {
         while self.credits.has(1)
             && let Some(acknowledgement) = self.acknowledgements.pop()
         {
-            self.put_acknowledgement(&acknowledgement, out);
+            self.put_aside(Command::OplockBreak, &acknowledgement, out);
+        }
+        while self.credits.has(1)
+            && let Some(file_id) = self.orphans.pop()
+        {
+            let flags = CloseFlags::NONE;
+            self.put_aside(Command::Close, &close::Request { flags, file_id }, out);
         }
         out.bytes.len() > before
     }
 
-    fn put_acknowledgement(&mut self, body: &impl Encode, out: &mut Output) {
+    /// A request to which nobody waits for the response.
+    fn put_aside(&mut self, command: Command, body: &impl Encode, out: &mut Output) {
         let taken = self.credits.take(1);
         self.slots.aside(taken.message_id);
         let header = Header {
             credit_charge: u16::from(self.charges()),
             credits: taken.asked,
-            ..Header::request(Command::OplockBreak, taken.message_id)
+            ..Header::request(command, taken.message_id)
         };
         let tree_id = self.established.as_ref().map_or(0, |own| own.tree_id);
         let route = Route::Sync {
@@ -554,6 +583,7 @@ impl Smb2Session {
             plain,
             room,
             acknowledgements,
+            orphans,
             cancels,
             breaks,
             forged,
@@ -565,6 +595,7 @@ impl Smb2Session {
             own: established.as_ref(),
             room,
             acknowledgements,
+            orphans,
             cancels,
             breaks,
             forged,
@@ -604,6 +635,9 @@ impl Smb2Session {
 
 /// Breaks of which the acknowledgements wait to go out, at most.
 const ACKNOWLEDGEMENTS_MAX: usize = 4096;
+
+/// What is open for nobody, and waits to be closed, at most.
+const ORPHANS_MAX: usize = 4096;
 
 /// How messages are protected, and whose they are.
 #[derive(Debug, Clone, Default)]
@@ -665,6 +699,7 @@ struct Taking<'s> {
     own: Option<&'s Established>,
     room: &'s mut Vec<u8>,
     acknowledgements: &'s mut Vec<Acknowledgment>,
+    orphans: &'s mut Vec<FileId>,
     cancels: &'s mut Vec<CancelRoute>,
     breaks: &'s mut u64,
     forged: &'s mut u64,
@@ -729,6 +764,9 @@ impl Taking<'_> {
         };
         self.credits.end(found.charge);
         let Some(slot) = found.slot else {
+            if found.leaves_open {
+                self.note_orphan(message)?;
+            }
             return Ok(());
         };
         let is_genuine = is_sealed || self.is_genuine(message, slot);
@@ -762,6 +800,18 @@ impl Taking<'_> {
             (None, _) => true,
             (Some(_), false) => !has_to_be || message.header.status == Status::USER_SESSION_DELETED,
         }
+    }
+
+    /// What was opened after whoever wanted it had given it up would be open until the session ends.
+    fn note_orphan(&mut self, message: &Message<'_>) -> Result<(), NotSmb> {
+        if message.header.status.is_error() {
+            return Ok(());
+        }
+        let opened: create::Response<'_> = message.body()?;
+        if self.orphans.len() < ORPHANS_MAX {
+            self.orphans.push(opened.file_id);
+        }
+        Ok(())
     }
 
     /// A break of an oplock or a lease (section 3.2.5.19): given up at once.

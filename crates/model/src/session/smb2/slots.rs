@@ -71,6 +71,15 @@ pub(super) struct Foreign {
     pub signs: bool,
 }
 
+/// A request that goes out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taken {
+    pub message_id: u64,
+    pub charge: u16,
+    /// Whether it opens what nothing closes that goes out with it.
+    pub stays_open: bool,
+}
+
 /// A request that a response was found to answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
@@ -78,6 +87,8 @@ pub(super) struct Found {
     pub slot: Option<u32>,
     part: usize,
     pub charge: u16,
+    /// Whether it opens what nobody will close, since nobody waits for it.
+    pub leaves_open: bool,
 }
 
 /// Where a request is from.
@@ -86,6 +97,8 @@ struct Place {
     owner: Owner,
     part: u8,
     charge: u16,
+    /// Whether what it opens stays open after what went out with it.
+    stays_open: bool,
 }
 
 /// Who waits for a response.
@@ -95,7 +108,7 @@ enum Owner {
     Slot(u32),
     /// A chain that was given up.
     Nobody,
-    /// It is to an acknowledgement.
+    /// Nobody, from the beginning: it is to an acknowledgement, or a CLOSE.
     Aside,
 }
 
@@ -202,7 +215,7 @@ impl Slots {
     }
 
     /// A request of the chain in this slot goes out.
-    pub fn sending(&mut self, slot: u32, part: usize, message_id: u64, charge: u16) {
+    pub fn sending(&mut self, slot: u32, part: usize, taken: Taken) {
         let Some(own) = self.slots.get_mut(slot as usize) else {
             return;
         };
@@ -211,14 +224,15 @@ impl Slots {
         }
         own.put = part + 1;
         if let Some(id) = own.ids.get_mut(part) {
-            *id = Some(message_id);
+            *id = Some(taken.message_id);
         }
         let place = Place {
             owner: Owner::Slot(slot),
             part: part as u8,
-            charge,
+            charge: taken.charge,
+            stays_open: taken.stays_open,
         };
-        self.places.insert(message_id, place);
+        self.places.insert(taken.message_id, place);
     }
 
     /// A message that no slot waits for goes out.
@@ -227,6 +241,7 @@ impl Slots {
             owner: Owner::Aside,
             part: 0,
             charge: 1,
+            stays_open: false,
         };
         self.places.insert(message_id, place);
     }
@@ -319,6 +334,7 @@ impl Slots {
             owner,
             part,
             charge,
+            stays_open,
         } = place?;
         let slot = match owner {
             Owner::Slot(slot) => Some(slot),
@@ -328,6 +344,7 @@ impl Slots {
             slot,
             part: part.into(),
             charge,
+            leaves_open: stays_open && owner == Owner::Nobody,
         })
     }
 
