@@ -66,6 +66,10 @@ pub enum TargetPlanError {
     },
     /// A client of a replay has one thing to do at a time.
     ReplayConnections(u32),
+    /// A server keeps no handle of a file that others may change.
+    DurableWithoutOplock,
+    /// The operations of a mix leave no file open.
+    DurableMix,
     /// What the dialect does not have.
     Dialect {
         /// What asks for it.

@@ -3,7 +3,7 @@
 use super::SmbError;
 use super::connection::{Connection, Reaching, Unmet};
 use super::prepare::{self, Found, FoundFiles, Preparing};
-use super::terms::{guest_remark, of_another_client, of_connections, oplock, reach};
+use super::terms::{guest_remark, keeping, of_another_client, of_connections, reach};
 use super::tree::ShareTree;
 use super::worker::{Operator, ShareWorker};
 use crate::backend::connection::ConnectedClient;
@@ -17,10 +17,11 @@ use crate::run::{ConnectedClients, OpenTarget, Subjects, WorkerBody};
 use crate::target::clients::{connect_sockets, dial_of};
 use crate::workspace::own_directory::{OwnDirectory, REMOVE_BY_HAND};
 use filestone_model::client::smb2::{
-    ClientState, Lane, OperationOptions, ShareFiles, SharePath, Smb2Client, Smb2ClientOptions,
-    WATCHES_TAKE_NANOS, operating,
+    ClientState, Keeping, Lane, OperationOptions, ShareFiles, SharePath, Smb2Client,
+    Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
 };
 use filestone_model::file_set::{ClientSet, Layout};
+use filestone_model::measure::RunRecord;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::run_record::{InterfaceRecord, Target};
 use filestone_model::operation::OpKind;
@@ -39,6 +40,8 @@ pub struct OpenShare<'run> {
     files: Arc<ShareFiles>,
     sets: Arc<[ClientSet]>,
     own: Option<OwnDirectory<SharePath>>,
+    /// What its clients ask for beside their opens.
+    keeping: Keeping,
     /// The file set of a mix, and whether it is removed at the end.
     file_set: Option<(FileSet<SharePath>, bool)>,
 }
@@ -106,6 +109,7 @@ impl<'run> OpenShare<'run> {
             files: Arc::new(files.into_files()),
             sets: Arc::default(),
             own,
+            keeping: keeping(target),
             file_set: None,
         };
         match filled {
@@ -157,6 +161,7 @@ impl<'run> OpenShare<'run> {
             files: Arc::new(set.take_files().into()),
             sets: set.clients.clone().into(),
             own: None,
+            keeping: keeping(target),
             file_set: Some((set, mix.remove_set)),
         })
     }
@@ -282,7 +287,7 @@ impl<'run> OpenShare<'run> {
         OperationOptions {
             files: Arc::clone(&self.files),
             holds_files: self.plan.mix().is_none(),
-            oplock: oplock(self.target),
+            keeping: self.keeping.clone(),
             verifies: verifies.then(|| Arc::clone(&self.connection.reaching().pattern)),
         }
     }
@@ -436,6 +441,12 @@ impl OpenTarget for OpenShare<'_> {
             workers: of_workers.into_iter().map(body).collect::<Result<_, _>>()?,
             record: Some(connected.record),
         })
+    }
+
+    fn complete(&mut self, record: &mut RunRecord) {
+        if let Some(session) = &mut record.target.session {
+            session.durable = self.keeping.handles();
+        }
     }
 
     fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {

@@ -24,6 +24,7 @@ use filestone_wire::smb2::tree_connect::{ShareFlags, ShareType};
 use filestone_wire::smb2::{
     Capabilities, Command, Dialect, FileId, HeaderFlags, SecurityMode, Status,
 };
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Rounds of SESSION_SETUP at most: NTLM takes two.
@@ -265,6 +266,8 @@ pub struct Way {
     channels: Arc<Channels>,
     /// Which of them it is.
     channel: u32,
+    /// The dialect that was spoken last.
+    dialect: AtomicU16,
 }
 
 impl Way {
@@ -275,6 +278,7 @@ impl Way {
             negotiated: Mutex::new(None),
             channels: Arc::default(),
             channel: 0,
+            dialect: AtomicU16::new(0),
         }
     }
 
@@ -288,6 +292,7 @@ impl Way {
             negotiated: Mutex::new(None),
             channels: Arc::clone(&self.channels),
             channel,
+            dialect: AtomicU16::new(0),
         }
     }
 
@@ -300,6 +305,17 @@ impl Way {
     pub fn lose(&self) {
         self.channels.lose(self.channel);
         *self.noted() = None;
+    }
+
+    /// The dialect that is spoken, or was before its connection was lost.
+    pub fn dialect(&self) -> Dialect {
+        Dialect(self.dialect.load(Ordering::Relaxed))
+    }
+
+    /// What its connection has come to.
+    fn note(&self, negotiated: &Arc<Negotiated>) {
+        self.dialect.store(negotiated.dialect.0, Ordering::Relaxed);
+        *self.noted() = Some(Arc::clone(negotiated));
     }
 
     /// How often the session was gone: by which those who have something open see that it is, too.
@@ -321,7 +337,7 @@ pub async fn log_on_and_off(link: Link, way: &Way) -> Result<()> {
     let terms = &way.terms;
     // The first request may wait for the next connection: what was agreed upon for that counts.
     let negotiated = || way.noted().clone().ok_or(NotEstablished::Reset);
-    let (session, negotiated) = set_up(link, terms, None, negotiated).await?;
+    let (session, negotiated) = set_up(link, terms, Entry::Beside, negotiated).await?;
     let protects = protects(terms, &negotiated, &session)?;
     let logged_off = link.log_off(session.scope(0, protects)).await;
     logged_off.map_err(refused(SetupStep::LogOff))
@@ -367,8 +383,9 @@ pub async fn establish(link: Link, way: &Way) -> Result<Established> {
 async fn make(link: Link, way: &Way) -> Result<Shared> {
     let terms = &way.terms;
     let negotiated = Arc::new(negotiate(link, terms).await?);
-    *way.noted() = Some(Arc::clone(&negotiated));
-    let (session, _) = set_up(link, terms, None, || Ok(Arc::clone(&negotiated))).await?;
+    way.note(&negotiated);
+    let entry = Entry::After(way.channels.previous());
+    let (session, _) = set_up(link, terms, entry, || Ok(Arc::clone(&negotiated))).await?;
     if terms.channels > 1 && session.keys.is_none() {
         return Err(NotEstablished::OneChannel(OneChannel::Guest));
     }
@@ -436,13 +453,16 @@ async fn bind(link: Link, way: &Way, session: &Arc<Shared>) -> Result<Establishe
         ..way.terms.clone()
     };
     let negotiated = Arc::new(negotiate(link, &terms).await?);
-    *way.noted() = Some(Arc::clone(&negotiated));
+    way.note(&negotiated);
     if !negotiated.is_same(of_session) {
         return Err(NotEstablished::Terms(
             "the server agrees to other terms for one more connection than for the session",
         ));
     }
-    let bound = set_up(link, &terms, Some(own), || Ok(Arc::clone(&negotiated))).await;
+    let bound = set_up(link, &terms, Entry::Bind(own), || {
+        Ok(Arc::clone(&negotiated))
+    })
+    .await;
     let gone = NotEstablished::Refused {
         step: SetupStep::Bind,
         status: Status::USER_SESSION_DELETED,
@@ -646,15 +666,32 @@ impl Round {
     }
 }
 
+/// For what a connection sets a session up.
+#[derive(Debug, Clone, Copy)]
+enum Entry<'s> {
+    /// To be bound to this one.
+    Bind(&'s Established),
+    /// In place of one that is gone, if there was one: the server ends what it still has of it
+    /// (section 3.3.5.5.3), which lets go of what was open there, or keeps it to be taken up again.
+    After(u64),
+    /// Beside its own.
+    Beside,
+}
+
 /// SESSION_SETUP, in as many rounds as it takes; with what the connection came to, which
 /// `negotiated` is asked for once the first of them is answered. It makes a session, or binds the
 /// connection to one.
 async fn set_up(
     link: Link,
     terms: &Terms,
-    binds_to: Option<&Established>,
+    entry: Entry<'_>,
     negotiated: impl Fn() -> Result<Arc<Negotiated>>,
 ) -> Result<(SetUp, Arc<Negotiated>)> {
+    let (binds_to, previous) = match entry {
+        Entry::Bind(own) => (Some(own), 0),
+        Entry::After(previous) => (None, previous),
+        Entry::Beside => (None, 0),
+    };
     let mut mechanism = terms.mechanisms.begin();
     let mechanisms = [spnego::Mechanism::NTLMSSP];
     let mut token = Vec::new();
@@ -666,7 +703,8 @@ async fn set_up(
         None => SetupStep::SessionSetup,
     };
     for _ in 0..ROUNDS_MAX {
-        let round = round(link, terms, scope_of_setup(session_id, binds_to), &token);
+        let scope = scope_of_setup(session_id, binds_to);
+        let round = round(link, terms, scope, previous, &token);
         let round = round.await.map_err(refused(step))?;
         session_id = round.session_id;
         let (negotiated, mut preauth) = match hashed.take() {
@@ -719,7 +757,13 @@ fn scope_of_setup(session_id: u64, binds_to: Option<&Established>) -> Scope {
     }
 }
 
-async fn round(link: Link, terms: &Terms, scope: Scope, token: &[u8]) -> Step<Round> {
+async fn round(
+    link: Link,
+    terms: &Terms,
+    scope: Scope,
+    previous_session_id: u64,
+    token: &[u8],
+) -> Step<Round> {
     let binds = matches!(
         scope,
         Scope::Other {
@@ -736,7 +780,7 @@ async fn round(link: Link, terms: &Terms, scope: Scope, token: &[u8]) -> Step<Ro
         security_mode: terms.security_mode(),
         capabilities: Capabilities::NONE,
         channel: 0,
-        previous_session_id: 0,
+        previous_session_id,
         security_buffer: token,
     };
     let asked = link.send(

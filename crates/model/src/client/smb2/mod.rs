@@ -7,12 +7,14 @@
 //! | `establish` | from a connection to a tree |
 //! | `negotiated`, `channels` | what a connection came to; what those of one client share |
 //! | `operations`, `opens` | what probes and mixes ask; what is open meanwhile |
+//! | `keeping` | what is asked for beside opens: oplocks, leases, handles that outlive a connection |
 //! | `load`, `open_files` | the lines of a load; what it has open |
 //! | `client` | the client as an event loop drives it |
 
 mod channels;
 mod client;
 mod establish;
+mod keeping;
 mod link;
 mod load;
 mod negotiated;
@@ -27,16 +29,16 @@ pub use channels::Channels;
 pub use establish::{
     NotEstablished, OneChannel, Protection, SetUp, SetupStep, Terms, Way, establish, negotiate,
 };
+pub use keeping::{Asking, Durability, DurableCounts, Keeping, Oplock};
 pub use link::{Chaining, Desk, Fault, Forged, Link, Lost, Smb2, Why, answer, is};
 pub use load::{ShareLoadOptions, ShareTransfers};
 pub use negotiated::Negotiated;
-pub use opens::Opens;
+pub use opens::{Handle, Look, OpenKey, Opens};
 pub use operations::{
     ClientState, OperationOptions, ShareFiles, SharePath, WATCHES_TAKE_NANOS, supports,
 };
 pub use requests::{
-    ALL_OF_FILE, ATTRIBUTES, DELETING, LISTING, Listed, Opened, Opening, Oplock, Page, Tree,
-    is_not_there,
+    ALL_OF_FILE, ATTRIBUTES, DELETING, LISTING, Listed, Opened, Opening, Page, Tree, is_not_there,
 };
 
 use crate::client::actor::Actor;
