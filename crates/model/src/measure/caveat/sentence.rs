@@ -75,6 +75,7 @@ pub fn of(caveat: &Caveat) -> String {
         | Caveat::UnmeasuredLoad { .. }
         | Caveat::UnmeasuredUnsuccessful { .. }
         | Caveat::FileSetStillClaimed { .. } => mix::of(caveat).unwrap_or_default(),
+        Caveat::Outlasted { .. } => load::of(caveat).unwrap_or_default(),
         Caveat::ShortRun { window_ns } => format!("the measured window is only {:.3} s long", seconds(*window_ns)),
     }
 }
@@ -118,7 +119,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
             "they count as answered; a client that holds its server to RFC 1813, section 3.3.16, would refuse them"
         }
         Caveat::Reconnected { .. } => {
-            "what was cut off is disconnected in the ledger, and the wait is slot wait; calls of a replay went out again, and the wait is in their response times"
+            "what was cut off is disconnected in the ledger; what was due meanwhile waited for a connection, though no slot was missing, and that is part of its slot wait; calls of a replay went out again, and the wait is in their response times"
         }
         Caveat::ConnectionsLost { .. } => NOT_BACK_HELP,
         Caveat::Jukebox { .. } => JUKEBOX_HELP,
@@ -147,6 +148,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         | Caveat::UnmeasuredLoad { .. }
         | Caveat::UnmeasuredUnsuccessful { .. }
         | Caveat::FileSetStillClaimed { .. } => return mix::help_for(caveat),
+        Caveat::Outlasted { .. } => return load::help_for(caveat),
         Caveat::ShortRun { .. } => "run for at least a second",
     })
 }
