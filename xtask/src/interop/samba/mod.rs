@@ -1,6 +1,7 @@
 //! filestone against Samba: one server for each configuration that a client must cope with.
 
 mod forging;
+mod lasting;
 mod packets;
 mod session;
 mod settings;

@@ -402,7 +402,7 @@ impl Operating {
 
     async fn close(&mut self, open: OpenId) -> Step<()> {
         let key = OpenKey::Open(open);
-        let file_id = self.present(key).await?.ok_or(UNKNOWN)?;
+        let file_id = self.present(key).await?.ok_or(self.missing())?;
         self.client.opens.take(key);
         self.link.close(file_id).await
     }
@@ -494,6 +494,15 @@ impl Operating {
                     }
                 },
             }
+        }
+    }
+
+    /// Why what should be open is not.
+    const fn missing(&self) -> Failure {
+        match self.losses {
+            0 => UNKNOWN,
+            // It was open over a connection that was lost, if over another one of the client's.
+            _ => Failure::Reset,
         }
     }
 
@@ -696,7 +705,10 @@ impl Operating {
     }
 
     async fn lock(&mut self, open: OpenId, offset: u64, length: u64, flags: LockFlags) -> Step<()> {
-        let file_id = self.present(OpenKey::Open(open)).await?.ok_or(UNKNOWN)?;
+        let file_id = self
+            .present(OpenKey::Open(open))
+            .await?
+            .ok_or(self.missing())?;
         let range = LockElement {
             offset,
             length,
