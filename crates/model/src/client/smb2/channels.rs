@@ -145,12 +145,13 @@ impl State {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::session::smb2::{Agreed, ChannelSequence, Limits};
     use filestone_wire::smb2::Dialect;
 
-    fn session() -> Shared {
+    /// Any.
+    pub(in super::super) fn session() -> Shared {
         Shared {
             established: Established {
                 session_id: 1,

@@ -312,6 +312,14 @@ impl Way {
         Dialect(self.dialect.load(Ordering::Relaxed))
     }
 
+    /// Comes to a session as a connection does, with nobody on the other side.
+    #[cfg(test)]
+    pub(super) fn make_of_tests(&self) {
+        let shared = super::channels::tests::session();
+        self.note(&shared.negotiated);
+        self.channels.made(self.channel, shared);
+    }
+
     /// What its connection has come to.
     fn note(&self, negotiated: &Arc<Negotiated>) {
         self.dialect.store(negotiated.dialect.0, Ordering::Relaxed);

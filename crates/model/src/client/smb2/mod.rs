@@ -22,6 +22,8 @@ mod open_files;
 mod opens;
 mod operations;
 mod requests;
+#[cfg(test)]
+mod tests;
 
 pub use client::{Lane, Smb2Client, Smb2ClientOptions, Smb2Language, Smb2Work};
 

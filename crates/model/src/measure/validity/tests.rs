@@ -58,7 +58,7 @@ fn fail(ledger: &mut Ledger) {
 /// So many of 8 operations that are in flight at a time are answered in the window.
 fn answered(record: &mut RunRecord, count: u64) {
     record.plan.arrivals = ArrivalsPlan::Closed;
-    record.plan.in_flight = 8;
+    (record.plan.clients, record.plan.in_flight) = (1, 8);
     record.totals.offered_load_ops_per_s = None;
     record.totals.achieved_load_ops_per_s = count as f64 / 30.0;
 }
