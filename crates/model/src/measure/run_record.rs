@@ -209,7 +209,7 @@ impl DurableHandles {
         }
     }
 
-    /// In a few words: `of 12 durable handles asked for 12 granted, 4 taken up again, 0 gone`.
+    /// In a few words: `durable handles: 12 asked for, 12 granted, 4 taken up again, 0 gone`.
     fn text(self) -> String {
         let Self {
             asked,
@@ -218,7 +218,7 @@ impl DurableHandles {
             gone,
         } = self;
         format!(
-            "of {asked} durable handles asked for {granted} granted, {reclaimed} taken up again, {gone} gone"
+            "durable handles: {asked} asked for, {granted} granted, {reclaimed} taken up again, {gone} gone"
         )
     }
 }
