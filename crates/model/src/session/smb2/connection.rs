@@ -167,8 +167,6 @@ pub struct Smb2Session {
     room: Vec<u8>,
     /// Acknowledgements of breaks that are to go out.
     acknowledgements: Vec<Acknowledgment>,
-    /// What was opened for those who had given it up, and is to be closed.
-    orphans: Vec<FileId>,
     /// What is to be cancelled.
     cancels: Vec<CancelRoute>,
     /// Breaks that came.
@@ -190,7 +188,6 @@ impl Smb2Session {
             plain: Opened::default(),
             room: Vec::new(),
             acknowledgements: Vec::new(),
-            orphans: Vec::new(),
             cancels: Vec::new(),
             breaks: 0,
             forged: 0,
@@ -209,7 +206,6 @@ impl Smb2Session {
         self.assembler = FrameAssembler::new(self.options.frame_max);
         self.established = None;
         self.acknowledgements.clear();
-        self.orphans.clear();
         self.cancels.clear();
     }
 
@@ -485,10 +481,7 @@ impl Smb2Session {
 
     /// Closes what nobody wants any more; nobody waits for that either.
     pub fn close_aside(&mut self, file_id: FileId) {
-        // A server that takes none of them is not owed memory without end.
-        if self.orphans.len() < ORPHANS_MAX {
-            self.orphans.push(file_id);
-        }
+        self.slots.add_orphan(Some(file_id));
     }
 
     /// Gives up what is in a slot: responses to it are late.
@@ -520,7 +513,7 @@ impl Smb2Session {
             self.put_aside(Command::OplockBreak, &acknowledgement, out);
         }
         while self.credits.has(1)
-            && let Some(file_id) = self.orphans.pop()
+            && let Some(file_id) = self.slots.take_orphan()
         {
             let flags = CloseFlags::NONE;
             self.put_aside(Command::Close, &close::Request { flags, file_id }, out);
@@ -583,7 +576,6 @@ impl Smb2Session {
             plain,
             room,
             acknowledgements,
-            orphans,
             cancels,
             breaks,
             forged,
@@ -595,7 +587,6 @@ impl Smb2Session {
             own: established.as_ref(),
             room,
             acknowledgements,
-            orphans,
             cancels,
             breaks,
             forged,
@@ -635,9 +626,6 @@ impl Smb2Session {
 
 /// Breaks of which the acknowledgements wait to go out, at most.
 const ACKNOWLEDGEMENTS_MAX: usize = 4096;
-
-/// What is open for nobody, and waits to be closed, at most.
-const ORPHANS_MAX: usize = 4096;
 
 /// How messages are protected, and whose they are.
 #[derive(Debug, Clone, Default)]
@@ -699,7 +687,6 @@ struct Taking<'s> {
     own: Option<&'s Established>,
     room: &'s mut Vec<u8>,
     acknowledgements: &'s mut Vec<Acknowledgment>,
-    orphans: &'s mut Vec<FileId>,
     cancels: &'s mut Vec<CancelRoute>,
     breaks: &'s mut u64,
     forged: &'s mut u64,
@@ -809,9 +796,7 @@ impl Taking<'_> {
             return Ok(());
         }
         let opened: create::Response<'_> = message.body()?;
-        if self.orphans.len() < ORPHANS_MAX {
-            self.orphans.push(opened.file_id);
-        }
+        self.slots.add_orphan(Some(opened.file_id));
         Ok(())
     }
 

@@ -3,8 +3,9 @@
 use super::SessionKeys;
 use super::chain::{Chain, PARTS_MAX};
 use crate::time::Moment;
+use filestone_wire::smb2::codec::Decode;
 use filestone_wire::smb2::compound::{self, Message};
-use filestone_wire::smb2::{Command, HEADER_LEN};
+use filestone_wire::smb2::{Command, FileId, HEADER_LEN, Header};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -12,6 +13,9 @@ use std::sync::Arc;
 const COLLECTED_MAX: usize = 32 << 20;
 /// A slot keeps no more room than this for responses that came apart.
 const RETAINED: usize = 128 << 10;
+
+/// What is open for nobody, and waits to be closed, at most.
+const ORPHANS_MAX: usize = 4096;
 
 /// Bytes of a FileId, and where it stands in the response to a CREATE (MS-SMB2, section 2.2.14).
 const FILE_ID_LEN: usize = 16;
@@ -142,6 +146,8 @@ pub(super) struct Slots {
     queued: Vec<u32>,
     in_flight: u32,
     next_deadline: Moment,
+    /// What is open for nobody, and is to be closed.
+    orphans: Vec<FileId>,
     pub replies: u64,
     pub late_replies: u64,
 }
@@ -155,6 +161,7 @@ impl Slots {
             queued: Vec::with_capacity(slots),
             in_flight: 0,
             next_deadline: Moment::NEVER,
+            orphans: Vec::new(),
             replies: 0,
             late_replies: 0,
         }
@@ -167,6 +174,7 @@ impl Slots {
         }
         self.places.clear();
         self.queued.clear();
+        self.orphans.clear();
         self.in_flight = 0;
         self.next_deadline = Moment::NEVER;
     }
@@ -306,10 +314,24 @@ impl Slots {
                 place.owner = Owner::Nobody;
             }
         }
-        let pending = own.pending;
+        let (pending, left_open) = (own.pending, own.left_open());
         own.forget();
         self.queued.retain(|queued| *queued != slot);
+        self.add_orphan(left_open);
         pending
+    }
+
+    /// What is open for nobody from now on.
+    pub fn add_orphan(&mut self, opened: Option<FileId>) {
+        // A server that closes none of them is not owed memory without end.
+        if self.orphans.len() < ORPHANS_MAX {
+            self.orphans.extend(opened);
+        }
+    }
+
+    /// One of those.
+    pub fn take_orphan(&mut self) -> Option<FileId> {
+        self.orphans.pop()
     }
 
     /// The server is at work on this request, and will answer it later; what CANCEL names it by
@@ -379,6 +401,7 @@ impl Slots {
         own.pending = None;
         self.in_flight = self.in_flight.saturating_sub(1);
         self.replies += 1;
+        let mut left_open = None;
         let bytes = match (wants_next, own.parts) {
             (true, _) => &[],
             (false, 0 | 1) => message.bytes,
@@ -387,6 +410,7 @@ impl Slots {
         let exchange = if wants_next {
             Exchange::default()
         } else {
+            left_open = own.left_open();
             own.put = 0;
             own.exchange
         };
@@ -397,6 +421,7 @@ impl Slots {
             is_genuine: !own.is_forged,
             wants_next,
         });
+        self.add_orphan(left_open);
         None
     }
 }
@@ -404,6 +429,18 @@ impl Slots {
 impl Slot {
     fn is_under_way(&self) -> bool {
         self.ids.iter().any(Option::is_some)
+    }
+
+    /// What its first request has opened, if what closes it has not gone out and never will.
+    fn left_open(&self) -> Option<FileId> {
+        if self.put == 0 || self.put >= self.parts {
+            return None;
+        }
+        let (header, body) = self.collected.split_at_checked(HEADER_LEN)?;
+        let header = Header::from_bytes(header).ok()?;
+        let is_opened = header.command == Command::Create && !header.status.is_error();
+        let file_id = body.get(CREATED_AT..CREATED_AT + FILE_ID_LEN)?;
+        FileId::from_bytes(file_id).ok().filter(|_| is_opened)
     }
 
     fn note_received(&mut self, len: usize) {

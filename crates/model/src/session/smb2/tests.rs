@@ -516,6 +516,40 @@ fn what_is_opened_too_late_for_anybody_is_closed() {
     }
 }
 
+/// Request by request, a failure in the middle means that CLOSE never goes out.
+#[test]
+fn what_a_chain_has_opened_is_closed_where_it_breaks_off() {
+    let opened = FileId {
+        persistent: 11,
+        volatile: 12,
+    };
+    let close = close::Request {
+        flags: close::CloseFlags::NONE,
+        file_id: FileId::OF_PREVIOUS,
+    };
+    let chain = asked(&[
+        (Command::Create, vec![0; 57]),
+        (Command::Flush, vec![0; 24]),
+        (Command::Close, close.to_bytes()),
+    ]);
+    for is_answered in [true, false] {
+        let mut bench = Bench::new(false, None);
+        let id = bench.put(0, &chain)[0].message_id;
+        bench.receive(&[&created(id, opened)]);
+        let id = bench.put(0, &chain)[0].message_id;
+        bench.out.clear();
+        if is_answered {
+            bench.receive(&[&answer(id, Command::Flush, Status::ACCESS_DENIED)]);
+        } else {
+            let late = Moment::from_nanos(1).after_nanos(TIMEOUT);
+            assert_eq!(bench.session.timed_out(late, &mut bench.out), Some(0));
+        }
+        assert!(bench.session.answer(&mut bench.out));
+        let sent = headers(&bench.out.bytes);
+        assert_eq!((sent.len(), sent[0].command), (1, Command::Close));
+    }
+}
+
 #[test]
 fn what_only_clients_send_ends_the_connection() {
     let mut bench = Bench::new(true, None);
