@@ -19,7 +19,7 @@ pub fn of(caveat: &Caveat) -> String {
         }
         Caveat::TransferBeyondServer { size_bytes, server_max_bytes } => transfer(*size_bytes, *server_max_bytes),
         Caveat::DispatchDelay { mean_ns, response_time_mean_ns } => dispatch_delay(*mean_ns, *response_time_mean_ns),
-        Caveat::AchievedBelowOffered { .. } | Caveat::AchievedAboveOffered { .. } => load::of(caveat).unwrap_or_default(),
+        Caveat::AchievedBelowOffered { .. } | Caveat::AchievedAboveOffered { .. } | Caveat::Outlasted { .. } => load::of(caveat).unwrap_or_default(),
         Caveat::Skipped { count, scheduled } => {
             of_all(*count, *scheduled, "operations were due and never sent: every slot was taken, or the connection down, until the end")
         }
@@ -75,7 +75,6 @@ pub fn of(caveat: &Caveat) -> String {
         | Caveat::UnmeasuredLoad { .. }
         | Caveat::UnmeasuredUnsuccessful { .. }
         | Caveat::FileSetStillClaimed { .. } => mix::of(caveat).unwrap_or_default(),
-        Caveat::Outlasted { .. } => load::of(caveat).unwrap_or_default(),
         Caveat::ShortRun { window_ns } => format!("the measured window is only {:.3} s long", seconds(*window_ns)),
     }
 }
@@ -94,7 +93,9 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::DispatchDelay { .. } => {
             "leave a processor to the load generator, use --busy-poll, or lower the load"
         }
-        Caveat::AchievedBelowOffered { .. } | Caveat::AchievedAboveOffered { .. } => {
+        Caveat::AchievedBelowOffered { .. }
+        | Caveat::AchievedAboveOffered { .. }
+        | Caveat::Outlasted { .. } => {
             return load::help_for(caveat);
         }
         Caveat::Skipped { .. } => {
@@ -148,7 +149,6 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         | Caveat::UnmeasuredLoad { .. }
         | Caveat::UnmeasuredUnsuccessful { .. }
         | Caveat::FileSetStillClaimed { .. } => return mix::help_for(caveat),
-        Caveat::Outlasted { .. } => return load::help_for(caveat),
         Caveat::ShortRun { .. } => "run for at least a second",
     })
 }
