@@ -119,9 +119,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::LongListings { .. } => {
             "they count as answered; a client that holds its server to RFC 1813, section 3.3.16, would refuse them"
         }
-        Caveat::Reconnected { .. } => {
-            "what was cut off is disconnected in the ledger; what was due meanwhile waited for a connection, though no slot was missing, and that is part of its slot wait; calls of a replay went out again, and the wait is in their response times"
-        }
+        Caveat::Reconnected { .. } => RECONNECTED_HELP,
         Caveat::ConnectionsLost { .. } => NOT_BACK_HELP,
         Caveat::Jukebox { .. } => JUKEBOX_HELP,
         Caveat::Interrupted { .. } => return None,
@@ -155,6 +153,9 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
 
 const FORGED_HELP: &str = "something changes messages on the way, or answers in the server's place; \
      none of them was taken for an answer";
+const RECONNECTED_HELP: &str = "what was cut off is disconnected in the ledger; what was due meanwhile \
+     waited for a connection, though no slot was missing, and that is part of its slot wait; calls of a \
+     replay went out again, and the wait is in their response times";
 const NOT_BACK: &str = "clients lost their connections and did not get them back";
 const NOT_BACK_HELP: &str =
     "the others went on (--on-lost); what these had due is skipped or was not due any more";
