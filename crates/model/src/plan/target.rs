@@ -92,6 +92,11 @@ impl TargetPlan {
         self.smb().map_or(1, |share| share.connections_per_client)
     }
 
+    /// Whether its clients ask for handles that outlive their connections.
+    pub(super) fn keeps_handles(&self) -> bool {
+        self.smb().is_some_and(|share| share.durable)
+    }
+
     /// Whether its calls say by themselves which user, group and machine they come from.
     pub(super) fn carries_identities(&self) -> bool {
         matches!(self, TargetPlan::Nfs3(_) | TargetPlan::Other(_))

@@ -3,8 +3,9 @@
 //! A client works below `clients` of the directory under test; what lies elsewhere in it is only
 //! read.
 
+use super::asking::Asking;
 use super::establish::Way;
-use super::keeping::{Asking, Keeping};
+use super::keeping::Keeping;
 use super::link::{Link, is};
 use super::open_files::{Held, OpenFile, OpenFiles};
 use super::requests::{

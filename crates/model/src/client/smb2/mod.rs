@@ -7,10 +7,11 @@
 //! | `establish` | from a connection to a tree |
 //! | `negotiated`, `channels` | what a connection came to; what those of one client share |
 //! | `operations`, `opens` | what probes and mixes ask; what is open meanwhile |
-//! | `keeping` | what is asked for beside opens: oplocks, leases, handles that outlive a connection |
+//! | `asking`, `keeping` | what is asked for beside one open: oplock, lease, a handle that outlives its connection; what a run's clients ask so, and what came of it |
 //! | `load`, `open_files` | the lines of a load; what it has open |
 //! | `client` | the client as an event loop drives it |
 
+mod asking;
 mod channels;
 mod client;
 mod establish;
@@ -27,11 +28,12 @@ mod tests;
 
 pub use client::{Lane, Smb2Client, Smb2ClientOptions, Smb2Language, Smb2Work};
 
+pub use asking::{Asking, Durability, Oplock};
 pub use channels::Channels;
 pub use establish::{
     NotEstablished, OneChannel, Protection, SetUp, SetupStep, Terms, Way, establish, negotiate,
 };
-pub use keeping::{Asking, Durability, DurableCounts, Keeping, Oplock};
+pub use keeping::{DurableCounts, Keeping};
 pub use link::{Chaining, Desk, Fault, Forged, Link, Lost, Smb2, Why, answer, is};
 pub use load::{ShareLoadOptions, ShareTransfers};
 pub use negotiated::Negotiated;

@@ -1,6 +1,6 @@
 //! What a load file has open on a share, by its own numbers.
 
-use super::keeping::Asking;
+use super::asking::Asking;
 use super::requests::Opening;
 use crate::client::desk::{Failure, Step};
 use crate::load::Cause;

@@ -3,7 +3,7 @@
 //! What was open over a connection that is gone is gone with it, but for handles that outlive it:
 //! they are away until one of the slots has taken them up again.
 
-use super::keeping::Asking;
+use super::asking::Asking;
 use crate::operation::{FileId, OpenId};
 use filestone_wire::smb2;
 use std::collections::HashMap;
@@ -168,7 +168,7 @@ impl Maps {
 
 #[cfg(test)]
 mod tests {
-    use super::super::keeping::{Durability, Oplock};
+    use super::super::asking::{Durability, Oplock};
     use super::*;
 
     const FILE: FileId = FileId(3);

@@ -14,8 +14,9 @@
 //! | TreeConnect | TREE_CONNECT, TREE_DISCONNECT |
 //! | Notify | CHANGE_NOTIFY, and what it reports: CREATE or CLOSE of a file that goes with that |
 
+use super::asking::Asking;
 use super::establish::{NotEstablished, Way, log_on_and_off};
-use super::keeping::{Asking, Keeping};
+use super::keeping::Keeping;
 use super::link::Link;
 use super::link::is;
 use super::opens::{Handle, Look, OpenKey, Opens};

@@ -2,7 +2,7 @@
 //!
 //! What is about a path and not about something open is a compound: CREATE, the request, CLOSE.
 
-use super::keeping::Asking;
+use super::asking::Asking;
 use super::link::{Chaining, Decoded, Fault, Link, Responses, is, one};
 use crate::client::desk::{Failure, Results, Step};
 use crate::output::Stretch;

@@ -82,8 +82,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
 
 /// Whether there is anything open that could outlive its connection.
 fn check_durable(plan: &Plan, target: &TargetPlan) -> Result<(), TargetPlanError> {
-    let is_durable = target.smb().is_some_and(|share| share.durable);
-    if is_durable && plan.mix().is_some() {
+    if target.keeps_handles() && plan.mix().is_some() {
         return Err(TargetPlanError::DurableMix);
     }
     Ok(())
