@@ -4,6 +4,7 @@
 pub mod dbench;
 mod ending;
 pub mod getopt;
+mod login;
 pub mod nct;
 pub mod nhfsstone;
 mod replayed;

@@ -204,6 +204,10 @@ pub struct SmbOptions {
     /// What files are opened with [default: none]
     #[arg(hide_short_help = true, long, value_name = "WHAT", value_parser = oplock())]
     pub oplock: Option<SmbOplock>,
+    /// Ask for handles that the server keeps for a client whose connection is lost, and take them up
+    /// again; files are opened with a lease unless --oplock says batch
+    #[arg(hide_short_help = true, long)]
+    pub durable: bool,
     /// Connections of each client, over all of which its one session goes (multichannel): 3.0 and
     /// later; its calls in flight are shared by them [default: 1]
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = within::<1, { CHANNELS_MAX }>)]

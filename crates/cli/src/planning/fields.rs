@@ -13,6 +13,7 @@ fn option_of(field: Field) -> String {
         Field::ConnectRate => "--connect-rate",
         Field::Dialect => "--dialect",
         Field::Encryption => "--encrypt",
+        Field::Durable => "--durable",
         Field::Oplock => "--oplock",
         Field::ConnectionsPerClient => "--connections-per-client",
         Field::Count => "--count",

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::inputs::credentials::Credentials;
 use crate::options::nfs::NfsOptions;
 use crate::options::smb::{Share, SmbOptions};
-use filestone_model::plan::SmbTarget;
+use filestone_model::plan::{SmbDialect, SmbOplock, SmbTarget};
 
 /// The share that a URL and the options beside it mean.
 pub fn target(share: &Share, options: &SmbOptions, credentials: &Credentials) -> SmbTarget {
@@ -20,9 +20,20 @@ pub fn target(share: &Share, options: &SmbOptions, credentials: &Credentials) ->
         signing: options.sign.unwrap_or_default(),
         encryption: options.encrypt.unwrap_or_default(),
         compounds: !options.no_compound,
-        oplock: options.oplock.unwrap_or_default(),
+        oplock: options.oplock.unwrap_or_else(|| usual_oplock(options)),
+        durable: options.durable,
         connections_per_client: options.connections_per_client.unwrap_or(1),
         ..SmbTarget::new(&share.host, &share.share)
+    }
+}
+
+/// What files are opened with if nobody says: handles that are to outlive their connections need
+/// something.
+fn usual_oplock(options: &SmbOptions) -> SmbOplock {
+    match (options.durable, options.dialect) {
+        (false, _) => SmbOplock::None,
+        (true, Some(SmbDialect::Smb202)) => SmbOplock::Batch,
+        (true, _) => SmbOplock::Lease,
     }
 }
 
@@ -44,6 +55,7 @@ pub fn first_option(options: &SmbOptions) -> Option<&'static str> {
         ("--encrypt", options.encrypt.is_some()),
         ("--no-compound", options.no_compound),
         ("--oplock", options.oplock.is_some()),
+        ("--durable", options.durable),
         (
             "--connections-per-client",
             options.connections_per_client.is_some(),

@@ -5,7 +5,7 @@ use super::site::{Layered, Site, Trees};
 use crate::control::Cancellation;
 use crate::error::RunError;
 use crate::workspace::error::ClaimError;
-use filestone_model::measure::run_record::Target;
+use filestone_model::measure::run_record::{DurableHandles, Target};
 
 /// Sites of one layer.
 pub struct RoundRobin<S> {
@@ -71,6 +71,11 @@ impl<S: Site> Site for RoundRobin<S> {
     fn remark(&self) -> Option<String> {
         let remarks: Vec<String> = self.sites.iter().filter_map(Site::remark).collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))
+    }
+
+    fn durable(&self) -> Option<DurableHandles> {
+        let all = self.sites.iter().filter_map(Site::durable);
+        all.reduce(DurableHandles::with)
     }
 
     fn cancel_with(&mut self, cancellation: &Cancellation) {

@@ -6,7 +6,7 @@
 use super::layer::{Layer, LayerLost};
 use crate::control::Cancellation;
 use crate::error::RunError;
-use filestone_model::measure::run_record::Target;
+use filestone_model::measure::run_record::{DurableHandles, Target};
 
 /// A place to replay in, claimed for one run.
 pub trait Site: Send + Sync + 'static {
@@ -15,6 +15,11 @@ pub trait Site: Send + Sync + 'static {
 
     /// What whoever asked should know of the place.
     fn remark(&self) -> Option<String> {
+        None
+    }
+
+    /// What came of handles that were to outlive their connections, if any were.
+    fn durable(&self) -> Option<DurableHandles> {
         None
     }
 

@@ -152,6 +152,9 @@ impl<S: Site> OpenTarget for OpenReplay<'_, S> {
         let limits = clean_up_limits(timeout, self.began.elapsed());
         let cancellation = &self.cancellations.clean_up;
         let site = replaying.site;
+        if let Some(session) = &mut self.target.session {
+            session.durable = site.durable();
+        }
         cancel_clean_up_on(context.stop, limits, cancellation, || site.release(trees))?;
         if trees == Trees::Remove {
             // A client's tree can be in use by another one until all have ended.
@@ -163,6 +166,7 @@ impl<S: Site> OpenTarget for OpenReplay<'_, S> {
     fn complete(&mut self, record: &mut RunRecord) {
         let ends = std::mem::take(&mut self.ends);
         record::complete(record, self.threads, ends);
+        record.target.session.clone_from(&self.target.session);
         if let Some(LeftTree { client, reason }) = self.left_behind.take() {
             let clients = crate::workspace::test_directory::CLIENTS;
             record.caveats.push(Caveat::LeftBehind {

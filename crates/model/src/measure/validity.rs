@@ -85,6 +85,7 @@ rules! {
     PointsNotSteady = "points-not-steady", WithCaveats, 0.0, "load points";
     PointsBelowOffered = "points-below-offered", WithCaveats, 100.0 * KEPT_UP, "% of the offered load";
     PointsWaited = "points-waited", WithCaveats, 100.0 * WAITED_SHARE, "% of the response time";
+    Outlasted = "outlasted", WithCaveats, 1.0, "operations of each slot";
     ShortRun = "short-run", WithCaveats, WINDOW_MIN_NS as f64 / 1e9, "s";
     Interrupted = "interrupted", WithCaveats;
     DebugBuild = "debug-build", WithCaveats;

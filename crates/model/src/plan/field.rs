@@ -30,6 +30,7 @@ fields! {
     Counts = "counts";
     Curve = "steering";
     Dialect = "dialect";
+    Durable = "durable";
     Duration = "duration_ns";
     Encryption = "encryption";
     FilesPerClient = "files_per_client";

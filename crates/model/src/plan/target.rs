@@ -66,6 +66,10 @@ pub enum TargetPlanError {
     },
     /// A client of a replay has one thing to do at a time.
     ReplayConnections(u32),
+    /// A server keeps no handle of a file that others may change.
+    DurableWithoutOplock,
+    /// The operations of a mix leave no file open.
+    DurableMix,
     /// What the dialect does not have.
     Dialect {
         /// What asks for it.
@@ -86,6 +90,11 @@ impl TargetPlan {
     /// Connections of each client, but for those to other services.
     pub fn connections_per_client(&self) -> u32 {
         self.smb().map_or(1, |share| share.connections_per_client)
+    }
+
+    /// Whether its clients ask for handles that outlive their connections.
+    pub(super) fn keeps_handles(&self) -> bool {
+        self.smb().is_some_and(|share| share.durable)
     }
 
     /// Whether its calls say by themselves which user, group and machine they come from.

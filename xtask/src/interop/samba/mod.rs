@@ -2,6 +2,7 @@
 
 mod copies;
 mod forging;
+mod lasting;
 mod packets;
 mod session;
 mod settings;

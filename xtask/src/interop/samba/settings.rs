@@ -27,6 +27,10 @@ pub enum Purpose {
     NoSmb3,
     /// Has one connection for a session.
     NoChannels,
+    /// Keeps handles for clients whose connections are lost.
+    Durable,
+    /// Does not.
+    NotDurable,
 }
 
 impl Purpose {
@@ -89,6 +93,16 @@ pub const ALL: &[(Purpose, &[Setting])] = &[
         Purpose::NoChannels,
         &[("server multi channel support", "no")],
     ),
+    // What the system, or NFS, or another program may do with a file is not looked at.
+    (
+        Purpose::Durable,
+        &[
+            ("kernel oplocks", "no"),
+            ("kernel share modes", "no"),
+            ("posix locking", "no"),
+        ],
+    ),
+    (Purpose::NotDurable, &[("durable handles", "no")]),
 ];
 
 /// What smbclient is told, and what must come of it.

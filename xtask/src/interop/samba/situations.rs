@@ -2,7 +2,7 @@
 //! system, ^C, and what is left behind.
 
 use super::settings::Purpose;
-use super::{FULL, Ground, copies, forging, packets};
+use super::{FULL, Ground, copies, forging, lasting, packets};
 use crate::interop::checks::{self, Situation};
 use crate::interop::fixture::{DIRECTORY, FILE};
 use crate::interop::smb::{Account, DIALECTS, Place};
@@ -52,6 +52,7 @@ pub const ALL: &[Situation<Ground>] = &[
     ("a signature is wrong before a run", forging::before),
     ("every tenth signature is wrong", forging::in_probe),
     ("signatures are wrong in a replay", forging::in_replay),
+    ("handles that outlive their connection", lasting::handles),
     ("a file system that is full", disk_full),
     ("^C in the middle of create", interrupted),
     ("a replay that only reads", reading_only),

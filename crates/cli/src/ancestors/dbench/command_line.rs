@@ -6,6 +6,8 @@
 
 use crate::ancestors::ending::CommandLineError;
 use crate::ancestors::getopt::{self, Argument, Given, Order, number};
+use crate::ancestors::login::{Login, share};
+use crate::options::smb::Share;
 use crate::options::target::{self, Target};
 use filestone_model::plan::LocalReplay;
 
@@ -36,6 +38,8 @@ pub enum Backend {
     Sockio(String),
     /// `nfs`: these exports, for clients in turn.
     Nfs(Vec<Target>),
+    /// `smb`: this share, by this user.
+    Smb(Box<Share>, Login),
 }
 
 /// Whose form the output has.
@@ -116,7 +120,7 @@ pub struct Flags {
 /// The options of all versions. Those without a word of help are of backends that are not here;
 /// versions 2 and 3 said more with `-v`.
 const OPTIONS: &str = "
--B, --backend=NAME       fileio, sockio or nfs (default: fileio; tbench: sockio)
+-B, --backend=NAME       fileio, sockio, nfs or smb (default: fileio; tbench: sockio)
 -t, --timelimit=SECONDS  length of the measured part (default: 600)
 -c, --loadfile=FILES     load files, with commas between them (default: client.txt here, or \
     dbench's)
@@ -138,6 +142,9 @@ const OPTIONS: &str = "
 --server=HOST            of sockio (default: localhost)
 --nfs=URLS               of nfs: nfs://server/path, with commas between several
 --enable-nlm             locks by the lock manager
+--smb-share=SHARE        of smb: //server/share, and a path below it
+--smb-user=USER          of smb: [DOMAIN/]USER%PASSWORD; without %PASSWORD the environment variable \
+    FILESTONE_PASSWORD has it
 --run-once               one pass of the load file
 --warmup=SECONDS         before the measured part (default: a fifth of it)
 --machine-readable       rows for programs
@@ -148,8 +155,6 @@ const OPTIONS: &str = "
 --allow-scsi-writes
 --iscsi=URL
 --iscsi-initiatorname=NAME
---smb-share=SHARE
---smb-user=USER
 --block=DEVICE
 ";
 
@@ -201,6 +206,10 @@ const TIME_LIMIT_DEFAULT: u64 = 600;
 /// A century: nanoseconds of it fit 64 bits.
 const TIME_LIMIT_MAX: u64 = 100 * 365 * 86_400;
 
+/// What whoever gives a password so should know.
+const SEEN: &str = "--smb-user: every user of this host can read a password on a command line; \
+    FILESTONE_PASSWORD keeps it";
+
 fn refusal(what: impl Into<String>) -> CommandLineError {
     CommandLineError {
         what: what.into(),
@@ -217,6 +226,8 @@ struct Words<'line> {
     warm_up: Option<u64>,
     server: Option<&'line str>,
     nfs: Option<&'line str>,
+    share: Option<&'line str>,
+    user: Option<&'line str>,
     options: Options,
     is_help: bool,
     /// An option that chooses a backend that is not here.
@@ -288,12 +299,20 @@ impl<'line> Words<'line> {
             "nfs" => self.nfs = Some(value),
             "scsi" | "allow-scsi-writes" => self.unsupported = Some("scsi"),
             "iscsi" | "iscsi-initiatorname" => self.unsupported = Some("iscsi"),
-            "smb-share" | "smb-user" => self.unsupported = Some("smb"),
+            "smb-share" => self.share = Some(value),
+            "smb-user" => self.user = Some(value),
             "block" => self.unsupported = Some("block"),
             "help" | "usage" => self.is_help = true,
             name => options.flags.set(name),
         }
         Ok(())
+    }
+}
+
+impl Words<'_> {
+    /// Whether there are options of a backend that goes to a server.
+    fn names_a_server(&self) -> bool {
+        self.nfs.is_some() || self.share.is_some() || self.user.is_some()
     }
 }
 
@@ -341,7 +360,7 @@ fn run(program: Program, words: Words<'_>) -> Result<Run, CommandLineError> {
     }
     let processes = processes_of(processes, &mut passed_over)?;
     let version = match (program, words.backend, words.unsupported) {
-        (Program::Dbench, None, None) if words.nfs.is_none() => Version::Four,
+        (Program::Dbench, None, None) if !words.names_a_server() => Version::Four,
         (Program::Tbench, ..) => Version::Four,
         _ => Version::Five,
     };
@@ -352,6 +371,14 @@ fn run(program: Program, words: Words<'_>) -> Result<Run, CommandLineError> {
             help: Some("-c names it; `-c office` is a load of filestone's own".into()),
             ..refusal("No loadfile was specified. Aborting.")
         });
+    }
+    if let Backend::Smb(_, login) = &backend
+        && login
+            .password
+            .as_ref()
+            .is_some_and(|it| !it.reveal().is_empty())
+    {
+        passed_over.push(SEEN.into());
     }
     let time_limit = words.time_limit.unwrap_or(TIME_LIMIT_DEFAULT);
     Ok(Run {
@@ -403,17 +430,31 @@ fn backend(
                 "--nfs nfs://server/path names one, or several with commas between them",
             )),
         },
-        (_, Some(name @ ("scsi" | "iscsi" | "smb" | "block"))) => Err(cannot_start(
+        (_, Some("smb")) => match (words.share, words.user) {
+            (Some(place), Some(user)) => {
+                let place = share(place, CANNOT_START)?;
+                Ok(Backend::Smb(Box::new(place), Login::read(user)))
+            }
+            (None, _) => Err(cannot_start(
+                "-B smb: no share was named".into(),
+                "--smb-share //server/share names one",
+            )),
+            (_, None) => Err(cannot_start(
+                "-B smb: no user was named".into(),
+                "--smb-user USER and FILESTONE_PASSWORD name one; --smb-user % is a guest",
+            )),
+        },
+        (_, Some(name @ ("scsi" | "iscsi" | "block"))) => Err(cannot_start(
             format!("-B {name}: this backend is not supported"),
-            "fileio, sockio and nfs are",
+            "fileio, sockio, nfs and smb are",
         )),
         (_, Some(name)) => Err(CommandLineError {
-            help: Some("expected fileio, sockio or nfs".into()),
+            help: Some("expected fileio, sockio, nfs or smb".into()),
             ..refusal(format!("Unknown backend '{name}'"))
         }),
-        (_, None) if words.nfs.is_some() || words.unsupported.is_some() => Err(cannot_start(
+        (_, None) if words.names_a_server() || words.unsupported.is_some() => Err(cannot_start(
             "No backend was specified. Aborting.".into(),
-            "-B names it: fileio, sockio or nfs",
+            "-B names it: fileio, sockio, nfs or smb",
         )),
         (Program::Dbench, None) => Ok(Backend::Fileio),
     }

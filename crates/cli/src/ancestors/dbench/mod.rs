@@ -4,11 +4,15 @@
 pub mod command_line;
 
 use super::ending::{refuse, show};
+use super::login::Login;
 use super::replayed::{self, has_throughput};
 use crate::error::Error;
 use crate::execution::Job;
+use crate::inputs::credentials::Credentials;
 use crate::inputs::loads::{self, Named};
 use crate::options::nfs::NfsOptions;
+use crate::options::password::PasswordOptions;
+use crate::options::smb::Share;
 use crate::options::target::Target;
 use crate::planning;
 use crate::planning::replay::{BUILT_IN_PATH, TCP_OPTIONS_DEFAULT};
@@ -20,8 +24,8 @@ use filestone_engine::target::tbench::replay::SocketOptions;
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::limits::CLIENTS_OF_REPLAY_MAX;
 use filestone_model::plan::{
-    LeftOverPolicy, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Plan, ReplayPlan, TargetPlan,
-    TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
+    LeftOverPolicy, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Plan, ReplayPlan, SmbTarget,
+    TargetPlan, TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -95,8 +99,21 @@ const fn form(run: &Run) -> Form {
 fn prepare(run: &Run, load: &str, here: &Environment) -> Result<Job, Error> {
     let loads = loads::list(load)?;
     let plan = plan(run, &loads, here)?;
-    let mut jobs = Job::replays(vec![plan], &loads)?;
+    let jobs = Job::replays(vec![plan], &loads)?;
+    let mut jobs = match &run.backend {
+        Backend::Smb(_, login) => Job::logging_on(jobs, &credentials(login)?)?,
+        Backend::Fileio | Backend::Sockio(_) | Backend::Nfs(_) => jobs,
+    };
     Ok(jobs.remove(0))
+}
+
+/// By what the user of `--smb-user` logs on.
+fn credentials(login: &Login) -> Result<Credentials, Error> {
+    let credentials = Credentials::read(&PasswordOptions::default())?;
+    Ok(match &login.password {
+        Some(password) if login.user.is_some() => credentials.given(password.clone(), "--smb-user"),
+        Some(_) | None => credentials,
+    })
 }
 
 /// What stands above the rows. It is our program, and says so.
@@ -157,9 +174,9 @@ fn plan(run: &Run, loads: &[Named], here: &Environment) -> Result<Plan, Error> {
             ))
         })?;
     let (target, more_targets) = first_and_rest(targets(run, here)?)?;
-    let workers = match target.nfs3() {
-        Some(_) => planning::workers_of(None, clients, &target, here),
-        None => 1,
+    let workers = match &run.backend {
+        Backend::Nfs(_) | Backend::Smb(..) => planning::workers_of(None, clients, &target, here),
+        Backend::Fileio | Backend::Sockio(_) => 1,
     };
     Ok(Plan {
         clients,
@@ -192,7 +209,7 @@ fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> Rep
         trunc_io_bytes: options.trunc_io,
         on_mismatch: match run.backend {
             // A client of dbench ends at a status that it did not expect.
-            Backend::Nfs(_) => OnMismatch::Stop,
+            Backend::Nfs(_) | Backend::Smb(..) => OnMismatch::Stop,
             Backend::Fileio | Backend::Sockio(_) => OnMismatch::Count,
         },
         resolve: !flags.no_resolve,
@@ -227,19 +244,38 @@ fn targets(run: &Run, here: &Environment) -> Result<Vec<TargetPlan>, Error> {
             .iter()
             .map(|server| export(run, server, here).map(TargetPlan::Nfs3))
             .collect(),
+        Backend::Smb(place, login) => Ok(vec![TargetPlan::Smb(share(run, place, login))]),
     }
+}
+
+/// The share of `--smb-share`, and what `-D` names below it.
+fn share(run: &Run, place: &Share, login: &Login) -> SmbTarget {
+    let mut target = SmbTarget {
+        port: place.port,
+        path: place.path.clone(),
+        domain: login.domain.clone().filter(|_| login.user.is_some()),
+        user: login.user.clone(),
+        ..SmbTarget::new(&place.host, &place.share)
+    };
+    let below = below(run);
+    if !below.is_empty() {
+        target.path = format!("{}/{below}", target.path);
+        target.path = target.path.trim_start_matches('/').into();
+    }
+    target
+}
+
+/// `-D` stands before every name, but for leading dots.
+fn below(run: &Run) -> &str {
+    let directory = run.options.directory.trim_start_matches('.');
+    directory.trim_matches('/')
 }
 
 /// An export of `--nfs`, and what `-D` names below it.
 fn export(run: &Run, server: &Target, here: &Environment) -> Result<NfsTarget, Error> {
     let (options, tcp) = (NfsOptions::default(), TransportKind::Tcp);
     let mut target = nfs_target(Some(server), &options, tcp, BUILT_IN_PATH, here)?;
-    // -D stands before every name, but for leading dots.
-    let below = run
-        .options
-        .directory
-        .trim_start_matches('.')
-        .trim_matches('/');
+    let below = below(run);
     if !below.is_empty() {
         target.path = format!("{}/{below}", target.path.trim_end_matches('/'));
     }
@@ -284,11 +320,16 @@ mod tests {
                 Program::Dbench,
                 "-B nfs --nfs nfs://a/x,nfs://b -D ./deep -c x --run-once --enable-nlm 2",
             ),
+            (
+                Program::Dbench,
+                "-B smb --smb-share //fs:4450/bench/a --smb-user CORP/anna%secret -D ./deep -c x 2",
+            ),
         ] {
             let plan = plan(&run_of(program, line), &loads(), &HERE).expect(line);
             text.push_str(&serde_json::to_string_pretty(&plan).expect("a plan is JSON"));
             text.push('\n');
         }
+        assert!(!text.contains("secret"));
         insta::assert_snapshot!(text);
     }
 

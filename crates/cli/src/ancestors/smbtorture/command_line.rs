@@ -8,7 +8,8 @@ mod settings;
 
 use crate::ancestors::ending::CommandLineError;
 use crate::ancestors::getopt::{Argument, Given, Order, Program, number};
-use crate::options::smb::{self, Share, SmbOptions};
+use crate::ancestors::login::{self, Login, shown};
+use crate::options::smb::{Share, SmbOptions};
 use filestone_model::password::Password;
 use filestone_model::plan::SmbProtection;
 use settings::Settings;
@@ -158,17 +159,6 @@ pub struct Run {
     pub remarks: Vec<String>,
 }
 
-/// Who logs on, as far as the command line says it.
-#[derive(Debug, Default)]
-pub struct Login {
-    /// The user; a guest without one.
-    pub user: Option<String>,
-    /// Whose user that is.
-    pub domain: Option<String>,
-    /// The password.
-    pub password: Option<Password>,
-}
-
 /// Options and arguments as they stand.
 #[derive(Default)]
 struct Words {
@@ -199,11 +189,6 @@ fn wrong(option: &str, value: &str, expected: &str) -> CommandLineError {
     refusal(format!("{option} {value}: expected {expected}"), HELP)
 }
 
-/// A word without what may be a password in it.
-fn shown(word: &str) -> &str {
-    word.split('%').next().unwrap_or_default()
-}
-
 /// Reads a command line without the program's name.
 pub fn parse(arguments: &[String]) -> Result<Request, CommandLineError> {
     let read = PROGRAM
@@ -230,7 +215,7 @@ impl Words {
         match option.long {
             "user" => self.log_on_as(value),
             "workgroup" => self.login.domain = Some(value.into()),
-            "password" => self.take_password(value, "--password"),
+            "password" => self.take_password(Password::new(value.into()), "--password"),
             "no-pass" => self.login.password = Some(Password::new(String::new())),
             "authentication-file" => self.smb.access.authentication_file = Some(value.into()),
             "password-file" => self.smb.access.password_file = Some(value.into()),
@@ -269,28 +254,23 @@ impl Words {
         Ok(())
     }
 
-    /// `[DOMAIN/]USER[%PASSWORD]`, with a backslash, too; nothing but a `%` is a guest.
     fn log_on_as(&mut self, value: &str) {
-        let (name, password) = match value.split_once('%') {
-            Some((name, password)) => (name, Some(password)),
-            None => (value, None),
-        };
-        let (domain, user) = match name.split_once(['/', '\\']) {
-            Some((domain, user)) => (Some(domain), user),
-            None => (None, name),
-        };
-        self.login.user = Some(user.into()).filter(|user: &String| !user.is_empty());
-        if let Some(domain) = domain.filter(|domain| !domain.is_empty()) {
-            self.login.domain = Some(domain.into());
-        }
+        let Login {
+            user,
+            domain,
+            password,
+        } = Login::read(value);
+        self.login.user = user;
+        self.login.domain = domain.or_else(|| self.login.domain.take());
         if let Some(password) = password {
             self.take_password(password, "-U");
         }
     }
 
-    fn take_password(&mut self, password: &str, option: &str) {
-        self.login.password = Some(Password::new(password.into()));
-        if !password.is_empty() {
+    fn take_password(&mut self, password: Password, option: &str) {
+        let is_empty = password.reveal().is_empty();
+        self.login.password = Some(password);
+        if !is_empty {
             self.remarks.push(format!(
                 "{option}: every user of this host can read a password on a command line; -A FILE \
                  or FILESTONE_PASSWORD keep it"
@@ -333,7 +313,7 @@ impl Words {
                 "filestone as smbtorture //HOST/SHARE bench.nbench",
             )
         })?;
-        let share = share(place)?;
+        let share = login::share(place, FAILURE)?;
         one_of_ours(tests)?;
         let Settings {
             rate,
@@ -375,18 +355,6 @@ fn refuse_kerberos(given: &Given<'_>) -> Result<(), CommandLineError> {
         format!("{}: Kerberos is not spoken", given.shown),
         "clients log on by NTLMv2: -U USER and a password",
     ))
-}
-
-/// `//HOST/SHARE`, with backslashes, too.
-fn share(word: &str) -> Result<Share, CommandLineError> {
-    let expected = "expected //HOST/SHARE, with an IPv6 address in brackets";
-    let word = word.replace('\\', "/");
-    if let Some(why) = smb::password_in(&format!("smb:{word}")) {
-        return Err(refusal("//HOST/SHARE: there is a password in it", why));
-    }
-    let wrong = || refusal(format!("{}: this is no share", shown(&word)), expected);
-    let rest = word.strip_prefix("//").ok_or_else(wrong)?;
-    smb::parse(rest).map_err(|_| wrong())
 }
 
 /// smbtorture has hundreds of tests, of which this one measures.

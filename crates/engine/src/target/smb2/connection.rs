@@ -200,6 +200,7 @@ impl Connection {
             },
             channels: self.reaching.way.terms.channels,
             interfaces: Vec::new(),
+            durable: None,
         })
     }
 

@@ -4,7 +4,7 @@ use super::SmbError;
 use super::channels::interfaces_of;
 use super::connection::{Connection, Reaching};
 use super::prepare::{self, Found, FoundFiles, Preparing};
-use super::terms::{guest_remark, of_another_client, of_connections, oplock, reach};
+use super::terms::{guest_remark, keeping, of_another_client, of_connections, reach};
 use super::tree::ShareTree;
 use super::worker::{Operator, ShareWorker};
 use crate::backend::connection::ConnectedClient;
@@ -18,10 +18,11 @@ use crate::run::{ConnectedClients, OpenTarget, Subjects, WorkerBody};
 use crate::target::clients::{connect_sockets, dial_of};
 use crate::workspace::own_directory::{OwnDirectory, REMOVE_BY_HAND};
 use filestone_model::client::smb2::{
-    ALL_OF_FILE, ClientState, Lane, Opening, OperationOptions, ShareFiles, SharePath, Smb2Client,
-    Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
+    ALL_OF_FILE, ClientState, Keeping, Kept, Lane, OperationOptions, ShareFiles, SharePath,
+    Smb2Client, Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
 };
 use filestone_model::file_set::{ClientSet, Layout};
+use filestone_model::measure::RunRecord;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::run_record::{InterfaceRecord, Target};
 use filestone_model::operation::{FileId, OpKind};
@@ -39,6 +40,8 @@ pub struct OpenShare<'run> {
     files: Arc<ShareFiles>,
     sets: Arc<[ClientSet]>,
     own: Option<OwnDirectory<SharePath>>,
+    /// What its clients ask for beside their opens.
+    keeping: Keeping,
     /// The file set of a mix, and whether it is removed at the end.
     file_set: Option<(FileSet<SharePath>, bool)>,
 }
@@ -106,6 +109,7 @@ impl<'run> OpenShare<'run> {
             files: Arc::new(files.into_files()),
             sets: Arc::default(),
             own,
+            keeping: keeping(target),
             file_set: None,
         };
         match filled {
@@ -157,6 +161,7 @@ impl<'run> OpenShare<'run> {
             files: Arc::new(set.take_files().into()),
             sets: set.clients.clone().into(),
             own: None,
+            keeping: keeping(target),
             file_set: Some((set, mix.remove_set)),
         })
     }
@@ -276,8 +281,13 @@ impl<'run> OpenShare<'run> {
         self.files.paths.get(file?)
     }
 
-    fn opening<'p>(&self, path: &'p str) -> Opening<'p> {
-        Opening::existing(path, ALL_OF_FILE).asking(oplock(self.target))
+    fn kept<'p>(&'p self, file: FileId, path: &'p str) -> Kept<'p> {
+        Kept {
+            file,
+            path,
+            access: ALL_OF_FILE,
+            keeping: &self.keeping,
+        }
     }
 
     /// Each slot has its client's file open for itself, so that no other may take its locks for
@@ -289,12 +299,13 @@ impl<'run> OpenShare<'run> {
         slots: impl Iterator<Item = u32>,
         number: u32,
     ) -> Result<(), SmbError> {
-        let Some(path) = self.path_of(self.files.table.own_file(number)) else {
+        let own = self.files.table.own_file(number);
+        let (Some(file), Some(path)) = (own, self.path_of(own)) else {
             return Ok(());
         };
-        let opening = self.opening(path);
+        let kept = self.kept(file, path);
         for slot in slots {
-            let opened = connection.call(async |link| client.open(link, &opening, slot).await);
+            let opened = connection.call(async |link| client.open(link, &kept, slot).await);
             opened.map_err(|unmet| unmet.at(path, "CREATE"))?;
         }
         Ok(())
@@ -313,16 +324,16 @@ impl<'run> OpenShare<'run> {
             return Ok(());
         };
         if let Some(path) = self.path_of(Some(source)) {
-            let opening = self.opening(path);
+            let kept = self.kept(source, path);
             let held = connection
-                .call(async |link| client.hold_source(link, source, &opening).await)
+                .call(async |link| client.hold_source(link, &kept).await)
                 .map_err(|unmet| unmet.at(path, "IOCTL for a copy"));
             held?;
         }
         if let Some(path) = self.path_of(Some(own)) {
-            let opening = self.opening(path);
+            let kept = self.kept(own, path);
             let held = connection
-                .call(async |link| client.hold(link, own, &opening).await)
+                .call(async |link| client.hold(link, &kept).await.map(drop))
                 .map_err(|unmet| unmet.at(path, "CREATE"));
             held?;
         }
@@ -361,7 +372,7 @@ impl<'run> OpenShare<'run> {
         OperationOptions {
             files: Arc::clone(&self.files),
             holds_files: self.plan.mix().is_none(),
-            oplock: oplock(self.target),
+            keeping: self.keeping.clone(),
             verifies: verifies.then(|| Arc::clone(&self.connection.reaching().pattern)),
         }
     }
@@ -503,6 +514,12 @@ impl OpenTarget for OpenShare<'_> {
             workers: of_workers.into_iter().map(body).collect::<Result<_, _>>()?,
             record: Some(connected.record),
         })
+    }
+
+    fn complete(&mut self, record: &mut RunRecord) {
+        if let Some(session) = &mut record.target.session {
+            session.durable = self.keeping.handles();
+        }
     }
 
     fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {

@@ -6,10 +6,10 @@ use crate::control::{Cancellation, Context};
 use crate::driver::Dial;
 use crate::error::RunError;
 use crate::target::addresses::resolve;
-use filestone_model::client::smb2::{Oplock, Protection, Terms, Way};
+use filestone_model::client::smb2::{Keeping, Protection, Terms, Way};
 use filestone_model::measure::run_record::Account;
 use filestone_model::password::Password;
-use filestone_model::plan::{Plan, SmbDialect, SmbOplock, SmbProtection, SmbTarget, TransportKind};
+use filestone_model::plan::{Plan, SmbDialect, SmbProtection, SmbTarget, TransportKind};
 use filestone_wire::pattern;
 use filestone_wire::smb2::Dialect;
 use filestone_wire::smb2::negotiate::Cipher;
@@ -174,11 +174,12 @@ pub fn share_path(target: &SmbTarget) -> String {
     target.path.replace('/', "\\")
 }
 
-/// What is asked for with an open.
-pub fn oplock(target: &SmbTarget) -> Oplock {
-    match target.oplock {
-        SmbOplock::None => Oplock::None,
-        SmbOplock::Batch => Oplock::Batch,
-        SmbOplock::Lease => Oplock::Lease(any_bytes()),
+/// What is asked for beside opens.
+pub fn keeping(target: &SmbTarget) -> Keeping {
+    Keeping {
+        oplock: target.oplock,
+        is_durable: target.durable,
+        seed: u128::from_le_bytes(any_bytes()),
+        ..Keeping::default()
     }
 }

@@ -42,6 +42,8 @@ struct State {
     session: Option<Arc<Shared>>,
     /// The channels that it has, one bit each.
     living: u32,
+    /// SessionId of the last one that is gone, or 0.
+    previous: u64,
     /// Which connection is making one.
     maker: Option<u32>,
 }
@@ -122,8 +124,15 @@ impl Channels {
         }
     }
 
+    /// The session that is gone, by its SessionId, if one is: the next takes its place.
+    pub(super) fn previous(&self) -> u64 {
+        self.state().previous
+    }
+
     fn end(&self, state: &mut State) {
-        state.session = None;
+        if let Some(session) = state.session.take() {
+            state.previous = session.established.session_id;
+        }
         self.losses.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -136,12 +145,13 @@ impl State {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::session::smb2::{Agreed, ChannelSequence, Limits};
     use filestone_wire::smb2::Dialect;
 
-    fn session() -> Shared {
+    /// Any.
+    pub(in super::super) fn session() -> Shared {
         Shared {
             established: Established {
                 session_id: 1,
@@ -185,7 +195,7 @@ mod tests {
         channels.made(0, session());
         let session = to_bind(&channels, 1);
         assert!(channels.bound(1, &session));
-        assert_eq!(channels.losses(), 0);
+        assert_eq!((channels.losses(), channels.previous()), (0, 0));
     }
 
     #[test]
@@ -204,7 +214,7 @@ mod tests {
         assert!(Arc::ptr_eq(&to_bind(&channels, 0), &first));
         // The other is lost before it is there.
         channels.lose(1);
-        assert_eq!(channels.losses(), 1);
+        assert_eq!((channels.losses(), channels.previous()), (1, 1));
         assert!(!channels.bound(0, &first));
         channels.lose(0);
         assert_eq!(channels.losses(), 1);

@@ -5,7 +5,7 @@ use super::establish::{Way, establish};
 use super::link::{Forged, Link, Lost, Smb2, Why};
 use super::terms::NotEstablished;
 use crate::client::actor::{Actor, Progress, Task, TaskEnd};
-use crate::client::desk::{Failure, Results};
+use crate::client::desk::{Call, Failure, Results};
 use crate::client::line_books::{AskedLine, LineBooks, LineEnd};
 use crate::client::{Carriers, Client, Output, ProtocolError};
 use crate::completions::Completions;
@@ -20,6 +20,8 @@ use crate::session::smb2::{
     Answered, Chain, Established, Exchange, NotSmb, Sending, Smb2Options, Smb2Session,
 };
 use crate::time::Moment;
+use filestone_wire::smb2::codec::Decode;
+use filestone_wire::smb2::{Command, FileId, close};
 use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
@@ -231,6 +233,8 @@ struct Inner {
     has_ended: bool,
     books: LineBooks,
     lost: Option<Lost>,
+    /// What was to be closed by those who were cut off.
+    closing: Vec<FileId>,
     /// Why nothing more can be sent, if that is so.
     dry: Option<NotSmb>,
     /// When something came in last.
@@ -282,6 +286,7 @@ impl<L: Smb2Language> Smb2Client<L> {
                 has_ended: false,
                 books: LineBooks::default(),
                 lost: None,
+                closing: Vec::new(),
                 dry: None,
                 now: Moment::ZERO,
                 sent: Vec::new(),
@@ -352,6 +357,10 @@ impl<L: Smb2Language> Smb2Client<L> {
     fn flush(&mut self, out: &mut Output) -> bool {
         let Self { session, inner, .. } = self;
         let before = out.bytes.len();
+        inner
+            .closing
+            .drain(..)
+            .for_each(|file_id| session.close_aside(file_id));
         while let Some(slot) = inner.next_waiting() {
             match session.can_send(slot, inner.chain(slot)) {
                 Ok(true) => {}
@@ -565,6 +574,7 @@ impl Inner {
         if let Some(end) = own.at_once.take() {
             return self.end(slot, end, now, completed);
         }
+        let lives = matches!(why, Why::TimedOut | Why::Refused(_));
         self.lost = Some(Lost {
             procedure: match why {
                 Why::Stopped => Chain::NONE,
@@ -574,8 +584,11 @@ impl Inner {
         });
         loop {
             own.actor.desk().cut();
-            if let Progress::Ended(end) = own.actor.go_on(now) {
-                return self.end(slot, end, now, completed);
+            match own.actor.go_on(now) {
+                Progress::Ended(end) => return self.end(slot, end, now, completed),
+                // Over a connection that is still good it closes what it has opened.
+                Progress::Called if lives => self.closing.extend(closed_by(own.actor.call())),
+                Progress::Called | Progress::Pausing(_) => {}
             }
         }
     }
@@ -678,6 +691,15 @@ impl Inner {
             _ => Outcome::Disconnected,
         }
     }
+}
+
+/// What a call closes that does nothing else.
+fn closed_by(call: &Call<Smb2>) -> Option<FileId> {
+    let mut parts = call.procedure.parts();
+    let part = parts.next().filter(|part| part.command == Command::Close)?;
+    let body = call.arguments.get(..part.end as usize)?;
+    let closed = close::Request::from_bytes(body).ok()?;
+    parts.next().is_none().then_some(closed.file_id)
 }
 
 const fn failed(fault: ReplyFault) -> Outcome {
@@ -814,6 +836,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
 
     fn disconnected(&mut self, now: Moment, completed: &mut Completions) {
         self.session.reset();
+        self.inner.closing.clear();
         self.inner.options.way.lose();
         self.inner.reset(now, completed);
     }

@@ -6,12 +6,13 @@ use super::link::Link;
 use super::negotiate::{negotiate, validate};
 use super::negotiated::Negotiated;
 use super::requests::Tree;
-use super::session_setup::{encrypts, protects, set_up, signs};
+use super::session_setup::{Entry, encrypts, protects, set_up, signs};
 use super::terms::{NotEstablished, OneChannel, Result, SetupStep, Terms, refused};
 use crate::session::smb2::{Agreed, ChannelSequence, Established, Protects};
 use filestone_wire::smb2::session_setup::SessionFlags;
 use filestone_wire::smb2::tree_connect::{ShareFlags, ShareType};
 use filestone_wire::smb2::{Dialect, Status};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How long a connection waits before it looks again whether another one has made the session.
@@ -28,6 +29,8 @@ pub struct Way {
     channels: Arc<Channels>,
     /// Which of them it is.
     channel: u32,
+    /// The dialect that was spoken last.
+    dialect: AtomicU16,
 }
 
 impl Way {
@@ -38,6 +41,7 @@ impl Way {
             negotiated: Mutex::new(None),
             channels: Arc::default(),
             channel: 0,
+            dialect: AtomicU16::new(0),
         }
     }
 
@@ -51,6 +55,7 @@ impl Way {
             negotiated: Mutex::new(None),
             channels: Arc::clone(&self.channels),
             channel,
+            dialect: AtomicU16::new(0),
         }
     }
 
@@ -63,6 +68,25 @@ impl Way {
     pub fn lose(&self) {
         self.channels.lose(self.channel);
         *self.noted() = None;
+    }
+
+    /// The dialect that is spoken, or was before its connection was lost.
+    pub fn dialect(&self) -> Dialect {
+        Dialect(self.dialect.load(Ordering::Relaxed))
+    }
+
+    /// Comes to a session as a connection does, with nobody on the other side.
+    #[cfg(test)]
+    pub(super) fn make_of_tests(&self) {
+        let shared = super::channels::tests::session();
+        self.note(&shared.negotiated);
+        self.channels.made(self.channel, shared);
+    }
+
+    /// What its connection has come to.
+    fn note(&self, negotiated: &Arc<Negotiated>) {
+        self.dialect.store(negotiated.dialect.0, Ordering::Relaxed);
+        *self.noted() = Some(Arc::clone(negotiated));
     }
 
     /// How often the session was gone: by which those who have something open see that it is, too.
@@ -84,7 +108,7 @@ pub async fn log_on_and_off(link: Link, way: &Way) -> Result<()> {
     let terms = &way.terms;
     // The first request may wait for the next connection: what was agreed upon for that counts.
     let negotiated = || way.noted().clone().ok_or(NotEstablished::Reset);
-    let (session, negotiated) = set_up(link, terms, None, negotiated).await?;
+    let (session, negotiated) = set_up(link, terms, Entry::Beside, negotiated).await?;
     let protects = protects(terms, &negotiated, &session)?;
     let logged_off = link.log_off(session.scope(0, protects)).await;
     logged_off.map_err(refused(SetupStep::LogOff))
@@ -118,8 +142,9 @@ pub async fn establish(link: Link, way: &Way) -> Result<Established> {
 async fn make(link: Link, way: &Way) -> Result<Shared> {
     let terms = &way.terms;
     let negotiated = Arc::new(negotiate(link, terms).await?);
-    *way.noted() = Some(Arc::clone(&negotiated));
-    let (session, _) = set_up(link, terms, None, || Ok(Arc::clone(&negotiated))).await?;
+    way.note(&negotiated);
+    let entry = Entry::After(way.channels.previous());
+    let (session, _) = set_up(link, terms, entry, || Ok(Arc::clone(&negotiated))).await?;
     if terms.channels > 1 && session.keys.is_none() {
         return Err(NotEstablished::OneChannel(OneChannel::Guest));
     }
@@ -187,13 +212,16 @@ async fn bind(link: Link, way: &Way, session: &Arc<Shared>) -> Result<Establishe
         ..way.terms.clone()
     };
     let negotiated = Arc::new(negotiate(link, &terms).await?);
-    *way.noted() = Some(Arc::clone(&negotiated));
+    way.note(&negotiated);
     if !negotiated.is_same(of_session) {
         return Err(NotEstablished::Terms(
             "the server agrees to other terms for one more connection than for the session",
         ));
     }
-    let bound = set_up(link, &terms, Some(own), || Ok(Arc::clone(&negotiated))).await;
+    let bound = set_up(link, &terms, Entry::Bind(own), || {
+        Ok(Arc::clone(&negotiated))
+    })
+    .await;
     let gone = NotEstablished::Refused {
         step: SetupStep::Bind,
         status: Status::USER_SESSION_DELETED,

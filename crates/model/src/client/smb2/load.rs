@@ -3,10 +3,13 @@
 //! A client works below `clients` of the directory under test; what lies elsewhere in it is only
 //! read.
 
+use super::asking::Asking;
+use super::establish::Way;
+use super::keeping::Keeping;
 use super::link::{Link, is};
 use super::open_files::{Held, OpenFile, OpenFiles};
 use super::requests::{
-    ALL_OF_FILE, ATTRIBUTES, LISTING, Opening, Oplock, READING, WRITING, is_not_there,
+    ALL_OF_FILE, ATTRIBUTES, LISTING, Opened, Opening, READING, WRITING, is_not_there,
 };
 use crate::client::actor::{Kind, TaskEnd, ended, next_task};
 use crate::client::desk::{Failure, Step};
@@ -19,6 +22,7 @@ use filestone_wire::smb2::create::{CreateDisposition, CreateOptions, ShareAccess
 use filestone_wire::smb2::info::{FileBasicInformation, FileInfoClass, FsInfoClass, InfoClass};
 use filestone_wire::smb2::lock::{LockElement, LockFlags};
 use filestone_wire::smb2::{self, AccessMask, FileAttributes, FileId, FileTime};
+use std::sync::Arc;
 
 /// Bytes of a page of a directory.
 const PAGE: u32 = 64 << 10;
@@ -36,8 +40,10 @@ pub struct ShareLoadOptions {
     pub clients: Box<str>,
     /// The most that one READ asks for, and one WRITE sends.
     pub transfers: ShareTransfers,
-    /// What is asked for with an open.
-    pub oplock: Oplock,
+    /// What is asked for beside an open.
+    pub keeping: Keeping,
+    /// The client's way to the share.
+    pub way: Arc<Way>,
     /// How often a line is tried again whose connection was lost: what was open is opened again
     /// before, and locked again.
     pub retries: u32,
@@ -57,6 +63,8 @@ struct Lines {
     link: Link,
     options: ShareLoadOptions,
     open: OpenFiles,
+    /// How often the session had been lost when what is open was looked at last.
+    losses: u32,
     moved: u64,
     /// Memory of paths.
     path: String,
@@ -69,6 +77,7 @@ pub(super) async fn replay(link: Link, options: ShareLoadOptions) {
         link,
         options,
         open: OpenFiles::default(),
+        losses: 0,
         moved: 0,
         path: String::new(),
         other: String::new(),
@@ -230,50 +239,113 @@ const LOCKED: LockFlags = LockFlags(LockFlags::EXCLUSIVE_LOCK.0 | LockFlags::FAI
 impl Lines {
     /// Carries out one line: once more if the connection was lost meanwhile.
     async fn carry_out(&mut self, action: Action<'_>) -> Step<Status> {
-        let mut left = self.options.retries;
+        let (mut left, mut is_doubtful) = (self.options.retries, false);
         loop {
             self.moved = 0;
-            match self.answer(action).await {
-                Err(Failure::Reset) if left > 0 => {
-                    left -= 1;
-                    match self.reopen().await {
-                        Ok(()) | Err(Failure::Reset) => {}
-                        Err(failure) => return Err(failure),
-                    }
-                }
+            match self.attempt(action, is_doubtful).await {
+                Err(Failure::Reset) if left > 0 => (left, is_doubtful) = (left - 1, true),
                 Err(Failure::Reset) => return Err(Failure::Lost),
                 answer => return answer,
             }
         }
     }
 
-    /// Opens what was open over a connection that is gone, and locks what was locked.
-    async fn reopen(&mut self) -> Step<()> {
+    /// Carries out one line, with what it needs open: the connection may have been lost since the
+    /// last one, or since this one was begun, so that nobody knows whether it was done.
+    async fn attempt(&mut self, action: Action<'_>, is_doubtful: bool) -> Step<Status> {
+        let losses = self.options.way.losses();
+        if self.losses != losses {
+            self.reopen(losses).await?;
+            self.losses = losses;
+        }
+        if is_doubtful {
+            self.settle(action).await?;
+        }
+        self.answer(action).await
+    }
+
+    /// A handle that has outlived its connection has the locks that it had then: a lock that is to
+    /// be taken may be held already, and one that is to go may be gone. The opposite is asked for
+    /// first, however that is answered.
+    async fn settle(&self, action: Action<'_>) -> Step<()> {
+        let (number, offset, length, flags) = match action {
+            Action::LockX {
+                handle,
+                offset,
+                len,
+            } => (handle, offset, len, LockFlags::UNLOCK),
+            Action::UnlockX {
+                handle,
+                offset,
+                len,
+            } => (handle, offset, len, LOCKED),
+            _ => return Ok(()),
+        };
+        let file = self.open.get(number).filter(|file| file.outlives.is_some());
+        let Some(file) = file else {
+            return Ok(());
+        };
+        let range = LockElement {
+            offset,
+            length,
+            flags,
+        };
+        match self.link.lock(file.file_id, range).await {
+            Err(Failure::Answered(_)) => Ok(()),
+            settled => settled,
+        }
+    }
+
+    /// Takes up again what was open over a connection that is gone and has outlived that; else opens
+    /// it, and locks what was locked.
+    async fn reopen(&mut self, losses: u32) -> Step<()> {
         for number in self.open.numbers() {
-            let Some(file) = self.open.get(number) else {
+            let Some(file) = self.open.get(number).filter(|file| file.losses != losses) else {
                 continue;
             };
-            let opening = Opening::existing(&file.path, file.access)
-                .by(CreateDisposition::OPEN_IF)
-                .with(file.options)
-                .sharing(file.sharing)
-                .asking(self.options.oplock);
-            let file_id = self.link.open(&opening).await?.file_id;
-            let locks = file.locks.clone();
-            for lock in locks {
-                let flags = LOCKED;
-                let range = LockElement {
-                    offset: lock.offset,
-                    length: lock.len,
-                    flags,
-                };
-                self.link.lock(file_id, range).await?;
-            }
+            let (file_id, outlives) = match self.reclaim(file).await? {
+                Some(file_id) => (file_id, file.outlives),
+                None => self.open_anew(file).await?,
+            };
             if let Some(file) = self.open.get_mut(number) {
-                file.file_id = file_id;
+                (file.file_id, file.outlives, file.losses) = (file_id, outlives, losses);
             }
         }
         Ok(())
+    }
+
+    /// What has outlived its connection, with its locks.
+    async fn reclaim(&self, file: &OpenFile) -> Step<Option<FileId>> {
+        let Some(asking) = file.outlives else {
+            return Ok(None);
+        };
+        let (keeping, opening) = (&self.options.keeping, file.opening().asking(asking));
+        keeping.reclaim(self.link, &opening, file.file_id).await
+    }
+
+    async fn open_anew(&self, file: &OpenFile) -> Step<(FileId, Option<Asking>)> {
+        let asking = self.asking_to_stay(&file.path, file.options);
+        let opening = file.opening().asking(asking);
+        let opened = self.options.keeping.open(self.link, &opening).await?;
+        for lock in &file.locks {
+            let range = LockElement {
+                offset: lock.offset,
+                length: lock.len,
+                flags: LOCKED,
+            };
+            self.link.lock(opened.file_id, range).await?;
+        }
+        Ok((opened.file_id, opened.is_durable.then_some(asking)))
+    }
+
+    /// What is asked for beside an open. Directories have no handles that outlive a connection.
+    fn asking_to_stay(&self, path: &str, options: CreateOptions) -> Asking {
+        let (keeping, dialect) = (&self.options.keeping, self.options.way.dialect());
+        if options.contains(CreateOptions::DIRECTORY_FILE) {
+            keeping.asking(dialect, path)
+        } else {
+            keeping.asking_to_stay(dialect, path)
+        }
     }
 
     // One line per verb where it fits, as in the table of the documentation.
@@ -377,10 +449,10 @@ impl Lines {
         let opening = Opening::existing(&place, access)
             .by(disposition)
             .with(options)
-            .asking(self.options.oplock);
-        let opened = self.link.open(&opening).await;
+            .asking(self.asking_to_stay(&place, options));
+        let opened = self.options.keeping.open(self.link, &opening).await;
         let kept = match opened {
-            Ok(opened) => self.keep(number, opened.file_id, &opening, is_own).await,
+            Ok(opened) => self.keep(number, opened, &opening, is_own).await,
             Err(failure) => Err(failure),
         };
         self.path = place;
@@ -391,12 +463,14 @@ impl Lines {
     async fn keep(
         &mut self,
         number: u64,
-        file_id: FileId,
+        opened: Opened,
         opening: &Opening<'_>,
         is_own: bool,
     ) -> Step<Status> {
         let file = OpenFile {
-            file_id,
+            file_id: opened.file_id,
+            outlives: opened.is_durable.then_some(opening.asking),
+            losses: self.options.way.losses(),
             path: opening.path.into(),
             access: opening.access,
             options: opening.options,
@@ -423,13 +497,10 @@ impl Lines {
             .by(disposition_of(mode))
             .with(CreateOptions::NON_DIRECTORY_FILE)
             .sharing(SHARED_BY_PATH)
-            .asking(self.options.oplock);
-        let kept = match self.link.open(&opening).await {
+            .asking(self.asking_to_stay(&place, CreateOptions::NON_DIRECTORY_FILE));
+        let kept = match self.options.keeping.open(self.link, &opening).await {
             // What it is not opened for, the server refuses.
-            Ok(opened) => {
-                self.keep(number, opened.file_id, &opening, is_own(path))
-                    .await
-            }
+            Ok(opened) => self.keep(number, opened, &opening, is_own(path)).await,
             Err(failure) => Err(failure),
         };
         self.path = place;
@@ -458,9 +529,9 @@ impl Lines {
                 CreateDisposition::OPEN
             })
             .with(CreateOptions::NON_DIRECTORY_FILE)
-            .asking(self.options.oplock);
-        let opened = self.link.open(&opening).await?;
-        self.keep(number, opened.file_id, &opening, is_own).await?;
+            .asking(self.asking_to_stay(&place, CreateOptions::NON_DIRECTORY_FILE));
+        let opened = self.options.keeping.open(self.link, &opening).await?;
+        self.keep(number, opened, &opening, is_own).await?;
         self.path = place;
         if opened.len > len {
             check_own(path)?;
@@ -718,14 +789,32 @@ impl Lines {
 
     /// Closes what a pass has left open.
     async fn end_pass(&mut self) -> Step<Status> {
-        for file in self.open.take_all() {
-            match self.link.close(file.file_id).await {
-                // What was open is gone with its connection.
+        for mut file in self.open.take_all() {
+            match self.let_go(&mut file).await {
+                // What was open is gone with its connection, or once more what has outlived it.
                 Ok(()) | Err(Failure::Answered(_) | Failure::Reset) => {}
                 Err(Failure::Lost) => return Err(Failure::Lost),
             }
         }
         Ok(Status::Ok)
+    }
+
+    /// Closes a file; what has outlived its connection is taken up again for that, since nobody else
+    /// may open it otherwise until the server has given it up.
+    async fn let_go(&self, file: &mut OpenFile) -> Step<()> {
+        loop {
+            let losses = self.options.way.losses();
+            if file.losses != losses && file.outlives.is_some() {
+                match self.reclaim(file).await? {
+                    Some(file_id) => (file.file_id, file.losses) = (file_id, losses),
+                    None => return Ok(()),
+                }
+            }
+            match self.link.close(file.file_id).await {
+                Err(Failure::Reset) if file.outlives.is_some() => {}
+                closed => return closed,
+            }
+        }
     }
 
     /// This client's tree.

@@ -10,14 +10,17 @@
 //! | `negotiated`, `channels` | what a connection came to; what those of one client share |
 //! | `operations`, `opens` | what probes and mixes ask; what is open meanwhile |
 //! | `copy`, `copy_limits` | copies that the server makes; what it copies at once |
+//! | `asking`, `keeping` | what is asked for beside one open: oplock, lease, a handle that outlives its connection; what a run's clients ask so, and what came of it |
 //! | `load`, `open_files` | the lines of a load; what it has open |
 //! | `client` | the client as an event loop drives it |
 
+mod asking;
 mod channels;
 mod client;
 mod copy;
 mod copy_limits;
 mod establish;
+mod keeping;
 mod link;
 mod load;
 mod negotiate;
@@ -28,22 +31,25 @@ mod operations;
 mod requests;
 mod session_setup;
 mod terms;
+#[cfg(test)]
+mod tests;
 
 pub use client::{Lane, Smb2Client, Smb2ClientOptions, Smb2Language, Smb2Work};
 
+pub use asking::{Asking, Durability, Oplock};
 pub use channels::Channels;
 pub use establish::{Way, establish};
+pub use keeping::{DurableCounts, Keeping};
 pub use link::{Chaining, Desk, Fault, Forged, Link, Lost, Smb2, Why, answer, is};
 pub use load::{ShareLoadOptions, ShareTransfers};
 pub use negotiate::negotiate;
 pub use negotiated::Negotiated;
-pub use opens::Opens;
+pub use opens::{Handle, Look, OpenKey, Opens};
 pub use operations::{
-    ClientState, OperationOptions, ShareFiles, SharePath, WATCHES_TAKE_NANOS, supports,
+    ClientState, Kept, OperationOptions, ShareFiles, SharePath, WATCHES_TAKE_NANOS, supports,
 };
 pub use requests::{
-    ALL_OF_FILE, ATTRIBUTES, DELETING, LISTING, Listed, Opened, Opening, Oplock, Page, Tree,
-    is_not_there,
+    ALL_OF_FILE, ATTRIBUTES, DELETING, LISTING, Listed, Opened, Opening, Page, Tree, is_not_there,
 };
 pub use session_setup::SetUp;
 pub use terms::{NotEstablished, OneChannel, Protection, SetupStep, Terms};

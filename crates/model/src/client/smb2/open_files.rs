@@ -1,8 +1,10 @@
 //! What a load file has open on a share, by its own numbers.
 
+use super::asking::Asking;
+use super::requests::Opening;
 use crate::client::desk::{Failure, Step};
 use crate::load::Cause;
-use filestone_wire::smb2::create::{CreateOptions, ShareAccess};
+use filestone_wire::smb2::create::{CreateDisposition, CreateOptions, ShareAccess};
 use filestone_wire::smb2::{AccessMask, FileId};
 use std::collections::BTreeMap;
 
@@ -19,6 +21,10 @@ pub(super) struct Held {
 #[derive(Debug)]
 pub(super) struct OpenFile {
     pub file_id: FileId,
+    /// By what it is taken up again once its connection is gone, if it outlives that.
+    pub outlives: Option<Asking>,
+    /// How often the session had been lost when it was opened.
+    pub losses: u32,
     pub path: Box<str>,
     pub access: AccessMask,
     pub options: CreateOptions,
@@ -26,6 +32,16 @@ pub(super) struct OpenFile {
     /// Whether it is the run's own, so that it may be changed.
     pub is_own: bool,
     pub locks: Vec<Held>,
+}
+
+impl OpenFile {
+    /// How it is opened again, or taken up.
+    pub fn opening(&self) -> Opening<'_> {
+        Opening::existing(&self.path, self.access)
+            .by(CreateDisposition::OPEN_IF)
+            .with(self.options)
+            .sharing(self.sharing)
+    }
 }
 
 /// Open files by the numbers that the load file has for them. There are few at a time: to compare

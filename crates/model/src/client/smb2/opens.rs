@@ -1,5 +1,9 @@
 //! What a client has open on its server, whichever of its slots opened it.
+//!
+//! What was open over a connection that is gone is gone with it, but for handles that outlive it:
+//! they are away until one of the slots has taken them up again.
 
+use super::asking::Asking;
 use super::copy_limits::{CopyLimits, ResumeKey};
 use crate::operation::{FileId, OpenId};
 use filestone_wire::smb2;
@@ -10,16 +14,70 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Default)]
 pub struct Opens(Mutex<Maps>);
 
+/// By what something open is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OpenKey {
+    /// It is held open of this file.
+    Held(FileId),
+    /// The workload calls it so.
+    Open(OpenId),
+}
+
+/// Something that is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Handle {
+    /// The server's name for it.
+    pub file_id: smb2::FileId,
+    /// Of which file of the run; none of those that do not outlive their connection.
+    pub file: Option<FileId>,
+    /// By what it is taken up again once its connection is gone.
+    pub outlives: Option<Asking>,
+}
+
+impl Handle {
+    /// What is gone with its connection.
+    pub const fn plain(file_id: smb2::FileId) -> Self {
+        Self {
+            file_id,
+            file: None,
+            outlives: None,
+        }
+    }
+}
+
+/// What is found under a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// It is open.
+    Here(smb2::FileId),
+    /// Its connection is gone: whoever sees that takes it up again, and says how that went.
+    Away(Handle),
+    /// Another slot is at that, or about to open it.
+    Coming,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    handle: Handle,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Here,
+    Away,
+    Coming,
+}
+
 #[derive(Debug, Default)]
 struct Maps {
     /// How many connections were lost before the one over which it is open.
     losses: u32,
-    held: HashMap<u32, smb2::FileId>,
-    opens: HashMap<u32, smb2::FileId>,
     /// By what the server knows files that are held as sources of copies.
     keys: HashMap<u32, ResumeKey>,
     /// What the server copies at once, as far as it has said so.
     copy_limits: CopyLimits,
+    entries: HashMap<OpenKey, Entry>,
 }
 
 impl Opens {
@@ -28,18 +86,35 @@ impl Opens {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is held open of a file.
-    pub fn held(&self, file: FileId) -> Option<smb2::FileId> {
-        self.maps().held.get(&file.0).copied()
+    /// What is under a key. What is away is this caller's to take up again.
+    pub fn look(&self, key: OpenKey) -> Option<Look> {
+        let mut maps = self.maps();
+        let entry = maps.entries.get_mut(&key)?;
+        Some(match entry.state {
+            State::Here => Look::Here(entry.handle.file_id),
+            State::Coming => Look::Coming,
+            State::Away => {
+                entry.state = State::Coming;
+                Look::Away(entry.handle)
+            }
+        })
+    }
+
+    /// What is open under a key, and not away.
+    pub fn here(&self, key: OpenKey) -> Option<smb2::FileId> {
+        let maps = self.maps();
+        let entry = maps.entries.get(&key)?;
+        (entry.state == State::Here).then_some(entry.handle.file_id)
     }
 
     /// Holds a file open; what was held of it already, which stays.
-    pub fn hold(&self, file: FileId, open: smb2::FileId) -> Option<smb2::FileId> {
-        let mut maps = self.maps();
-        if let Some(held) = maps.held.get(&file.0) {
-            return Some(*held);
+    pub fn hold(&self, file: FileId, handle: Handle) -> Option<smb2::FileId> {
+        let (key, mut maps) = (OpenKey::Held(file), self.maps());
+        match maps.entries.get(&key) {
+            Some(held) if held.state == State::Here => return Some(held.handle.file_id),
+            _ => {}
         }
-        maps.held.insert(file.0, open);
+        maps.insert(key, handle, State::Here);
         None
     }
 
@@ -63,39 +138,110 @@ impl Opens {
         self.maps().copy_limits = limits;
     }
 
-    /// What the workload calls `open` from now on.
-    pub fn insert_open(&self, open: OpenId, file_id: smb2::FileId) {
-        self.maps().opens.insert(open.0, file_id);
+    /// From now on this is under the key.
+    pub fn insert(&self, key: OpenKey, handle: Handle) {
+        self.maps().insert(key, handle, State::Here);
     }
 
-    /// What the workload calls so.
-    pub fn open(&self, open: OpenId) -> Option<smb2::FileId> {
-        self.maps().opens.get(&open.0).copied()
+    /// A slot is about to open it: the others wait for that, or until it is removed.
+    pub fn expect(&self, key: OpenKey) {
+        let nothing = Handle::plain(smb2::FileId {
+            persistent: 0,
+            volatile: 0,
+        });
+        self.maps().insert(key, nothing, State::Coming);
     }
 
-    /// The same, which is not called so any more.
-    pub fn take_open(&self, open: OpenId) -> Option<smb2::FileId> {
-        self.maps().opens.remove(&open.0)
+    /// It could not be tried to the end: it is away as before.
+    pub fn stays_away(&self, key: OpenKey, handle: Handle) {
+        self.maps().insert(key, handle, State::Away);
     }
 
-    /// Any of all that is open, which is forgotten.
-    pub fn take_any(&self) -> Option<smb2::FileId> {
-        let mut maps = self.maps();
-        if let Some(file) = maps.held.keys().next().copied() {
-            return maps.held.remove(&file);
-        }
-        let open = maps.opens.keys().next().copied()?;
-        maps.opens.remove(&open)
+    /// What is open under a key, which is forgotten.
+    pub fn take(&self, key: OpenKey) -> Option<smb2::FileId> {
+        let entry = self.maps().entries.remove(&key)?;
+        (entry.state == State::Here).then_some(entry.handle.file_id)
     }
 
-    /// So many connections are gone: what was open over one of them is, too.
+    /// Any of the keys under which something is.
+    pub fn any(&self) -> Option<OpenKey> {
+        self.maps().entries.keys().next().copied()
+    }
+
+    /// So many connections are gone: what was open over one of them is away, or gone, too.
     pub fn see_losses(&self, losses: u32) {
         let mut maps = self.maps();
         if maps.losses != losses {
             maps.losses = losses;
-            maps.held.clear();
-            maps.opens.clear();
             maps.keys.clear();
+            maps.entries.retain(|_, entry| {
+                entry.state = match entry.state {
+                    State::Here => State::Away,
+                    // Who is at it hears of the loss, too.
+                    other => other,
+                };
+                entry.state == State::Coming || entry.handle.outlives.is_some()
+            });
         }
+    }
+}
+
+impl Maps {
+    fn insert(&mut self, key: OpenKey, handle: Handle, state: State) {
+        self.entries.insert(key, Entry { handle, state });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::asking::{Durability, Oplock};
+    use super::*;
+
+    const FILE: FileId = FileId(3);
+    const KEY: OpenKey = OpenKey::Held(FILE);
+
+    fn handle(number: u64, is_durable: bool) -> Handle {
+        Handle {
+            file_id: smb2::FileId {
+                persistent: number,
+                volatile: number,
+            },
+            file: Some(FILE),
+            outlives: is_durable.then_some(Asking {
+                oplock: Oplock::Batch,
+                durability: Some(Durability::V1),
+                reclaims: None,
+            }),
+        }
+    }
+
+    #[test]
+    fn what_does_not_outlive_its_connection_is_gone_with_it() {
+        let opens = Opens::default();
+        let plain = handle(1, false);
+        assert_eq!(opens.hold(FILE, plain), None);
+        assert_eq!(opens.hold(FILE, handle(2, false)), Some(plain.file_id));
+        opens.see_losses(0);
+        assert_eq!(opens.look(KEY), Some(Look::Here(plain.file_id)));
+        opens.see_losses(1);
+        assert_eq!(opens.look(KEY), None);
+    }
+
+    #[test]
+    fn one_slot_takes_up_again_what_outlives_its_connection() {
+        let opens = Opens::default();
+        let durable = handle(1, true);
+        opens.insert(KEY, durable);
+        opens.see_losses(1);
+        assert_eq!(opens.here(KEY), None);
+        assert_eq!(opens.look(KEY), Some(Look::Away(durable)));
+        assert_eq!(opens.look(KEY), Some(Look::Coming));
+        // The connection is lost once more before that is done.
+        opens.see_losses(2);
+        opens.stays_away(KEY, durable);
+        assert_eq!(opens.look(KEY), Some(Look::Away(durable)));
+        opens.insert(KEY, handle(2, true));
+        assert_eq!(opens.take(KEY), Some(handle(2, true).file_id));
+        assert_eq!(opens.any(), None);
     }
 }

@@ -15,12 +15,14 @@
 //! | Notify | CHANGE_NOTIFY, and what it reports: CREATE or CLOSE of a file that goes with that |
 //! | Copy | IOCTL on what is held open, as often as it takes |
 
+use super::asking::Asking;
 use super::copy::{Copied, Copying};
 use super::establish::{Way, log_on_and_off};
+use super::keeping::Keeping;
 use super::link::Link;
 use super::link::is;
-use super::opens::Opens;
-use super::requests::{ALL_OF_FILE, ATTRIBUTES, LISTING, Opened, Opening, Oplock, is_not_there};
+use super::opens::{Handle, Look, OpenKey, Opens};
+use super::requests::{ALL_OF_FILE, ATTRIBUTES, LISTING, Opened, Opening, is_not_there};
 use super::terms::NotEstablished;
 use crate::client::Unsupported;
 use crate::client::actor::{Kind, TaskEnd, ended, next_task};
@@ -42,7 +44,7 @@ use filestone_wire::smb2::info::{
     FileBasicInformation, FileEndOfFileInformation, FileInfoClass, FsInfoClass, InfoClass,
 };
 use filestone_wire::smb2::lock::{LockElement, LockFlags};
-use filestone_wire::smb2::{self, AccessMask, FileAttributes, FileTime};
+use filestone_wire::smb2::{self, AccessMask, Dialect, FileAttributes, FileTime};
 use std::sync::Arc;
 
 /// A path from the share's root, with `\` between names.
@@ -64,8 +66,8 @@ pub struct OperationOptions {
     pub files: Arc<ShareFiles>,
     /// Whether files stay open once they have been opened: what is asked is the one request.
     pub holds_files: bool,
-    /// What is asked for with an open.
-    pub oplock: Oplock,
+    /// What is asked for beside an open.
+    pub keeping: Keeping,
     /// Data that are read are compared with these, if at all.
     pub verifies: Option<Arc<[u8]>>,
 }
@@ -95,6 +97,32 @@ pub fn supports(kind: OpKind) -> Result<(), Unsupported> {
         | OpKind::Deltree => refused("it is a line of load files; see filestone replay"),
         OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => refused("it is one of NLM"),
         _ => Ok(()),
+    }
+}
+
+/// A file that is to stay open.
+#[derive(Debug, Clone, Copy)]
+pub struct Kept<'k> {
+    /// The run's name for it.
+    pub file: FileId,
+    /// Where it is.
+    pub path: &'k str,
+    /// What it is opened for.
+    pub access: AccessMask,
+    /// What is asked for beside that.
+    pub keeping: &'k Keeping,
+}
+
+impl Kept<'_> {
+    async fn open(&self, link: Link, dialect: Dialect) -> Step<Handle> {
+        let asking = self.keeping.asking_to_stay(dialect, self.path);
+        let opening = Opening::existing(self.path, self.access).asking(asking);
+        let opened = self.keeping.open(link, &opening).await?;
+        Ok(Handle {
+            file_id: opened.file_id,
+            file: Some(self.file),
+            outlives: opened.is_durable.then_some(asking),
+        })
     }
 }
 
@@ -151,30 +179,30 @@ impl ClientState {
             _ => {}
         }
         link.watch(opened).await?;
-        self.opens.insert_open(OpenId(slot), opened);
+        self.opens
+            .insert(OpenKey::Open(OpenId(slot)), Handle::plain(opened));
         Ok(opened)
     }
 
     /// Opens a file for a slot that is to lock ranges of it.
-    pub async fn open(&self, link: Link, opening: &Opening<'_>, slot: u32) -> Step<()> {
-        let opened = link.open(opening).await?.file_id;
-        self.opens.insert_open(OpenId(slot), opened);
+    pub async fn open(&self, link: Link, what: &Kept<'_>, slot: u32) -> Step<()> {
+        let handle = what.open(link, self.way.dialect()).await?;
+        self.opens.insert(OpenKey::Open(OpenId(slot)), handle);
         Ok(())
     }
 
     /// Holds a file open.
-    pub async fn hold(&self, link: Link, file: FileId, opening: &Opening<'_>) -> Step<()> {
-        let opened = link.open(opening).await?.file_id;
-        self.opens.hold(file, opened);
-        Ok(())
+    pub async fn hold(&self, link: Link, what: &Kept<'_>) -> Step<smb2::FileId> {
+        let handle = what.open(link, self.way.dialect()).await?;
+        self.opens.hold(what.file, handle);
+        Ok(handle.file_id)
     }
 
     /// Holds a file open that the server is to copy from, and has it give that a name.
-    pub async fn hold_source(&self, link: Link, file: FileId, opening: &Opening<'_>) -> Step<()> {
-        let opened = link.open(opening).await?.file_id;
-        self.opens.hold(file, opened);
+    pub async fn hold_source(&self, link: Link, what: &Kept<'_>) -> Step<()> {
+        let opened = self.hold(link, what).await?;
         let key = link.resume_key(opened).await?;
-        self.opens.keep_resume_key(file, key);
+        self.opens.keep_resume_key(what.file, key);
         Ok(())
     }
 
@@ -262,6 +290,9 @@ pub(super) async fn operate(link: Link, options: OperationOptions, slot: u32, cl
 
 /// A bad argument of the workload: nothing is asked.
 const UNKNOWN: Failure = Failure::refused(Cause::Other);
+
+/// How long a slot waits before it looks again whether another one has opened what it needs.
+const LOOK_NANOS: u64 = 2_000_000;
 
 /// What comes and goes in a directory that is watched.
 fn file_in(directory: &str, doubts: u32) -> String {
@@ -414,16 +445,20 @@ impl Operating {
 
     async fn open_as(&mut self, open: OpenId, file: FileId, access: OpenAccess) -> Step<()> {
         // A connection was lost, and the session was not: a lock may be held that nobody knows of.
-        if let Some(before) = self.client.opens.take_open(open) {
+        let key = OpenKey::Open(open);
+        if let Some(before) = self.present(key).await? {
+            self.client.opens.take(key);
             self.close_quietly(before).await?;
         }
-        let opened = self.open_file(file, access_of(access)).await?;
-        self.client.opens.insert_open(open, opened.file_id);
+        let opened = self.open_to_stay(file, access_of(access)).await?;
+        self.client.opens.insert(key, opened);
         Ok(())
     }
 
     async fn close(&mut self, open: OpenId) -> Step<()> {
-        let file_id = self.client.opens.take_open(open).ok_or(UNKNOWN)?;
+        let key = OpenKey::Open(open);
+        let file_id = self.present(key).await?.ok_or(self.missing())?;
+        self.client.opens.take(key);
         self.link.close(file_id).await
     }
 
@@ -451,7 +486,7 @@ impl Operating {
         let opening = Opening::existing(&self.path, ALL_OF_FILE)
             .by(how)
             .with(options)
-            .asking(self.options.oplock);
+            .asking(self.asking(&self.path));
         self.link.touch(&opening).await.map(drop)
     }
 
@@ -467,24 +502,96 @@ impl Operating {
     }
 
     async fn open_file(&self, file: FileId, access: AccessMask) -> Step<Opened> {
-        let opening = Opening::existing(self.path_of(file)?, access).asking(self.options.oplock);
+        let path = self.path_of(file)?;
+        let opening = Opening::existing(path, access).asking(self.asking(path));
         self.link.open(&opening).await
+    }
+
+    /// What is asked for beside an open that is closed at once.
+    fn asking(&self, path: &str) -> Asking {
+        let dialect = self.client.way.dialect();
+        self.options.keeping.asking(dialect, path)
+    }
+
+    /// Opens what stays open.
+    async fn open_to_stay(&self, file: FileId, access: AccessMask) -> Step<Handle> {
+        let kept = Kept {
+            file,
+            path: self.path_of(file)?,
+            access,
+            keeping: &self.options.keeping,
+        };
+        kept.open(self.link, self.client.way.dialect()).await
+    }
+
+    /// What is open under a key; if its connection is gone, and it has outlived that, once it is
+    /// taken up again.
+    async fn present(&self, key: OpenKey) -> Step<Option<smb2::FileId>> {
+        let opens = &self.client.opens;
+        loop {
+            match opens.look(key) {
+                None => return Ok(None),
+                Some(Look::Here(file_id)) => return Ok(Some(file_id)),
+                Some(Look::Coming) => {
+                    self.link.pause(LOOK_NANOS).await?;
+                    opens.see_losses(self.client.way.losses());
+                }
+                Some(Look::Away(handle)) => match self.reclaim(handle).await {
+                    Ok(Some(file_id)) => opens.insert(key, Handle { file_id, ..handle }),
+                    Ok(None) => {
+                        opens.take(key);
+                    }
+                    Err(failure) => {
+                        opens.stays_away(key, handle);
+                        return Err(failure);
+                    }
+                },
+            }
+        }
+    }
+
+    /// Why what should be open is not.
+    const fn missing(&self) -> Failure {
+        match self.losses {
+            0 => UNKNOWN,
+            // It was open over a connection that was lost, if over another one of the client's.
+            _ => Failure::Reset,
+        }
+    }
+
+    async fn reclaim(&self, handle: Handle) -> Step<Option<smb2::FileId>> {
+        let (Some(file), Some(asking)) = (handle.file, handle.outlives) else {
+            return Ok(None);
+        };
+        let opening = Opening::existing(self.path_of(file)?, ALL_OF_FILE).asking(asking);
+        let keeping = &self.options.keeping;
+        keeping.reclaim(self.link, &opening, handle.file_id).await
     }
 
     /// What is held open of a file; it is opened if it is not.
     async fn held(&self, file: FileId) -> Step<smb2::FileId> {
-        if let Some(held) = self.client.opens.held(file) {
+        let (key, opens) = (OpenKey::Held(file), &self.client.opens);
+        if let Some(held) = self.present(key).await? {
             return Ok(held);
         }
-        let opened = match self.open_file(file, ALL_OF_FILE).await {
+        // A second open would take the first one's oplock away, and with it what it outlives by.
+        let is_alone = self.options.keeping.is_durable;
+        if is_alone {
+            opens.expect(key);
+        }
+        let opened = match self.open_to_stay(file, ALL_OF_FILE).await {
             // What may not be changed may be read.
             Err(failure) if is(failure, smb2::Status::ACCESS_DENIED) => {
-                self.open_file(file, LISTING).await?
+                self.open_to_stay(file, LISTING).await
             }
-            opened => opened?,
+            opened => opened,
         };
+        if is_alone && opened.is_err() {
+            opens.take(key);
+        }
+        let opened = opened?;
         // Another slot may have been as fast.
-        match self.client.opens.hold(file, opened.file_id) {
+        match opens.hold(file, opened) {
             None => Ok(opened.file_id),
             Some(held) => {
                 self.link.close(opened.file_id).await?;
@@ -684,7 +791,10 @@ impl Operating {
     }
 
     async fn lock(&mut self, open: OpenId, offset: u64, length: u64, flags: LockFlags) -> Step<()> {
-        let file_id = self.client.opens.open(open).ok_or(UNKNOWN)?;
+        let file_id = self
+            .present(OpenKey::Open(open))
+            .await?
+            .ok_or(self.missing())?;
         let range = LockElement {
             offset,
             length,
@@ -718,13 +828,13 @@ impl Operating {
         if answer == Err(Failure::Reset) {
             self.doubts += 1;
             self.coming = None;
-            self.doubtful = self.client.opens.take_open(OpenId(self.slot));
+            self.doubtful = self.client.opens.take(OpenKey::Open(OpenId(self.slot)));
         }
         answer
     }
 
     async fn be_notified_once(&mut self, directory: FileId) -> Step<()> {
-        let watched = match self.client.opens.open(OpenId(self.slot)) {
+        let watched = match self.client.opens.here(OpenKey::Open(OpenId(self.slot))) {
             Some(watched) => watched,
             None => {
                 let path = self.path_of(directory)?;
@@ -752,8 +862,20 @@ impl Operating {
         if let Some(listing) = self.listing.take() {
             self.link.close(listing.open).await?;
         }
-        while let Some(file_id) = self.client.opens.take_any() {
-            unless_lost(self.link.close(file_id).await)?;
+        while let Some(key) = self.client.opens.any() {
+            // What another slot was about to open or to take up again is not coming any more.
+            let open = match self.client.opens.look(key) {
+                Some(Look::Here(file_id)) => Some(file_id),
+                Some(Look::Away(handle)) => match self.reclaim(handle).await {
+                    Err(Failure::Answered(_)) => None,
+                    reclaimed => reclaimed?,
+                },
+                Some(Look::Coming) | None => None,
+            };
+            self.client.opens.take(key);
+            if let Some(file_id) = open {
+                unless_lost(self.link.close(file_id).await)?;
+            }
         }
         unless_lost(self.link.tree_disconnect(Scope::Tree).await)?;
         unless_lost(self.link.log_off(Scope::Session).await)

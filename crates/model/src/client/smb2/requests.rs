@@ -2,6 +2,7 @@
 //!
 //! What is about a path and not about something open is a compound: CREATE, the request, CLOSE.
 
+use super::asking::Asking;
 use super::link::{Chaining, Decoded, Fault, Link, Responses, is, one};
 use crate::client::desk::{Failure, Results, Step};
 use crate::output::Stretch;
@@ -9,7 +10,8 @@ use crate::session::smb2::Scope;
 use filestone_wire::smb2::codec::{Array, Decode, Encode, Reader, Text, Writer};
 use filestone_wire::smb2::compound::Messages;
 use filestone_wire::smb2::create::{
-    self, CreateAction, CreateDisposition, CreateOptions, ImpersonationLevel, ShareAccess,
+    self, CreateAction, CreateDisposition, CreateOptions, ImpersonationLevel, RequestContext,
+    ResponseContext, ShareAccess,
 };
 use filestone_wire::smb2::info::{
     DirectoryClass, Entries, FileDispositionInformation, FileEndOfFileInformation, FileInfoClass,
@@ -18,9 +20,8 @@ use filestone_wire::smb2::info::{
 use filestone_wire::smb2::ioctl::{self, ControlCode, NetworkInterface};
 use filestone_wire::smb2::query_directory::{self, QueryDirectoryFlags};
 use filestone_wire::smb2::{
-    AccessMask, Channel, Command, FileAttributes, FileId, OplockLevel, Status, change_notify,
-    close, echo, flush, lock, logoff, query_info, read, set_info, tree_connect, tree_disconnect,
-    write,
+    AccessMask, Channel, Command, FileAttributes, FileId, Status, change_notify, close, echo,
+    flush, lock, logoff, query_info, read, set_info, tree_connect, tree_disconnect, write,
 };
 
 /// Bytes of a list of a server's interfaces at most: as many as one credit pays for.
@@ -37,22 +38,10 @@ pub struct Opening<'p> {
     pub disposition: CreateDisposition,
     /// What it has to be, and what becomes of it.
     pub options: CreateOptions,
-    /// The oplock that is asked for; of a lease, its key.
-    pub oplock: Oplock,
+    /// What is asked for beside it.
+    pub asking: Asking,
     /// What others may do meanwhile.
     pub sharing: ShareAccess,
-}
-
-/// What a client asks to be told before others change a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Oplock {
-    /// Nothing.
-    #[default]
-    None,
-    /// A batch oplock.
-    Batch,
-    /// A lease to read, write and keep handles, by this key.
-    Lease([u8; 16]),
 }
 
 /// To read and write data and attributes, and to delete.
@@ -104,7 +93,7 @@ impl<'p> Opening<'p> {
             access,
             disposition: CreateDisposition::OPEN,
             options: CreateOptions::NONE,
-            oplock: Oplock::None,
+            asking: Asking::NOTHING,
             sharing: SHARE_ALL,
         }
     }
@@ -123,10 +112,10 @@ impl<'p> Opening<'p> {
         self
     }
 
-    /// The same, with an oplock.
+    /// The same, with an oplock, or a handle that outlives its connection.
     #[must_use]
-    pub const fn asking(mut self, oplock: Oplock) -> Self {
-        self.oplock = oplock;
+    pub const fn asking(mut self, asking: Asking) -> Self {
+        self.asking = asking;
         self
     }
 
@@ -138,17 +127,13 @@ impl<'p> Opening<'p> {
     }
 
     fn add(self, chaining: Chaining<'_>) -> Chaining<'_> {
-        let lease = match self.oplock {
-            Oplock::Lease(key) => Some(lease_context(key)),
-            Oplock::None | Oplock::Batch => None,
-        };
-        let contexts = lease.as_slice();
+        // Any stands where there is none.
+        let mut contexts = [RequestContext::QueryOnDiskId; 2];
+        let asked = self.asking.contexts().into_iter().flatten();
+        let places = contexts.iter_mut();
+        let count = asked.zip(places).map(|(one, place)| *place = one).count();
         let request = create::Request {
-            oplock_level: match self.oplock {
-                Oplock::None => OplockLevel::NONE,
-                Oplock::Batch => OplockLevel::BATCH,
-                Oplock::Lease(_) => OplockLevel::LEASE,
-            },
+            oplock_level: self.asking.level(),
             impersonation_level: ImpersonationLevel::IMPERSONATION,
             desired_access: self.access,
             file_attributes: if self.options.contains(CreateOptions::DIRECTORY_FILE) {
@@ -160,22 +145,10 @@ impl<'p> Opening<'p> {
             disposition: self.disposition,
             options: self.options,
             name: Text::from(self.path),
-            contexts: create::Contexts::from(contexts),
+            contexts: create::Contexts::from(contexts.get(..count).unwrap_or_default()),
         };
         chaining.request(Command::Create, 0, &request)
     }
-}
-
-fn lease_context(key: [u8; 16]) -> create::RequestContext<'static> {
-    use filestone_wire::smb2::{LeaseFlags, LeaseState};
-    create::RequestContext::Lease(create::Lease {
-        key,
-        state: LeaseState::READ_CACHING
-            .with(LeaseState::WRITE_CACHING)
-            .with(LeaseState::HANDLE_CACHING),
-        flags: LeaseFlags::NONE,
-        duration: 0,
-    })
 }
 
 /// What CREATE answered.
@@ -189,6 +162,8 @@ pub struct Opened {
     pub attributes: FileAttributes,
     /// Whether it was there.
     pub action: CreateAction,
+    /// Whether the handle outlives its connection.
+    pub is_durable: bool,
 }
 
 impl Opened {
@@ -198,6 +173,12 @@ impl Opened {
             len: response.end_of_file,
             attributes: response.file_attributes,
             action: response.action,
+            is_durable: response.contexts.iter().any(|context| {
+                matches!(
+                    context,
+                    ResponseContext::Durable | ResponseContext::DurableV2(_)
+                )
+            }),
         }
     }
 

@@ -72,15 +72,32 @@ impl Round {
     }
 }
 
+/// For what a connection sets a session up.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Entry<'s> {
+    /// To be bound to this one.
+    Bind(&'s Established),
+    /// In place of one that is gone, if there was one: the server ends what it still has of it
+    /// (section 3.3.5.5.3), which lets go of what was open there, or keeps it to be taken up again.
+    After(u64),
+    /// Beside its own.
+    Beside,
+}
+
 /// SESSION_SETUP, in as many rounds as it takes; with what the connection came to, which
 /// `negotiated` is asked for once the first of them is answered. It makes a session, or binds the
 /// connection to one.
 pub(super) async fn set_up(
     link: Link,
     terms: &Terms,
-    binds_to: Option<&Established>,
+    entry: Entry<'_>,
     negotiated: impl Fn() -> Result<Arc<Negotiated>>,
 ) -> Result<(SetUp, Arc<Negotiated>)> {
+    let (binds_to, previous) = match entry {
+        Entry::Bind(own) => (Some(own), 0),
+        Entry::After(previous) => (None, previous),
+        Entry::Beside => (None, 0),
+    };
     let mut mechanism = terms.mechanisms.begin();
     let mechanisms = [spnego::Mechanism::NTLMSSP];
     let mut token = Vec::new();
@@ -92,7 +109,8 @@ pub(super) async fn set_up(
         None => SetupStep::SessionSetup,
     };
     for _ in 0..ROUNDS_MAX {
-        let round = round(link, terms, scope_of_setup(session_id, binds_to), &token);
+        let scope = scope_of_setup(session_id, binds_to);
+        let round = round(link, terms, scope, previous, &token);
         let round = round.await.map_err(refused(step))?;
         session_id = round.session_id;
         let (negotiated, mut preauth) = match hashed.take() {
@@ -145,7 +163,13 @@ fn scope_of_setup(session_id: u64, binds_to: Option<&Established>) -> Scope {
     }
 }
 
-async fn round(link: Link, terms: &Terms, scope: Scope, token: &[u8]) -> Step<Round> {
+async fn round(
+    link: Link,
+    terms: &Terms,
+    scope: Scope,
+    previous_session_id: u64,
+    token: &[u8],
+) -> Step<Round> {
     let binds = matches!(
         scope,
         Scope::Other {
@@ -162,7 +186,7 @@ async fn round(link: Link, terms: &Terms, scope: Scope, token: &[u8]) -> Step<Ro
         security_mode: terms.security_mode(),
         capabilities: Capabilities::NONE,
         channel: 0,
-        previous_session_id: 0,
+        previous_session_id,
         security_buffer: token,
     };
     let asked = link.send(

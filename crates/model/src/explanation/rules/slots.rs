@@ -76,6 +76,12 @@ fn in_overload(evidence: &Evidence<'_>) -> Told {
     let due = due_load_ops_per_s(record).unwrap_or(0.0);
     let achieved = achieved_load_ops_per_s(record);
     let wait_ns = record.totals.slot_wait_ns.mean;
+    let (waited_for, is_lost) = ("a slot", record.totals.reconnections > 0);
+    let waited_for = if is_lost {
+        "a slot, or for a connection that was lost"
+    } else {
+        waited_for
+    };
     let more = if evidence.is_one_each() {
         format!(
             "twice as many clients (--clients {})",
@@ -91,7 +97,7 @@ fn in_overload(evidence: &Evidence<'_>) -> Told {
         format!(
             "the slots, or by the server behind them: {} of the {} operations that may be in flight \
              were, on average ({}), and with so many the server answered {}/s of {}/s that were due; \
-             operations waited {} for a slot",
+             operations waited {} for {waited_for}",
             amount(evidence.flow.in_flight),
             thousands(evidence.flow.slots as u64),
             evidence.little(),

@@ -191,6 +191,12 @@ pub enum Caveat {
         ended: u64,
         most_frequent: String,
     },
+    /// In a closed loop fewer operations ended in the window than were in flight.
+    Outlasted {
+        ended: u64,
+        slots: u64,
+        window_ns: u64,
+    },
     /// The measured window is shorter than a scheduler's whims.
     ShortRun { window_ns: u64 },
 }

@@ -19,7 +19,7 @@ pub fn of(caveat: &Caveat) -> String {
         }
         Caveat::TransferBeyondServer { size_bytes, server_max_bytes } => transfer(*size_bytes, *server_max_bytes),
         Caveat::DispatchDelay { mean_ns, response_time_mean_ns } => dispatch_delay(*mean_ns, *response_time_mean_ns),
-        Caveat::AchievedBelowOffered { .. } | Caveat::AchievedAboveOffered { .. } => load::of(caveat).unwrap_or_default(),
+        Caveat::AchievedBelowOffered { .. } | Caveat::AchievedAboveOffered { .. } | Caveat::Outlasted { .. } => load::of(caveat).unwrap_or_default(),
         Caveat::Skipped { count, scheduled } => {
             of_all(*count, *scheduled, "operations were due and never sent: every slot was taken, or the connection down, until the end")
         }
@@ -93,7 +93,9 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::DispatchDelay { .. } => {
             "leave a processor to the load generator, use --busy-poll, or lower the load"
         }
-        Caveat::AchievedBelowOffered { .. } | Caveat::AchievedAboveOffered { .. } => {
+        Caveat::AchievedBelowOffered { .. }
+        | Caveat::AchievedAboveOffered { .. }
+        | Caveat::Outlasted { .. } => {
             return load::help_for(caveat);
         }
         Caveat::Skipped { .. } => {
@@ -117,9 +119,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::LongListings { .. } => {
             "they count as answered; a client that holds its server to RFC 1813, section 3.3.16, would refuse them"
         }
-        Caveat::Reconnected { .. } => {
-            "what was cut off is disconnected in the ledger, and the wait is slot wait; calls of a replay went out again, and the wait is in their response times"
-        }
+        Caveat::Reconnected { .. } => RECONNECTED_HELP,
         Caveat::ConnectionsLost { .. } => NOT_BACK_HELP,
         Caveat::Jukebox { .. } => JUKEBOX_HELP,
         Caveat::Interrupted { .. } => return None,
@@ -153,6 +153,9 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
 
 const FORGED_HELP: &str = "something changes messages on the way, or answers in the server's place; \
      none of them was taken for an answer";
+const RECONNECTED_HELP: &str = "what was cut off is disconnected in the ledger; what was due meanwhile \
+     waited for a connection, though no slot was missing, and that is part of its slot wait; calls of a \
+     replay went out again, and the wait is in their response times";
 const NOT_BACK: &str = "clients lost their connections and did not get them back";
 const NOT_BACK_HELP: &str =
     "the others went on (--on-lost); what these had due is skipped or was not due any more";

@@ -55,6 +55,14 @@ fn fail(ledger: &mut Ledger) {
     (ledger.ok, ledger.failed) = (ledger.ok - 1, ledger.failed + 1);
 }
 
+/// So many of 8 operations that are in flight at a time are answered in the window.
+fn answered(record: &mut RunRecord, count: u64) {
+    record.plan.arrivals = ArrivalsPlan::Closed;
+    (record.plan.clients, record.plan.in_flight) = (1, 8);
+    record.totals.offered_load_ops_per_s = None;
+    record.totals.achieved_load_ops_per_s = count as f64 / 30.0;
+}
+
 fn busy(record: &mut RunRecord, busy_percent: f64) {
     record.plan.arrivals = ArrivalsPlan::Closed;
     record.totals.offered_load_ops_per_s = None;
@@ -212,6 +220,7 @@ const CASES: &[Case] = &[
     case("points-waited",
         |record| point(record).service_time_ns.mean = 94.0,
         |record| point(record).service_time_ns.mean = 95.0),
+    case("outlasted", |record| answered(record, 7), |record| answered(record, 8)),
     case("short-run", |record| record.window_ns = 999_999_999, |record| record.window_ns = 1_000_000_000),
     case("interrupted", |record| record.end = RunEnd::Interrupted, nothing),
     case("debug-build", |record| record.tool.profile = "debug".into(), nothing),

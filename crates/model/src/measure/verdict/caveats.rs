@@ -7,11 +7,13 @@ pub use mix::UNMEASURED_PERCENT;
 use super::{Check, Subject, checks, of_warm_up};
 use crate::failure::ReplyFault;
 use crate::measure::caveat::Caveat;
+use crate::measure::flow::Flow;
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::ReplayRecord;
 use crate::measure::run_record::{KindRecord, RunEnd, RunRecord};
 use crate::measure::sample::Role;
 use crate::operation::OpKind;
+use crate::plan::ArrivalsPlan;
 
 /// A thread that had no processor for longer than this was held up.
 pub const WAITED_PERCENT: f64 = 5.0;
@@ -293,6 +295,7 @@ fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
             window_ns: record.window_ns,
         });
     }
+    find_outlasted(record, caveats);
     if record.tool.profile == "debug" {
         caveats.push(Caveat::DebugBuild);
     }
@@ -305,6 +308,28 @@ fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     if record.target.local && !record.plan.target.is_directory() {
         caveats.push(Caveat::Loopback {
             built_in: record.target.built_in,
+        });
+    }
+}
+
+/// Whether the window of a closed loop was over before each slot had been answered once: its rate is
+/// then what the ends of a few happened to fall into. Where nothing ended well, or much did not, other
+/// caveats say so; a count has as many operations as were asked for, however few.
+fn find_outlasted(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    let (plan, totals) = (&record.plan, &record.totals);
+    let is_closed = plan.arrivals == ArrivalsPlan::Closed && plan.replay().is_none();
+    if !is_closed || plan.count.is_some() || record.end != RunEnd::Finished {
+        return;
+    }
+    let ended = totals.achieved_load_ops_per_s * record.window_ns as f64 / 1e9;
+    let ended = ended.round() as u64 + totals.ledger.unsuccessful();
+    let slots = Flow::of(record).slots as u64;
+    // What was due and has not ended in the window was in flight when that was over.
+    if ended < slots && ended < totals.ledger.scheduled {
+        caveats.push(Caveat::Outlasted {
+            ended,
+            slots,
+            window_ns: record.window_ns,
         });
     }
 }

@@ -38,6 +38,20 @@ impl TargetPlanError {
                 name(Field::ConnectionsPerClient)
             ))
             .with_help(format!("{} gives more of them", name(Field::Clients))),
+            TargetPlanError::DurableWithoutOplock => wrong(format!(
+                "{}: a server keeps no handle of a file that others may change meanwhile",
+                name(Field::Durable)
+            ))
+            .with_help(format!(
+                "{} lease or {} batch has it told before",
+                name(Field::Oplock),
+                name(Field::Oplock)
+            )),
+            TargetPlanError::DurableMix => wrong(format!(
+                "{}: each operation of a mix opens its file for itself, and closes it",
+                name(Field::Durable)
+            ))
+            .with_help("a probe holds its files open, and so does a load that is replayed"),
             TargetPlanError::Dialect {
                 field,
                 dialect,
@@ -60,9 +74,18 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     targets.try_for_each(|target| {
         let checked = target
             .check()
-            .and_then(|()| check_connections(plan, target));
+            .and_then(|()| check_connections(plan, target))
+            .and_then(|()| check_durable(plan, target));
         checked.map_err(PlanError::Target)
     })
+}
+
+/// Whether there is anything open that could outlive its connection.
+fn check_durable(plan: &Plan, target: &TargetPlan) -> Result<(), TargetPlanError> {
+    if target.keeps_handles() && plan.mix().is_some() {
+        return Err(TargetPlanError::DurableMix);
+    }
+    Ok(())
 }
 
 /// Whether all connections of a client have something to do.

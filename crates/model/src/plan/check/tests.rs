@@ -121,6 +121,7 @@ fn what_a_target_must_be() {
                 target.dialect = Some(SmbDialect::Smb202);
                 target.oplock = SmbOplock::Lease;
             },
+            |plan| on_a_share(plan).durable = true,
             |plan| {
                 on_a_share(plan);
                 plan.connections.identities.uids = "5".parse().expect("a number");

@@ -113,6 +113,9 @@ pub struct SmbTarget {
     /// What files are opened with.
     #[serde(default)]
     pub oplock: SmbOplock,
+    /// Whether handles that stay open are to outlive their connections.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub durable: bool,
     /// Connections of each client, over all of which its one session goes.
     #[serde(default = "one")]
     pub connections_per_client: u32,
@@ -120,6 +123,10 @@ pub struct SmbTarget {
 
 const fn yes() -> bool {
     true
+}
+
+const fn is_no(is: &bool) -> bool {
+    !*is
 }
 
 const fn one() -> u32 {
@@ -141,6 +148,7 @@ impl SmbTarget {
             encryption: SmbProtection::default(),
             compounds: true,
             oplock: SmbOplock::default(),
+            durable: false,
             connections_per_client: 1,
         }
     }
@@ -179,6 +187,9 @@ impl SmbTarget {
             Field::ConnectionsPerClient,
             SmbDialect::Smb300,
         )?;
+        if self.durable && self.oplock == SmbOplock::None {
+            return Err(TargetPlanError::DurableWithoutOplock);
+        }
         let encrypts = self.encryption == SmbProtection::Required;
         let leases = self.oplock == SmbOplock::Lease;
         self.needs(encrypts, Field::Encryption, SmbDialect::Smb300)?;

@@ -3,11 +3,12 @@
 
 use super::chain::{BYTES_OF_CREDIT, Chain, PARTS_MAX, Protects, Scope};
 use super::credits::Credits;
-use super::slots::{Answered, CancelRoute, Foreign, Slots};
+use super::slots::{Answered, CancelRoute, Foreign, Slots, Taken};
 use super::{Opened, Opener, SessionKeys};
 use crate::output::{Output, Stretch, WriteData};
 use crate::time::Moment;
 use filestone_wire::record::RecordError;
+use filestone_wire::smb2::close::CloseFlags;
 use filestone_wire::smb2::codec::{Decode, DecodeError, Encode, Writer};
 use filestone_wire::smb2::compound::{Message, Messages};
 use filestone_wire::smb2::frame::{FrameAssembler, FrameMark};
@@ -15,7 +16,8 @@ use filestone_wire::smb2::negotiate::{Cipher, SigningAlgorithm};
 use filestone_wire::smb2::oplock_break::{Acknowledgment, LeaseAcknowledgment, Notification};
 use filestone_wire::smb2::transform::{Encrypted, TRANSFORM_HEADER_LEN};
 use filestone_wire::smb2::{
-    Command, Dialect, Header, HeaderFlags, LeaseFlags, ProtocolId, Route, Status,
+    Command, Dialect, FileId, Header, HeaderFlags, LeaseFlags, ProtocolId, Route, Status, close,
+    create,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -360,6 +362,8 @@ impl Smb2Session {
         // What the first request of a compound opens is named by those that go out after it.
         let is_later = before.is_some() && !chain.is_apart;
         let going = chain.parts().enumerate();
+        let mut with_it = chain.parts().skip(parts.start).take(parts.len());
+        let stays_open = !with_it.any(|part| part.command == Command::Close) || chain.is_apart;
         for (index, part) in going.skip(parts.start).take(parts.len()) {
             if let Some(last) = last {
                 filestone_wire::smb2::compound::link(&mut out.bytes, last);
@@ -368,7 +372,12 @@ impl Smb2Session {
             let start = out.bytes.len();
             let charge = self.charge_of(part.charge());
             let taken = self.credits.take(charge);
-            self.slots.sending(slot, index, taken.message_id, charge);
+            let sent = Taken {
+                message_id: taken.message_id,
+                charge,
+                stays_open: stays_open && part.command == Command::Create,
+            };
+            self.slots.sending(slot, index, sent);
             let header = Header {
                 credit_charge: if self.charges() { charge } else { 0 },
                 credits: taken.asked,
@@ -480,6 +489,11 @@ impl Smb2Session {
         Some(slot)
     }
 
+    /// Closes what nobody wants any more; nobody waits for that either.
+    pub fn close_aside(&mut self, file_id: FileId) {
+        self.slots.add_orphan(Some(file_id));
+    }
+
     /// Gives up what is in a slot: responses to it are late.
     pub fn forget(&mut self, slot: u32) {
         self.slots.forget(slot);
@@ -495,7 +509,8 @@ impl Smb2Session {
         self.put_alone(header, &filestone_wire::smb2::cancel::Request {}, out);
     }
 
-    /// Acknowledges breaks, and cancels what is to be cancelled; whether there was anything.
+    /// Acknowledges breaks, cancels what is to be cancelled and closes what nobody wants any more;
+    /// whether there was anything.
     pub fn answer(&mut self, out: &mut Output) -> bool {
         let before = out.bytes.len();
         while let Some(route) = self.cancels.pop() {
@@ -505,18 +520,25 @@ impl Smb2Session {
         while self.credits.has(1)
             && let Some(acknowledgement) = self.acknowledgements.pop()
         {
-            self.put_acknowledgement(&acknowledgement, out);
+            self.put_aside(Command::OplockBreak, &acknowledgement, out);
+        }
+        while self.credits.has(1)
+            && let Some(file_id) = self.slots.take_orphan()
+        {
+            let flags = CloseFlags::NONE;
+            self.put_aside(Command::Close, &close::Request { flags, file_id }, out);
         }
         out.bytes.len() > before
     }
 
-    fn put_acknowledgement(&mut self, body: &impl Encode, out: &mut Output) {
+    /// A request to which nobody waits for the response.
+    fn put_aside(&mut self, command: Command, body: &impl Encode, out: &mut Output) {
         let taken = self.credits.take(1);
         self.slots.aside(taken.message_id);
         let header = Header {
             credit_charge: u16::from(self.charges()),
             credits: taken.asked,
-            ..Header::request(Command::OplockBreak, taken.message_id)
+            ..Header::request(command, taken.message_id)
         };
         let tree_id = self.established.as_ref().map_or(0, |own| own.tree_id);
         let route = Route::Sync {
@@ -739,6 +761,10 @@ impl Taking<'_> {
         };
         self.credits.end(found.charge);
         let Some(slot) = found.slot else {
+            // No slot has this number: what is looked at are the session's own keys.
+            if found.leaves_open && (is_sealed || self.is_genuine(message, u32::MAX)) {
+                self.note_orphan(message)?;
+            }
             return Ok(());
         };
         let is_genuine = is_sealed || self.is_genuine(message, slot);
@@ -772,6 +798,16 @@ impl Taking<'_> {
             (None, _) => true,
             (Some(_), false) => !has_to_be || message.header.status == Status::USER_SESSION_DELETED,
         }
+    }
+
+    /// What was opened after whoever wanted it had given it up would be open until the session ends.
+    fn note_orphan(&mut self, message: &Message<'_>) -> Result<(), NotSmb> {
+        if message.header.status.is_error() {
+            return Ok(());
+        }
+        let opened: create::Response<'_> = message.body()?;
+        self.slots.add_orphan(Some(opened.file_id));
+        Ok(())
     }
 
     /// A break of an oplock or a lease (section 3.2.5.19): given up at once.

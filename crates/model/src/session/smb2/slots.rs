@@ -3,8 +3,9 @@
 use super::SessionKeys;
 use super::chain::{Chain, PARTS_MAX};
 use crate::time::Moment;
+use filestone_wire::smb2::codec::Decode;
 use filestone_wire::smb2::compound::{self, Message};
-use filestone_wire::smb2::{Command, HEADER_LEN};
+use filestone_wire::smb2::{Command, FileId, HEADER_LEN, Header};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -12,6 +13,9 @@ use std::sync::Arc;
 const COLLECTED_MAX: usize = 32 << 20;
 /// A slot keeps no more room than this for responses that came apart.
 const RETAINED: usize = 128 << 10;
+
+/// What is open for nobody, and waits to be closed, at most.
+const ORPHANS_MAX: usize = 4096;
 
 /// Bytes of a FileId, and where it stands in the response to a CREATE (MS-SMB2, section 2.2.14).
 const FILE_ID_LEN: usize = 16;
@@ -71,6 +75,15 @@ pub(super) struct Foreign {
     pub signs: bool,
 }
 
+/// A request that goes out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taken {
+    pub message_id: u64,
+    pub charge: u16,
+    /// Whether it opens what nothing closes that goes out with it.
+    pub stays_open: bool,
+}
+
 /// A request that a response was found to answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
@@ -78,6 +91,8 @@ pub(super) struct Found {
     pub slot: Option<u32>,
     part: usize,
     pub charge: u16,
+    /// Whether it opens what nobody will close, since nobody waits for it.
+    pub leaves_open: bool,
 }
 
 /// Where a request is from.
@@ -86,6 +101,8 @@ struct Place {
     owner: Owner,
     part: u8,
     charge: u16,
+    /// Whether what it opens stays open after what went out with it.
+    stays_open: bool,
 }
 
 /// Who waits for a response.
@@ -95,7 +112,7 @@ enum Owner {
     Slot(u32),
     /// A chain that was given up.
     Nobody,
-    /// It is to an acknowledgement.
+    /// Nobody, from the beginning: it is to an acknowledgement, or a CLOSE.
     Aside,
 }
 
@@ -129,6 +146,8 @@ pub(super) struct Slots {
     queued: Vec<u32>,
     in_flight: u32,
     next_deadline: Moment,
+    /// What is open for nobody, and is to be closed.
+    orphans: Vec<FileId>,
     pub replies: u64,
     pub late_replies: u64,
 }
@@ -142,6 +161,7 @@ impl Slots {
             queued: Vec::with_capacity(slots),
             in_flight: 0,
             next_deadline: Moment::NEVER,
+            orphans: Vec::new(),
             replies: 0,
             late_replies: 0,
         }
@@ -154,6 +174,7 @@ impl Slots {
         }
         self.places.clear();
         self.queued.clear();
+        self.orphans.clear();
         self.in_flight = 0;
         self.next_deadline = Moment::NEVER;
     }
@@ -202,7 +223,7 @@ impl Slots {
     }
 
     /// A request of the chain in this slot goes out.
-    pub fn sending(&mut self, slot: u32, part: usize, message_id: u64, charge: u16) {
+    pub fn sending(&mut self, slot: u32, part: usize, taken: Taken) {
         let Some(own) = self.slots.get_mut(slot as usize) else {
             return;
         };
@@ -211,14 +232,15 @@ impl Slots {
         }
         own.put = part + 1;
         if let Some(id) = own.ids.get_mut(part) {
-            *id = Some(message_id);
+            *id = Some(taken.message_id);
         }
         let place = Place {
             owner: Owner::Slot(slot),
             part: part as u8,
-            charge,
+            charge: taken.charge,
+            stays_open: taken.stays_open,
         };
-        self.places.insert(message_id, place);
+        self.places.insert(taken.message_id, place);
     }
 
     /// A message that no slot waits for goes out.
@@ -227,6 +249,7 @@ impl Slots {
             owner: Owner::Aside,
             part: 0,
             charge: 1,
+            stays_open: false,
         };
         self.places.insert(message_id, place);
     }
@@ -291,10 +314,24 @@ impl Slots {
                 place.owner = Owner::Nobody;
             }
         }
-        let pending = own.pending;
+        let (pending, left_open) = (own.pending, own.left_open());
         own.forget();
         self.queued.retain(|queued| *queued != slot);
+        self.add_orphan(left_open);
         pending
+    }
+
+    /// What is open for nobody from now on.
+    pub fn add_orphan(&mut self, opened: Option<FileId>) {
+        // A server that closes none of them is not owed memory without end.
+        if self.orphans.len() < ORPHANS_MAX {
+            self.orphans.extend(opened);
+        }
+    }
+
+    /// One of those.
+    pub fn take_orphan(&mut self) -> Option<FileId> {
+        self.orphans.pop()
     }
 
     /// The server is at work on this request, and will answer it later; what CANCEL names it by
@@ -319,6 +356,7 @@ impl Slots {
             owner,
             part,
             charge,
+            stays_open,
         } = place?;
         let slot = match owner {
             Owner::Slot(slot) => Some(slot),
@@ -328,6 +366,7 @@ impl Slots {
             slot,
             part: part.into(),
             charge,
+            leaves_open: stays_open && owner == Owner::Nobody,
         })
     }
 
@@ -362,6 +401,7 @@ impl Slots {
         own.pending = None;
         self.in_flight = self.in_flight.saturating_sub(1);
         self.replies += 1;
+        let mut left_open = None;
         let bytes = match (wants_next, own.parts) {
             (true, _) => &[],
             (false, 0 | 1) => message.bytes,
@@ -370,6 +410,7 @@ impl Slots {
         let exchange = if wants_next {
             Exchange::default()
         } else {
+            left_open = own.left_open();
             own.put = 0;
             own.exchange
         };
@@ -380,6 +421,7 @@ impl Slots {
             is_genuine: !own.is_forged,
             wants_next,
         });
+        self.add_orphan(left_open);
         None
     }
 }
@@ -387,6 +429,18 @@ impl Slots {
 impl Slot {
     fn is_under_way(&self) -> bool {
         self.ids.iter().any(Option::is_some)
+    }
+
+    /// What its first request has opened, if what closes it has not gone out and never will.
+    fn left_open(&self) -> Option<FileId> {
+        if self.put == 0 || self.put >= self.parts {
+            return None;
+        }
+        let (header, body) = self.collected.split_at_checked(HEADER_LEN)?;
+        let header = Header::from_bytes(header).ok()?;
+        let is_opened = header.command == Command::Create && !header.status.is_error();
+        let file_id = body.get(CREATED_AT..CREATED_AT + FILE_ID_LEN)?;
+        FileId::from_bytes(file_id).ok().filter(|_| is_opened)
     }
 
     fn note_received(&mut self, len: usize) {

@@ -3,13 +3,14 @@ use crate::output::{Output, Stretch, WriteData};
 use crate::time::Moment;
 use filestone_wire::smb2::codec::{Decode, Encode};
 use filestone_wire::smb2::compound;
+use filestone_wire::smb2::create::{self, CreateAction};
 use filestone_wire::smb2::frame::FrameMark;
 use filestone_wire::smb2::negotiate::{Cipher, SigningAlgorithm};
-use filestone_wire::smb2::oplock_break::OplockBreak;
+use filestone_wire::smb2::oplock_break::{LeaseAcknowledgment, LeaseBreak, OplockBreak};
 use filestone_wire::smb2::transform::Encrypted;
 use filestone_wire::smb2::{
-    Command, Dialect, ErrorResponse, FileId, Header, HeaderFlags, OplockLevel, Route, Status,
-    UNASKED, close, echo,
+    Command, Dialect, ErrorResponse, FileAttributes, FileId, FileTime, Header, HeaderFlags,
+    LeaseFlags, LeaseState, OplockLevel, Route, Status, UNASKED, close, echo,
 };
 use std::sync::Arc;
 
@@ -411,6 +412,142 @@ fn a_break_is_acknowledged_while_other_requests_are_under_way() {
     bench.receive(&[&answer(1, Command::Echo, Status::SUCCESS)]);
     assert_eq!(bench.answers, [got(0, &[Status::SUCCESS])]);
     assert_eq!(bench.session.late_replies(), 0);
+}
+
+/// A lease of version 2 is broken with an epoch, and acknowledged without one (sections 2.2.23.2 and
+/// 2.2.24.2).
+#[test]
+fn the_break_of_a_lease_is_acknowledged_if_the_server_waits_for_that() {
+    for (flags, is_waited_for) in [(LeaseFlags::ACK_REQUIRED, true), (LeaseFlags::NONE, false)] {
+        let mut bench = Bench::new(true, None);
+        let mut message = header(UNASKED, Command::OplockBreak, Status::SUCCESS).to_bytes();
+        let handle = LeaseState::READ_CACHING.with(LeaseState::HANDLE_CACHING);
+        let broken = LeaseBreak {
+            new_epoch: 2,
+            flags,
+            lease_key: [9; 16],
+            current_state: handle.with(LeaseState::WRITE_CACHING),
+            new_state: handle,
+            reason: 0,
+            access_mask_hint: filestone_wire::smb2::AccessMask(0),
+            share_mask_hint: 0,
+        };
+        message.extend(broken.to_bytes());
+        bench.receive(&[&message]);
+        bench.out.clear();
+        assert_eq!(bench.session.answer(&mut bench.out), is_waited_for);
+        assert_eq!(bench.session.breaks, 1);
+        let sent = compound::Messages::of(bench.out.bytes.get(4..).unwrap_or_default()).next();
+        let sent = sent.map(|message| {
+            let body = message.expect("a message").body::<LeaseAcknowledgment>();
+            body.expect("an acknowledgement")
+        });
+        let expected = is_waited_for.then_some(LeaseAcknowledgment {
+            flags: LeaseFlags::NONE,
+            lease_key: [9; 16],
+            state: handle,
+            duration: 0,
+        });
+        assert_eq!(sent, expected);
+    }
+}
+
+/// That a CREATE did well.
+fn created(id: u64, file_id: FileId) -> Vec<u8> {
+    let time = FileTime { ticks: 0 };
+    let body = create::Response {
+        oplock_level: OplockLevel::NONE,
+        flags: 0,
+        action: CreateAction::OPENED,
+        creation_time: time,
+        last_access_time: time,
+        last_write_time: time,
+        change_time: time,
+        allocation_size: 0,
+        end_of_file: 0,
+        file_attributes: FileAttributes::NORMAL,
+        file_id,
+        contexts: create::Contexts::default(),
+    };
+    let mut message = header(id, Command::Create, Status::SUCCESS).to_bytes();
+    message.extend(body.to_bytes());
+    message
+}
+
+#[test]
+fn what_is_opened_too_late_for_anybody_is_closed() {
+    let opened = FileId {
+        persistent: 11,
+        volatile: 12,
+    };
+    let create = || asked(&[(Command::Create, vec![0; 57])]);
+    for (compounds, chain, status, is_closed) in [
+        (true, create(), Status::SUCCESS, true),
+        (true, create(), Status::OBJECT_NAME_NOT_FOUND, false),
+        // Its CLOSE went out with it.
+        (true, open_and_close(), Status::SUCCESS, false),
+        // Its CLOSE was to go out later, and never does.
+        (false, open_and_close(), Status::SUCCESS, true),
+    ] {
+        let mut bench = Bench::new(compounds, None);
+        let id = bench.put(0, &chain)[0].message_id;
+        bench.out.clear();
+        let late = Moment::from_nanos(1).after_nanos(TIMEOUT);
+        assert_eq!(bench.session.timed_out(late, &mut bench.out), Some(0));
+        // The slot has something else to do meanwhile.
+        bench.put(0, &echo_chain());
+        bench.out.clear();
+        if status == Status::SUCCESS {
+            bench.receive(&[&created(id, opened)]);
+        } else {
+            bench.receive(&[&answer(id, Command::Create, status)]);
+        }
+        assert_eq!(bench.answers, [], "nobody waits for it");
+        assert_eq!(bench.session.late_replies(), 1);
+        assert_eq!(bench.session.answer(&mut bench.out), is_closed);
+        assert!(!bench.session.answer(&mut Output::default()), "once");
+        let sent = compound::Messages::of(bench.out.bytes.get(4..).unwrap_or_default()).next();
+        let closed = sent.map(|message| {
+            let message = message.expect("a message");
+            assert_eq!(message.header.tree_id(), Some(TREE));
+            message.body::<close::Request>().expect("CLOSE").file_id
+        });
+        assert_eq!(closed, is_closed.then_some(opened));
+    }
+}
+
+/// Request by request, a failure in the middle means that CLOSE never goes out.
+#[test]
+fn what_a_chain_has_opened_is_closed_where_it_breaks_off() {
+    let opened = FileId {
+        persistent: 11,
+        volatile: 12,
+    };
+    let close = close::Request {
+        flags: close::CloseFlags::NONE,
+        file_id: FileId::OF_PREVIOUS,
+    };
+    let chain = asked(&[
+        (Command::Create, vec![0; 57]),
+        (Command::Flush, vec![0; 24]),
+        (Command::Close, close.to_bytes()),
+    ]);
+    for is_answered in [true, false] {
+        let mut bench = Bench::new(false, None);
+        let id = bench.put(0, &chain)[0].message_id;
+        bench.receive(&[&created(id, opened)]);
+        let id = bench.put(0, &chain)[0].message_id;
+        bench.out.clear();
+        if is_answered {
+            bench.receive(&[&answer(id, Command::Flush, Status::ACCESS_DENIED)]);
+        } else {
+            let late = Moment::from_nanos(1).after_nanos(TIMEOUT);
+            assert_eq!(bench.session.timed_out(late, &mut bench.out), Some(0));
+        }
+        assert!(bench.session.answer(&mut bench.out));
+        let sent = headers(&bench.out.bytes);
+        assert_eq!((sent.len(), sent[0].command), (1, Command::Close));
+    }
 }
 
 #[test]

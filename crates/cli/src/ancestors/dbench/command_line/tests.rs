@@ -168,6 +168,10 @@ fn refusals_have_dbenchs_exit_codes() {
         "-B scsi --scsi /dev/sg0 -c x 1",
         "-B iscsi -c x 1",
         "-B smb -c x 1",
+        "-B smb --smb-share //fs/bench -c x 1",
+        "-B smb --smb-share fs/bench --smb-user anna%secret -c x 1",
+        "-B smb --smb-share //anna%secret@fs/bench --smb-user anna -c x 1",
+        "--smb-share //fs/bench --smb-user anna%secret -c x 1",
         "-B block -c x 1",
         "-B floppy -c x 1",
     ] {
@@ -178,6 +182,8 @@ fn refusals_have_dbenchs_exit_codes() {
             refusal.help.as_deref().unwrap_or("-"),
             refusal.code
         ));
+        let said = format!("{} {:?}", refusal.what, refusal.help);
+        assert!(!said.contains("secret"), "{said}");
     }
     insta::assert_snapshot!(text);
 }

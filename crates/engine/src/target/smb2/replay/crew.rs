@@ -99,12 +99,12 @@ fn client(
     let made = Connection::over(&reaching, socket, 2).and_then(Connection::hand_over);
     let made = made.map_err(crate::target::smb2::SmbError::into_run_error)?;
     let options = Smb2ClientOptions {
-        way: reaching.way,
+        way: Arc::clone(&reaching.way),
         pattern: pattern::table().into(),
         timeout_nanos: plan.timeout_ns,
         lane: Lane::ALONE,
     };
-    let actor = replaying(site.load_options(number));
+    let actor = replaying(site.load_options(number, reaching.way));
     Ok(ConnectedClient {
         client: Smb2Client::over(made.session, options, [actor]),
         socket: made.socket,

@@ -7,14 +7,15 @@ use crate::target::replaying::{Opening, occupied};
 use crate::target::smb2::SmbError;
 use crate::target::smb2::connection::{Connection, Reaching};
 use crate::target::smb2::prepare;
-use crate::target::smb2::terms::{guest_remark, oplock, reach};
+use crate::target::smb2::terms::{guest_remark, keeping, reach};
 use crate::target::smb2::tree::{ShareDirectory, ShareTree};
 use crate::workspace::Purpose;
 use crate::workspace::test_directory::{self, TestDirectory};
 use crate::workspace::tree::Directory;
-use filestone_model::client::smb2::{ShareLoadOptions, SharePath, ShareTransfers};
-use filestone_model::measure::run_record::Target;
+use filestone_model::client::smb2::{ShareLoadOptions, SharePath, ShareTransfers, Way};
+use filestone_model::measure::run_record::{DurableHandles, Target};
 use filestone_model::plan::{LeftOverPolicy, SmbTarget};
+use std::sync::Arc;
 
 /// The most that one READ asks for, and one WRITE sends, whatever the server offers.
 const TRANSFER_MAX: u32 = 1 << 20;
@@ -76,7 +77,8 @@ impl ShareSite {
                 root: (*claim.root.handle).into(),
                 clients: (*claim.clients.handle).into(),
                 transfers,
-                oplock: oplock(target),
+                keeping: keeping(target),
+                way: Arc::clone(&reaching.way),
                 retries: replay.smb.retries,
             },
             record: Target {
@@ -100,9 +102,10 @@ impl ShareSite {
         &self.reaching
     }
 
-    /// What client `client` goes by.
-    pub fn load_options(&self, client: u32) -> ShareLoadOptions {
+    /// What client `client` goes by, whose way to the share is this.
+    pub fn load_options(&self, client: u32, way: Arc<Way>) -> ShareLoadOptions {
         ShareLoadOptions {
+            way,
             client: self.options.client.saturating_add(client),
             ..self.options.clone()
         }
@@ -118,6 +121,10 @@ impl Site for ShareSite {
         let remarks = [self.guest_remark.clone(), self.claim.remark()];
         let remarks: Vec<String> = remarks.into_iter().flatten().collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))
+    }
+
+    fn durable(&self) -> Option<DurableHandles> {
+        self.options.keeping.handles()
     }
 
     fn cancel_with(&mut self, cancellation: &Cancellation) {

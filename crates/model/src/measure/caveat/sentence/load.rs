@@ -2,7 +2,7 @@
 
 use super::Caveat;
 use crate::measure::shortfall::Shortfall;
-use crate::text::thousands;
+use crate::text::{counted, thousands};
 
 /// What NFS3ERR_JUKEBOX means, and why a load generator without patience counts it as an error.
 const JUKEBOX_HELP: &str = "NFS3ERR_JUKEBOX: the server asks the client to wait and to ask again; probes and mixes count \
@@ -44,6 +44,17 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
                 ),
             }
         }
+        Caveat::Outlasted {
+            ended,
+            slots,
+            window_ns,
+        } => format!(
+            "{} ended in the window of {:.3} s, in which {} may be in flight: a response takes \
+             longer than the window is",
+            counted(*ended, "operation"),
+            *window_ns as f64 / 1e9,
+            thousands(*slots)
+        ),
         _ => return None,
     })
 }
@@ -51,6 +62,10 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
 /// What to do about it.
 pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
     Some(match caveat {
+        Caveat::Outlasted { .. } => {
+            "operations/s say little: run for many times as long as one takes (--duration), or for a \
+             count of them (--count)"
+        }
         Caveat::AchievedBelowOffered { cause, .. } => match cause {
             Some(Shortfall::Errors) => {
                 "see the table of errors; less load does not help against them"
