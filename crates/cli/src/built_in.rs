@@ -39,10 +39,25 @@ pub fn queue(service_time: Option<ServiceTime>, workers: u32) -> Option<QueueOpt
     })
 }
 
+/// Users of SMB, and how it is protected.
+pub type SmbOptions = filestone_server::SmbOptions;
+
+/// A user of SMB.
+pub type User = filestone_server::User;
+
+/// Whether messages of SMB are protected.
+pub type Protection = filestone_server::Protection;
+
+/// Reads a degree of protection.
+pub fn protection(text: &str) -> Result<Protection, String> {
+    Protection::from_str(text).map_err(|error| error.to_string())
+}
+
 /// Starts the server that is measured when no target is given: half the
 /// processors, on any free port of the loopback addresses.
 pub fn start_for_measurement(processors: u32) -> Result<Running, Error> {
     start(Options {
+        smb: Some(SmbOptions::default()),
         threads: (processors as usize / 2).max(1),
         ..Options::default()
     })
@@ -60,6 +75,7 @@ pub fn calibrated_against(server: &Running) -> Against {
 pub fn at(server: &Running) -> BuiltIn {
     BuiltIn {
         nfs3: Some(server.address()),
+        smb: server.smb_addresses().first().copied(),
         ..BuiltIn::default()
     }
 }
@@ -76,6 +92,7 @@ pub fn target(path: &str, uid: u32, gid: u32) -> TargetPlan {
 /// Starts a server of one thread, bound to this processor.
 pub fn start_on(processor: u32) -> Result<Running, Error> {
     start(Options {
+        smb: Some(SmbOptions::default()),
         threads: 1,
         pin: vec![processor as usize],
         ..Options::default()
@@ -130,6 +147,10 @@ impl Peers {
     pub fn addresses(&self) -> BuiltIn {
         BuiltIn {
             nfs3: self.server.as_ref().map(Running::address),
+            smb: self
+                .server
+                .as_ref()
+                .and_then(|server| server.smb_addresses().first().copied()),
             tcp: self.tbench.as_ref().map(TbenchServer::address),
         }
     }

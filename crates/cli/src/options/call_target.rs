@@ -14,6 +14,9 @@ pub enum CallTarget {
 
 /// Reads any of them.
 pub fn parse(text: &str) -> Result<CallTarget, String> {
+    if text == smb::BUILT_IN {
+        return Ok(CallTarget::Share(Share::built_in()));
+    }
     match text.strip_prefix(smb::SCHEME) {
         Some(rest) => smb::parse(rest).map(CallTarget::Share),
         None => target::parse(text).map(CallTarget::Server),
@@ -30,6 +33,8 @@ mod tests {
             parse("smb://anna@fs/bench"),
             Ok(CallTarget::Share(share)) if share.user.as_deref() == Some("anna")
         ));
+        let built_in = parse("smb:");
+        assert!(matches!(built_in, Ok(CallTarget::Share(share)) if share.host.is_none()));
         assert!(matches!(parse("fs:/x"), Ok(CallTarget::Server(_))));
     }
 }

@@ -22,7 +22,8 @@ pub fn target(share: &Share, options: &SmbOptions, credentials: &Credentials) ->
         compounds: !options.no_compound,
         oplock: options.oplock.unwrap_or_default(),
         connections_per_client: options.connections_per_client.unwrap_or(1),
-        ..SmbTarget::new(&share.host, &share.share)
+        host: share.host.clone(),
+        ..SmbTarget::new("", &share.share)
     }
 }
 

@@ -80,13 +80,14 @@ impl OpenFile {
     }
 
     /// Forgets leases that no open has any more.
-    pub fn drop_unused_leases(&mut self) {
+    pub fn drop_unused_leases(&mut self) -> Vec<LeaseOwner> {
         let holders = &self.holders;
-        self.leases.retain(|lease| {
-            holders
-                .iter()
-                .any(|holder| holder.caching == Caching::Lease(lease.owner))
-        });
+        let is_unused = |lease: &mut LeaseHeld| {
+            let caching = Caching::Lease(lease.owner);
+            !holders.iter().any(|holder| holder.caching == caching)
+        };
+        let unused = self.leases.extract_if(.., is_unused);
+        unused.map(|lease| lease.owner).collect()
     }
 
     /// Takes an oplock back down to `left`, unless that is under way.
@@ -217,7 +218,7 @@ impl OpenFile {
     }
 
     /// What an open with this access may cache beside those that there are.
-    fn grant(&mut self, access: AccessMask, asked: Asked, by: (Place, u64)) -> Granted {
+    fn grant(&mut self, asked: Asked, place: Place, session_id: u64) -> Granted {
         let mut granted = Granted {
             caching: Caching::None,
             level: OplockLevel::NONE,
@@ -233,7 +234,13 @@ impl OpenFile {
             let others = self.holders.iter();
             others.filter(|holder| Some(holder.caching) != own)
         };
-        let has_others = others().any(|holder| touches(holder.access));
+        let has_others = others().next().is_some();
+        let mut leases = self.leases.iter();
+        let keeps_handles = leases.any(|lease| {
+            let is_other = own != Some(Caching::Lease(lease.owner));
+            is_other && lease.state.contains(LeaseState::HANDLE_CACHING)
+        });
+        let has_oplocks = others().any(|holder| matches!(holder.caching, Caching::Oplock { .. }));
         let is_taken = others().any(|holder| match holder.caching {
             Caching::Oplock { level, .. } => is_exclusive(level),
             Caching::Lease(owner) => {
@@ -247,16 +254,13 @@ impl OpenFile {
         match asked {
             Asked::Oplock(level) => {
                 granted.level = match level {
-                    _ if is_taken => OplockLevel::NONE,
+                    _ if is_taken || keeps_handles => OplockLevel::NONE,
                     OplockLevel::EXCLUSIVE | OplockLevel::BATCH if !has_others => level,
                     OplockLevel::EXCLUSIVE | OplockLevel::BATCH | OplockLevel::II => {
                         OplockLevel::II
                     }
                     _ => OplockLevel::NONE,
                 };
-                if !touches(access) && has_others {
-                    granted.level = OplockLevel::NONE;
-                }
                 if granted.level != OplockLevel::NONE {
                     granted.caching = Caching::Oplock {
                         level: granted.level,
@@ -279,14 +283,17 @@ impl OpenFile {
                 if has_others {
                     allowed = allowed.without(LeaseState::WRITE_CACHING);
                 }
+                if has_oplocks {
+                    allowed = allowed.without(LeaseState::HANDLE_CACHING);
+                }
                 let new = LeaseHeld {
                     owner,
                     state: LeaseState::NONE,
                     breaking: None,
                     epoch,
                     has_epoch,
-                    place: by.0,
-                    session_id: by.1,
+                    place,
+                    session_id,
                 };
                 granted.level = OplockLevel::LEASE;
                 granted.caching = Caching::Lease(owner);
@@ -364,15 +371,25 @@ impl Hub {
         }
     }
 
+    /// A lease is of one file (section 3.3.5.9.8).
+    pub fn check_lease(&self, owner: LeaseOwner, number: InodeNumber) -> Result<(), Status> {
+        match self.lease_files.get(&owner) {
+            Some(other) if *other != number => Err(Status::INVALID_PARAMETER),
+            _ => Ok(()),
+        }
+    }
+
     /// Gives the open that was entered last what it may cache.
     pub fn grant(&mut self, number: InodeNumber, open: u64, asked: Asked) -> Option<Granted> {
         let file = self.files.get_mut(&number)?;
         let index = file.holders.iter().position(|holder| holder.open == open)?;
         let mut holder = file.holders.swap_remove(index);
-        let by = (holder.place, holder.session_id);
-        let granted = file.grant(holder.access, asked, by);
+        let granted = file.grant(asked, holder.place, holder.session_id);
         holder.caching = granted.caching;
         file.holders.push(holder);
+        if let Caching::Lease(owner) = granted.caching {
+            self.lease_files.insert(owner, number);
+        }
         Some(granted)
     }
 
@@ -381,16 +398,15 @@ impl Hub {
         let Some(file) = self.files.get_mut(&number) else {
             return;
         };
-        if file.holders.len() < 2 {
-            return;
-        }
         let own = file.holders.iter().find(|holder| holder.open == open);
         let own_lease = own.map(|holder| holder.caching);
         let mut takebacks = Vec::new();
         for index in 0..file.holders.len() {
             let holder = &file.holders[index];
             match holder.caching {
-                _ if holder.open == open => {}
+                // What is written is no longer what others have read; nor does the writer's own
+                // level II outlast it (as Windows has it).
+                Caching::Oplock { level, .. } if holder.open == open && is_exclusive(level) => {}
                 Caching::Oplock { .. } => {
                     takebacks.extend(file.take_back_oplock(index, OplockLevel::NONE));
                 }
@@ -440,9 +456,11 @@ impl Hub {
         owner: LeaseOwner,
         state: LeaseState,
     ) -> Result<(), Status> {
-        let mut files = self.files.iter_mut();
-        let found = files.find_map(|(number, file)| Some((*number, file.lease_mut(owner)?)));
-        let (number, lease) = found.ok_or(Status::OBJECT_NAME_NOT_FOUND)?;
+        let number = self.lease_files.get(&owner).copied();
+        let number = number.ok_or(Status::OBJECT_NAME_NOT_FOUND)?;
+        let file = self.files.get_mut(&number);
+        let lease = file.and_then(|file| file.lease_mut(owner));
+        let lease = lease.ok_or(Status::OBJECT_NAME_NOT_FOUND)?;
         let left = lease.breaking.ok_or(Status::UNSUCCESSFUL)?;
         if !left.contains(state) {
             return Err(Status::REQUEST_NOT_ACCEPTED);

@@ -117,7 +117,7 @@ impl Exchange<'_> {
             birth: set_time(asked.creation_time),
             atime: set_time(asked.last_access_time),
             mtime: set_time(asked.last_write_time),
-            ctime: set_time(asked.change_time).or(Some(self.now)),
+            ctime: set_time(asked.change_time),
             attributes: has_attributes.then_some(asked.file_attributes),
         };
         let shared = self.shared;

@@ -192,6 +192,8 @@ pub struct Connection {
     pub sessions: HashMap<u64, Session>,
     pub waiting: BTreeMap<u64, Waiting>,
     pub last_async_id: u64,
+    /// Of requests that wait for a lock of an open that was closed.
+    pub orphans: Vec<u64>,
     pub outbox: Vec<Letter>,
 }
 
@@ -207,6 +209,7 @@ impl Connection {
             sessions: HashMap::new(),
             waiting: BTreeMap::new(),
             last_async_id: 0,
+            orphans: Vec::new(),
             outbox: Vec::new(),
         }
     }

@@ -22,6 +22,7 @@ use super::hub::{Doomed, Holder, Hub};
 use super::names::SharePath;
 use super::paths::{Located, locate};
 use crate::reply::ReplySink;
+use crate::tree::directory::Directory;
 use crate::tree::folded::BasicChange;
 use crate::tree::inode::Kind;
 use crate::tree::{CreateMode, InodeNumber, Owner, Tree};
@@ -192,8 +193,14 @@ impl Exchange<'_> {
             return Err(Status::OBJECT_NAME_COLLISION.into());
         }
         check_kind(tree, number, wanted)?;
+        // Who replaces data writes, whatever else he wants to do.
+        let overwriting = if wanted.is_overwriting() {
+            AccessMask::WRITE_DATA
+        } else {
+            AccessMask::NONE
+        };
         let contender = Contender {
-            access: wanted.access,
+            access: wanted.access.with(overwriting),
             share: wanted.share,
             overwrites: wanted.is_overwriting(),
             lease: match asked {
@@ -204,6 +211,9 @@ impl Exchange<'_> {
         let is_timed_out = self.resumed.is_some_and(|id| self.is_overdue(id));
         if is_timed_out {
             hub.give_up_breaks(number);
+        }
+        if let Some(owner) = contender.lease {
+            hub.check_lease(owner, number)?;
         }
         match hub.contend(number, &contender) {
             Ok(()) => {}
@@ -343,18 +353,12 @@ impl Exchange<'_> {
         drop(tree);
         self.connection.outbox.extend(hub.take_letters());
         drop(hub);
-        // Locks that this open waits for cannot be set any more, which they find out by trying.
         let waiting = self.connection.waiting.iter();
         let orphans = waiting.filter(
             |(_, waiting)| matches!(waiting.waits_for, WaitingFor::Lock { open, .. } if open == id),
         );
-        let place = self.connection.place;
-        let letters = orphans.map(|(async_id, _)| super::place::Letter {
-            to: place,
-            notice: super::place::Notice::Retry(*async_id),
-        });
-        let letters: Vec<_> = letters.collect();
-        self.connection.outbox.extend(letters);
+        let orphans: Vec<u64> = orphans.map(|(async_id, _)| *async_id).collect();
+        self.connection.orphans.extend(orphans);
     }
 }
 
@@ -409,6 +413,10 @@ fn check_kind(tree: &Tree, number: InodeNumber, wanted: &Wanted<'_>) -> Result<(
         }
         if wanted.is_overwriting() {
             return Err(Status::OBJECT_NAME_COLLISION);
+        }
+        let is_empty = tree.directory(number).is_ok_and(Directory::is_empty);
+        if asks(CreateOptions::DELETE_ON_CLOSE) && !is_empty {
+            return Err(Status::DIRECTORY_NOT_EMPTY);
         }
         return Ok(());
     }
@@ -465,7 +473,7 @@ fn checked<'a>(request: &Request<'a>) -> Result<Wanted<'a>, Status> {
     }
     let access = granted_access(request.desired_access);
     if options.contains(CreateOptions::DELETE_ON_CLOSE) && !access.contains(AccessMask::DELETE) {
-        return Err(Status::INVALID_PARAMETER);
+        return Err(Status::ACCESS_DENIED);
     }
     for context in request.contexts.iter() {
         match context {

@@ -66,7 +66,7 @@ impl Exchange<'_> {
         let rights = AccessMask::READ_DATA.0 | AccessMask::EXECUTE.0;
         let (len, offset) = (request.length, request.offset);
         let place = self.transferring(request.file_id, request.channel, len as usize, rights)?;
-        if offset > FILE_MAX {
+        if offset > FILE_MAX - u64::from(len) {
             return Err(Status::INVALID_PARAMETER.into());
         }
         let range = ByteRange::of_transfer(offset, len.into());
@@ -81,6 +81,9 @@ impl Exchange<'_> {
             return Err(Status::END_OF_FILE.into());
         }
         inode.touch(self.now);
+        if let Some(open) = self.session()?.opens.get_mut(&place.id) {
+            open.position = offset + u64::from(extent.count);
+        }
         let head = read::Response {
             data_remaining: 0,
             flags: 0,

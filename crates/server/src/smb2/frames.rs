@@ -236,6 +236,13 @@ impl Frames<'_> {
             }
             sink.end_frame();
         }
+        for async_id in std::mem::take(&mut self.connection.orphans) {
+            let whim = Whim {
+                refusal: Some(Status::RANGE_NOT_LOCKED),
+                ..Whim::default()
+            };
+            self.resume(async_id, whim, sink)?;
+        }
         for id in std::mem::take(&mut run.ended) {
             let mut exchange = self.exchange(Header::request(Command::Logoff, 0), run.chain);
             exchange.end_session(id);
@@ -283,7 +290,10 @@ impl Frames<'_> {
         self.link_last(run, sink);
         let start = sink.bytes_mut().len();
         sink.extend(&[0; HEADER_LEN]);
-        let admitted = if is_out_of_place {
+        let is_given_up = resumed.is_some() && run.whim.refusal.is_some();
+        let admitted = if is_given_up {
+            Ok(())
+        } else if is_out_of_place {
             Err(Status::INVALID_PARAMETER)
         } else {
             self.admit(run, message)

@@ -18,7 +18,7 @@ pub enum Caching {
 }
 
 /// By what a lease is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LeaseOwner {
     pub client: [u8; 16],
     pub key: LeaseKey,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use filestone_wire::smb2::create::ShareAccess;
 use filestone_wire::smb2::{AccessMask, Status};
 
-use super::held::{Caching, LeaseHeld, Lock};
+use super::held::{Caching, LeaseHeld, LeaseOwner, Lock};
 use super::place::{Letter, Notice, Place, Waiter};
 use crate::tree::InodeNumber;
 
@@ -97,6 +97,8 @@ pub struct Hub {
     open_count: usize,
     pub(super) lock_count: usize,
     waiter_count: usize,
+    /// The files of leases: each is of one.
+    pub(super) lease_files: HashMap<LeaseOwner, InodeNumber>,
     last_number: u64,
     letters: Vec<Letter>,
 }
@@ -189,7 +191,9 @@ impl Hub {
         let before = file.locks.len();
         file.locks.retain(|lock| lock.open != open);
         self.lock_count -= before - file.locks.len();
-        file.drop_unused_leases();
+        for owner in file.drop_unused_leases() {
+            self.lease_files.remove(&owner);
+        }
         let doomed = (file.holders.is_empty() && file.is_delete_pending).then(|| Doomed {
             number,
             parent: file.parent,

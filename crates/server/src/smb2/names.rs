@@ -139,7 +139,9 @@ mod tests {
 
     #[test]
     fn a_path_is_taken_apart_at_its_backslashes() {
-        let path = |text| SharePath::new(Text::from(text));
+        fn path(text: &str) -> Result<SharePath, Status> {
+            SharePath::new(Text::from(text))
+        }
         let names = |names: &[&str]| Ok(SharePath(names.iter().map(ToString::to_string).collect()));
         assert_eq!(path(""), names(&[]));
         assert_eq!(path("a\\b c\\ä"), names(&["a", "b c", "ä"]));
@@ -155,8 +157,8 @@ mod tests {
         ] {
             assert_eq!(path(text), Err(status), "{text}");
         }
-        assert!(path(&"a".repeat(256)).is_err());
-        assert!(path(&"a\\".repeat(3000)).is_err());
+        let (long, deep) = ("a".repeat(256), "a\\".repeat(3000));
+        assert!(path(&long).is_err() && path(&deep).is_err());
     }
 
     /// The examples of MS-FSA, section 2.1.4.4, and of RtlIsNameInExpression's page.

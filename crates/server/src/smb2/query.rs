@@ -175,7 +175,7 @@ fn file_information(
         }
         FileInfoClass(class::NAME) => named(Vec::new(), &format!("\\{}", open.path)),
         FileInfoClass(class::NORMALIZED_NAME) => named(Vec::new(), &open.path),
-        FileInfoClass(class::ALTERNATE_NAME) => return Err(Status::OBJECT_NAME_NOT_FOUND),
+        FileInfoClass(class::ALTERNATE_NAME) => named(Vec::new(), &short_name(open)?),
         FileInfoClass::ALL => all(&facts, open, is_doomed),
         FileInfoClass::NETWORK_OPEN => Information::fixed(&FileNetworkOpenInformation {
             creation_time: facts.creation_time,
@@ -195,9 +195,34 @@ fn file_information(
 fn named(mut bytes: Vec<u8>, name: &str) -> Information {
     let text = Text::from(name);
     bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
-    let fixed = bytes.len();
+    // Structures of MS-FSCC end at a multiple of eight bytes, and as much has to fit.
+    let fixed = bytes.len().next_multiple_of(8);
     text.encode(&mut Writer::new(&mut bytes));
+    let fixed = fixed.min(bytes.len());
     Information { bytes, fixed }
+}
+
+/// A name of the form 8.3 (MS-FSCC, section 2.1.5.2.1): the name itself if it is one, else one that
+/// nothing is found by.
+fn short_name(open: &Open) -> Result<String, Status> {
+    let name = open.path.rsplit('\\').next().unwrap_or_default();
+    if name.is_empty() {
+        return Err(Status::OBJECT_NAME_NOT_FOUND);
+    }
+    let (base, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    let is_short = |part: &str, most| {
+        part.len() <= most
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    if is_short(base, 8) && is_short(extension, 3) && !base.is_empty() {
+        return Ok(name.to_ascii_uppercase());
+    }
+    let digest = name.bytes().fold(0xcbf2_9ce4_u32, |digest, byte| {
+        (digest ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    Ok(format!("F{:05X}~1", digest & 0xf_ffff))
 }
 
 /// FileAllInformation, section 2.4.2.
@@ -242,7 +267,7 @@ fn file_system_information(
             let label = Text::from("export");
             bytes.extend_from_slice(&(label.len() as u32).to_le_bytes());
             bytes.extend_from_slice(&[0, 0]);
-            let fixed = bytes.len();
+            let fixed = bytes.len().next_multiple_of(8);
             label.encode(&mut Writer::new(&mut bytes));
             Information { bytes, fixed }
         }
@@ -264,10 +289,9 @@ fn file_system_information(
         FsInfoClass::ATTRIBUTE => {
             // FILE_CASE_PRESERVED_NAMES, FILE_UNICODE_ON_DISK and FILE_SUPPORTS_SPARSE_FILES.
             let mut bytes = [0x46_u32, 255].map(u32::to_le_bytes).concat();
-            let Information { bytes: name, .. } = named(Vec::new(), "NTFS");
-            let fixed = bytes.len() + 4;
-            bytes.extend(name);
-            Information { bytes, fixed }
+            bytes.extend_from_slice(&8_u32.to_le_bytes());
+            Text::from("NTFS").encode(&mut Writer::new(&mut bytes));
+            Information { bytes, fixed: 16 }
         }
         FsInfoClass::SECTOR_SIZE => {
             let fields = [512_u32, 4096, 4096, 4096, 0x3, 0, 0];

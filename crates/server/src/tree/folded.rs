@@ -103,7 +103,7 @@ mod tests {
         let mut tree = InitialTree::default().plant(1, 1 << 20, false, 0);
         let root = InodeNumber::ROOT;
         let none = Sattr3::default();
-        let mut make = |tree: &mut Tree, name: &str| {
+        let make = |tree: &mut Tree, name: &str| {
             let mode = CreateMode::Guarded(&none);
             let owner = Owner::default();
             tree.create(root, name.as_bytes(), mode, owner, 1).unwrap()

@@ -26,6 +26,7 @@ use filestone_model::measure::run_record::{InterfaceRecord, Target};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{MixPlan, Plan, ProbePlan, ReadData, SmbTarget};
 use filestone_wire::smb2::ioctl::{InterfaceAddress, InterfaceCapability, NetworkInterface};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,19 +69,21 @@ impl<'run> OpenShare<'run> {
         plan: &'run Plan,
         target: &'run SmbTarget,
         probe: &'run ProbePlan,
+        built_in: Option<SocketAddr>,
         context: &mut Context<'_>,
     ) -> Result<Self, RunError> {
-        context.cancellable(|context| Self::prepare(plan, target, probe, context))
+        context.cancellable(|context| Self::prepare(plan, target, probe, built_in, context))
     }
 
     fn prepare(
         plan: &'run Plan,
         target: &'run SmbTarget,
         probe: &'run ProbePlan,
+        built_in: Option<SocketAddr>,
         context: &mut Context<'_>,
     ) -> Result<Self, RunError> {
         context.preparing(&format!("connecting to {target}"));
-        let mut connection = reach(plan, target, context)?;
+        let mut connection = reach(plan, target, built_in, context)?;
         tell_of_guest(&connection, target, context);
         let interfaces = interfaces(&mut connection)?;
         let found = prepare::find(&mut connection, target)?;
@@ -125,11 +128,12 @@ impl<'run> OpenShare<'run> {
         plan: &'run Plan,
         target: &'run SmbTarget,
         mix: &'run MixPlan,
+        built_in: Option<SocketAddr>,
         context: &mut Context<'_>,
     ) -> Result<Self, RunError> {
         let layout = Layout::of(&mix.file_set, plan.clients)?;
-        let directories =
-            context.cancellable(|context| Directories::find(plan, target, mix, context))?;
+        let directories = context
+            .cancellable(|context| Directories::find(plan, target, mix, built_in, context))?;
         let Directories {
             connection,
             first,
@@ -293,10 +297,11 @@ impl Directories {
         plan: &Plan,
         first: &SmbTarget,
         mix: &MixPlan,
+        built_in: Option<SocketAddr>,
         context: &mut Context<'_>,
     ) -> Result<Self, RunError> {
         context.preparing(&format!("connecting to {first}"));
-        let mut connection = reach(plan, first, context)?;
+        let mut connection = reach(plan, first, built_in, context)?;
         tell_of_guest(&connection, first, context);
         let interfaces = interfaces(&mut connection)?;
         let found = directory(&mut connection, first)?;
@@ -364,7 +369,7 @@ fn describe(connection: &Connection, target: &SmbTarget, found: &Found, files: u
     let limits = limits.unwrap_or_default();
     Target {
         address: connection.reaching().dial.address.to_string(),
-        built_in: false,
+        built_in: target.host.is_none(),
         local: connection.is_local(),
         export: target.share.clone(),
         walked: target.path.clone(),
