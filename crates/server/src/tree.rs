@@ -8,11 +8,12 @@
 //! would be served. ACCESS alone answers from owner, group and mode bits, see [`access`].
 
 pub mod access;
+pub mod basic;
 pub mod content;
 mod create;
 pub mod directory;
 mod file;
-pub mod folded;
+mod folded;
 pub mod handle;
 pub mod inode;
 mod pattern;

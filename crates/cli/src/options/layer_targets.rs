@@ -263,7 +263,6 @@ mod tests {
             "server:/export",
             "tpc:host",
             "smb://server",
-            "smb:",
             "local:/a,",
             "local:/a+nfs://s/x",
             "tcp:host:0",

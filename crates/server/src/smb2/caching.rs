@@ -6,7 +6,7 @@ use filestone_wire::smb2::oplock_break::{LeaseBreak, Notification, OplockBreak};
 use filestone_wire::smb2::{AccessMask, FileId, LeaseFlags, LeaseState, OplockLevel, Status};
 
 use super::held::{Caching, LeaseHeld, LeaseOwner};
-use super::hub::{Hub, OpenFile, touches};
+use super::hub::{Hub, OpenFile};
 use super::place::{Notice, Place};
 use crate::tree::InodeNumber;
 
@@ -44,12 +44,29 @@ pub enum Contention {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     Oplock(OplockLevel),
-    Lease {
-        owner: LeaseOwner,
-        state: LeaseState,
-        epoch: u16,
-        has_epoch: bool,
-    },
+    Lease(LeaseAsked),
+}
+
+/// A lease that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaseAsked {
+    pub owner: LeaseOwner,
+    pub state: LeaseState,
+    pub epoch: u16,
+    /// Whether epochs are told: a lease of version 2.
+    pub has_epoch: bool,
+}
+
+/// What there is of a file besides an open that asks to cache.
+struct Beside {
+    /// Another open.
+    is_any: bool,
+    /// Another's oplock, of whatever level.
+    has_oplocks: bool,
+    /// Another's lease that keeps handles.
+    keeps_handles: bool,
+    /// Somebody may have written what nobody else has seen.
+    is_exclusive: bool,
 }
 
 /// What it is given.
@@ -217,98 +234,96 @@ impl OpenFile {
         (self.take_back_lease(owner, left), has_written)
     }
 
-    /// What an open with this access may cache beside those that there are.
-    fn grant(&mut self, asked: Asked, place: Place, session_id: u64) -> Granted {
-        let mut granted = Granted {
-            caching: Caching::None,
-            level: OplockLevel::NONE,
+    /// What others cache, and that there are any: all holders but those with the same lease.
+    fn beside(&self, own: Option<LeaseOwner>) -> Beside {
+        let own_caching = own.map(Caching::Lease);
+        let others = || {
+            let holders = self.holders.iter();
+            holders.filter(|holder| Some(holder.caching) != own_caching)
+        };
+        let other_leases = || self.leases.iter().filter(|lease| Some(lease.owner) != own);
+        let any_lease = |state| other_leases().any(|lease| lease.state.contains(state));
+        let any_oplock = |wanted: fn(OplockLevel) -> bool| {
+            others().any(|holder| match holder.caching {
+                Caching::Oplock { level, .. } => wanted(level),
+                Caching::Lease(_) | Caching::None => false,
+            })
+        };
+        Beside {
+            is_any: others().next().is_some(),
+            has_oplocks: any_oplock(|_| true),
+            keeps_handles: any_lease(LeaseState::HANDLE_CACHING),
+            is_exclusive: any_oplock(is_exclusive) || any_lease(LeaseState::WRITE_CACHING),
+        }
+    }
+
+    fn grant_oplock(&self, asked: OplockLevel) -> Granted {
+        let beside = self.beside(None);
+        let level = match asked {
+            _ if beside.is_exclusive || beside.keeps_handles => OplockLevel::NONE,
+            OplockLevel::EXCLUSIVE | OplockLevel::BATCH if !beside.is_any => asked,
+            OplockLevel::EXCLUSIVE | OplockLevel::BATCH | OplockLevel::II => OplockLevel::II,
+            _ => OplockLevel::NONE,
+        };
+        let caching = match level {
+            OplockLevel::NONE => Caching::None,
+            level => Caching::Oplock {
+                level,
+                breaking: None,
+            },
+        };
+        Granted {
+            caching,
+            level,
             state: LeaseState::NONE,
             flags: LeaseFlags::NONE,
             epoch: 0,
-        };
-        let own = match asked {
-            Asked::Lease { owner, .. } => Some(Caching::Lease(owner)),
-            Asked::Oplock(_) => None,
-        };
-        let others = || {
-            let others = self.holders.iter();
-            others.filter(|holder| Some(holder.caching) != own)
-        };
-        let has_others = others().next().is_some();
-        let mut leases = self.leases.iter();
-        let keeps_handles = leases.any(|lease| {
-            let is_other = own != Some(Caching::Lease(lease.owner));
-            is_other && lease.state.contains(LeaseState::HANDLE_CACHING)
-        });
-        let has_oplocks = others().any(|holder| matches!(holder.caching, Caching::Oplock { .. }));
-        let is_taken = others().any(|holder| match holder.caching {
-            Caching::Oplock { level, .. } => is_exclusive(level),
-            Caching::Lease(owner) => {
-                let mut leases = self.leases.iter();
-                leases.any(|lease| {
-                    lease.owner == owner && lease.state.contains(LeaseState::WRITE_CACHING)
-                })
-            }
-            Caching::None => false,
-        });
-        match asked {
-            Asked::Oplock(level) => {
-                granted.level = match level {
-                    _ if is_taken || keeps_handles => OplockLevel::NONE,
-                    OplockLevel::EXCLUSIVE | OplockLevel::BATCH if !has_others => level,
-                    OplockLevel::EXCLUSIVE | OplockLevel::BATCH | OplockLevel::II => {
-                        OplockLevel::II
-                    }
-                    _ => OplockLevel::NONE,
-                };
-                if granted.level != OplockLevel::NONE {
-                    granted.caching = Caching::Oplock {
-                        level: granted.level,
-                        breaking: None,
-                    };
-                }
-            }
-            Asked::Lease {
-                owner,
-                state,
-                epoch,
-                has_epoch,
-            } => {
-                let known = LeaseState(state.0 & 7);
-                let mut allowed = if is_taken || !known.contains(LeaseState::READ_CACHING) {
-                    LeaseState::NONE
-                } else {
-                    known
-                };
-                if has_others {
-                    allowed = allowed.without(LeaseState::WRITE_CACHING);
-                }
-                if has_oplocks {
-                    allowed = allowed.without(LeaseState::HANDLE_CACHING);
-                }
-                let new = LeaseHeld {
-                    owner,
-                    state: LeaseState::NONE,
-                    breaking: None,
-                    epoch,
-                    has_epoch,
-                    place,
-                    session_id,
-                };
-                granted.level = OplockLevel::LEASE;
-                granted.caching = Caching::Lease(owner);
-                let lease = self.lease_or_insert(new);
-                if lease.breaking.is_some() {
-                    granted.flags = LeaseFlags::BREAK_IN_PROGRESS;
-                } else if allowed.contains(lease.state) && allowed != lease.state {
-                    lease.state = allowed;
-                    lease.epoch = lease.epoch.wrapping_add(1);
-                }
-                granted.state = lease.state;
-                granted.epoch = lease.epoch;
-            }
         }
-        granted
+    }
+
+    fn grant_lease(&mut self, asked: LeaseAsked, place: Place, session_id: u64) -> Granted {
+        let LeaseAsked {
+            owner,
+            state,
+            epoch,
+            has_epoch,
+        } = asked;
+        let beside = self.beside(Some(owner));
+        let known = LeaseState(state.0 & 7);
+        let mut allowed = if beside.is_exclusive || !known.contains(LeaseState::READ_CACHING) {
+            LeaseState::NONE
+        } else {
+            known
+        };
+        if beside.is_any {
+            allowed = allowed.without(LeaseState::WRITE_CACHING);
+        }
+        if beside.has_oplocks {
+            allowed = allowed.without(LeaseState::HANDLE_CACHING);
+        }
+        let lease = self.lease_or_insert(LeaseHeld {
+            owner,
+            state: LeaseState::NONE,
+            breaking: None,
+            epoch,
+            has_epoch,
+            place,
+            session_id,
+        });
+        let mut flags = LeaseFlags::NONE;
+        if lease.breaking.is_some() {
+            flags = LeaseFlags::BREAK_IN_PROGRESS;
+        } else if allowed.contains(lease.state) && allowed != lease.state {
+            lease.state = allowed;
+            lease.epoch = lease.epoch.wrapping_add(1);
+        }
+        Granted {
+            caching: Caching::Lease(owner),
+            level: OplockLevel::LEASE,
+            state: lease.state,
+            flags,
+            epoch: lease.epoch,
+        }
     }
 
     fn lease_or_insert(&mut self, new: LeaseHeld) -> &mut LeaseHeld {
@@ -384,7 +399,10 @@ impl Hub {
         let file = self.files.get_mut(&number)?;
         let index = file.holders.iter().position(|holder| holder.open == open)?;
         let mut holder = file.holders.swap_remove(index);
-        let granted = file.grant(asked, holder.place, holder.session_id);
+        let granted = match asked {
+            Asked::Oplock(level) => file.grant_oplock(level),
+            Asked::Lease(lease) => file.grant_lease(lease, holder.place, holder.session_id),
+        };
         holder.caching = granted.caching;
         file.holders.push(holder);
         if let Caching::Lease(owner) = granted.caching {

@@ -15,7 +15,7 @@ use super::facts::{UNIT, attributes_of, status_of, timestamp};
 use super::names::SharePath;
 use super::paths::locate;
 use crate::reply::ReplySink;
-use crate::tree::folded::BasicChange;
+use crate::tree::basic::BasicChange;
 use crate::tree::inode::Timestamp;
 use crate::tree::{FILE_MAX, InodeNumber, Owner, Tree};
 

@@ -13,7 +13,7 @@ use filestone_wire::smb2::{
     close,
 };
 
-use super::caching::{Asked, Contender, Contention, Granted};
+use super::caching::{Asked, Contender, Contention, Granted, LeaseAsked};
 use super::connection::{Open, Share, WaitingFor};
 use super::exchange::{Answered, Exchange, Failure, put};
 use super::facts::{ALL_ACCESS, Facts, VOLUME, status_of};
@@ -22,8 +22,8 @@ use super::hub::{Doomed, Holder, Hub};
 use super::names::SharePath;
 use super::paths::{Located, locate};
 use crate::reply::ReplySink;
+use crate::tree::basic::BasicChange;
 use crate::tree::directory::Directory;
-use crate::tree::folded::BasicChange;
 use crate::tree::inode::Kind;
 use crate::tree::{CreateMode, InodeNumber, Owner, Tree};
 
@@ -154,7 +154,7 @@ impl Exchange<'_> {
         }
         let client = agreed.client_guid;
         wanted.contexts.iter().find_map(|context| match context {
-            RequestContext::Lease(lease) => Some(Asked::Lease {
+            RequestContext::Lease(lease) => Some(Asked::Lease(LeaseAsked {
                 owner: LeaseOwner {
                     client,
                     key: lease.key,
@@ -162,9 +162,9 @@ impl Exchange<'_> {
                 state: lease.state,
                 epoch: 0,
                 has_epoch: false,
-            }),
+            })),
             RequestContext::LeaseV2(lease) if agreed.dialect >= Dialect::SMB_3_0 => {
-                Some(Asked::Lease {
+                Some(Asked::Lease(LeaseAsked {
                     owner: LeaseOwner {
                         client,
                         key: lease.key,
@@ -172,7 +172,7 @@ impl Exchange<'_> {
                     state: lease.state,
                     epoch: lease.epoch,
                     has_epoch: true,
-                })
+                }))
             }
             _ => None,
         })
@@ -204,7 +204,7 @@ impl Exchange<'_> {
             share: wanted.share,
             overwrites: wanted.is_overwriting(),
             lease: match asked {
-                Some(Asked::Lease { owner, .. }) => Some(owner),
+                Some(Asked::Lease(lease)) => Some(lease.owner),
                 _ => None,
             },
         };
@@ -518,14 +518,13 @@ fn granted_access(desired: AccessMask) -> AccessMask {
     AccessMask(access)
 }
 
-fn put_response(
+/// What a response says to the contexts of its request. A request has as many as it has room for;
+/// the answer has those that count.
+fn answers<'a>(
     wanted: &Wanted<'_>,
-    made: &Made,
-    file_id: FileId,
     facts: &Facts,
     granted: Option<Granted>,
-    sink: &mut ReplySink,
-) -> Answered {
+) -> Vec<ResponseContext<'a>> {
     let mut contexts = Vec::new();
     for context in wanted.contexts.iter() {
         match (context, granted) {
@@ -569,11 +568,22 @@ fn put_response(
             }
             _ => {}
         }
-        // A request has as many contexts as it has room for; the answer has those that count.
         if contexts.len() >= 8 {
             break;
         }
     }
+    contexts
+}
+
+fn put_response(
+    wanted: &Wanted<'_>,
+    made: &Made,
+    file_id: FileId,
+    facts: &Facts,
+    granted: Option<Granted>,
+    sink: &mut ReplySink,
+) -> Answered {
+    let contexts = answers(wanted, facts, granted);
     let response = Response {
         oplock_level: granted.map_or(OplockLevel::NONE, |granted| granted.level),
         flags: 0,

@@ -11,7 +11,7 @@ use super::held::ByteRange;
 use super::locks::Transfer;
 use super::negotiate::TRANSFER_MAX;
 use crate::reply::ReplySink;
-use crate::tree::folded::BasicChange;
+use crate::tree::basic::BasicChange;
 use crate::tree::{FILE_MAX, Owner, Tree};
 
 /// Where an open stands, as far as a transfer needs it.

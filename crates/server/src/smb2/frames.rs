@@ -180,9 +180,10 @@ impl Frames<'_> {
         sink.extend(&[0; HEADER_LEN]);
         let header = Header::request(Command::Negotiate, 0);
         let mut exchange = self.exchange(header, ChainState::default());
-        exchange
-            .negotiate_from_smb1(message, sink)
-            .map_err(|_| Hangup)?;
+        if exchange.negotiate_from_smb1(message, sink).is_err() {
+            sink.cancel_record();
+            return Err(Hangup);
+        }
         let header = Header {
             flags: HeaderFlags::RESPONSE,
             credits: self.connection.window.grant(1),
@@ -277,7 +278,7 @@ impl Frames<'_> {
         self.tally.count_command(header.command);
         let is_related = header.flags.contains(HeaderFlags::RELATED);
         let is_out_of_place = is_related && run.chain.is_first;
-        if !is_related {
+        if !is_related || is_out_of_place {
             run.chain.session_id = header.session_id;
             run.chain.tree_id = header.tree_id().unwrap_or(0);
             run.chain.file = Err(Status::INVALID_PARAMETER);

@@ -7,3 +7,4 @@ mod listing;
 mod locking;
 mod queueing;
 mod serving;
+mod smb;

@@ -139,7 +139,7 @@ impl<'p> Opening<'p> {
 
     fn add(self, chaining: Chaining<'_>) -> Chaining<'_> {
         let lease = match self.oplock {
-            Oplock::Lease(key) => Some(lease_context(key)),
+            Oplock::Lease(key) => Some(lease_context(key_of_file(key, self.path))),
             Oplock::None | Oplock::Batch => None,
         };
         let contexts = lease.as_slice();
@@ -164,6 +164,20 @@ impl<'p> Opening<'p> {
         };
         chaining.request(Command::Create, 0, &request)
     }
+}
+
+/// The key of a file's lease: a lease is of one file, and servers refuse its key for another
+/// (MS-SMB2, section 3.3.5.9.8). Paths have no case.
+fn key_of_file(mut key: [u8; 16], path: &str) -> [u8; 16] {
+    let bytes = path.chars().flat_map(char::to_lowercase).map(u64::from);
+    // FNV-1a.
+    let digest = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| {
+        (digest ^ byte).wrapping_mul(0x0100_0000_01b3)
+    });
+    for (byte, of_path) in key.iter_mut().zip(digest.to_le_bytes()) {
+        *byte ^= of_path;
+    }
+    key
 }
 
 fn lease_context(key: [u8; 16]) -> create::RequestContext<'static> {
