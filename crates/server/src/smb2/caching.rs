@@ -20,14 +20,16 @@ pub struct Contender {
     pub lease: Option<LeaseOwner>,
 }
 
+/// Opens with no other access than this do not take oplocks back, nor leases if READ_CONTROL is
+/// among it: they look at nothing that is cached.
+const LOOKS: AccessMask = AccessMask(
+    AccessMask::READ_ATTRIBUTES.0 | AccessMask::WRITE_ATTRIBUTES.0 | AccessMask::SYNCHRONIZE.0,
+);
+const LOOKS_BESIDE_LEASE: AccessMask = LOOKS.with(AccessMask::READ_CONTROL);
+
 impl Contender {
-    /// Whether it only looks at attributes, which what others cache does not change.
-    fn only_looks(&self) -> bool {
-        const LOOKS: u32 = AccessMask::READ_ATTRIBUTES.0
-            | AccessMask::WRITE_ATTRIBUTES.0
-            | AccessMask::READ_CONTROL.0
-            | AccessMask::SYNCHRONIZE.0;
-        !self.overwrites && self.access.0 & !LOOKS == 0
+    fn only(&self, looks: AccessMask) -> bool {
+        !self.overwrites && looks.contains(self.access)
     }
 }
 
@@ -61,6 +63,8 @@ pub struct LeaseAsked {
 struct Beside {
     /// Another open.
     is_any: bool,
+    /// Another open that does more than a lease has to know of.
+    is_any_at_work: bool,
     /// Another's oplock, of whatever level.
     has_oplocks: bool,
     /// Another's lease that keeps handles.
@@ -181,7 +185,7 @@ impl OpenFile {
         let excludes = holder.excludes(contender.access, contender.share);
         match holder.caching {
             Caching::Oplock { level, .. } if is_exclusive(level) => {
-                if contender.only_looks() || (excludes && level != OplockLevel::BATCH) {
+                if contender.only(LOOKS) || (excludes && level != OplockLevel::BATCH) {
                     return (None, false);
                 }
                 let left = if contender.overwrites {
@@ -219,7 +223,7 @@ impl OpenFile {
             let left = state.without(LeaseState::HANDLE_CACHING);
             return (self.take_back_lease(owner, left), true);
         }
-        if contender.only_looks() {
+        if contender.only(LOOKS_BESIDE_LEASE) {
             return (None, false);
         }
         let has_written = state.contains(LeaseState::WRITE_CACHING);
@@ -251,6 +255,7 @@ impl OpenFile {
         };
         Beside {
             is_any: others().next().is_some(),
+            is_any_at_work: others().any(|holder| !LOOKS_BESIDE_LEASE.contains(holder.access)),
             has_oplocks: any_oplock(|_| true),
             keeps_handles: any_lease(LeaseState::HANDLE_CACHING),
             is_exclusive: any_oplock(is_exclusive) || any_lease(LeaseState::WRITE_CACHING),
@@ -295,7 +300,7 @@ impl OpenFile {
         } else {
             known
         };
-        if beside.is_any {
+        if beside.is_any_at_work {
             allowed = allowed.without(LeaseState::WRITE_CACHING);
         }
         if beside.has_oplocks {

@@ -3,6 +3,7 @@
 use filestone_wire::nfs3::Sattr3;
 use filestone_wire::smb2::codec::Decode;
 use filestone_wire::smb2::compound::Message;
+use filestone_wire::smb2::create::ShareAccess;
 use filestone_wire::smb2::info::{
     FileAllocationInformation, FileBasicInformation, FileDispositionInformation,
     FileEndOfFileInformation, FileInfoClass, FileRenameInformation, InfoClass,
@@ -204,11 +205,14 @@ impl Exchange<'_> {
             .holders
             .iter()
             .filter(|holder| holder.open != target.id);
-        let mut unshared = others.filter(|holder| {
-            let share = filestone_wire::smb2::create::ShareAccess::DELETE;
-            super::hub::touches(holder.access) && !holder.share.contains(share)
-        });
-        if unshared.next().is_some() {
+        let mut unshared = others.filter(|holder| !holder.share.contains(ShareAccess::DELETE));
+        // The directory that takes the name up must not be about to be removed, or kept from it.
+        let taking = hub.file(to.parent).map(|file| file.holders.iter());
+        let read_write = ShareAccess::READ.with(ShareAccess::WRITE);
+        let mut kept = taking.into_iter().flatten();
+        if unshared.next().is_some()
+            || kept.any(|holder| holder.excludes(AccessMask::DELETE, read_write))
+        {
             return Err(Status::SHARING_VIOLATION);
         }
         if target.is_directory {

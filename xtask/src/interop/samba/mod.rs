@@ -1,6 +1,8 @@
-//! filestone against Samba: one server for each configuration that a client must cope with.
+//! filestone against Samba: one server for each configuration that a client must cope with, and
+//! Samba's client against our own server.
 
 mod forging;
+mod own_server;
 mod packets;
 mod session;
 mod settings;
@@ -87,6 +89,7 @@ pub fn run(only: Option<&str>, bed: checks::Bed, start: Instant) -> Result<bool>
             server,
         };
         is_good &= smb::ways(&ground.bed, &place, &witness)?;
+        is_good &= own_server::ways(&ground.bed)?;
     }
     is_good &= checks::situations(&ground, situations::ALL, only)?;
     if !is_good {
