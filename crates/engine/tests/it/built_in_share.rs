@@ -37,7 +37,9 @@ fn anna() -> SmbOptions {
 /// Twenty operations of two clients.
 fn plan(operation: OpKind, path: &str) -> Plan {
     let mut plan = crate::support::plan(ArrivalsPlan::Closed, 2, 2);
-    plan.probe_mut().expect("a probe").operation = operation;
+    let probe = plan.probe_mut().expect("a probe");
+    probe.operation = operation;
+    (probe.files_max, probe.file_size_bytes) = (100, 1 << 20);
     plan.duration_ns = None;
     plan.count = Some(20);
     plan.timeout_ns = 2_000 * MS;

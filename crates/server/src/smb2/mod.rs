@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `conduct` | what can be chosen: users, protection, dialects, credits |
 //! | `service` | what a worker calls |
+//! | `conversation` | the same without a worker, for tests |
 //! | `frames` | from a frame to its answer: protection, compounds, credits, what waits |
 //! | `connection`, `window` | what is kept of a connection |
 //! | `exchange` | what a command has at hand |
@@ -17,6 +18,7 @@ mod change;
 mod conduct;
 mod connection;
 mod control;
+mod conversation;
 mod create;
 mod data;
 mod exchange;
@@ -40,6 +42,7 @@ mod window;
 
 pub use conduct::{Protection, ProtectionParseError, SmbOptions, User};
 pub use connection::Connection;
+pub use conversation::SmbConversation;
 pub use frames::{Envelope, Hangup, Moment, Whim, is_work};
 pub use place::{Letter, Notice, Place};
 pub use service::{Incoming, Means, SmbService};

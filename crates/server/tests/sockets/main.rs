@@ -1,6 +1,7 @@
 //! The server over real sockets, seen by a client that knows nothing but the wire.
 
 mod client;
+mod conversations;
 mod faulty;
 mod hostile;
 mod listing;

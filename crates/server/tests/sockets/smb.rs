@@ -58,33 +58,16 @@ impl Client {
     /// One that has come as far as the share, as nobody.
     fn mounted(server: &Running) -> Self {
         let mut client = Self::connect(server);
-        let dialects = [Dialect::SMB_2_1];
-        let negotiate = negotiate::Request {
-            security_mode: SecurityMode::SIGNING_ENABLED,
-            capabilities: Capabilities::NONE,
-            client_guid: [7; 16],
-            dialects: Array::from(&dialects),
-            contexts: NegotiateContexts::default(),
-        };
+        let negotiate = negotiate_of();
         assert_eq!(
             client.ask(Command::Negotiate, &negotiate).0.status,
             Status::SUCCESS
         );
         for token in [ntlm_negotiate(), ntlm_authenticate()] {
-            let setup = session_setup::Request {
-                flags: SetupFlags::NONE,
-                security_mode: SecurityMode::SIGNING_ENABLED,
-                capabilities: Capabilities::NONE,
-                channel: 0,
-                previous_session_id: 0,
-                security_buffer: &token,
-            };
+            let setup = setup_of(&token);
             client.session_id = client.ask(Command::SessionSetup, &setup).0.session_id;
         }
-        let connect = tree_connect::Request {
-            flags: ConnectFlags::NONE,
-            path: Text::from("\\\\localhost\\EXPORT"),
-        };
+        let connect = tree_connect_of();
         let (header, _) = client.ask(Command::TreeConnect, &connect);
         assert_eq!(header.status, Status::SUCCESS);
         client.tree_id = header.tree_id().unwrap();
@@ -183,7 +166,7 @@ impl Client {
 }
 
 /// NEGOTIATE_MESSAGE and AUTHENTICATE_MESSAGE of nobody (MS-NLMP, section 2.2.1).
-fn ntlm_negotiate() -> Vec<u8> {
+pub fn ntlm_negotiate() -> Vec<u8> {
     let mut message = [
         &b"NTLMSSP\0"[..],
         &[1, 0, 0, 0],
@@ -194,7 +177,7 @@ fn ntlm_negotiate() -> Vec<u8> {
     message
 }
 
-fn ntlm_authenticate() -> Vec<u8> {
+pub fn ntlm_authenticate() -> Vec<u8> {
     let mut message = [&b"NTLMSSP\0"[..], &[3, 0, 0, 0]].concat();
     for _ in 0..6 {
         message.extend_from_slice(&[0, 0, 0, 0, 64, 0, 0, 0]);
@@ -203,7 +186,7 @@ fn ntlm_authenticate() -> Vec<u8> {
     message
 }
 
-fn write_of(file_id: FileId, data: &[u8]) -> write::Request<'_> {
+pub fn write_of(file_id: FileId, data: &[u8]) -> write::Request<'_> {
     write::Request {
         offset: 0,
         file_id,
@@ -215,7 +198,7 @@ fn write_of(file_id: FileId, data: &[u8]) -> write::Request<'_> {
     }
 }
 
-fn read_of(file_id: FileId, length: u32) -> read::Request<'static> {
+pub fn read_of(file_id: FileId, length: u32) -> read::Request<'static> {
     read::Request {
         padding: read::Request::PADDING,
         flags: read::ReadFlags::NONE,
@@ -229,10 +212,52 @@ fn read_of(file_id: FileId, length: u32) -> read::Request<'static> {
     }
 }
 
-fn close_of(file_id: FileId) -> close::Request {
+pub fn close_of(file_id: FileId) -> close::Request {
     close::Request {
         flags: close::CloseFlags::NONE,
         file_id,
+    }
+}
+
+pub fn create_of(name: &str, oplock_level: OplockLevel) -> create::Request<'_> {
+    create::Request {
+        oplock_level,
+        impersonation_level: ImpersonationLevel::IMPERSONATION,
+        desired_access: AccessMask(0x001f_01ff),
+        file_attributes: FileAttributes::NONE,
+        share_access: ShareAccess(7),
+        disposition: CreateDisposition::OPEN_IF,
+        options: CreateOptions::NONE,
+        name: Text::from(name),
+        contexts: Contexts::default(),
+    }
+}
+
+pub fn negotiate_of() -> negotiate::Request<'static> {
+    negotiate::Request {
+        security_mode: SecurityMode::SIGNING_ENABLED,
+        capabilities: Capabilities::NONE,
+        client_guid: [7; 16],
+        dialects: Array::from(&[Dialect::SMB_2_1]),
+        contexts: NegotiateContexts::default(),
+    }
+}
+
+pub fn setup_of(token: &[u8]) -> session_setup::Request<'_> {
+    session_setup::Request {
+        flags: SetupFlags::NONE,
+        security_mode: SecurityMode::SIGNING_ENABLED,
+        capabilities: Capabilities::NONE,
+        channel: 0,
+        previous_session_id: 0,
+        security_buffer: token,
+    }
+}
+
+pub fn tree_connect_of() -> tree_connect::Request<'static> {
+    tree_connect::Request {
+        flags: ConnectFlags::NONE,
+        path: Text::from("\\\\localhost\\EXPORT"),
     }
 }
 
@@ -490,26 +515,12 @@ fn what_is_no_request_ends_its_connection() {
 fn sessions_that_are_never_finished_have_an_end() {
     let server = start();
     let mut client = Client::connect(&server);
-    let dialects = [Dialect::SMB_2_1];
-    let negotiate = negotiate::Request {
-        security_mode: SecurityMode::SIGNING_ENABLED,
-        capabilities: Capabilities::NONE,
-        client_guid: [7; 16],
-        dialects: Array::from(&dialects),
-        contexts: NegotiateContexts::default(),
-    };
+    let negotiate = negotiate_of();
     client.ask(Command::Negotiate, &negotiate);
     let token = ntlm_negotiate();
     let mut refused = 0;
     for _ in 0..100 {
-        let setup = session_setup::Request {
-            flags: SetupFlags::NONE,
-            security_mode: SecurityMode::SIGNING_ENABLED,
-            capabilities: Capabilities::NONE,
-            channel: 0,
-            previous_session_id: 0,
-            security_buffer: &token,
-        };
+        let setup = setup_of(&token);
         let status = client.ask(Command::SessionSetup, &setup).0.status;
         refused += u32::from(status == Status::INSUFFICIENT_RESOURCES);
     }
