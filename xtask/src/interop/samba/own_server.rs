@@ -64,7 +64,7 @@ impl Served {
 pub fn ways(bed: &Bed) -> Result<bool> {
     let folder = bed.folder.join("own-server");
     std::fs::create_dir_all(&folder)?;
-    let sent: Vec<u8> = (0..FILE_LEN).map(|at| (at * 31 >> 3) as u8).collect();
+    let sent: Vec<u8> = (0..FILE_LEN).map(|at| ((at * 31) >> 3) as u8).collect();
     std::fs::write(folder.join("sent"), &sent)?;
     let password = folder.join("password");
     std::fs::write(&password, PASSWORD)?;
