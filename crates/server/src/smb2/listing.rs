@@ -9,7 +9,7 @@ use filestone_wire::smb2::{AccessMask, OutputBuffer, Status};
 use super::connection::Search;
 use super::exchange::{Answered, Exchange};
 use super::facts::{Facts, status_of};
-use super::names::Pattern;
+use super::names::{Pattern, short_name};
 use super::negotiate::TRANSFER_MAX;
 use super::paths::followed;
 use crate::reply::ReplySink;
@@ -125,6 +125,19 @@ fn fill(
     Ok(Status::SUCCESS)
 }
 
+/// The form 8.3 of a name that is longer.
+fn short_form(name: &str) -> ShortName {
+    let mut form = ShortName::default();
+    let short = Some(name).filter(|name| !matches!(*name, "." | ".."));
+    if let Some(short) = short.and_then(short_name) {
+        for (place, unit) in form.units.chunks_exact_mut(2).zip(short.encode_utf16()) {
+            place.copy_from_slice(&unit.to_le_bytes());
+            form.len += 2;
+        }
+    }
+    form
+}
+
 /// What a listing says of an entry: of a symbolic link, of what it leads to, if to anything.
 fn entry<'a>(
     tree: &Tree,
@@ -144,7 +157,7 @@ fn entry<'a>(
         allocation_size: facts.allocation_size,
         file_attributes: facts.attributes,
         ea_size: 0,
-        short_name: ShortName::default(),
+        short_name: short_form(name),
         file_id: facts.index,
         name: Text::from(name),
     })

@@ -52,6 +52,24 @@ fn component(name: &str) -> Result<String, Status> {
     }
 }
 
+/// A name of the form 8.3 for one that is none (MS-FSCC, section 2.1.5.2.1). Nothing is found by it.
+pub fn short_name(name: &str) -> Option<String> {
+    let (base, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    let is_short = |part: &str, most| {
+        part.len() <= most
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    if is_short(base, 8) && is_short(extension, 3) && !base.is_empty() {
+        return None;
+    }
+    let digest = name.bytes().fold(0x811c_9dc5_u32, |digest, byte| {
+        (digest ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    Some(format!("F{:05X}~1", digest & 0xf_ffff))
+}
+
 /// What names of a directory are matched against (MS-FSA, section 2.1.4.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern(Vec<char>);
@@ -159,6 +177,16 @@ mod tests {
         }
         let (long, deep) = ("a".repeat(256), "a\\".repeat(3000));
         assert!(path(&long).is_err() && path(&deep).is_err());
+    }
+
+    #[test]
+    fn a_short_name_is_for_those_that_have_none() {
+        assert_eq!(short_name("file0001"), None);
+        assert_eq!(short_name("a.txt"), None);
+        for long in ["torture_search.txt", "a.b.c", ".profile", "ä", "a.html"] {
+            let short = short_name(long).unwrap();
+            assert!(short.len() == 8 && short.ends_with("~1"), "{short}");
+        }
     }
 
     /// The examples of MS-FSA, section 2.1.4.4, and of RtlIsNameInExpression's page.

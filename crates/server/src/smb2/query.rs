@@ -13,6 +13,7 @@ use filestone_wire::smb2::{AccessMask, OutputBuffer, Status};
 use super::connection::Open;
 use super::exchange::{Answered, Exchange, Failure, put};
 use super::facts::{Facts, UNIT, VOLUME, file_time};
+use super::names::short_name;
 use super::negotiate::TRANSFER_MAX;
 use crate::reply::ReplySink;
 use crate::tree::Tree;
@@ -175,7 +176,7 @@ fn file_information(
         }
         FileInfoClass(class::NAME) => named(Vec::new(), &format!("\\{}", open.path)),
         FileInfoClass(class::NORMALIZED_NAME) => named(Vec::new(), &open.path),
-        FileInfoClass(class::ALTERNATE_NAME) => named(Vec::new(), &short_name(open)?),
+        FileInfoClass(class::ALTERNATE_NAME) => named(Vec::new(), &alternate_name(open)?),
         FileInfoClass::ALL => all(&facts, open, is_doomed),
         FileInfoClass::NETWORK_OPEN => Information::fixed(&FileNetworkOpenInformation {
             creation_time: facts.creation_time,
@@ -202,27 +203,13 @@ fn named(mut bytes: Vec<u8>, name: &str) -> Information {
     Information { bytes, fixed }
 }
 
-/// A name of the form 8.3 (MS-FSCC, section 2.1.5.2.1): the name itself if it is one, else one that
-/// nothing is found by.
-fn short_name(open: &Open) -> Result<String, Status> {
+/// The name of the form 8.3: the name itself if it is one.
+fn alternate_name(open: &Open) -> Result<String, Status> {
     let name = open.path.rsplit('\\').next().unwrap_or_default();
     if name.is_empty() {
         return Err(Status::OBJECT_NAME_NOT_FOUND);
     }
-    let (base, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-    let is_short = |part: &str, most| {
-        part.len() <= most
-            && part
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    };
-    if is_short(base, 8) && is_short(extension, 3) && !base.is_empty() {
-        return Ok(name.to_ascii_uppercase());
-    }
-    let digest = name.bytes().fold(0xcbf2_9ce4_u32, |digest, byte| {
-        (digest ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
-    Ok(format!("F{:05X}~1", digest & 0xf_ffff))
+    Ok(short_name(name).unwrap_or_else(|| name.to_ascii_uppercase()))
 }
 
 /// FileAllInformation, section 2.4.2.
