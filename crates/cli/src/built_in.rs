@@ -5,7 +5,7 @@ use crate::error::{Error, reason};
 use filestone_engine::calibrate::Against;
 use filestone_engine::target::BuiltIn;
 use filestone_engine::target::tbench::replay::SocketOptions;
-use filestone_model::plan::{Interface, NfsTarget, Plan, TargetPlan};
+use filestone_model::plan::{Interface, NfsTarget, Plan, SmbTarget, TargetPlan};
 use filestone_server::tbench::{Configure, TbenchOptions, TbenchServer};
 use filestone_server::{Options, QueueOptions, Running, Server};
 use std::io;
@@ -87,6 +87,12 @@ pub fn target(path: &str, uid: u32, gid: u32) -> TargetPlan {
         gid,
         ..NfsTarget::built_in(path)
     })
+}
+
+/// The same object through the server's share.
+pub fn on_share(path: &str) -> TargetPlan {
+    let path = path.trim_start_matches("/export").trim_matches('/');
+    TargetPlan::Smb(SmbTarget::built_in(path))
 }
 
 /// Starts a server of one thread, bound to this processor.
