@@ -5,7 +5,7 @@ use crate::error::{Error, reason};
 use filestone_engine::calibrate::Against;
 use filestone_engine::target::BuiltIn;
 use filestone_engine::target::tbench::replay::SocketOptions;
-use filestone_model::plan::{Interface, NfsTarget, Plan, TargetPlan};
+use filestone_model::plan::{Interface, NfsTarget, Plan, SmbTarget, TargetPlan};
 use filestone_server::tbench::{Configure, TbenchOptions, TbenchServer};
 use filestone_server::{Options, QueueOptions, Running, Server};
 use std::io;
@@ -39,10 +39,25 @@ pub fn queue(service_time: Option<ServiceTime>, workers: u32) -> Option<QueueOpt
     })
 }
 
+/// Users of SMB, and how it is protected.
+pub type SmbOptions = filestone_server::SmbOptions;
+
+/// A user of SMB.
+pub type User = filestone_server::User;
+
+/// Whether messages of SMB are protected.
+pub type Protection = filestone_server::Protection;
+
+/// Reads a degree of protection.
+pub fn protection(text: &str) -> Result<Protection, String> {
+    Protection::from_str(text).map_err(|error| error.to_string())
+}
+
 /// Starts the server that is measured when no target is given: half the
 /// processors, on any free port of the loopback addresses.
 pub fn start_for_measurement(processors: u32) -> Result<Running, Error> {
     start(Options {
+        smb: Some(SmbOptions::default()),
         threads: (processors as usize / 2).max(1),
         ..Options::default()
     })
@@ -60,6 +75,7 @@ pub fn calibrated_against(server: &Running) -> Against {
 pub fn at(server: &Running) -> BuiltIn {
     BuiltIn {
         nfs3: Some(server.address()),
+        smb: server.smb_addresses().first().copied(),
         ..BuiltIn::default()
     }
 }
@@ -73,9 +89,16 @@ pub fn target(path: &str, uid: u32, gid: u32) -> TargetPlan {
     })
 }
 
+/// The same object through the server's share.
+pub fn on_share(path: &str) -> TargetPlan {
+    let path = path.trim_start_matches("/export").trim_matches('/');
+    TargetPlan::Smb(SmbTarget::built_in(path))
+}
+
 /// Starts a server of one thread, bound to this processor.
 pub fn start_on(processor: u32) -> Result<Running, Error> {
     start(Options {
+        smb: Some(SmbOptions::default()),
         threads: 1,
         pin: vec![processor as usize],
         ..Options::default()
@@ -130,6 +153,10 @@ impl Peers {
     pub fn addresses(&self) -> BuiltIn {
         BuiltIn {
             nfs3: self.server.as_ref().map(Running::address),
+            smb: self
+                .server
+                .as_ref()
+                .and_then(|server| server.smb_addresses().first().copied()),
             tcp: self.tbench.as_ref().map(TbenchServer::address),
         }
     }

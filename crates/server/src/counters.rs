@@ -6,13 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use filestone_wire::nfs3::Procedure;
+use filestone_wire::smb2::Command;
 
 const PROCEDURES: usize = Procedure::ALL.len();
+const COMMANDS: usize = Command::ALL.len();
 
 /// A snapshot of what was counted since the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
     nfs3: [u64; PROCEDURES],
+    smb2: [u64; COMMANDS],
     /// Calls of MOUNT and of the port mapper.
     pub other_calls: u64,
     /// Calls that were answered with an RPC error, and records that were no calls.
@@ -47,6 +50,23 @@ impl Counters {
             .map(|procedure| (procedure.name(), self.calls(*procedure)))
     }
 
+    /// Requests of one command of SMB2.
+    pub fn requests(&self, command: Command) -> u64 {
+        let count = self.smb2.get(usize::from(command.number()));
+        count.copied().unwrap_or_default()
+    }
+
+    /// Every command of SMB2 by the standard's name, and its requests.
+    pub fn by_command(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        let commands = Command::ALL.iter();
+        commands.map(|command| (command.name(), self.requests(*command)))
+    }
+
+    /// Requests of all commands of SMB2.
+    pub fn requests_total(&self) -> u64 {
+        self.smb2.iter().sum()
+    }
+
     /// Calls of all NFSv3 procedures.
     pub fn calls_total(&self) -> u64 {
         self.nfs3.iter().sum()
@@ -58,6 +78,7 @@ impl Counters {
 #[repr(align(128))]
 pub struct Tally {
     nfs3: [AtomicU64; PROCEDURES],
+    smb2: [AtomicU64; COMMANDS],
     other_calls: AtomicU64,
     refused: AtomicU64,
     connections: AtomicU64,
@@ -77,6 +98,13 @@ impl Tally {
     #[inline]
     pub fn count_call(&self, procedure: Procedure) {
         if let Some(counter) = self.nfs3.get(procedure.number() as usize) {
+            add(counter, 1);
+        }
+    }
+
+    #[inline]
+    pub fn count_command(&self, command: Command) {
+        if let Some(counter) = self.smb2.get(usize::from(command.number())) {
             add(counter, 1);
         }
     }
@@ -114,6 +142,9 @@ impl Tally {
 
     pub fn add_to(&self, sum: &mut Counters) {
         for (total, counter) in sum.nfs3.iter_mut().zip(&self.nfs3) {
+            *total += counter.load(Ordering::Relaxed);
+        }
+        for (total, counter) in sum.smb2.iter_mut().zip(&self.smb2) {
             *total += counter.load(Ordering::Relaxed);
         }
         sum.other_calls += self.other_calls.load(Ordering::Relaxed);

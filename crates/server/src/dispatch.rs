@@ -14,7 +14,7 @@ mod portmap;
 
 use std::fmt::Debug;
 use std::net::SocketAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use filestone_wire::nfs3::{Procedure, Status, Verifier};
 use filestone_wire::rpc::{
@@ -79,7 +79,7 @@ pub trait GrantSink: Debug + Send + Sync {
 /// The served programs over one tree.
 #[derive(Debug)]
 pub struct Service {
-    tree: RwLock<Tree>,
+    tree: Arc<RwLock<Tree>>,
     mounts: Mutex<MountList>,
     locks: Mutex<LockTable>,
     duplicates: Mutex<Duplicates>,
@@ -124,14 +124,14 @@ impl From<DecodeError> for CallRejection {
 
 impl Service {
     pub fn new(
-        tree: Tree,
+        tree: Arc<RwLock<Tree>>,
         verifier: Verifier,
         addresses: Vec<SocketAddr>,
         conduct: Conduct,
         grants: Box<dyn GrantSink>,
     ) -> Self {
         Self {
-            tree: RwLock::new(tree),
+            tree,
             mounts: Mutex::default(),
             locks: Mutex::default(),
             duplicates: Mutex::default(),

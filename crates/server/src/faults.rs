@@ -1,7 +1,8 @@
 //! Faults on purpose: what a client must survive, switched on by rule.
 //!
-//! Rules are about calls of NFSv3; MOUNT and the port mapper always work, so that a client gets
-//! as far as the calls. Several rules may hit the same call: delays add up, the first error
+//! Rules are about calls of NFSv3 and requests of SMB; MOUNT, the port mapper, and what leads to a
+//! tree of SMB always work unless a rule names it, so that a client gets as far as the calls. A
+//! compound goes by its first request. Several rules may hit the same call: delays add up, the first error
 //! counts, and what spoils the reply is done to it in the order truncate, corrupt, oversize.
 //!
 //! A call that is dropped, refused or answered by a disconnect is *not* carried out.
@@ -11,11 +12,13 @@ mod parse;
 use std::time::Duration;
 
 use filestone_wire::nfs3::{Procedure, Status};
+use filestone_wire::smb2::{self, Command, HEADER_LEN, ProtocolId};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 pub use self::parse::RuleParseError;
 pub(crate) use self::parse::time_of;
+use crate::smb2::is_work;
 
 /// One rule, as `--fault` gives it: see [`str::parse`] and [`RuleParseError`] for the syntax.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,11 +53,11 @@ impl Fault {
         }
     }
 
-    fn is_due(&self, procedure: Procedure, since_start: Duration) -> bool {
+    fn is_due(&self, asked: Asked, since_start: Duration) -> bool {
         let is_in_window = self
             .window
             .is_none_or(|(from, to)| (from..to).contains(&since_start));
-        self.procedures.contains(procedure) && is_in_window
+        self.procedures.contains(asked) && is_in_window
     }
 }
 
@@ -63,8 +66,10 @@ impl Fault {
 pub enum Effect {
     /// The reply is held back. Other calls are served meanwhile, so replies change their order.
     Delay(Delay),
-    /// The procedure answers this status.
+    /// A procedure of NFSv3 answers this status; nothing happens to requests of SMB.
     Error(Status),
+    /// A request of SMB answers this status; nothing happens to calls of NFSv3.
+    ErrorOfSmb(smb2::Status),
     /// Nothing is answered.
     Drop,
     /// The connection is closed. Over UDP, which has none, nothing is answered.
@@ -83,6 +88,12 @@ pub enum Effect {
     Oversize,
     /// Before the reply comes another one that nobody asked for.
     Unasked,
+    /// The signature of a response of SMB is wrong, or what authenticates it if it is encrypted.
+    Signature,
+    /// A response of SMB grants no credits.
+    Credits,
+    /// A request of SMB is answered with STATUS_PENDING, and then by nothing.
+    Pending,
 }
 
 /// How long a reply is held back.
@@ -106,25 +117,107 @@ pub struct Freeze {
     pub lasting: Duration,
 }
 
-/// A set of procedures.
+/// What a client asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProcedureSet(u32);
+pub enum Asked {
+    /// A procedure of NFSv3.
+    Procedure(Procedure),
+    /// A command of SMB.
+    Command(Command),
+}
+
+/// A set of procedures of NFSv3 and commands of SMB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcedureSet {
+    nfs3: u32,
+    smb2: u32,
+}
 
 impl ProcedureSet {
-    /// All of them.
-    pub const ALL: Self = Self(u32::MAX);
+    /// All of them, but for the commands that lead to a tree.
+    pub const ALL: Self = Self {
+        nfs3: u32::MAX,
+        smb2: work_commands(),
+    };
     /// None.
-    pub const NONE: Self = Self(0);
+    pub const NONE: Self = Self { nfs3: 0, smb2: 0 };
 
     /// The set with one more member.
     #[must_use]
-    pub fn with(self, procedure: Procedure) -> Self {
-        Self(self.0 | 1 << procedure.number())
+    pub fn with(self, asked: Asked) -> Self {
+        match asked {
+            Asked::Procedure(procedure) => Self {
+                nfs3: self.nfs3 | 1 << procedure.number(),
+                ..self
+            },
+            Asked::Command(command) => Self {
+                smb2: self.smb2 | 1 << command.number(),
+                ..self
+            },
+        }
     }
 
-    /// Whether `procedure` is a member.
-    pub fn contains(self, procedure: Procedure) -> bool {
-        self.0 & 1 << procedure.number() != 0
+    /// Whether this is a member.
+    pub fn contains(self, asked: Asked) -> bool {
+        match asked {
+            Asked::Procedure(procedure) => self.nfs3 & 1 << procedure.number() != 0,
+            Asked::Command(command) => self.smb2 & 1 << command.number() != 0,
+        }
+    }
+}
+
+const fn work_commands() -> u32 {
+    let (mut set, mut index) = (0, 0);
+    while index < Command::ALL.len() {
+        let command = Command::ALL[index];
+        if is_work(command) {
+            set |= 1 << command.number();
+        }
+        index += 1;
+    }
+    set
+}
+
+/// How replies are framed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// As a record of RPC, which begins with an xid.
+    Record,
+    /// As a frame of SMB.
+    Frame,
+}
+
+impl Shape {
+    fn mark(self, len: u32) -> [u8; 4] {
+        match self {
+            Self::Record => (len | 1 << 31).to_be_bytes(),
+            Self::Frame => len.to_be_bytes(),
+        }
+    }
+
+    /// A mark that announces more than anybody sends.
+    const fn oversized(self) -> [u8; 4] {
+        match self {
+            Self::Record => [0xff; 4],
+            Self::Frame => [0, 0xff, 0xff, 0xff],
+        }
+    }
+
+    /// Bytes behind the mark by which a reply is known for one.
+    const fn kept(self) -> usize {
+        match self {
+            Self::Record => 4,
+            Self::Frame => HEADER_LEN,
+        }
+    }
+
+    /// Where in a reply, with its mark, that stands which tells whose it is.
+    pub fn identity(self) -> std::ops::Range<usize> {
+        match self {
+            Self::Record => 4..8,
+            // MessageId.
+            Self::Frame => 28..36,
+        }
     }
 }
 
@@ -133,12 +226,16 @@ impl ProcedureSet {
 pub(crate) struct Verdict {
     pub delay: Duration,
     pub error: Option<Status>,
+    pub error_of_smb: Option<smb2::Status>,
     pub is_dropped: bool,
     pub is_disconnected: bool,
     pub truncate: u32,
     pub corrupt: u32,
     pub is_oversize: bool,
     pub is_unasked: bool,
+    pub is_missigned: bool,
+    pub has_no_credits: bool,
+    pub is_pending: bool,
 }
 
 /// The rules of a server, with one thread's source of chance.
@@ -178,10 +275,10 @@ impl FaultSource {
     }
 
     /// Decides about one call.
-    pub fn judge(&mut self, procedure: Procedure, since_start: Duration) -> Verdict {
+    pub fn judge(&mut self, asked: Asked, since_start: Duration) -> Verdict {
         let mut verdict = Verdict::default();
         for fault in &self.faults {
-            if !fault.is_due(procedure, since_start)
+            if !fault.is_due(asked, since_start)
                 || (fault.probability < 1.0 && unit(&mut self.random) >= fault.probability)
             {
                 continue;
@@ -191,6 +288,9 @@ impl FaultSource {
                 Effect::Delay(Delay::Exponential { mean }) => {
                     verdict.delay += exponential(mean, unit(&mut self.random));
                 }
+                Effect::ErrorOfSmb(status) => {
+                    verdict.error_of_smb = verdict.error_of_smb.or(Some(status));
+                }
                 Effect::Error(status) => verdict.error = verdict.error.or(Some(status)),
                 Effect::Drop => verdict.is_dropped = true,
                 Effect::Disconnect => verdict.is_disconnected = true,
@@ -198,25 +298,26 @@ impl FaultSource {
                 Effect::Corrupt { bytes } => verdict.corrupt += bytes,
                 Effect::Oversize => verdict.is_oversize = true,
                 Effect::Unasked => verdict.is_unasked = true,
+                Effect::Signature => verdict.is_missigned = true,
+                Effect::Credits => verdict.has_no_credits = true,
+                Effect::Pending => verdict.is_pending = true,
             }
         }
         verdict
     }
 
     /// Does to the bytes of a reply, its mark and all, what the verdict says.
-    pub fn spoil(&mut self, verdict: &Verdict, reply: &mut Vec<u8>) {
+    pub fn spoil(&mut self, verdict: &Verdict, shape: Shape, reply: &mut Vec<u8>) {
         const MARK: usize = 4;
-        const XID: usize = 4;
         if verdict.truncate > 0 {
             let len = reply
                 .len()
                 .saturating_sub(verdict.truncate as usize)
                 .max(MARK);
             reply.truncate(len);
-            let mark = ((len - MARK) as u32 | 1 << 31).to_be_bytes();
-            reply.splice(..MARK, mark);
+            reply.splice(..MARK, shape.mark((len - MARK) as u32));
         }
-        let body = reply.get_mut(MARK + XID..).unwrap_or_default();
+        let body = reply.get_mut(MARK + shape.kept()..).unwrap_or_default();
         for _ in 0..verdict.corrupt {
             let index = self.random.next_u64() % (body.len() as u64).max(1);
             // A difference of zero would be no fault at all.
@@ -226,7 +327,17 @@ impl FaultSource {
             }
         }
         if verdict.is_oversize {
-            reply.splice(..MARK.min(reply.len()), [0xff; MARK]);
+            reply.splice(..MARK.min(reply.len()), shape.oversized());
+        }
+        if verdict.is_missigned {
+            let message = reply.get(MARK..).unwrap_or_default();
+            let signature_at = match ProtocolId::of(message) {
+                Some(ProtocolId::Transform) => MARK + ProtocolId::Transform.bytes().len(),
+                _ => MARK + smb2::Header::SIGNATURE_AT,
+            };
+            if let Some(byte) = reply.get_mut(signature_at) {
+                *byte ^= 1;
+            }
         }
     }
 }
@@ -245,6 +356,59 @@ pub(crate) fn exponential(mean: Duration, unit: f64) -> Duration {
 mod tests {
     use super::*;
 
+    const NULL: Asked = Asked::Procedure(Procedure::Null);
+
+    /// A rule about READ is about both protocols'; one about nothing, about all but the way there.
+    #[test]
+    fn rules_hit_requests_of_smb() {
+        let mut faults = source(&["drop,proc=read", "error=STATUS_DISK_FULL,proc=write+echo"]);
+        let mut judge = |command| faults.judge(Asked::Command(command), Duration::ZERO);
+        assert!(judge(Command::Read).is_dropped);
+        let error = Some(smb2::Status::DISK_FULL);
+        assert_eq!(judge(Command::Write).error_of_smb, error);
+        assert_eq!(judge(Command::Echo).error_of_smb, error);
+        assert_eq!(judge(Command::Create), Verdict::default());
+        let mut faults = source(&["pending"]);
+        let mut judge = |command| {
+            faults
+                .judge(Asked::Command(command), Duration::ZERO)
+                .is_pending
+        };
+        assert!(judge(Command::Create));
+        assert!(!judge(Command::SessionSetup));
+    }
+
+    /// A frame of SMB: the mark says how long it is, and the header stays what it is.
+    #[test]
+    fn a_spoilt_frame_is_spoilt_as_told() {
+        let message = [&b"\xfeSMB"[..], &[7; 60], &[0; 8]].concat();
+        let frame = [&[0, 0, 0, 72][..], &message].concat();
+        let mut faults = source(&["drop"]);
+        let mut spoilt = |verdict: Verdict| {
+            let mut bytes = frame.clone();
+            faults.spoil(&verdict, Shape::Frame, &mut bytes);
+            bytes
+        };
+        let truncate = 4;
+        let cut = spoilt(Verdict {
+            truncate,
+            ..Verdict::default()
+        });
+        assert_eq!((cut.len(), &cut[..4]), (72, &[0, 0, 0, 68][..]));
+        let corrupt = spoilt(Verdict {
+            corrupt: 1,
+            ..Verdict::default()
+        });
+        assert_eq!(corrupt[..68], frame[..68]);
+        assert_ne!(corrupt[68..], frame[68..]);
+        let missigned = spoilt(Verdict {
+            is_missigned: true,
+            ..Verdict::default()
+        });
+        let differs = |at: &usize| missigned[*at] != frame[*at];
+        assert_eq!((0..76).filter(differs).collect::<Vec<_>>(), [52]);
+    }
+
     fn source(texts: &[&str]) -> FaultSource {
         let rules: Vec<Rule> = texts.iter().map(|text| text.parse().unwrap()).collect();
         FaultSource::new(&rules, 1).unwrap()
@@ -258,7 +422,10 @@ mod tests {
     #[test]
     fn rules_hit_their_procedures_in_their_window_only() {
         let mut faults = source(&["error=NFS3ERR_IO,proc=getattr+read,from=1s,to=2s"]);
-        let mut error = |procedure, ms| faults.judge(procedure, Duration::from_millis(ms)).error;
+        let mut error = |procedure, ms| {
+            let asked = Asked::Procedure(procedure);
+            faults.judge(asked, Duration::from_millis(ms)).error
+        };
         assert_eq!(error(Procedure::Getattr, 1000), Some(Status::IO));
         assert_eq!(error(Procedure::Read, 1999), Some(Status::IO));
         assert_eq!(error(Procedure::Read, 999), None);
@@ -271,7 +438,7 @@ mod tests {
         let draw = || -> Vec<bool> {
             let mut faults = source(&["drop,p=0.25"]);
             (0..10_000)
-                .map(|_| faults.judge(Procedure::Null, Duration::ZERO).is_dropped)
+                .map(|_| faults.judge(NULL, Duration::ZERO).is_dropped)
                 .collect()
         };
         let dropped = draw().iter().filter(|&&dropped| dropped).count();
@@ -284,7 +451,7 @@ mod tests {
     fn exponential_delays_have_their_mean() {
         let mut faults = source(&["delay=exp:2ms"]);
         let sum: Duration = (0..10_000)
-            .map(|_| faults.judge(Procedure::Null, Duration::ZERO).delay)
+            .map(|_| faults.judge(NULL, Duration::ZERO).delay)
             .sum();
         let mean = sum / 10_000;
         assert!((1900..2100).contains(&mean.as_micros()), "{mean:?}");
@@ -309,6 +476,7 @@ mod tests {
                 truncate: 5,
                 ..Verdict::default()
             },
+            Shape::Record,
             &mut cut,
         );
         assert_eq!(cut, [&[0x80, 0, 0, 7][..], &[1, 2, 3, 4], &[0; 3]].concat());
@@ -318,6 +486,7 @@ mod tests {
                 corrupt: 1,
                 ..Verdict::default()
             },
+            Shape::Record,
             &mut corrupt,
         );
         assert_eq!(corrupt[..8], reply[..8]);
@@ -331,6 +500,7 @@ mod tests {
                 is_oversize: true,
                 ..Verdict::default()
             },
+            Shape::Record,
             &mut oversize,
         );
         assert_eq!(
@@ -344,6 +514,7 @@ mod tests {
                 corrupt: 3,
                 ..Verdict::default()
             },
+            Shape::Record,
             &mut gone,
         );
         assert_eq!(gone, [0x80, 0, 0, 0]);

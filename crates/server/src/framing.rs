@@ -4,10 +4,14 @@
 //! What to keep of a record that does not is the connection's business.
 
 pub use filestone_wire::record::RECORD_MAX;
-use filestone_wire::record::RecordMark;
+use filestone_wire::record::{Mark, RecordMark};
+use filestone_wire::smb2::frame::FrameMark;
 
 /// A record mark's length, in bytes.
 pub const MARK_LEN: usize = 4;
+
+/// The longest frame of SMB that is taken: a compound with a WRITE as long as one may be.
+const SMB_FRAME_MAX: usize = (1 << 20) + (64 << 10);
 
 /// What the front of the received bytes is.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,6 +51,28 @@ pub fn next(bytes: &[u8]) -> Frame<'_> {
     }
 }
 
+/// Looks at the front of `bytes` for a frame of SMB (MS-SMB2, section 2.1).
+#[inline]
+pub fn next_of_smb(bytes: &[u8]) -> Frame<'_> {
+    let Some((mark, rest)) = bytes.split_first_chunk::<MARK_LEN>() else {
+        return Frame::Partial { needed: MARK_LEN };
+    };
+    let len = FrameMark::parse(*mark).map_or(usize::MAX, Mark::data_len);
+    if len > SMB_FRAME_MAX {
+        return Frame::TooLong;
+    }
+    match rest.get(..len) {
+        Some(payload) => Frame::Fragment {
+            payload,
+            is_last: true,
+            used: MARK_LEN + len,
+        },
+        None => Frame::Partial {
+            needed: MARK_LEN + len,
+        },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,6 +94,10 @@ mod tests {
 
     #[test]
     fn a_mark_from_another_protocol_is_too_long() {
+        assert_eq!(next_of_smb(b"GET / HTTP/1.1"), Frame::TooLong);
+        assert_eq!(next_of_smb(&[0, 0xff, 0, 0]), Frame::TooLong);
+        assert_eq!(next_of_smb(&[0, 0, 0]), Frame::Partial { needed: 4 });
+        assert_eq!(next_of_smb(&[0, 0, 1, 0]), Frame::Partial { needed: 260 });
         assert_eq!(next(b"GET / HTTP/1.1"), Frame::TooLong);
     }
 }

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::faults::Rule;
 use crate::queue::QueueOptions;
+use crate::smb2::SmbOptions;
 use crate::tree::InitialTree;
 
 /// Options of [`Server::start`](crate::Server::start).
@@ -17,6 +18,8 @@ pub struct Options {
     pub threads: usize,
     /// Processors that the threads are bound to, in turn; none binds none.
     pub pin: Vec<usize>,
+    /// Serve SMB, too, over the same tree.
+    pub smb: Option<SmbOptions>,
     /// Memory for data, names and inodes, in bytes; beyond it is NFS3ERR_NOSPC.
     pub memory_limit: u64,
     /// Keep no file data: WRITE changes size and times only, READ answers the pattern.
@@ -60,6 +63,7 @@ impl Default for Options {
             port: 0,
             threads: 1,
             pin: Vec::new(),
+            smb: None,
             memory_limit: 1 << 30,
             discard: false,
             faults: Vec::new(),

@@ -9,6 +9,7 @@
 use std::io::IoSlice;
 
 use filestone_wire::record::RecordMark;
+use filestone_wire::smb2::frame::FrameMark;
 use filestone_wire::xdr::Writer;
 
 use crate::framing::MARK_LEN;
@@ -87,6 +88,13 @@ impl ReplySink {
             place.copy_from_slice(&mark);
         }
         len
+    }
+
+    /// Ends the record as a frame of SMB, whose mark is another.
+    #[inline]
+    pub fn end_frame(&mut self) {
+        let (start, spliced) = self.record;
+        FrameMark::close(&mut self.bytes, start, self.spliced - spliced);
     }
 
     /// Writes XDR to the end of the record.

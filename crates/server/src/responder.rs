@@ -6,11 +6,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use filestone_protection::Opened;
+
 use crate::counters::Tally;
 use crate::dispatch::{Caller, Ends, Service, Transport};
-use crate::faults::{FaultSource, Verdict};
+use crate::faults::{Asked, FaultSource, Shape, Verdict};
 use crate::queue::Queue;
 use crate::reply::ReplySink;
+use crate::smb2::{self, Envelope, Hangup, Incoming, Means, Moment, Notice, SmbService, Whim};
 
 /// What became of a call.
 #[derive(Debug)]
@@ -63,25 +66,33 @@ impl Detour {
 #[derive(Debug)]
 pub struct Responder {
     service: Arc<Service>,
+    smb: Option<Arc<SmbService>>,
     pub tally: Arc<Tally>,
     detour: Option<Box<Detour>>,
     start: Instant,
     now: u64,
+    /// What was decrypted last, and room for signatures.
+    opened: Opened,
+    room: Vec<u8>,
 }
 
 impl Responder {
     pub fn new(
         service: Arc<Service>,
+        smb: Option<Arc<SmbService>>,
         tally: Arc<Tally>,
         detour: Option<Detour>,
         start: Instant,
     ) -> Self {
         Self {
             service,
+            smb,
             tally,
             detour: detour.map(Box::new),
             start,
             now: 0,
+            opened: Opened::default(),
+            room: Vec::new(),
         }
     }
 
@@ -148,6 +159,128 @@ impl Responder {
         }
     }
 
+    /// Begins a connection of SMB, if that is served.
+    pub fn connect(&self, place: smb2::Place) -> Option<Box<smb2::Connection>> {
+        let service = self.smb.as_ref()?;
+        Some(Box::new(service.connect(place)))
+    }
+
+    /// Answers a frame of SMB.
+    pub fn respond_to_frame(
+        &mut self,
+        frame: &[u8],
+        connection: &mut smb2::Connection,
+        sink: &mut ReplySink,
+    ) -> Outcome {
+        let Some(service) = self.smb.clone() else {
+            return Outcome::Disconnect;
+        };
+        let mut opened = std::mem::take(&mut self.opened);
+        let outcome = match service.open(connection, frame, &mut opened) {
+            Ok(envelope) => {
+                let messages = match envelope {
+                    Envelope::Sealed(_) => opened.messages(),
+                    Envelope::Plain | Envelope::Smb1 => frame,
+                };
+                let incoming = Incoming { envelope, messages };
+                self.respond_to_messages(&service, incoming, connection, sink)
+            }
+            Err(Hangup) => Outcome::Disconnect,
+        };
+        self.opened = opened;
+        outcome
+    }
+
+    fn respond_to_messages(
+        &mut self,
+        service: &SmbService,
+        incoming: Incoming<'_>,
+        connection: &mut smb2::Connection,
+        sink: &mut ReplySink,
+    ) -> Outcome {
+        let command = self.detour.as_ref().and_then(|_| {
+            let is_smb2 = incoming.envelope != Envelope::Smb1;
+            SmbService::command_of(incoming.messages).filter(|_| is_smb2)
+        });
+        let (Some(command), Some(detour)) = (command, self.detour.as_mut()) else {
+            let answered =
+                service.answer(connection, incoming, Whim::default(), self.means(), sink);
+            return outcome_of(answered);
+        };
+        let since_start = self.start.elapsed();
+        let faults = detour.faults.as_mut();
+        let verdict = faults.map_or_else(Verdict::default, |faults| {
+            faults.judge(Asked::Command(command), since_start)
+        });
+        if verdict.is_disconnected {
+            return Outcome::Disconnect;
+        }
+        let is_queued = smb2::is_work(command) && !verdict.is_dropped;
+        let queued_until = is_queued.then(|| detour.queued_until()).flatten();
+        let whim = Whim {
+            refusal: verdict.error_of_smb,
+            no_credits: verdict.has_no_credits,
+            is_stuck: verdict.is_pending,
+            is_dropped: verdict.is_dropped,
+        };
+        let mut reply = Box::<ReplySink>::default();
+        if service
+            .answer(connection, incoming, whim, self.means(), &mut reply)
+            .is_err()
+        {
+            return Outcome::Disconnect;
+        }
+        self.spoil(verdict, Shape::Frame, &mut reply);
+        if queued_until.is_none() && verdict.delay.is_zero() {
+            sink.append(&mut reply);
+            return Outcome::Answered;
+        }
+        Outcome::Later(queued_until.unwrap_or(since_start) + verdict.delay, reply)
+    }
+
+    /// Takes in what another connection of SMB has to tell.
+    pub fn notice(
+        &mut self,
+        connection: &mut smb2::Connection,
+        notice: Notice,
+        sink: &mut ReplySink,
+    ) -> Outcome {
+        let Some(service) = self.smb.clone() else {
+            return Outcome::Disconnect;
+        };
+        outcome_of(service.notice(connection, notice, self.means(), sink))
+    }
+
+    /// Tries requests again that have waited for a break for too long.
+    pub fn retry_overdue(
+        &mut self,
+        connection: &mut smb2::Connection,
+        sink: &mut ReplySink,
+    ) -> Outcome {
+        let Some(service) = self.smb.clone() else {
+            return Outcome::Disconnect;
+        };
+        outcome_of(service.retry_overdue(connection, self.means(), sink))
+    }
+
+    /// Gives up what a connection has that is closed.
+    pub fn end(&mut self, connection: &mut smb2::Connection) {
+        if let Some(service) = self.smb.clone() {
+            service.end(connection, self.means());
+        }
+    }
+
+    fn means(&mut self) -> Means<'_> {
+        Means {
+            tally: &self.tally,
+            moment: Moment {
+                now: self.now,
+                since_start: self.start.elapsed(),
+            },
+            room: &mut self.room,
+        }
+    }
+
     #[cold]
     fn respond_by_detour(&mut self, call: &[u8], ends: &Ends, sink: &mut ReplySink) -> Outcome {
         let since_start = self.since_start();
@@ -158,7 +291,7 @@ impl Responder {
         };
         let faults = detour.faults.as_mut();
         let verdict = faults.map_or_else(Verdict::default, |faults| {
-            faults.judge(procedure, since_start)
+            faults.judge(Asked::Procedure(procedure), since_start)
         });
         if verdict.is_disconnected {
             return Outcome::Disconnect;
@@ -172,7 +305,14 @@ impl Responder {
             Some(status) => self.service.refuse(call, status, &self.tally, &mut reply),
             None => self.service.serve(call, self.caller(ends), &mut reply),
         }
-        self.spoil(verdict, ends.transport, &mut reply);
+        // A datagram has no mark that could be too large.
+        let has_mark = ends.transport == Transport::Tcp;
+        let verdict = Verdict {
+            is_oversize: verdict.is_oversize && has_mark,
+            is_missigned: false,
+            ..verdict
+        };
+        self.spoil(verdict, Shape::Record, &mut reply);
         if queued_until.is_none() && verdict.delay.is_zero() {
             sink.append(&mut reply);
             return Outcome::Answered;
@@ -180,10 +320,11 @@ impl Responder {
         Outcome::Later(queued_until.unwrap_or(since_start) + verdict.delay, reply)
     }
 
-    fn spoil(&mut self, mut verdict: Verdict, transport: Transport, reply: &mut ReplySink) {
-        // A datagram has no mark that could be too large.
-        verdict.is_oversize &= transport == Transport::Tcp;
-        let is_spoilt = verdict.truncate > 0 || verdict.corrupt > 0 || verdict.is_oversize;
+    fn spoil(&mut self, verdict: Verdict, shape: Shape, reply: &mut ReplySink) {
+        let is_spoilt = verdict.truncate > 0
+            || verdict.corrupt > 0
+            || verdict.is_oversize
+            || verdict.is_missigned;
         if reply.is_empty() || !(is_spoilt || verdict.is_unasked) {
             return;
         }
@@ -192,15 +333,22 @@ impl Responder {
         if verdict.is_unasked {
             let mut stranger = bytes.clone();
             // Callers count their xids up, so the complement is far from all in use.
-            for byte in stranger.iter_mut().skip(4).take(4) {
+            for byte in stranger.get_mut(shape.identity()).into_iter().flatten() {
                 *byte = !*byte;
             }
             reply.extend(&stranger);
         }
         let detour = self.detour.as_mut();
         if let Some(faults) = detour.and_then(|detour| detour.faults.as_mut()) {
-            faults.spoil(&verdict, &mut bytes);
+            faults.spoil(&verdict, shape, &mut bytes);
         }
         reply.extend(&bytes);
+    }
+}
+
+fn outcome_of(answered: Result<(), Hangup>) -> Outcome {
+    match answered {
+        Ok(()) => Outcome::Answered,
+        Err(Hangup) => Outcome::Disconnect,
     }
 }

@@ -2,7 +2,8 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, Weak};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, RwLock, Weak};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -20,6 +21,9 @@ use crate::listen::{self, Sockets};
 use crate::options::Options;
 use crate::queue::Queue;
 use crate::responder::{Detour, Responder};
+use crate::smb2::SmbService;
+use crate::tree::Tree;
+use crate::worker::connection::Speech;
 use crate::worker::mailbox::Mailbox;
 use crate::worker::{Worker, WorkerSockets};
 
@@ -31,6 +35,7 @@ pub struct Server;
 #[derive(Debug)]
 pub struct Running {
     addresses: Vec<SocketAddr>,
+    smb_addresses: Vec<SocketAddr>,
     mailboxes: Arc<[Mailbox]>,
     tallies: Vec<Arc<Tally>>,
     threads: Vec<JoinHandle<()>>,
@@ -43,10 +48,22 @@ impl Server {
     pub fn start(options: Options) -> io::Result<Running> {
         raise_descriptor_limit();
         let sockets = listen::bind(&options.addresses, options.port)?;
+        let smb_listeners = match &options.smb {
+            Some(smb) => listen::bind_streams(&options.addresses, smb.port, &|_| Ok(()))?,
+            None => Vec::new(),
+        };
         let start = Instant::now();
+        let now = clock::now();
+        let unique = unique_number(&options, &sockets.addresses, now);
+        let tree = Arc::new(RwLock::new(new_tree(&options, unique, now)));
+        let smb = options.smb.clone();
+        let smb = smb.map(|smb| Arc::new(SmbService::new(Arc::clone(&tree), smb, now)));
         let service = Arc::new_cyclic(|service| {
             let granter = Granter::new(Weak::clone(service), options.client_portmapper_port);
-            new_service(&options, sockets.addresses.clone(), Box::new(granter))
+            let addresses = sockets.addresses.clone();
+            let verifier = SplitMix64::seed_from_u64(!unique).next_u64().to_be_bytes();
+            let grants: Box<dyn GrantSink> = Box::new(granter);
+            Service::new(tree, verifier, addresses, Conduct::new(&options), grants)
         });
         let queue = options.queue.map(|queue| Queue::new(queue, options.seed));
         let queue = queue.map(|queue| Arc::new(Mutex::new(queue)));
@@ -56,16 +73,20 @@ impl Server {
             .collect::<io::Result<_>>()?;
         let mut running = Running {
             addresses: sockets.addresses.clone(),
+            smb_addresses: smb_listeners.iter().map(|(address, _)| *address).collect(),
             mailboxes: Arc::clone(&mailboxes),
             tallies: Vec::new(),
             threads: Vec::new(),
         };
-        for (index, sockets) in deal(sockets, thread_count).into_iter().enumerate() {
+        for (index, sockets) in deal(sockets, smb_listeners, thread_count)
+            .into_iter()
+            .enumerate()
+        {
             let tally = Arc::new(Tally::default());
             running.tallies.push(Arc::clone(&tally));
             let faults = FaultSource::new(&options.faults, options.seed + index as u64);
             let detour = Detour::new(faults, queue.clone());
-            let responder = Responder::new(Arc::clone(&service), tally, detour, start);
+            let responder = Responder::new(Arc::clone(&service), smb.clone(), tally, detour, start);
             let worker = Worker::new(index, Arc::clone(&mailboxes), sockets, responder)?;
             let processor = options.pin.get(index % options.pin.len().max(1)).copied();
             running.threads.push(spawn(index, worker, processor)?);
@@ -78,6 +99,11 @@ impl Running {
     /// Where it listens, by TCP and UDP.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Where it listens for SMB, by TCP; nowhere unless it was told to.
+    pub fn smb_addresses(&self) -> &[SocketAddr] {
+        &self.smb_addresses
     }
 
     /// The first of the addresses.
@@ -125,28 +151,27 @@ impl Drop for Running {
     }
 }
 
-fn new_service(
-    options: &Options,
-    addresses: Vec<SocketAddr>,
-    grants: Box<dyn GrantSink>,
-) -> Service {
+/// Two servers must not start with the same numbers, even in the same nanosecond.
+fn unique_number(options: &Options, addresses: &[SocketAddr], now: u64) -> u64 {
     let port = addresses.first().map_or(0, SocketAddr::port);
-    let now = clock::now();
-    // Two servers must not start with the same numbers, even in the same nanosecond.
-    let unique = now ^ u64::from(std::process::id()) << 40 ^ u64::from(port) << 24 ^ options.seed;
-    let mut random = SplitMix64::seed_from_u64(unique);
-    let tree = options.initial_tree.plant(
-        random.next_u64(),
+    now ^ u64::from(std::process::id()) << 40 ^ u64::from(port) << 24 ^ options.seed
+}
+
+fn new_tree(options: &Options, unique: u64, now: u64) -> Tree {
+    options.initial_tree.plant(
+        SplitMix64::seed_from_u64(unique).next_u64(),
         options.memory_limit,
         options.discard,
         now,
-    );
-    let verifier = random.next_u64().to_be_bytes();
-    Service::new(tree, verifier, addresses, Conduct::new(options), grants)
+    )
 }
 
 /// The first thread accepts connections for all; datagram sockets are dealt in turn.
-fn deal(sockets: Sockets, thread_count: usize) -> Vec<WorkerSockets> {
+fn deal(
+    sockets: Sockets,
+    smb: Vec<(SocketAddr, OwnedFd)>,
+    thread_count: usize,
+) -> Vec<WorkerSockets> {
     let mut dealt: Vec<WorkerSockets> = Vec::new();
     dealt.resize_with(thread_count, WorkerSockets::default);
     let datagrams = sockets.datagrams.into_iter().zip(sockets.addresses);
@@ -157,7 +182,12 @@ fn deal(sockets: Sockets, thread_count: usize) -> Vec<WorkerSockets> {
         }
     }
     if let Some(first) = dealt.first_mut() {
-        first.listeners = sockets.listeners;
+        let rpc = sockets.listeners.into_iter();
+        first.listeners = rpc.map(|listener| (listener, Speech::Rpc)).collect();
+        let smb = smb.into_iter();
+        first
+            .listeners
+            .extend(smb.map(|(_, listener)| (listener, Speech::Smb)));
     }
     dealt
 }

@@ -8,10 +8,12 @@
 //! would be served. ACCESS alone answers from owner, group and mode bits, see [`access`].
 
 pub mod access;
+pub mod basic;
 pub mod content;
 mod create;
 pub mod directory;
 mod file;
+mod folded;
 pub mod handle;
 pub mod inode;
 mod pattern;
@@ -122,7 +124,7 @@ impl Tree {
         let parts = HandleParts::decode(handle).ok_or(Status::BADHANDLE)?;
         let number = u32::try_from(parts.number).map_err(|_| Status::STALE)?;
         let slot = self.slots.get(number as usize).ok_or(Status::STALE)?;
-        let is_alive = slot.inode.is_some()
+        let is_alive = slot.inode.as_ref().is_some_and(|inode| !inode.is_orphan)
             && slot.generation == parts.generation
             && self.lineage == parts.lineage;
         if is_alive {
@@ -262,8 +264,33 @@ impl Tree {
         InodeNumber((self.slots.len() - 1) as u32)
     }
 
-    /// Forgets an inode that no name leads to any more; its handles are stale from now on.
+    /// Keeps an object alive until [`Tree::let_go`], whatever happens to its names.
+    pub fn hold(&mut self, number: InodeNumber) -> Result<(), Status> {
+        let inode = self.inode_mut(number)?;
+        inode.holds = inode.holds.saturating_add(1);
+        Ok(())
+    }
+
+    /// Gives one hold up.
+    pub fn let_go(&mut self, number: InodeNumber) {
+        let Ok(inode) = self.inode_mut(number) else {
+            return;
+        };
+        inode.holds = inode.holds.saturating_sub(1);
+        if inode.holds == 0 && inode.is_orphan {
+            self.release(number);
+        }
+    }
+
+    /// Forgets an inode that no name leads to any more; its handles are stale from now on. One
+    /// that is held lives on without a handle.
     fn release(&mut self, number: InodeNumber) {
+        if let Ok(inode) = self.inode_mut(number)
+            && inode.holds > 0
+        {
+            inode.is_orphan = true;
+            return;
+        }
         let slot = self.slots.get_mut(number.0 as usize);
         if let Some(inode) = slot.and_then(|slot| slot.inode.take()) {
             self.memory_used -= INODE_COST + charged(&inode);

@@ -12,6 +12,7 @@ pub mod connection;
 mod datagram;
 mod held;
 pub mod mailbox;
+mod smb;
 mod stream;
 
 use std::collections::VecDeque;
@@ -27,9 +28,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::reply::ReplySink;
 use crate::responder::Responder;
 
-use self::connection::Connection;
+use self::connection::{Connection, Speech};
 use self::held::{Destination, HeldReplies, Released};
 use self::mailbox::Mailbox;
+use self::smb::Alarms;
 
 /// The shared receive buffer. Larger ones fall out of the processor's cache.
 const RECEIVE_BUFFER: usize = 256 << 10;
@@ -43,7 +45,7 @@ const DATAGRAM: u64 = 1 << 61;
 /// The sockets one worker has from the start.
 #[derive(Debug, Default)]
 pub struct WorkerSockets {
-    pub listeners: Vec<OwnedFd>,
+    pub listeners: Vec<(OwnedFd, Speech)>,
     pub datagrams: Vec<OwnedFd>,
     /// What each of them is bound to.
     pub datagram_addresses: Vec<SocketAddr>,
@@ -73,6 +75,7 @@ pub struct Worker {
     next_mailbox: usize,
     /// When, since the start, connections are accepted again.
     accept_again: Option<Duration>,
+    alarms: Alarms,
 }
 
 /// Whether a connection lives on.
@@ -105,11 +108,12 @@ impl Worker {
             spare_sinks: Vec::new(),
             next_mailbox: 0,
             accept_again: None,
+            alarms: Alarms::default(),
         };
         if let Some(mailbox) = worker.mailboxes.get(index) {
             worker.watch(&mailbox.event, MAILBOX, EpollFlags::EPOLLIN)?;
         }
-        for (token, listener) in (LISTENER..).zip(&worker.sockets.listeners) {
+        for (token, (listener, _)) in (LISTENER..).zip(&worker.sockets.listeners) {
             worker.watch(listener, token, EpollFlags::EPOLLIN)?;
         }
         for (token, datagram) in (DATAGRAM..).zip(&worker.sockets.datagrams) {
@@ -141,6 +145,7 @@ impl Worker {
             }
             self.serve_again();
             self.send_due();
+            self.sound_alarms();
             self.resume_accepting();
         }
     }
@@ -170,7 +175,7 @@ impl Worker {
 
     /// How long until a held reply is due, or connections may be accepted again.
     fn timeout(&self) -> Option<Timespec> {
-        let due = [self.held.next_due(), self.accept_again]
+        let due = [self.held.next_due(), self.accept_again, self.alarms.next()]
             .into_iter()
             .flatten()
             .min()?;
@@ -238,6 +243,10 @@ impl Worker {
                 *slot = Some(connection);
             }
         } else {
+            if let Some(smb) = &mut connection.smb {
+                self.responder.end(smb);
+                self.deliver_letters(smb);
+            }
             self.free.push(index);
             self.accept_again = self.accept_again.map(|_| Duration::ZERO);
         }

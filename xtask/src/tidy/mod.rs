@@ -84,6 +84,10 @@ const CHECKS: &[Check] = &[
         run: manifests::model_dependencies,
     },
     Check {
+        name: "protection-dependencies",
+        run: manifests::protection_dependencies,
+    },
+    Check {
         name: "wire-dependencies",
         run: manifests::wire_dependencies,
     },

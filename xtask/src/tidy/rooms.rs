@@ -10,6 +10,7 @@ const PROTOCOLS: &[&str] = &["nfs", "nlm", "smb", "tbench"];
 /// Where protocols are written down, each in a room of its own.
 const ROOMS: &[&str] = &[
     "crates/wire/",
+    "crates/protection/",
     "crates/model/src/client/",
     "crates/model/src/session/",
     "crates/engine/src/target/",

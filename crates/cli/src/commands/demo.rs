@@ -31,6 +31,8 @@ struct Step {
     operation: OpKind,
     size_bytes: u32,
     about: &'static str,
+    /// Whether it is asked of the share: the other protocol that the server speaks.
+    is_on_share: bool,
 }
 
 const fn step(operation: OpKind, size_bytes: u32, about: &'static str) -> Step {
@@ -38,10 +40,19 @@ const fn step(operation: OpKind, size_bytes: u32, about: &'static str) -> Step {
         operation,
         size_bytes,
         about,
+        is_on_share: false,
     }
 }
 
-const LADDER: [Step; 9] = [
+/// The same of the share.
+const fn on_share(operation: OpKind, size_bytes: u32, about: &'static str) -> Step {
+    Step {
+        is_on_share: true,
+        ..step(operation, size_bytes, about)
+    }
+}
+
+const LADDER: [Step; 14] = [
     step(OpKind::Null, 4096, "an empty question and answer"),
     step(OpKind::GetAttr, 4096, "a file's attributes"),
     step(OpKind::Lookup, 4096, "a name to a file"),
@@ -51,6 +62,11 @@ const LADDER: [Step; 9] = [
     step(OpKind::Write, 4096, "the other way"),
     step(OpKind::Create, 4096, "a new file"),
     step(OpKind::Remove, 4096, "and away with it"),
+    on_share(OpKind::Null, 4096, "as empty, by SMB"),
+    on_share(OpKind::GetAttr, 4096, "a file's attributes"),
+    on_share(OpKind::Read, 4096, "a small piece of a file"),
+    on_share(OpKind::Read, 131_072, "a large piece"),
+    on_share(OpKind::Write, 4096, "the other way"),
 ];
 
 /// How often each step is measured.
@@ -172,7 +188,12 @@ fn own_processor() -> u32 {
 }
 
 fn plan(step: &Step, duration: u64, processor: u32, here: &Environment) -> Plan {
-    let target = built_in::target(built_in_path(step.operation), here.uid, here.gid);
+    let path = built_in_path(step.operation);
+    let target = if step.is_on_share {
+        built_in::on_share(path)
+    } else {
+        built_in::target(path, here.uid, here.gid)
+    };
     let workload = WorkloadPlan::Probe(ProbePlan {
         operation: step.operation,
         size_bytes: step.size_bytes,
@@ -194,10 +215,16 @@ fn plan(step: &Step, duration: u64, processor: u32, here: &Environment) -> Plan 
 }
 
 fn name_of(step: &Step) -> String {
-    let name = step.operation.name().to_uppercase();
+    let name = match step.operation {
+        OpKind::Null if step.is_on_share => "ECHO".into(),
+        operation => operation.name().to_uppercase(),
+    };
+    let protocol = if step.is_on_share { "SMB " } else { "" };
     match step.operation {
-        OpKind::Read | OpKind::Write => format!("{name} {}", bytes_text(step.size_bytes.into())),
-        _ => name,
+        OpKind::Read | OpKind::Write => {
+            format!("{protocol}{name} {}", bytes_text(step.size_bytes.into()))
+        }
+        _ => format!("{protocol}{name}"),
     }
 }
 
@@ -216,7 +243,10 @@ fn table(records: &[RunRecord], page: Page) -> String {
     };
     for (place, step) in LADDER.iter().enumerate() {
         let rounds = of_step(place);
-        let before = place.checked_sub(1).map(of_step);
+        // What is first of a protocol adds nothing to the last of another.
+        let before = place.checked_sub(1);
+        let is_alike = |before: &usize| LADDER[*before].is_on_share == step.is_on_share;
+        let before = before.filter(is_alike).map(of_step);
         table.row(row(step, &rounds, before.as_deref()));
     }
     table.render(page)
@@ -294,7 +324,13 @@ mod tests {
     #[test]
     fn what_a_step_adds_is_measured_round_by_round() {
         let records = rounds();
-        let of_step = |place| records.iter().skip(place).step_by(9).collect::<Vec<_>>();
+        let of_step = |place| {
+            records
+                .iter()
+                .skip(place)
+                .step_by(LADDER.len())
+                .collect::<Vec<_>>()
+        };
         // Mean 3, t(4) = 2.776: 2.776 x sqrt(2.5 / 5) = 1.963, though all drift by 40 us.
         let found = added(&of_step(0), &of_step(1));
         assert_eq!(found.to_string(), "+3.0 \u{b1}2.0");

@@ -1,7 +1,9 @@
 //! `filestone serve`: a built-in server by itself, until ^C.
 
+use crate::built_in::{SmbOptions, User};
 use crate::error::Error;
 use crate::execution::interruption;
+use crate::inputs::credentials;
 use crate::options::serve::ServeOptions;
 use crate::planning::Environment;
 use crate::quantity::{bytes_text, grouped};
@@ -27,6 +29,7 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
         queue: built_in::queue(options.service_time, options.service_workers),
         seed: options.seed,
         listing_bound: options.listing_bound.into(),
+        smb: share(options)?,
         ..Options::default()
     };
     if !options.bind.is_empty() {
@@ -52,9 +55,51 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
         "{serving}try: filestone probe getattr nfs://{}/export/files\n",
         reachable(running.address()),
     ))?;
+    if let Some(first) = running.smb_addresses().first() {
+        let user = options
+            .user
+            .as_ref()
+            .map_or(String::new(), |user| format!("{user}@"));
+        console::result(&format!(
+            "{}try: filestone probe echo smb://{user}{}/export\n",
+            console::page().prose(&format!(
+                "serving SMB 2.0.2 to 3.1.1 at {}, share export",
+                listed(running.smb_addresses())
+            )),
+            reachable(*first),
+        ))?;
+    }
     interruption::wait()?;
     console::result(&counted(&running.stop()))?;
     Ok(Exit::Done)
+}
+
+/// How SMB is served, if it is.
+fn share(options: &ServeOptions) -> Result<Option<SmbOptions>, Error> {
+    let Some(port) = options.smb_port else {
+        return Ok(None);
+    };
+    let mut share = SmbOptions {
+        port,
+        ..SmbOptions::default()
+    };
+    if let Some(name) = &options.user {
+        let password = credentials::password_of(options.password_file.as_deref())?;
+        let password = password.ok_or_else(|| {
+            Error::usage(format!("--user {name}: there is no password for him")).with_help(format!(
+                "--password-file FILE or the environment variable {}; an empty file is an empty \
+                 password",
+                credentials::VARIABLE
+            ))
+        })?;
+        share.users.push(User {
+            name: name.clone(),
+            password: password.reveal().into(),
+        });
+    }
+    share.signing = options.smb_signing.unwrap_or(share.signing);
+    share.encryption = options.smb_encryption.unwrap_or(share.encryption);
+    Ok(Some(share))
 }
 
 fn serve_tbench(options: &ServeOptions) -> Result<Exit, Error> {
@@ -92,6 +137,11 @@ fn counted(counters: &Counters) -> String {
     let mut text = format!("\n{:<16}{:>16}\n", "procedure", "CALLS");
     for (name, calls) in counters.by_name().filter(|(_, calls)| *calls > 0) {
         text.push_str(&format!("{name:<16}{:>16}\n", grouped(calls)));
+    }
+    let requests = counters.by_command().filter(|(_, requests)| *requests > 0);
+    for (name, requests) in requests {
+        let name = format!("SMB {name}");
+        text.push_str(&format!("{name:<20}{:>12}\n", grouped(requests)));
     }
     text.push_str(&rows(&[
         ("mount, portmap", counters.other_calls),

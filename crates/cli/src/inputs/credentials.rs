@@ -98,6 +98,16 @@ impl Credentials {
     }
 }
 
+/// The password in the first line of a file, or in the environment: what a server asks of its
+/// user.
+pub fn password_of(file: Option<&Path>) -> Result<Option<Password>, Error> {
+    let options = PasswordOptions {
+        password_file: file.map(Path::to_path_buf),
+        authentication_file: None,
+    };
+    Credentials::read(&options).map(|credentials| credentials.password)
+}
+
 /// The text of a file that nobody else should read.
 fn read_secret(path: &Path) -> Result<String, Error> {
     let unreadable = |error: std::io::Error| Error::file(path, &error);

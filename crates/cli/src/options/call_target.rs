@@ -14,6 +14,9 @@ pub enum CallTarget {
 
 /// Reads any of them.
 pub fn parse(text: &str) -> Result<CallTarget, String> {
+    if text == smb::BUILT_IN {
+        return Ok(CallTarget::Share(Share::built_in()));
+    }
     if let Some(rest) = smb::behind_scheme(text) {
         return smb::parse(rest).map(CallTarget::Share);
     }
@@ -40,6 +43,8 @@ mod tests {
         }
         let why = parse("//fs").expect_err("no share");
         assert!(why.contains("expected smb://"), "{why}");
+        let built_in = parse("smb:");
+        assert!(matches!(built_in, Ok(CallTarget::Share(share)) if share.host.is_none()));
         assert!(matches!(parse("fs:/x"), Ok(CallTarget::Server(_))));
     }
 }

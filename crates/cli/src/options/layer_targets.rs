@@ -28,7 +28,7 @@ pub type Layer = Vec<LayerTarget>;
 pub struct LayerList(pub Vec<Layer>);
 
 const EXPECTED: &str = "expected local:DIR, tcp:HOST[:PORT], nfs://host[:port]/path or \
-    smb://[user@]host[:port]/share[/path]; local:, tcp: and nfs: alone mean a temporary directory and the built-in servers";
+    smb://[user@]host[:port]/share[/path]; local:, tcp:, nfs: and smb: alone mean a temporary directory and the built-in servers";
 
 /// The beginnings of targets.
 const SCHEMES: [&str; 4] = ["local:", "tcp:", "nfs:", "smb:"];
@@ -124,6 +124,7 @@ pub fn single(text: &str) -> Result<LayerTarget, String> {
     }
     match text {
         "nfs:" => Ok(LayerTarget::Nfs3(None)),
+        smb::BUILT_IN => Ok(LayerTarget::Smb(Share::built_in())),
         _ if text.starts_with("nfs://") => {
             target::parse(text).map(|target| LayerTarget::Nfs3(Some(target)))
         }
@@ -266,7 +267,6 @@ mod tests {
             "server:/export",
             "tpc:host",
             "smb://server",
-            "smb:",
             "local:/a,",
             "local:/a+nfs://s/x",
             "tcp:host:0",

@@ -4,6 +4,7 @@ use super::values::{address, file_size, port_or_any, seed, within};
 use crate::{built_in, quantity};
 use clap::{Args, ValueEnum};
 use filestone_engine::target::tbench::replay::SocketOptions;
+use std::path::PathBuf;
 
 /// `filestone serve`.
 #[derive(Debug, Args)]
@@ -12,6 +13,7 @@ Faults:
   delay=5ms          delay=exp:2ms,proc=read      error=NFS3ERR_IO,p=0.01
   freeze=1s@4s       drop,p=0.001                 disconnect,proc=write,p=0.0001
   truncate=8         corrupt,p=0.001              conditions: proc= p= from= to=
+  of SMB: error=STATUS_DISK_FULL  signature  credits  pending
 
 Examples:
   filestone serve
@@ -19,12 +21,30 @@ Examples:
   filestone serve --discard --memory 4G
   filestone serve --fault delay=exp:2ms,proc=read --fault freeze=1s@10s
   filestone serve --threads 1 --service-time exp:1ms --service-workers 4
+  filestone serve --smb-port 4450
+  filestone serve --smb-port 4450 --user anna --password-file pw --smb-encryption required
   filestone serve --tbench --bind 0.0.0.0")]
 pub struct ServeOptions {
     /// Port of NFS, MOUNT and the port mapper's answers, by TCP and UDP; 0 takes any [default:
     /// 20490; with --tbench 7003]
     #[arg(short, long, value_name = "PORT", value_parser = port_or_any)]
     pub port: Option<u16>,
+    /// Serve SMB, too, at this port, over the same files: share export; 0 takes any
+    #[arg(long, value_name = "PORT", value_parser = port_or_any)]
+    pub smb_port: Option<u16>,
+    /// Who is let in by SMB [default: everybody, as a guest]
+    #[arg(long, value_name = "NAME", requires = "smb_port")]
+    pub user: Option<String>,
+    /// His password is the first line of FILE [default: what the environment variable
+    /// FILESTONE_PASSWORD holds]
+    #[arg(long, value_name = "FILE", requires = "user")]
+    pub password_file: Option<PathBuf>,
+    /// Whether messages of SMB are signed: offered or required [default: offered]
+    #[arg(long, value_name = "WHEN", requires = "smb_port", value_parser = built_in::protection)]
+    pub smb_signing: Option<built_in::Protection>,
+    /// Whether messages of SMB are encrypted: refused, offered or required [default: offered]
+    #[arg(long, value_name = "WHEN", requires = "smb_port", value_parser = built_in::protection)]
+    pub smb_encryption: Option<built_in::Protection>,
     /// Address to listen on, repeatable [default: 127.0.0.1 and ::1]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub bind: Vec<std::net::IpAddr>,
@@ -40,7 +60,7 @@ pub struct ServeOptions {
     /// Let something go wrong, repeatable
     #[arg(long, value_name = "FAULT", value_parser = built_in::fault)]
     pub fault: Vec<built_in::Fault>,
-    /// Let each call of NFS take TIME of a worker, or exp:MEAN, exponentially distributed: first
+    /// Let each call of NFS, and request of SMB, take TIME of a worker, or exp:MEAN, exponentially distributed: first
     /// come, first served, so that response times are known beforehand
     #[arg(long, value_name = "TIME", value_parser = built_in::service_time)]
     pub service_time: Option<built_in::ServiceTime>,
@@ -66,7 +86,7 @@ pub struct ServeOptions {
     )]
     pub listing_bound: ListingBound,
     /// Serve tbench's exchanges instead of NFS: the other end of bare TCP
-    #[arg(long, conflicts_with_all = ["threads", "memory", "discard", "fault", "service_time", "service_workers", "seed", "files", "file_size", "listing_bound"])]
+    #[arg(long, conflicts_with_all = ["smb_port", "threads", "memory", "discard", "fault", "service_time", "service_workers", "seed", "files", "file_size", "listing_bound"])]
     pub tbench: bool,
     /// Socket options, in dbench's words, such as SO_RCVBUF=65536 [default: TCP_NODELAY
     /// SO_REUSEADDR]

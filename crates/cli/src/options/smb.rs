@@ -18,8 +18,8 @@ pub struct Share {
     pub user: Option<String>,
     /// Whose user that is.
     pub domain: Option<String>,
-    /// Name or address, without brackets.
-    pub host: String,
+    /// Name or address, without brackets; `None` for the built-in server.
+    pub host: Option<String>,
     /// Port, if it was given.
     pub port: Option<u16>,
     /// Name of the share.
@@ -33,6 +33,23 @@ const EXPECTED: &str = "expected smb://[[domain;]user@]host[:port]/share[/path],
 
 const PASSWORD: &str = "a target must not hold a password: every user of this host can read it \
     there; use --password-file, -A or FILESTONE_PASSWORD";
+
+/// What means the share of the built-in server.
+pub const BUILT_IN: &str = "smb:";
+
+impl Share {
+    /// The root of the built-in server's share.
+    pub fn built_in() -> Self {
+        Self {
+            user: None,
+            domain: None,
+            host: None,
+            port: None,
+            share: "export".into(),
+            path: String::new(),
+        }
+    }
+}
 
 /// What stands behind `smb://`, in whatever case, as schemes of URLs are (RFC 3986, section 3.1).
 pub fn behind_scheme(text: &str) -> Option<&str> {
@@ -86,7 +103,7 @@ pub fn parse(rest: &str) -> Result<Share, String> {
     Ok(Share {
         user: user.map(decoded).transpose()?,
         domain: domain.map(decoded).transpose()?,
-        host,
+        host: Some(host),
         port,
         share,
         path: path.join("/"),
@@ -225,7 +242,7 @@ mod tests {
         let plain = Share {
             user: None,
             domain: None,
-            host: "fs".into(),
+            host: Some("fs".into()),
             port: None,
             share: "bench".into(),
             path: String::new(),
@@ -243,7 +260,7 @@ mod tests {
                 Share {
                     user: Some("an@na".into()),
                     domain: Some("CORP".into()),
-                    host: "::1".into(),
+                    host: Some("::1".into()),
                     port: Some(4450),
                     share: "b b".into(),
                     path: "a/ä".into(),

@@ -215,7 +215,15 @@ impl Reaching<'_> {
         built_in_path: &str,
     ) -> Result<TargetPlan, Error> {
         let server = match target {
-            Some(CallTarget::Share(share)) => return self.share(share).map(TargetPlan::Smb),
+            Some(CallTarget::Share(share)) => {
+                let mut target = self.share(share)?;
+                if target.host.is_none() {
+                    // What NFS exports is the share's root.
+                    let path = built_in_path.trim_start_matches("/export");
+                    target.path = path.trim_matches('/').into();
+                }
+                return Ok(TargetPlan::Smb(target));
+            }
             Some(CallTarget::Server(server)) => Some(server),
             None => None,
         };

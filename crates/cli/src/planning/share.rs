@@ -23,7 +23,8 @@ pub fn target(share: &Share, options: &SmbOptions, credentials: &Credentials) ->
         oplock: options.oplock.unwrap_or_else(|| usual_oplock(options)),
         durable: options.durable,
         connections_per_client: options.connections_per_client.unwrap_or(1),
-        ..SmbTarget::new(&share.host, &share.share)
+        host: share.host.clone(),
+        ..SmbTarget::new("", &share.share)
     }
 }
 

@@ -311,7 +311,7 @@ fn the_demo_climbs_its_ladder() {
     let output = filestone(&["demo", "--duration", "250ms", "--as", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let records: Vec<RunRecord> = serde_json::from_slice(&output.stdout).expect("a list");
-    const STEPS: usize = 9;
+    const STEPS: usize = 14;
     const ROUNDS: usize = 5;
     assert_eq!(records.len(), ROUNDS * STEPS);
     for record in records {

@@ -24,6 +24,9 @@ pub enum TargetError {
     /// Nothing was started for a target without a host.
     #[error("there is no TCP peer")]
     NoPeer,
+    /// No server was started for a target without a host.
+    #[error("there is no built-in server")]
+    NoServer,
     /// The name of a host means nothing.
     #[error("{0} has no address")]
     NoAddress(String),
@@ -54,6 +57,7 @@ impl AreaError for TargetError {
             TargetError::UnknownProtocol(_) => "run the plan with the program that made it",
             TargetError::DifferentLayers => "several layers run in turn: --on with commas",
             TargetError::NoPeer => "--on tcp:HOST",
+            TargetError::NoServer => "name a server",
             TargetError::NoAddress(_) => "name another host",
             TargetError::Loads { help, .. } => help,
         };

@@ -38,6 +38,8 @@ use std::time::Duration;
 pub struct BuiltIn {
     /// The NFS server.
     pub nfs3: Option<SocketAddr>,
+    /// The SMB server.
+    pub smb: Option<SocketAddr>,
     /// The TCP peer.
     pub tcp: Option<SocketAddr>,
 }

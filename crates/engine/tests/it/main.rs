@@ -2,6 +2,7 @@
 //! `tests/allocations.rs` stands alone, for its allocator counts for the whole process.
 
 mod assembly;
+mod built_in_share;
 mod calibration;
 mod file_set;
 mod interruption;

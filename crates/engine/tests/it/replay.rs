@@ -89,7 +89,7 @@ fn nfs() -> (Running, BuiltIn, TargetPlan) {
     let server = Server::start(Options::default()).expect("the server starts");
     let built_in = BuiltIn {
         nfs3: Some(server.address()),
-        tcp: None,
+        ..BuiltIn::default()
     };
     let target = TargetPlan::Nfs3(NfsTarget::built_in("/export"));
     (server, built_in, target)
@@ -98,8 +98,8 @@ fn nfs() -> (Running, BuiltIn, TargetPlan) {
 fn tcp() -> (TbenchServer, BuiltIn, TargetPlan) {
     let server = TbenchServer::start(&TbenchOptions::default()).expect("the peer starts");
     let built_in = BuiltIn {
-        nfs3: None,
         tcp: Some(server.address()),
+        ..BuiltIn::default()
     };
     let target = TargetPlan::Tcp(TcpTarget {
         host: None,

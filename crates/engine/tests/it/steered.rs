@@ -74,7 +74,7 @@ fn workers_follow_the_load_and_finish_when_the_answer_is_there() {
     };
     let built_in = BuiltIn {
         nfs3: Some(server.address()),
-        tcp: None,
+        ..BuiltIn::default()
     };
     let stop = AtomicBool::new(false);
     let record = run_steered(

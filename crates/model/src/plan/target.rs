@@ -133,7 +133,8 @@ impl TargetPlan {
             TargetPlan::Nfs3(target) => target.host.is_none(),
             TargetPlan::Local(target) => target.directory.is_none(),
             TargetPlan::Tcp(target) => target.host.is_none(),
-            TargetPlan::Smb(_) | TargetPlan::Other(_) => false,
+            TargetPlan::Smb(target) => target.host.is_none(),
+            TargetPlan::Other(_) => false,
         }
     }
 

@@ -74,7 +74,13 @@ fn bench_with(conduct: Conduct) -> Bench {
     ];
     let sink = Box::new(grants.clone());
     Bench {
-        service: Service::new(tree, *b"verifier", addresses, conduct, sink),
+        service: Service::new(
+            Arc::new(RwLock::new(tree)),
+            *b"verifier",
+            addresses,
+            conduct,
+            sink,
+        ),
         tally: Tally::default(),
         ends: Ends {
             transport: Transport::Tcp,

@@ -4,8 +4,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use filestone_wire::nfs3::{Procedure, Status};
+use filestone_wire::smb2::{self, Command};
 
-use super::{Delay, Effect, Fault, Freeze, ProcedureSet, Rule};
+use super::{Asked, Delay, Effect, Fault, Freeze, ProcedureSet, Rule};
 
 /// How many bytes `truncate` and `corrupt` mean without a number.
 const TRUNCATED_BYTES: u32 = 4;
@@ -17,7 +18,8 @@ pub enum RuleParseError {
     /// The first word is no fault.
     #[error(
         "\"{0}\" is not a fault; expected delay=TIME, delay=exp:MEAN, freeze=TIME@TIME, \
-         error=STATUS, drop, disconnect, truncate[=BYTES], corrupt[=BYTES], oversize or unasked"
+         error=STATUS, drop, disconnect, truncate[=BYTES], corrupt[=BYTES], oversize, unasked, signature, credits \
+         or pending"
     )]
     Effect(String),
     /// A further word is no condition.
@@ -35,10 +37,16 @@ pub enum RuleParseError {
     )]
     Time(String),
     /// Not a status.
-    #[error("\"{0}\" is not a status of NFSv3; expected a name such as NFS3ERR_IO")]
+    #[error(
+        "\"{0}\" is not a status of NFSv3 or SMB; expected a name such as NFS3ERR_IO or \
+         STATUS_ACCESS_DENIED"
+    )]
     Status(String),
     /// Not a procedure.
-    #[error("\"{0}\" is not a procedure of NFSv3; expected a name such as read or getattr")]
+    #[error(
+        "\"{0}\" is not a procedure of NFSv3 or a command of SMB; expected a name such as read, \
+         getattr or query_directory"
+    )]
     Procedure(String),
     /// Not a probability.
     #[error("\"{0}\" is not a probability; expected a number from 0 to 1")]
@@ -96,11 +104,7 @@ fn effect_of(word: &str) -> Result<Effect, RuleParseError> {
             },
             None => Delay::Fixed(time_of(value)?),
         }),
-        ("error", Some(name)) => Effect::Error(
-            Status::from_name(name)
-                .filter(|&status| status != Status::OK)
-                .ok_or_else(|| RuleParseError::Status(name.into()))?,
-        ),
+        ("error", Some(name)) => error_of(name)?,
         ("drop", None) => Effect::Drop,
         ("disconnect", None) => Effect::Disconnect,
         ("truncate", value) => Effect::Truncate {
@@ -111,8 +115,21 @@ fn effect_of(word: &str) -> Result<Effect, RuleParseError> {
         },
         ("oversize", None) => Effect::Oversize,
         ("unasked", None) => Effect::Unasked,
+        ("signature", None) => Effect::Signature,
+        ("credits", None) => Effect::Credits,
+        ("pending", None) => Effect::Pending,
         _ => return Err(RuleParseError::Effect(word.into())),
     })
+}
+
+fn error_of(name: &str) -> Result<Effect, RuleParseError> {
+    let of_nfs = Status::from_name(name).filter(|&status| status != Status::OK);
+    if let Some(status) = of_nfs {
+        return Ok(Effect::Error(status));
+    }
+    let of_smb = smb2::Status::from_name(name).filter(|status| status.is_error());
+    let of_smb = of_smb.map(Effect::ErrorOfSmb);
+    of_smb.ok_or_else(|| RuleParseError::Status(name.into()))
 }
 
 fn freeze_of(text: &str) -> Result<Freeze, RuleParseError> {
@@ -127,8 +144,16 @@ fn freeze_of(text: &str) -> Result<Freeze, RuleParseError> {
 
 fn procedures_of(names: &str) -> Result<ProcedureSet, RuleParseError> {
     names.split('+').try_fold(ProcedureSet::NONE, |set, name| {
-        let procedure = Procedure::from_name(name);
-        Ok(set.with(procedure.ok_or_else(|| RuleParseError::Procedure(name.into()))?))
+        // Both protocols have a READ, and a rule about it is about both.
+        let of_nfs = Procedure::from_name(name).map(Asked::Procedure);
+        let of_smb = Command::from_name(&name.to_uppercase()).map(Asked::Command);
+        if of_nfs.or(of_smb).is_none() {
+            return Err(RuleParseError::Procedure(name.into()));
+        }
+        Ok([of_nfs, of_smb]
+            .into_iter()
+            .flatten()
+            .fold(set, ProcedureSet::with))
     })
 }
 
@@ -212,7 +237,9 @@ mod tests {
         );
         assert_eq!(
             slow_read.procedures,
-            ProcedureSet::NONE.with(Procedure::Read)
+            ProcedureSet::NONE
+                .with(Asked::Procedure(Procedure::Read))
+                .with(Asked::Command(Command::Read))
         );
         assert_eq!(slow_read.probability, 0.5);
         assert_eq!(slow_read.window, Some((ms(1000), ms(1500))));
@@ -224,6 +251,16 @@ mod tests {
         assert_eq!(fault("corrupt").effect, Effect::Corrupt { bytes: 1 });
         assert_eq!(fault("oversize").effect, Effect::Oversize);
         assert_eq!(fault("unasked").effect, Effect::Unasked);
+        assert_eq!(
+            fault("error=STATUS_ACCESS_DENIED").effect,
+            Effect::ErrorOfSmb(smb2::Status::ACCESS_DENIED)
+        );
+        assert_eq!(
+            fault("signature,proc=query_info").procedures,
+            ProcedureSet::NONE.with(Asked::Command(Command::QueryInfo))
+        );
+        assert_eq!(fault("credits").effect, Effect::Credits);
+        assert_eq!(fault("pending").effect, Effect::Pending);
         let freeze = Freeze {
             at: ms(4000),
             lasting: ms(1000),
@@ -244,6 +281,7 @@ mod tests {
         assert!(message("drop,p=nan").contains("from 0 to 1"));
         assert!(message("drop,proc=reed").contains("\"reed\" is not a procedure"));
         assert!(message("error=EIO").contains("such as NFS3ERR_IO"));
+        assert!(message("error=STATUS_SUCCESS").contains("is not a status"));
         assert!(message("error=NFS3_OK").contains("is not a status"));
         assert!(message("truncate=0").contains("at least 1"));
         assert!(message("freeze=1s").contains("freeze=TIME@TIME"));

@@ -12,6 +12,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::InodeNumber;
+use super::folded::FoldedNames;
 
 /// The cookie of `.`.
 pub const COOKIE_SELF: u64 = 1;
@@ -32,6 +33,8 @@ pub struct Directory {
     by_cookie: BTreeMap<u64, (Arc<[u8]>, InodeNumber)>,
     cookie_last: u64,
     subdirectory_count: u32,
+    /// Made when it is first needed.
+    folded: Option<Box<FoldedNames>>,
 }
 
 impl Directory {
@@ -42,6 +45,7 @@ impl Directory {
             by_cookie: BTreeMap::new(),
             cookie_last: COOKIE_PARENT,
             subdirectory_count: 0,
+            folded: None,
         }
     }
 
@@ -55,6 +59,18 @@ impl Directory {
 
     pub fn find(&self, name: &[u8]) -> Option<InodeNumber> {
         self.by_name.get(name).map(|entry| entry.inode)
+    }
+
+    /// The spelling of an entry that differs from `name` in case only.
+    pub fn find_folded(&mut self, name: &[u8]) -> Option<Arc<[u8]>> {
+        let folded = self.folded.get_or_insert_with(|| {
+            let mut folded = Box::<FoldedNames>::default();
+            for (name, _) in self.by_cookie.values() {
+                folded.insert(name);
+            }
+            folded
+        });
+        folded.find(name).map(Arc::clone)
     }
 
     pub fn len(&self) -> usize {
@@ -91,6 +107,9 @@ impl Directory {
         }
         self.cookie_last += 1;
         let name: Arc<[u8]> = Arc::from(name);
+        if let Some(folded) = &mut self.folded {
+            folded.insert(&name);
+        }
         self.by_cookie
             .insert(self.cookie_last, (Arc::clone(&name), inode));
         self.by_name.insert(
@@ -105,6 +124,9 @@ impl Directory {
     pub fn remove(&mut self, name: &[u8]) -> Option<InodeNumber> {
         let entry = self.by_name.remove(name)?;
         self.by_cookie.remove(&entry.cookie);
+        if let Some(folded) = &mut self.folded {
+            folded.remove(name);
+        }
         Some(entry.inode)
     }
 

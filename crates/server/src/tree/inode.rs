@@ -42,6 +42,14 @@ pub struct Inode {
     pub atime: AtomicU64,
     pub mtime: Timestamp,
     pub ctime: Timestamp,
+    /// When it was made, or what a client has set in its place.
+    pub birth: Timestamp,
+    /// FileAttributes that SMB has and NFS has not: READONLY, HIDDEN, SYSTEM, ARCHIVE.
+    pub dos_attributes: u32,
+    /// Opens that keep it alive when its last name is gone.
+    pub holds: u32,
+    /// Its last name is gone: only opens lead here.
+    pub is_orphan: bool,
     /// What an EXCLUSIVE CREATE came with (RFC 1813, section 3.3.8): a retransmission of that
     /// call has the same. The client is to send SETATTR once it has seen the reply, so from then
     /// on it is no retransmission, and the verifier is forgotten. Other servers keep it in the
@@ -60,6 +68,10 @@ impl Inode {
             atime: AtomicU64::new(now),
             mtime: now,
             ctime: now,
+            birth: now,
+            dos_attributes: 0,
+            holds: 0,
+            is_orphan: false,
             create_verifier: None,
         }
     }
@@ -110,14 +122,14 @@ impl Inode {
         }
     }
 
-    fn used(&self) -> u64 {
+    pub fn used(&self) -> u64 {
         match &self.kind {
             Kind::File(content) => content.used(),
             _ => self.size().next_multiple_of(512),
         }
     }
 
-    fn nlink(&self) -> u32 {
+    pub fn nlink(&self) -> u32 {
         match &self.kind {
             Kind::Directory(directory) => directory.subdirectory_count().saturating_add(2),
             _ => self.link_count,

@@ -105,7 +105,7 @@ impl Tree {
     }
 
     /// Whether `inner` is `outer` or lies somewhere below it.
-    fn is_within(&self, inner: InodeNumber, outer: InodeNumber) -> Result<bool, Status> {
+    pub fn is_within(&self, inner: InodeNumber, outer: InodeNumber) -> Result<bool, Status> {
         let mut at = inner;
         while at != outer {
             if at == InodeNumber::ROOT {

@@ -7,8 +7,10 @@ use nix::sys::epoll::EpollFlags;
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with, sockopt};
 
-use super::connection::Connection;
+use super::connection::{Connection, Speech};
+use super::mailbox::Mail;
 use super::{LISTENER, Worker};
+use crate::smb2::Place;
 
 /// How long no connection is accepted after the descriptors ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -18,16 +20,20 @@ impl Worker {
         let Some(mailbox) = self.mailboxes.get(self.index) else {
             return;
         };
-        for socket in mailbox.collect() {
-            self.adopt(socket);
+        for mail in mailbox.collect() {
+            match mail {
+                Mail::Socket(socket, speech) => self.adopt(socket, speech),
+                Mail::Notice(token, notice) => self.take_in(token, notice),
+            }
         }
     }
 
     /// Accepts all who wait, and deals them to the threads in turn.
     pub(super) fn accept(&mut self, index: usize) {
-        while let Some(listener) = self.sockets.listeners.get(index) {
+        while let Some((listener, speech)) = self.sockets.listeners.get(index) {
+            let speech = *speech;
             match accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
-                Ok(socket) => self.hand_over(socket),
+                Ok(socket) => self.hand_over(socket, speech),
                 Err(Errno::AGAIN) => return,
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                     return self.pause_accepting();
@@ -38,18 +44,20 @@ impl Worker {
         }
     }
 
-    fn hand_over(&mut self, socket: OwnedFd) {
+    fn hand_over(&mut self, socket: OwnedFd, speech: Speech) {
         self.responder.tally.count_connection();
         let target = self.next_mailbox % self.mailboxes.len();
         self.next_mailbox = target + 1;
         match self.mailboxes.get(target) {
-            Some(mailbox) if target != self.index => mailbox.deliver(socket),
-            _ => self.adopt(socket),
+            Some(mailbox) if target != self.index => {
+                mailbox.deliver(Mail::Socket(socket, speech));
+            }
+            _ => self.adopt(socket, speech),
         }
     }
 
     /// Makes a connection one of this thread's.
-    fn adopt(&mut self, socket: OwnedFd) {
+    fn adopt(&mut self, socket: OwnedFd, speech: Speech) {
         // Replies leave in batches of our own making; the kernel must not wait for more.
         let _ = sockopt::set_tcp_nodelay(&socket, true);
         let index = self.free.pop().unwrap_or_else(|| {
@@ -66,15 +74,22 @@ impl Worker {
             self.free.push(index);
             return;
         }
+        let smb = match speech {
+            Speech::Rpc => None,
+            Speech::Smb => self.responder.connect(Place {
+                worker: self.index,
+                token,
+            }),
+        };
         if let Some(slot) = self.slots.get_mut(index as usize) {
-            *slot = Some(Box::new(Connection::new(socket, self.serial)));
+            *slot = Some(Box::new(Connection::new(socket, self.serial, smb)));
         }
     }
 
     /// Without descriptors, those who wait have to; watching for them would spin.
     fn pause_accepting(&mut self) {
         if self.accept_again.is_none() {
-            for listener in &self.sockets.listeners {
+            for (listener, _) in &self.sockets.listeners {
                 let _ = self.epoll.delete(listener);
             }
         }
@@ -89,7 +104,7 @@ impl Worker {
             return;
         }
         self.accept_again = None;
-        for (token, listener) in (LISTENER..).zip(&self.sockets.listeners) {
+        for (token, (listener, _)) in (LISTENER..).zip(&self.sockets.listeners) {
             let _ = self.watch(listener, token, EpollFlags::EPOLLIN);
         }
     }

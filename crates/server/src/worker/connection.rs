@@ -16,6 +16,7 @@ use rustix::net::{
 use crate::dispatch::{Ends, Transport};
 use crate::framing::{self, Frame, RECORD_MAX};
 use crate::reply::ReplySink;
+use crate::smb2;
 
 /// Most parts of one vectored write; the kernel takes 1024, but a longer list is seldom full.
 const SLICES: usize = 128;
@@ -23,12 +24,23 @@ const SLICES: usize = 128;
 /// How far a buffer is grown ahead of the bytes that a peer announced but has not sent yet.
 const GROWTH: usize = 256 << 10;
 
+/// What is spoken on a listener's connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speech {
+    /// RPC.
+    Rpc,
+    /// SMB.
+    Smb,
+}
+
 /// A connection's state.
 #[derive(Debug)]
 pub struct Connection {
     pub socket: OwnedFd,
     /// Who is at it, and where.
     pub ends: Ends,
+    /// What is kept of it as one of SMB; of one of RPC, nothing.
+    pub smb: Option<Box<smb2::Connection>>,
     /// Tells this connection from one that had its slot before.
     pub serial: u32,
     /// Received and not served: part of a record, or records that wait for the output to drain.
@@ -65,11 +77,12 @@ pub enum Piece<'a> {
 }
 
 impl Connection {
-    pub fn new(socket: OwnedFd, serial: u32) -> Self {
+    pub fn new(socket: OwnedFd, serial: u32, smb: Option<Box<smb2::Connection>>) -> Self {
         let ends = ends_of(&socket);
         Self {
             socket,
             ends,
+            smb,
             serial,
             input: Vec::new(),
             needed: 0,
@@ -85,7 +98,11 @@ impl Connection {
     /// Looks at the front of `bytes` and puts fragments together.
     #[inline]
     pub fn next_piece<'a>(&mut self, bytes: &'a [u8]) -> Piece<'a> {
-        match framing::next(bytes) {
+        let frame = match self.smb {
+            None => framing::next(bytes),
+            Some(_) => framing::next_of_smb(bytes),
+        };
+        match frame {
             Frame::Fragment {
                 payload,
                 is_last: true,

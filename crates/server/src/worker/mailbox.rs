@@ -1,17 +1,29 @@
-//! What other threads tell a worker: new connections, and to stop.
+//! What other threads tell a worker: new connections, what connections have to tell each other,
+//! and to stop.
 
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::connection::Speech;
+use crate::smb2::Notice;
 use rustix::event::{EventfdFlags, eventfd};
+
+/// One thing in a mailbox.
+#[derive(Debug)]
+pub enum Mail {
+    /// A new connection, and what is spoken on it.
+    Socket(OwnedFd, Speech),
+    /// Something for the connection of this token.
+    Notice(u64, Notice),
+}
 
 /// A worker's mailbox; its `event` becomes readable when something was put in.
 #[derive(Debug)]
 pub struct Mailbox {
     pub event: OwnedFd,
-    sockets: Mutex<Vec<OwnedFd>>,
+    mail: Mutex<Vec<Mail>>,
     is_stopping: AtomicBool,
 }
 
@@ -19,17 +31,17 @@ impl Mailbox {
     pub fn new() -> io::Result<Self> {
         Ok(Self {
             event: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
-            sockets: Mutex::default(),
+            mail: Mutex::default(),
             is_stopping: AtomicBool::new(false),
         })
     }
 
-    /// Hands a connection over.
-    pub fn deliver(&self, socket: OwnedFd) {
-        self.sockets
+    /// Hands something over.
+    pub fn deliver(&self, mail: Mail) {
+        self.mail
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .push(socket);
+            .push(mail);
         self.ring();
     }
 
@@ -44,11 +56,11 @@ impl Mailbox {
     }
 
     /// Takes everything out.
-    pub fn collect(&self) -> Vec<OwnedFd> {
+    pub fn collect(&self) -> Vec<Mail> {
         // Emptying the event first: a delivery in between rings again. An event that is empty
         // already has nothing to say.
         let _ = rustix::io::read(&self.event, &mut [0_u8; 8]);
-        std::mem::take(&mut *self.sockets.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.mail.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn ring(&self) {

@@ -193,6 +193,9 @@ impl Worker {
     /// If the record that is coming is a WRITE whose data nobody wants, keeps its head and lets
     /// the rest be skipped.
     fn cut_discarded_data(&self, connection: &mut Connection) {
+        if connection.smb.is_some() {
+            return;
+        }
         let mark = MARK_LEN;
         let is_whole_record = connection
             .input
@@ -250,7 +253,15 @@ impl Worker {
         call: &[u8],
         sink: &mut ReplySink,
     ) -> Option<Stop> {
-        match self.responder.respond(call, &connection.ends, sink) {
+        let outcome = match &mut connection.smb {
+            None => self.responder.respond(call, &connection.ends, sink),
+            Some(smb) => {
+                let outcome = self.responder.respond_to_frame(call, smb, sink);
+                self.after_frame(token, smb);
+                outcome
+            }
+        };
+        match outcome {
             Outcome::Answered => {}
             Outcome::Later(due, reply) => {
                 self.held.hold(due, Destination::Connection(token), reply);

@@ -1,9 +1,11 @@
 //! The server over real sockets, seen by a client that knows nothing but the wire.
 
 mod client;
+mod conversations;
 mod faulty;
 mod hostile;
 mod listing;
 mod locking;
 mod queueing;
 mod serving;
+mod smb;

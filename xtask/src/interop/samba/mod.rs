@@ -1,8 +1,10 @@
-//! filestone against Samba: one server for each configuration that a client must cope with.
+//! filestone against Samba: one server for each configuration that a client must cope with, and
+//! Samba's client against our own server.
 
 mod copies;
 mod forging;
 mod lasting;
+mod own_server;
 mod packets;
 mod session;
 mod settings;
@@ -89,6 +91,7 @@ pub fn run(only: Option<&str>, bed: checks::Bed, start: Instant) -> Result<bool>
             server,
         };
         is_good &= smb::ways(&ground.bed, &place, &witness)?;
+        is_good &= own_server::ways(&ground.bed)?;
     }
     is_good &= checks::situations(&ground, situations::ALL, only)?;
     if !is_good {

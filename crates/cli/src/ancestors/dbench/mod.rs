@@ -255,7 +255,8 @@ fn share(run: &Run, place: &Share, login: &Login) -> SmbTarget {
         path: place.path.clone(),
         domain: login.domain.clone().filter(|_| login.user.is_some()),
         user: login.user.clone(),
-        ..SmbTarget::new(&place.host, &place.share)
+        host: place.host.clone(),
+        ..SmbTarget::new("", &place.share)
     };
     let below = below(run);
     if !below.is_empty() {

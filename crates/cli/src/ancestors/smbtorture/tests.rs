@@ -57,7 +57,10 @@ fn a_list_is_shared_out_as_far_as_there_are_clients() {
             let urls = urls.map(|share| {
                 format!(
                     "{:?}@{}:{:?}/{}",
-                    share.user, share.host, share.port, share.share
+                    share.user,
+                    share.host.as_deref().unwrap_or_default(),
+                    share.port,
+                    share.share
                 )
             });
             urls.collect::<Vec<_>>().join(" ")

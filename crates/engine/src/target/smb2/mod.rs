@@ -70,15 +70,25 @@ impl Protocol for Smb2 {
     fn open<'plan>(
         &self,
         plan: &'plan Plan,
-        _: BuiltIn,
+        built_in: BuiltIn,
         context: &mut Context<'_>,
     ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
         let target = plan.target.smb().ok_or(TargetError::NoCalls)?;
         match &plan.workload {
-            WorkloadPlan::Probe(probe) => {
-                Ok(Box::new(OpenShare::probe(plan, target, probe, context)?))
-            }
-            WorkloadPlan::Mix(mix) => Ok(Box::new(OpenShare::mix(plan, target, mix, context)?)),
+            WorkloadPlan::Probe(probe) => Ok(Box::new(OpenShare::probe(
+                plan,
+                target,
+                probe,
+                built_in.smb,
+                context,
+            )?)),
+            WorkloadPlan::Mix(mix) => Ok(Box::new(OpenShare::mix(
+                plan,
+                target,
+                mix,
+                built_in.smb,
+                context,
+            )?)),
             WorkloadPlan::LoadFile(_) => Err(TargetError::NoCalls.into()),
         }
     }
@@ -102,9 +112,13 @@ impl Protocol for Smb2 {
     ) -> Result<(), RunError> {
         let target = contact.target.smb().ok_or(TargetError::NoCalls)?;
         let source = contact.source();
-        reach(&target.host, target.port(), source, facts, cancellation)?;
+        let Some(host) = &target.host else {
+            return Err(TargetError::NoServer.into());
+        };
+        reach(host, target.port(), source, facts, cancellation)?;
         let approach = Approach {
             password: contact.password.as_ref(),
+            built_in: None,
             source,
             timeout: REQUEST_MAX,
             cancellation,

@@ -27,6 +27,7 @@ use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::run_record::{InterfaceRecord, Target};
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::plan::{MixPlan, Plan, ProbePlan, ReadData, SmbTarget};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,19 +72,21 @@ impl<'run> OpenShare<'run> {
         plan: &'run Plan,
         target: &'run SmbTarget,
         probe: &'run ProbePlan,
+        built_in: Option<SocketAddr>,
         context: &mut Context<'_>,
     ) -> Result<Self, RunError> {
-        context.cancellable(|context| Self::prepare(plan, target, probe, context))
+        context.cancellable(|context| Self::prepare(plan, target, probe, built_in, context))
     }
 
     fn prepare(
         plan: &'run Plan,
         target: &'run SmbTarget,
         probe: &'run ProbePlan,
+        built_in: Option<SocketAddr>,
         context: &mut Context<'_>,
     ) -> Result<Self, RunError> {
         context.preparing(&format!("connecting to {target}"));
-        let mut connection = reach(plan, target, context)?;
+        let mut connection = reach(plan, target, built_in, context)?;
         tell_of_guest(&connection, target, context);
         let interfaces = interfaces(&mut connection)?;
         let found = prepare::find(&mut connection, target)?;
@@ -129,11 +132,12 @@ impl<'run> OpenShare<'run> {
         plan: &'run Plan,
         target: &'run SmbTarget,
         mix: &'run MixPlan,
+        built_in: Option<SocketAddr>,
         context: &mut Context<'_>,
     ) -> Result<Self, RunError> {
         let layout = Layout::of(&mix.file_set, plan.clients)?;
-        let directories =
-            context.cancellable(|context| Directories::find(plan, target, mix, context))?;
+        let directories = context
+            .cancellable(|context| Directories::find(plan, target, mix, built_in, context))?;
         let Directories {
             connection,
             first,
@@ -383,10 +387,11 @@ impl Directories {
         plan: &Plan,
         first: &SmbTarget,
         mix: &MixPlan,
+        built_in: Option<SocketAddr>,
         context: &mut Context<'_>,
     ) -> Result<Self, RunError> {
         context.preparing(&format!("connecting to {first}"));
-        let mut connection = reach(plan, first, context)?;
+        let mut connection = reach(plan, first, built_in, context)?;
         tell_of_guest(&connection, first, context);
         let interfaces = interfaces(&mut connection)?;
         let found = directory(&mut connection, first)?;
@@ -442,7 +447,7 @@ fn describe(connection: &Connection, target: &SmbTarget, found: &Found, files: u
     let limits = limits.unwrap_or_default();
     Target {
         address: connection.reaching().dial.address.to_string(),
-        built_in: false,
+        built_in: target.host.is_none(),
         local: connection.is_local(),
         export: target.share.clone(),
         walked: target.path.clone(),

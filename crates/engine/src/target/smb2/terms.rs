@@ -5,6 +5,7 @@ use super::ntlm::Ntlm;
 use crate::control::{Cancellation, Context};
 use crate::driver::Dial;
 use crate::error::RunError;
+use crate::target::TargetError;
 use crate::target::addresses::resolve;
 use filestone_model::client::smb2::{Keeping, Protection, Terms, Way};
 use filestone_model::measure::run_record::Account;
@@ -14,7 +15,7 @@ use filestone_wire::pattern;
 use filestone_wire::smb2::Dialect;
 use filestone_wire::smb2::negotiate::Cipher;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -73,8 +74,8 @@ pub fn terms(target: &SmbTarget, password: Option<&Password>) -> Terms {
         signing: protection(target.signing),
         encryption: protection(target.encryption),
         mechanisms: Arc::new(mechanism(target, password)),
-        share: format!("\\\\{}\\{}", target.host, target.share),
-        server: target.host.clone(),
+        share: format!("\\\\{}\\{}", target.host_name(), target.share),
+        server: target.host_name().into(),
         channels: target.connections_per_client,
     }
 }
@@ -99,6 +100,8 @@ pub fn of_another_client(way: &Way) -> Arc<Way> {
 pub struct Approach<'a> {
     /// The password of the target's user.
     pub password: Option<&'a Password>,
+    /// Where the built-in server listens, for a target without a host.
+    pub built_in: Option<SocketAddr>,
     /// Where connections come from.
     pub source: Option<IpAddr>,
     /// How long a request may stay unanswered.
@@ -112,10 +115,12 @@ pub struct Approach<'a> {
 pub fn reach(
     plan: &Plan,
     target: &SmbTarget,
+    built_in: Option<SocketAddr>,
     context: &Context<'_>,
 ) -> Result<Connection, RunError> {
     let approach = Approach {
         password: context.password,
+        built_in,
         source: plan.connections.sources.of_client(0),
         timeout: Duration::from_nanos(plan.timeout_ns),
         cancellation: &context.cancellation,
@@ -128,7 +133,12 @@ pub fn reach_by(approach: &Approach<'_>, target: &SmbTarget) -> Result<Connectio
     let way = Arc::new(Way::new(terms(target, approach.password)));
     let pattern: Arc<[u8]> = pattern::table().into();
     let mut last = None;
-    for address in resolve(&target.host, target.port())? {
+    let addresses = match (&target.host, approach.built_in) {
+        (Some(host), _) => resolve(host, target.port())?,
+        (None, Some(address)) => vec![address],
+        (None, None) => return Err(TargetError::NoServer.into()),
+    };
+    for address in addresses {
         let reaching = Reaching {
             dial: Dial {
                 address,
@@ -164,7 +174,7 @@ pub fn guest_remark(connection: &Connection, target: &SmbTarget) -> Option<Strin
     (session.account != Account::User).then(|| {
         format!(
             "{} does not know the user {user}: it lets the clients in as guests",
-            target.host
+            target.host_name()
         )
     })
 }

@@ -17,8 +17,11 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, RunError> {
-    let tcp = None;
-    replay(plan, &[], BuiltIn { nfs3, tcp }, stop, observer)
+    let built_in = BuiltIn {
+        nfs3,
+        ..BuiltIn::default()
+    };
+    replay(plan, &[], built_in, stop, observer)
 }
 
 /// Replays loads.

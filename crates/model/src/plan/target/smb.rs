@@ -82,8 +82,9 @@ choices! {
 /// A directory of a share on an SMB2 server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SmbTarget {
-    /// Host name or address.
-    pub host: String,
+    /// Host name or address; `None` for the built-in server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Port; `None` for 445.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
@@ -137,7 +138,7 @@ impl SmbTarget {
     /// The root of a share, as a guest, in the usual way.
     pub fn new(host: &str, share: &str) -> Self {
         Self {
-            host: host.into(),
+            host: Some(host.into()),
             port: None,
             share: share.into(),
             path: String::new(),
@@ -153,6 +154,20 @@ impl SmbTarget {
         }
     }
 
+    /// The share of the built-in server, and a path in it.
+    pub fn built_in(path: &str) -> Self {
+        Self {
+            host: None,
+            path: path.into(),
+            ..Self::new("", "export")
+        }
+    }
+
+    /// What the server is called in requests, and to users.
+    pub fn host_name(&self) -> &str {
+        self.host.as_deref().unwrap_or("localhost")
+    }
+
     /// The port that is connected to.
     pub fn port(&self) -> u16 {
         self.port.unwrap_or(SMB_PORT)
@@ -161,7 +176,8 @@ impl SmbTarget {
     /// Whether it is the same share of the same server.
     pub fn is_same_share(&self, other: &Self) -> bool {
         // Names of hosts and shares have no case (MS-SMB2, section 3.3.5.7).
-        self.host.eq_ignore_ascii_case(&other.host)
+        self.host_name().eq_ignore_ascii_case(other.host_name())
+            && self.host.is_some() == other.host.is_some()
             && self.port() == other.port()
             && self.share.eq_ignore_ascii_case(&other.share)
     }
@@ -173,7 +189,7 @@ impl SmbTarget {
         let is_name = |name: &str| !name.is_empty() && !name.contains(['/', '\\', '\0']);
         let is_part = |part: &str| is_name(part) && part != "." && part != "..";
         let is_path = self.path.is_empty() || self.path.split('/').all(is_part);
-        if self.host.is_empty() || !is_name(&self.share) || !is_path {
+        if self.host.as_ref().is_some_and(String::is_empty) || !is_name(&self.share) || !is_path {
             return Err(TargetPlanError::Place(self.to_string()));
         }
         if !(1..=CHANNELS_MAX).contains(&self.connections_per_client) {
@@ -222,6 +238,15 @@ fn escaped(part: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 /// `smb://[domain;user@]host[:port]/share/path`.
 impl fmt::Display for SmbTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.is_none() {
+            write!(f, "the built-in server's \\{}", self.share)?;
+            let path = self.path.replace('/', "\\");
+            return if path.is_empty() {
+                Ok(())
+            } else {
+                write!(f, "\\{path}")
+            };
+        }
         f.write_str("smb://")?;
         if let Some(user) = &self.user {
             if let Some(domain) = &self.domain {
@@ -231,7 +256,7 @@ impl fmt::Display for SmbTarget {
             escaped(user, f)?;
             f.write_str("@")?;
         }
-        write!(f, "{}/", Authority(&self.host, self.port))?;
+        write!(f, "{}/", Authority(self.host_name(), self.port))?;
         escaped(&self.share, f)?;
         let parts = self.path.split('/').filter(|_| !self.path.is_empty());
         parts.into_iter().try_for_each(|part| {
@@ -253,11 +278,21 @@ mod tests {
         target.port = Some(4450);
         target.user = Some("an;na@home".into());
         target.domain = Some("CORP".into());
-        target.host = "fe80::1".into();
+        target.host = Some("fe80::1".into());
         assert_eq!(
             target.to_string(),
             "smb://CORP;an%3Bna%40home@[fe80::1]:4450/bench/a b/50%25/c"
         );
+    }
+
+    #[test]
+    fn what_is_built_in_has_no_url() {
+        let target = SmbTarget::built_in("files/a");
+        assert_eq!(
+            target.to_string(),
+            "the built-in server's \\export\\files\\a"
+        );
+        assert!(!target.is_same_share(&SmbTarget::new("localhost", "export")));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Entries of a directory (MS-FSCC, sections 2.4.7 to 2.4.23): five classes that differ in which
-//! fields stand before the name.
+//! Entries of a directory (MS-FSCC, sections 2.4.7 to 2.4.23 and 2.4.33): six classes that differ in
+//! which fields stand before the name.
 
 use alloc::vec::Vec;
 
@@ -22,6 +22,8 @@ pub enum DirectoryClass {
     IdBothDirectory,
     /// FileIdFullDirectoryInformation.
     IdFullDirectory,
+    /// FileNamesInformation: nothing but the name.
+    Names,
 }
 
 impl DirectoryClass {
@@ -33,6 +35,7 @@ impl DirectoryClass {
             FileInfoClass::BOTH_DIRECTORY => Some(Self::BothDirectory),
             FileInfoClass::ID_BOTH_DIRECTORY => Some(Self::IdBothDirectory),
             FileInfoClass::ID_FULL_DIRECTORY => Some(Self::IdFullDirectory),
+            FileInfoClass::NAMES => Some(Self::Names),
             _ => None,
         }
     }
@@ -45,11 +48,12 @@ impl DirectoryClass {
             Self::BothDirectory => FileInfoClass::BOTH_DIRECTORY,
             Self::IdBothDirectory => FileInfoClass::ID_BOTH_DIRECTORY,
             Self::IdFullDirectory => FileInfoClass::ID_FULL_DIRECTORY,
+            Self::Names => FileInfoClass::NAMES,
         }
     }
 
     const fn has_ea_size(self) -> bool {
-        !matches!(self, Self::Directory)
+        !matches!(self, Self::Directory | Self::Names)
     }
 
     const fn has_short_name(self) -> bool {
@@ -61,7 +65,18 @@ impl DirectoryClass {
         match self {
             Self::IdBothDirectory => Some(2),
             Self::IdFullDirectory => Some(4),
-            Self::Directory | Self::FullDirectory | Self::BothDirectory => None,
+            Self::Directory | Self::FullDirectory | Self::BothDirectory | Self::Names => None,
+        }
+    }
+
+    /// How entries are linked.
+    const fn linked(self) -> Linked {
+        match self {
+            Self::Names => Linked {
+                least: 12,
+                ..LINKED
+            },
+            _ => LINKED,
         }
     }
 }
@@ -114,9 +129,35 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
+    /// An entry of which nothing but the name is known.
+    const fn named(file_index: u32, name: Text<'a>) -> Self {
+        let no_time = FileTime { ticks: 0 };
+        Self {
+            file_index,
+            creation_time: no_time,
+            last_access_time: no_time,
+            last_write_time: no_time,
+            change_time: no_time,
+            end_of_file: 0,
+            allocation_size: 0,
+            file_attributes: FileAttributes::NONE,
+            ea_size: 0,
+            short_name: ShortName {
+                len: 0,
+                units: [0; 24],
+            },
+            file_id: 0,
+            name,
+        }
+    }
+
     fn encode(&self, class: DirectoryClass, out: &mut Writer<'_>) {
         out.u32(0);
         out.u32(self.file_index);
+        if class == DirectoryClass::Names {
+            out.u32(length32(self.name.len()));
+            return self.name.encode(out);
+        }
         self.creation_time.encode(out);
         self.last_access_time.encode(out);
         self.last_write_time.encode(out);
@@ -141,6 +182,11 @@ impl<'a> Entry<'a> {
     fn decode(class: DirectoryClass, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         reader.skip(4)?;
         let file_index = reader.u32()?;
+        if class == DirectoryClass::Names {
+            let name_len = reader.u32()?;
+            let name = Text::from_units(reader.take(name_len as usize)?, "FileName")?;
+            return Ok(Self::named(file_index, name));
+        }
         let creation_time = FileTime::decode(reader)?;
         let last_access_time = FileTime::decode(reader)?;
         let last_write_time = FileTime::decode(reader)?;
@@ -187,7 +233,7 @@ pub struct Entries<'a> {
 impl<'a> Entries<'a> {
     /// Those of a response to a request for this class.
     pub const fn of(class: DirectoryClass, buffer: &'a [u8]) -> Self {
-        let chain = LINKED.members(buffer);
+        let chain = class.linked().members(buffer);
         Self { class, chain }
     }
 }
@@ -281,6 +327,7 @@ mod tests {
             (DirectoryClass::BothDirectory, 94),
             (DirectoryClass::IdBothDirectory, 104),
             (DirectoryClass::IdFullDirectory, 80),
+            (DirectoryClass::Names, 12),
         ] {
             let mut buffer = Vec::new();
             let mut writer = DirectoryWriter::new(&mut buffer, class, 200);
@@ -288,6 +335,16 @@ mod tests {
             assert_eq!(buffer.len(), name_at + 2, "{class:?}");
             assert_eq!(DirectoryClass::of(class.number()), Some(class));
         }
+    }
+
+    #[test]
+    fn names_alone_are_read_as_they_are_written() {
+        let mut buffer = Vec::new();
+        let mut writer = DirectoryWriter::new(&mut buffer, DirectoryClass::Names, 100);
+        assert!(writer.append(&entry("one")) && writer.append(&entry("three")));
+        let names = Entries::of(DirectoryClass::Names, &buffer);
+        let names = names.map(|entry| entry.map(|entry| entry.name));
+        assert!(names.eq(["one", "three"].map(|name| Ok(Text::from(name)))));
     }
 
     #[test]

@@ -20,8 +20,8 @@ fn defaults_are_those_of_smbtorture() {
     let run = run_of("//fs/bench BENCH-NBENCH");
     assert_eq!((run.clients, run.time_limit), (4, 600));
     assert_eq!(
-        (run.share.host.as_str(), run.share.share.as_str()),
-        ("fs", "bench")
+        (run.share.host.as_deref(), run.share.share.as_str()),
+        (Some("fs"), "bench")
     );
     assert_eq!((run.load_file, run.rate, run.retries), (None, None, None));
     assert_eq!((run.login.user, run.login.password), (None, None));

@@ -51,7 +51,7 @@ impl ShareSite {
         let (plan, replay) = (opening.plan, opening.replay);
         let policy = replay.left_over;
         let occupied = occupied(replay);
-        let mut connection = reach(plan, target, context)?;
+        let mut connection = reach(plan, target, opening.built_in.smb, context)?;
         let found = prepare::find(&mut connection, target)?;
         if !found.opened.is_directory() {
             let path = target.to_string();
@@ -83,6 +83,7 @@ impl ShareSite {
             },
             record: Target {
                 address: reaching.dial.address.to_string(),
+                built_in: target.host.is_none(),
                 local: connection.is_local(),
                 export: target.share.clone(),
                 walked: target.path.clone(),

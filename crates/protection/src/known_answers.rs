@@ -18,7 +18,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 mod recorded {
     use super::*;
 
-    const SESSIONS: &str = include_str!("../../../tests/vectors/smb2-sessions.hex");
+    const SESSIONS: &str = include_str!("../tests/vectors/smb2-sessions.hex");
     /// Frames before the last response of SESSION_SETUP, which is the first that is signed.
     const BEFORE_KEYS: usize = 5;
 
@@ -153,7 +153,7 @@ mod recorded {
     /// the session; the response that ends it with that of the channel.
     #[test]
     fn microsofts_second_channel_is_signed_with_a_key_of_its_own() {
-        let channels = include_str!("../../../tests/vectors/smb2-channels.hex");
+        let channels = include_str!("../tests/vectors/smb2-channels.hex");
         let [first, second] = ["first", "second"].map(|name| {
             let found = conversations_in(channels, name);
             found.into_iter().next().unwrap()

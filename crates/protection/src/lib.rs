@@ -1,0 +1,23 @@
+//! The protection of SMB's messages: keys, signatures and encryption (MS-SMB2, section 3.1.4),
+//! for clients and for servers, without I/O and without random numbers.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `keys` | what the keys of a session are derived from, and those keys |
+//! | `preauth` | pre-authentication integrity of 3.1.1, on which its keys depend |
+//! | `signing` | signatures |
+//! | `sealing` | encryption |
+
+#![forbid(unsafe_code)]
+
+mod keys;
+#[cfg(test)]
+mod known_answers;
+mod preauth;
+mod sealing;
+mod signing;
+
+pub use keys::{KeyError, KeyMaterial, SessionKeys};
+pub use preauth::Preauth;
+pub use sealing::{Forged, Opened, Opener, Sealer};
+pub use signing::Signer;

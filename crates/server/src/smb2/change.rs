@@ -1,0 +1,304 @@
+//! SET_INFO (MS-SMB2, section 3.3.5.21; MS-FSA, section 2.1.5.15).
+
+use filestone_wire::nfs3::Sattr3;
+use filestone_wire::smb2::codec::Decode;
+use filestone_wire::smb2::compound::Message;
+use filestone_wire::smb2::create::ShareAccess;
+use filestone_wire::smb2::info::{
+    FileAllocationInformation, FileBasicInformation, FileDispositionInformation,
+    FileEndOfFileInformation, FileInfoClass, FileRenameInformation, InfoClass,
+};
+use filestone_wire::smb2::set_info::{Request, Response};
+use filestone_wire::smb2::{AccessMask, FileAttributes, FileTime, Status};
+
+use super::exchange::{Answered, Exchange, put};
+use super::facts::{UNIT, attributes_of, status_of, timestamp};
+use super::names::SharePath;
+use super::paths::locate;
+use crate::reply::ReplySink;
+use crate::tree::basic::BasicChange;
+use crate::tree::inode::Timestamp;
+use crate::tree::{FILE_MAX, InodeNumber, Owner, Tree};
+
+const EA: u8 = 15;
+const POSITION: u8 = 14;
+const MODE: u8 = 16;
+
+/// What is changed.
+#[derive(Clone, Copy)]
+struct Target {
+    id: u64,
+    number: InodeNumber,
+    access: AccessMask,
+    is_directory: bool,
+}
+
+impl Target {
+    fn needs(&self, right: AccessMask) -> Result<(), Status> {
+        if self.access.contains(right) {
+            Ok(())
+        } else {
+            Err(Status::ACCESS_DENIED)
+        }
+    }
+}
+
+impl Exchange<'_> {
+    pub fn set_info(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
+        let request: Request<'_> = message.body()?;
+        let (id, open) = self.open(request.file_id)?;
+        let target = Target {
+            id,
+            number: open.number,
+            access: open.access,
+            is_directory: open.is_directory,
+        };
+        let class = match request.class {
+            InfoClass::File(class) => class,
+            InfoClass::FileSystem(_) | InfoClass::Security(_) | InfoClass::Quota(_) => {
+                return Err(Status::NOT_SUPPORTED.into());
+            }
+        };
+        self.set_file_info(class, target, request.buffer)?;
+        put(sink, &Response)
+    }
+
+    fn set_file_info(
+        &mut self,
+        class: FileInfoClass,
+        target: Target,
+        buffer: &[u8],
+    ) -> Result<(), Status> {
+        match class {
+            FileInfoClass::BASIC => self.set_basic(target, parsed(buffer)?),
+            FileInfoClass::DISPOSITION => {
+                let FileDispositionInformation { delete_pending } = parsed(buffer)?;
+                self.set_disposition(target, delete_pending)
+            }
+            FileInfoClass::END_OF_FILE => {
+                let FileEndOfFileInformation { end_of_file } = parsed(buffer)?;
+                self.set_size(target, end_of_file)
+            }
+            FileInfoClass::ALLOCATION => {
+                let FileAllocationInformation { allocation_size } = parsed(buffer)?;
+                self.set_allocation(target, allocation_size)
+            }
+            FileInfoClass::RENAME => self.rename(target, parsed(buffer)?),
+            FileInfoClass::LINK => self.link(target, parsed(buffer)?),
+            FileInfoClass(POSITION) => {
+                let position = u64::from_bytes(buffer).map_err(|_| Status::INFO_LENGTH_MISMATCH)?;
+                self.session()?
+                    .opens
+                    .entry(target.id)
+                    .and_modify(|open| open.position = position);
+                Ok(())
+            }
+            FileInfoClass(MODE) => {
+                let mode = u32::from_bytes(buffer).map_err(|_| Status::INFO_LENGTH_MISMATCH)?;
+                self.session()?
+                    .opens
+                    .entry(target.id)
+                    .and_modify(|open| open.mode = mode);
+                Ok(())
+            }
+            FileInfoClass(EA) => Err(Status::EAS_NOT_SUPPORTED),
+            _ => Err(Status::INVALID_INFO_CLASS),
+        }
+    }
+
+    fn set_basic(&mut self, target: Target, asked: FileBasicInformation) -> Result<(), Status> {
+        target.needs(AccessMask::WRITE_ATTRIBUTES)?;
+        let is_directory = asked.file_attributes.contains(FileAttributes::DIRECTORY);
+        let is_temporary = asked.file_attributes.contains(FileAttributes::TEMPORARY);
+        if is_directory && !target.is_directory || is_temporary && target.is_directory {
+            return Err(Status::INVALID_PARAMETER);
+        }
+        let has_attributes = asked.file_attributes != FileAttributes::NONE;
+        let change = BasicChange {
+            birth: set_time(asked.creation_time),
+            atime: set_time(asked.last_access_time),
+            mtime: set_time(asked.last_write_time),
+            ctime: set_time(asked.change_time),
+            attributes: has_attributes.then_some(asked.file_attributes),
+        };
+        let shared = self.shared;
+        shared
+            .tree_mut()
+            .set_basic(target.number, change)
+            .map_err(status_of)?;
+        // A time that was set by hand, or −1: it is no longer changed by writing.
+        if asked.last_write_time.ticks != 0 {
+            let keeps = asked.last_write_time.ticks != u64::MAX - 1;
+            let opens = &mut self.session()?.opens;
+            opens
+                .entry(target.id)
+                .and_modify(|open| open.keeps_write_time = keeps);
+        }
+        Ok(())
+    }
+
+    fn set_disposition(&mut self, target: Target, is_pending: bool) -> Result<(), Status> {
+        target.needs(AccessMask::DELETE)?;
+        let shared = self.shared;
+        let mut hub = shared.hub();
+        if is_pending {
+            check_deletable(&shared.tree(), target.number)?;
+            if target.number == shared.root {
+                return Err(Status::CANNOT_DELETE);
+            }
+        }
+        hub.set_delete_pending(target.number, is_pending);
+        Ok(())
+    }
+
+    fn set_size(&mut self, target: Target, size: u64) -> Result<(), Status> {
+        target.needs(AccessMask::WRITE_DATA)?;
+        if target.is_directory || size > FILE_MAX {
+            return Err(Status::INVALID_PARAMETER);
+        }
+        let shared = self.shared;
+        let mut hub = shared.hub();
+        hub.changed(target.number, target.id);
+        self.connection.outbox.extend(hub.take_letters());
+        let asked = Sattr3 {
+            size: Some(size),
+            ..Sattr3::default()
+        };
+        let mut tree = shared.tree_mut();
+        let set = tree.set_attributes(target.number, &asked, None, Owner::default(), self.now);
+        set.map_err(status_of)
+    }
+
+    /// Room that is asked for is there as long as the memory lasts; less than the file has cuts it.
+    fn set_allocation(&mut self, target: Target, size: u64) -> Result<(), Status> {
+        target.needs(AccessMask::WRITE_DATA)?;
+        if target.is_directory || size > FILE_MAX {
+            return Err(Status::INVALID_PARAMETER);
+        }
+        let tree = self.shared.tree();
+        let (_, content) = tree.file(target.number).map_err(status_of)?;
+        let (now, room) = (content.size(), tree.memory_limit());
+        drop(tree);
+        if size > room.next_multiple_of(UNIT) {
+            return Err(Status::DISK_FULL);
+        }
+        if size < now {
+            return self.set_size(target, size);
+        }
+        Ok(())
+    }
+
+    fn rename(&mut self, target: Target, asked: FileRenameInformation<'_>) -> Result<(), Status> {
+        target.needs(AccessMask::DELETE)?;
+        let path = SharePath::new(asked.name)?;
+        let shared = self.shared;
+        let mut hub = shared.hub();
+        let mut tree = shared.tree_mut();
+        let file = hub.file(target.number).ok_or(Status::FILE_CLOSED)?;
+        let (from, from_name) = (file.parent, file.name.clone());
+        let to = locate(&mut tree, shared.root, &path)?;
+        if target.number == shared.root || to.object == Some(shared.root) {
+            return Err(Status::INVALID_PARAMETER);
+        }
+        // Others that have it open without sharing DELETE.
+        let others = file
+            .holders
+            .iter()
+            .filter(|holder| holder.open != target.id);
+        let mut unshared = others.filter(|holder| !holder.share.contains(ShareAccess::DELETE));
+        // The directory that takes the name up must not be about to be removed, or kept from it.
+        let taking = hub.file(to.parent).map(|file| file.holders.iter());
+        let read_write = ShareAccess::READ.with(ShareAccess::WRITE);
+        let mut kept = taking.into_iter().flatten();
+        if unshared.next().is_some()
+            || kept.any(|holder| holder.excludes(AccessMask::DELETE, read_write))
+        {
+            return Err(Status::SHARING_VIOLATION);
+        }
+        if target.is_directory {
+            let lies_within = |at| tree.is_within(at, target.number).unwrap_or(false);
+            if hub.any_open_within(lies_within) {
+                return Err(Status::ACCESS_DENIED);
+            }
+        }
+        let is_itself = to.object == Some(target.number);
+        if let Some(replaced) = to.object.filter(|_| !is_itself) {
+            if !asked.replace_if_exists {
+                return Err(Status::OBJECT_NAME_COLLISION);
+            }
+            let is_directory = tree.inode(replaced).map_err(status_of)?.is_directory();
+            if is_directory || target.is_directory || hub.file(replaced).is_some() {
+                return Err(Status::ACCESS_DENIED);
+            }
+            check_deletable(&tree, replaced).map_err(|_| Status::ACCESS_DENIED)?;
+        }
+        // Another case of the same name is what was asked for, not the one that is there.
+        let spelt = path.split_last().ok_or(Status::OBJECT_NAME_INVALID)?.0;
+        let new_name = if to.object.is_some() && !is_itself {
+            to.name.clone()
+        } else {
+            super::create::shared_name(spelt)
+        };
+        if from == to.parent && from_name == new_name {
+            return Ok(());
+        }
+        tree.rename(from, &from_name, to.parent, &new_name, self.now)
+            .map_err(status_of)?;
+        hub.renamed(target.number, to.parent, &new_name);
+        drop((tree, hub));
+        let spelt: Box<str> = asked.name.chars().collect();
+        self.session()?
+            .opens
+            .entry(target.id)
+            .and_modify(|open| open.path = spelt);
+        Ok(())
+    }
+
+    fn link(&mut self, target: Target, asked: FileRenameInformation<'_>) -> Result<(), Status> {
+        let path = SharePath::new(asked.name)?;
+        let shared = self.shared;
+        let hub = shared.hub();
+        let mut tree = shared.tree_mut();
+        if target.is_directory {
+            return Err(Status::FILE_IS_A_DIRECTORY);
+        }
+        let to = locate(&mut tree, shared.root, &path)?;
+        if let Some(replaced) = to.object {
+            if !asked.replace_if_exists {
+                return Err(Status::OBJECT_NAME_COLLISION);
+            }
+            if hub.file(replaced).is_some() {
+                return Err(Status::ACCESS_DENIED);
+            }
+            tree.remove(to.parent, &to.name, self.now)
+                .map_err(status_of)?;
+        }
+        tree.link(target.number, to.parent, &to.name, self.now)
+            .map_err(status_of)
+    }
+}
+
+/// A structure of MS-FSCC that is all there.
+fn parsed<'a, T: Decode<'a>>(buffer: &'a [u8]) -> Result<T, Status> {
+    T::from_bytes(buffer).map_err(|_| Status::INFO_LENGTH_MISMATCH)
+}
+
+/// 0, −1 and −2 set nothing (MS-FSCC, section 2.4.7).
+fn set_time(time: FileTime) -> Option<Timestamp> {
+    let is_time = time.ticks != 0 && time.ticks < u64::MAX - 1;
+    is_time.then(|| timestamp(time))
+}
+
+fn check_deletable(tree: &Tree, number: InodeNumber) -> Result<(), Status> {
+    let inode = tree.inode(number).map_err(status_of)?;
+    if attributes_of(inode).contains(FileAttributes::READONLY) {
+        return Err(Status::CANNOT_DELETE);
+    }
+    if tree
+        .directory(number)
+        .is_ok_and(|directory| !directory.is_empty())
+    {
+        return Err(Status::DIRECTORY_NOT_EMPTY);
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! IOCTL and CHANGE_NOTIFY (MS-SMB2, sections 3.3.5.15 and 3.3.5.19): little of it is offered.
+
+use filestone_wire::smb2::codec::{Decode, Encode};
+use filestone_wire::smb2::compound::Message;
+use filestone_wire::smb2::ioctl::{
+    ControlCode, Request, Response, ValidateNegotiateRequest, ValidateNegotiateResponse,
+};
+use filestone_wire::smb2::{Dialect, Status};
+
+use super::exchange::{Answered, Exchange, Failure, put};
+use crate::reply::ReplySink;
+
+impl Exchange<'_> {
+    pub fn ioctl(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
+        let request: Request<'_> = message.body()?;
+        if request.flags != Request::IS_FSCTL {
+            return Err(Status::NOT_SUPPORTED.into());
+        }
+        match request.control_code {
+            ControlCode::VALIDATE_NEGOTIATE_INFO => self.validate_negotiate(&request, sink),
+            ControlCode::DFS_GET_REFERRALS => Err(Status::NOT_FOUND.into()),
+            // A file of which parts were never written has holes, and no more is asked.
+            ControlCode::SET_SPARSE => {
+                self.open(request.file_id)?;
+                put_output(&request, &[], sink)
+            }
+            _ => Err(Status::INVALID_DEVICE_REQUEST.into()),
+        }
+    }
+
+    /// Section 3.3.5.15.12: a NEGOTIATE that somebody has changed ends the connection.
+    fn validate_negotiate(&mut self, request: &Request<'_>, sink: &mut ReplySink) -> Answered {
+        let agreed = self.connection.agreed.as_deref();
+        let agreed = agreed.filter(|agreed| agreed.dialect != Dialect::SMB_3_1_1);
+        let agreed = agreed.ok_or(Failure::Hangup)?;
+        let said = ValidateNegotiateRequest::from_bytes(request.input)?;
+        let newest = said.dialects.iter().filter(|dialect| {
+            *dialect <= self.shared.options.dialect_max && *dialect <= Dialect::SMB_3_1_1
+        });
+        let is_same = said.guid == agreed.client_guid
+            && said.capabilities == agreed.client_capabilities
+            && said.security_mode == agreed.client_security_mode
+            && newest.max() == Some(agreed.dialect);
+        if !is_same {
+            return Err(Failure::Hangup);
+        }
+        let response = ValidateNegotiateResponse {
+            capabilities: agreed.capabilities,
+            guid: self.shared.guid,
+            security_mode: agreed.security_mode,
+            dialect: agreed.dialect,
+        };
+        let output = response.to_bytes();
+        if (request.max_output_response as usize) < output.len() {
+            return Err(Status::BUFFER_TOO_SMALL.into());
+        }
+        put_output(request, &output, sink)
+    }
+}
+
+fn put_output(request: &Request<'_>, output: &[u8], sink: &mut ReplySink) -> Answered {
+    let response = Response {
+        control_code: request.control_code,
+        file_id: request.file_id,
+        flags: 0,
+        input: &[],
+        output,
+    };
+    put(sink, &response)
+}

@@ -1,0 +1,123 @@
+//! Whole conversations without sockets: frames of two connections in, frames out. For tests that
+//! send what no client does.
+
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use filestone_protection::Opened;
+
+use super::conduct::{SmbOptions, User};
+use super::connection::Connection;
+use super::frames::{Envelope, Hangup, Moment, Whim};
+use super::place::{Letter, Place};
+use super::service::{Incoming, Means, SmbService};
+use crate::counters::Tally;
+use crate::reply::ReplySink;
+use crate::tree::InitialTree;
+
+/// The password of the one user, "anna", of a server that has no guests.
+pub const PASSWORD: &str = "mellon";
+
+/// A server, and two connections to it.
+#[derive(Debug)]
+pub struct SmbConversation {
+    service: SmbService,
+    connections: [Option<Connection>; 2],
+    tally: Tally,
+    opened: Opened,
+    room: Vec<u8>,
+    frames: u64,
+}
+
+impl SmbConversation {
+    /// A server that has guests, or not, and little memory.
+    pub fn new(has_guests: bool) -> Self {
+        let tree = InitialTree {
+            file_size: 1 << 20,
+            small_file_count: 3,
+            small_file_size: 4096,
+        };
+        let tree = Arc::new(RwLock::new(tree.plant(1, 1 << 20, false, 0)));
+        let mut options = SmbOptions::default();
+        if !has_guests {
+            options.users.push(User {
+                name: "anna".into(),
+                password: PASSWORD.into(),
+            });
+        }
+        let service = SmbService::new(tree, options, 0);
+        let connections = [0, 1].map(|token| Some(service.connect(Place { worker: 0, token })));
+        Self {
+            service,
+            connections,
+            tally: Tally::default(),
+            opened: Opened::default(),
+            room: Vec::new(),
+            frames: 0,
+        }
+    }
+
+    /// A frame of one of the connections, without its mark: what is sent to it in answer, with
+    /// marks. None once the server has hung up.
+    pub fn frame(&mut self, second: bool, frame: &[u8]) -> Option<Vec<u8>> {
+        let index = usize::from(second);
+        let mut connection = self.connections.get_mut(index)?.take()?;
+        self.frames += 1;
+        let mut sink = ReplySink::default();
+        let answered = self.answer(&mut connection, frame, &mut sink);
+        if answered.is_err() {
+            let means = means(&self.tally, self.frames, &mut self.room);
+            self.service.end(&mut connection, means);
+        }
+        let letters = std::mem::take(&mut connection.outbox);
+        if answered.is_ok() {
+            self.connections[index] = Some(connection);
+        }
+        self.deliver(letters);
+        answered.ok().map(|()| sink.to_vec())
+    }
+
+    fn answer(
+        &mut self,
+        connection: &mut Connection,
+        frame: &[u8],
+        sink: &mut ReplySink,
+    ) -> Result<(), Hangup> {
+        let envelope = self.service.open(connection, frame, &mut self.opened)?;
+        let messages = match envelope {
+            Envelope::Sealed(_) => self.opened.messages(),
+            Envelope::Plain | Envelope::Smb1 => frame,
+        };
+        let incoming = Incoming { envelope, messages };
+        let means = means(&self.tally, self.frames, &mut self.room);
+        self.service
+            .answer(connection, incoming, Whim::default(), means, sink)
+    }
+
+    /// Has connections take in what others tell them, and what they tell others then.
+    fn deliver(&mut self, mut letters: Vec<Letter>) {
+        while let Some(Letter { to, notice }) = letters.pop() {
+            let connection = self.connections.get_mut(to.token as usize);
+            let Some(connection) = connection.and_then(Option::as_mut) else {
+                continue;
+            };
+            let mut sink = ReplySink::default();
+            let means = means(&self.tally, self.frames, &mut self.room);
+            // What it answers is for its client, which reads it or does not.
+            let _ = self.service.notice(connection, notice, means, &mut sink);
+            letters.append(&mut connection.outbox);
+        }
+    }
+}
+
+/// Every frame takes a second.
+fn means<'m>(tally: &'m Tally, frames: u64, room: &'m mut Vec<u8>) -> Means<'m> {
+    Means {
+        tally,
+        moment: Moment {
+            now: frames * 1_000_000_000,
+            since_start: Duration::from_secs(frames),
+        },
+        room,
+    }
+}

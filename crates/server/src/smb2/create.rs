@@ -1,0 +1,611 @@
+//! CREATE and CLOSE (MS-SMB2, sections 3.3.5.9 and 3.3.5.10; MS-FSA, section 2.1.5.1).
+
+use std::sync::Arc;
+
+use filestone_wire::nfs3::Sattr3;
+use filestone_wire::smb2::compound::Message;
+use filestone_wire::smb2::create::{
+    Contexts, CreateAction, CreateDisposition, CreateOptions, ImpersonationLevel, Lease, LeaseV2,
+    Request, RequestContext, Response, ResponseContext, ShareAccess,
+};
+use filestone_wire::smb2::{
+    AccessMask, Capabilities, Dialect, FileAttributes, FileId, LeaseFlags, OplockLevel, Status,
+    close,
+};
+
+use super::caching::{Asked, Contender, Contention, Granted, LeaseAsked};
+use super::connection::{Open, Share, WaitingFor};
+use super::exchange::{Answered, Exchange, Failure, put};
+use super::facts::{ALL_ACCESS, Facts, VOLUME, status_of};
+use super::held::{Caching, LeaseOwner};
+use super::hub::{Doomed, Holder, Hub};
+use super::names::SharePath;
+use super::paths::{Located, locate};
+use crate::reply::ReplySink;
+use crate::tree::basic::BasicChange;
+use crate::tree::directory::Directory;
+use crate::tree::inode::Kind;
+use crate::tree::{CreateMode, InodeNumber, Owner, Tree};
+
+/// Opens of one session.
+const OPENS_MAX: usize = 1 << 16;
+/// How long the answer to a break is waited for (section 3.3.6.1), in nanoseconds.
+const BREAK_TIMEOUT: u64 = 35_000_000_000;
+/// Everybody who comes by NFS may use what is made here, too.
+const FILE_MODE: u32 = 0o666;
+const DIRECTORY_MODE: u32 = 0o777;
+
+/// A request that has been looked at.
+struct Wanted<'a> {
+    access: AccessMask,
+    share: ShareAccess,
+    disposition: CreateDisposition,
+    options: CreateOptions,
+    attributes: FileAttributes,
+    oplock_level: OplockLevel,
+    contexts: Contexts<'a, RequestContext<'a>>,
+    path: SharePath,
+    spelt: Box<str>,
+}
+
+impl Wanted<'_> {
+    fn is_overwriting(&self) -> bool {
+        matches!(
+            self.disposition,
+            CreateDisposition::SUPERSEDE
+                | CreateDisposition::OVERWRITE
+                | CreateDisposition::OVERWRITE_IF
+        )
+    }
+}
+
+/// What was opened, and how.
+struct Made {
+    number: InodeNumber,
+    located: Located,
+    action: CreateAction,
+}
+
+impl Exchange<'_> {
+    pub fn create(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
+        // What follows in the compound is about this open, or fails as it does.
+        let answered = self.create_or_fail(message, sink);
+        if let Err(Failure::Status(status)) = answered {
+            self.chain.file = Err(status);
+        }
+        answered
+    }
+
+    fn create_or_fail(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
+        let request: Request<'_> = message.body()?;
+        if self.share()? == Share::Pipes {
+            return Err(Status::OBJECT_NAME_NOT_FOUND.into());
+        }
+        let wanted = checked(&request)?;
+        if self.session()?.opens.len() >= OPENS_MAX {
+            return Err(Status::TOO_MANY_OPENED_FILES.into());
+        }
+        let asked = self.asked_caching(&wanted);
+        let shared = self.shared;
+        let mut hub = shared.hub();
+        hub.check_room()?;
+        let mut tree = shared.tree_mut();
+        let opened = self.open_or_make(&mut tree, &mut hub, &wanted, asked);
+        let made = match opened {
+            Ok(made) => made,
+            Err(failure) => {
+                self.connection.outbox.extend(hub.take_letters());
+                return Err(failure);
+            }
+        };
+        tree.hold(made.number).map_err(status_of)?;
+        let open = hub.next_number();
+        let holder = Holder {
+            open,
+            place: self.connection.place,
+            session_id: self.chain.session_id,
+            access: wanted.access,
+            share: wanted.share,
+            deletes_on_close: wanted.options.contains(CreateOptions::DELETE_ON_CLOSE),
+            caching: Caching::None,
+        };
+        hub.add(made.number, made.located.parent, &made.located.name, holder);
+        if made.action != CreateAction::OPENED && made.action != CreateAction::CREATED {
+            hub.changed(made.number, open);
+        }
+        let facts = Facts::of(&tree, made.number)?;
+        let granted = asked.filter(|_| !facts.is_directory);
+        let granted = granted.and_then(|asked| hub.grant(made.number, open, asked));
+        self.connection.outbox.extend(hub.take_letters());
+        drop((tree, hub));
+        let tree_id = self.chain.tree_id;
+        let is_directory = facts.is_directory;
+        self.session()?.opens.insert(
+            open,
+            Open {
+                tree_id,
+                number: made.number,
+                is_directory,
+                access: wanted.access,
+                path: wanted.spelt.clone(),
+                search: None,
+                position: 0,
+                mode: wanted.options.0 & 0x3e,
+                keeps_write_time: false,
+            },
+        );
+        let file_id = FileId {
+            persistent: open,
+            volatile: open,
+        };
+        self.chain.file = Ok(file_id);
+        put_response(&wanted, &made, file_id, &facts, granted, sink)
+    }
+
+    /// What the client asks to cache: a lease in a context, if there is one.
+    fn asked_caching(&self, wanted: &Wanted<'_>) -> Option<Asked> {
+        let agreed = self.connection.agreed.as_ref()?;
+        if wanted.oplock_level != OplockLevel::LEASE {
+            let asks = wanted.oplock_level != OplockLevel::NONE;
+            return asks.then_some(Asked::Oplock(wanted.oplock_level));
+        }
+        if !agreed.capabilities.contains(Capabilities::LEASING) {
+            return None;
+        }
+        let client = agreed.client_guid;
+        wanted.contexts.iter().find_map(|context| match context {
+            RequestContext::Lease(lease) => Some(Asked::Lease(LeaseAsked {
+                owner: LeaseOwner {
+                    client,
+                    key: lease.key,
+                },
+                state: lease.state,
+                epoch: 0,
+                has_epoch: false,
+            })),
+            RequestContext::LeaseV2(lease) if agreed.dialect >= Dialect::SMB_3_0 => {
+                Some(Asked::Lease(LeaseAsked {
+                    owner: LeaseOwner {
+                        client,
+                        key: lease.key,
+                    },
+                    state: lease.state,
+                    epoch: lease.epoch,
+                    has_epoch: true,
+                }))
+            }
+            _ => None,
+        })
+    }
+
+    fn open_or_make(
+        &mut self,
+        tree: &mut Tree,
+        hub: &mut Hub,
+        wanted: &Wanted<'_>,
+        asked: Option<Asked>,
+    ) -> Result<Made, Failure> {
+        let located = locate(tree, self.shared.root, &wanted.path)?;
+        let Some(number) = located.object else {
+            return self.make(tree, wanted, located).map_err(Failure::from);
+        };
+        if wanted.disposition == CreateDisposition::CREATE {
+            return Err(Status::OBJECT_NAME_COLLISION.into());
+        }
+        check_kind(tree, number, wanted)?;
+        // Who replaces data writes, whatever else he wants to do.
+        let overwriting = if wanted.is_overwriting() {
+            AccessMask::WRITE_DATA
+        } else {
+            AccessMask::NONE
+        };
+        let contender = Contender {
+            access: wanted.access.with(overwriting),
+            share: wanted.share,
+            overwrites: wanted.is_overwriting(),
+            lease: match asked {
+                Some(Asked::Lease(lease)) => Some(lease.owner),
+                _ => None,
+            },
+        };
+        let is_timed_out = self.resumed.is_some_and(|id| self.is_overdue(id));
+        if is_timed_out {
+            hub.give_up_breaks(number);
+        }
+        if let Some(owner) = contender.lease {
+            hub.check_lease(owner, number)?;
+        }
+        match hub.contend(number, &contender) {
+            Ok(()) => {}
+            Err(Contention::Refused(status)) => return Err(status.into()),
+            Err(Contention::Wait) => {
+                let waiter = self.waiter()?;
+                hub.wait(number, waiter)?;
+                let until = self.break_until();
+                return Err(Failure::Wait(WaitingFor::Break { number, until }));
+            }
+        }
+        let action = if wanted.is_overwriting() {
+            self.overwrite(tree, number, wanted)?;
+            match wanted.disposition {
+                CreateDisposition::SUPERSEDE => CreateAction::SUPERSEDED,
+                _ => CreateAction::OVERWRITTEN,
+            }
+        } else {
+            CreateAction::OPENED
+        };
+        Ok(Made {
+            number,
+            located,
+            action,
+        })
+    }
+
+    /// Whether a request that waits for a break has done so for too long.
+    fn is_overdue(&self, async_id: u64) -> bool {
+        let waiting = self.connection.waiting.get(&async_id);
+        let now = self.since_start.as_nanos() as u64;
+        matches!(
+            waiting.map(|waiting| waiting.waits_for),
+            Some(WaitingFor::Break { until, .. }) if until <= now
+        )
+    }
+
+    /// By when the answer to a break must have come: a request that is tried again waits no
+    /// longer for that.
+    fn break_until(&self) -> u64 {
+        let waited = self.resumed.and_then(|id| self.connection.waiting.get(&id));
+        match waited.map(|waiting| waiting.waits_for) {
+            Some(WaitingFor::Break { until, .. }) => until,
+            _ => self.since_start.as_nanos() as u64 + BREAK_TIMEOUT,
+        }
+    }
+
+    fn make(&self, tree: &mut Tree, wanted: &Wanted<'_>, located: Located) -> Result<Made, Status> {
+        if matches!(
+            wanted.disposition,
+            CreateDisposition::OPEN | CreateDisposition::OVERWRITE
+        ) {
+            return Err(Status::OBJECT_NAME_NOT_FOUND);
+        }
+        if wanted.attributes.contains(FileAttributes::READONLY)
+            && wanted.options.contains(CreateOptions::DELETE_ON_CLOSE)
+        {
+            return Err(Status::CANNOT_DELETE);
+        }
+        let is_directory = wanted.options.contains(CreateOptions::DIRECTORY_FILE);
+        let (parent, name, now) = (located.parent, &located.name, self.now);
+        let mode = if is_directory {
+            DIRECTORY_MODE
+        } else {
+            FILE_MODE
+        };
+        let attributes = Sattr3 {
+            mode: Some(mode),
+            ..Sattr3::default()
+        };
+        let owner = Owner::default();
+        let made = if is_directory {
+            tree.make_directory(parent, name, &attributes, owner, now)
+        } else {
+            tree.create(parent, name, CreateMode::Guarded(&attributes), owner, now)
+        };
+        let number = made.map_err(status_of)?;
+        set_attributes(tree, number, wanted.attributes, is_directory)?;
+        Ok(Made {
+            number,
+            located,
+            action: CreateAction::CREATED,
+        })
+    }
+
+    fn overwrite(
+        &self,
+        tree: &mut Tree,
+        number: InodeNumber,
+        wanted: &Wanted<'_>,
+    ) -> Result<(), Status> {
+        let empty = Sattr3 {
+            size: Some(0),
+            ..Sattr3::default()
+        };
+        let emptied = tree.set_attributes(number, &empty, None, Owner::default(), self.now);
+        emptied.map_err(status_of)?;
+        set_attributes(tree, number, wanted.attributes, false)
+    }
+
+    pub fn close(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
+        let request: close::Request = message.body()?;
+        let (id, open) = self.open(request.file_id)?;
+        let number = open.number;
+        let mut response = close::Response::default();
+        if request.flags.contains(close::CloseFlags::POSTQUERY_ATTRIB) {
+            let facts = Facts::of(&self.shared.tree(), number)?;
+            response = close::Response {
+                flags: close::CloseFlags::POSTQUERY_ATTRIB,
+                creation_time: facts.creation_time,
+                last_access_time: facts.last_access_time,
+                last_write_time: facts.last_write_time,
+                change_time: facts.change_time,
+                allocation_size: facts.allocation_size,
+                end_of_file: facts.end_of_file,
+                file_attributes: facts.attributes,
+            };
+        }
+        self.close_open(self.chain.session_id, id);
+        put(sink, &response)
+    }
+
+    /// Ends an open, and what is removed with its last one.
+    pub fn close_open(&mut self, session_id: u64, id: u64) {
+        let session = self.connection.sessions.get_mut(&session_id);
+        let Some(open) = session.and_then(|session| session.opens.remove(&id)) else {
+            return;
+        };
+        let shared = self.shared;
+        let mut hub = shared.hub();
+        let doomed = hub.close(open.number, id);
+        let mut tree = shared.tree_mut();
+        if let Some(doomed) = doomed {
+            remove(&mut tree, &doomed, self.now);
+        }
+        tree.let_go(open.number);
+        drop(tree);
+        self.connection.outbox.extend(hub.take_letters());
+        drop(hub);
+        let waiting = self.connection.waiting.iter();
+        let orphans = waiting.filter(
+            |(_, waiting)| matches!(waiting.waits_for, WaitingFor::Lock { open, .. } if open == id),
+        );
+        let orphans: Vec<u64> = orphans.map(|(async_id, _)| *async_id).collect();
+        self.connection.orphans.extend(orphans);
+    }
+}
+
+/// Removes a name that was to go with the last open; one that is another's by now, or a directory
+/// that is not empty, stays.
+fn remove(tree: &mut Tree, doomed: &Doomed, now: u64) {
+    let Ok(directory) = tree.directory(doomed.parent) else {
+        return;
+    };
+    let Some(named) = directory.find(&doomed.name) else {
+        return;
+    };
+    let Ok(inode) = tree.inode(named) else {
+        return;
+    };
+    let is_link = matches!(inode.kind, Kind::Symlink(_));
+    if named != doomed.number && !is_link {
+        return;
+    }
+    let _ = if inode.is_directory() {
+        tree.remove_directory(doomed.parent, &doomed.name, now)
+    } else {
+        tree.remove(doomed.parent, &doomed.name, now)
+    };
+}
+
+fn set_attributes(
+    tree: &mut Tree,
+    number: InodeNumber,
+    attributes: FileAttributes,
+    is_directory: bool,
+) -> Result<(), Status> {
+    let archive = if is_directory {
+        FileAttributes::NONE
+    } else {
+        FileAttributes::ARCHIVE
+    };
+    let change = BasicChange {
+        attributes: Some(attributes.with(archive)),
+        ..BasicChange::default()
+    };
+    tree.set_basic(number, change).map_err(status_of)
+}
+
+/// Whether what is there is what is wanted, and may be opened so.
+fn check_kind(tree: &Tree, number: InodeNumber, wanted: &Wanted<'_>) -> Result<(), Status> {
+    let inode = tree.inode(number).map_err(status_of)?;
+    let asks = |option| wanted.options.contains(option);
+    if inode.is_directory() {
+        if asks(CreateOptions::NON_DIRECTORY_FILE) {
+            return Err(Status::FILE_IS_A_DIRECTORY);
+        }
+        if wanted.is_overwriting() {
+            return Err(Status::OBJECT_NAME_COLLISION);
+        }
+        let is_empty = tree.directory(number).is_ok_and(Directory::is_empty);
+        if asks(CreateOptions::DELETE_ON_CLOSE) && !is_empty {
+            return Err(Status::DIRECTORY_NOT_EMPTY);
+        }
+        return Ok(());
+    }
+    if asks(CreateOptions::DIRECTORY_FILE) {
+        return Err(Status::NOT_A_DIRECTORY);
+    }
+    let kept = FileAttributes(inode.dos_attributes);
+    let writes = AccessMask::WRITE_DATA.0 | AccessMask::APPEND_DATA.0;
+    if kept.contains(FileAttributes::READONLY) {
+        if asks(CreateOptions::DELETE_ON_CLOSE) {
+            return Err(Status::CANNOT_DELETE);
+        }
+        if wanted.access.0 & writes != 0 || wanted.is_overwriting() {
+            return Err(Status::ACCESS_DENIED);
+        }
+    }
+    // What is hidden or of the system is overwritten only by who knows it is.
+    let hidden = FileAttributes::HIDDEN.with(FileAttributes::SYSTEM).0;
+    if wanted.is_overwriting() && kept.0 & hidden & !wanted.attributes.0 != 0 {
+        return Err(Status::ACCESS_DENIED);
+    }
+    Ok(())
+}
+
+/// Looks at the fields of a request that can be wrong by themselves.
+fn checked<'a>(request: &Request<'a>) -> Result<Wanted<'a>, Status> {
+    // CREATE_TREE_CONNECTION, OPEN_REMOTE_INSTANCE and what has no meaning at all.
+    const OPTIONS_UNKNOWN: u32 = 0xff00_0000;
+    const OPTIONS_REFUSED: u32 =
+        CreateOptions::OPEN_BY_FILE_ID.0 | CreateOptions::RESERVE_OPFILTER.0;
+    const ATTRIBUTES_KNOWN: u32 = 0x7fb7;
+    const ACCESS_UNKNOWN: u32 = 0x0ce0_fe00;
+    let options = request.options;
+    if request.impersonation_level > ImpersonationLevel::DELEGATE {
+        return Err(Status::BAD_IMPERSONATION_LEVEL);
+    }
+    let is_directory = options.contains(CreateOptions::DIRECTORY_FILE);
+    let overwrites = request.disposition == CreateDisposition::SUPERSEDE
+        || request.disposition >= CreateDisposition::OVERWRITE;
+    if request.share_access.0 & !7 != 0
+        || request.disposition > CreateDisposition::OVERWRITE_IF
+        || options.0 & OPTIONS_UNKNOWN != 0
+        || is_directory && options.contains(CreateOptions::NON_DIRECTORY_FILE)
+        || is_directory && overwrites
+        || request.file_attributes.0 & !ATTRIBUTES_KNOWN != 0
+    {
+        return Err(Status::INVALID_PARAMETER);
+    }
+    if options.0 & OPTIONS_REFUSED != 0 {
+        return Err(Status::NOT_SUPPORTED);
+    }
+    if request.desired_access.0 & ACCESS_UNKNOWN != 0 || request.desired_access.0 == 0 {
+        return Err(Status::ACCESS_DENIED);
+    }
+    let access = granted_access(request.desired_access);
+    if options.contains(CreateOptions::DELETE_ON_CLOSE) && !access.contains(AccessMask::DELETE) {
+        return Err(Status::ACCESS_DENIED);
+    }
+    for context in request.contexts.iter() {
+        match context {
+            RequestContext::DurableReconnect(_)
+            | RequestContext::DurableReconnectV2(_)
+            | RequestContext::TimewarpToken(_) => return Err(Status::OBJECT_NAME_NOT_FOUND),
+            RequestContext::Unknown(unknown) if unknown.name == b"ExtA" => {
+                return Err(Status::EAS_NOT_SUPPORTED);
+            }
+            _ => {}
+        }
+    }
+    Ok(Wanted {
+        access,
+        share: request.share_access,
+        disposition: request.disposition,
+        options,
+        attributes: request.file_attributes,
+        oplock_level: request.oplock_level,
+        contexts: request.contexts,
+        path: SharePath::new(request.name)?,
+        spelt: request.name.chars().collect(),
+    })
+}
+
+/// Generic rights as those that they stand for (MS-DTYP, section 2.4.3; MS-SMB2, section
+/// 2.2.13.1).
+fn granted_access(desired: AccessMask) -> AccessMask {
+    const GENERIC: u32 = 0xf000_0000;
+    let mut access = desired.0 & !GENERIC & !AccessMask::MAXIMUM_ALLOWED.0;
+    for (asked, meant) in [
+        (AccessMask::GENERIC_READ, 0x0012_0089),
+        (AccessMask::GENERIC_WRITE, 0x0012_0116),
+        (AccessMask::GENERIC_EXECUTE, 0x0012_00a0),
+        (AccessMask::GENERIC_ALL, ALL_ACCESS.0),
+        (AccessMask::MAXIMUM_ALLOWED, ALL_ACCESS.0),
+    ] {
+        if desired.contains(asked) {
+            access |= meant;
+        }
+    }
+    AccessMask(access)
+}
+
+/// What a response says to the contexts of its request. A request has as many as it has room for;
+/// the answer has those that count.
+fn answers<'a>(
+    wanted: &Wanted<'_>,
+    facts: &Facts,
+    granted: Option<Granted>,
+) -> Vec<ResponseContext<'a>> {
+    let mut contexts = Vec::new();
+    for context in wanted.contexts.iter() {
+        match (context, granted) {
+            (RequestContext::MaximalAccess(_), _) => {
+                contexts.push(ResponseContext::MaximalAccess {
+                    query_status: Status::SUCCESS,
+                    access: ALL_ACCESS,
+                })
+            }
+            (RequestContext::QueryOnDiskId, _) => contexts.push(ResponseContext::OnDiskId {
+                disk_file_id: facts.index,
+                volume_id: VOLUME.into(),
+            }),
+            (RequestContext::Lease(lease), Some(granted)) if has_lease(granted) => {
+                contexts.push(ResponseContext::Lease(Lease {
+                    key: lease.key,
+                    state: granted.state,
+                    flags: granted.flags,
+                    duration: 0,
+                }));
+            }
+            (RequestContext::LeaseV2(lease), Some(granted)) if has_lease(granted) => {
+                let has_parent = lease.flags.contains(LeaseFlags::PARENT_LEASE_KEY_SET);
+                let parent = if has_parent {
+                    LeaseFlags::PARENT_LEASE_KEY_SET
+                } else {
+                    LeaseFlags::NONE
+                };
+                contexts.push(ResponseContext::LeaseV2(LeaseV2 {
+                    key: lease.key,
+                    state: granted.state,
+                    flags: granted.flags.with(parent),
+                    duration: 0,
+                    parent_key: if has_parent {
+                        lease.parent_key
+                    } else {
+                        [0; 16]
+                    },
+                    epoch: granted.epoch,
+                }));
+            }
+            _ => {}
+        }
+        if contexts.len() >= 8 {
+            break;
+        }
+    }
+    contexts
+}
+
+fn put_response(
+    wanted: &Wanted<'_>,
+    made: &Made,
+    file_id: FileId,
+    facts: &Facts,
+    granted: Option<Granted>,
+    sink: &mut ReplySink,
+) -> Answered {
+    let contexts = answers(wanted, facts, granted);
+    let response = Response {
+        oplock_level: granted.map_or(OplockLevel::NONE, |granted| granted.level),
+        flags: 0,
+        action: made.action,
+        creation_time: facts.creation_time,
+        last_access_time: facts.last_access_time,
+        last_write_time: facts.last_write_time,
+        change_time: facts.change_time,
+        allocation_size: facts.allocation_size,
+        end_of_file: facts.end_of_file,
+        file_attributes: facts.attributes,
+        file_id,
+        contexts: Contexts::from(&contexts[..]),
+    };
+    put(sink, &response)
+}
+
+fn has_lease(granted: Granted) -> bool {
+    granted.level == OplockLevel::LEASE
+}
+
+/// A name as the hub keeps it.
+pub fn shared_name(name: &str) -> Arc<[u8]> {
+    Arc::from(name.as_bytes())
+}

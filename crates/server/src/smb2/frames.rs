@@ -1,0 +1,780 @@
+//! From a frame to the frame that answers it: protection, compounds, credits, what waits
+//! (MS-SMB2, sections 3.3.4.1 and 3.3.5.2).
+
+use std::time::Duration;
+
+use filestone_protection::{Opened, Preauth};
+use filestone_wire::smb2::codec::{Decode, Encode, Writer};
+use filestone_wire::smb2::compound::{self, Message, Messages};
+use filestone_wire::smb2::oplock_break::Notification;
+use filestone_wire::smb2::transform::{Encrypted, TRANSFORM_HEADER_LEN};
+use filestone_wire::smb2::{
+    Command, ErrorResponse, HEADER_LEN, Header, HeaderFlags, ProtocolId, Route, Status, UNASKED,
+};
+
+use super::connection::{ChainState, Connection, Waiting, WaitingFor};
+use super::exchange::{Answered, Exchange, Failure, Shared};
+use super::place::Notice;
+use crate::counters::Tally;
+use crate::reply::ReplySink;
+use crate::tree::inode::Timestamp;
+
+/// The connection is to be closed: what came is not to be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hangup;
+
+/// How the messages of a frame came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Envelope {
+    /// As they are.
+    Plain,
+    /// Encrypted, by this session's keys.
+    Sealed(u64),
+    /// It is a message of SMB1.
+    Smb1,
+}
+
+/// What a fault has the server do with a frame, before it is answered.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Whim {
+    /// Every request of it fails with this.
+    pub refusal: Option<Status>,
+    /// No credits are granted.
+    pub no_credits: bool,
+    /// The last request waits for ever.
+    pub is_stuck: bool,
+    /// Nothing is carried out, and nothing answered.
+    pub is_dropped: bool,
+}
+
+/// When a frame came.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    pub now: Timestamp,
+    pub since_start: Duration,
+}
+
+/// Frames of one connection, on their way.
+pub struct Frames<'x> {
+    pub shared: &'x Shared,
+    pub connection: &'x mut Connection,
+    pub tally: &'x Tally,
+    pub moment: Moment,
+    pub room: &'x mut Vec<u8>,
+}
+
+/// The response written last: it is signed when it is known what follows it.
+#[derive(Clone, Copy)]
+struct Last {
+    start: usize,
+    session_id: u64,
+    is_signed: bool,
+    command: Command,
+    status: Status,
+}
+
+/// A message that is being answered.
+#[derive(Clone, Copy)]
+struct Answering<'m> {
+    message: &'m Message<'m>,
+    /// Where its response begins in the sink.
+    start: usize,
+    /// Where it begins in its frame.
+    offset: usize,
+    /// What was handed on to it.
+    before: ChainState,
+    /// Its AsyncId, if it has waited.
+    resumed: Option<u64>,
+}
+
+/// A frame that is being answered.
+struct Run<'m> {
+    messages: &'m [u8],
+    chain: ChainState,
+    sealed: Option<u64>,
+    resumed: Option<u64>,
+    whim: Whim,
+    last: Option<Last>,
+    /// Requests that were cancelled, to be answered in frames of their own.
+    cancelled: Vec<u64>,
+    /// Sessions that end with this frame.
+    ended: Vec<u64>,
+    /// Whether a request that had waited has to go on waiting.
+    waits_on: bool,
+}
+
+/// Takes a frame out of its envelope. What was encrypted is in `opened` then.
+pub fn open(
+    connection: &Connection,
+    frame: &[u8],
+    opened: &mut Opened,
+) -> Result<Envelope, Hangup> {
+    match ProtocolId::of(frame) {
+        Some(ProtocolId::Smb2) => Ok(Envelope::Plain),
+        Some(ProtocolId::Smb1) => Ok(Envelope::Smb1),
+        Some(ProtocolId::Transform) => {
+            let encrypted = Encrypted::from_bytes(frame).map_err(|_| Hangup)?;
+            let id = encrypted.header.session_id;
+            let session = connection.sessions.get(&id).ok_or(Hangup)?;
+            let keys = session.keys.as_ref().ok_or(Hangup)?;
+            let opener = keys.opener.as_ref().ok_or(Hangup)?;
+            opener.open(&encrypted, opened).map_err(|_| Hangup)?;
+            Ok(Envelope::Sealed(id))
+        }
+        Some(ProtocolId::Compression) | None => Err(Hangup),
+    }
+}
+
+/// What the first message of a frame asks.
+pub fn command_of(messages: &[u8]) -> Option<Command> {
+    Header::from_bytes(messages)
+        .ok()
+        .map(|header| header.command)
+}
+
+impl Frames<'_> {
+    /// Answers the messages of a frame.
+    pub fn answer(
+        &mut self,
+        envelope: Envelope,
+        messages: &[u8],
+        whim: Whim,
+        sink: &mut ReplySink,
+    ) -> Result<(), Hangup> {
+        let sealed = match envelope {
+            Envelope::Smb1 => return self.answer_smb1(messages, sink),
+            Envelope::Plain => None,
+            Envelope::Sealed(id) => Some(id),
+        };
+        if let Some(session) = sealed.and_then(|id| self.connection.sessions.get_mut(&id)) {
+            session.has_sealed = true;
+        }
+        let mut run = Run {
+            messages,
+            chain: ChainState::default(),
+            sealed,
+            resumed: None,
+            whim,
+            last: None,
+            cancelled: Vec::new(),
+            ended: Vec::new(),
+            waits_on: false,
+        };
+        self.run(&mut run, sink)?;
+        for async_id in run.cancelled {
+            let whim = Whim {
+                refusal: Some(Status::CANCELLED),
+                ..Whim::default()
+            };
+            self.resume(async_id, whim, sink)?;
+        }
+        Ok(())
+    }
+
+    fn answer_smb1(&mut self, message: &[u8], sink: &mut ReplySink) -> Result<(), Hangup> {
+        if !self.connection.window.take(0, 1) {
+            return Err(Hangup);
+        }
+        sink.begin_record();
+        let start = sink.bytes_mut().len();
+        sink.extend(&[0; HEADER_LEN]);
+        let header = Header::request(Command::Negotiate, 0);
+        let mut exchange = self.exchange(header, ChainState::default());
+        if exchange.negotiate_from_smb1(message, sink).is_err() {
+            sink.cancel_record();
+            return Err(Hangup);
+        }
+        let header = Header {
+            flags: HeaderFlags::RESPONSE,
+            credits: self.connection.window.grant(1),
+            ..header
+        };
+        write_header(sink, start, &header);
+        sink.end_frame();
+        self.tally.count_command(Command::Negotiate);
+        Ok(())
+    }
+
+    fn exchange(&mut self, header: Header, chain: ChainState) -> Exchange<'_> {
+        Exchange {
+            shared: self.shared,
+            connection: self.connection,
+            header,
+            chain,
+            now: self.moment.now,
+            since_start: self.moment.since_start,
+            resumed: None,
+            may_splice: false,
+        }
+    }
+
+    fn run(&mut self, run: &mut Run<'_>, sink: &mut ReplySink) -> Result<(), Hangup> {
+        sink.begin_record();
+        let frame = sink.bytes_mut().len();
+        if run.sealed.is_some() {
+            sink.extend(&[0; TRANSFORM_HEADER_LEN]);
+        }
+        let mut offset = 0;
+        for message in Messages::of(run.messages) {
+            let message = message.map_err(|_| Hangup)?;
+            let goes_on = self.answer_one(run, &message, offset, sink);
+            match goes_on {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(Hangup) => {
+                    sink.cancel_record();
+                    return Err(Hangup);
+                }
+            }
+            offset += message.bytes.len();
+        }
+        if run.last.is_none() {
+            sink.cancel_record();
+        } else {
+            self.finish_last(run, sink);
+            if let Some(id) = run.sealed {
+                self.seal(id, frame, sink);
+            }
+            sink.end_frame();
+        }
+        for async_id in std::mem::take(&mut self.connection.orphans) {
+            let whim = Whim {
+                refusal: Some(Status::RANGE_NOT_LOCKED),
+                ..Whim::default()
+            };
+            self.resume(async_id, whim, sink)?;
+        }
+        for id in std::mem::take(&mut run.ended) {
+            let mut exchange = self.exchange(Header::request(Command::Logoff, 0), run.chain);
+            exchange.end_session(id);
+        }
+        Ok(())
+    }
+
+    /// Answers one message; whether those after it are to be answered, too.
+    fn answer_one(
+        &mut self,
+        run: &mut Run<'_>,
+        message: &Message<'_>,
+        offset: usize,
+        sink: &mut ReplySink,
+    ) -> Result<bool, Hangup> {
+        let header = message.header;
+        let resumed = run.resumed.take();
+        if header.is_response() {
+            return Err(Hangup);
+        }
+        if header.command == Command::Cancel {
+            let exchange = self.exchange(header, run.chain);
+            run.cancelled.extend(exchange.cancelled());
+            return Ok(true);
+        }
+        if resumed.is_none() {
+            self.take_ids(&header)?;
+        }
+        if self.connection.agreed.is_none() && header.command != Command::Negotiate {
+            return Err(Hangup);
+        }
+        self.tally.count_command(header.command);
+        let is_related = header.flags.contains(HeaderFlags::RELATED);
+        let is_out_of_place = is_related && run.chain.is_first;
+        if !is_related || is_out_of_place {
+            run.chain.session_id = header.session_id;
+            run.chain.tree_id = header.tree_id().unwrap_or(0);
+            run.chain.file = Err(Status::INVALID_PARAMETER);
+        }
+        run.chain.is_first = false;
+        if run.whim.is_dropped {
+            return Ok(true);
+        }
+        let before = run.chain;
+        self.link_last(run, sink);
+        let start = sink.bytes_mut().len();
+        sink.extend(&[0; HEADER_LEN]);
+        let is_given_up = resumed.is_some() && run.whim.refusal.is_some();
+        let admitted = if is_given_up {
+            Ok(())
+        } else if is_out_of_place {
+            Err(Status::INVALID_PARAMETER)
+        } else {
+            self.admit(run, message)
+        };
+        let refused = run.whim.refusal;
+        let is_last = offset + message.bytes.len() >= run.messages.len();
+        let answered = match admitted {
+            Err(status) => Err(Failure::Status(status)),
+            Ok(()) if refused.is_some() => Err(Failure::Status(refused.unwrap_or_default())),
+            Ok(()) if run.whim.is_stuck && is_last => Err(Failure::Wait(WaitingFor::Nothing)),
+            Ok(()) => self.execute(run, message, resumed, sink),
+        };
+        if resumed.is_some() {
+            run.whim.refusal = None;
+        }
+        let answering = Answering {
+            message,
+            start,
+            offset,
+            before,
+            resumed,
+        };
+        self.respond(run, &answering, answered, sink)
+    }
+
+    /// Takes the message ids that a request uses (section 3.3.5.2.3).
+    fn take_ids(&mut self, header: &Header) -> Result<(), Hangup> {
+        let agreed = self.connection.agreed.as_ref();
+        let is_charged = agreed.is_some_and(|agreed| agreed.has_large_mtu());
+        let charge = if is_charged { header.credit_charge } else { 1 };
+        if self.connection.window.take(header.message_id, charge) {
+            Ok(())
+        } else {
+            Err(Hangup)
+        }
+    }
+
+    /// Whether a request may be carried out: its session, its signature, what it charges.
+    fn admit(&mut self, run: &Run<'_>, message: &Message<'_>) -> Result<(), Status> {
+        let header = &message.header;
+        let command = header.command;
+        let session = self.connection.sessions.get(&run.chain.session_id);
+        let is_signed = header.flags.contains(HeaderFlags::SIGNED);
+        let needs_none = matches!(command, Command::Negotiate | Command::Echo);
+        let Some(session) = session else {
+            let begins = command == Command::SessionSetup && run.chain.session_id == 0;
+            if needs_none || begins {
+                return self.check_charge(message);
+            }
+            return Err(Status::USER_SESSION_DELETED);
+        };
+        if !session.is_valid() && !needs_none && command != Command::SessionSetup {
+            return Err(Status::USER_SESSION_DELETED);
+        }
+        match (run.sealed, &session.keys) {
+            (Some(id), _) if id == run.chain.session_id => {}
+            (Some(_), _) => return Err(Status::ACCESS_DENIED),
+            (None, Some(keys)) if is_signed => {
+                if !keys.signer.verify(message.bytes, self.room) {
+                    return Err(Status::ACCESS_DENIED);
+                }
+            }
+            (None, _) => {
+                let is_setup = command == Command::SessionSetup;
+                if (session.must_sign && !needs_none) || (session.must_encrypt && !is_setup) {
+                    return Err(Status::ACCESS_DENIED);
+                }
+            }
+        }
+        self.check_charge(message)
+    }
+
+    /// Section 3.3.5.2.5: a request that carries more than it is charged for.
+    fn check_charge(&self, message: &Message<'_>) -> Result<(), Status> {
+        let agreed = self.connection.agreed.as_ref();
+        if !agreed.is_some_and(|agreed| agreed.has_large_mtu()) {
+            return Ok(());
+        }
+        let len_at = match message.header.command {
+            Command::Read | Command::Write | Command::QueryInfo => 4,
+            Command::QueryDirectory => 28,
+            _ => return Ok(()),
+        };
+        let field = message.bytes.get(HEADER_LEN + len_at..);
+        let len = field.and_then(|field| field.first_chunk());
+        let len = len.map_or(0, |len| u32::from_le_bytes(*len));
+        let needed = len.saturating_sub(1) / (64 << 10) + 1;
+        if needed > u32::from(message.header.credit_charge.max(1)) {
+            return Err(Status::INVALID_PARAMETER);
+        }
+        Ok(())
+    }
+
+    fn execute(
+        &mut self,
+        run: &mut Run<'_>,
+        message: &Message<'_>,
+        resumed: Option<u64>,
+        sink: &mut ReplySink,
+    ) -> Answered {
+        let is_alone = message.bytes.len() == run.messages.len();
+        let session = self.connection.sessions.get(&run.chain.session_id);
+        let is_signed = message.header.flags.contains(HeaderFlags::SIGNED)
+            || session.is_some_and(|session| session.must_sign);
+        let mut exchange = Exchange {
+            resumed,
+            may_splice: is_alone && !is_signed && run.sealed.is_none(),
+            ..self.exchange(message.header, run.chain)
+        };
+        let answered = dispatch(&mut exchange, message, sink);
+        run.chain = exchange.chain;
+        if message.header.command == Command::Logoff && answered.is_ok() {
+            run.ended.push(run.chain.session_id);
+        }
+        answered
+    }
+
+    /// Completes a response; whether the messages after it are to be answered.
+    fn respond(
+        &mut self,
+        run: &mut Run<'_>,
+        answering: &Answering<'_>,
+        answered: Answered,
+        sink: &mut ReplySink,
+    ) -> Result<bool, Hangup> {
+        let Answering {
+            message,
+            start,
+            resumed,
+            ..
+        } = *answering;
+        let mut route = match resumed {
+            Some(id) => Route::Async(id),
+            None => Route::Sync {
+                process_id: match message.header.route {
+                    Route::Sync { process_id, .. } => process_id,
+                    Route::Async(_) => 0,
+                },
+                tree_id: run.chain.tree_id,
+            },
+        };
+        let error = |sink: &mut ReplySink, data: &[u8]| {
+            sink.bytes_mut().truncate(start + HEADER_LEN);
+            let body = ErrorResponse {
+                context_count: 0,
+                data,
+            };
+            body.encode(&mut Writer::new(sink.bytes_mut()));
+        };
+        let mut goes_on = true;
+        let status = match answered {
+            Ok(status) => status,
+            Err(Failure::Status(status)) => {
+                error(sink, &[]);
+                status
+            }
+            Err(Failure::WithData(status, data)) => {
+                error(sink, &data);
+                status
+            }
+            Err(Failure::Wait(waits_for)) => {
+                if let Some(waiting) = resumed.and_then(|id| self.connection.waiting.get_mut(&id)) {
+                    waiting.waits_for = waits_for;
+                    run.waits_on = true;
+                    sink.bytes_mut().truncate(start);
+                    return Ok(false);
+                }
+                let id = self.wait(run, answering, waits_for);
+                route = Route::Async(id);
+                error(sink, &[]);
+                goes_on = false;
+                Status::PENDING
+            }
+            Err(Failure::Silent) => {
+                sink.bytes_mut().truncate(start);
+                return Ok(true);
+            }
+            Err(Failure::Hangup) => return Err(Hangup),
+        };
+        self.put_header(run, answering, status, route, sink);
+        Ok(goes_on)
+    }
+
+    fn put_header(
+        &mut self,
+        run: &mut Run<'_>,
+        answering: &Answering<'_>,
+        status: Status,
+        route: Route,
+        sink: &mut ReplySink,
+    ) {
+        let (header, start) = (answering.message.header, answering.start);
+        let session_id = run.chain.session_id;
+        let session = self.connection.sessions.get(&session_id);
+        let is_final = matches!(route, Route::Async(_)) && status != Status::PENDING;
+        let is_setup = header.command == Command::SessionSetup && status == Status::SUCCESS;
+        let is_signed = run.sealed.is_none()
+            && session.is_some_and(|session| {
+                let wants =
+                    header.flags.contains(HeaderFlags::SIGNED) || session.must_sign || is_setup;
+                wants && session.keys.is_some()
+            });
+        let mut flags = HeaderFlags::RESPONSE;
+        for flag in [HeaderFlags::RELATED, HeaderFlags::PRIORITY] {
+            flags = flags.with(HeaderFlags(header.flags.0 & flag.0));
+        }
+        if is_signed {
+            flags = flags.with(HeaderFlags::SIGNED);
+        }
+        let credits = if is_final || run.whim.no_credits {
+            0
+        } else {
+            self.connection.window.grant(header.credits)
+        };
+        let response = Header {
+            credit_charge: header.credit_charge,
+            status,
+            command: header.command,
+            credits,
+            flags,
+            next_command: 0,
+            message_id: header.message_id,
+            route,
+            session_id,
+            signature: [0; 16],
+        };
+        write_header(sink, start, &response);
+        run.last = Some(Last {
+            start,
+            session_id,
+            is_signed,
+            command: header.command,
+            status,
+        });
+    }
+
+    /// Keeps a request that waits, and all that follows it in its frame; its AsyncId.
+    fn wait(&mut self, run: &Run<'_>, answering: &Answering<'_>, waits_for: WaitingFor) -> u64 {
+        let chain = answering.before;
+        self.connection.last_async_id += 1;
+        let id = self.connection.last_async_id;
+        let waiting = Waiting {
+            message_id: answering.message.header.message_id,
+            session_id: chain.session_id,
+            messages: run
+                .messages
+                .get(answering.offset..)
+                .unwrap_or_default()
+                .to_vec(),
+            chain,
+            is_encrypted: run.sealed.is_some(),
+            waits_for,
+        };
+        self.connection.waiting.insert(id, waiting);
+        id
+    }
+
+    /// Says in the response written last that another follows, and signs it.
+    fn link_last(&mut self, run: &mut Run<'_>, sink: &mut ReplySink) {
+        if let Some(last) = run.last {
+            compound::link(sink.bytes_mut(), last.start);
+            self.finish_last(run, sink);
+        }
+    }
+
+    /// Signs the response written last, and hashes it where keys depend on it.
+    fn finish_last(&mut self, run: &mut Run<'_>, sink: &mut ReplySink) {
+        let Some(last) = run.last.take() else {
+            return;
+        };
+        let bytes = sink.bytes_mut().get_mut(last.start..).unwrap_or_default();
+        let session = self.connection.sessions.get_mut(&last.session_id);
+        if last.is_signed
+            && let Some(keys) = session.as_ref().and_then(|session| session.keys.as_ref())
+        {
+            keys.signer.sign(bytes);
+        }
+        let hash = |preauth: &mut Preauth| preauth.add(bytes);
+        match last.command {
+            Command::Negotiate if last.status == Status::SUCCESS => {
+                hash(&mut self.connection.preauth);
+            }
+            Command::SessionSetup if last.status == Status::MORE_PROCESSING_REQUIRED => {
+                if let Some(session) = session.filter(|session| !session.is_valid()) {
+                    hash(&mut session.preauth);
+                }
+            }
+            _ => {}
+        }
+        run.last = Some(last);
+    }
+
+    /// Encrypts the messages that stand in the sink behind room for the header, from `frame` on.
+    fn seal(&mut self, session_id: u64, frame: usize, sink: &mut ReplySink) {
+        let Some(session) = self.connection.sessions.get_mut(&session_id) else {
+            return;
+        };
+        let keys = session.keys.as_ref();
+        if let Some(sealer) = keys.and_then(|keys| keys.sealer.as_ref()) {
+            session.nonce += 1;
+            let bytes = sink.bytes_mut().get_mut(frame..).unwrap_or_default();
+            sealer.seal(session.nonce, session_id, bytes);
+        }
+    }
+
+    /// Tries a request again that waits.
+    fn resume(&mut self, async_id: u64, whim: Whim, sink: &mut ReplySink) -> Result<(), Hangup> {
+        let Some(waiting) = self.connection.waiting.get_mut(&async_id) else {
+            return Ok(());
+        };
+        let messages = std::mem::take(&mut waiting.messages);
+        let (chain, session_id, waits_for) = (waiting.chain, waiting.session_id, waiting.waits_for);
+        let sealed = waiting.is_encrypted.then_some(session_id);
+        let exchange = self.exchange(Header::request(Command::Cancel, 0), chain);
+        exchange.stop_waiting(async_id, waits_for);
+        let mut run = Run {
+            messages: &messages,
+            chain,
+            sealed,
+            resumed: Some(async_id),
+            whim,
+            last: None,
+            cancelled: Vec::new(),
+            ended: Vec::new(),
+            waits_on: false,
+        };
+        run.chain.is_first = !has_related_head(&messages);
+        let ran = self.run(&mut run, sink);
+        if run.waits_on {
+            if let Some(waiting) = self.connection.waiting.get_mut(&async_id) {
+                waiting.messages = messages;
+            }
+        } else {
+            self.connection.waiting.remove(&async_id);
+        }
+        ran
+    }
+
+    /// Takes in what another connection has to tell.
+    pub fn notice(&mut self, notice: Notice, sink: &mut ReplySink) -> Result<(), Hangup> {
+        match notice {
+            Notice::Retry(async_id) => {
+                let waiting = self.connection.waiting.get(&async_id);
+                match waiting.map(|waiting| waiting.waits_for) {
+                    Some(WaitingFor::Lock { .. } | WaitingFor::Break { .. }) => {
+                        self.resume(async_id, Whim::default(), sink)
+                    }
+                    Some(WaitingFor::Nothing) | None => Ok(()),
+                }
+            }
+            Notice::Break {
+                session_id,
+                notification,
+            } => {
+                self.put_break(session_id, &notification, sink);
+                Ok(())
+            }
+            Notice::DropSession(id) => {
+                let header = Header::request(Command::Logoff, 0);
+                self.exchange(header, ChainState::default()).end_session(id);
+                Ok(())
+            }
+        }
+    }
+
+    /// Section 3.3.4.6: a break is not signed, but encrypted where everything is.
+    fn put_break(&mut self, session_id: u64, notification: &Notification, sink: &mut ReplySink) {
+        let Some(session) = self.connection.sessions.get(&session_id) else {
+            return;
+        };
+        let is_sealed = session.must_encrypt || session.has_sealed;
+        sink.begin_record();
+        let frame = sink.bytes_mut().len();
+        if is_sealed {
+            sink.extend(&[0; TRANSFORM_HEADER_LEN]);
+        }
+        let header = Header {
+            flags: HeaderFlags::RESPONSE,
+            credits: 0,
+            ..Header::request(Command::OplockBreak, UNASKED)
+        };
+        compound::append(sink.bytes_mut(), &header, notification);
+        if is_sealed {
+            self.seal(session_id, frame, sink);
+        }
+        sink.end_frame();
+    }
+
+    /// Tries those again that have waited for a break as long as one may take.
+    pub fn retry_overdue(&mut self, sink: &mut ReplySink) -> Result<(), Hangup> {
+        let now = self.moment.since_start.as_nanos() as u64;
+        let waiting = self.connection.waiting.iter();
+        let overdue = waiting.filter(|(_, waiting)| {
+            matches!(waiting.waits_for, WaitingFor::Break { until, .. } if until <= now)
+        });
+        let overdue: Vec<u64> = overdue.map(|(id, _)| *id).collect();
+        for async_id in overdue {
+            self.resume(async_id, Whim::default(), sink)?;
+        }
+        Ok(())
+    }
+
+    /// Gives up all that a connection has: it is closed.
+    pub fn end(&mut self) {
+        let header = Header::request(Command::Logoff, 0);
+        let waiting = std::mem::take(&mut self.connection.waiting);
+        let mut exchange = self.exchange(header, ChainState::default());
+        for (async_id, waiting) in waiting {
+            exchange.stop_waiting(async_id, waiting.waits_for);
+        }
+        let sessions: Vec<u64> = exchange.connection.sessions.keys().copied().collect();
+        for id in sessions {
+            exchange.end_session(id);
+        }
+    }
+}
+
+/// Whether the first of these messages is related to one that was answered before.
+fn has_related_head(messages: &[u8]) -> bool {
+    let header = Header::from_bytes(messages);
+    header.is_ok_and(|header| header.flags.contains(HeaderFlags::RELATED))
+}
+
+fn write_header(sink: &mut ReplySink, start: usize, header: &Header) {
+    let bytes = header.to_bytes();
+    let place = sink.bytes_mut().get_mut(start..start + HEADER_LEN);
+    if let Some(place) = place {
+        place.copy_from_slice(&bytes);
+    }
+}
+
+fn dispatch(exchange: &mut Exchange<'_>, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
+    match message.header.command {
+        Command::Negotiate => exchange.negotiate(message, sink),
+        Command::SessionSetup => exchange.session_setup(message, sink),
+        Command::Logoff => exchange.logoff(message, sink),
+        Command::TreeConnect => exchange.tree_connect(message, sink),
+        Command::Echo => exchange.echo(message, sink),
+        Command::Cancel => Err(Failure::Silent),
+        _ => in_tree(exchange, message, sink),
+    }
+}
+
+/// What needs a tree besides a session.
+fn in_tree(exchange: &mut Exchange<'_>, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
+    exchange.share()?;
+    match message.header.command {
+        Command::TreeDisconnect => exchange.tree_disconnect(message, sink),
+        Command::Create => exchange.create(message, sink),
+        Command::Close => exchange.close(message, sink),
+        Command::Flush => exchange.flush(message, sink),
+        Command::Read => exchange.read(message, sink),
+        Command::Write => exchange.write(message, sink),
+        Command::Lock => exchange.lock(message, sink),
+        Command::Ioctl => exchange.ioctl(message, sink),
+        Command::QueryDirectory => exchange.query_directory(message, sink),
+        Command::QueryInfo => exchange.query_info(message, sink),
+        Command::SetInfo => exchange.set_info(message, sink),
+        Command::OplockBreak => exchange.oplock_break(message, sink),
+        // Nothing tells anybody of changes.
+        Command::ChangeNotify => Err(Status::NOT_SUPPORTED.into()),
+        Command::Negotiate
+        | Command::SessionSetup
+        | Command::Logoff
+        | Command::TreeConnect
+        | Command::Echo
+        | Command::Cancel => Err(Failure::Silent),
+    }
+}
+
+/// Whether faults and the queue are about a request: not what leads to a tree, so that a client
+/// gets as far as that.
+pub const fn is_work(command: Command) -> bool {
+    !matches!(
+        command,
+        Command::Negotiate
+            | Command::SessionSetup
+            | Command::Logoff
+            | Command::TreeConnect
+            | Command::TreeDisconnect
+            | Command::Cancel
+    )
+}

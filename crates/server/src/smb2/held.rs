@@ -1,0 +1,125 @@
+//! What opens hold: locks, oplocks and leases.
+
+use filestone_wire::smb2::{LeaseKey, LeaseState, OplockLevel, Status};
+
+use super::place::Place;
+
+/// What an open may cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caching {
+    None,
+    Oplock {
+        level: OplockLevel,
+        /// What is to be left of it, while the client has not answered.
+        breaking: Option<OplockLevel>,
+    },
+    /// What the lease says.
+    Lease(LeaseOwner),
+}
+
+/// By what a lease is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LeaseOwner {
+    pub client: [u8; 16],
+    pub key: LeaseKey,
+}
+
+/// A lease of a file.
+#[derive(Debug)]
+pub struct LeaseHeld {
+    pub owner: LeaseOwner,
+    pub state: LeaseState,
+    /// What is to be left of it, while the client has not answered.
+    pub breaking: Option<LeaseState>,
+    pub epoch: u16,
+    /// Whether epochs are told: leases of version 2.
+    pub has_epoch: bool,
+    pub place: Place,
+    pub session_id: u64,
+}
+
+/// A range of bytes; one without any is a point between two of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ByteRange {
+    pub offset: u64,
+    pub len: u64,
+}
+
+impl ByteRange {
+    /// A range; its last byte must have a number.
+    pub fn new(offset: u64, len: u64) -> Result<Self, Status> {
+        if len > 0 && offset.checked_add(len - 1).is_none() {
+            return Err(Status::INVALID_LOCK_RANGE);
+        }
+        Ok(Self { offset, len })
+    }
+
+    /// The bytes of a transfer, as far as there are numbers for them.
+    pub fn of_transfer(offset: u64, len: u64) -> Self {
+        let len = len.min(u64::MAX - offset);
+        Self { offset, len }
+    }
+
+    /// Whether they have a byte in common, or a point lies within the other.
+    pub fn overlaps(self, other: Self) -> bool {
+        let last = |range: Self| range.offset.saturating_add(range.len - 1);
+        match (self.len, other.len) {
+            (0, 0) => false,
+            (0, _) => other.offset < self.offset && self.offset <= last(other),
+            (_, 0) => self.offset < other.offset && other.offset <= last(self),
+            _ => self.offset <= last(other) && other.offset <= last(self),
+        }
+    }
+}
+
+/// A lock that is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lock {
+    pub open: u64,
+    pub range: ByteRange,
+    pub is_exclusive: bool,
+}
+
+impl Lock {
+    /// Whether this one keeps `wanted` from being set. An open may read-lock what it has locked
+    /// for itself, but not the other way round.
+    pub fn excludes(&self, wanted: &Self) -> bool {
+        let are_shared = !self.is_exclusive && !wanted.is_exclusive;
+        let is_stacked = self.open == wanted.open && !wanted.is_exclusive;
+        !are_shared && !is_stacked && self.range.overlaps(wanted.range)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(offset: u64, len: u64) -> ByteRange {
+        ByteRange::new(offset, len).unwrap()
+    }
+
+    #[test]
+    fn ranges_overlap_as_windows_has_it() {
+        assert!(range(0, 10).overlaps(range(9, 1)));
+        assert!(!range(0, 10).overlaps(range(10, 1)));
+        assert!(!range(u64::MAX, 1).overlaps(range(0, u64::MAX)));
+        assert!(range(0, 10).overlaps(range(5, 0)), "a point within");
+        assert!(!range(0, 10).overlaps(range(0, 0)), "a point before");
+        assert!(!range(5, 0).overlaps(range(5, 0)));
+        assert_eq!(ByteRange::new(2, u64::MAX), Err(Status::INVALID_LOCK_RANGE));
+    }
+
+    #[test]
+    fn an_open_stacks_what_is_shared_on_what_is_its_own() {
+        let lock = |open, is_exclusive| Lock {
+            open,
+            range: range(0, 10),
+            is_exclusive,
+        };
+        assert!(lock(1, true).excludes(&lock(1, true)));
+        assert!(!lock(1, true).excludes(&lock(1, false)));
+        assert!(lock(1, false).excludes(&lock(1, true)));
+        assert!(lock(1, true).excludes(&lock(2, false)));
+        assert!(!lock(1, false).excludes(&lock(2, false)));
+    }
+}

@@ -1,0 +1,48 @@
+//! SMB2 and SMB3 over the same tree as NFS, without I/O.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `conduct` | what can be chosen: users, protection, dialects, credits |
+//! | `service` | what a worker calls |
+//! | `conversation` | the same without a worker, for tests |
+//! | `frames` | from a frame to its answer: protection, compounds, credits, what waits |
+//! | `connection`, `window` | what is kept of a connection |
+//! | `exchange` | what a command has at hand |
+//! | `negotiate`, `setup`, `create`, `data`, `locking`, `query`, `change`, `listing`, `control` | the commands |
+//! | `hub`, `held`, `locks`, `caching`, `place` | what connections share: share modes, locks, oplocks and leases, and what they tell each other |
+//! | `names`, `paths`, `facts` | names of SMB in the tree |
+//! | `ntlm`, `random` | who somebody is |
+
+mod caching;
+mod change;
+mod conduct;
+mod connection;
+mod control;
+mod conversation;
+mod create;
+mod data;
+mod exchange;
+mod facts;
+mod frames;
+mod held;
+mod hub;
+mod listing;
+mod locking;
+mod locks;
+mod names;
+mod negotiate;
+mod ntlm;
+mod paths;
+mod place;
+mod query;
+mod random;
+mod service;
+mod setup;
+mod window;
+
+pub use conduct::{Protection, ProtectionParseError, SmbOptions, User};
+pub use connection::Connection;
+pub use conversation::SmbConversation;
+pub use frames::{Envelope, Hangup, Moment, Whim, is_work};
+pub use place::{Letter, Notice, Place};
+pub use service::{Incoming, Means, SmbService};

@@ -1,0 +1,100 @@
+//! Where a path of the share leads in the tree: names in any case, symbolic links followed.
+
+use std::sync::Arc;
+
+use filestone_wire::smb2::Status;
+
+use super::facts::status_of;
+use super::names::SharePath;
+use crate::tree::basic::Spelt;
+use crate::tree::inode::Kind;
+use crate::tree::{InodeNumber, Tree};
+
+/// Symbolic links that a path may lead through: Linux's number.
+const LINKS_MAX: u32 = 40;
+
+/// The end of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located {
+    pub parent: InodeNumber,
+    /// The name there, as the directory spells it, or as it was asked for if there is none.
+    pub name: Arc<[u8]>,
+    /// What it leads to, if there is something.
+    pub object: Option<InodeNumber>,
+}
+
+/// Walks a path from `root`.
+pub fn locate(tree: &mut Tree, root: InodeNumber, path: &SharePath) -> Result<Located, Status> {
+    let Some((last, before)) = path.split_last() else {
+        let parent = tree.directory(root).map_err(status_of)?.parent();
+        return Ok(Located {
+            parent,
+            name: Arc::from(&b"export"[..]),
+            object: Some(root),
+        });
+    };
+    let mut directory = root;
+    for name in before {
+        let found = find(tree, directory, name.as_bytes());
+        let found = found.map_err(|_| Status::OBJECT_PATH_NOT_FOUND)?;
+        let (number, _) = found.ok_or(Status::OBJECT_PATH_NOT_FOUND)?;
+        directory = number;
+    }
+    if tree.directory(directory).is_err() {
+        return Err(Status::OBJECT_PATH_NOT_FOUND);
+    }
+    let found = find(tree, directory, last.as_bytes())?;
+    let (object, name) = match found {
+        Some((number, name)) => (Some(number), name),
+        None => (None, Arc::from(last.as_bytes())),
+    };
+    Ok(Located {
+        parent: directory,
+        name,
+        object,
+    })
+}
+
+/// The object of a name, with the name as the directory spells it.
+fn find(tree: &mut Tree, directory: InodeNumber, name: &[u8]) -> Result<Option<Spelt>, Status> {
+    let found = tree.find_in_any_case(directory, name).map_err(status_of)?;
+    let Some((number, spelt)) = found else {
+        return Ok(None);
+    };
+    let mut left = LINKS_MAX;
+    Ok(Some((follow(tree, directory, number, &mut left)?, spelt)))
+}
+
+/// What an entry is in the end, if it is a symbolic link.
+pub fn followed(
+    tree: &Tree,
+    directory: InodeNumber,
+    number: InodeNumber,
+) -> Result<InodeNumber, Status> {
+    let mut left = LINKS_MAX;
+    follow(tree, directory, number, &mut left)
+}
+
+fn follow(
+    tree: &Tree,
+    directory: InodeNumber,
+    number: InodeNumber,
+    left: &mut u32,
+) -> Result<InodeNumber, Status> {
+    let Kind::Symlink(target) = &tree.inode(number).map_err(status_of)?.kind else {
+        return Ok(number);
+    };
+    *left = left.checked_sub(1).ok_or(Status::OBJECT_PATH_SYNTAX_BAD)?;
+    let mut at = if target.starts_with(b"/") {
+        InodeNumber::ROOT
+    } else {
+        directory
+    };
+    for name in target.split(|byte| *byte == b'/') {
+        if !name.is_empty() {
+            let next = tree.lookup(at, name).map_err(status_of)?;
+            at = follow(tree, at, next, left)?;
+        }
+    }
+    Ok(at)
+}

@@ -1,0 +1,132 @@
+//! SMB as a worker calls it.
+
+use std::sync::{Arc, Mutex, RwLock};
+
+use filestone_protection::Opened;
+use filestone_wire::smb2::{Command, Status};
+
+use super::conduct::SmbOptions;
+use super::connection::Connection;
+use super::exchange::Shared;
+use super::facts::file_time;
+use super::frames::{self, Envelope, Frames, Hangup, Moment, Whim};
+use super::place::{Notice, Place};
+use super::random;
+use crate::counters::Tally;
+use crate::reply::ReplySink;
+use crate::tree::inode::Timestamp;
+use crate::tree::{InodeNumber, Tree};
+
+/// The share over a tree.
+#[derive(Debug)]
+pub struct SmbService {
+    shared: Shared,
+}
+
+/// A frame out of its envelope.
+#[derive(Debug, Clone, Copy)]
+pub struct Incoming<'m> {
+    pub envelope: Envelope,
+    pub messages: &'m [u8],
+}
+
+/// What a thread brings with it.
+pub struct Means<'m> {
+    pub tally: &'m Tally,
+    pub moment: Moment,
+    /// Memory to verify signatures in, which is used again and again.
+    pub room: &'m mut Vec<u8>,
+}
+
+impl SmbService {
+    pub fn new(tree: Arc<RwLock<Tree>>, options: SmbOptions, now: Timestamp) -> Self {
+        let root = {
+            let tree = tree
+                .read()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            tree.walk(b"export").unwrap_or(InodeNumber::ROOT)
+        };
+        let mut guid = [0; 16];
+        // Any number does: it only tells this server from others.
+        let _: Result<(), Status> = random::fill(&mut guid);
+        Self {
+            shared: Shared {
+                tree,
+                hub: Mutex::default(),
+                options,
+                root,
+                guid,
+                start: file_time(now),
+            },
+        }
+    }
+
+    /// Begins a connection.
+    pub fn connect(&self, place: Place) -> Connection {
+        Connection::new(place, self.shared.options.credits)
+    }
+
+    /// Takes a frame out of its envelope; what was encrypted is in `opened` then.
+    pub fn open(
+        &self,
+        connection: &Connection,
+        frame: &[u8],
+        opened: &mut Opened,
+    ) -> Result<Envelope, Hangup> {
+        frames::open(connection, frame, opened)
+    }
+
+    /// What the first message of a frame asks.
+    pub fn command_of(messages: &[u8]) -> Option<Command> {
+        frames::command_of(messages)
+    }
+
+    /// Answers the messages of a frame, with a frame in `sink` or with nothing.
+    pub fn answer(
+        &self,
+        connection: &mut Connection,
+        incoming: Incoming<'_>,
+        whim: Whim,
+        means: Means<'_>,
+        sink: &mut ReplySink,
+    ) -> Result<(), Hangup> {
+        self.frames(connection, means)
+            .answer(incoming.envelope, incoming.messages, whim, sink)
+    }
+
+    /// Takes in what another connection has to tell this one.
+    pub fn notice(
+        &self,
+        connection: &mut Connection,
+        notice: Notice,
+        means: Means<'_>,
+        sink: &mut ReplySink,
+    ) -> Result<(), Hangup> {
+        self.frames(connection, means).notice(notice, sink)
+    }
+
+    /// Tries those again that have waited for a break as long as one may take.
+    pub fn retry_overdue(
+        &self,
+        connection: &mut Connection,
+        means: Means<'_>,
+        sink: &mut ReplySink,
+    ) -> Result<(), Hangup> {
+        self.frames(connection, means).retry_overdue(sink)
+    }
+
+    /// Gives up all that a connection has: it is closed.
+    pub fn end(&self, connection: &mut Connection, means: Means<'_>) {
+        self.frames(connection, means).end();
+    }
+
+    fn frames<'x>(&'x self, connection: &'x mut Connection, means: Means<'x>) -> Frames<'x> {
+        Frames {
+            shared: &self.shared,
+            connection,
+            tally: means.tally,
+            moment: means.moment,
+            room: means.room,
+        }
+    }
+}

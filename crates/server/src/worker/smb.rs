@@ -1,0 +1,97 @@
+//! What connections of SMB need of their worker: to tell each other something, and to be woken.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use super::mailbox::Mail;
+use super::{Connection, Fate, Worker};
+use crate::reply::ReplySink;
+use crate::responder::Outcome;
+use crate::smb2::{self, Letter, Notice};
+
+/// When connections are to be looked at again, soonest first.
+#[derive(Debug, Default)]
+pub struct Alarms(BinaryHeap<Reverse<(Duration, u64)>>);
+
+impl Alarms {
+    /// When the next one is due.
+    pub fn next(&self) -> Option<Duration> {
+        self.0.peek().map(|Reverse((due, _))| *due)
+    }
+
+    fn set(&mut self, due: Duration, token: u64) {
+        let is_set = self.0.iter().any(|Reverse(alarm)| *alarm == (due, token));
+        if !is_set {
+            self.0.push(Reverse((due, token)));
+        }
+    }
+
+    fn take_due(&mut self, now: Duration) -> Option<u64> {
+        if self.next()? > now {
+            return None;
+        }
+        self.0.pop().map(|Reverse((_, token))| token)
+    }
+}
+
+impl Worker {
+    /// Sees to what a connection has to tell others, and to when it is to be looked at again.
+    pub(super) fn after_frame(&mut self, token: u64, smb: &mut smb2::Connection) {
+        self.deliver_letters(smb);
+        if let Some(due) = smb.next_deadline() {
+            self.alarms.set(due, token);
+        }
+    }
+
+    pub(super) fn deliver_letters(&self, smb: &mut smb2::Connection) {
+        for Letter { to, notice } in smb.outbox.drain(..) {
+            if let Some(mailbox) = self.mailboxes.get(to.worker) {
+                mailbox.deliver(Mail::Notice(to.token, notice));
+            }
+        }
+    }
+
+    /// A connection is told something by another.
+    pub(super) fn take_in(&mut self, token: u64, notice: Notice) {
+        self.with_smb(token, |worker, smb, sink| {
+            worker.responder.notice(smb, notice, sink)
+        });
+    }
+
+    /// Looks at the connections whose time has come.
+    pub(super) fn sound_alarms(&mut self) {
+        if self.alarms.next().is_none() {
+            return;
+        }
+        while let Some(token) = self.alarms.take_due(self.responder.since_start()) {
+            self.with_smb(token, |worker, smb, sink| {
+                worker.responder.retry_overdue(smb, sink)
+            });
+        }
+    }
+
+    fn with_smb(
+        &mut self,
+        token: u64,
+        act: impl FnOnce(&mut Self, &mut smb2::Connection, &mut ReplySink) -> Outcome,
+    ) {
+        self.with_connection(token, |worker, connection: &mut Connection| {
+            let mut sink = worker.take_sink(connection);
+            let Some(mut smb) = connection.smb.take() else {
+                worker.put_sink(connection, sink);
+                return Fate::Keep;
+            };
+            let outcome = act(worker, &mut smb, &mut sink);
+            worker.after_frame(token, &mut smb);
+            connection.smb = Some(smb);
+            let sent = worker.send(connection, &mut sink);
+            worker.put_sink(connection, sink);
+            match outcome {
+                Outcome::Disconnect => Fate::Close,
+                Outcome::Answered | Outcome::Later(..) if sent.is_err() => Fate::Close,
+                Outcome::Answered | Outcome::Later(..) => Fate::Keep,
+            }
+        });
+    }
+}
