@@ -16,6 +16,8 @@ use crate::tree::InodeNumber;
 
 /// Requests of one connection that may wait at once.
 pub const WAITING_MAX: usize = 512;
+/// Bytes of what is kept of frames for them.
+pub const KEPT_MAX: usize = 8 << 20;
 
 /// What was agreed upon in NEGOTIATE.
 #[derive(Debug, Clone)]
@@ -194,6 +196,8 @@ pub struct Connection {
     pub last_async_id: u64,
     /// Of requests that wait for a lock of an open that was closed.
     pub orphans: Vec<u64>,
+    /// Whether these are being answered.
+    pub is_answering_orphans: bool,
     pub outbox: Vec<Letter>,
 }
 
@@ -210,6 +214,7 @@ impl Connection {
             waiting: BTreeMap::new(),
             last_async_id: 0,
             orphans: Vec::new(),
+            is_answering_orphans: false,
             outbox: Vec::new(),
         }
     }

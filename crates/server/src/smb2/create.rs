@@ -192,6 +192,9 @@ impl Exchange<'_> {
         if wanted.disposition == CreateDisposition::CREATE {
             return Err(Status::OBJECT_NAME_COLLISION.into());
         }
+        if number == self.shared.root && wanted.options.contains(CreateOptions::DELETE_ON_CLOSE) {
+            return Err(Status::CANNOT_DELETE.into());
+        }
         check_kind(tree, number, wanted)?;
         // Who replaces data writes, whatever else he wants to do.
         let overwriting = if wanted.is_overwriting() {

@@ -7,7 +7,9 @@ use filestone_wire::smb2::codec::{DecodeError, Encode, Writer};
 use filestone_wire::smb2::{FileId, FileTime, Header, HeaderFlags, Status};
 
 use super::conduct::SmbOptions;
-use super::connection::{ChainState, Connection, Open, Session, Share, WAITING_MAX, WaitingFor};
+use super::connection::{
+    ChainState, Connection, KEPT_MAX, Open, Session, Share, WAITING_MAX, WaitingFor,
+};
 use super::hub::Hub;
 use super::place::Waiter;
 use crate::reply::ReplySink;
@@ -122,7 +124,9 @@ impl Exchange<'_> {
 
     /// This request among those that wait, for whoever is to wake it.
     pub fn waiter(&mut self) -> Result<Waiter, Status> {
-        if self.resumed.is_none() && self.connection.waiting.len() >= WAITING_MAX {
+        let waiting = &self.connection.waiting;
+        let kept: usize = waiting.values().map(|one| one.messages.len()).sum();
+        if self.resumed.is_none() && (waiting.len() >= WAITING_MAX || kept >= KEPT_MAX) {
             return Err(Status::INSUFFICIENT_RESOURCES);
         }
         let next = self.connection.last_async_id + 1;

@@ -63,6 +63,10 @@ pub struct Frames<'x> {
     pub room: &'x mut Vec<u8>,
 }
 
+/// Bytes of the responses to one compound at most: what a client may ask for there is bounded by
+/// nothing else.
+const RESPONSES_MAX: usize = 8 << 20;
+
 /// The response written last: it is signed when it is known what follows it.
 #[derive(Clone, Copy)]
 struct Last {
@@ -217,6 +221,10 @@ impl Frames<'_> {
         let mut offset = 0;
         for message in Messages::of(run.messages) {
             let message = message.map_err(|_| Hangup)?;
+            if sink.bytes_mut().len() - frame > RESPONSES_MAX {
+                sink.cancel_record();
+                return Err(Hangup);
+            }
             let goes_on = self.answer_one(run, &message, offset, sink);
             match goes_on {
                 Ok(true) => {}
@@ -232,22 +240,43 @@ impl Frames<'_> {
             sink.cancel_record();
         } else {
             self.finish_last(run, sink);
-            if let Some(id) = run.sealed {
-                self.seal(id, frame, sink);
-            }
-            sink.end_frame();
+            self.end_responses(run.sealed, frame, sink);
         }
-        for async_id in std::mem::take(&mut self.connection.orphans) {
+        self.resume_orphans(sink)?;
+        for id in std::mem::take(&mut run.ended) {
+            let mut exchange = self.exchange(Header::request(Command::Logoff, 0), run.chain);
+            exchange.end_session(id);
+        }
+        Ok(())
+    }
+
+    /// Ends a frame of responses, encrypted with the key of this session if of one.
+    fn end_responses(&mut self, sealed: Option<u64>, frame: usize, sink: &mut ReplySink) {
+        match sealed {
+            // With its session the key is gone: nobody could read it.
+            Some(id) if !self.connection.sessions.contains_key(&id) => sink.cancel_record(),
+            Some(id) => {
+                self.seal(id, frame, sink);
+                sink.end_frame();
+            }
+            None => sink.end_frame(),
+        }
+    }
+
+    /// Answers what waited on opens that are gone. What that closes in its turn is answered by the
+    /// same loop: a client says how many there are.
+    fn resume_orphans(&mut self, sink: &mut ReplySink) -> Result<(), Hangup> {
+        if std::mem::replace(&mut self.connection.is_answering_orphans, true) {
+            return Ok(());
+        }
+        while let Some(async_id) = self.connection.orphans.pop() {
             let whim = Whim {
                 refusal: Some(Status::RANGE_NOT_LOCKED),
                 ..Whim::default()
             };
             self.resume(async_id, whim, sink)?;
         }
-        for id in std::mem::take(&mut run.ended) {
-            let mut exchange = self.exchange(Header::request(Command::Logoff, 0), run.chain);
-            exchange.end_session(id);
-        }
+        self.connection.is_answering_orphans = false;
         Ok(())
     }
 
@@ -352,14 +381,16 @@ impl Frames<'_> {
         match (run.sealed, &session.keys) {
             (Some(id), _) if id == run.chain.session_id => {}
             (Some(_), _) => return Err(Status::ACCESS_DENIED),
+            (None, _) if session.must_encrypt && command != Command::SessionSetup => {
+                return Err(Status::ACCESS_DENIED);
+            }
             (None, Some(keys)) if is_signed => {
                 if !keys.signer.verify(message.bytes, self.room) {
                     return Err(Status::ACCESS_DENIED);
                 }
             }
             (None, _) => {
-                let is_setup = command == Command::SessionSetup;
-                if (session.must_sign && !needs_none) || (session.must_encrypt && !is_setup) {
+                if session.must_sign && !needs_none {
                     return Err(Status::ACCESS_DENIED);
                 }
             }

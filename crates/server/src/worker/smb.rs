@@ -1,7 +1,6 @@
 //! What connections of SMB need of their worker: to tell each other something, and to be woken.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::mailbox::Mail;
@@ -12,26 +11,23 @@ use crate::smb2::{self, Letter, Notice};
 
 /// When connections are to be looked at again, soonest first.
 #[derive(Debug, Default)]
-pub struct Alarms(BinaryHeap<Reverse<(Duration, u64)>>);
+pub struct Alarms(BTreeSet<(Duration, u64)>);
 
 impl Alarms {
     /// When the next one is due.
     pub fn next(&self) -> Option<Duration> {
-        self.0.peek().map(|Reverse((due, _))| *due)
+        self.0.first().map(|(due, _)| *due)
     }
 
     fn set(&mut self, due: Duration, token: u64) {
-        let is_set = self.0.iter().any(|Reverse(alarm)| *alarm == (due, token));
-        if !is_set {
-            self.0.push(Reverse((due, token)));
-        }
+        self.0.insert((due, token));
     }
 
     fn take_due(&mut self, now: Duration) -> Option<u64> {
         if self.next()? > now {
             return None;
         }
-        self.0.pop().map(|Reverse((_, token))| token)
+        self.0.pop_first().map(|(_, token)| token)
     }
 }
 

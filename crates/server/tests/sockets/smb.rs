@@ -407,6 +407,58 @@ fn a_compound_hands_its_file_on() {
     );
 }
 
+/// What one frame asks for has a bound, whatever credits there are; others are served.
+#[test]
+fn a_compound_of_many_reads_ends_its_connection() {
+    let server = start();
+    let mut client = Client::mounted(&server);
+    let file_id = client.create("much", CreateDisposition::CREATE);
+    let end = write::Request {
+        offset: 60_000,
+        ..write_of(file_id, b"the end")
+    };
+    client.send(Command::Write, &end);
+    assert_eq!(client.answer().0.status, Status::SUCCESS);
+    let mut frame = Vec::new();
+    let start = FrameMark::open(&mut frame);
+    let mut last = None;
+    for _ in 0..200 {
+        if let Some(last) = last {
+            compound::link(&mut frame, last);
+        }
+        let header = client.header(Command::Read);
+        last = Some(compound::append(
+            &mut frame,
+            &header,
+            &read_of(file_id, 60_000),
+        ));
+    }
+    FrameMark::close(&mut frame, start, 0);
+    client.socket.write_all(&frame).unwrap();
+    assert!(client.frame().is_none());
+    assert!(Client::mounted(&server).is_served());
+}
+
+/// The export itself stays: nobody could open anything any more.
+#[test]
+fn the_root_of_the_share_is_not_deleted_on_close() {
+    let server = start();
+    let mut client = Client::mounted(&server);
+    let create = create::Request {
+        oplock_level: OplockLevel::NONE,
+        impersonation_level: ImpersonationLevel::IMPERSONATION,
+        desired_access: AccessMask(0x001f_01ff),
+        file_attributes: FileAttributes::NONE,
+        share_access: ShareAccess(7),
+        disposition: CreateDisposition::OPEN,
+        options: CreateOptions::DIRECTORY_FILE.with(CreateOptions::DELETE_ON_CLOSE),
+        name: Text::from(""),
+        contexts: Contexts::default(),
+    };
+    let (header, _) = client.ask(Command::Create, &create);
+    assert_eq!(header.status, Status::CANNOT_DELETE);
+}
+
 /// Every request, cut at every byte and with every byte changed, gets a status or the end of the
 /// connection; and whoever behaves is served all the while.
 #[test]
