@@ -9,7 +9,7 @@
 
 use crate::quantity::{plain, without_zeros};
 use crate::report::parts::kinds::measured;
-use crate::report::rows::ProgressRow;
+use crate::report::rows::{ProgressRow, is_printed};
 use filestone_engine::replay::{Progress, ProgressPhase};
 use filestone_model::load::Generation;
 use filestone_model::load::verb::{table_order, word_of};
@@ -36,6 +36,9 @@ pub fn rows(form: Form) -> ProgressRow {
 
 /// The row of a second; nothing during the first second of a phase.
 pub fn row(form: Form, progress: &Progress) -> Option<String> {
+    if !is_printed(progress) {
+        return None;
+    }
     let Progress {
         phase,
         clients,
@@ -43,9 +46,6 @@ pub fn row(form: Form, progress: &Progress) -> Option<String> {
         seconds,
         ..
     } = *progress;
-    if seconds < 1.0 && phase != ProgressPhase::CleanUp {
-        return None;
-    }
     let rate = progress.bytes_per_s / 1e6;
     let latency = millis(progress.latency_max_ns as f64);
     if form == Form::Machine {

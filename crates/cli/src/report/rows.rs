@@ -7,12 +7,17 @@
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Layout, Table};
 use crate::report::parts::units::micros;
-use filestone_engine::replay::Progress;
+use filestone_engine::replay::{Progress, ProgressPhase};
 use filestone_model::measure::run_record::IntervalRecord;
 use filestone_model::plan::TICK_NANOS;
 
 /// The row of a second of a replay, if it has one.
 pub type ProgressRow = Box<dyn Fn(&Progress) -> Option<String>>;
+
+/// Whether a program of dbench's line prints a row: not during the first second of a phase.
+pub fn is_printed(progress: &Progress) -> bool {
+    progress.seconds >= 1.0 || progress.phase == ProgressPhase::CleanUp
+}
 
 /// nct repeats its header after so many rows.
 const ROWS_PER_HEADER: u64 = 22;

@@ -8,7 +8,7 @@
 //!   reads and writes asked for, and `-0` of a run that failed at once.
 
 use crate::report::dbench::{general, megabytes_per_second};
-use crate::report::rows::ProgressRow;
+use crate::report::rows::{ProgressRow, is_printed};
 use filestone_engine::replay::{Progress, ProgressPhase};
 use filestone_model::measure::RunRecord;
 
@@ -19,6 +19,9 @@ pub fn rows() -> ProgressRow {
 
 /// The row of a second; nothing during the first second of a phase.
 fn row(progress: &Progress) -> Option<String> {
+    if !is_printed(progress) {
+        return None;
+    }
     let Progress {
         phase,
         clients,
@@ -26,9 +29,6 @@ fn row(progress: &Progress) -> Option<String> {
         seconds,
         ..
     } = *progress;
-    if seconds < 1.0 && phase != ProgressPhase::CleanUp {
-        return None;
-    }
     let rate = progress.bytes_per_s / 1e6;
     let (phase, latency) = match phase {
         ProgressPhase::WarmUp => ("warmup", String::new()),

@@ -19,6 +19,7 @@ pub mod handles;
 pub mod kept_action;
 pub mod line_books;
 pub mod nfs3;
+pub mod own_paths;
 pub mod smb2;
 
 pub use crate::output::{self, Output};

@@ -14,6 +14,7 @@ use super::requests::{
 use crate::client::actor::{Kind, TaskEnd, ended, next_task};
 use crate::client::desk::{Failure, Step};
 use crate::client::kept_action::KeptAction;
+use crate::client::own_paths::{check_own, is_clients, is_own};
 use crate::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
 use crate::load::{Action, CLIENTS, Cause, MARKER, Status};
 use crate::output::Stretch;
@@ -95,29 +96,6 @@ pub(super) async fn replay(link: Link, options: ShareLoadOptions) {
             Kind::Operation(_) => Err(Failure::refused(Cause::Other)),
         };
         ended(TaskEnd::plain(answer, lines.moved));
-    }
-}
-
-/// Whether a path is the directory that all clients have in common.
-fn is_clients(path: &[u8]) -> bool {
-    path.eq_ignore_ascii_case(CLIENTS.as_bytes())
-}
-
-/// Whether the run may change what is there: what is below `clients`, and not the file in there
-/// that says whose it is.
-fn is_own(path: &[u8]) -> bool {
-    let mut components = path.split(|byte| *byte == b'/');
-    let is_below = components.next().is_some_and(is_clients);
-    components
-        .next()
-        .is_some_and(|name| is_below && !name.eq_ignore_ascii_case(MARKER.as_bytes()))
-}
-
-fn check_own(path: &[u8]) -> Step<()> {
-    if is_own(path) {
-        Ok(())
-    } else {
-        Err(Failure::refused(Cause::Denied))
     }
 }
 
@@ -844,22 +822,6 @@ const fn done((): ()) -> Status {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_what_is_below_clients_may_be_changed() {
-        for own in ["clients/client0", "CLIENTS/CLIENT3/a/b", "clients/x"] {
-            assert!(check_own(own.as_bytes()).is_ok(), "{own}");
-        }
-        for other in [
-            "",
-            "clients",
-            "clients/.filestone",
-            "clients2/a",
-            "a/clients/b",
-        ] {
-            assert!(check_own(other.as_bytes()).is_err(), "{other}");
-        }
-    }
 
     #[test]
     fn levels_of_smb1_are_classes_of_information() {

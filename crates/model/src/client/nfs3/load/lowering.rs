@@ -6,10 +6,11 @@
 
 use super::names::split;
 use super::open_files::OpenFile;
-use super::paths::{Extent, Found, Verbs, check_own, is_clients};
+use super::paths::{Extent, Found, Verbs};
 use crate::client::nfs3::sequence::{
     Failure, NfsResult, Object, named, permissions, times_of_server,
 };
+use crate::client::own_paths::{check_own, is_clients};
 use crate::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
 use crate::load::{CLIENTS, Cause, MARKER, Status, wildcard};
 use filestone_wire::nfs3::create::CreateHow;

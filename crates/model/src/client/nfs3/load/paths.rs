@@ -7,7 +7,7 @@ use super::locks::{self, Locks};
 use super::names::{Names, split};
 use super::open_files::OpenFiles;
 use crate::client::nfs3::sequence::{Failure, Link, NfsResult, Object, answer};
-use crate::load::{Action, CLIENTS, Cause, MARKER, Status};
+use crate::load::{Action, CLIENTS, Status};
 use crate::plan::Modes;
 use filestone_wire::nfs3::{self, Handle};
 use filestone_wire::nlm;
@@ -255,44 +255,5 @@ impl Verbs {
             object,
             spelling: Some(spelt),
         })
-    }
-}
-
-/// Whether a path is the directory that all clients have in common.
-pub(super) fn is_clients(path: &[u8]) -> bool {
-    path.eq_ignore_ascii_case(CLIENTS.as_bytes())
-}
-
-/// Refuses to change what the run has not made: anything that is not below
-/// `clients`, and the file in there that says whose it is.
-pub(super) fn check_own(path: &[u8]) -> NfsResult<()> {
-    let mut components = path.split(|byte| *byte == b'/');
-    let is_below = components.next().is_some_and(is_clients);
-    match components.next() {
-        Some(name) if is_below && !name.eq_ignore_ascii_case(MARKER.as_bytes()) => Ok(()),
-        _ => Err(Failure::refused(Cause::Denied)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_is_below_clients_may_be_changed() {
-        for own in ["clients/client0", "CLIENTS/CLIENT3/a/b", "clients/x"] {
-            assert!(check_own(own.as_bytes()).is_ok(), "{own}");
-        }
-        for other in [
-            "",
-            "clients",
-            "clients/.filestone",
-            "client",
-            "clients2/a",
-            "a/clients/b",
-            "home/file",
-        ] {
-            assert!(check_own(other.as_bytes()).is_err(), "{other}");
-        }
     }
 }

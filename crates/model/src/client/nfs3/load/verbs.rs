@@ -3,8 +3,9 @@
 
 use super::locks::Locks;
 use super::names::split;
-use super::paths::{Extent, Verbs, check_own, is_clients};
+use super::paths::{Extent, Verbs};
 use crate::client::nfs3::sequence::{Failure, NfsResult, Object, permissions};
+use crate::client::own_paths::{check_own, is_clients};
 use crate::load::{Cause, Status};
 use crate::operation::Stability;
 use filestone_wire::nfs3::create::CreateHow;
