@@ -140,10 +140,22 @@ impl OpenFile {
         })
     }
 
-    /// Takes a lease back down to `left`, unless that is under way.
+    /// Takes a lease back down to `left`; if one is being taken back, once that is over.
     fn take_back_lease(&mut self, owner: LeaseOwner, left: LeaseState) -> Option<Takeback> {
+        let caching = Caching::Lease(owner);
+        // Of all opens with this lease, the last is the one whose connection is most likely there.
+        let mut holders = self.holders.iter().rev();
+        let holder = holders.find(|holder| holder.caching == caching)?;
+        let (place, session_id) = (holder.place, holder.session_id);
         let lease = self.lease_mut(owner)?;
-        if lease.breaking.is_some() || lease.state == left {
+        if let Some(breaking) = lease.breaking {
+            if !left.contains(breaking) {
+                let before = lease.then.unwrap_or(breaking);
+                lease.then = Some(LeaseState(before.0 & left.0));
+            }
+            return None;
+        }
+        if lease.state == left {
             return None;
         }
         let needs_answer = lease.state != LeaseState::READ_CACHING;
@@ -161,8 +173,8 @@ impl OpenFile {
         }
         let new_epoch = if lease.has_epoch { lease.epoch } else { 0 };
         Some(Takeback {
-            place: lease.place,
-            session_id: lease.session_id,
+            place,
+            session_id,
             notification: Notification::Lease(LeaseBreak {
                 new_epoch,
                 flags,
@@ -286,7 +298,7 @@ impl OpenFile {
         }
     }
 
-    fn grant_lease(&mut self, asked: LeaseAsked, place: Place, session_id: u64) -> Granted {
+    fn grant_lease(&mut self, asked: LeaseAsked) -> Granted {
         let LeaseAsked {
             owner,
             state,
@@ -310,10 +322,9 @@ impl OpenFile {
             owner,
             state: LeaseState::NONE,
             breaking: None,
+            then: None,
             epoch,
             has_epoch,
-            place,
-            session_id,
         });
         let mut flags = LeaseFlags::NONE;
         if lease.breaking.is_some() {
@@ -370,7 +381,7 @@ impl Hub {
         let Some(file) = self.files.get_mut(&number) else {
             return Ok(());
         };
-        if file.is_delete_pending {
+        if file.is_delete_pending() {
             return Err(Contention::Refused(Status::DELETE_PENDING));
         }
         let (mut takebacks, mut must_wait) = (Vec::new(), false);
@@ -406,7 +417,7 @@ impl Hub {
         let mut holder = file.holders.swap_remove(index);
         let granted = match asked {
             Asked::Oplock(level) => file.grant_oplock(level),
-            Asked::Lease(lease) => file.grant_lease(lease, holder.place, holder.session_id),
+            Asked::Lease(lease) => file.grant_lease(lease),
         };
         holder.caching = granted.caching;
         file.holders.push(holder);
@@ -482,7 +493,8 @@ impl Hub {
         let number = self.lease_files.get(&owner).copied();
         let number = number.ok_or(Status::OBJECT_NAME_NOT_FOUND)?;
         let file = self.files.get_mut(&number);
-        let lease = file.and_then(|file| file.lease_mut(owner));
+        let file = file.ok_or(Status::OBJECT_NAME_NOT_FOUND)?;
+        let lease = file.lease_mut(owner);
         let lease = lease.ok_or(Status::OBJECT_NAME_NOT_FOUND)?;
         let left = lease.breaking.ok_or(Status::UNSUCCESSFUL)?;
         if !left.contains(state) {
@@ -490,6 +502,10 @@ impl Hub {
         }
         lease.breaking = None;
         lease.state = state;
+        let then = lease.then.take();
+        let then = then.map(|left| LeaseState(left.0 & state.0));
+        let takeback = then.and_then(|left| file.take_back_lease(owner, left));
+        self.notify(takeback);
         self.wake(number);
         Ok(())
     }
@@ -508,6 +524,7 @@ impl Hub {
         }
         for lease in &mut file.leases {
             if lease.breaking.take().is_some() {
+                lease.then = None;
                 lease.state = LeaseState::NONE;
             }
         }

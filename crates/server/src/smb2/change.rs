@@ -13,6 +13,7 @@ use filestone_wire::smb2::{AccessMask, FileAttributes, FileTime, Status};
 
 use super::exchange::{Answered, Exchange, put};
 use super::facts::{UNIT, attributes_of, status_of, timestamp};
+use super::hub::Name;
 use super::names::SharePath;
 use super::paths::locate;
 use crate::reply::ReplySink;
@@ -147,7 +148,7 @@ impl Exchange<'_> {
                 return Err(Status::CANNOT_DELETE);
             }
         }
-        hub.set_delete_pending(target.number, is_pending);
+        hub.set_delete_pending(target.number, target.id, is_pending);
         Ok(())
     }
 
@@ -195,7 +196,7 @@ impl Exchange<'_> {
         let mut hub = shared.hub();
         let mut tree = shared.tree_mut();
         let file = hub.file(target.number).ok_or(Status::FILE_CLOSED)?;
-        let (from, from_name) = (file.parent, file.name.clone());
+        let from = file.name_of(target.id).ok_or(Status::FILE_CLOSED)?.clone();
         let to = locate(&mut tree, shared.root, &path)?;
         if target.number == shared.root || to.object == Some(shared.root) {
             return Err(Status::INVALID_PARAMETER);
@@ -239,12 +240,16 @@ impl Exchange<'_> {
         } else {
             super::create::shared_name(spelt)
         };
-        if from == to.parent && from_name == new_name {
+        let new = Name {
+            parent: to.parent,
+            spelt: new_name,
+        };
+        if from == new {
             return Ok(());
         }
-        tree.rename(from, &from_name, to.parent, &new_name, self.now)
+        tree.rename(from.parent, &from.spelt, new.parent, &new.spelt, self.now)
             .map_err(status_of)?;
-        hub.renamed(target.number, to.parent, &new_name);
+        hub.renamed(target.number, &from, &new);
         drop((tree, hub));
         let spelt: Box<str> = asked.name.chars().collect();
         self.session()?

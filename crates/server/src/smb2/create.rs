@@ -18,7 +18,7 @@ use super::connection::{Open, Share, WaitingFor};
 use super::exchange::{Answered, Exchange, Failure, put};
 use super::facts::{ALL_ACCESS, Facts, VOLUME, status_of};
 use super::held::{Caching, LeaseOwner};
-use super::hub::{Doomed, Holder, Hub};
+use super::hub::{Holder, Hub, Name};
 use super::names::SharePath;
 use super::paths::{Located, locate};
 use crate::reply::ReplySink;
@@ -102,6 +102,10 @@ impl Exchange<'_> {
         let open = hub.next_number();
         let holder = Holder {
             open,
+            name: Name {
+                parent: made.located.parent,
+                spelt: Arc::clone(&made.located.name),
+            },
             place: self.connection.place,
             session_id: self.chain.session_id,
             access: wanted.access,
@@ -109,7 +113,7 @@ impl Exchange<'_> {
             deletes_on_close: wanted.options.contains(CreateOptions::DELETE_ON_CLOSE),
             caching: Caching::None,
         };
-        hub.add(made.number, made.located.parent, &made.located.name, holder);
+        hub.add(made.number, holder);
         if made.action != CreateAction::OPENED && made.action != CreateAction::CREATED {
             hub.changed(made.number, open);
         }
@@ -350,7 +354,7 @@ impl Exchange<'_> {
         let doomed = hub.close(open.number, id);
         let mut tree = shared.tree_mut();
         if let Some(doomed) = doomed {
-            remove(&mut tree, &doomed, self.now);
+            remove(&mut tree, open.number, &doomed, self.now);
         }
         tree.let_go(open.number);
         drop(tree);
@@ -367,24 +371,24 @@ impl Exchange<'_> {
 
 /// Removes a name that was to go with the last open; one that is another's by now, or a directory
 /// that is not empty, stays.
-fn remove(tree: &mut Tree, doomed: &Doomed, now: u64) {
+fn remove(tree: &mut Tree, number: InodeNumber, doomed: &Name, now: u64) {
     let Ok(directory) = tree.directory(doomed.parent) else {
         return;
     };
-    let Some(named) = directory.find(&doomed.name) else {
+    let Some(named) = directory.find(&doomed.spelt) else {
         return;
     };
     let Ok(inode) = tree.inode(named) else {
         return;
     };
     let is_link = matches!(inode.kind, Kind::Symlink(_));
-    if named != doomed.number && !is_link {
+    if named != number && !is_link {
         return;
     }
     let _ = if inode.is_directory() {
-        tree.remove_directory(doomed.parent, &doomed.name, now)
+        tree.remove_directory(doomed.parent, &doomed.spelt, now)
     } else {
-        tree.remove(doomed.parent, &doomed.name, now)
+        tree.remove(doomed.parent, &doomed.spelt, now)
     };
 }
 

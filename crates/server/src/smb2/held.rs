@@ -2,8 +2,6 @@
 
 use filestone_wire::smb2::{LeaseKey, LeaseState, OplockLevel, Status};
 
-use super::place::Place;
-
 /// What an open may cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caching {
@@ -31,11 +29,11 @@ pub struct LeaseHeld {
     pub state: LeaseState,
     /// What is to be left of it, while the client has not answered.
     pub breaking: Option<LeaseState>,
+    /// What is to be left of it after that: something else has come up meanwhile.
+    pub then: Option<LeaseState>,
     pub epoch: u16,
     /// Whether epochs are told: leases of version 2.
     pub has_epoch: bool,
-    pub place: Place,
-    pub session_id: u64,
 }
 
 /// A range of bytes; one without any is a point between two of them.

@@ -20,10 +20,20 @@ const SESSIONS_MAX: usize = 1 << 16;
 /// Requests that wait for a lock or for the end of a break, of all clients together.
 const WAITERS_MAX: usize = 4096;
 
+/// A name of a file: of several, the one by which it was opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    /// The directory that it stands in.
+    pub parent: InodeNumber,
+    /// How it is spelt there.
+    pub spelt: Arc<[u8]>,
+}
+
 /// An open of a file, as others see it.
 #[derive(Debug)]
 pub struct Holder {
     pub open: u64,
+    pub name: Name,
     pub place: Place,
     pub session_id: u64,
     pub access: AccessMask,
@@ -63,24 +73,25 @@ impl Holder {
 /// A file or directory that is open.
 #[derive(Debug)]
 pub struct OpenFile {
-    /// Where its name stands.
-    pub parent: InodeNumber,
-    /// Its name there.
-    pub name: Arc<[u8]>,
-    /// It is removed when its last open is closed.
-    pub is_delete_pending: bool,
+    /// What is removed when its last open is closed.
+    doomed: Option<Name>,
     pub holders: Vec<Holder>,
     pub leases: Vec<LeaseHeld>,
     pub locks: Vec<Lock>,
     waiters: Vec<Waiter>,
 }
 
-/// A name to be removed.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Doomed {
-    pub number: InodeNumber,
-    pub parent: InodeNumber,
-    pub name: Arc<[u8]>,
+impl OpenFile {
+    /// Whether it goes with its last open.
+    pub fn is_delete_pending(&self) -> bool {
+        self.doomed.is_some()
+    }
+
+    /// By which name this open has it.
+    pub fn name_of(&self, open: u64) -> Option<&Name> {
+        let holder = self.holders.iter().find(|holder| holder.open == open);
+        holder.map(|holder| &holder.name)
+    }
 }
 
 #[derive(Debug)]
@@ -160,19 +171,11 @@ impl Hub {
         Ok(())
     }
 
-    /// Enters an open of a file that has this name.
-    pub fn add(
-        &mut self,
-        number: InodeNumber,
-        parent: InodeNumber,
-        name: &Arc<[u8]>,
-        holder: Holder,
-    ) {
+    /// Enters an open of a file.
+    pub fn add(&mut self, number: InodeNumber, holder: Holder) {
         self.open_count += 1;
         let file = self.files.entry(number).or_insert_with(|| OpenFile {
-            parent,
-            name: Arc::clone(name),
-            is_delete_pending: false,
+            doomed: None,
             holders: Vec::with_capacity(1),
             leases: Vec::new(),
             locks: Vec::new(),
@@ -182,24 +185,22 @@ impl Hub {
     }
 
     /// Ends an open; the name that goes with it, if it was the last and the file is to be removed.
-    pub fn close(&mut self, number: InodeNumber, open: u64) -> Option<Doomed> {
+    pub fn close(&mut self, number: InodeNumber, open: u64) -> Option<Name> {
         let file = self.files.get_mut(&number)?;
         let index = file.holders.iter().position(|holder| holder.open == open)?;
         let holder = file.holders.swap_remove(index);
         self.open_count -= 1;
-        file.is_delete_pending |= holder.deletes_on_close;
+        if holder.deletes_on_close {
+            file.doomed.get_or_insert(holder.name);
+        }
         let before = file.locks.len();
         file.locks.retain(|lock| lock.open != open);
         self.lock_count -= before - file.locks.len();
         for owner in file.drop_unused_leases() {
             self.lease_files.remove(&owner);
         }
-        let doomed = (file.holders.is_empty() && file.is_delete_pending).then(|| Doomed {
-            number,
-            parent: file.parent,
-            name: Arc::clone(&file.name),
-        });
         let is_last = file.holders.is_empty();
+        let doomed = file.doomed.take_if(|_| is_last);
         self.wake(number);
         if is_last {
             self.files.remove(&number);
@@ -239,23 +240,138 @@ impl Hub {
         }
     }
 
-    /// The file is to be removed when it is closed, or is not to be after all.
-    pub fn set_delete_pending(&mut self, number: InodeNumber, is_pending: bool) {
+    /// The name by which `open` has the file is to be removed when it is closed, or is not to be
+    /// after all.
+    pub fn set_delete_pending(&mut self, number: InodeNumber, open: u64, is_pending: bool) {
         if let Some(file) = self.files.get_mut(&number) {
-            file.is_delete_pending = is_pending;
+            file.doomed = file.name_of(open).filter(|_| is_pending).cloned();
         }
     }
 
-    /// An open file has another name now.
-    pub fn renamed(&mut self, number: InodeNumber, parent: InodeNumber, name: &Arc<[u8]>) {
-        if let Some(file) = self.files.get_mut(&number) {
-            file.parent = parent;
-            file.name = Arc::clone(name);
+    /// A name of an open file is another now.
+    pub fn renamed(&mut self, number: InodeNumber, from: &Name, to: &Name) {
+        let Some(file) = self.files.get_mut(&number) else {
+            return;
+        };
+        let names = file.holders.iter_mut().map(|holder| &mut holder.name);
+        for name in names.chain(&mut file.doomed) {
+            if name == from {
+                *name = to.clone();
+            }
         }
     }
 
     /// Whether something is open for which `is_within` holds of the directory it lies in.
     pub fn any_open_within(&self, is_within: impl Fn(InodeNumber) -> bool) -> bool {
-        self.files.values().any(|file| is_within(file.parent))
+        let holders = self.files.values().flat_map(|file| &file.holders);
+        holders
+            .into_iter()
+            .any(|holder| is_within(holder.name.parent))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use filestone_wire::smb2::LeaseState;
+    use filestone_wire::smb2::oplock_break::Notification;
+
+    use super::super::caching::{Asked, Contender, Contention, LeaseAsked};
+    use super::*;
+
+    const FILE: InodeNumber = InodeNumber(7);
+
+    fn name(spelt: &str) -> Name {
+        Name {
+            parent: InodeNumber(1),
+            spelt: spelt.as_bytes().into(),
+        }
+    }
+
+    fn holder(open: u64, spelt: &str) -> Holder {
+        Holder {
+            open,
+            name: name(spelt),
+            place: Place {
+                worker: 0,
+                token: open,
+            },
+            session_id: open,
+            access: AccessMask::READ_DATA.with(AccessMask::WRITE_DATA),
+            share: ShareAccess(7),
+            deletes_on_close: false,
+            caching: Caching::None,
+        }
+    }
+
+    #[test]
+    fn of_two_links_the_one_goes_by_which_it_was_asked() {
+        let mut hub = Hub::default();
+        hub.add(FILE, holder(1, "a"));
+        hub.add(FILE, holder(2, "b"));
+        hub.set_delete_pending(FILE, 2, true);
+        hub.renamed(FILE, &name("b"), &name("c"));
+        assert_eq!(hub.close(FILE, 2), None);
+        assert_eq!(hub.close(FILE, 1), Some(name("c")));
+        let mut goes = holder(3, "a");
+        goes.deletes_on_close = true;
+        hub.add(FILE, goes);
+        hub.add(FILE, holder(4, "c"));
+        assert_eq!(hub.close(FILE, 3), None);
+        assert_eq!(hub.close(FILE, 4), Some(name("a")));
+    }
+
+    fn owner(client: u8) -> LeaseOwner {
+        LeaseOwner {
+            client: [client; 16],
+            key: [client; 16],
+        }
+    }
+
+    fn lease(client: u8, state: LeaseState) -> Asked {
+        Asked::Lease(LeaseAsked {
+            owner: owner(client),
+            state,
+            epoch: 0,
+            has_epoch: false,
+        })
+    }
+
+    /// To whom breaks go, and what they leave.
+    fn breaks(hub: &mut Hub) -> Vec<(u64, LeaseState)> {
+        let letters = hub.take_letters().into_iter();
+        let broken = letters.filter_map(|letter| match letter.notice {
+            Notice::Break {
+                notification: Notification::Lease(broken),
+                ..
+            } => Some((letter.to.token, broken.new_state)),
+            _ => None,
+        });
+        broken.collect()
+    }
+
+    #[test]
+    fn a_lease_that_is_being_taken_back_is_taken_back_further_afterwards() {
+        let (read, handle) = (LeaseState::READ_CACHING, LeaseState::HANDLE_CACHING);
+        let mut hub = Hub::default();
+        hub.add(FILE, holder(1, "a"));
+        hub.grant(FILE, 1, lease(1, read.with(handle)));
+        // The same lease over a later connection: there the breaks go.
+        hub.add(FILE, holder(2, "a"));
+        hub.grant(FILE, 2, lease(1, read.with(handle)));
+        hub.close(FILE, 1);
+        hub.add(FILE, holder(3, "a"));
+        let excluding = Contender {
+            access: AccessMask::READ_DATA,
+            share: ShareAccess(0),
+            overwrites: false,
+            lease: None,
+        };
+        assert_eq!(hub.contend(FILE, &excluding), Err(Contention::Wait));
+        assert_eq!(breaks(&mut hub), [(2, read)]);
+        // What is written before the answer makes old what has been read.
+        hub.changed(FILE, 3);
+        assert_eq!(breaks(&mut hub), []);
+        assert_eq!(hub.acknowledge_lease(owner(1), read), Ok(()));
+        assert_eq!(breaks(&mut hub), [(2, LeaseState::NONE)]);
     }
 }

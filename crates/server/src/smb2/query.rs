@@ -69,7 +69,7 @@ impl Exchange<'_> {
                 let is_doomed = file.is_some_and(|file| {
                     let mut holders = file.holders.iter();
                     let own = holders.find(|holder| holder.open == id);
-                    file.is_delete_pending || own.is_some_and(|own| own.deletes_on_close)
+                    file.is_delete_pending() || own.is_some_and(|own| own.deletes_on_close)
                 });
                 drop(hub);
                 file_information(class, open, &shared.tree(), is_doomed)?
