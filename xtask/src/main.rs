@@ -6,6 +6,7 @@
 mod bench;
 mod beside;
 mod bisect;
+mod cipher;
 mod coverage;
 mod exchange;
 mod faults;
@@ -18,6 +19,7 @@ mod objectives;
 mod process;
 mod processors;
 mod raw_client;
+mod raw_server;
 mod record;
 mod samba;
 mod table;
@@ -71,6 +73,9 @@ enum Chore {
     /// The least a program can do to exchange these bytes (part of bench).
     #[command(hide = true)]
     RawClient(raw_client::RawClient),
+    /// The least a program can do to answer them (part of bench).
+    #[command(hide = true)]
+    RawServer(raw_server::RawServer),
 }
 
 fn main() -> ExitCode {
@@ -102,6 +107,7 @@ fn run(chore: &Chore) -> Result<bool> {
         Chore::Trials(options) => Ok(trials::run(options)),
         Chore::Bless => bless(),
         Chore::RawClient(options) => raw_client::run(options),
+        Chore::RawServer(options) => raw_server::run(options),
     }
 }
 

@@ -32,6 +32,8 @@ pub enum Asked {
     Getattr,
     /// NFSPROC3_READ through the file, from the start again at its end.
     Read,
+    /// Zeros, `--call-len` of them, of a raw server.
+    Bytes,
 }
 
 /// As long as filestone looks.
@@ -55,6 +57,12 @@ pub struct RawClient {
     /// Calls in flight
     #[arg(long, default_value_t = 1)]
     pub in_flight: usize,
+    /// Bytes of each call, where only bytes are asked for
+    #[arg(long, required_if_eq("asked", "bytes"))]
+    pub call_len: Option<usize>,
+    /// Bytes of each of their replies
+    #[arg(long, required_if_eq("asked", "bytes"))]
+    pub reply_len: Option<usize>,
     /// Bytes per READ
     #[arg(long, default_value_t = 128 << 10)]
     pub len: u32,
@@ -165,6 +173,17 @@ fn prepare(options: &RawClient) -> Result<Prepared> {
     let mut stream = TcpStream::connect(address)
         .with_context(|| format!("127.0.0.1:{} does not answer", options.port))?;
     stream.set_nodelay(true)?;
+    if let (Asked::Bytes, Some(call), Some(reply)) =
+        (options.asked, options.call_len, options.reply_len)
+    {
+        return Ok(prepared(
+            options,
+            stream,
+            &[vec![0; call]],
+            reply,
+            options.len,
+        ));
+    }
     let handle = exchange::handle_of(&mut stream, &options.export, &[&options.file])?;
     let attributes = exchange::call(
         Procedure::nfs(nfs3::Procedure::Getattr),
@@ -187,23 +206,34 @@ fn prepare(options: &RawClient) -> Result<Prepared> {
             };
             reads(handle, ok.obj_attributes.size, options.len)?
         }
-    };
-    // With one distinct call, as many copies as are in flight.
-    let calls: Vec<Vec<u8>> = match calls.as_slice() {
-        [one] => vec![one.clone(); options.in_flight],
-        _ => calls,
+        Asked::Bytes => bail!("bytes have two lengths"),
     };
     let reply = exchange::exchange(&mut stream, &calls[0])?;
     let data_len = check(options, &reply)?;
-    Ok(Prepared {
+    Ok(prepared(options, stream, &calls, reply.len() + 4, data_len))
+}
+
+/// With one distinct call, as many copies as are in flight.
+fn prepared(
+    options: &RawClient,
+    stream: TcpStream,
+    calls: &[Vec<u8>],
+    reply_len: usize,
+    data_len: u32,
+) -> Prepared {
+    let calls = match calls {
+        [one] => &vec![one.clone(); options.in_flight],
+        _ => calls,
+    };
+    Prepared {
         stream,
-        calls: Calls::new(&calls, options.in_flight),
-        reply_len: reply.len() + 4,
+        calls: Calls::new(calls, options.in_flight),
+        reply_len,
         data_len,
         in_flight: options.in_flight,
-        buffer: vec![0; options.buffer.max(reply.len() + 4)],
+        buffer: vec![0; options.buffer.max(reply_len)],
         spun: Duration::ZERO,
-    })
+    }
 }
 
 /// READs of the whole file, one after the other; a rest is left out, so that all
@@ -228,7 +258,7 @@ fn reads(handle: nfs3::Handle, file_len: u64, len: u32) -> Result<Vec<Vec<u8>>> 
 fn check(options: &RawClient, reply: &[u8]) -> Result<u32> {
     let mut reader = exchange::results(reply)?;
     match options.asked {
-        Asked::Null => Ok(0),
+        Asked::Null | Asked::Bytes => Ok(0),
         Asked::Getattr => match getattr::Reply::decode(&mut reader)? {
             Ok(_) => Ok(0),
             Err(fail) => bail!("GETATTR answered {}", fail.status),

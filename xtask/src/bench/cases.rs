@@ -1,7 +1,7 @@
 //! The pairs: the raw client and filestone, in turns.
 
 use super::figures::median;
-use super::{Bed, Bench};
+use super::{Bed, Bench, Serving};
 use crate::process;
 use crate::raw_client::RawResult;
 use crate::record::Record;
@@ -12,9 +12,33 @@ use std::time::Duration;
 /// What goes before each measured window.
 const WARM_UP_SECONDS: f64 = 0.2;
 
+/// Whom both clients ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Against {
+    /// Both the built-in server, over NFS.
+    OneServer,
+    /// filestone the built-in server, over SMB; the raw client a raw server of messages as long.
+    RawPeer { call_len: usize, reply_len: usize },
+}
+
+/// Bytes in front of a message of SMB (MS-SMB2, section 2.1) with its header.
+const SMB_FRONT: usize = 4 + 64;
+/// ECHO, both ways (sections 2.2.28 and 2.2.29).
+const ECHO: Against = Against::RawPeer {
+    call_len: SMB_FRONT + 4,
+    reply_len: SMB_FRONT + 4,
+};
+const SMB_READ_LEN: u32 = 64 << 10;
+/// READ with its one byte of nothing, and its response (sections 2.2.19 and 2.2.20).
+const SMB_READ: Against = Against::RawPeer {
+    call_len: SMB_FRONT + 48 + 1,
+    reply_len: SMB_FRONT + 16 + SMB_READ_LEN as usize,
+};
+
 /// One comparison.
 pub struct Case {
     pub name: &'static str,
+    against: Against,
     operation: &'static str,
     in_flight: u32,
     len: Option<u32>,
@@ -29,6 +53,7 @@ pub struct Case {
 pub const CASES: &[Case] = &[
     Case {
         name: "NULL ×1",
+        against: Against::OneServer,
         operation: "null",
         in_flight: 1,
         len: None,
@@ -38,6 +63,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "NULL ×32",
+        against: Against::OneServer,
         operation: "null",
         in_flight: 32,
         len: None,
@@ -47,6 +73,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "NULL ×128",
+        against: Against::OneServer,
         operation: "null",
         in_flight: 128,
         len: None,
@@ -56,6 +83,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "GETATTR ×32",
+        against: Against::OneServer,
         operation: "getattr",
         in_flight: 32,
         len: None,
@@ -67,6 +95,7 @@ pub const CASES: &[Case] = &[
     // want it can leave to the kernel.
     Case {
         name: "READ 4 KiB ×32, delivered",
+        against: Against::OneServer,
         operation: "read",
         in_flight: 32,
         len: Some(4 << 10),
@@ -76,6 +105,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "READ 4 KiB ×32, verified",
+        against: Against::OneServer,
         operation: "read",
         in_flight: 32,
         len: Some(4 << 10),
@@ -85,6 +115,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "READ 128 KiB ×8, discarded",
+        against: Against::OneServer,
         operation: "read",
         in_flight: 8,
         len: Some(128 << 10),
@@ -94,6 +125,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "READ 128 KiB ×8, delivered",
+        against: Against::OneServer,
         operation: "read",
         in_flight: 8,
         len: Some(128 << 10),
@@ -103,11 +135,42 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "READ 128 KiB ×8, verified",
+        against: Against::OneServer,
         operation: "read",
         in_flight: 8,
         len: Some(128 << 10),
         data: Some("verify"),
         rate_bar: None,
+        cpu_bar: None,
+    },
+    Case {
+        name: "SMB ECHO ×1",
+        against: ECHO,
+        operation: "echo",
+        in_flight: 1,
+        len: None,
+        data: None,
+        rate_bar: Some(0.97),
+        cpu_bar: None,
+    },
+    Case {
+        name: "SMB ECHO ×32",
+        against: ECHO,
+        operation: "echo",
+        in_flight: 32,
+        len: None,
+        data: None,
+        rate_bar: Some(0.85),
+        cpu_bar: None,
+    },
+    Case {
+        name: "SMB READ 64 KiB ×8, delivered",
+        against: SMB_READ,
+        operation: "read",
+        in_flight: 8,
+        len: Some(SMB_READ_LEN),
+        data: Some("deliver"),
+        rate_bar: Some(0.90),
         cpu_bar: None,
     },
 ];
@@ -153,17 +216,25 @@ impl Comparison {
 
 /// Runs the pairs of one case against one server.
 pub fn compare(bed: &Bed, case: &Case, options: &Bench) -> Result<Comparison> {
-    let server = bed.serve()?;
+    let server = bed.serve(&[])?;
+    let raw_server = match case.against {
+        Against::OneServer => None,
+        Against::RawPeer {
+            call_len,
+            reply_len,
+        } => Some(bed.raw_server(call_len, reply_len)?),
+    };
+    let raw_port = raw_server.as_ref().map_or(server.port, |raw| raw.port);
     let mut pairs = Vec::new();
     let mut lens = (0, 0);
     for round in 0..options.rounds {
         // Who goes first alternates, so that a drift of the host favours nobody.
         let (raw, ours) = if round % 2 == 0 {
-            let raw = raw(bed, case, options, server.port)?;
-            (raw, ours(bed, case, options, server.port)?)
+            let raw = raw(bed, case, options, raw_port)?;
+            (raw, ours(bed, case, options, &server)?)
         } else {
-            let ours = ours(bed, case, options, server.port)?;
-            (raw(bed, case, options, server.port)?, ours)
+            let ours = ours(bed, case, options, &server)?;
+            (raw(bed, case, options, raw_port)?, ours)
         };
         lens = ours.message_lens()?;
         if lens != (raw.call_len, raw.reply_len) {
@@ -182,12 +253,22 @@ pub fn compare(bed: &Bed, case: &Case, options: &Bench) -> Result<Comparison> {
 }
 
 fn raw(bed: &Bed, case: &Case, options: &Bench, port: u16) -> Result<RawResult> {
-    let mut arguments = vec![
-        case.operation.to_owned(),
+    let mut arguments = match case.against {
+        Against::OneServer => vec![case.operation.to_owned()],
+        Against::RawPeer {
+            call_len,
+            reply_len,
+        } => vec![
+            "bytes".to_owned(),
+            format!("--call-len={call_len}"),
+            format!("--reply-len={reply_len}"),
+        ],
+    };
+    arguments.extend([
         format!("--in-flight={}", case.in_flight),
         format!("--seconds={}", options.seconds),
         format!("--warm-up={WARM_UP_SECONDS}"),
-    ];
+    ]);
     arguments.extend(case.len.map(|len| format!("--len={len}")));
     let mut command = bed.raw_client(port, &arguments)?;
     let output = process::run(
@@ -207,7 +288,7 @@ fn raw(bed: &Bed, case: &Case, options: &Bench, port: u16) -> Result<RawResult> 
     serde_json::from_slice(&output.stdout).context("the raw client printed no result")
 }
 
-fn ours(bed: &Bed, case: &Case, options: &Bench, port: u16) -> Result<Record> {
+fn ours(bed: &Bed, case: &Case, options: &Bench, server: &Serving) -> Result<Record> {
     let in_flight = case.in_flight.to_string();
     let duration = format!("{}ms", (options.seconds * 1000.0).round());
     let warm_up = format!("{}ms", (WARM_UP_SECONDS * 1000.0).round());
@@ -226,7 +307,13 @@ fn ours(bed: &Bed, case: &Case, options: &Bench, port: u16) -> Result<Record> {
     if let Some(data) = case.data {
         arguments.extend(["--data", data]);
     }
-    let mut command = bed.probe(port, case.operation, "/export/file", &arguments);
+    let mut command = match case.against {
+        Against::OneServer => bed.probe(server.port, case.operation, "/export/file", &arguments),
+        Against::RawPeer { .. } => {
+            let target = format!("smb://127.0.0.1:{}/export/file", server.smb_port);
+            bed.probe_at(&target, case.operation, &arguments)
+        }
+    };
     let output = process::run(
         &mut command,
         &bed.client_cpus(),

@@ -1,7 +1,7 @@
 //! Figures that stand for themselves: punctuality of an open loop, memory of
 //! many connections.
 
-use super::Bed;
+use super::{Bed, encryption};
 use crate::process::{self, Running};
 use crate::record::Record;
 use anyhow::{Context, Result};
@@ -22,7 +22,11 @@ pub struct Limit {
 type Measure = fn(&Bed) -> Result<Vec<Limit>>;
 
 /// What is measured, by name.
-pub const LIMITS: &[(&str, Measure)] = &[("open loop", open_loop), ("memory", memory)];
+pub const LIMITS: &[(&str, Measure)] = &[
+    ("open loop", open_loop),
+    ("memory", memory),
+    ("encryption", encryption::limits),
+];
 
 const OFFERED: f64 = 10_000.0;
 const CONNECTIONS: u32 = 10_000;
@@ -31,7 +35,7 @@ const BASE_BYTES: f64 = 32.0 * 1024.0 * 1024.0;
 const BYTES_PER_CONNECTION: f64 = 8.0 * 1024.0;
 
 fn open_loop(bed: &Bed) -> Result<Vec<Limit>> {
-    let server = bed.serve()?;
+    let server = bed.serve(&[])?;
     let options = [
         "--offered",
         "10000",
@@ -76,7 +80,7 @@ fn open_loop(bed: &Bed) -> Result<Vec<Limit>> {
 }
 
 fn memory(bed: &Bed) -> Result<Vec<Limit>> {
-    let server = bed.serve()?;
+    let server = bed.serve(&[])?;
     let connections = CONNECTIONS.to_string();
     let options = ["--clients", &connections, "--duration", "5s"];
     let mut command = bed.probe(server.port, "null", "/export", &options);

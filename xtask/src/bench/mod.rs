@@ -6,9 +6,12 @@
 //! whatever else the host does meets both.
 
 mod cases;
+mod encryption;
 mod figures;
 mod limits;
 mod table;
+
+pub use figures::median;
 
 use crate::instructions;
 use crate::process::{self, Folder, Running};
@@ -17,6 +20,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Serialize;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -59,6 +63,17 @@ pub struct Serving {
     _running: Running,
     /// Where NFS and MOUNT are answered.
     pub port: u16,
+    /// And SMB.
+    pub smb_port: u16,
+    /// Its process, which leads a group of its own.
+    pub process: u32,
+}
+
+/// A raw server.
+pub struct RawServing {
+    /// Stops it when dropped.
+    _running: Running,
+    pub port: u16,
 }
 
 /// All that was measured.
@@ -90,32 +105,62 @@ impl Bed {
         })
     }
 
-    /// Starts the built-in server.
-    pub fn serve(&self) -> Result<Serving> {
-        let port = process::free_port()?;
+    /// Starts the built-in server, with these options besides.
+    pub fn serve(&self, options: &[&str]) -> Result<Serving> {
+        let (port, smb_port) = (process::free_port()?, process::free_port()?);
         let mut command = Command::new(&self.filestone);
         command
             .args(["serve", "--port", &port.to_string()])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null());
-        let mut running = Running::start(&mut command, &self.server_cpus)?;
-        running.wait_for(
-            SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
-            Duration::from_secs(10),
-        )?;
+            .args(["--smb-port", &smb_port.to_string()])
+            .args(options);
+        let running = self.start(&mut command, smb_port)?;
         Ok(Serving {
+            process: running.id(),
             _running: running,
+            port,
+            smb_port,
+        })
+    }
+
+    /// Starts a raw server of messages of these lengths.
+    pub fn raw_server(&self, call_len: usize, reply_len: usize) -> Result<RawServing> {
+        let port = process::free_port()?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command
+            .args(["raw-server", "--port", &port.to_string()])
+            .arg(format!("--call-len={call_len}"))
+            .arg(format!("--reply-len={reply_len}"));
+        Ok(RawServing {
+            _running: self.start(&mut command, port)?,
             port,
         })
     }
 
+    /// Starts a server on the processors of servers, and waits until it listens.
+    fn start(&self, command: &mut Command, port: u16) -> Result<Running> {
+        command
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
+        let mut running = Running::start(command, &self.server_cpus)?;
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        running.wait_for(address, Duration::from_secs(10))?;
+        Ok(running)
+    }
+
     /// `filestone probe` with these arguments, not yet started.
     pub fn probe(&self, port: u16, operation: &str, path: &str, options: &[&str]) -> Command {
+        let mut command =
+            self.probe_at(&format!("nfs://127.0.0.1:{port}{path}"), operation, options);
+        command.args(["--mount-port", &port.to_string()]);
+        command
+    }
+
+    /// As [`probe`](Self::probe), of any target.
+    pub fn probe_at(&self, target: &str, operation: &str, options: &[&str]) -> Command {
         let mut command = Command::new(&self.filestone);
         command
-            .args(["probe", operation])
-            .arg(format!("nfs://127.0.0.1:{port}{path}"))
-            .args(["--mount-port", &port.to_string(), "--as", "json"])
+            .args(["probe", operation, target, "--as", "json"])
             // It would run before the window and cost only time, but here each
             // run is compared with another, not with what the host can do.
             .arg("--no-calibrate")

@@ -7,7 +7,6 @@
 //! and the same warm-up, and both figures are read from the same line of output.
 
 mod cases;
-mod cipher;
 mod dbench;
 mod smb;
 

@@ -7,7 +7,8 @@
 //! for its bytes alone.
 
 use super::dbench::{self, Figures, LOAD};
-use super::{Bar, Bed, Comparison, cipher, median};
+use super::{Bar, Bed, Comparison, median};
+use crate::cipher;
 use crate::process::{self, Folder};
 use crate::record::Record;
 use crate::samba::{GUEST_SHARE, PASSWORD, Samba, USER};

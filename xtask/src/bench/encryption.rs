@@ -1,0 +1,68 @@
+//! What an encrypted READ of 64 KiB costs the built-in server more than a plain one, beside what the
+//! cipher's library takes for its bytes alone.
+
+use super::limits::Limit;
+use super::{Bed, Serving, median};
+use crate::cipher;
+use crate::process;
+use crate::record::Record;
+use crate::times::Times;
+use anyhow::Result;
+use std::time::Duration;
+
+const USER: &str = "bench";
+const ROUNDS: u32 = 5;
+const BAR: f64 = 1.3;
+
+/// The medians of some rounds, taken in turns.
+pub fn limits(bed: &Bed) -> Result<Vec<Limit>> {
+    let password = bed.folder().join("password");
+    std::fs::write(&password, "secret")?;
+    let file = password.to_string_lossy();
+    let server = bed.serve(&["--user", USER, "--password-file", &file])?;
+    let us = |encryption| us_per_read(bed, &server, &file, encryption);
+    let mut ratios = Vec::new();
+    let mut beyond = Vec::new();
+    for _ in 0..ROUNDS {
+        let (plain, encrypted) = (us("off")?, us("required")?);
+        let library = cipher::us_per_read();
+        beyond.push(encrypted - plain);
+        ratios.push((encrypted - plain) / library);
+    }
+    let ratio = median(&ratios);
+    Ok(vec![Limit {
+        name: "READ 64 KiB with AES-128-GCM: the server's CPU beyond a plain one".into(),
+        figure: format!("{:.2} µs, {ratio:.2} of the library's own", median(&beyond)),
+        bar: format!("≤ {BAR}"),
+        is_met: ratio <= BAR,
+    }])
+}
+
+/// Processor time of the server for each READ, in microseconds.
+fn us_per_read(bed: &Bed, server: &Serving, password_file: &str, encryption: &str) -> Result<f64> {
+    let target = format!("smb://{USER}@127.0.0.1:{}/export/file", server.smb_port);
+    let options = [
+        "--size",
+        "64k",
+        "-j",
+        "8",
+        "--duration",
+        "2s",
+        "--warm-up",
+        "0s",
+    ];
+    let mut command = bed.probe_at(&target, "read", &options);
+    command
+        .args(["--password-file", password_file])
+        .args(["--encrypt", encryption]);
+    let before = Times::of_group(server.process);
+    let output = process::run(
+        &mut command,
+        &bed.client_cpus(),
+        bed.folder(),
+        Duration::from_secs(20),
+    )?;
+    let used = Times::of_group(server.process).since(before);
+    let done = Record::read(&output)?.number("/totals/ledger/ok")?;
+    Ok(used.all_s() * 1e6 / done.max(1.0))
+}
