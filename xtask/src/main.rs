@@ -19,9 +19,9 @@ mod objectives;
 mod process;
 mod processors;
 mod raw_client;
-mod raw_server;
 mod record;
 mod samba;
+mod smb_exchange;
 mod table;
 mod tidy;
 mod times;
@@ -73,9 +73,6 @@ enum Chore {
     /// The least a program can do to exchange these bytes (part of bench).
     #[command(hide = true)]
     RawClient(raw_client::RawClient),
-    /// The least a program can do to answer them (part of bench).
-    #[command(hide = true)]
-    RawServer(raw_server::RawServer),
 }
 
 fn main() -> ExitCode {
@@ -107,7 +104,6 @@ fn run(chore: &Chore) -> Result<bool> {
         Chore::Trials(options) => Ok(trials::run(options)),
         Chore::Bless => bless(),
         Chore::RawClient(options) => raw_client::run(options),
-        Chore::RawServer(options) => raw_server::run(options),
     }
 }
 

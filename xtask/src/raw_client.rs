@@ -8,9 +8,12 @@
 
 use crate::exchange::{self, Procedure};
 use crate::processors;
+use crate::smb_exchange::{self, MESSAGE_ID_AT};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use filestone_wire::nfs3::{self, getattr, read};
+use filestone_wire::smb2::codec::Decode as _;
+use filestone_wire::smb2::{Header, Status};
 use filestone_wire::xdr::Decode;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
@@ -32,8 +35,10 @@ pub enum Asked {
     Getattr,
     /// NFSPROC3_READ through the file, from the start again at its end.
     Read,
-    /// Zeros, `--call-len` of them, of a raw server.
-    Bytes,
+    /// ECHO of SMB2.
+    SmbEcho,
+    /// READ of SMB2, likewise.
+    SmbRead,
 }
 
 /// As long as filestone looks.
@@ -57,12 +62,6 @@ pub struct RawClient {
     /// Calls in flight
     #[arg(long, default_value_t = 1)]
     pub in_flight: usize,
-    /// Bytes of each call, where only bytes are asked for
-    #[arg(long, required_if_eq("asked", "bytes"))]
-    pub call_len: Option<usize>,
-    /// Bytes of each of their replies
-    #[arg(long, required_if_eq("asked", "bytes"))]
-    pub reply_len: Option<usize>,
     /// Bytes per READ
     #[arg(long, default_value_t = 128 << 10)]
     pub len: u32,
@@ -98,6 +97,8 @@ struct Calls {
     call_len: usize,
     count: usize,
     next: usize,
+    /// The number that the next call is given, if calls have numbers.
+    next_id: Option<u64>,
 }
 
 impl Calls {
@@ -108,6 +109,7 @@ impl Calls {
             call_len: calls[0].len(),
             count: calls.len(),
             next: 0,
+            next_id: None,
         }
     }
 
@@ -115,7 +117,14 @@ impl Calls {
     fn take(&mut self, n: usize) -> &[u8] {
         let start = self.next * self.call_len;
         self.next = (self.next + n) % self.count;
-        &self.bytes[start..start + n * self.call_len]
+        let taken = &mut self.bytes[start..start + n * self.call_len];
+        if let Some(next_id) = &mut self.next_id {
+            for call in taken.chunks_exact_mut(self.call_len) {
+                call[MESSAGE_ID_AT..][..8].copy_from_slice(&next_id.to_le_bytes());
+                *next_id += 1;
+            }
+        }
+        taken
     }
 }
 
@@ -173,16 +182,8 @@ fn prepare(options: &RawClient) -> Result<Prepared> {
     let mut stream = TcpStream::connect(address)
         .with_context(|| format!("127.0.0.1:{} does not answer", options.port))?;
     stream.set_nodelay(true)?;
-    if let (Asked::Bytes, Some(call), Some(reply)) =
-        (options.asked, options.call_len, options.reply_len)
-    {
-        return Ok(prepared(
-            options,
-            stream,
-            &[vec![0; call]],
-            reply,
-            options.len,
-        ));
+    if matches!(options.asked, Asked::SmbEcho | Asked::SmbRead) {
+        return prepare_smb(options, stream);
     }
     let handle = exchange::handle_of(&mut stream, &options.export, &[&options.file])?;
     let attributes = exchange::call(
@@ -206,11 +207,38 @@ fn prepare(options: &RawClient) -> Result<Prepared> {
             };
             reads(handle, ok.obj_attributes.size, options.len)?
         }
-        Asked::Bytes => bail!("bytes have two lengths"),
+        Asked::SmbEcho | Asked::SmbRead => bail!("that is asked over SMB"),
     };
     let reply = exchange::exchange(&mut stream, &calls[0])?;
     let data_len = check(options, &reply)?;
     Ok(prepared(options, stream, &calls, reply.len() + 4, data_len))
+}
+
+/// The same over SMB, whose requests have numbers that count up.
+fn prepare_smb(options: &RawClient, mut stream: TcpStream) -> Result<Prepared> {
+    let credits = u16::try_from(options.in_flight + 1)?;
+    let share = options.export.trim_start_matches('/');
+    let mut opened = smb_exchange::open(&mut stream, share, &options.file, credits)?;
+    let (frames, data_len) = if options.asked == Asked::SmbEcho {
+        (vec![opened.echo()], 0)
+    } else {
+        let count = opened.file_len / u64::from(options.len.max(1));
+        let read = |index| opened.read(index * u64::from(options.len), options.len);
+        ((0..count).map(read).collect(), options.len)
+    };
+    let mut first = frames
+        .first()
+        .context("the file is shorter than a READ")?
+        .clone();
+    opened.number(&mut first);
+    let response = smb_exchange::exchange(&mut stream, &first)?;
+    let status = Header::from_bytes(&response)?.status;
+    if status != Status::SUCCESS || response.len() < data_len as usize {
+        bail!("{:?} was answered {status}", options.asked);
+    }
+    let mut prepared = prepared(options, stream, &frames, response.len() + 4, data_len);
+    prepared.calls.next_id = Some(opened.next_id);
+    Ok(prepared)
 }
 
 /// With one distinct call, as many copies as are in flight.
@@ -258,7 +286,7 @@ fn reads(handle: nfs3::Handle, file_len: u64, len: u32) -> Result<Vec<Vec<u8>>> 
 fn check(options: &RawClient, reply: &[u8]) -> Result<u32> {
     let mut reader = exchange::results(reply)?;
     match options.asked {
-        Asked::Null | Asked::Bytes => Ok(0),
+        Asked::Null | Asked::SmbEcho | Asked::SmbRead => Ok(0),
         Asked::Getattr => match getattr::Reply::decode(&mut reader)? {
             Ok(_) => Ok(0),
             Err(fail) => bail!("GETATTR answered {}", fail.status),

@@ -36,29 +36,23 @@ pub struct Detour {
     faults: Option<FaultSource>,
     /// One for all threads.
     queue: Option<Arc<Mutex<Queue>>>,
-    /// When the last bytes were received, since the start.
-    arrival: Duration,
 }
 
 impl Detour {
     /// `None` if there is nothing of the kind, so that serving without it costs one look.
     pub fn new(faults: Option<FaultSource>, queue: Option<Arc<Mutex<Queue>>>) -> Option<Self> {
         let is_any = faults.is_some() || queue.is_some();
-        is_any.then_some(Self {
-            faults,
-            queue,
-            arrival: Duration::ZERO,
-        })
+        is_any.then_some(Self { faults, queue })
     }
 
-    /// When the service of a call ends that came with the last bytes received.
-    fn queued_until(&self) -> Option<Duration> {
+    /// When the service of a call ends that arrived then.
+    fn queued_until(&self, arrival: Duration) -> Option<Duration> {
         let mut queue = self
             .queue
             .as_ref()?
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        Some(queue.admit(self.arrival))
+        Some(queue.admit(arrival))
     }
 }
 
@@ -71,6 +65,8 @@ pub struct Responder {
     detour: Option<Box<Detour>>,
     start: Instant,
     now: u64,
+    /// When the last bytes were received, since the start: all calls in them arrived by then.
+    arrival: Duration,
     /// What was decrypted last, and room for signatures.
     opened: Opened,
     room: Vec<u8>,
@@ -91,6 +87,7 @@ impl Responder {
             detour: detour.map(Box::new),
             start,
             now: 0,
+            arrival: Duration::ZERO,
             opened: Opened::default(),
             room: Vec::new(),
         }
@@ -106,11 +103,11 @@ impl Responder {
         &self.service
     }
 
-    /// Notes when bytes were received, for the queue: all calls in them arrived by then.
+    /// Notes when bytes were received: for the queue, and for what of SMB waits for so long.
     #[inline]
     pub fn note_arrival(&mut self) {
-        if let Some(detour) = &mut self.detour {
-            detour.arrival = self.start.elapsed();
+        if self.detour.is_some() || self.smb.is_some() {
+            self.arrival = self.start.elapsed();
         }
     }
 
@@ -172,7 +169,8 @@ impl Responder {
         connection: &mut smb2::Connection,
         sink: &mut ReplySink,
     ) -> Outcome {
-        let Some(service) = self.smb.clone() else {
+        // Borrowed for the time being: to count who holds it would cost more.
+        let Some(service) = self.smb.take() else {
             return Outcome::Disconnect;
         };
         let mut opened = std::mem::take(&mut self.opened);
@@ -188,6 +186,7 @@ impl Responder {
             Err(Hangup) => Outcome::Disconnect,
         };
         self.opened = opened;
+        self.smb = Some(service);
         outcome
     }
 
@@ -216,7 +215,9 @@ impl Responder {
             return Outcome::Disconnect;
         }
         let is_queued = smb2::is_work(command) && !verdict.is_dropped;
-        let queued_until = is_queued.then(|| detour.queued_until()).flatten();
+        let queued_until = is_queued
+            .then(|| detour.queued_until(self.arrival))
+            .flatten();
         let whim = Whim {
             refusal: verdict.error_of_smb,
             no_credits: verdict.has_no_credits,
@@ -248,7 +249,7 @@ impl Responder {
         let Some(service) = self.smb.clone() else {
             return Outcome::Disconnect;
         };
-        outcome_of(service.notice(connection, notice, self.means(), sink))
+        outcome_of(service.notice(connection, notice, self.means_now(), sink))
     }
 
     /// Tries requests again that have waited for a break for too long.
@@ -260,14 +261,20 @@ impl Responder {
         let Some(service) = self.smb.clone() else {
             return Outcome::Disconnect;
         };
-        outcome_of(service.retry_overdue(connection, self.means(), sink))
+        outcome_of(service.retry_overdue(connection, self.means_now(), sink))
     }
 
     /// Gives up what a connection has that is closed.
     pub fn end(&mut self, connection: &mut smb2::Connection) {
         if let Some(service) = self.smb.clone() {
-            service.end(connection, self.means());
+            service.end(connection, self.means_now());
         }
+    }
+
+    /// For what no bytes have brought about.
+    fn means_now(&mut self) -> Means<'_> {
+        self.arrival = self.start.elapsed();
+        self.means()
     }
 
     fn means(&mut self) -> Means<'_> {
@@ -275,7 +282,7 @@ impl Responder {
             tally: &self.tally,
             moment: Moment {
                 now: self.now,
-                since_start: self.start.elapsed(),
+                since_start: self.arrival,
             },
             room: &mut self.room,
         }
@@ -299,7 +306,7 @@ impl Responder {
         if verdict.is_dropped {
             return Outcome::Answered;
         }
-        let queued_until = detour.queued_until();
+        let queued_until = detour.queued_until(self.arrival);
         let mut reply = Box::<ReplySink>::default();
         match verdict.error {
             Some(status) => self.service.refuse(call, status, &self.tally, &mut reply),

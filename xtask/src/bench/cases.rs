@@ -12,33 +12,19 @@ use std::time::Duration;
 /// What goes before each measured window.
 const WARM_UP_SECONDS: f64 = 0.2;
 
-/// Whom both clients ask.
+/// By which protocol both clients ask the built-in server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Against {
-    /// Both the built-in server, over NFS.
-    OneServer,
-    /// filestone the built-in server, over SMB; the raw client a raw server of messages as long.
-    RawPeer { call_len: usize, reply_len: usize },
+enum Over {
+    Nfs,
+    Smb,
 }
 
-/// Bytes in front of a message of SMB (MS-SMB2, section 2.1) with its header.
-const SMB_FRONT: usize = 4 + 64;
-/// ECHO, both ways (sections 2.2.28 and 2.2.29).
-const ECHO: Against = Against::RawPeer {
-    call_len: SMB_FRONT + 4,
-    reply_len: SMB_FRONT + 4,
-};
 const SMB_READ_LEN: u32 = 64 << 10;
-/// READ with its one byte of nothing, and its response (sections 2.2.19 and 2.2.20).
-const SMB_READ: Against = Against::RawPeer {
-    call_len: SMB_FRONT + 48 + 1,
-    reply_len: SMB_FRONT + 16 + SMB_READ_LEN as usize,
-};
 
 /// One comparison.
 pub struct Case {
     pub name: &'static str,
-    against: Against,
+    over: Over,
     operation: &'static str,
     in_flight: u32,
     len: Option<u32>,
@@ -53,7 +39,7 @@ pub struct Case {
 pub const CASES: &[Case] = &[
     Case {
         name: "NULL ×1",
-        against: Against::OneServer,
+        over: Over::Nfs,
         operation: "null",
         in_flight: 1,
         len: None,
@@ -63,7 +49,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "NULL ×32",
-        against: Against::OneServer,
+        over: Over::Nfs,
         operation: "null",
         in_flight: 32,
         len: None,
@@ -73,7 +59,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "NULL ×128",
-        against: Against::OneServer,
+        over: Over::Nfs,
         operation: "null",
         in_flight: 128,
         len: None,
@@ -83,7 +69,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "GETATTR ×32",
-        against: Against::OneServer,
+        over: Over::Nfs,
         operation: "getattr",
         in_flight: 32,
         len: None,
@@ -95,7 +81,7 @@ pub const CASES: &[Case] = &[
     // want it can leave to the kernel.
     Case {
         name: "READ 4 KiB ×32, delivered",
-        against: Against::OneServer,
+        over: Over::Nfs,
         operation: "read",
         in_flight: 32,
         len: Some(4 << 10),
@@ -105,7 +91,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "READ 4 KiB ×32, verified",
-        against: Against::OneServer,
+        over: Over::Nfs,
         operation: "read",
         in_flight: 32,
         len: Some(4 << 10),
@@ -115,7 +101,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "READ 128 KiB ×8, discarded",
-        against: Against::OneServer,
+        over: Over::Nfs,
         operation: "read",
         in_flight: 8,
         len: Some(128 << 10),
@@ -125,7 +111,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "READ 128 KiB ×8, delivered",
-        against: Against::OneServer,
+        over: Over::Nfs,
         operation: "read",
         in_flight: 8,
         len: Some(128 << 10),
@@ -135,7 +121,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "READ 128 KiB ×8, verified",
-        against: Against::OneServer,
+        over: Over::Nfs,
         operation: "read",
         in_flight: 8,
         len: Some(128 << 10),
@@ -145,7 +131,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "SMB ECHO ×1",
-        against: ECHO,
+        over: Over::Smb,
         operation: "echo",
         in_flight: 1,
         len: None,
@@ -155,7 +141,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "SMB ECHO ×32",
-        against: ECHO,
+        over: Over::Smb,
         operation: "echo",
         in_flight: 32,
         len: None,
@@ -165,7 +151,7 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "SMB READ 64 KiB ×8, delivered",
-        against: SMB_READ,
+        over: Over::Smb,
         operation: "read",
         in_flight: 8,
         len: Some(SMB_READ_LEN),
@@ -217,24 +203,16 @@ impl Comparison {
 /// Runs the pairs of one case against one server.
 pub fn compare(bed: &Bed, case: &Case, options: &Bench) -> Result<Comparison> {
     let server = bed.serve(&[])?;
-    let raw_server = match case.against {
-        Against::OneServer => None,
-        Against::RawPeer {
-            call_len,
-            reply_len,
-        } => Some(bed.raw_server(call_len, reply_len)?),
-    };
-    let raw_port = raw_server.as_ref().map_or(server.port, |raw| raw.port);
     let mut pairs = Vec::new();
     let mut lens = (0, 0);
     for round in 0..options.rounds {
         // Who goes first alternates, so that a drift of the host favours nobody.
         let (raw, ours) = if round % 2 == 0 {
-            let raw = raw(bed, case, options, raw_port)?;
+            let raw = raw(bed, case, options, &server)?;
             (raw, ours(bed, case, options, &server)?)
         } else {
             let ours = ours(bed, case, options, &server)?;
-            (raw(bed, case, options, raw_port)?, ours)
+            (raw(bed, case, options, &server)?, ours)
         };
         lens = ours.message_lens()?;
         if lens != (raw.call_len, raw.reply_len) {
@@ -252,23 +230,17 @@ pub fn compare(bed: &Bed, case: &Case, options: &Bench) -> Result<Comparison> {
     Ok(summary(case, lens.0, lens.1, pairs))
 }
 
-fn raw(bed: &Bed, case: &Case, options: &Bench, port: u16) -> Result<RawResult> {
-    let mut arguments = match case.against {
-        Against::OneServer => vec![case.operation.to_owned()],
-        Against::RawPeer {
-            call_len,
-            reply_len,
-        } => vec![
-            "bytes".to_owned(),
-            format!("--call-len={call_len}"),
-            format!("--reply-len={reply_len}"),
-        ],
+fn raw(bed: &Bed, case: &Case, options: &Bench, server: &Serving) -> Result<RawResult> {
+    let (asked, port) = match case.over {
+        Over::Nfs => (case.operation.to_owned(), server.port),
+        Over::Smb => (format!("smb-{}", case.operation), server.smb_port),
     };
-    arguments.extend([
+    let mut arguments = vec![
+        asked,
         format!("--in-flight={}", case.in_flight),
         format!("--seconds={}", options.seconds),
         format!("--warm-up={WARM_UP_SECONDS}"),
-    ]);
+    ];
     arguments.extend(case.len.map(|len| format!("--len={len}")));
     let mut command = bed.raw_client(port, &arguments)?;
     let output = process::run(
@@ -307,9 +279,9 @@ fn ours(bed: &Bed, case: &Case, options: &Bench, server: &Serving) -> Result<Rec
     if let Some(data) = case.data {
         arguments.extend(["--data", data]);
     }
-    let mut command = match case.against {
-        Against::OneServer => bed.probe(server.port, case.operation, "/export/file", &arguments),
-        Against::RawPeer { .. } => {
+    let mut command = match case.over {
+        Over::Nfs => bed.probe(server.port, case.operation, "/export/file", &arguments),
+        Over::Smb => {
             let target = format!("smb://127.0.0.1:{}/export/file", server.smb_port);
             bed.probe_at(&target, case.operation, &arguments)
         }

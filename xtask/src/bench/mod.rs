@@ -69,13 +69,6 @@ pub struct Serving {
     pub process: u32,
 }
 
-/// A raw server.
-pub struct RawServing {
-    /// Stops it when dropped.
-    _running: Running,
-    pub port: u16,
-}
-
 /// All that was measured.
 #[derive(Debug, Serialize)]
 struct Results {
@@ -112,40 +105,19 @@ impl Bed {
         command
             .args(["serve", "--port", &port.to_string()])
             .args(["--smb-port", &smb_port.to_string()])
-            .args(options);
-        let running = self.start(&mut command, smb_port)?;
+            .args(options)
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
+        let mut running = Running::start(&mut command, &self.server_cpus)?;
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, smb_port));
+        running.wait_for(address, Duration::from_secs(10))?;
         Ok(Serving {
             process: running.id(),
             _running: running,
             port,
             smb_port,
         })
-    }
-
-    /// Starts a raw server of messages of these lengths.
-    pub fn raw_server(&self, call_len: usize, reply_len: usize) -> Result<RawServing> {
-        let port = process::free_port()?;
-        let mut command = Command::new(std::env::current_exe()?);
-        command
-            .args(["raw-server", "--port", &port.to_string()])
-            .arg(format!("--call-len={call_len}"))
-            .arg(format!("--reply-len={reply_len}"));
-        Ok(RawServing {
-            _running: self.start(&mut command, port)?,
-            port,
-        })
-    }
-
-    /// Starts a server on the processors of servers, and waits until it listens.
-    fn start(&self, command: &mut Command, port: u16) -> Result<Running> {
-        command
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null());
-        let mut running = Running::start(command, &self.server_cpus)?;
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        running.wait_for(address, Duration::from_secs(10))?;
-        Ok(running)
     }
 
     /// `filestone probe` with these arguments, not yet started.

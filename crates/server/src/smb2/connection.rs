@@ -1,12 +1,13 @@
 //! One connection, as far as SMB keeps anything of it: sessions, trees, opens, what waits.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use filestone_protection::{Preauth, SessionKeys};
 use filestone_wire::smb2::negotiate::{Cipher, SigningAlgorithm};
 use filestone_wire::smb2::spnego::Mechanism;
 use filestone_wire::smb2::{AccessMask, Capabilities, Dialect, FileId, SecurityMode, Status};
+use rustc_hash::FxHashMap;
 
 use super::names::Pattern;
 use super::ntlm::Acceptor;
@@ -76,9 +77,9 @@ pub struct Session {
     pub has_sealed: bool,
     /// Encryptions so far, none of which may come twice.
     pub nonce: u64,
-    pub trees: HashMap<u32, Share>,
+    pub trees: FxHashMap<u32, Share>,
     pub last_tree: u32,
-    pub opens: HashMap<u64, Open>,
+    pub opens: FxHashMap<u64, Open>,
 }
 
 impl Session {
@@ -93,9 +94,9 @@ impl Session {
             must_encrypt: false,
             has_sealed: false,
             nonce: 0,
-            trees: HashMap::new(),
+            trees: FxHashMap::default(),
             last_tree: 0,
-            opens: HashMap::new(),
+            opens: FxHashMap::default(),
         }
     }
 
@@ -191,7 +192,7 @@ pub struct Connection {
     pub has_wildcard: bool,
     pub window: Window,
     pub preauth: Box<Preauth>,
-    pub sessions: HashMap<u64, Session>,
+    pub sessions: FxHashMap<u64, Session>,
     pub waiting: BTreeMap<u64, Waiting>,
     pub last_async_id: u64,
     /// Of requests that wait for a lock of an open that was closed.
@@ -210,7 +211,7 @@ impl Connection {
             has_wildcard: false,
             window: Window::new(credits),
             preauth: Box::default(),
-            sessions: HashMap::new(),
+            sessions: FxHashMap::default(),
             waiting: BTreeMap::new(),
             last_async_id: 0,
             orphans: Vec::new(),

@@ -750,10 +750,9 @@ fn has_related_head(messages: &[u8]) -> bool {
 }
 
 fn write_header(sink: &mut ReplySink, start: usize, header: &Header) {
-    let bytes = header.to_bytes();
-    let place = sink.bytes_mut().get_mut(start..start + HEADER_LEN);
-    if let Some(place) = place {
-        place.copy_from_slice(&bytes);
+    let tail = sink.bytes_mut().get_mut(start..);
+    if let Some(place) = tail.and_then(|tail| tail.first_chunk_mut()) {
+        *place = header.to_array();
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use filestone_wire::smb2::create::ShareAccess;
 use filestone_wire::smb2::{AccessMask, Status};
+use rustc_hash::FxHashMap;
 
 use super::held::{Caching, LeaseHeld, LeaseOwner, Lock};
 use super::place::{Letter, Notice, Place, Waiter};
@@ -103,8 +104,8 @@ struct SessionEntry {
 /// All of it.
 #[derive(Debug, Default)]
 pub struct Hub {
-    pub(super) files: HashMap<InodeNumber, OpenFile>,
-    sessions: HashMap<u64, SessionEntry>,
+    pub(super) files: FxHashMap<InodeNumber, OpenFile>,
+    sessions: FxHashMap<u64, SessionEntry>,
     open_count: usize,
     pub(super) lock_count: usize,
     waiter_count: usize,

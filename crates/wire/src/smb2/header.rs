@@ -181,32 +181,41 @@ impl Header {
     }
 }
 
-impl Encode for Header {
+impl Header {
+    /// Its bytes. They are made in place, since every message begins with them.
     #[inline]
-    fn encode(&self, out: &mut Writer<'_>) {
-        out.bytes(&ProtocolId::Smb2.bytes());
-        out.u16(HEADER_LEN as u16);
-        out.u16(self.credit_charge);
-        self.status.encode(out);
-        self.command.encode(out);
-        out.u16(self.credits);
+    pub fn to_array(&self) -> [u8; HEADER_LEN] {
         let is_async = matches!(self.route, Route::Async(_));
         let async_flag = if is_async { ASYNC } else { HeaderFlags::NONE };
-        self.flags.without(ASYNC).with(async_flag).encode(out);
-        out.u32(self.next_command);
-        out.u64(self.message_id);
-        match self.route {
+        let flags = self.flags.without(ASYNC).with(async_flag);
+        let route = match self.route {
             Route::Sync {
                 process_id,
                 tree_id,
-            } => {
-                out.u32(process_id);
-                out.u32(tree_id);
-            }
-            Route::Async(id) => out.u64(id),
-        }
-        out.u64(self.session_id);
-        out.bytes(&self.signature);
+            } => u64::from(process_id) | u64::from(tree_id) << 32,
+            Route::Async(id) => id,
+        };
+        let mut bytes = [0; HEADER_LEN];
+        bytes[0..4].copy_from_slice(&ProtocolId::Smb2.bytes());
+        bytes[4..6].copy_from_slice(&(HEADER_LEN as u16).to_le_bytes());
+        bytes[6..8].copy_from_slice(&self.credit_charge.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.status.0.to_le_bytes());
+        bytes[12..14].copy_from_slice(&self.command.number().to_le_bytes());
+        bytes[14..16].copy_from_slice(&self.credits.to_le_bytes());
+        bytes[16..20].copy_from_slice(&flags.0.to_le_bytes());
+        bytes[20..24].copy_from_slice(&self.next_command.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.message_id.to_le_bytes());
+        bytes[32..40].copy_from_slice(&route.to_le_bytes());
+        bytes[40..48].copy_from_slice(&self.session_id.to_le_bytes());
+        bytes[48..64].copy_from_slice(&self.signature);
+        bytes
+    }
+}
+
+impl Encode for Header {
+    #[inline]
+    fn encode(&self, out: &mut Writer<'_>) {
+        out.bytes(&self.to_array());
     }
 }
 

@@ -6,7 +6,7 @@ use crate::time::Moment;
 use filestone_wire::smb2::codec::Decode;
 use filestone_wire::smb2::compound::{self, Message};
 use filestone_wire::smb2::{Command, FileId, HEADER_LEN, Header};
-use std::collections::HashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::Arc;
 
 /// What of a chain's responses is kept together at most: more than a server may send for one.
@@ -141,7 +141,7 @@ struct Slot {
 #[derive(Debug)]
 pub(super) struct Slots {
     slots: Box<[Slot]>,
-    places: HashMap<u64, Place>,
+    places: FxHashMap<u64, Place>,
     /// Slots whose chains are in the output and not stamped yet.
     queued: Vec<u32>,
     in_flight: u32,
@@ -157,7 +157,7 @@ impl Slots {
         let slots = slots.max(1) as usize;
         Self {
             slots: (0..slots).map(|_| Slot::default()).collect(),
-            places: HashMap::with_capacity(slots * PARTS_MAX * 2),
+            places: FxHashMap::with_capacity_and_hasher(slots * PARTS_MAX * 2, FxBuildHasher),
             queued: Vec::with_capacity(slots),
             in_flight: 0,
             next_deadline: Moment::NEVER,
