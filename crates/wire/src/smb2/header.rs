@@ -224,32 +224,38 @@ impl<'a> Decode<'a> for Header {
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         ProtocolId::Smb2.expect(reader)?;
         reader.structure(HEADER_LEN as u16)?;
-        let credit_charge = reader.u16()?;
-        let status = Status::decode(reader)?;
-        let command = Command::decode(reader)?;
-        let credits = reader.u16()?;
-        let flags = HeaderFlags::decode(reader)?;
-        let next_command = reader.u32()?;
-        let message_id = reader.u64()?;
+        // All at once: every message begins with them.
+        let bytes: &[u8; HEADER_LEN - 6] = reader.array()?;
+        let u16_at = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        let u32_at = |at: usize| u32::from(u16_at(at)) | u32::from(u16_at(at + 2)) << 16;
+        let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
+        let number = u16_at(6);
+        let command = Command::from_number(number).ok_or(DecodeError::Undefined {
+            field: "Command",
+            value: number.into(),
+        })?;
+        let flags = HeaderFlags(u32_at(10));
         let route = if flags.contains(ASYNC) {
-            Route::Async(reader.u64()?)
+            Route::Async(u64_at(26))
         } else {
             Route::Sync {
-                process_id: reader.u32()?,
-                tree_id: reader.u32()?,
+                process_id: u32_at(26),
+                tree_id: u32_at(30),
             }
         };
+        let mut signature = [0; 16];
+        signature.copy_from_slice(&bytes[42..]);
         Ok(Self {
-            credit_charge,
-            status,
+            credit_charge: u16_at(0),
+            status: Status(u32_at(2)),
             command,
-            credits,
+            credits: u16_at(8),
             flags: flags.without(ASYNC),
-            next_command,
-            message_id,
+            next_command: u32_at(14),
+            message_id: u64_at(18),
             route,
-            session_id: reader.u64()?,
-            signature: *reader.array()?,
+            session_id: u64_at(34),
+            signature,
         })
     }
 }

@@ -695,11 +695,13 @@ impl Inner {
 
 /// What a call closes that does nothing else.
 fn closed_by(call: &Call<Smb2>) -> Option<FileId> {
-    let mut parts = call.procedure.parts();
-    let part = parts.next().filter(|part| part.command == Command::Close)?;
+    let [part] = call.procedure.parts() else {
+        return None;
+    };
     let body = call.arguments.get(..part.end as usize)?;
-    let closed = close::Request::from_bytes(body).ok()?;
-    parts.next().is_none().then_some(closed.file_id)
+    let closed = close::Request::from_bytes(body).ok();
+    let closed = closed.filter(|_| part.command == Command::Close)?;
+    Some(closed.file_id)
 }
 
 const fn failed(fault: ReplyFault) -> Outcome {

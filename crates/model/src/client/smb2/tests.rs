@@ -121,9 +121,9 @@ impl Bench {
     /// The command that is asked, which is one, and its body.
     fn asked(&self) -> (Command, &[u8]) {
         let call = self.actor.call();
-        let mut parts = call.procedure.parts();
-        let part = parts.next().expect("a request");
-        assert_eq!(parts.next(), None);
+        let [part] = call.procedure.parts() else {
+            panic!("one request");
+        };
         (part.command, &call.arguments[..part.end as usize])
     }
 

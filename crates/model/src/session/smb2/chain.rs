@@ -71,9 +71,11 @@ pub struct Part {
 
 /// Requests that go out together: in one compound if there are several, each about the file that
 /// the first of them opens, or apart.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
-    parts: [Option<Part>; PARTS_MAX],
+    parts: [Part; PARTS_MAX],
+    /// How many of those there are; the others are all alike.
+    len: u8,
     /// Whose they are.
     pub scope: Scope,
     /// Whether the messages are wanted as they go out: for hashes of them.
@@ -88,7 +90,8 @@ pub struct Chain {
 impl Chain {
     /// None.
     pub const NONE: Self = Self {
-        parts: [None; PARTS_MAX],
+        parts: [Part::NONE; PARTS_MAX],
+        len: 0,
         scope: Scope::Tree,
         keeps_sent: false,
         is_apart: false,
@@ -97,39 +100,54 @@ impl Chain {
 
     /// One more request; one too many is left out.
     pub fn push(&mut self, part: Part) {
-        if let Some(place) = self.parts.iter_mut().find(|place| place.is_none()) {
-            *place = Some(part);
+        if let Some(place) = self.parts.get_mut(usize::from(self.len)) {
+            *place = part;
+            self.len += 1;
         }
     }
 
     /// Its requests.
-    pub fn parts(&self) -> impl Iterator<Item = Part> {
-        self.parts.iter().copied().flatten()
+    #[inline]
+    pub fn parts(&self) -> &[Part] {
+        self.parts.get(..usize::from(self.len)).unwrap_or_default()
     }
 
     /// How many there are.
+    #[inline]
     pub fn len(&self) -> u32 {
-        self.parts().count() as u32
+        self.len.into()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.parts().next().is_none()
+        self.len == 0
     }
 
     /// Whether it is signed in 3.1.1 even if others are not (section 3.2.4.1.1).
     pub fn must_be_signed(&self) -> bool {
-        self.parts[0].is_some_and(|part| part.command == Command::TreeConnect)
+        let first = self.parts().first();
+        first.is_some_and(|part| part.command == Command::TreeConnect)
     }
 
     /// As an error names it: `CREATE+READ+CLOSE`.
     pub fn shown(&self) -> String {
-        let names: Vec<String> = self.parts().map(|part| part.command.to_string()).collect();
+        let names: Vec<String> = self
+            .parts()
+            .iter()
+            .map(|part| part.command.to_string())
+            .collect();
         names.join("+")
     }
 }
 
 impl Part {
+    /// What stands where there is none.
+    const NONE: Self = Self {
+        command: Command::Negotiate,
+        end: 0,
+        payload: 0,
+    };
+
     /// Credits that it takes where a message may take more than one.
     pub const fn charge(&self) -> u16 {
         let credits = self.payload.saturating_sub(1) / BYTES_OF_CREDIT + 1;

@@ -266,10 +266,8 @@ impl Smb2Session {
     /// Whether there are credits for a chain.
     pub fn can_send(&self, slot: u32, chain: &Chain) -> Result<bool, NotSmb> {
         let now = self.next_parts(slot, chain);
-        let needed: u32 = chain
-            .parts()
-            .skip(now.start)
-            .take(now.len())
+        let going = chain.parts().get(now).unwrap_or_default().iter();
+        let needed: u32 = going
             .map(|part| u32::from(self.charge_of(part.charge())))
             .sum();
         if self.credits.has(needed) {
@@ -357,14 +355,14 @@ impl Smb2Session {
     ) -> Option<usize> {
         let Sending { chain, bodies, .. } = *sending;
         let before = parts.start.checked_sub(1);
-        let before = before.and_then(|last| chain.parts().nth(last));
+        let before = before.and_then(|last| chain.parts().get(last));
         let (mut from, mut last) = (before.map_or(0, |part| part.end as usize), None);
         // What the first request of a compound opens is named by those that go out after it.
         let is_later = before.is_some() && !chain.is_apart;
-        let going = chain.parts().enumerate();
-        let mut with_it = chain.parts().skip(parts.start).take(parts.len());
-        let stays_open = !with_it.any(|part| part.command == Command::Close) || chain.is_apart;
-        for (index, part) in going.skip(parts.start).take(parts.len()) {
+        let first = parts.start;
+        let going = chain.parts().get(parts).unwrap_or_default();
+        let stays_open = chain.is_apart || !going.iter().any(|part| part.command == Command::Close);
+        for (index, part) in (first..).zip(going) {
             if let Some(last) = last {
                 filestone_wire::smb2::compound::link(&mut out.bytes, last);
                 self.sign(protection, last, &mut out.bytes);
@@ -440,11 +438,14 @@ impl Smb2Session {
             return Protection::default();
         };
         let must_be_signed = must_be_signed && own.agreed.dialect == Dialect::SMB_3_1_1;
+        let signs = (own.signs || must_be_signed && own.keys.is_some()) && !own.encrypts;
+        // To count who holds keys costs more than a plain message otherwise does.
+        let keys = own.keys.as_ref().filter(|_| signs || own.encrypts);
         Protection {
             session_id: own.session_id,
             tree_id: tree_id.unwrap_or(own.tree_id),
-            keys: own.keys.clone(),
-            signs: (own.signs || must_be_signed && own.keys.is_some()) && !own.encrypts,
+            keys: keys.cloned(),
+            signs,
             encrypts: own.encrypts,
             sequence: own.sequence.number(),
         }

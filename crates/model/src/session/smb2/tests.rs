@@ -575,7 +575,7 @@ fn large_transfers_take_as_many_credits_as_they_need() {
     for part in read.chain.parts() {
         chain.push(Part {
             payload: 3 * (64 << 10) + 1,
-            ..part
+            ..*part
         });
     }
     read.chain = chain;
