@@ -1,5 +1,6 @@
 //! The server over real sockets, seen by a client that knows nothing but the wire.
 
+mod both;
 mod client;
 mod conversations;
 mod faulty;

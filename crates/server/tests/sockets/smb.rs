@@ -34,7 +34,7 @@ fn start() -> Running {
 }
 
 /// A client that says one thing after the other.
-struct Client {
+pub struct Client {
     socket: TcpStream,
     next_id: u64,
     session_id: u64,
@@ -56,7 +56,7 @@ impl Client {
     }
 
     /// One that has come as far as the share, as nobody.
-    fn mounted(server: &Running) -> Self {
+    pub fn mounted(server: &Running) -> Self {
         let mut client = Self::connect(server);
         let negotiate = negotiate_of();
         assert_eq!(
@@ -89,7 +89,7 @@ impl Client {
         }
     }
 
-    fn send(&mut self, command: Command, body: &impl Encode) -> u64 {
+    pub fn send(&mut self, command: Command, body: &impl Encode) -> u64 {
         let header = self.header(command);
         let mut frame = Vec::new();
         let start = FrameMark::open(&mut frame);
@@ -114,7 +114,7 @@ impl Client {
         (header, frame)
     }
 
-    fn ask(&mut self, command: Command, body: &impl Encode) -> (Header, Vec<u8>) {
+    pub fn ask(&mut self, command: Command, body: &impl Encode) -> (Header, Vec<u8>) {
         self.send(command, body);
         self.answer()
     }
@@ -134,12 +134,12 @@ impl Client {
         self.send(Command::Create, &create);
     }
 
-    fn create(&mut self, name: &str, disposition: CreateDisposition) -> FileId {
+    pub fn create(&mut self, name: &str, disposition: CreateDisposition) -> FileId {
         self.send_create(name, disposition, OplockLevel::NONE);
         self.created().0
     }
 
-    fn created(&mut self) -> (FileId, OplockLevel) {
+    pub fn created(&mut self) -> (FileId, OplockLevel) {
         let (header, frame) = self.answer();
         assert_eq!(header.status, Status::SUCCESS);
         let body: create::Response<'_> = Message::from_bytes(&frame).unwrap().body().unwrap();
