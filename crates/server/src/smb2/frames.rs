@@ -7,9 +7,11 @@ use filestone_protection::{Opened, Preauth};
 use filestone_wire::smb2::codec::{Decode, Encode, Writer};
 use filestone_wire::smb2::compound::{self, Message, Messages};
 use filestone_wire::smb2::oplock_break::Notification;
+use filestone_wire::smb2::session_setup::SetupFlags;
 use filestone_wire::smb2::transform::{Encrypted, TRANSFORM_HEADER_LEN};
 use filestone_wire::smb2::{
     Command, ErrorResponse, HEADER_LEN, Header, HeaderFlags, ProtocolId, Route, Status, UNASKED,
+    session_setup,
 };
 
 use super::connection::{ChainState, Connection, Waiting, WaitingFor};
@@ -306,11 +308,15 @@ impl Frames<'_> {
         }
         self.tally.count_command(header.command);
         let is_related = header.flags.contains(HeaderFlags::RELATED);
-        let is_out_of_place = is_related && run.chain.is_first;
-        if !is_related || is_out_of_place {
-            run.chain.session_id = header.session_id;
-            run.chain.tree_id = header.tree_id().unwrap_or(0);
-            run.chain.file = Err(Status::INVALID_PARAMETER);
+        let begins = !is_related || run.chain.is_first;
+        if begins {
+            run.chain = ChainState {
+                session_id: header.session_id,
+                tree_id: header.tree_id().unwrap_or(0),
+                // There is nothing that the first of them could be related to.
+                is_broken: is_related,
+                ..ChainState::default()
+            };
         }
         run.chain.is_first = false;
         if run.whim.is_dropped {
@@ -323,7 +329,7 @@ impl Frames<'_> {
         let is_given_up = resumed.is_some() && run.whim.refusal.is_some();
         let admitted = if is_given_up {
             Ok(())
-        } else if is_out_of_place {
+        } else if is_related && run.chain.is_broken {
             Err(Status::INVALID_PARAMETER)
         } else {
             self.admit(run, message)
@@ -339,6 +345,7 @@ impl Frames<'_> {
         if resumed.is_some() {
             run.whim.refusal = None;
         }
+        run.chain.is_broken |= breaks_chain(header.command, &answered);
         let answering = Answering {
             message,
             start,
@@ -368,6 +375,9 @@ impl Frames<'_> {
         let session = self.connection.sessions.get(&run.chain.session_id);
         let is_signed = header.flags.contains(HeaderFlags::SIGNED);
         let needs_none = matches!(command, Command::Negotiate | Command::Echo);
+        if run.chain.session_id != 0 && binds(message) {
+            return Err(Status::REQUEST_NOT_ACCEPTED);
+        }
         let Some(session) = session else {
             let begins = command == Command::SessionSetup && run.chain.session_id == 0;
             if needs_none || begins {
@@ -749,6 +759,24 @@ fn has_related_head(messages: &[u8]) -> bool {
     header.is_ok_and(|header| header.flags.contains(HeaderFlags::RELATED))
 }
 
+/// Whether a session of another connection is to be used here, too: that is not offered (section
+/// 3.3.5.5).
+fn binds(message: &Message<'_>) -> bool {
+    let is_setup = message.header.command == Command::SessionSetup;
+    let setup = is_setup.then(|| message.body::<session_setup::Request<'_>>());
+    matches!(setup, Some(Ok(setup)) if setup.flags.contains(SetupFlags::BINDING))
+}
+
+/// Whether there is no session or no tree that what follows could be about (section 3.3.5.2.7.2).
+fn breaks_chain(command: Command, answered: &Answered) -> bool {
+    let makes_one = matches!(command, Command::SessionSetup | Command::TreeConnect);
+    match answered {
+        Err(Failure::Status(Status::USER_SESSION_DELETED | Status::NETWORK_NAME_DELETED)) => true,
+        Err(Failure::Status(_) | Failure::WithData(..)) => makes_one,
+        Ok(_) | Err(_) => false,
+    }
+}
+
 fn write_header(sink: &mut ReplySink, start: usize, header: &Header) {
     let bytes = header.to_bytes();
     let place = sink.bytes_mut().get_mut(start..start + HEADER_LEN);
@@ -785,8 +813,7 @@ fn in_tree(exchange: &mut Exchange<'_>, message: &Message<'_>, sink: &mut ReplyS
         Command::QueryInfo => exchange.query_info(message, sink),
         Command::SetInfo => exchange.set_info(message, sink),
         Command::OplockBreak => exchange.oplock_break(message, sink),
-        // Nothing tells anybody of changes.
-        Command::ChangeNotify => Err(Status::NOT_SUPPORTED.into()),
+        Command::ChangeNotify => exchange.change_notify(message),
         Command::Negotiate
         | Command::SessionSetup
         | Command::Logoff

@@ -1,6 +1,8 @@
 //! The server over real sockets, seen by a client that knows nothing but the wire.
 
+mod caching;
 mod client;
+mod compounds;
 mod conversations;
 mod faulty;
 mod hostile;
@@ -9,3 +11,4 @@ mod locking;
 mod queueing;
 mod serving;
 mod smb;
+mod statuses;

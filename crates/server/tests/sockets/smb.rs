@@ -23,7 +23,7 @@ use filestone_wire::smb2::{
     read, session_setup, tree_connect, write,
 };
 
-fn start() -> Running {
+pub fn start() -> Running {
     Server::start(Options {
         threads: 2,
         memory_limit: 16 << 20,
@@ -34,10 +34,10 @@ fn start() -> Running {
 }
 
 /// A client that says one thing after the other.
-struct Client {
-    socket: TcpStream,
+pub struct Client {
+    pub socket: TcpStream,
     next_id: u64,
-    session_id: u64,
+    pub session_id: u64,
     tree_id: u32,
 }
 
@@ -56,11 +56,14 @@ impl Client {
     }
 
     /// One that has come as far as the share, as nobody.
-    fn mounted(server: &Running) -> Self {
+    pub fn mounted(server: &Running) -> Self {
+        Self::mounted_by(server, &negotiate_of())
+    }
+
+    pub fn mounted_by(server: &Running, negotiate: &negotiate::Request<'_>) -> Self {
         let mut client = Self::connect(server);
-        let negotiate = negotiate_of();
         assert_eq!(
-            client.ask(Command::Negotiate, &negotiate).0.status,
+            client.ask(Command::Negotiate, negotiate).0.status,
             Status::SUCCESS
         );
         for token in [ntlm_negotiate(), ntlm_authenticate()] {
@@ -74,7 +77,7 @@ impl Client {
         client
     }
 
-    fn header(&mut self, command: Command) -> Header {
+    pub fn header(&mut self, command: Command) -> Header {
         let message_id = self.next_id;
         self.next_id += 1;
         Header {
@@ -89,7 +92,7 @@ impl Client {
         }
     }
 
-    fn send(&mut self, command: Command, body: &impl Encode) -> u64 {
+    pub fn send(&mut self, command: Command, body: &impl Encode) -> u64 {
         let header = self.header(command);
         let mut frame = Vec::new();
         let start = FrameMark::open(&mut frame);
@@ -100,7 +103,7 @@ impl Client {
     }
 
     /// The next frame; none if the server has hung up.
-    fn frame(&mut self) -> Option<Vec<u8>> {
+    pub fn frame(&mut self) -> Option<Vec<u8>> {
         let mut mark = [0; 4];
         self.socket.read_exact(&mut mark).ok()?;
         let mut frame = vec![0; u32::from_be_bytes(mark) as usize];
@@ -108,18 +111,18 @@ impl Client {
         Some(frame)
     }
 
-    fn answer(&mut self) -> (Header, Vec<u8>) {
+    pub fn answer(&mut self) -> (Header, Vec<u8>) {
         let frame = self.frame().expect("an answer");
         let header = Header::from_bytes(&frame).unwrap();
         (header, frame)
     }
 
-    fn ask(&mut self, command: Command, body: &impl Encode) -> (Header, Vec<u8>) {
+    pub fn ask(&mut self, command: Command, body: &impl Encode) -> (Header, Vec<u8>) {
         self.send(command, body);
         self.answer()
     }
 
-    fn send_create(&mut self, name: &str, disposition: CreateDisposition, oplock: OplockLevel) {
+    pub fn send_create(&mut self, name: &str, disposition: CreateDisposition, oplock: OplockLevel) {
         let create = create::Request {
             oplock_level: oplock,
             impersonation_level: ImpersonationLevel::IMPERSONATION,
@@ -134,12 +137,12 @@ impl Client {
         self.send(Command::Create, &create);
     }
 
-    fn create(&mut self, name: &str, disposition: CreateDisposition) -> FileId {
+    pub fn create(&mut self, name: &str, disposition: CreateDisposition) -> FileId {
         self.send_create(name, disposition, OplockLevel::NONE);
         self.created().0
     }
 
-    fn created(&mut self) -> (FileId, OplockLevel) {
+    pub fn created(&mut self) -> (FileId, OplockLevel) {
         let (header, frame) = self.answer();
         assert_eq!(header.status, Status::SUCCESS);
         let body: create::Response<'_> = Message::from_bytes(&frame).unwrap().body().unwrap();
