@@ -107,19 +107,7 @@ impl Exchange<'_> {
         };
         tree.hold(made.number).map_err(status_of)?;
         let open = hub.next_number();
-        let holder = Holder {
-            open,
-            name: Name {
-                parent: made.located.parent,
-                spelt: Arc::clone(&made.located.name),
-            },
-            place: self.connection.place,
-            session_id: self.chain.session_id,
-            access: wanted.access,
-            share: wanted.share,
-            deletes_on_close: wanted.options.contains(CreateOptions::DELETE_ON_CLOSE),
-            caching: Caching::None,
-        };
+        let holder = self.holder(&wanted, &made, open);
         hub.add(made.number, holder);
         if made.action != CreateAction::OPENED && made.action != CreateAction::CREATED {
             hub.changed(made.number, open);
@@ -155,6 +143,22 @@ impl Exchange<'_> {
         };
         self.chain.file = Ok(file_id);
         put_response(&wanted, &made, file_id, &facts, granted, sink)
+    }
+
+    fn holder(&self, wanted: &Wanted<'_>, made: &Made, open: u64) -> Holder {
+        Holder {
+            open,
+            name: Name {
+                parent: made.located.parent,
+                spelt: Arc::clone(&made.located.name),
+            },
+            place: self.connection.place,
+            session_id: self.chain.session_id,
+            access: wanted.access,
+            share: wanted.share,
+            deletes_on_close: wanted.options.contains(CreateOptions::DELETE_ON_CLOSE),
+            caching: Caching::None,
+        }
     }
 
     /// What the client asks to cache: a lease in a context, if there is one.

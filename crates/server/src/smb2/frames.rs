@@ -69,6 +69,9 @@ pub struct Frames<'x> {
 /// nothing else.
 const RESPONSES_MAX: usize = 8 << 20;
 
+/// Where Command stands in a header (section 2.2.1.2).
+const COMMAND_AT: usize = 12;
+
 /// The response written last: it is signed when it is known what follows it.
 #[derive(Clone, Copy)]
 struct Last {
@@ -107,6 +110,8 @@ struct Run<'m> {
     ended: Vec<u64>,
     /// Whether a request that had waited has to go on waiting.
     waits_on: bool,
+    /// The command of the message that is being answered, if there is no such command.
+    unknown: Option<[u8; 2]>,
 }
 
 /// Takes a frame out of its envelope. What was encrypted is in `opened` then.
@@ -165,6 +170,7 @@ impl Frames<'_> {
             cancelled: Vec::new(),
             ended: Vec::new(),
             waits_on: false,
+            unknown: None,
         };
         self.run(&mut run, sink)?;
         for async_id in run.cancelled {
@@ -222,7 +228,10 @@ impl Frames<'_> {
         }
         let mut offset = 0;
         for message in Messages::of(run.messages) {
-            let message = message.map_err(|_| Hangup)?;
+            let message = match message {
+                Ok(message) => message,
+                Err(_) => self.unknown_command(run, offset).ok_or(Hangup)?,
+            };
             if sink.bytes_mut().len() - frame > RESPONSES_MAX {
                 sink.cancel_record();
                 return Err(Hangup);
@@ -300,25 +309,7 @@ impl Frames<'_> {
             run.cancelled.extend(exchange.cancelled());
             return Ok(true);
         }
-        if resumed.is_none() {
-            self.take_ids(&header)?;
-        }
-        if self.connection.agreed.is_none() && header.command != Command::Negotiate {
-            return Err(Hangup);
-        }
-        self.tally.count_command(header.command);
-        let is_related = header.flags.contains(HeaderFlags::RELATED);
-        let begins = !is_related || run.chain.is_first;
-        if begins {
-            run.chain = ChainState {
-                session_id: header.session_id,
-                tree_id: header.tree_id().unwrap_or(0),
-                // There is nothing that the first of them could be related to.
-                is_broken: is_related,
-                ..ChainState::default()
-            };
-        }
-        run.chain.is_first = false;
+        self.take_up(run, &header, resumed)?;
         if run.whim.is_dropped {
             return Ok(true);
         }
@@ -329,7 +320,7 @@ impl Frames<'_> {
         let is_given_up = resumed.is_some() && run.whim.refusal.is_some();
         let admitted = if is_given_up {
             Ok(())
-        } else if is_related && run.chain.is_broken {
+        } else if header.flags.contains(HeaderFlags::RELATED) && run.chain.is_broken {
             Err(Status::INVALID_PARAMETER)
         } else {
             self.admit(run, message)
@@ -338,6 +329,7 @@ impl Frames<'_> {
         let is_last = offset + message.bytes.len() >= run.messages.len();
         let answered = match admitted {
             Err(status) => Err(Failure::Status(status)),
+            Ok(()) if run.unknown.is_some() => Err(Failure::Status(Status::INVALID_PARAMETER)),
             Ok(()) if refused.is_some() => Err(Failure::Status(refused.unwrap_or_default())),
             Ok(()) if run.whim.is_stuck && is_last => Err(Failure::Wait(WaitingFor::Nothing)),
             Ok(()) => self.execute(run, message, resumed, sink),
@@ -354,6 +346,51 @@ impl Frames<'_> {
             resumed,
         };
         self.respond(run, &answering, answered, sink)
+    }
+
+    /// Takes the message ids of a request, and what was handed on to it.
+    fn take_up(
+        &mut self,
+        run: &mut Run<'_>,
+        header: &Header,
+        resumed: Option<u64>,
+    ) -> Result<(), Hangup> {
+        if resumed.is_none() {
+            self.take_ids(header)?;
+        }
+        if self.connection.agreed.is_none() && header.command != Command::Negotiate {
+            return Err(Hangup);
+        }
+        if run.unknown.is_none() {
+            self.tally.count_command(header.command);
+        }
+        let is_related = header.flags.contains(HeaderFlags::RELATED);
+        if !is_related || run.chain.is_first {
+            run.chain = ChainState {
+                session_id: header.session_id,
+                tree_id: header.tree_id().unwrap_or(0),
+                // There is nothing that the first of them could be related to.
+                is_broken: is_related,
+                ..ChainState::default()
+            };
+        }
+        run.chain.is_first = false;
+        Ok(())
+    }
+
+    /// The last message of a frame, if all that is wrong with it is that there is no such command:
+    /// it is answered, as those before it are (section 3.3.5.2.6).
+    fn unknown_command<'m>(&self, run: &mut Run<'m>, offset: usize) -> Option<Message<'m>> {
+        self.connection.agreed.as_ref()?;
+        let bytes = run.messages.get(offset..)?;
+        let mut known: [u8; HEADER_LEN] = *bytes.first_chunk()?;
+        let field: &mut [u8; 2] = known.get_mut(COMMAND_AT..)?.first_chunk_mut()?;
+        // One that needs a session, and is not looked at.
+        let stand_in = (Command::Flush as u16).to_le_bytes();
+        run.unknown = Some(std::mem::replace(field, stand_in));
+        let header = Header::from_bytes(&known).ok()?;
+        let is_last = header.next_command == 0;
+        is_last.then_some(Message { header, bytes })
     }
 
     /// Takes the message ids that a request uses (section 3.3.5.2.3).
@@ -563,6 +600,12 @@ impl Frames<'_> {
             signature: [0; 16],
         };
         write_header(sink, start, &response);
+        if let Some(command) = run.unknown {
+            let field = start + COMMAND_AT..start + COMMAND_AT + command.len();
+            if let Some(field) = sink.bytes_mut().get_mut(field) {
+                field.copy_from_slice(&command);
+            }
+        }
         run.last = Some(Last {
             start,
             session_id,
@@ -661,6 +704,7 @@ impl Frames<'_> {
             cancelled: Vec::new(),
             ended: Vec::new(),
             waits_on: false,
+            unknown: None,
         };
         run.chain.is_first = !has_related_head(&messages);
         let ran = self.run(&mut run, sink);

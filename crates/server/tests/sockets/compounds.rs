@@ -38,7 +38,8 @@ impl Encode for Body<'_> {
     }
 }
 
-fn statuses(client: &mut Client, parts: &[Part]) -> Vec<Status> {
+/// A frame of these requests, and where the last one begins.
+fn compound_of(client: &mut Client, parts: &[Part]) -> (Vec<u8>, usize) {
     let mut frame = Vec::new();
     let start = FrameMark::open(&mut frame);
     let mut last = None;
@@ -60,6 +61,11 @@ fn statuses(client: &mut Client, parts: &[Part]) -> Vec<Status> {
         last = Some(compound::append(&mut frame, &header, &Body(&part.body)));
     }
     FrameMark::close(&mut frame, start, 0);
+    (frame, last.unwrap_or(start))
+}
+
+fn statuses(client: &mut Client, parts: &[Part]) -> Vec<Status> {
+    let (frame, _) = compound_of(client, parts);
     std::io::Write::write_all(&mut client.socket, &frame).unwrap();
     let answers = client.frame().unwrap();
     let messages = Messages::of(&answers);
@@ -208,6 +214,30 @@ fn what_is_not_offered_is_refused_of_files_that_are_there() {
             Status::INVALID_PARAMETER,
         ]
     );
+}
+
+/// A command that there is not is answered as what came before it is, and nobody hangs up.
+#[test]
+fn nonsense_behind_a_request_is_refused() {
+    let server = start();
+    let mut client = Client::mounted(&server);
+    let file = client.create("f", CreateDisposition::CREATE);
+    let parts = [
+        part(false, Command::Read, &read_of(file, 1)),
+        part(true, Command::Flush, &echo::Request {}),
+    ];
+    let (mut frame, last) = compound_of(&mut client, &parts);
+    frame[last + 12..last + 14].copy_from_slice(&[0xff, 0]);
+    std::io::Write::write_all(&mut client.socket, &frame).unwrap();
+    let mut answers = client.frame().unwrap();
+    let second = u32::from_le_bytes(*answers[20..].first_chunk().unwrap()) as usize;
+    assert_eq!(answers[second + 12..second + 14], [0xff, 0]);
+    answers[second + 12..second + 14].copy_from_slice(&[7, 0]);
+    let statuses: Vec<Status> = Messages::of(&answers)
+        .map(|message| message.unwrap().header.status)
+        .collect();
+    assert_eq!(statuses, [Status::END_OF_FILE, Status::INVALID_PARAMETER]);
+    assert!(client.is_served());
 }
 
 /// FSCTL_CREATE_OR_GET_OBJECT_ID: 64 bytes, the same for one file and others for another.

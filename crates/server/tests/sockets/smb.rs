@@ -163,7 +163,7 @@ impl Client {
         self.send(Command::Lock, &lock)
     }
 
-    fn is_served(&mut self) -> bool {
+    pub fn is_served(&mut self) -> bool {
         self.ask(Command::Echo, &echo::Request {}).0.status == Status::SUCCESS
     }
 }

@@ -130,6 +130,21 @@ fn which_of_two_wrong_fields_counts() {
     }
 }
 
+/// What files have of attributes, besides those that every file system has.
+#[test]
+fn a_file_may_be_temporary_and_offline() {
+    let server = start();
+    let mut client = Client::mounted(&server);
+    let create = create::Request {
+        file_attributes: FileAttributes::TEMPORARY.with(FileAttributes::OFFLINE),
+        ..create_of("f", OplockLevel::NONE)
+    };
+    let (_, frame) = client.ask(Command::Create, &create);
+    let body: create::Response<'_> = Message::from_bytes(&frame).unwrap().body().unwrap();
+    let kept = create.file_attributes.with(FileAttributes::ARCHIVE);
+    assert_eq!(body.file_attributes, kept);
+}
+
 /// Room that is asked for is there as long as the file is open.
 #[test]
 fn a_file_has_the_room_that_it_is_given() {
