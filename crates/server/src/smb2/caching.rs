@@ -1,13 +1,14 @@
-//! Oplocks and leases: what clients may keep in their caches, and how it is taken back (MS-SMB2,
-//! sections 3.3.1.4, 3.3.4.6 and 3.3.4.7; MS-FSA, section 2.1.5.18).
+//! Oplocks and leases: what clients keep in their caches, and how it is taken back (MS-SMB2,
+//! sections 3.3.4.6 and 3.3.4.7). The rules are in `rules`.
 
 use filestone_wire::smb2::create::ShareAccess;
 use filestone_wire::smb2::oplock_break::{LeaseBreak, Notification, OplockBreak};
 use filestone_wire::smb2::{AccessMask, FileId, LeaseFlags, LeaseState, OplockLevel, Status};
 
-use super::held::{Caching, LeaseHeld, LeaseOwner};
-use super::hub::{Hub, OpenFile};
+use super::held::{Breaking, Caching, LeaseHeld, LeaseOwner};
+use super::hub::{Holder, Hub, OpenFile};
 use super::place::{Notice, Place};
+use super::rules::{self, After, Beside, Deed};
 use crate::tree::InodeNumber;
 
 /// Who wants to open a file that others have open.
@@ -17,19 +18,33 @@ pub struct Contender {
     pub share: ShareAccess,
     /// Whether its data are replaced.
     pub overwrites: bool,
+    /// Whether it is removed when this open is closed.
+    pub removes: bool,
     pub lease: Option<LeaseOwner>,
 }
-
-/// Opens with no other access than this do not take oplocks back, nor leases if READ_CONTROL is
-/// among it: they look at nothing that is cached.
-const LOOKS: AccessMask = AccessMask(
-    AccessMask::READ_ATTRIBUTES.0 | AccessMask::WRITE_ATTRIBUTES.0 | AccessMask::SYNCHRONIZE.0,
-);
-const LOOKS_BESIDE_LEASE: AccessMask = LOOKS.with(AccessMask::READ_CONTROL);
 
 impl Contender {
     fn only(&self, looks: AccessMask) -> bool {
         !self.overwrites && looks.contains(self.access)
+    }
+
+    fn caching(&self) -> Option<Caching> {
+        self.lease.map(Caching::Lease)
+    }
+
+    /// What opening does to what `holder` keeps: nothing, if all of this only looks.
+    fn deeds(&self, holder: &Holder) -> impl Iterator<Item = Deed> + use<> {
+        let looks = match holder.caching {
+            Caching::Lease(_) => rules::LOOKS_BESIDE_LEASE,
+            Caching::Oplock { .. } | Caching::None => rules::LOOKS,
+        };
+        let opens = if self.overwrites {
+            Deed::Overwrites
+        } else {
+            Deed::Opens
+        };
+        let opens = (!self.only(looks)).then_some(opens);
+        opens.into_iter().chain(self.removes.then_some(Deed::Moves))
     }
 }
 
@@ -59,20 +74,6 @@ pub struct LeaseAsked {
     pub has_epoch: bool,
 }
 
-/// What there is of a file besides an open that asks to cache.
-struct Beside {
-    /// Another open.
-    is_any: bool,
-    /// Another open that does more than a lease has to know of.
-    is_any_at_work: bool,
-    /// Another's oplock, of whatever level.
-    has_oplocks: bool,
-    /// Another's lease that keeps handles.
-    keeps_handles: bool,
-    /// Somebody may have written what nobody else has seen.
-    is_exclusive: bool,
-}
-
 /// What it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Granted {
@@ -80,7 +81,8 @@ pub struct Granted {
     pub level: OplockLevel,
     pub state: LeaseState,
     pub flags: LeaseFlags,
-    pub epoch: u16,
+    /// The epoch, if the lease is of version 2: by what it was first asked for, says which.
+    pub epoch: Option<u16>,
 }
 
 /// What is to be taken back, and from whom.
@@ -90,14 +92,17 @@ struct Takeback {
     notification: Notification,
 }
 
-/// An oplock whose holder has to be asked before another opens the file.
-const fn is_exclusive(level: OplockLevel) -> bool {
-    matches!(level, OplockLevel::EXCLUSIVE | OplockLevel::BATCH)
-}
+/// Something to tell a holder, if there is, and whether his answer has to be waited for.
+type Taken = (Option<Takeback>, bool);
 
 impl OpenFile {
     fn lease_mut(&mut self, owner: LeaseOwner) -> Option<&mut LeaseHeld> {
         self.leases.iter_mut().find(|lease| lease.owner == owner)
+    }
+
+    fn caching_of(&self, open: u64) -> Option<Caching> {
+        let own = self.holders.iter().find(|holder| holder.open == open);
+        own.map(|holder| holder.caching)
     }
 
     /// Forgets leases that no open has any more.
@@ -111,17 +116,30 @@ impl OpenFile {
         unused.map(|lease| lease.owner).collect()
     }
 
-    /// Takes an oplock back down to `left`, unless that is under way.
-    fn take_back_oplock(&mut self, index: usize, left: OplockLevel) -> Option<Takeback> {
-        let holder = self.holders.get_mut(index)?;
-        let Caching::Oplock { level, breaking } = &mut holder.caching else {
-            return None;
-        };
-        if breaking.is_some() || *level == left {
-            return None;
+    /// Takes back from one of the holders what a deed leaves nothing of. `own` is what the one who
+    /// does it caches himself.
+    fn take_back(&mut self, index: usize, deed: Deed, own: Option<Caching>) -> Taken {
+        match self.holders.get(index).map(|holder| holder.caching) {
+            Some(Caching::Oplock { .. }) => self.take_back_oplock(index, deed),
+            Some(Caching::Lease(owner)) if own != Some(Caching::Lease(owner)) => {
+                self.take_back_lease(owner, deed)
+            }
+            Some(Caching::Lease(_) | Caching::None) | None => (None, false),
         }
-        // Level II is given up without an answer.
-        if is_exclusive(*level) {
+    }
+
+    fn take_back_oplock(&mut self, index: usize, deed: Deed) -> Taken {
+        let Some(holder) = self.holders.get_mut(index) else {
+            return (None, false);
+        };
+        let Caching::Oplock { level, breaking } = &mut holder.caching else {
+            return (None, false);
+        };
+        let After { left, waits } = rules::oplock_after(*level, deed);
+        if breaking.is_some() || *level == left {
+            return (None, waits);
+        }
+        if rules::is_exclusive(*level) {
             *breaking = Some(left);
         } else {
             *level = left;
@@ -130,53 +148,60 @@ impl OpenFile {
             persistent: holder.open,
             volatile: holder.open,
         };
-        Some(Takeback {
+        let takeback = Takeback {
             place: holder.place,
             session_id: holder.session_id,
             notification: Notification::Oplock(OplockBreak {
                 level: left,
                 file_id,
             }),
-        })
+        };
+        (Some(takeback), waits)
     }
 
-    /// Takes a lease back down to `left`; if one is being taken back, once that is over.
-    fn take_back_lease(&mut self, owner: LeaseOwner, left: LeaseState) -> Option<Takeback> {
+    fn take_back_lease(&mut self, owner: LeaseOwner, deed: Deed) -> Taken {
+        let Some(lease) = self.lease_mut(owner) else {
+            return (None, false);
+        };
+        let After { left, waits } = rules::lease_after(lease.state, deed);
+        if let Some(breaking) = &mut lease.breaking {
+            breaking.finally = rules::lease_after(breaking.finally, deed).left;
+            return (None, waits);
+        }
+        if lease.state == left {
+            return (None, false);
+        }
+        // All steps of a break have the same epoch.
+        lease.epoch = lease.epoch.wrapping_add(1);
+        (self.ask_down(owner, left, left), waits)
+    }
+
+    /// Asks the holder of a lease down to `left`, with more to come if `finally` is less.
+    fn ask_down(
+        &mut self,
+        owner: LeaseOwner,
+        left: LeaseState,
+        finally: LeaseState,
+    ) -> Option<Takeback> {
         let caching = Caching::Lease(owner);
         // Of all opens with this lease, the last is the one whose connection is most likely there.
         let mut holders = self.holders.iter().rev();
         let holder = holders.find(|holder| holder.caching == caching)?;
         let (place, session_id) = (holder.place, holder.session_id);
         let lease = self.lease_mut(owner)?;
-        if let Some(breaking) = lease.breaking {
-            if !left.contains(breaking) {
-                let before = lease.then.unwrap_or(breaking);
-                lease.then = Some(LeaseState(before.0 & left.0));
-            }
-            return None;
-        }
-        if lease.state == left {
-            return None;
-        }
-        let needs_answer = lease.state != LeaseState::READ_CACHING;
-        let flags = if needs_answer {
+        let current_state = lease.state;
+        let flags = if rules::lease_is_answered(current_state) {
+            lease.breaking = Some(Breaking { left, finally });
             LeaseFlags::ACK_REQUIRED
         } else {
+            lease.state = left;
             LeaseFlags::NONE
         };
-        lease.epoch = lease.epoch.wrapping_add(1);
-        let current_state = lease.state;
-        if needs_answer {
-            lease.breaking = Some(left);
-        } else {
-            lease.state = left;
-        }
-        let new_epoch = if lease.has_epoch { lease.epoch } else { 0 };
         Some(Takeback {
             place,
             session_id,
             notification: Notification::Lease(LeaseBreak {
-                new_epoch,
+                new_epoch: lease.told_epoch().unwrap_or(0),
                 flags,
                 lease_key: owner.key,
                 current_state,
@@ -186,68 +211,6 @@ impl OpenFile {
                 share_mask_hint: 0,
             }),
         })
-    }
-
-    /// What has to be taken back from one of the holders before `contender` may open the file,
-    /// and whether that has to be waited for.
-    fn contend_with(&mut self, index: usize, contender: &Contender) -> (Option<Takeback>, bool) {
-        let Some(holder) = self.holders.get(index) else {
-            return (None, false);
-        };
-        let excludes = holder.excludes(contender.access, contender.share);
-        match holder.caching {
-            Caching::Oplock { level, .. } if is_exclusive(level) => {
-                if contender.only(LOOKS) || (excludes && level != OplockLevel::BATCH) {
-                    return (None, false);
-                }
-                let left = if contender.overwrites {
-                    OplockLevel::NONE
-                } else {
-                    OplockLevel::II
-                };
-                (self.take_back_oplock(index, left), true)
-            }
-            Caching::Oplock { .. } if contender.overwrites => {
-                (self.take_back_oplock(index, OplockLevel::NONE), false)
-            }
-            Caching::Lease(owner) if contender.lease != Some(owner) => {
-                self.contend_with_lease(owner, contender, excludes)
-            }
-            Caching::Oplock { .. } | Caching::Lease(_) | Caching::None => (None, false),
-        }
-    }
-
-    fn contend_with_lease(
-        &mut self,
-        owner: LeaseOwner,
-        contender: &Contender,
-        excludes: bool,
-    ) -> (Option<Takeback>, bool) {
-        let Some(lease) = self.lease_mut(owner) else {
-            return (None, false);
-        };
-        let state = lease.state;
-        let is_breaking = lease.breaking.is_some();
-        if excludes {
-            if !state.contains(LeaseState::HANDLE_CACHING) {
-                return (None, false);
-            }
-            let left = state.without(LeaseState::HANDLE_CACHING);
-            return (self.take_back_lease(owner, left), true);
-        }
-        if contender.only(LOOKS_BESIDE_LEASE) {
-            return (None, false);
-        }
-        let has_written = state.contains(LeaseState::WRITE_CACHING);
-        let left = if contender.overwrites {
-            LeaseState::NONE
-        } else {
-            state.without(LeaseState::WRITE_CACHING)
-        };
-        if left == state {
-            return (None, is_breaking && has_written);
-        }
-        (self.take_back_lease(owner, left), has_written)
     }
 
     /// What others cache, and that there are any: all holders but those with the same lease.
@@ -265,23 +228,20 @@ impl OpenFile {
                 Caching::Lease(_) | Caching::None => false,
             })
         };
+        let is_at_work = |holder: &Holder| {
+            holder.caching != Caching::None || !rules::LOOKS_BESIDE_LEASE.contains(holder.access)
+        };
         Beside {
             is_any: others().next().is_some(),
-            is_any_at_work: others().any(|holder| !LOOKS_BESIDE_LEASE.contains(holder.access)),
+            is_any_at_work: others().any(is_at_work),
             has_oplocks: any_oplock(|_| true),
             keeps_handles: any_lease(LeaseState::HANDLE_CACHING),
-            is_exclusive: any_oplock(is_exclusive) || any_lease(LeaseState::WRITE_CACHING),
+            is_exclusive: any_oplock(rules::is_exclusive) || any_lease(LeaseState::WRITE_CACHING),
         }
     }
 
     fn grant_oplock(&self, asked: OplockLevel) -> Granted {
-        let beside = self.beside(None);
-        let level = match asked {
-            _ if beside.is_exclusive || beside.keeps_handles => OplockLevel::NONE,
-            OplockLevel::EXCLUSIVE | OplockLevel::BATCH if !beside.is_any => asked,
-            OplockLevel::EXCLUSIVE | OplockLevel::BATCH | OplockLevel::II => OplockLevel::II,
-            _ => OplockLevel::NONE,
-        };
+        let level = rules::oplock_beside(asked, self.beside(None));
         let caching = match level {
             OplockLevel::NONE => Caching::None,
             level => Caching::Oplock {
@@ -294,64 +254,41 @@ impl OpenFile {
             level,
             state: LeaseState::NONE,
             flags: LeaseFlags::NONE,
-            epoch: 0,
+            epoch: None,
         }
     }
 
     fn grant_lease(&mut self, asked: LeaseAsked) -> Granted {
-        let LeaseAsked {
-            owner,
-            state,
-            epoch,
-            has_epoch,
-        } = asked;
+        let owner = asked.owner;
         let beside = self.beside(Some(owner));
-        let known = LeaseState(state.0 & 7);
-        let mut allowed = if beside.is_exclusive || !known.contains(LeaseState::READ_CACHING) {
-            LeaseState::NONE
-        } else {
-            known
-        };
-        if beside.is_any_at_work {
-            allowed = allowed.without(LeaseState::WRITE_CACHING);
+        if self.lease_mut(owner).is_none() {
+            self.leases.push(LeaseHeld {
+                owner,
+                state: rules::lease_beside(asked.state, beside),
+                breaking: None,
+                epoch: asked.epoch.wrapping_add(1),
+                has_epoch: asked.has_epoch,
+            });
         }
-        if beside.has_oplocks {
-            allowed = allowed.without(LeaseState::HANDLE_CACHING);
-        }
-        let lease = self.lease_or_insert(LeaseHeld {
-            owner,
-            state: LeaseState::NONE,
-            breaking: None,
-            then: None,
-            epoch,
-            has_epoch,
-        });
-        let mut flags = LeaseFlags::NONE;
-        if lease.breaking.is_some() {
-            flags = LeaseFlags::BREAK_IN_PROGRESS;
-        } else if allowed.contains(lease.state) && allowed != lease.state {
-            lease.state = allowed;
-            lease.epoch = lease.epoch.wrapping_add(1);
-        }
-        Granted {
+        let mut granted = Granted {
             caching: Caching::Lease(owner),
             level: OplockLevel::LEASE,
-            state: lease.state,
-            flags,
-            epoch: lease.epoch,
+            state: LeaseState::NONE,
+            flags: LeaseFlags::NONE,
+            epoch: None,
+        };
+        if let Some(lease) = self.lease_mut(owner) {
+            let state = rules::lease_again(lease.state, asked.state, beside);
+            if lease.breaking.is_some() {
+                granted.flags = LeaseFlags::BREAK_IN_PROGRESS;
+            } else if state != lease.state {
+                lease.state = state;
+                lease.epoch = lease.epoch.wrapping_add(1);
+            }
+            granted.state = lease.state;
+            granted.epoch = lease.told_epoch();
         }
-    }
-
-    fn lease_or_insert(&mut self, new: LeaseHeld) -> &mut LeaseHeld {
-        let index = self
-            .leases
-            .iter()
-            .position(|lease| lease.owner == new.owner);
-        let index = index.unwrap_or_else(|| {
-            self.leases.push(new);
-            self.leases.len() - 1
-        });
-        &mut self.leases[index]
+        granted
     }
 }
 
@@ -371,6 +308,29 @@ impl Hub {
         }
     }
 
+    /// Takes back from all holders of a file what `deeds` leave nothing of; whether one has to be
+    /// waited for.
+    fn take_back<D: IntoIterator<Item = Deed>>(
+        &mut self,
+        number: InodeNumber,
+        own: Option<Caching>,
+        deeds: impl Fn(&Holder) -> D,
+    ) -> bool {
+        let Some(file) = self.files.get_mut(&number) else {
+            return false;
+        };
+        let (mut takebacks, mut must_wait) = (Vec::new(), false);
+        for index in 0..file.holders.len() {
+            for deed in deeds(&file.holders[index]) {
+                let (takeback, waits) = file.take_back(index, deed, own);
+                takebacks.extend(takeback);
+                must_wait |= waits;
+            }
+        }
+        self.notify(takebacks);
+        must_wait
+    }
+
     /// Whether a file may be opened by `contender`; takes back what others cache if that is in
     /// its way.
     pub fn contend(
@@ -378,34 +338,39 @@ impl Hub {
         number: InodeNumber,
         contender: &Contender,
     ) -> Result<(), Contention> {
-        let Some(file) = self.files.get_mut(&number) else {
+        let Some(file) = self.files.get(&number) else {
             return Ok(());
         };
         if file.is_delete_pending() {
             return Err(Contention::Refused(Status::DELETE_PENDING));
         }
-        let (mut takebacks, mut must_wait) = (Vec::new(), false);
-        for index in 0..file.holders.len() {
-            let (takeback, waits) = file.contend_with(index, contender);
-            takebacks.extend(takeback);
-            must_wait |= waits;
-        }
-        let mut holders = file.holders.iter();
-        let is_excluded = holders.any(|holder| holder.excludes(contender.access, contender.share));
-        self.notify(takebacks);
+        let is_excluded = |holder: &Holder| holder.excludes(contender.access, contender.share);
+        let own = contender.caching();
+        let is_refused = file.holders.iter().any(is_excluded);
+        // First who may be there at all, then what he sees.
+        let must_wait = self.take_back(number, own, |holder| {
+            is_excluded(holder).then_some(Deed::IsExcluded)
+        });
         if must_wait {
-            Err(Contention::Wait)
-        } else if is_excluded {
-            Err(Contention::Refused(Status::SHARING_VIOLATION))
-        } else {
-            Ok(())
+            return Err(Contention::Wait);
         }
+        if is_refused {
+            return Err(Contention::Refused(Status::SHARING_VIOLATION));
+        }
+        if self.take_back(number, own, |holder| contender.deeds(holder)) {
+            return Err(Contention::Wait);
+        }
+        Ok(())
     }
 
-    /// A lease is of one file (section 3.3.5.9.8).
-    pub fn check_lease(&self, owner: LeaseOwner, number: InodeNumber) -> Result<(), Status> {
+    /// A lease is of one file (section 3.3.5.9.8), which is there already or is not.
+    pub fn check_lease(
+        &self,
+        owner: LeaseOwner,
+        number: Option<InodeNumber>,
+    ) -> Result<(), Status> {
         match self.lease_files.get(&owner) {
-            Some(other) if *other != number => Err(Status::INVALID_PARAMETER),
+            Some(other) if Some(*other) != number => Err(Status::INVALID_PARAMETER),
             _ => Ok(()),
         }
     }
@@ -427,30 +392,27 @@ impl Hub {
         Some(granted)
     }
 
-    /// The data of a file were changed by an open: what others have read is old.
+    /// The data of a file are changed by an open.
     pub fn changed(&mut self, number: InodeNumber, open: u64) {
-        let Some(file) = self.files.get_mut(&number) else {
-            return;
-        };
-        let own = file.holders.iter().find(|holder| holder.open == open);
-        let own_lease = own.map(|holder| holder.caching);
-        let mut takebacks = Vec::new();
-        for index in 0..file.holders.len() {
-            let holder = &file.holders[index];
-            match holder.caching {
-                // What is written is no longer what others have read; nor does the writer's own
-                // level II outlast it (as Windows has it).
-                Caching::Oplock { level, .. } if holder.open == open && is_exclusive(level) => {}
-                Caching::Oplock { .. } => {
-                    takebacks.extend(file.take_back_oplock(index, OplockLevel::NONE));
-                }
-                Caching::Lease(owner) if Some(Caching::Lease(owner)) != own_lease => {
-                    takebacks.extend(file.take_back_lease(owner, LeaseState::NONE));
-                }
-                Caching::Lease(_) | Caching::None => {}
-            }
-        }
-        self.notify(takebacks);
+        let own = self.files.get(&number);
+        let own = own.and_then(|file| file.caching_of(open));
+        self.take_back(number, own, |holder| {
+            let keeps = match holder.caching {
+                Caching::Oplock { level, .. } => holder.open == open && rules::is_exclusive(level),
+                Caching::Lease(_) | Caching::None => false,
+            };
+            (!keeps).then_some(Deed::Changes)
+        });
+    }
+
+    /// A file is to be renamed or removed by `open`, or, if none is given, by who has not opened
+    /// it. Whether the holders' answers have to be waited for.
+    pub fn moves(&mut self, number: InodeNumber, open: Option<u64>) -> bool {
+        let file = self.files.get(&number);
+        let own = file.and_then(|file| open.and_then(|open| file.caching_of(open)));
+        self.take_back(number, own, |holder| {
+            (Some(holder.open) != open).then_some(Deed::Moves)
+        })
     }
 
     /// A client has let go of an oplock down to `level` (section 3.3.5.22.1).
@@ -496,15 +458,18 @@ impl Hub {
         let file = file.ok_or(Status::OBJECT_NAME_NOT_FOUND)?;
         let lease = file.lease_mut(owner);
         let lease = lease.ok_or(Status::OBJECT_NAME_NOT_FOUND)?;
-        let left = lease.breaking.ok_or(Status::UNSUCCESSFUL)?;
-        if !left.contains(state) {
+        let breaking = lease.breaking.ok_or(Status::UNSUCCESSFUL)?;
+        if !breaking.left.contains(state) {
             return Err(Status::REQUEST_NOT_ACCEPTED);
         }
         lease.breaking = None;
         lease.state = state;
-        let then = lease.then.take();
-        let then = then.map(|left| LeaseState(left.0 & state.0));
-        let takeback = then.and_then(|left| file.take_back_lease(owner, left));
+        let finally = LeaseState(breaking.finally.0 & state.0);
+        let mut takeback = None;
+        if finally != state {
+            let left = rules::next_of_lease(state, finally);
+            takeback = file.ask_down(owner, left, finally);
+        }
         self.notify(takeback);
         self.wake(number);
         Ok(())
@@ -524,9 +489,9 @@ impl Hub {
         }
         for lease in &mut file.leases {
             if lease.breaking.take().is_some() {
-                lease.then = None;
                 lease.state = LeaseState::NONE;
             }
         }
+        self.wake(number);
     }
 }

@@ -11,9 +11,9 @@ use filestone_wire::smb2::info::{
 use filestone_wire::smb2::set_info::{Request, Response};
 use filestone_wire::smb2::{AccessMask, FileAttributes, FileTime, Status};
 
-use super::exchange::{Answered, Exchange, put};
+use super::exchange::{Answered, Exchange, Failure, put};
 use super::facts::{UNIT, attributes_of, status_of, timestamp};
-use super::hub::Name;
+use super::hub::{Hub, Name};
 use super::names::SharePath;
 use super::paths::locate;
 use crate::reply::ReplySink;
@@ -24,6 +24,8 @@ use crate::tree::{FILE_MAX, InodeNumber, Owner, Tree};
 const EA: u8 = 15;
 const POSITION: u8 = 14;
 const MODE: u8 = 16;
+/// What an open may be made afterwards: write-through, sequential, unbuffered, synchronous.
+const MODES: u32 = 0x3e;
 
 /// What is changed.
 #[derive(Clone, Copy)]
@@ -69,42 +71,44 @@ impl Exchange<'_> {
         class: FileInfoClass,
         target: Target,
         buffer: &[u8],
-    ) -> Result<(), Status> {
+    ) -> Result<(), Failure> {
         match class {
-            FileInfoClass::BASIC => self.set_basic(target, parsed(buffer)?),
+            FileInfoClass::BASIC => self.set_basic(target, parsed(buffer)?)?,
             FileInfoClass::DISPOSITION => {
                 let FileDispositionInformation { delete_pending } = parsed(buffer)?;
-                self.set_disposition(target, delete_pending)
+                self.set_disposition(target, delete_pending)?;
             }
             FileInfoClass::END_OF_FILE => {
                 let FileEndOfFileInformation { end_of_file } = parsed(buffer)?;
-                self.set_size(target, end_of_file)
+                self.set_size(target, end_of_file)?;
             }
             FileInfoClass::ALLOCATION => {
                 let FileAllocationInformation { allocation_size } = parsed(buffer)?;
-                self.set_allocation(target, allocation_size)
+                self.set_allocation(target, allocation_size)?;
             }
-            FileInfoClass::RENAME => self.rename(target, parsed(buffer)?),
-            FileInfoClass::LINK => self.link(target, parsed(buffer)?),
+            FileInfoClass::RENAME => self.rename(target, parsed(buffer)?)?,
+            FileInfoClass::LINK => self.link(target, parsed(buffer)?)?,
             FileInfoClass(POSITION) => {
                 let position = u64::from_bytes(buffer).map_err(|_| Status::INFO_LENGTH_MISMATCH)?;
                 self.session()?
                     .opens
                     .entry(target.id)
                     .and_modify(|open| open.position = position);
-                Ok(())
             }
             FileInfoClass(MODE) => {
                 let mode = u32::from_bytes(buffer).map_err(|_| Status::INFO_LENGTH_MISMATCH)?;
+                if mode & !MODES != 0 {
+                    return Err(Status::INVALID_PARAMETER.into());
+                }
                 self.session()?
                     .opens
                     .entry(target.id)
                     .and_modify(|open| open.mode = mode);
-                Ok(())
             }
-            FileInfoClass(EA) => Err(Status::EAS_NOT_SUPPORTED),
-            _ => Err(Status::INVALID_INFO_CLASS),
+            FileInfoClass(EA) => return Err(Status::EAS_NOT_SUPPORTED.into()),
+            _ => return Err(Status::INVALID_INFO_CLASS.into()),
         }
+        Ok(())
     }
 
     fn set_basic(&mut self, target: Target, asked: FileBasicInformation) -> Result<(), Status> {
@@ -138,15 +142,17 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    fn set_disposition(&mut self, target: Target, is_pending: bool) -> Result<(), Status> {
+    fn set_disposition(&mut self, target: Target, is_pending: bool) -> Result<(), Failure> {
         target.needs(AccessMask::DELETE)?;
         let shared = self.shared;
         let mut hub = shared.hub();
         if is_pending {
             check_deletable(&shared.tree(), target.number)?;
             if target.number == shared.root {
-                return Err(Status::CANNOT_DELETE);
+                return Err(Status::CANNOT_DELETE.into());
             }
+            self.give_up_overdue(&mut hub);
+            self.await_handles(&mut hub, target.number, Some(target.id))?;
         }
         hub.set_delete_pending(target.number, target.id, is_pending);
         Ok(())
@@ -176,7 +182,8 @@ impl Exchange<'_> {
         if target.is_directory || size > FILE_MAX {
             return Err(Status::INVALID_PARAMETER);
         }
-        let tree = self.shared.tree();
+        let shared = self.shared;
+        let tree = shared.tree();
         let (_, content) = tree.file(target.number).map_err(status_of)?;
         let (now, room) = (content.size(), tree.memory_limit());
         drop(tree);
@@ -184,12 +191,32 @@ impl Exchange<'_> {
             return Err(Status::DISK_FULL);
         }
         if size < now {
-            return self.set_size(target, size);
+            self.set_size(target, size)?;
+        }
+        let mut hub = shared.hub();
+        hub.changed(target.number, target.id);
+        hub.reserve(target.number, size);
+        self.connection.outbox.extend(hub.take_letters());
+        Ok(())
+    }
+
+    /// Has others give up what they keep open behind their programs' backs before a file is
+    /// renamed or removed, by `open` or from its name.
+    fn await_handles(
+        &mut self,
+        hub: &mut Hub,
+        number: InodeNumber,
+        open: Option<u64>,
+    ) -> Result<(), Failure> {
+        let must_wait = hub.moves(number, open);
+        self.connection.outbox.extend(hub.take_letters());
+        if must_wait {
+            return Err(self.wait_for_break(hub, number));
         }
         Ok(())
     }
 
-    fn rename(&mut self, target: Target, asked: FileRenameInformation<'_>) -> Result<(), Status> {
+    fn rename(&mut self, target: Target, asked: FileRenameInformation<'_>) -> Result<(), Failure> {
         target.needs(AccessMask::DELETE)?;
         let path = SharePath::new(asked.name)?;
         let shared = self.shared;
@@ -199,46 +226,18 @@ impl Exchange<'_> {
         let from = file.name_of(target.id).ok_or(Status::FILE_CLOSED)?.clone();
         let to = locate(&mut tree, shared.root, &path)?;
         if target.number == shared.root || to.object == Some(shared.root) {
-            return Err(Status::INVALID_PARAMETER);
-        }
-        // Others that have it open without sharing DELETE.
-        let others = file
-            .holders
-            .iter()
-            .filter(|holder| holder.open != target.id);
-        let mut unshared = others.filter(|holder| !holder.share.contains(ShareAccess::DELETE));
-        // The directory that takes the name up must not be about to be removed, or kept from it.
-        let taking = hub.file(to.parent).map(|file| file.holders.iter());
-        let read_write = ShareAccess::READ.with(ShareAccess::WRITE);
-        let mut kept = taking.into_iter().flatten();
-        if unshared.next().is_some()
-            || kept.any(|holder| holder.excludes(AccessMask::DELETE, read_write))
-        {
-            return Err(Status::SHARING_VIOLATION);
-        }
-        if target.is_directory {
-            let lies_within = |at| tree.is_within(at, target.number).unwrap_or(false);
-            if hub.any_open_within(lies_within) {
-                return Err(Status::ACCESS_DENIED);
-            }
+            return Err(Status::INVALID_PARAMETER.into());
         }
         let is_itself = to.object == Some(target.number);
-        if let Some(replaced) = to.object.filter(|_| !is_itself) {
-            if !asked.replace_if_exists {
-                return Err(Status::OBJECT_NAME_COLLISION);
-            }
-            let is_directory = tree.inode(replaced).map_err(status_of)?.is_directory();
-            if is_directory || target.is_directory || hub.file(replaced).is_some() {
-                return Err(Status::ACCESS_DENIED);
-            }
-            check_deletable(&tree, replaced).map_err(|_| Status::ACCESS_DENIED)?;
+        let replaced = to.object.filter(|_| !is_itself);
+        if replaced.is_some() && !asked.replace_if_exists {
+            return Err(Status::OBJECT_NAME_COLLISION.into());
         }
         // Another case of the same name is what was asked for, not the one that is there.
         let spelt = path.split_last().ok_or(Status::OBJECT_NAME_INVALID)?.0;
-        let new_name = if to.object.is_some() && !is_itself {
-            to.name.clone()
-        } else {
-            super::create::shared_name(spelt)
+        let new_name = match replaced {
+            Some(_) => to.name.clone(),
+            None => super::create::shared_name(spelt),
         };
         let new = Name {
             parent: to.parent,
@@ -246,6 +245,22 @@ impl Exchange<'_> {
         };
         if from == new {
             return Ok(());
+        }
+        self.give_up_overdue(&mut hub);
+        self.await_handles(&mut hub, target.number, Some(target.id))?;
+        check_shared(&hub, target, to.parent)?;
+        if let Some(replaced) = replaced {
+            self.await_handles(&mut hub, replaced, None)?;
+            check_replaceable(&tree, &hub, target, replaced)?;
+        }
+        if target.is_directory {
+            let lies_within = |at| tree.is_within(at, target.number).unwrap_or(false);
+            for number in hub.open_within(lies_within) {
+                self.await_handles(&mut hub, number, None)?;
+            }
+            if !hub.open_within(lies_within).is_empty() {
+                return Err(Status::ACCESS_DENIED.into());
+            }
         }
         tree.rename(from.parent, &from.spelt, new.parent, &new.spelt, self.now)
             .map_err(status_of)?;
@@ -281,6 +296,33 @@ impl Exchange<'_> {
         tree.link(target.number, to.parent, &to.name, self.now)
             .map_err(status_of)
     }
+}
+
+/// Whether others share the file, and the directory that takes its name up, with who renames it.
+fn check_shared(hub: &Hub, target: Target, parent: InodeNumber) -> Result<(), Status> {
+    let holders = |number| hub.file(number).into_iter().flat_map(|file| &file.holders);
+    let mut others = holders(target.number).filter(|holder| holder.open != target.id);
+    let read_write = ShareAccess::READ.with(ShareAccess::WRITE);
+    // The directory must not be about to be removed, or kept from it.
+    let is_kept = holders(parent).any(|holder| holder.excludes(AccessMask::DELETE, read_write));
+    if is_kept || others.any(|holder| !holder.share.contains(ShareAccess::DELETE)) {
+        return Err(Status::SHARING_VIOLATION);
+    }
+    Ok(())
+}
+
+/// Whether a file may give its name to another.
+fn check_replaceable(
+    tree: &Tree,
+    hub: &Hub,
+    target: Target,
+    replaced: InodeNumber,
+) -> Result<(), Status> {
+    let is_directory = tree.inode(replaced).map_err(status_of)?.is_directory();
+    if is_directory || target.is_directory || hub.file(replaced).is_some() {
+        return Err(Status::ACCESS_DENIED);
+    }
+    check_deletable(tree, replaced).map_err(|_| Status::ACCESS_DENIED)
 }
 
 /// A structure of MS-FSCC that is all there.

@@ -145,8 +145,11 @@ pub struct Open {
 pub struct ChainState {
     pub session_id: u64,
     pub tree_id: u32,
+    /// The file that the one before was about, or why there is none.
     pub file: Result<FileId, Status>,
     pub is_first: bool,
+    /// Whether there is no session or no tree that related ones could be about.
+    pub is_broken: bool,
 }
 
 impl Default for ChainState {
@@ -154,8 +157,9 @@ impl Default for ChainState {
         Self {
             session_id: 0,
             tree_id: 0,
-            file: Err(Status::INVALID_PARAMETER),
+            file: Err(Status::INVALID_HANDLE),
             is_first: true,
+            is_broken: false,
         }
     }
 }

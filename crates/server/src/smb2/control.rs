@@ -5,10 +5,12 @@ use filestone_wire::smb2::compound::Message;
 use filestone_wire::smb2::ioctl::{
     ControlCode, Request, Response, ValidateNegotiateRequest, ValidateNegotiateResponse,
 };
-use filestone_wire::smb2::{Dialect, Status};
+use filestone_wire::smb2::{Dialect, Status, change_notify};
 
 use super::exchange::{Answered, Exchange, Failure, put};
+use super::facts::VOLUME;
 use crate::reply::ReplySink;
+use crate::tree::InodeNumber;
 
 impl Exchange<'_> {
     pub fn ioctl(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
@@ -19,13 +21,31 @@ impl Exchange<'_> {
         match request.control_code {
             ControlCode::VALIDATE_NEGOTIATE_INFO => self.validate_negotiate(&request, sink),
             ControlCode::DFS_GET_REFERRALS => Err(Status::NOT_FOUND.into()),
-            // A file of which parts were never written has holes, and no more is asked.
-            ControlCode::SET_SPARSE => {
-                self.open(request.file_id)?;
-                put_output(&request, &[], sink)
+            ControlCode::QUERY_NETWORK_INTERFACE_INFO | ControlCode::PIPE_WAIT => {
+                Err(Status::INVALID_DEVICE_REQUEST.into())
             }
-            _ => Err(Status::INVALID_DEVICE_REQUEST.into()),
+            code => {
+                // All others are about a file, whether they are known or not.
+                let (_, open) = self.open(request.file_id)?;
+                let number = open.number;
+                match code {
+                    // A file of which parts were never written has holes, and no more is asked.
+                    ControlCode::SET_SPARSE => put_output(&request, &[], sink),
+                    ControlCode::CREATE_OR_GET_OBJECT_ID => put_object_id(&request, number, sink),
+                    _ => Err(Status::INVALID_DEVICE_REQUEST.into()),
+                }
+            }
         }
+    }
+
+    /// Section 3.3.5.19: nothing tells anybody of changes.
+    pub fn change_notify(&mut self, message: &Message<'_>) -> Answered {
+        let request: change_notify::Request = message.body()?;
+        let (_, open) = self.open(request.file_id)?;
+        if !open.is_directory {
+            return Err(Status::INVALID_PARAMETER.into());
+        }
+        Err(Status::NOT_SUPPORTED.into())
     }
 
     /// Section 3.3.5.15.12: a NEGOTIATE that somebody has changed ends the connection.
@@ -56,6 +76,18 @@ impl Exchange<'_> {
         }
         put_output(request, &output, sink)
     }
+}
+
+/// FILE_OBJECTID_BUFFER (MS-FSCC, section 2.1.3): an id that no other file of the volume has.
+fn put_object_id(request: &Request<'_>, number: InodeNumber, sink: &mut ReplySink) -> Answered {
+    const LEN: usize = 64;
+    if (request.max_output_response as usize) < LEN {
+        return Err(Status::INVALID_PARAMETER.into());
+    }
+    let mut id = number.fileid().to_le_bytes().to_vec();
+    id.extend_from_slice(&u64::from(VOLUME).to_le_bytes());
+    id.resize(LEN, 0);
+    put_output(request, &id, sink)
 }
 
 fn put_output(request: &Request<'_>, output: &[u8], sink: &mut ReplySink) -> Answered {

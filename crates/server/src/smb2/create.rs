@@ -9,8 +9,8 @@ use filestone_wire::smb2::create::{
     Request, RequestContext, Response, ResponseContext, ShareAccess,
 };
 use filestone_wire::smb2::{
-    AccessMask, Capabilities, Dialect, FileAttributes, FileId, LeaseFlags, OplockLevel, Status,
-    close,
+    AccessMask, Capabilities, Dialect, FileAttributes, FileId, LeaseFlags, LeaseKey, OplockLevel,
+    Status, close,
 };
 
 use super::caching::{Asked, Contender, Contention, Granted, LeaseAsked};
@@ -29,8 +29,6 @@ use crate::tree::{CreateMode, InodeNumber, Owner, Tree};
 
 /// Opens of one session.
 const OPENS_MAX: usize = 1 << 16;
-/// How long the answer to a break is waited for (section 3.3.6.1), in nanoseconds.
-const BREAK_TIMEOUT: u64 = 35_000_000_000;
 /// Everybody who comes by NFS may use what is made here, too.
 const FILE_MODE: u32 = 0o666;
 const DIRECTORY_MODE: u32 = 0o777;
@@ -56,6 +54,15 @@ impl Wanted<'_> {
                 | CreateDisposition::OVERWRITE
                 | CreateDisposition::OVERWRITE_IF
         )
+    }
+
+    /// How much room a file that is made or emptied is to have.
+    fn room(&self) -> u64 {
+        let sizes = self.contexts.iter().filter_map(|context| match context {
+            RequestContext::AllocationSize(size) => Some(size),
+            _ => None,
+        });
+        sizes.last().unwrap_or(0)
     }
 }
 
@@ -100,24 +107,16 @@ impl Exchange<'_> {
         };
         tree.hold(made.number).map_err(status_of)?;
         let open = hub.next_number();
-        let holder = Holder {
-            open,
-            name: Name {
-                parent: made.located.parent,
-                spelt: Arc::clone(&made.located.name),
-            },
-            place: self.connection.place,
-            session_id: self.chain.session_id,
-            access: wanted.access,
-            share: wanted.share,
-            deletes_on_close: wanted.options.contains(CreateOptions::DELETE_ON_CLOSE),
-            caching: Caching::None,
-        };
+        let holder = self.holder(&wanted, &made, open);
         hub.add(made.number, holder);
         if made.action != CreateAction::OPENED && made.action != CreateAction::CREATED {
             hub.changed(made.number, open);
         }
+        if made.action != CreateAction::OPENED {
+            hub.reserve(made.number, wanted.room().min(tree.memory_limit()));
+        }
         let facts = Facts::of(&tree, made.number)?;
+        let facts = facts.reserving(hub.reserved(made.number));
         let granted = asked.filter(|_| !facts.is_directory);
         let granted = granted.and_then(|asked| hub.grant(made.number, open, asked));
         self.connection.outbox.extend(hub.take_letters());
@@ -144,6 +143,22 @@ impl Exchange<'_> {
         };
         self.chain.file = Ok(file_id);
         put_response(&wanted, &made, file_id, &facts, granted, sink)
+    }
+
+    fn holder(&self, wanted: &Wanted<'_>, made: &Made, open: u64) -> Holder {
+        Holder {
+            open,
+            name: Name {
+                parent: made.located.parent,
+                spelt: Arc::clone(&made.located.name),
+            },
+            place: self.connection.place,
+            session_id: self.chain.session_id,
+            access: wanted.access,
+            share: wanted.share,
+            deletes_on_close: wanted.options.contains(CreateOptions::DELETE_ON_CLOSE),
+            caching: Caching::None,
+        }
     }
 
     /// What the client asks to cache: a lease in a context, if there is one.
@@ -190,6 +205,14 @@ impl Exchange<'_> {
         asked: Option<Asked>,
     ) -> Result<Made, Failure> {
         let located = locate(tree, self.shared.root, &wanted.path)?;
+        let lease = match asked {
+            Some(Asked::Lease(lease)) => Some(lease.owner),
+            Some(Asked::Oplock(_)) | None => None,
+        };
+        if let Some(owner) = lease {
+            hub.check_lease(owner, located.object)?;
+        }
+        self.give_up_overdue(hub);
         let Some(number) = located.object else {
             return self.make(tree, wanted, located).map_err(Failure::from);
         };
@@ -210,27 +233,13 @@ impl Exchange<'_> {
             access: wanted.access.with(overwriting),
             share: wanted.share,
             overwrites: wanted.is_overwriting(),
-            lease: match asked {
-                Some(Asked::Lease(lease)) => Some(lease.owner),
-                _ => None,
-            },
+            removes: wanted.options.contains(CreateOptions::DELETE_ON_CLOSE),
+            lease,
         };
-        let is_timed_out = self.resumed.is_some_and(|id| self.is_overdue(id));
-        if is_timed_out {
-            hub.give_up_breaks(number);
-        }
-        if let Some(owner) = contender.lease {
-            hub.check_lease(owner, number)?;
-        }
         match hub.contend(number, &contender) {
             Ok(()) => {}
             Err(Contention::Refused(status)) => return Err(status.into()),
-            Err(Contention::Wait) => {
-                let waiter = self.waiter()?;
-                hub.wait(number, waiter)?;
-                let until = self.break_until();
-                return Err(Failure::Wait(WaitingFor::Break { number, until }));
-            }
+            Err(Contention::Wait) => return Err(self.wait_for_break(hub, number)),
         }
         let action = if wanted.is_overwriting() {
             self.overwrite(tree, number, wanted)?;
@@ -246,26 +255,6 @@ impl Exchange<'_> {
             located,
             action,
         })
-    }
-
-    /// Whether a request that waits for a break has done so for too long.
-    fn is_overdue(&self, async_id: u64) -> bool {
-        let waiting = self.connection.waiting.get(&async_id);
-        let now = self.since_start.as_nanos() as u64;
-        matches!(
-            waiting.map(|waiting| waiting.waits_for),
-            Some(WaitingFor::Break { until, .. }) if until <= now
-        )
-    }
-
-    /// By when the answer to a break must have come: a request that is tried again waits no
-    /// longer for that.
-    fn break_until(&self) -> u64 {
-        let waited = self.resumed.and_then(|id| self.connection.waiting.get(&id));
-        match waited.map(|waiting| waiting.waits_for) {
-            Some(WaitingFor::Break { until, .. }) => until,
-            _ => self.since_start.as_nanos() as u64 + BREAK_TIMEOUT,
-        }
     }
 
     fn make(&self, tree: &mut Tree, wanted: &Wanted<'_>, located: Located) -> Result<Made, Status> {
@@ -327,7 +316,8 @@ impl Exchange<'_> {
         let number = open.number;
         let mut response = close::Response::default();
         if request.flags.contains(close::CloseFlags::POSTQUERY_ATTRIB) {
-            let facts = Facts::of(&self.shared.tree(), number)?;
+            let reserved = self.shared.hub().reserved(number);
+            let facts = Facts::of(&self.shared.tree(), number)?.reserving(reserved);
             response = close::Response {
                 flags: close::CloseFlags::POSTQUERY_ATTRIB,
                 creation_time: facts.creation_time,
@@ -450,10 +440,12 @@ fn check_kind(tree: &Tree, number: InodeNumber, wanted: &Wanted<'_>) -> Result<(
 
 /// Looks at the fields of a request that can be wrong by themselves.
 fn checked<'a>(request: &Request<'a>) -> Result<Wanted<'a>, Status> {
-    // CREATE_TREE_CONNECTION, OPEN_REMOTE_INSTANCE and what has no meaning at all.
+    // What has no meaning at all.
     const OPTIONS_UNKNOWN: u32 = 0xff00_0000;
-    const OPTIONS_REFUSED: u32 =
-        CreateOptions::OPEN_BY_FILE_ID.0 | CreateOptions::RESERVE_OPFILTER.0;
+    const CREATE_TREE_CONNECTION: u32 = 0x80;
+    const OPTIONS_REFUSED: u32 = CREATE_TREE_CONNECTION
+        | CreateOptions::OPEN_BY_FILE_ID.0
+        | CreateOptions::RESERVE_OPFILTER.0;
     const ATTRIBUTES_KNOWN: u32 = 0x7fb7;
     const ACCESS_UNKNOWN: u32 = 0x0ce0_fe00;
     let options = request.options;
@@ -463,9 +455,21 @@ fn checked<'a>(request: &Request<'a>) -> Result<Wanted<'a>, Status> {
     let is_directory = options.contains(CreateOptions::DIRECTORY_FILE);
     let overwrites = request.disposition == CreateDisposition::SUPERSEDE
         || request.disposition >= CreateDisposition::OVERWRITE;
+    if options.0 & OPTIONS_UNKNOWN != 0 {
+        return Err(Status::INVALID_PARAMETER);
+    }
+    if request.desired_access.0 & ACCESS_UNKNOWN != 0 || request.desired_access.0 == 0 {
+        return Err(Status::ACCESS_DENIED);
+    }
+    // Nobody here has SeSecurityPrivilege.
+    if request
+        .desired_access
+        .contains(AccessMask::ACCESS_SYSTEM_SECURITY)
+    {
+        return Err(Status::PRIVILEGE_NOT_HELD);
+    }
     if request.share_access.0 & !7 != 0
         || request.disposition > CreateDisposition::OVERWRITE_IF
-        || options.0 & OPTIONS_UNKNOWN != 0
         || is_directory && options.contains(CreateOptions::NON_DIRECTORY_FILE)
         || is_directory && overwrites
         || request.file_attributes.0 & !ATTRIBUTES_KNOWN != 0
@@ -474,9 +478,6 @@ fn checked<'a>(request: &Request<'a>) -> Result<Wanted<'a>, Status> {
     }
     if options.0 & OPTIONS_REFUSED != 0 {
         return Err(Status::NOT_SUPPORTED);
-    }
-    if request.desired_access.0 & ACCESS_UNKNOWN != 0 || request.desired_access.0 == 0 {
-        return Err(Status::ACCESS_DENIED);
     }
     let access = granted_access(request.desired_access);
     if options.contains(CreateOptions::DELETE_ON_CLOSE) && !access.contains(AccessMask::DELETE) {
@@ -487,6 +488,10 @@ fn checked<'a>(request: &Request<'a>) -> Result<Wanted<'a>, Status> {
             RequestContext::DurableReconnect(_)
             | RequestContext::DurableReconnectV2(_)
             | RequestContext::TimewarpToken(_) => return Err(Status::OBJECT_NAME_NOT_FOUND),
+            // Section 2.2.13.2.
+            RequestContext::Unknown(unknown) if unknown.name.len() < 4 => {
+                return Err(Status::INVALID_PARAMETER);
+            }
             RequestContext::Unknown(unknown) if unknown.name == b"ExtA" => {
                 return Err(Status::EAS_NOT_SUPPORTED);
             }
@@ -546,32 +551,12 @@ fn answers<'a>(
                 volume_id: VOLUME.into(),
             }),
             (RequestContext::Lease(lease), Some(granted)) if has_lease(granted) => {
-                contexts.push(ResponseContext::Lease(Lease {
-                    key: lease.key,
-                    state: granted.state,
-                    flags: granted.flags,
-                    duration: 0,
-                }));
+                contexts.push(lease_answer(granted, lease.key, None));
             }
             (RequestContext::LeaseV2(lease), Some(granted)) if has_lease(granted) => {
                 let has_parent = lease.flags.contains(LeaseFlags::PARENT_LEASE_KEY_SET);
-                let parent = if has_parent {
-                    LeaseFlags::PARENT_LEASE_KEY_SET
-                } else {
-                    LeaseFlags::NONE
-                };
-                contexts.push(ResponseContext::LeaseV2(LeaseV2 {
-                    key: lease.key,
-                    state: granted.state,
-                    flags: granted.flags.with(parent),
-                    duration: 0,
-                    parent_key: if has_parent {
-                        lease.parent_key
-                    } else {
-                        [0; 16]
-                    },
-                    epoch: granted.epoch,
-                }));
+                let parent = has_parent.then_some(lease.parent_key);
+                contexts.push(lease_answer(granted, lease.key, parent));
             }
             _ => {}
         }
@@ -580,6 +565,35 @@ fn answers<'a>(
         }
     }
     contexts
+}
+
+/// What is said of a lease, in the version that it is of, whichever it is asked for in.
+fn lease_answer<'a>(
+    granted: Granted,
+    key: LeaseKey,
+    parent_key: Option<LeaseKey>,
+) -> ResponseContext<'a> {
+    let Granted { state, flags, .. } = granted;
+    let Some(epoch) = granted.epoch else {
+        return ResponseContext::Lease(Lease {
+            key,
+            state,
+            flags,
+            duration: 0,
+        });
+    };
+    let parent_flag = match parent_key {
+        Some(_) => LeaseFlags::PARENT_LEASE_KEY_SET,
+        None => LeaseFlags::NONE,
+    };
+    ResponseContext::LeaseV2(LeaseV2 {
+        key,
+        state,
+        flags: flags.with(parent_flag),
+        duration: 0,
+        parent_key: parent_key.unwrap_or_default(),
+        epoch,
+    })
 }
 
 fn put_response(

@@ -10,11 +10,14 @@ use super::conduct::SmbOptions;
 use super::connection::{
     ChainState, Connection, KEPT_MAX, Open, Session, Share, WAITING_MAX, WaitingFor,
 };
-use super::hub::Hub;
+use super::hub::{Awaited, Hub};
 use super::place::Waiter;
 use crate::reply::ReplySink;
 use crate::tree::inode::Timestamp;
 use crate::tree::{InodeNumber, Tree};
+
+/// How long the answer to a break is waited for (section 3.3.6.1), in nanoseconds.
+const BREAK_TIMEOUT: u64 = 35_000_000_000;
 
 /// What all connections share.
 #[derive(Debug)]
@@ -120,6 +123,36 @@ impl Exchange<'_> {
             open.filter(|open| open.tree_id == tree_id && file_id.persistent == file_id.volatile);
         let open = open.ok_or(Status::FILE_CLOSED)?;
         Ok((file_id.volatile, open))
+    }
+
+    /// What this request has waited for.
+    fn waited_for(&self) -> Option<WaitingFor> {
+        let waited = self.connection.waiting.get(&self.resumed?);
+        waited.map(|waiting| waiting.waits_for)
+    }
+
+    /// Has this request wait until what others cache of a file has been given up. One that is
+    /// tried again waits no longer for that.
+    pub fn wait_for_break(&mut self, hub: &mut Hub, number: InodeNumber) -> Failure {
+        let until = match self.waited_for() {
+            Some(WaitingFor::Break { until, .. }) => until,
+            _ => self.since_start.as_nanos() as u64 + BREAK_TIMEOUT,
+        };
+        let waiter = self.waiter();
+        match waiter.and_then(|waiter| hub.wait(number, Awaited::Break, waiter)) {
+            Ok(()) => Failure::Wait(WaitingFor::Break { number, until }),
+            Err(status) => status.into(),
+        }
+    }
+
+    /// Takes for given up what this request has waited for as long as it may.
+    pub fn give_up_overdue(&self, hub: &mut Hub) {
+        let now = self.since_start.as_nanos() as u64;
+        if let Some(WaitingFor::Break { number, until }) = self.waited_for()
+            && until <= now
+        {
+            hub.give_up_breaks(number);
+        }
     }
 
     /// This request among those that wait, for whoever is to wake it.

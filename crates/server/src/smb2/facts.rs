@@ -38,6 +38,16 @@ impl Facts {
         ))
     }
 
+    /// With as much room as was asked for, if it is a file.
+    pub fn reserving(self, bytes: u64) -> Self {
+        let asked = if self.is_directory { 0 } else { bytes };
+        let asked = asked.checked_next_multiple_of(UNIT).unwrap_or(asked);
+        Self {
+            allocation_size: self.allocation_size.max(asked),
+            ..self
+        }
+    }
+
     pub fn of_inode(inode: &Inode, number: InodeNumber) -> Self {
         let is_directory = inode.is_directory();
         let size = |bytes| if is_directory { 0 } else { bytes };

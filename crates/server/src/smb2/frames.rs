@@ -7,9 +7,11 @@ use filestone_protection::{Opened, Preauth};
 use filestone_wire::smb2::codec::{Decode, Encode, Writer};
 use filestone_wire::smb2::compound::{self, Message, Messages};
 use filestone_wire::smb2::oplock_break::Notification;
+use filestone_wire::smb2::session_setup::SetupFlags;
 use filestone_wire::smb2::transform::{Encrypted, TRANSFORM_HEADER_LEN};
 use filestone_wire::smb2::{
     Command, ErrorResponse, HEADER_LEN, Header, HeaderFlags, ProtocolId, Route, Status, UNASKED,
+    session_setup,
 };
 
 use super::connection::{ChainState, Connection, Waiting, WaitingFor};
@@ -67,6 +69,9 @@ pub struct Frames<'x> {
 /// nothing else.
 const RESPONSES_MAX: usize = 8 << 20;
 
+/// Where Command stands in a header (section 2.2.1.2).
+const COMMAND_AT: usize = 12;
+
 /// The response written last: it is signed when it is known what follows it.
 #[derive(Clone, Copy)]
 struct Last {
@@ -105,6 +110,8 @@ struct Run<'m> {
     ended: Vec<u64>,
     /// Whether a request that had waited has to go on waiting.
     waits_on: bool,
+    /// The command of the message that is being answered, if there is no such command.
+    unknown: Option<[u8; 2]>,
 }
 
 /// Takes a frame out of its envelope. What was encrypted is in `opened` then.
@@ -163,6 +170,7 @@ impl Frames<'_> {
             cancelled: Vec::new(),
             ended: Vec::new(),
             waits_on: false,
+            unknown: None,
         };
         self.run(&mut run, sink)?;
         for async_id in run.cancelled {
@@ -220,7 +228,10 @@ impl Frames<'_> {
         }
         let mut offset = 0;
         for message in Messages::of(run.messages) {
-            let message = message.map_err(|_| Hangup)?;
+            let message = match message {
+                Ok(message) => message,
+                Err(_) => self.unknown_command(run, offset).ok_or(Hangup)?,
+            };
             if sink.bytes_mut().len() - frame > RESPONSES_MAX {
                 sink.cancel_record();
                 return Err(Hangup);
@@ -298,21 +309,7 @@ impl Frames<'_> {
             run.cancelled.extend(exchange.cancelled());
             return Ok(true);
         }
-        if resumed.is_none() {
-            self.take_ids(&header)?;
-        }
-        if self.connection.agreed.is_none() && header.command != Command::Negotiate {
-            return Err(Hangup);
-        }
-        self.tally.count_command(header.command);
-        let is_related = header.flags.contains(HeaderFlags::RELATED);
-        let is_out_of_place = is_related && run.chain.is_first;
-        if !is_related || is_out_of_place {
-            run.chain.session_id = header.session_id;
-            run.chain.tree_id = header.tree_id().unwrap_or(0);
-            run.chain.file = Err(Status::INVALID_PARAMETER);
-        }
-        run.chain.is_first = false;
+        self.take_up(run, &header, resumed)?;
         if run.whim.is_dropped {
             return Ok(true);
         }
@@ -323,7 +320,7 @@ impl Frames<'_> {
         let is_given_up = resumed.is_some() && run.whim.refusal.is_some();
         let admitted = if is_given_up {
             Ok(())
-        } else if is_out_of_place {
+        } else if header.flags.contains(HeaderFlags::RELATED) && run.chain.is_broken {
             Err(Status::INVALID_PARAMETER)
         } else {
             self.admit(run, message)
@@ -332,6 +329,7 @@ impl Frames<'_> {
         let is_last = offset + message.bytes.len() >= run.messages.len();
         let answered = match admitted {
             Err(status) => Err(Failure::Status(status)),
+            Ok(()) if run.unknown.is_some() => Err(Failure::Status(Status::INVALID_PARAMETER)),
             Ok(()) if refused.is_some() => Err(Failure::Status(refused.unwrap_or_default())),
             Ok(()) if run.whim.is_stuck && is_last => Err(Failure::Wait(WaitingFor::Nothing)),
             Ok(()) => self.execute(run, message, resumed, sink),
@@ -339,6 +337,7 @@ impl Frames<'_> {
         if resumed.is_some() {
             run.whim.refusal = None;
         }
+        run.chain.is_broken |= breaks_chain(header.command, &answered);
         let answering = Answering {
             message,
             start,
@@ -347,6 +346,51 @@ impl Frames<'_> {
             resumed,
         };
         self.respond(run, &answering, answered, sink)
+    }
+
+    /// Takes the message ids of a request, and what was handed on to it.
+    fn take_up(
+        &mut self,
+        run: &mut Run<'_>,
+        header: &Header,
+        resumed: Option<u64>,
+    ) -> Result<(), Hangup> {
+        if resumed.is_none() {
+            self.take_ids(header)?;
+        }
+        if self.connection.agreed.is_none() && header.command != Command::Negotiate {
+            return Err(Hangup);
+        }
+        if run.unknown.is_none() {
+            self.tally.count_command(header.command);
+        }
+        let is_related = header.flags.contains(HeaderFlags::RELATED);
+        if !is_related || run.chain.is_first {
+            run.chain = ChainState {
+                session_id: header.session_id,
+                tree_id: header.tree_id().unwrap_or(0),
+                // There is nothing that the first of them could be related to.
+                is_broken: is_related,
+                ..ChainState::default()
+            };
+        }
+        run.chain.is_first = false;
+        Ok(())
+    }
+
+    /// The last message of a frame, if all that is wrong with it is that there is no such command:
+    /// it is answered, as those before it are (section 3.3.5.2.6).
+    fn unknown_command<'m>(&self, run: &mut Run<'m>, offset: usize) -> Option<Message<'m>> {
+        self.connection.agreed.as_ref()?;
+        let bytes = run.messages.get(offset..)?;
+        let mut known: [u8; HEADER_LEN] = *bytes.first_chunk()?;
+        let field: &mut [u8; 2] = known.get_mut(COMMAND_AT..)?.first_chunk_mut()?;
+        // One that needs a session, and is not looked at.
+        let stand_in = (Command::Flush as u16).to_le_bytes();
+        run.unknown = Some(std::mem::replace(field, stand_in));
+        let header = Header::from_bytes(&known).ok()?;
+        let is_last = header.next_command == 0;
+        is_last.then_some(Message { header, bytes })
     }
 
     /// Takes the message ids that a request uses (section 3.3.5.2.3).
@@ -368,6 +412,9 @@ impl Frames<'_> {
         let session = self.connection.sessions.get(&run.chain.session_id);
         let is_signed = header.flags.contains(HeaderFlags::SIGNED);
         let needs_none = matches!(command, Command::Negotiate | Command::Echo);
+        if run.chain.session_id != 0 && binds(message) {
+            return Err(Status::REQUEST_NOT_ACCEPTED);
+        }
         let Some(session) = session else {
             let begins = command == Command::SessionSetup && run.chain.session_id == 0;
             if needs_none || begins {
@@ -553,6 +600,12 @@ impl Frames<'_> {
             signature: [0; 16],
         };
         write_header(sink, start, &response);
+        if let Some(command) = run.unknown {
+            let field = start + COMMAND_AT..start + COMMAND_AT + command.len();
+            if let Some(field) = sink.bytes_mut().get_mut(field) {
+                field.copy_from_slice(&command);
+            }
+        }
         run.last = Some(Last {
             start,
             session_id,
@@ -651,6 +704,7 @@ impl Frames<'_> {
             cancelled: Vec::new(),
             ended: Vec::new(),
             waits_on: false,
+            unknown: None,
         };
         run.chain.is_first = !has_related_head(&messages);
         let ran = self.run(&mut run, sink);
@@ -749,6 +803,24 @@ fn has_related_head(messages: &[u8]) -> bool {
     header.is_ok_and(|header| header.flags.contains(HeaderFlags::RELATED))
 }
 
+/// Whether a session of another connection is to be used here, too: that is not offered (section
+/// 3.3.5.5).
+fn binds(message: &Message<'_>) -> bool {
+    let is_setup = message.header.command == Command::SessionSetup;
+    let setup = is_setup.then(|| message.body::<session_setup::Request<'_>>());
+    matches!(setup, Some(Ok(setup)) if setup.flags.contains(SetupFlags::BINDING))
+}
+
+/// Whether there is no session or no tree that what follows could be about (section 3.3.5.2.7.2).
+fn breaks_chain(command: Command, answered: &Answered) -> bool {
+    let makes_one = matches!(command, Command::SessionSetup | Command::TreeConnect);
+    match answered {
+        Err(Failure::Status(Status::USER_SESSION_DELETED | Status::NETWORK_NAME_DELETED)) => true,
+        Err(Failure::Status(_) | Failure::WithData(..)) => makes_one,
+        Ok(_) | Err(_) => false,
+    }
+}
+
 fn write_header(sink: &mut ReplySink, start: usize, header: &Header) {
     let tail = sink.bytes_mut().get_mut(start..);
     if let Some(place) = tail.and_then(|tail| tail.first_chunk_mut()) {
@@ -784,8 +856,7 @@ fn in_tree(exchange: &mut Exchange<'_>, message: &Message<'_>, sink: &mut ReplyS
         Command::QueryInfo => exchange.query_info(message, sink),
         Command::SetInfo => exchange.set_info(message, sink),
         Command::OplockBreak => exchange.oplock_break(message, sink),
-        // Nothing tells anybody of changes.
-        Command::ChangeNotify => Err(Status::NOT_SUPPORTED.into()),
+        Command::ChangeNotify => exchange.change_notify(message),
         Command::Negotiate
         | Command::SessionSetup
         | Command::Logoff

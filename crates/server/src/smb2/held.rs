@@ -27,13 +27,27 @@ pub struct LeaseOwner {
 pub struct LeaseHeld {
     pub owner: LeaseOwner,
     pub state: LeaseState,
-    /// What is to be left of it, while the client has not answered.
-    pub breaking: Option<LeaseState>,
-    /// What is to be left of it after that: something else has come up meanwhile.
-    pub then: Option<LeaseState>,
+    /// What is being taken back, while the client has not answered.
+    pub breaking: Option<Breaking>,
     pub epoch: u16,
-    /// Whether epochs are told: leases of version 2.
+    /// Whether epochs are told: leases of version 2, which is what the first open with it says.
     pub has_epoch: bool,
+}
+
+impl LeaseHeld {
+    /// The epoch, if the client is to know of it.
+    pub fn told_epoch(&self) -> Option<u16> {
+        self.has_epoch.then_some(self.epoch)
+    }
+}
+
+/// How far a lease is taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Breaking {
+    /// What its holder has been asked down to.
+    pub left: LeaseState,
+    /// What is to be left in the end: something else has come up meanwhile, if that is less.
+    pub finally: LeaseState,
 }
 
 /// A range of bytes; one without any is a point between two of them.

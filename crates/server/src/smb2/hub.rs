@@ -79,7 +79,17 @@ pub struct OpenFile {
     pub holders: Vec<Holder>,
     pub leases: Vec<LeaseHeld>,
     pub locks: Vec<Lock>,
-    waiters: Vec<Waiter>,
+    waiters: Vec<(Awaited, Waiter)>,
+    /// Bytes that were asked for, whether they have been written or not.
+    reserved: u64,
+}
+
+/// What a request waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Awaited {
+    Lock,
+    /// That what others cache has been given up.
+    Break,
 }
 
 impl OpenFile {
@@ -92,6 +102,21 @@ impl OpenFile {
     pub fn name_of(&self, open: u64) -> Option<&Name> {
         let holder = self.holders.iter().find(|holder| holder.open == open);
         holder.map(|holder| &holder.name)
+    }
+
+    /// Whether something is being taken back from somebody.
+    fn is_breaking(&self) -> bool {
+        let mut oplocks = self.holders.iter().map(|holder| holder.caching);
+        let is_breaking = |caching| {
+            matches!(
+                caching,
+                Caching::Oplock {
+                    breaking: Some(_),
+                    ..
+                }
+            )
+        };
+        oplocks.any(is_breaking) || self.leases.iter().any(|lease| lease.breaking.is_some())
     }
 }
 
@@ -181,6 +206,7 @@ impl Hub {
             leases: Vec::new(),
             locks: Vec::new(),
             waiters: Vec::new(),
+            reserved: 0,
         });
         file.holders.push(holder);
     }
@@ -209,13 +235,30 @@ impl Hub {
         doomed
     }
 
+    /// Notes that an open file is to have as much room, as long as it is open.
+    pub fn reserve(&mut self, number: InodeNumber, bytes: u64) {
+        if let Some(file) = self.files.get_mut(&number) {
+            file.reserved = bytes;
+        }
+    }
+
+    /// How much room an open file is to have.
+    pub fn reserved(&self, number: InodeNumber) -> u64 {
+        self.file(number).map_or(0, |file| file.reserved)
+    }
+
     /// Lets a request wait until something about the file changes.
-    pub fn wait(&mut self, number: InodeNumber, waiter: Waiter) -> Result<(), Status> {
+    pub fn wait(
+        &mut self,
+        number: InodeNumber,
+        awaited: Awaited,
+        waiter: Waiter,
+    ) -> Result<(), Status> {
         if self.waiter_count >= WAITERS_MAX {
             return Err(Status::INSUFFICIENT_RESOURCES);
         }
         let file = self.files.get_mut(&number).ok_or(Status::FILE_CLOSED)?;
-        file.waiters.push(waiter);
+        file.waiters.push((awaited, waiter));
         self.waiter_count += 1;
         Ok(())
     }
@@ -224,19 +267,24 @@ impl Hub {
     pub fn stop_waiting(&mut self, number: InodeNumber, waiter: Waiter) {
         if let Some(file) = self.files.get_mut(&number) {
             let before = file.waiters.len();
-            file.waiters.retain(|other| *other != waiter);
+            file.waiters.retain(|(_, other)| *other != waiter);
             self.waiter_count -= before - file.waiters.len();
         }
     }
 
-    /// Has all who wait for the file try again, in the order in which they came.
+    /// Has those who wait for the file try again, in the order in which they came; who waits for
+    /// a break, when none is under way any more: one may have several steps.
     pub fn wake(&mut self, number: InodeNumber) {
         let Some(file) = self.files.get_mut(&number) else {
             return;
         };
-        let waiters = std::mem::take(&mut file.waiters);
-        self.waiter_count -= waiters.len();
-        for waiter in waiters {
+        let is_breaking = file.is_breaking();
+        let woken = file
+            .waiters
+            .extract_if(.., |(awaited, _)| *awaited == Awaited::Lock || !is_breaking);
+        let woken: Vec<_> = woken.collect();
+        self.waiter_count -= woken.len();
+        for (_, waiter) in woken {
             self.send(waiter.place, Notice::Retry(waiter.async_id));
         }
     }
@@ -262,12 +310,14 @@ impl Hub {
         }
     }
 
-    /// Whether something is open for which `is_within` holds of the directory it lies in.
-    pub fn any_open_within(&self, is_within: impl Fn(InodeNumber) -> bool) -> bool {
-        let holders = self.files.values().flat_map(|file| &file.holders);
-        holders
-            .into_iter()
-            .any(|holder| is_within(holder.name.parent))
+    /// The files that are open by a name in a directory for which `is_within` holds.
+    pub fn open_within(&self, is_within: impl Fn(InodeNumber) -> bool) -> Vec<InodeNumber> {
+        let lies_within = |file: &OpenFile| {
+            let mut parents = file.holders.iter().map(|holder| holder.name.parent);
+            parents.any(&is_within)
+        };
+        let files = self.files.iter().filter(|(_, file)| lies_within(file));
+        files.map(|(number, _)| *number).collect()
     }
 }
 
@@ -365,6 +415,7 @@ mod tests {
             access: AccessMask::READ_DATA,
             share: ShareAccess(0),
             overwrites: false,
+            removes: false,
             lease: None,
         };
         assert_eq!(hub.contend(FILE, &excluding), Err(Contention::Wait));

@@ -8,7 +8,7 @@ use filestone_wire::smb2::{OplockLevel, Status};
 use super::connection::WaitingFor;
 use super::exchange::{Answered, Exchange, Failure, put};
 use super::held::{ByteRange, LeaseOwner, Lock};
-use super::hub::Hub;
+use super::hub::{Awaited, Hub};
 use crate::reply::ReplySink;
 use crate::tree::InodeNumber;
 
@@ -45,14 +45,16 @@ impl Exchange<'_> {
         let answered = if first.flags.contains(LockFlags::UNLOCK) {
             unlock_all(&mut hub, owner, elements)
         } else {
-            let waits = !first.flags.contains(LockFlags::FAIL_IMMEDIATELY);
+            // Of several, none may wait (section 3.3.5.14.2).
+            let waits = |element: LockElement| !element.flags.contains(LockFlags::FAIL_IMMEDIATELY);
+            let waits = request.locks.iter().any(waits);
             if waits && request.locks.len() > 1 {
                 return Err(Status::INVALID_PARAMETER.into());
             }
             match lock_all(&mut hub, owner, elements) {
                 Err(Status::LOCK_NOT_GRANTED) if waits => {
                     let waiter = self.waiter()?;
-                    hub.wait(number, waiter)?;
+                    hub.wait(number, Awaited::Lock, waiter)?;
                     return Err(Failure::Wait(WaitingFor::Lock { number, open }));
                 }
                 answered => answered,

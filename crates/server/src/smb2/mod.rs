@@ -9,7 +9,7 @@
 //! | `connection`, `window` | what is kept of a connection |
 //! | `exchange` | what a command has at hand |
 //! | `negotiate`, `setup`, `create`, `data`, `locking`, `query`, `change`, `listing`, `control` | the commands |
-//! | `hub`, `held`, `locks`, `caching`, `place` | what connections share: share modes, locks, oplocks and leases, and what they tell each other |
+//! | `hub`, `held`, `locks`, `caching`, `rules`, `place` | what connections share: share modes, locks, oplocks and leases, and what they tell each other |
 //! | `names`, `paths`, `facts` | names of SMB in the tree |
 //! | `ntlm`, `random` | who somebody is |
 
@@ -36,6 +36,7 @@ mod paths;
 mod place;
 mod query;
 mod random;
+mod rules;
 mod service;
 mod setup;
 mod window;

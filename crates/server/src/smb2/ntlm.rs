@@ -9,6 +9,10 @@ use hmac::{Hmac, KeyInit, Mac};
 use md4::Md4;
 use md5::{Digest, Md5};
 
+/// Bytes of an NTLMv1 response, which no NTLMv2_CLIENT_CHALLENGE fits into.
+const V1_LEN: usize = 24;
+/// Where the AV_PAIRs begin in an NTLMv2_RESPONSE (sections 2.2.2.7 and 2.2.2.8).
+const PAIRS_AT: usize = 44;
 /// Bytes of a session key, a challenge's proof and a signature.
 pub const KEY_LEN: usize = 16;
 
@@ -143,6 +147,9 @@ impl Acceptor {
             Ok(pairs.iter().map(|pair| u16::from_le_bytes(*pair)).collect())
         };
         let (domain, user) = (units(28)?, units(36)?);
+        if response.len() > V1_LEN {
+            check_pairs(response.get(PAIRS_AT..).ok_or(BadToken)?)?;
+        }
         let claim = if user.is_empty() && response.is_empty() {
             Claim::Anonymous
         } else {
@@ -162,8 +169,7 @@ impl Acceptor {
     /// The key that both sides have, if the message proves that its sender knows this password.
     pub fn verify(&self, answer: &Authentication<'_>, password: &str) -> Option<Established> {
         let (proof, blob) = answer.response.split_first_chunk::<KEY_LEN>()?;
-        // An NTLMv1 response is 24 bytes, which no NTLMv2_CLIENT_CHALLENGE fits into.
-        let pairs = blob.get(28..)?;
+        let pairs = answer.response.get(PAIRS_AT..)?;
         let user = String::from_utf16_lossy(&answer.user).to_uppercase();
         let hash = Md4::digest(utf16(password));
         let domain: Vec<u8> = answer
@@ -310,6 +316,19 @@ fn target_info(name: &[u8], now: u64) -> Vec<u8> {
         info.extend_from_slice(value);
     }
     info
+}
+
+/// Whether AV_PAIRs are all there (section 2.2.2.1).
+fn check_pairs(mut pairs: &[u8]) -> Result<(), BadToken> {
+    while let Some((head, rest)) = pairs.split_first_chunk::<4>() {
+        let id = u16::from_le_bytes([head[0], head[1]]);
+        let len = usize::from(u16::from_le_bytes([head[2], head[3]]));
+        if id == av::END {
+            return Ok(());
+        }
+        pairs = rest.get(len..).ok_or(BadToken)?;
+    }
+    Ok(())
 }
 
 /// Whether the AV_PAIRs of a client say that there is a MIC.

@@ -8,7 +8,7 @@ use filestone_wire::smb2::info::{
     InfoClass,
 };
 use filestone_wire::smb2::query_info::Request;
-use filestone_wire::smb2::{AccessMask, OutputBuffer, Status};
+use filestone_wire::smb2::{AccessMask, Dialect, OutputBuffer, Status};
 
 use super::connection::Open;
 use super::exchange::{Answered, Exchange, Failure, put};
@@ -23,6 +23,7 @@ mod class {
     pub const ACCESS: u8 = 8;
     pub const NAME: u8 = 9;
     pub const POSITION: u8 = 14;
+    pub const FULL_EA: u8 = 15;
     pub const MODE: u8 = 16;
     pub const ALIGNMENT: u8 = 17;
     pub const ALTERNATE_NAME: u8 = 21;
@@ -30,6 +31,7 @@ mod class {
     pub const ATTRIBUTE_TAG: u8 = 35;
     pub const NORMALIZED_NAME: u8 = 48;
     pub const ID: u8 = 59;
+    pub const FS_CONTROL: u8 = 6;
     pub const FS_OBJECT_ID: u8 = 8;
 }
 
@@ -58,6 +60,8 @@ impl Exchange<'_> {
         let request: Request<'_> = message.body()?;
         let asked = request.output_buffer_length;
         let shared = self.shared;
+        let agreed = self.connection.agreed.as_ref();
+        let has_normalized = agreed.is_some_and(|agreed| agreed.dialect >= Dialect::SMB_3_1_1);
         let (id, open) = self.open(request.file_id)?;
         if asked > TRANSFER_MAX {
             return Err(Status::INVALID_PARAMETER.into());
@@ -71,8 +75,13 @@ impl Exchange<'_> {
                     let own = holders.find(|holder| holder.open == id);
                     file.is_delete_pending() || own.is_some_and(|own| own.deletes_on_close)
                 });
+                let reserved = hub.reserved(open.number);
                 drop(hub);
-                file_information(class, open, &shared.tree(), is_doomed)?
+                if class == FileInfoClass(class::NORMALIZED_NAME) && !has_normalized {
+                    return Err(Status::NOT_SUPPORTED.into());
+                }
+                let facts = Facts::of(&shared.tree(), open.number)?.reserving(reserved);
+                file_information(class, open, &facts, is_doomed)?
             }
             InfoClass::FileSystem(class) => {
                 let start = shared.start;
@@ -135,21 +144,28 @@ fn standard(facts: &Facts, is_doomed: bool) -> FileStandardInformation {
 fn file_information(
     class: FileInfoClass,
     open: &Open,
-    tree: &Tree,
+    facts: &Facts,
     is_doomed: bool,
 ) -> Result<Information, Status> {
-    let facts = Facts::of(tree, open.number)?;
     let number = |value: u32| Information::plain(value.to_le_bytes().to_vec());
     let needs_attributes = matches!(
         class,
-        FileInfoClass::BASIC | FileInfoClass::ALL | FileInfoClass::NETWORK_OPEN
+        FileInfoClass::BASIC
+            | FileInfoClass::ALL
+            | FileInfoClass::NETWORK_OPEN
+            | FileInfoClass(class::ATTRIBUTE_TAG)
     );
     if needs_attributes && !open.access.contains(AccessMask::READ_ATTRIBUTES) {
         return Err(Status::ACCESS_DENIED);
     }
+    let needs_eas = class == FileInfoClass(class::FULL_EA);
+    if needs_eas && !open.access.contains(AccessMask::READ_EA) {
+        return Err(Status::ACCESS_DENIED);
+    }
     Ok(match class {
-        FileInfoClass::BASIC => Information::fixed(&basic(&facts)),
-        FileInfoClass::STANDARD => Information::fixed(&standard(&facts, is_doomed)),
+        FileInfoClass(class::FULL_EA) => return Err(Status::NO_EAS_ON_FILE),
+        FileInfoClass::BASIC => Information::fixed(&basic(facts)),
+        FileInfoClass::STANDARD => Information::fixed(&standard(facts, is_doomed)),
         FileInfoClass::INTERNAL => Information::fixed(&FileInternalInformation {
             index_number: facts.index,
         }),
@@ -177,7 +193,7 @@ fn file_information(
         FileInfoClass(class::NAME) => named(Vec::new(), &format!("\\{}", open.path)),
         FileInfoClass(class::NORMALIZED_NAME) => named(Vec::new(), &open.path),
         FileInfoClass(class::ALTERNATE_NAME) => named(Vec::new(), &alternate_name(open)?),
-        FileInfoClass::ALL => all(&facts, open, is_doomed),
+        FileInfoClass::ALL => all(facts, open, is_doomed),
         FileInfoClass::NETWORK_OPEN => Information::fixed(&FileNetworkOpenInformation {
             creation_time: facts.creation_time,
             last_access_time: facts.last_access_time,
@@ -187,7 +203,7 @@ fn file_information(
             end_of_file: facts.end_of_file,
             file_attributes: facts.attributes,
         }),
-        FileInfoClass::STREAM => stream(&facts),
+        FileInfoClass::STREAM => stream(facts),
         _ => return Err(Status::INVALID_INFO_CLASS),
     })
 }
@@ -236,7 +252,9 @@ fn stream(facts: &Facts) -> Information {
         bytes.extend_from_slice(&facts.allocation_size.to_le_bytes());
         name.encode(&mut Writer::new(&mut bytes));
     }
-    Information { bytes, fixed: 0 }
+    // Its fixed part, padded.
+    let fixed = bytes.len().min(32);
+    Information { bytes, fixed }
 }
 
 fn file_system_information(
@@ -283,6 +301,11 @@ fn file_system_information(
         FsInfoClass::SECTOR_SIZE => {
             let fields = [512_u32, 4096, 4096, 4096, 0x3, 0, 0];
             Information::plain(fields.map(u32::to_le_bytes).concat())
+        }
+        // FileFsControlInformation: no quotas, and no limits by default.
+        FsInfoClass(class::FS_CONTROL) => {
+            let fields = [0, 0, 0, u64::MAX, u64::MAX, 0].map(u64::to_le_bytes);
+            Information::plain(fields.concat())
         }
         FsInfoClass(class::FS_OBJECT_ID) => {
             let mut bytes = VOLUME.to_le_bytes().to_vec();

@@ -2,7 +2,7 @@
 
 use filestone_protection::{KeyMaterial, SessionKeys};
 use filestone_wire::smb2::compound::Message;
-use filestone_wire::smb2::session_setup::{Request, Response, SessionFlags, SetupFlags};
+use filestone_wire::smb2::session_setup::{Request, Response, SessionFlags};
 use filestone_wire::smb2::spnego::{
     Mechanism, NegState, NegTokenInit, NegTokenResp, encode_mech_types,
 };
@@ -33,9 +33,6 @@ struct Step {
 impl Exchange<'_> {
     pub fn session_setup(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
         let request: Request<'_> = message.body()?;
-        if request.flags.contains(SetupFlags::BINDING) {
-            return Err(Status::REQUEST_NOT_ACCEPTED.into());
-        }
         if self.chain.session_id == 0 {
             self.begin_session()?;
         }

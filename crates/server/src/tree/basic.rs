@@ -26,7 +26,9 @@ pub struct BasicChange {
 const KEPT: u32 = FileAttributes::READONLY.0
     | FileAttributes::HIDDEN.0
     | FileAttributes::SYSTEM.0
-    | FileAttributes::ARCHIVE.0;
+    | FileAttributes::ARCHIVE.0
+    | FileAttributes::TEMPORARY.0
+    | FileAttributes::OFFLINE.0;
 
 impl Tree {
     /// The entry of this name in whatever case, as it is spelt exactly if there is one; with the

@@ -32,8 +32,22 @@ impl Alarms {
 }
 
 impl Worker {
-    /// Sees to what a connection has to tell others, and to when it is to be looked at again.
-    pub(super) fn after_frame(&mut self, token: u64, smb: &mut smb2::Connection) {
+    /// Sees to what a connection has to tell others, and to when it is to be looked at again. What
+    /// is taken back from itself it is told at once: before the next answer.
+    pub(super) fn after_frame(
+        &mut self,
+        token: u64,
+        smb: &mut smb2::Connection,
+        sink: &mut ReplySink,
+    ) {
+        let place = smb.place;
+        let is_own = |letter: &mut Letter| {
+            letter.to == place && matches!(letter.notice, Notice::Break { .. })
+        };
+        let own: Vec<Letter> = smb.outbox.extract_if(.., is_own).collect();
+        for letter in own {
+            self.responder.notice(smb, letter.notice, sink);
+        }
         self.deliver_letters(smb);
         if let Some(due) = smb.next_deadline() {
             self.alarms.set(due, token);
@@ -79,7 +93,7 @@ impl Worker {
                 return Fate::Keep;
             };
             let outcome = act(worker, &mut smb, &mut sink);
-            worker.after_frame(token, &mut smb);
+            worker.after_frame(token, &mut smb, &mut sink);
             connection.smb = Some(smb);
             let sent = worker.send(connection, &mut sink);
             worker.put_sink(connection, sink);

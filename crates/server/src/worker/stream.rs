@@ -257,7 +257,7 @@ impl Worker {
             None => self.responder.respond(call, &connection.ends, sink),
             Some(smb) => {
                 let outcome = self.responder.respond_to_frame(call, smb, sink);
-                self.after_frame(token, smb);
+                self.after_frame(token, smb, sink);
                 outcome
             }
         };

@@ -1,7 +1,9 @@
 //! The server over real sockets, seen by a client that knows nothing but the wire.
 
 mod both;
+mod caching;
 mod client;
+mod compounds;
 mod conversations;
 mod faulty;
 mod hostile;
@@ -10,3 +12,4 @@ mod locking;
 mod queueing;
 mod serving;
 mod smb;
+mod statuses;

@@ -23,7 +23,7 @@ use filestone_wire::smb2::{
     read, session_setup, tree_connect, write,
 };
 
-fn start() -> Running {
+pub fn start() -> Running {
     Server::start(Options {
         threads: 2,
         memory_limit: 16 << 20,
@@ -35,9 +35,9 @@ fn start() -> Running {
 
 /// A client that says one thing after the other.
 pub struct Client {
-    socket: TcpStream,
+    pub socket: TcpStream,
     next_id: u64,
-    session_id: u64,
+    pub session_id: u64,
     tree_id: u32,
 }
 
@@ -57,10 +57,13 @@ impl Client {
 
     /// One that has come as far as the share, as nobody.
     pub fn mounted(server: &Running) -> Self {
+        Self::mounted_by(server, &negotiate_of())
+    }
+
+    pub fn mounted_by(server: &Running, negotiate: &negotiate::Request<'_>) -> Self {
         let mut client = Self::connect(server);
-        let negotiate = negotiate_of();
         assert_eq!(
-            client.ask(Command::Negotiate, &negotiate).0.status,
+            client.ask(Command::Negotiate, negotiate).0.status,
             Status::SUCCESS
         );
         for token in [ntlm_negotiate(), ntlm_authenticate()] {
@@ -74,7 +77,7 @@ impl Client {
         client
     }
 
-    fn header(&mut self, command: Command) -> Header {
+    pub fn header(&mut self, command: Command) -> Header {
         let message_id = self.next_id;
         self.next_id += 1;
         Header {
@@ -100,7 +103,7 @@ impl Client {
     }
 
     /// The next frame; none if the server has hung up.
-    fn frame(&mut self) -> Option<Vec<u8>> {
+    pub fn frame(&mut self) -> Option<Vec<u8>> {
         let mut mark = [0; 4];
         self.socket.read_exact(&mut mark).ok()?;
         let mut frame = vec![0; u32::from_be_bytes(mark) as usize];
@@ -108,7 +111,7 @@ impl Client {
         Some(frame)
     }
 
-    fn answer(&mut self) -> (Header, Vec<u8>) {
+    pub fn answer(&mut self) -> (Header, Vec<u8>) {
         let frame = self.frame().expect("an answer");
         let header = Header::from_bytes(&frame).unwrap();
         (header, frame)
@@ -119,7 +122,7 @@ impl Client {
         self.answer()
     }
 
-    fn send_create(&mut self, name: &str, disposition: CreateDisposition, oplock: OplockLevel) {
+    pub fn send_create(&mut self, name: &str, disposition: CreateDisposition, oplock: OplockLevel) {
         let create = create::Request {
             oplock_level: oplock,
             impersonation_level: ImpersonationLevel::IMPERSONATION,
@@ -160,7 +163,7 @@ impl Client {
         self.send(Command::Lock, &lock)
     }
 
-    fn is_served(&mut self) -> bool {
+    pub fn is_served(&mut self) -> bool {
         self.ask(Command::Echo, &echo::Request {}).0.status == Status::SUCCESS
     }
 }

@@ -5,6 +5,8 @@ values! {
     pub struct ControlCode(u32) {
         /// Where a path of DFS leads.
         DFS_GET_REFERRALS = 0x0006_0194, "FSCTL_DFS_GET_REFERRALS";
+        /// An id of the file, made if it has none.
+        CREATE_OR_GET_OBJECT_ID = 0x0009_00c0, "FSCTL_CREATE_OR_GET_OBJECT_ID";
         /// Whether the file may have holes.
         SET_SPARSE = 0x0009_00c4, "FSCTL_SET_SPARSE";
         /// Where the file has data.
