@@ -23,6 +23,7 @@ mod class {
     pub const ACCESS: u8 = 8;
     pub const NAME: u8 = 9;
     pub const POSITION: u8 = 14;
+    pub const FULL_EA: u8 = 15;
     pub const MODE: u8 = 16;
     pub const ALIGNMENT: u8 = 17;
     pub const ALTERNATE_NAME: u8 = 21;
@@ -154,6 +155,11 @@ fn file_information(
             index_number: facts.index,
         }),
         FileInfoClass::EA => number(0),
+        FileInfoClass(class::FULL_EA) if !open.access.contains(AccessMask::READ_EA) => {
+            return Err(Status::ACCESS_DENIED);
+        }
+        // Linux takes any other failure for an error of the medium, and `cp -a` with it.
+        FileInfoClass(class::FULL_EA) => return Err(Status::NO_EAS_ON_FILE),
         FileInfoClass(class::ACCESS) => number(open.access.0),
         FileInfoClass(class::MODE) => number(open.mode),
         FileInfoClass(class::ALIGNMENT) => number(0),
