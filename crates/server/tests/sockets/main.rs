@@ -9,3 +9,4 @@ mod locking;
 mod queueing;
 mod serving;
 mod smb;
+mod smb_hostile;
