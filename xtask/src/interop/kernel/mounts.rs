@@ -60,6 +60,9 @@ const CHECKS: &[&str] = &[
     "random_operations",
 ];
 
+/// How much more is done where every way is gone.
+const THOROUGHLY: &str = "export NAMES_MADE=5000 OPERATIONS=2000";
+
 /// What takes long, and is asked of one.
 const LONG: (Way, &[&str]) = (("3.1.1", "plain"), &["many_names", "a_large_file"]);
 
@@ -73,8 +76,9 @@ pub fn run(ground: &Ground, only: Option<&str>, is_thorough: bool) -> Result<boo
     std::fs::write(ground.guest.share.join("mounts.py"), PROGRAM)?;
     let mut rows = Vec::new();
     let mut is_good = true;
+    let setting = if is_thorough { THOROUGHLY } else { "" };
     let mut go = |way: Way, checks: &[&str]| -> Result<()> {
-        let said = mounted(ground, way, checks);
+        let said = mounted(ground, way, checks, setting);
         is_good &= said.is_ok();
         let said = said.unwrap_or_else(|error| format!("{error:#}"));
         for (index, line) in said.lines().enumerate() {
@@ -124,10 +128,10 @@ fn serve(ground: &Ground) -> Result<Running> {
 }
 
 /// Has the guest make these checks; what they took, if all went well.
-fn mounted(ground: &Ground, way: Way, checks: &[&str]) -> Result<String> {
+fn mounted(ground: &Ground, way: Way, checks: &[&str], setting: &str) -> Result<String> {
     let (version, protection) = way;
     let script = format!(
-        "modprobe -a cifs nls_utf8\n\
+        "modprobe -a cifs nls_utf8; {setting}\n\
          python3 -B /share/mounts.py {HOST} {PORT} {USER} {PASSWORD} {version} {protection} {}\n\
          status=$?; [ $status = 0 ] || dmesg | tail -n 5; umount /mnt/one /mnt/two 2>/dev/null\n\
          exit $status",
