@@ -39,6 +39,9 @@ pub struct Interop {
     /// Also print the load that NULL and GETATTR achieve
     #[arg(long)]
     pub figures: bool,
+    /// Every dialect of SMB with every protection where the kernel mounts our share, and all checks
+    #[arg(long)]
+    pub thorough: bool,
     /// Only the situations whose names hold this
     #[arg(long)]
     pub only: Option<String>,
@@ -52,7 +55,7 @@ pub struct Interop {
 pub enum Peer {
     /// nfs-ganesha, and dbench with its loads
     Ganesha,
-    /// Linux's NFS server and NFS client, in a machine under QEMU
+    /// Linux's servers and clients of NFS and SMB, in a machine under QEMU
     Kernel,
     /// Samba, in every configuration that a client must cope with
     Samba,
@@ -121,6 +124,7 @@ fn outside(options: &Interop) -> Result<bool> {
         .args(["interop", name])
         .arg(format!("--count={}", options.count))
         .args(options.figures.then_some("--figures"))
+        .args(options.thorough.then_some("--thorough"))
         .args(options.only.as_ref().map(|only| format!("--only={only}")))
         .arg("--inside")
         .arg(filestone);
@@ -186,7 +190,7 @@ fn inside(options: &Interop, filestone: PathBuf) -> Result<bool> {
     };
     let is_good = match options.peer {
         Peer::Ganesha => against_ganesha(options, &bed, start)?,
-        Peer::Kernel => kernel::run(options.only.as_deref(), bed, start)?,
+        Peer::Kernel => kernel::run(options, bed, start)?,
         Peer::Samba => samba::run(options.only.as_deref(), bed, start)?,
     };
     println!("interop: {:.1} s", start.elapsed().as_secs_f64());

@@ -8,7 +8,7 @@ use filestone_wire::smb2::codec::{Decode, Encode, Writer};
 use filestone_wire::smb2::compound::{self, Message, Messages};
 use filestone_wire::smb2::oplock_break::Notification;
 use filestone_wire::smb2::session_setup::SetupFlags;
-use filestone_wire::smb2::transform::{Encrypted, TRANSFORM_HEADER_LEN};
+use filestone_wire::smb2::transform::{Encrypted, TRANSFORM_HEADER_LEN, TransformHeader};
 use filestone_wire::smb2::{
     Command, ErrorResponse, HEADER_LEN, Header, HeaderFlags, ProtocolId, Route, Status, UNASKED,
     session_setup,
@@ -125,6 +125,10 @@ pub fn open(
         Some(ProtocolId::Smb1) => Ok(Envelope::Smb1),
         Some(ProtocolId::Transform) => {
             let encrypted = Encrypted::from_bytes(frame).map_err(|_| Hangup)?;
+            let is_said = encrypted.header.flags == TransformHeader::ENCRYPTED;
+            if !is_said || encrypted.data.is_empty() {
+                return Err(Hangup);
+            }
             let id = encrypted.header.session_id;
             let session = connection.sessions.get(&id).ok_or(Hangup)?;
             let keys = session.keys.as_ref().ok_or(Hangup)?;
@@ -226,26 +230,10 @@ impl Frames<'_> {
         if run.sealed.is_some() {
             sink.extend(&[0; TRANSFORM_HEADER_LEN]);
         }
-        let mut offset = 0;
-        for message in Messages::of(run.messages) {
-            let message = match message {
-                Ok(message) => message,
-                Err(_) => self.unknown_command(run, offset).ok_or(Hangup)?,
-            };
-            if sink.bytes_mut().len() - frame > RESPONSES_MAX {
-                sink.cancel_record();
-                return Err(Hangup);
-            }
-            let goes_on = self.answer_one(run, &message, offset, sink);
-            match goes_on {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(Hangup) => {
-                    sink.cancel_record();
-                    return Err(Hangup);
-                }
-            }
-            offset += message.bytes.len();
+        if self.answer_all(run, frame, sink).is_err() {
+            // Nothing of the frame is answered, nor is a mark of it left.
+            sink.cancel_record();
+            return Err(Hangup);
         }
         if run.last.is_none() {
             sink.cancel_record();
@@ -257,6 +245,30 @@ impl Frames<'_> {
         for id in std::mem::take(&mut run.ended) {
             let mut exchange = self.exchange(Header::request(Command::Logoff, 0), run.chain);
             exchange.end_session(id);
+        }
+        Ok(())
+    }
+
+    /// Answers the messages of a frame, whose responses begin at `frame`, up to one that waits.
+    fn answer_all(
+        &mut self,
+        run: &mut Run<'_>,
+        frame: usize,
+        sink: &mut ReplySink,
+    ) -> Result<(), Hangup> {
+        let mut offset = 0;
+        for message in Messages::of(run.messages) {
+            let message = match message {
+                Ok(message) => message,
+                Err(_) => self.unknown_command(run, offset).ok_or(Hangup)?,
+            };
+            if sink.bytes_mut().len() - frame > RESPONSES_MAX {
+                return Err(Hangup);
+            }
+            if !self.answer_one(run, &message, offset, sink)? {
+                break;
+            }
+            offset += message.bytes.len();
         }
         Ok(())
     }
@@ -310,6 +322,10 @@ impl Frames<'_> {
             return Ok(true);
         }
         self.take_up(run, &header, resumed)?;
+        // Section 3.3.5.2.1.1: what a session's key has encrypted is of no other session.
+        if run.sealed.is_some_and(|id| id != run.chain.session_id) {
+            return Err(Hangup);
+        }
         if run.whim.is_dropped {
             return Ok(true);
         }
@@ -426,8 +442,7 @@ impl Frames<'_> {
             return Err(Status::USER_SESSION_DELETED);
         }
         match (run.sealed, &session.keys) {
-            (Some(id), _) if id == run.chain.session_id => {}
-            (Some(_), _) => return Err(Status::ACCESS_DENIED),
+            (Some(_), _) => {}
             (None, _) if session.must_encrypt && command != Command::SessionSetup => {
                 return Err(Status::ACCESS_DENIED);
             }

@@ -48,6 +48,7 @@ struct Offers {
     has_sha512: bool,
     cipher: Option<Cipher>,
     has_ciphers: bool,
+    has_signing: bool,
     signing: Option<SigningAlgorithm>,
 }
 
@@ -242,9 +243,10 @@ fn offers_of(request: &Request<'_>) -> Result<Offers, Status> {
                 offers.cipher = ciphers.iter().find(|cipher| CIPHERS.contains(cipher));
             }
             Context::Signing(algorithms) => {
-                if algorithms.is_empty() {
+                if offers.has_signing || algorithms.is_empty() {
                     return Err(Status::INVALID_PARAMETER);
                 }
+                offers.has_signing = true;
                 let mut known = algorithms.iter();
                 offers.signing = known.find(|one| SIGNING_ALGORITHMS.contains(one));
             }

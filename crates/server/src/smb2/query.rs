@@ -158,18 +158,18 @@ fn file_information(
     if needs_attributes && !open.access.contains(AccessMask::READ_ATTRIBUTES) {
         return Err(Status::ACCESS_DENIED);
     }
-    let needs_eas = class == FileInfoClass(class::FULL_EA);
-    if needs_eas && !open.access.contains(AccessMask::READ_EA) {
-        return Err(Status::ACCESS_DENIED);
-    }
     Ok(match class {
-        FileInfoClass(class::FULL_EA) => return Err(Status::NO_EAS_ON_FILE),
         FileInfoClass::BASIC => Information::fixed(&basic(facts)),
         FileInfoClass::STANDARD => Information::fixed(&standard(facts, is_doomed)),
         FileInfoClass::INTERNAL => Information::fixed(&FileInternalInformation {
             index_number: facts.index,
         }),
         FileInfoClass::EA => number(0),
+        FileInfoClass(class::FULL_EA) if !open.access.contains(AccessMask::READ_EA) => {
+            return Err(Status::ACCESS_DENIED);
+        }
+        // Linux takes any other failure for an error of the medium, and `cp -a` with it.
+        FileInfoClass(class::FULL_EA) => return Err(Status::NO_EAS_ON_FILE),
         FileInfoClass(class::ACCESS) => number(open.access.0),
         FileInfoClass(class::MODE) => number(open.mode),
         FileInfoClass(class::ALIGNMENT) => number(0),

@@ -12,4 +12,5 @@ mod locking;
 mod queueing;
 mod serving;
 mod smb;
+mod smb_hostile;
 mod statuses;

@@ -26,12 +26,12 @@ const PACKAGES: &[&str] = &[
     "kmod",
     "coreutils",
     "libgcc-s1",
+    "python3-minimal",
+    "libpython3-stdlib",
 ];
 /// Dependencies that only scripts of packages need, and large ones that nothing here calls.
 const UNNEEDED: &[&str] = &[
     "perl",
-    "python3",
-    "libpython",
     "libperl",
     "usrmerge",
     "media-types",
@@ -65,12 +65,15 @@ const MODULES: &[&str] = &[
     "ext4",
     "crc32c_generic",
     "ksmbd",
-    // It asks for these by name.
+    "cifs",
+    // They ask for these by name.
+    "aesni-intel",
     "ccm",
     "cmac",
     "ctr",
     "ecb",
     "gcm",
+    "ghash-generic",
     "hmac",
     "md5",
     "nls_utf8",

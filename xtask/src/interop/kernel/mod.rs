@@ -1,4 +1,4 @@
-//! filestone against Linux's own servers, of NFS and of SMB, and its NFS client.
+//! filestone against Linux's own servers, of NFS and of SMB, and its clients of both.
 //!
 //! All are in one machine under QEMU, made of Debian's packages: it is emulated, so that this
 //! runs wherever QEMU does and whatever the host's kernel has been built with. What is tested is
@@ -7,9 +7,10 @@
 mod guest;
 mod image;
 mod ksmbd;
+mod mounts;
 mod situations;
 
-use super::{Needed, checks, fixture, install};
+use super::{Interop, Needed, checks, fixture, install};
 use crate::process;
 use anyhow::Result;
 use guest::{GUEST, Guest};
@@ -52,7 +53,8 @@ fn folder() -> Result<PathBuf> {
 }
 
 /// Runs every check; whether all went well.
-pub fn run(only: Option<&str>, bed: checks::Bed, start: Instant) -> Result<bool> {
+pub fn run(options: &Interop, bed: checks::Bed, start: Instant) -> Result<bool> {
+    let only = options.only.as_deref();
     let guest = Guest::start(&Image::within(&folder()?), &bed.folder)?;
     println!(
         "Linux {} is up after {:.1} s",
@@ -66,6 +68,7 @@ pub fn run(only: Option<&str>, bed: checks::Bed, start: Instant) -> Result<bool>
     let mut is_good = only.is_some() || checks::procedures(&bed, WAYS)?;
     let ground = Ground { bed, guest };
     is_good &= ksmbd::run(&ground, only)?;
+    is_good &= mounts::run(&ground, only, options.thorough)?;
     is_good &= checks::situations(&ground, situations::ALL, only)?;
     if !is_good {
         eprintln!("what the guest said last:\n{}", ground.guest.last_words());

@@ -1,0 +1,223 @@
+//! A user with a password, and the keys that he has then: NTLMv2 as a client has it (MS-NLMP,
+//! section 3.3.2), without a key exchange and without a MIC.
+
+use hmac::{Hmac, KeyInit, Mac};
+use md4::{Digest, Md4};
+use md5::Md5;
+
+use filestone_protection::{KeyMaterial, Opened, Preauth, SessionKeys};
+use filestone_server::Running;
+use filestone_wire::smb2::codec::{Decode, Encode};
+use filestone_wire::smb2::compound::Message;
+use filestone_wire::smb2::negotiate::{Cipher, SigningAlgorithm};
+use filestone_wire::smb2::transform::{Encrypted, TRANSFORM_HEADER_LEN};
+use filestone_wire::smb2::{Command, Dialect, Header, Status, echo, session_setup};
+
+use super::super::smb::ntlm_negotiate;
+use super::attacker::Attacker;
+use super::bodies::{self, header, with};
+use super::{Got, fails};
+
+pub const PASSWORD: &str = "mellon";
+pub const NEWEST: Dialect = Dialect::SMB_3_1_1;
+const NAME: &str = "anna";
+
+/// A connection of his.
+pub struct Client {
+    pub attacker: Attacker,
+    keys: SessionKeys,
+    encrypts: bool,
+    nonce: u64,
+}
+
+/// How a session was begun.
+struct Begun {
+    attacker: Attacker,
+    preauth: Preauth,
+    got: Got,
+    key: [u8; 16],
+}
+
+fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+fn hmac_md5(key: &[u8], pieces: &[&[u8]]) -> [u8; 16] {
+    let mut mac = Hmac::<Md5>::new_from_slice(key).unwrap();
+    pieces.iter().for_each(|piece| mac.update(piece));
+    mac.finalize().into_bytes().into()
+}
+
+/// AUTHENTICATE_MESSAGE to a CHALLENGE_MESSAGE, and the key of the session.
+fn authenticate(challenge: &[u8], name: &str, password: &str) -> (Vec<u8>, [u8; 16]) {
+    const TARGET_INFO: usize = 40;
+    const PAYLOAD_AT: usize = 64;
+    let at = |at: usize| u32::from_le_bytes(challenge[at..at + 4].try_into().unwrap()) as usize;
+    let info = &challenge[at(TARGET_INFO + 4)..][..at(TARGET_INFO) & 0xffff];
+    let owner = hmac_md5(
+        &Md4::digest(utf16(password)),
+        &[&utf16(&name.to_uppercase())],
+    );
+    let mut blob = vec![1, 1, 0, 0, 0, 0, 0, 0];
+    blob.extend([3; 8]);
+    blob.extend([5; 8]);
+    blob.extend([0; 4]);
+    blob.extend(info);
+    blob.extend([0; 4]);
+    let proof = hmac_md5(&owner, &[&challenge[24..32], &blob]);
+    let response = [&proof[..], &blob].concat();
+    let name = utf16(name);
+    let mut message = [&b"NTLMSSP\0"[..], &[3, 0, 0, 0]].concat();
+    let mut payload = Vec::new();
+    for field in [&[][..], &response, &[], &name, &[], &[]] {
+        let len = (field.len() as u16).to_le_bytes();
+        message.extend(len);
+        message.extend(len);
+        message.extend(((PAYLOAD_AT + payload.len()) as u32).to_le_bytes());
+        payload.extend_from_slice(field);
+    }
+    // As asked for, but for the key exchange.
+    message.extend(0x2008_8205_u32.to_le_bytes());
+    message.extend(payload);
+    (message, hmac_md5(&owner, &[&proof]))
+}
+
+/// Goes as far as the last SESSION_SETUP, and says what that got.
+fn begin(server: &Running, dialect: Dialect, mode: u8, name: &str, password: &str) -> Begun {
+    const SECURITY_MODE: usize = 4;
+    let mut attacker = Attacker::connected(server);
+    let mut preauth = Preauth::default();
+    let body = if dialect == NEWEST {
+        bodies::negotiate_3_1_1(&[
+            bodies::hashes(&[1]),
+            bodies::ciphers(&[Cipher::AES_128_GCM.0]),
+            bodies::signing(&[SigningAlgorithm::AES_CMAC.0]),
+        ])
+    } else {
+        bodies::negotiate(&[dialect.0])
+    };
+    let body = with(body, SECURITY_MODE, &[mode]);
+    let mut exchange = |attacker: &mut Attacker, command, body: &[u8], is_last: bool| {
+        let message = attacker.message(command, body);
+        attacker.say(&message);
+        let (header, frame) = attacker.answer().expect("an answer");
+        preauth.add(&message);
+        if !is_last {
+            preauth.add(&frame);
+        }
+        (header, frame)
+    };
+    exchange(&mut attacker, Command::Negotiate, &body, false);
+    let body = bodies::setup(&ntlm_negotiate());
+    let (header, frame) = exchange(&mut attacker, Command::SessionSetup, &body, false);
+    attacker.session_id = header.session_id;
+    let answer: session_setup::Response<'_> = Message::from_bytes(&frame).unwrap().body().unwrap();
+    let (token, key) = authenticate(answer.security_buffer, name, password);
+    let body = bodies::setup(&token);
+    let (header, _) = exchange(&mut attacker, Command::SessionSetup, &body, true);
+    Begun {
+        attacker,
+        preauth,
+        got: Got::Status(header.status),
+        key,
+    }
+}
+
+impl Client {
+    /// What a user gets who is not let in.
+    pub fn refused(server: &Running, name: &str, password: &str) -> Got {
+        begin(server, Dialect::SMB_3_0_2, 1, name, password).got
+    }
+
+    /// The same for one who speaks this dialect.
+    pub fn refused_in(server: &Running, dialect: Dialect) -> Got {
+        begin(server, dialect, 1, NAME, PASSWORD).got
+    }
+
+    fn logged_on(server: &Running, dialect: Dialect, mode: u8) -> Self {
+        let Begun {
+            attacker,
+            preauth,
+            got,
+            key,
+        } = begin(server, dialect, mode, NAME, PASSWORD);
+        assert_eq!(got, fails(Status::SUCCESS));
+        let signing = match dialect {
+            NEWEST => SigningAlgorithm::AES_CMAC,
+            _ => SigningAlgorithm::HMAC_SHA256,
+        };
+        let material = KeyMaterial {
+            session_key: &key,
+            dialect,
+            signing,
+            cipher: (dialect == NEWEST).then_some(Cipher::AES_128_GCM),
+            preauth: (dialect == NEWEST).then_some(&preauth),
+        };
+        Self {
+            attacker,
+            keys: SessionKeys::derive(&material).unwrap(),
+            encrypts: dialect == NEWEST && mode == 1,
+            nonce: 0,
+        }
+    }
+
+    /// One who wants his session signed, and has no tree yet but in 2.1.
+    pub fn signing(server: &Running, dialect: Dialect) -> Self {
+        let mut client = Self::logged_on(server, dialect, 3);
+        client.connect_tree();
+        client
+    }
+
+    /// One who encrypts.
+    pub fn mounted(server: &Running, dialect: Dialect) -> Self {
+        let mut client = Self::logged_on(server, dialect, 1);
+        client.connect_tree();
+        client
+    }
+
+    fn connect_tree(&mut self) {
+        let body = bodies::tree_connect("\\\\a\\export");
+        let header = self.ask(Command::TreeConnect, &body);
+        assert_eq!(header.status, Status::SUCCESS);
+        self.attacker.tree_id = header.tree_id().unwrap();
+    }
+
+    fn ask(&mut self, command: Command, body: &[u8]) -> Header {
+        let message = self.attacker.message(command, body);
+        if !self.encrypts {
+            let message = self.signed(message);
+            self.attacker.say(&message);
+            return self.attacker.answer().expect("an answer").0;
+        }
+        let frame = self.sealed(&message);
+        self.attacker.say(&frame);
+        let frame = self.attacker.frame().expect("an answer");
+        let mut opened = Opened::default();
+        let opener = self.keys.opener.as_ref().unwrap();
+        let encrypted = Encrypted::from_bytes(&frame).expect("an encrypted answer");
+        opener.open(&encrypted, &mut opened).unwrap();
+        Header::from_bytes(opened.messages()).unwrap()
+    }
+
+    /// A message with its signature.
+    pub fn signed(&self, message: Vec<u8>) -> Vec<u8> {
+        let mut message = with(message, header::FLAGS, &[header::SIGNED]);
+        self.keys.signer.sign(&mut message);
+        message
+    }
+
+    /// A frame with these messages, encrypted.
+    pub fn sealed(&mut self, messages: &[u8]) -> Vec<u8> {
+        let mut frame = vec![0; TRANSFORM_HEADER_LEN];
+        frame.extend_from_slice(messages);
+        self.nonce += 1;
+        let sealer = self.keys.sealer.as_ref().unwrap();
+        sealer.seal(self.nonce, self.attacker.session_id, &mut frame);
+        frame
+    }
+
+    pub fn is_served(&mut self) -> bool {
+        let header = self.ask(Command::Echo, &echo::Request {}.to_bytes());
+        header.status == Status::SUCCESS
+    }
+}

@@ -1,0 +1,185 @@
+//! Our own share, mounted by the SMB client of Linux's kernel in the guest.
+
+use super::Ground;
+use super::guest::HOST;
+use crate::process::Running;
+use crate::samba::{PASSWORD, USER};
+use crate::table;
+use anyhow::{Context, Result, bail};
+use std::net::SocketAddr;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// What runs in the guest.
+const PROGRAM: &str = include_str!("mounts.py");
+const PORT: u16 = 4450;
+/// Names of the server's own directory: the program's number.
+const NAMES: &str = "5000";
+/// One way takes about ten seconds where nothing else runs, and a minute with everything.
+const WAY_LIMIT: Duration = Duration::from_secs(300);
+const SERVER_LIMIT: Duration = Duration::from_secs(20);
+
+/// A dialect, as the kernel's option `vers` has it, and how its messages are protected.
+type Way = (&'static str, &'static str);
+
+/// Every dialect, and every protection.
+const WAYS: &[Way] = &[
+    ("2.0", "plain"),
+    ("2.1", "signed"),
+    ("3.0", "sealed"),
+    ("3.0.2", "plain"),
+    ("3.1.1", "sealed"),
+];
+
+/// Every dialect with every protection that it has.
+const ALL_WAYS: &[Way] = &[
+    ("2.0", "plain"),
+    ("2.0", "signed"),
+    ("2.1", "plain"),
+    ("2.1", "signed"),
+    ("3.0", "plain"),
+    ("3.0", "signed"),
+    ("3.0", "sealed"),
+    ("3.0.2", "plain"),
+    ("3.0.2", "signed"),
+    ("3.0.2", "sealed"),
+    ("3.1.1", "plain"),
+    ("3.1.1", "signed"),
+    ("3.1.1", "sealed"),
+];
+
+/// What is asked of every way.
+const CHECKS: &[&str] = &[
+    "a_tree",
+    "names_there",
+    "renames",
+    "system_calls",
+    "locks",
+    "unlinked_while_open",
+    "in_turns",
+    "random_operations",
+];
+
+/// How much more is done where every way is gone.
+const THOROUGHLY: &str = "export NAMES_MADE=5000 OPERATIONS=2000";
+
+/// What takes long, and is asked of one.
+const LONG: (Way, &[&str]) = (("3.1.1", "plain"), &["many_names", "a_large_file"]);
+
+/// Goes every way; whether each went as it should. All checks are made of all ways where that is
+/// asked for.
+pub fn run(ground: &Ground, only: Option<&str>, is_thorough: bool) -> Result<bool> {
+    if only.is_some_and(|only| !"mounts of our share".contains(only)) {
+        return Ok(true);
+    }
+    let _server = serve(ground)?;
+    std::fs::write(ground.guest.share.join("mounts.py"), PROGRAM)?;
+    let mut rows = Vec::new();
+    let mut is_good = true;
+    let setting = if is_thorough { THOROUGHLY } else { "" };
+    let mut go = |way: Way, checks: &[&str]| -> Result<()> {
+        let said = mounted(ground, way, checks, setting);
+        is_good &= said.is_ok();
+        let said = said.unwrap_or_else(|error| format!("{error:#}"));
+        for (index, line) in said.lines().enumerate() {
+            let first = |text: &str| {
+                if index == 0 {
+                    text.into()
+                } else {
+                    String::new()
+                }
+            };
+            rows.push(vec![first(way.0), first(way.1), line.to_owned()]);
+        }
+        Ok(())
+    };
+    if is_thorough {
+        for way in ALL_WAYS {
+            go(*way, &["all"])?;
+        }
+    } else {
+        for way in WAYS {
+            go(*way, CHECKS)?;
+        }
+        go(LONG.0, LONG.1)?;
+    }
+    println!("\nour share, mounted by Linux {}", ground.guest.kernel);
+    let head = ["dialect", "", "what came of it"];
+    print!("{}", table::lay_out(&head, &rows, false));
+    Ok(is_good)
+}
+
+fn serve(ground: &Ground) -> Result<Running> {
+    let password_file = ground.bed.folder.join("password-of-mounts");
+    std::fs::write(&password_file, format!("{PASSWORD}\n"))?;
+    let port = PORT.to_string();
+    let mut command = ground
+        .bed
+        .command(&["serve", "--port", "0", "--bind", HOST]);
+    command
+        .args(["--smb-port", &port, "--files", NAMES, "--user", USER])
+        .arg("--password-file")
+        .arg(&password_file)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut server = Running::start(&mut command, &[])?;
+    server.wait_for(SocketAddr::new(HOST.parse()?, PORT), SERVER_LIMIT)?;
+    Ok(server)
+}
+
+/// Has the guest make these checks; what they took, if all went well.
+fn mounted(ground: &Ground, way: Way, checks: &[&str], setting: &str) -> Result<String> {
+    let (version, protection) = way;
+    let script = format!(
+        "modprobe -a cifs nls_utf8; {setting}\n\
+         python3 -B /share/mounts.py {HOST} {PORT} {USER} {PASSWORD} {version} {protection} {}\n\
+         status=$?; [ $status = 0 ] || dmesg | tail -n 5; umount /mnt/one /mnt/two 2>/dev/null\n\
+         exit $status",
+        checks.join(" ")
+    );
+    let output = ground.guest.run(&script, WAY_LIMIT)?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        bail!("{said}{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let seconds: f64 = said.lines().filter_map(seconds_of).sum();
+    let count = said.lines().count();
+    let rate = said.lines().find(|line| line.contains("MB/s"));
+    let rate = rate.and_then(|line| Some(line.split_once(": ")?.1.rsplit_once(" (")?.0));
+    let rate = rate.map_or_else(String::new, |rate| format!(", {rate}"));
+    (count > 0)
+        .then(|| format!("{count} checks ok in {seconds:.1} s{rate}"))
+        .context("no check was made")
+}
+
+/// Of a line that ends with `(1.2 s)`: how long that is.
+fn seconds_of(line: &str) -> Option<f64> {
+    let (_, end) = line.rsplit_once('(')?;
+    end.strip_suffix(" s)")?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_line_says_how_long_it_took() {
+        assert_eq!(seconds_of("a_tree: ok (2.5 s)"), Some(2.5));
+        assert_eq!(
+            seconds_of("a_large_file: 9.1 MB/s in (x) (12.0 s)"),
+            Some(12.0)
+        );
+        assert_eq!(seconds_of("nothing"), None);
+    }
+
+    #[test]
+    fn every_way_that_is_usually_gone_is_one_of_all() {
+        assert!(WAYS.iter().all(|way| ALL_WAYS.contains(way)));
+        assert!(
+            CHECKS
+                .iter()
+                .chain(LONG.1)
+                .all(|check| { PROGRAM.contains(&format!("def {check}():")) })
+        );
+    }
+}
