@@ -9,6 +9,7 @@ pub mod completions;
 pub mod demo;
 pub mod doctor;
 pub mod explain;
+pub mod fleet;
 pub mod history;
 pub mod mix;
 pub mod probe;

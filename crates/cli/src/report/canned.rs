@@ -1,9 +1,11 @@
 //! Records made by hand, so that no time varies: a plain run, one with errors and
 //! unmeasured operations, an open loop that was interrupted, replays, and a mix.
 
+mod fleet;
 mod mix;
 mod steered;
 
+pub use fleet::fleet;
 pub use mix::mix;
 pub use steered::{curve, mix_through_mount, objective};
 
@@ -27,7 +29,7 @@ use filestone_model::plan::{
 
 /// A record of each sort, but for those of several layers.
 pub fn all() -> Vec<RunRecord> {
-    let runs = vec![plain(), with_errors(), interrupted()];
+    let runs = vec![plain(), with_errors(), interrupted(), fleet()];
     let replays = vec![replayed(), replayed_with_mismatches()];
     [runs, replays, mixes()].concat()
 }

@@ -10,6 +10,7 @@ pub mod csv;
 pub mod dbench;
 pub mod doctor;
 pub mod explanation;
+pub mod fleet;
 pub mod gallery;
 pub mod gnuplot;
 pub mod hdr;

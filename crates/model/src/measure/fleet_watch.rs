@@ -1,0 +1,245 @@
+//! Looks at a fleet while it runs: adds its rows up to steps, and judges its health.
+
+use crate::measure::distribution::{Digits, Distribution};
+use crate::measure::fleet_record::{FleetCounters, HealthFinding, HealthRule, StepRecord};
+use crate::measure::ledger::Ledger;
+use crate::measure::run_record::{IntervalRecord, Phase};
+use crate::measure::sample::Role;
+use crate::plan::{FleetPlan, HealthPlan};
+
+/// What of the operations of a row may be late.
+const LATE_SHARE: f64 = 0.01;
+/// Fewer operations than these are no reason to stop.
+const ROW_MIN: u64 = 20;
+
+/// A step while it lasts.
+#[derive(Debug, Clone)]
+struct Step {
+    clients: u32,
+    start_ns: u64,
+    end_ns: u64,
+    connect_time_p99_ns: Option<u64>,
+    ok: u64,
+    data_bytes: u64,
+    errors: u64,
+    response_time: Distribution<u64>,
+    checksum_errors_before: u64,
+    checksum_errors: u64,
+    memory_bytes: u64,
+}
+
+/// Looks at a fleet while it runs.
+#[derive(Debug)]
+pub struct FleetWatch {
+    health: HealthPlan,
+    every_ns: u64,
+    clients: Vec<u32>,
+    /// How long connections took, 99 % of those of each step.
+    connect_times: Vec<u64>,
+    steps: Vec<Step>,
+    counters: FleetCounters,
+    late_before: u64,
+    finding: Option<HealthFinding>,
+}
+
+impl FleetWatch {
+    /// Of this fleet, whose clients were connected in these times, in their order.
+    pub fn new(fleet: &FleetPlan, connect_times: &[u64]) -> Self {
+        let clients: Vec<u32> = (0..fleet.steps())
+            .map(|step| fleet.clients_at(step))
+            .collect();
+        let order = fleet.order();
+        let mut begin = 0;
+        let of_step = |end: &u32| {
+            let members = order.get(begin as usize..*end as usize).unwrap_or_default();
+            begin = *end;
+            let time = |client: &u32| connect_times.get(*client as usize).copied();
+            let mut times: Vec<u64> = members.iter().filter_map(time).collect();
+            times.sort_unstable();
+            let rank = (times.len() * 99).div_ceil(100);
+            times.get(rank.saturating_sub(1)).copied()
+        };
+        Self {
+            health: fleet.health,
+            every_ns: fleet.ramp.map_or(u64::MAX, |ramp| ramp.every_ns.max(1)),
+            connect_times: clients.iter().filter_map(of_step).collect(),
+            clients,
+            steps: Vec::new(),
+            counters: FleetCounters::default(),
+            late_before: 0,
+            finding: None,
+        }
+    }
+
+    /// Which step is going on at this time.
+    fn step_at(&self, nanos: u64) -> usize {
+        let step = usize::try_from(nanos / self.every_ns).unwrap_or(usize::MAX);
+        step.min(self.clients.len().saturating_sub(1))
+    }
+
+    /// What can be seen at this time.
+    pub fn look(&mut self, now_ns: u64, counters: &FleetCounters, memory_bytes: u64) {
+        let place = self.step_at(now_ns);
+        while self.steps.len() <= place {
+            let number = self.steps.len();
+            let start_ns = self.every_ns.saturating_mul(number as u64);
+            let start_ns = if number == 0 { 0 } else { start_ns };
+            self.steps.push(Step {
+                clients: self.clients.get(number).copied().unwrap_or(0),
+                start_ns,
+                end_ns: start_ns,
+                connect_time_p99_ns: self.connect_times.get(number).copied(),
+                ok: 0,
+                data_bytes: 0,
+                errors: 0,
+                response_time: Distribution::with_digits(Digits::Three),
+                checksum_errors_before: self.counters.checksum_errors,
+                checksum_errors: 0,
+                memory_bytes: 0,
+            });
+            self.judge_connections(number);
+        }
+        self.counters = *counters;
+        if let Some(step) = self.steps.get_mut(place) {
+            step.memory_bytes = step.memory_bytes.max(memory_bytes);
+            step.checksum_errors = counters
+                .checksum_errors
+                .saturating_sub(step.checksum_errors_before);
+        }
+    }
+
+    /// A row is complete.
+    pub fn row(&mut self, row: &IntervalRecord) {
+        if row.phase == Phase::Drain {
+            return;
+        }
+        let place = self.step_at(row.start_ns);
+        let (counters, memory) = (self.counters, 0);
+        if self.steps.len() <= place {
+            self.look(row.start_ns, &counters, memory);
+        }
+        let Some(step) = self.steps.get_mut(place) else {
+            return;
+        };
+        step.end_ns = row.end_ns;
+        let (mut ended, mut errors, mut transfers) = (0, 0, 0);
+        let mut response_time = Distribution::with_digits(Digits::Three);
+        for kind in &row.kinds {
+            let Ledger { ok, .. } = kind.ledger;
+            let bad = kind.ledger.unsuccessful();
+            ended += ok + bad;
+            errors += bad;
+            if kind.role == Role::Measured {
+                transfers += ok + bad;
+                step.ok += ok;
+                step.data_bytes += kind.data_bytes;
+                // A record of our own can be read.
+                let _ = response_time.add_record(&kind.response_time_ns);
+            }
+        }
+        step.errors += errors;
+        self.judge(
+            row,
+            &Row {
+                ended,
+                errors,
+                transfers,
+                p99: response_time.quantile(0.99),
+            },
+        );
+        if let Some(step) = self.steps.get_mut(place) {
+            step.response_time.add(&mut response_time);
+        }
+    }
+
+    fn judge_connections(&mut self, step: usize) {
+        let time = self.connect_times.get(step).copied();
+        let (Some(time), Some(limit)) = (time, self.health.connect_time_ns) else {
+            return;
+        };
+        let start_ns = self.steps.get(step).map_or(0, |step| step.start_ns);
+        if time > limit {
+            self.find(HealthRule::Connect, start_ns, time as f64, limit as f64);
+        }
+    }
+
+    fn judge(&mut self, interval: &IntervalRecord, row: &Row) {
+        let late = self.counters.late.saturating_sub(self.late_before);
+        self.late_before = self.counters.late;
+        if row.ended < ROW_MIN {
+            return;
+        }
+        let HealthPlan {
+            connect_time_ns: _,
+            response_time_ns,
+            errors,
+            lateness_ns,
+        } = self.health;
+        let share = row.errors as f64 / row.ended as f64;
+        let late = late as f64 / row.transfers.max(1) as f64;
+        let at = interval.end_ns;
+        if let Some(limit) = errors.filter(|limit| share > *limit) {
+            self.find(HealthRule::Errors, at, share, limit);
+        }
+        if let Some(limit) = response_time_ns.filter(|limit| row.p99 > *limit) {
+            self.find(HealthRule::Response, at, row.p99 as f64, limit as f64);
+        }
+        if lateness_ns.is_some() && late > LATE_SHARE {
+            self.find(HealthRule::Lateness, at, late, LATE_SHARE);
+        }
+    }
+
+    fn find(&mut self, rule: HealthRule, at_ns: u64, value: f64, limit: f64) {
+        let clients = self.steps.last().map_or(0, |step| step.clients);
+        self.finding.get_or_insert(HealthFinding {
+            rule,
+            clients,
+            at_ns,
+            value,
+            limit,
+        });
+    }
+
+    /// The first rule that was broken.
+    pub fn finding(&self) -> Option<HealthFinding> {
+        self.finding
+    }
+
+    /// The steps, for the record.
+    pub fn steps(&mut self) -> Vec<StepRecord> {
+        let record = |step: &mut Step| {
+            let seconds = step.end_ns.saturating_sub(step.start_ns) as f64 / 1e9;
+            let per_s = |count: u64| {
+                if seconds > 0.0 {
+                    count as f64 / seconds
+                } else {
+                    0.0
+                }
+            };
+            StepRecord {
+                clients: step.clients,
+                start_ns: step.start_ns,
+                end_ns: step.end_ns,
+                connect_time_p99_ns: step.connect_time_p99_ns,
+                achieved_load_ops_per_s: per_s(step.ok),
+                goodput_bytes_per_s: per_s(step.data_bytes),
+                response_time_ns: step.response_time.to_record(),
+                errors: step.errors,
+                checksum_errors: step.checksum_errors,
+                memory_bytes: step.memory_bytes,
+            }
+        };
+        self.steps.iter_mut().map(record).collect()
+    }
+}
+
+/// What a row came to.
+struct Row {
+    /// Operations of all kinds.
+    ended: u64,
+    /// Those that did not end well.
+    errors: u64,
+    /// Reads and writes.
+    transfers: u64,
+    p99: u64,
+}
