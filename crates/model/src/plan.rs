@@ -291,6 +291,17 @@ impl ReplayPlan {
     }
 }
 
+impl ReplayPlan {
+    /// The same, but a line whose connection was lost has failed.
+    #[must_use]
+    pub fn without_retries(self) -> Self {
+        Self {
+            smb: SmbReplay { retries: 0 },
+            ..self
+        }
+    }
+}
+
 /// How the local layer carries out a load; the names are dbench's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LocalReplay {

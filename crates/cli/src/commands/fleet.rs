@@ -4,7 +4,7 @@
 use crate::error::Error;
 use crate::execution::{Calibration, Job, Measurement, Presentation};
 use crate::inputs::credentials::Credentials;
-use crate::options::fleet::FleetOptions;
+use crate::options::fleet::{FleetCommand, FleetOptions};
 use crate::planning::Environment;
 use crate::planning::gates::with_gates;
 use crate::report::parts::page::Detail;
@@ -13,6 +13,9 @@ use filestone_model::fleet::EXAMPLE;
 
 /// Reads the plan, and runs.
 pub fn run(options: &FleetOptions) -> Result<Exit, Error> {
+    if let Some(FleetCommand::Cookbook(cookbook)) = &options.command {
+        return super::cookbook::run(cookbook);
+    }
     if options.example {
         console::result(EXAMPLE)?;
         return Ok(Exit::Done);

@@ -6,6 +6,7 @@ pub mod calibrate;
 pub mod check;
 pub mod compare;
 pub mod completions;
+pub mod cookbook;
 pub mod demo;
 pub mod doctor;
 pub mod explain;

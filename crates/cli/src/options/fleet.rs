@@ -2,11 +2,12 @@
 
 use super::generator::GeneratorOptions;
 use super::nfs::{NfsOptions, Transport};
+use super::run_report::FindingFormat;
 use super::run_report::RunReportOptions;
 use super::smb::SmbOptions;
 use super::values::within;
 use crate::quantity;
-use clap::Args;
+use clap::{Args, Subcommand};
 use filestone_model::fleet;
 use filestone_model::payload::Pattern;
 use filestone_model::plan::RatePlan;
@@ -14,16 +15,23 @@ use filestone_model::plan::limits::CLIENTS_MAX;
 
 /// `filestone fleet`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
 Examples:
   filestone fleet --readers 250 --writers 250 nfs://server/export
   filestone fleet --example > plan.toml
   filestone fleet plan.toml
   filestone fleet plan.toml nfs://other/export        the same on another target
+  filestone fleet cookbook nfs://server/export        100, 250 and 500 clients, and what they take
 
 Files are made in a directory `clients` in the target, which is marked and taken away again; nothing
-else there is changed. docs/reference/fleet.md has every key of a plan and every figure.")]
+else there is changed. docs/reference/fleet.md has every key of a plan and every figure."
+)]
 pub struct FleetOptions {
+    /// What else there is.
+    #[command(subcommand)]
+    pub command: Option<FleetCommand>,
     /// A plan in TOML; with --readers or --writers, the target
     #[arg(value_name = "PLAN")]
     pub plan: Option<String>,
@@ -69,6 +77,34 @@ pub struct FleetOptions {
     pub share: SmbOptions,
     #[command(flatten)]
     pub report: RunReportOptions,
+}
+
+/// What `filestone fleet` does besides carrying out a plan.
+#[derive(Debug, Subcommand)]
+pub enum FleetCommand {
+    /// Measure 100, 250 and 500 clients at 4 KiB and at 1 MiB, and what they take of memory
+    Cookbook(CookbookOptions),
+}
+
+/// `filestone fleet cookbook`.
+#[derive(Debug, Args)]
+pub struct CookbookOptions {
+    /// Where files are: nfs://host[:port]/path, smb://[user@]host/share, local:DIR [default: the
+    /// built-in server, whose memory is then part of the figures]
+    #[arg(value_name = "TARGET")]
+    pub target: Option<String>,
+    /// Go on to so many clients, each time twice as many
+    #[arg(long, value_name = "N", value_parser = within::<1, { CLIENTS_MAX }>)]
+    pub to: Option<u32>,
+    /// How long each row takes [default: 5 s]
+    #[arg(short, long, value_name = "TIME", value_parser = quantity::positive_duration)]
+    pub duration: Option<u64>,
+    /// What each client moves at most [default: as much as it can]
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<String>,
+    /// What to print on standard output; json is the run records
+    #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
+    pub format: FindingFormat,
 }
 
 /// Two groups without a plan.

@@ -29,9 +29,9 @@ use filestone_model::plan::{
 
 /// A record of each sort, but for those of several layers.
 pub fn all() -> Vec<RunRecord> {
-    let runs = vec![plain(), with_errors(), interrupted(), fleet()];
+    let runs = vec![plain(), with_errors(), interrupted()];
     let replays = vec![replayed(), replayed_with_mismatches()];
-    [runs, replays, mixes()].concat()
+    [runs, replays, mixes(), vec![fleet()]].concat()
 }
 
 /// A record of each sort of mix.

@@ -6,6 +6,7 @@
 pub mod ab;
 pub mod caption;
 pub mod comparison;
+pub mod cookbook;
 pub mod csv;
 pub mod dbench;
 pub mod doctor;

@@ -100,6 +100,11 @@ impl Piece for Fleet<'_> {
         Arc::clone(self.shared.payloads().table())
     }
 
+    /// Others may read what a writer has written that is done.
+    fn cleans_client_by_client(&self) -> bool {
+        false
+    }
+
     fn connected(&mut self, times: Vec<u64>) {
         lock(&self.seen).watch = FleetWatch::new(self.shared.plan(), &times);
     }

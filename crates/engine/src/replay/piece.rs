@@ -23,6 +23,12 @@ pub trait Piece {
     /// What data are taken from that are written.
     fn table(&self) -> Arc<[u8]>;
 
+    /// Whether clients take their trees away as soon as they are done, each its own: nobody else has
+    /// any use for it.
+    fn cleans_client_by_client(&self) -> bool {
+        true
+    }
+
     /// Its clients are connected, which took so long of each, where this program does that.
     fn connected(&mut self, _times: Vec<u64>) {}
 

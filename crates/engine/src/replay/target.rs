@@ -74,7 +74,7 @@ impl<'run, S: Site, P: Piece> OpenReplay<'run, S, P> {
             target: site.target(),
             replaying: Some(Arc::new(Replaying::new(
                 site,
-                !replay.skip_cleanup,
+                !replay.skip_cleanup && piece.cleans_client_by_client(),
                 Arc::clone(&cleaned),
             ))),
             cleaned,

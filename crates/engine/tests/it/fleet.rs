@@ -76,7 +76,9 @@ fn plan(target: TargetPlan, groups: Vec<GroupPlan>) -> Plan {
         duration_ns: Some(60 * SECOND),
         ..Plan::new("fleet", target, workload, 7)
     };
-    plan.connections.on_lost = Some(OnLost::Retry);
+    if !plan.target.is_directory() {
+        plan.connections.on_lost = Some(OnLost::Retry);
+    }
     plan.with_read_data(None)
 }
 

@@ -190,7 +190,14 @@ impl FleetWatch {
     }
 
     fn find(&mut self, rule: HealthRule, at_ns: u64, value: f64, limit: f64) {
-        let clients = self.steps.last().map_or(0, |step| step.clients);
+        // What is found at the end of a row is of the step that it was in.
+        let step = match rule {
+            HealthRule::Connect => self.step_at(at_ns),
+            HealthRule::Response | HealthRule::Errors | HealthRule::Lateness => {
+                self.step_at(at_ns.saturating_sub(1))
+            }
+        };
+        let clients = self.clients.get(step).copied().unwrap_or(0);
         self.finding.get_or_insert(HealthFinding {
             rule,
             clients,
@@ -229,7 +236,11 @@ impl FleetWatch {
                 memory_bytes: step.memory_bytes,
             }
         };
-        self.steps.iter_mut().map(record).collect()
+        // A step that began while the run was being stopped is none.
+        let end = self.finding.map_or(u64::MAX, |finding| finding.at_ns);
+        let begun = self.steps.iter_mut();
+        let begun = begun.filter(|step| step.start_ns < end || step.start_ns == 0);
+        begun.map(record).collect()
     }
 }
 
@@ -242,4 +253,160 @@ struct Row {
     /// Reads and writes.
     transfers: u64,
     p99: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::run_record::IntervalKindRecord;
+    use crate::operation::OpKind;
+    use crate::plan::{Direction, GroupPlan, LeftOverPolicy, RampPlan};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Thirty clients, ten a second.
+    fn fleet(health: HealthPlan) -> FleetPlan {
+        FleetPlan {
+            name: "test".into(),
+            groups: vec![GroupPlan::new("writers", 30, Direction::Write)],
+            more_targets: vec![],
+            ramp: Some(RampPlan {
+                clients: 10,
+                every_ns: SECOND,
+            }),
+            health,
+            clients_per_thread: 1,
+            left_over: LeftOverPolicy::default(),
+            keep_files: false,
+        }
+    }
+
+    /// A second of a hundred writes of a kilobyte that take so long, and so many that fail.
+    fn row(number: u64, nanos: u64, failed: u64) -> IntervalRecord {
+        let mut times = Distribution::<u64>::with_digits(Digits::Three);
+        (0..100).for_each(|_| times.record(nanos));
+        let ledger = Ledger {
+            scheduled: 100 + failed,
+            ok: 100,
+            failed,
+            ..Ledger::default()
+        };
+        IntervalRecord {
+            start_ns: number * SECOND,
+            end_ns: (number + 1) * SECOND,
+            phase: Phase::Measure,
+            ledger,
+            bytes_sent: 0,
+            bytes_received: 0,
+            client_cpu_ns: 0,
+            kinds: vec![IntervalKindRecord {
+                operation: OpKind::WriteX,
+                role: Role::Measured,
+                ledger,
+                data_bytes: 100_000,
+                response_time_ns: times.to_record(),
+                service_time_ns: times.to_record(),
+            }],
+        }
+    }
+
+    #[test]
+    fn rows_are_added_up_to_steps() {
+        let times: Vec<u64> = (0..30).map(|client| 1000 * (client + 1)).collect();
+        let mut watch = FleetWatch::new(&fleet(HealthPlan::default()), &times);
+        let mut counters = FleetCounters::default();
+        for number in 0..5 {
+            counters.checksum_errors = number;
+            watch.look(number * SECOND + 1, &counters, 100 + number);
+            watch.row(&row(number, 50_000, 1));
+        }
+        let steps = watch.steps();
+        let seen: Vec<_> = steps
+            .iter()
+            .map(|step| {
+                (
+                    step.clients,
+                    step.end_ns / SECOND,
+                    step.errors,
+                    step.memory_bytes,
+                )
+            })
+            .collect();
+        // The last step lasts as long as the run.
+        assert_eq!(seen, [(10, 1, 1, 100), (20, 2, 1, 101), (30, 5, 3, 104)]);
+        let of_last = &steps[2];
+        assert_eq!(of_last.response_time_ns.count, 300);
+        assert!((of_last.achieved_load_ops_per_s - 100.0).abs() < 1e-9);
+        assert!((of_last.goodput_bytes_per_s - 100_000.0).abs() < 1e-9);
+        // Of ten times, the tenth is not exceeded by 99 %.
+        let connect: Vec<_> = steps.iter().map(|step| step.connect_time_p99_ns).collect();
+        assert_eq!(connect, [Some(10_000), Some(20_000), Some(30_000)]);
+        assert_eq!(watch.finding(), None);
+    }
+
+    #[test]
+    fn the_first_rule_that_is_broken_is_named_with_its_clients() {
+        let usual = HealthPlan::default();
+        let late = FleetCounters {
+            late: 5,
+            ..FleetCounters::default()
+        };
+        for (health, nanos, failed, rule, value) in [
+            (
+                HealthPlan {
+                    response_time_ns: Some(1_000_000),
+                    ..usual
+                },
+                2_000_000,
+                0,
+                HealthRule::Response,
+                None,
+            ),
+            (
+                HealthPlan {
+                    errors: Some(0.05),
+                    ..usual
+                },
+                1000,
+                25,
+                HealthRule::Errors,
+                Some(0.2),
+            ),
+            (
+                HealthPlan {
+                    lateness_ns: Some(1),
+                    ..usual
+                },
+                1000,
+                0,
+                HealthRule::Lateness,
+                Some(0.05),
+            ),
+        ] {
+            let mut watch = FleetWatch::new(&fleet(health), &[]);
+            watch.row(&row(0, 1000, 0));
+            assert_eq!(watch.finding(), None);
+            // The next step has begun when the row is here.
+            watch.look(2 * SECOND + 1, &late, 0);
+            watch.row(&row(1, nanos, failed));
+            let finding = watch.finding().expect("a rule is broken");
+            assert_eq!(
+                (finding.rule, finding.clients, finding.at_ns),
+                (rule, 20, 2 * SECOND)
+            );
+            assert!(value.is_none_or(|value: f64| (finding.value - value).abs() < 1e-9));
+            assert_eq!(watch.steps().len(), 2);
+        }
+        let health = HealthPlan {
+            connect_time_ns: Some(15_000),
+            ..usual
+        };
+        let times: Vec<u64> = (0..30).map(|client| 1000 * (client + 1)).collect();
+        let mut watch = FleetWatch::new(&fleet(health), &times);
+        watch.look(1, &FleetCounters::default(), 0);
+        assert_eq!(watch.finding(), None);
+        watch.look(SECOND, &FleetCounters::default(), 0);
+        let finding = watch.finding().expect("the second step's were slow");
+        assert_eq!((finding.rule, finding.clients), (HealthRule::Connect, 20));
+    }
 }

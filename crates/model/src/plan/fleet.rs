@@ -1,6 +1,6 @@
 //! What the clients of a fleet do, group by group: everything decided before the run.
 
-use super::{Identities, LeftOverPolicy, ReplayPlan, SmbReplay, SourceAddresses, TargetPlan};
+use super::{Identities, LeftOverPolicy, ReplayPlan, SourceAddresses, TargetPlan};
 use crate::kind::Role;
 use crate::operation::OpKind;
 use crate::payload::Pattern;
@@ -428,6 +428,7 @@ impl FleetPlan {
     /// How a layer carries out what its clients ask: as it would a load that names files by path.
     pub fn as_replay(&self) -> ReplayPlan {
         let kinds = self.kinds();
+        let kinds = [kinds.measured, kinds.unmeasured].concat();
         ReplayPlan {
             more_targets: self.more_targets.clone(),
             clients_per_thread: self.clients_per_thread,
@@ -435,8 +436,7 @@ impl FleetPlan {
             left_over: self.left_over,
             resolve: false,
             // A client begins its file anew when something fails.
-            smb: SmbReplay { retries: 0 },
-            ..ReplayPlan::new(vec![], [kinds.measured, kinds.unmeasured].concat())
+            ..ReplayPlan::new(vec![], kinds).without_retries()
         }
     }
 }

@@ -303,7 +303,7 @@ impl Stream {
         {
             return Some(self.nap_from(now));
         }
-        self.nap = NAP_MIN;
+        self.end_wait(now);
         let pass = match task {
             Task::Write | Task::ReadBack => (self.serial / u64::from(files)) as u32 + 1,
             Task::Prepare | Task::Read => 1,
@@ -370,7 +370,7 @@ impl Stream {
                     client: self.number,
                     file: self.serial,
                 };
-                self.nap = NAP_MIN;
+                self.end_wait(now);
                 self.passed_over = 0;
                 let mut key = self.file.key;
                 (key.run, key.client, key.pass) = (self.shared.run(), writer, content.pass);
@@ -400,6 +400,14 @@ impl Stream {
         let nap = self.nap;
         self.nap = (2 * nap).min(NAP_MAX);
         now.after_nanos(nap)
+    }
+
+    /// The file is there. What it has waited for it is nothing that its schedule is late by.
+    fn end_wait(&mut self, now: Moment) {
+        if self.nap != NAP_MIN {
+            self.nap = NAP_MIN;
+            self.pacer.restart(now);
+        }
     }
 
     fn name_file(&mut self, owner: &GroupPlan, client: u32) {

@@ -46,6 +46,11 @@ impl Pacer {
         Some(due)
     }
 
+    /// The next transfer is due now: there was nothing to transfer before.
+    pub fn restart(&mut self, now: Moment) {
+        (self.base, self.owed) = (Some(now), 0.0);
+    }
+
     /// A transfer of so many bytes begins.
     pub fn charge(&mut self, bytes: u64) {
         let units = match self.unit {
