@@ -132,6 +132,7 @@ fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
         Some(Command::Probe(options)) => commands::probe::run(&options),
         Some(Command::Replay(options)) => commands::replay::run(&options),
         Some(Command::Mix(options)) => commands::mix::run(&options),
+        Some(Command::Fleet(options)) => commands::fleet::run(&options),
         Some(Command::Run(options)) => commands::run::run(&options),
         Some(Command::Check(options)) => commands::check::run(&options),
         Some(Command::Serve(options)) => commands::serve::run(&options),

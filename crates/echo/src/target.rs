@@ -151,7 +151,7 @@ fn files_of(plan: &Plan, welcome: Welcome) -> (FileTable, Handles<u32>) {
     let wanted = match &plan.workload {
         WorkloadPlan::Probe(probe) => probe.files_max.max(plan.clients),
         WorkloadPlan::Mix(mix) => mix.file_set.files_per_client.saturating_mul(plan.clients),
-        WorkloadPlan::LoadFile(_) => 0,
+        WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => 0,
     };
     let (mut table, mut files) = (FileTable::default(), Handles::default());
     for number in 0..wanted.min(welcome.files).max(1) {

@@ -53,6 +53,8 @@ pub enum Mismatch {
     WrongLength,
     /// ACCESS granted other bits.
     WrongAccess,
+    /// It brought other data than were written.
+    WrongData,
 }
 
 impl Mismatch {
@@ -64,6 +66,7 @@ impl Mismatch {
             Mismatch::OtherFailure => "failed for another reason",
             Mismatch::WrongLength => "moved another number of bytes",
             Mismatch::WrongAccess => "granted other access",
+            Mismatch::WrongData => "brought other data than were written",
         }
     }
 }

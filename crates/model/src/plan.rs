@@ -3,6 +3,9 @@
 mod check;
 mod connections;
 mod field;
+mod fleet;
+#[cfg(test)]
+pub(crate) use fleet::tests as fleet_of_tests;
 mod identities;
 pub mod limits;
 mod mix;
@@ -19,7 +22,11 @@ pub use check::{
 };
 pub use connections::{ConnectionPlan, OnLost};
 pub use field::Field;
-pub use identities::{CLIENT_NUMBER, Identities, Ids, Modes};
+pub use fleet::{
+    Direction, Drawn, DrawnFor, FILES_MAX, FleetPlan, FleetPlanError, GroupMember, GroupPlan,
+    HealthPlan, Kinds, QuiescePlan, RampPlan, RatePlan, RateUnit, Span,
+};
+pub use identities::{CLIENT_NUMBER, Callers, CallersOfGroup, Identities, Ids, Modes};
 pub use mix::{
     Access, CurvePlan, FeedbackArithmetic, Figure, LeftOut, LocalMix, MixCount, MixPlan, Objective,
     ObjectivePlan, SteeringPlan,
@@ -41,6 +48,7 @@ use crate::load::refusals::LayerKind;
 use crate::operation::{OpKind, Stability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 
 /// When operations are due.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -118,6 +126,8 @@ pub enum WorkloadPlan {
     LoadFile(ReplayPlan),
     /// Operations drawn from a mix.
     Mix(Box<MixPlan>),
+    /// Files that are written and read, group by group of clients.
+    Fleet(Box<FleetPlan>),
 }
 
 impl WorkloadPlan {
@@ -126,7 +136,7 @@ impl WorkloadPlan {
         match self {
             WorkloadPlan::Probe(probe) => Some(probe.size_bytes),
             WorkloadPlan::Mix(mix) => Some(mix.transfer_bytes),
-            WorkloadPlan::LoadFile(_) => None,
+            WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => None,
         }
     }
 }
@@ -173,7 +183,7 @@ impl OnMismatch {
             OnMismatch::Smbtorture => match mismatch {
                 Mismatch::Failed | Mismatch::Succeeded => !matches!(kind, OpKind::MkDir),
                 Mismatch::WrongLength => matches!(kind, OpKind::ReadX),
-                Mismatch::OtherFailure | Mismatch::WrongAccess => false,
+                Mismatch::OtherFailure | Mismatch::WrongAccess | Mismatch::WrongData => false,
             },
         }
     }
@@ -277,6 +287,17 @@ impl ReplayPlan {
             nfs3: Nfs3Replay::default(),
             tcp: TcpReplay::default(),
             smb: SmbReplay::default(),
+        }
+    }
+}
+
+impl ReplayPlan {
+    /// The same, but a line whose connection was lost has failed.
+    #[must_use]
+    pub fn without_retries(self) -> Self {
+        Self {
+            smb: SmbReplay { retries: 0 },
+            ..self
         }
     }
 }
@@ -447,7 +468,7 @@ impl Plan {
     pub fn probe(&self) -> Option<&ProbePlan> {
         match &self.workload {
             WorkloadPlan::Probe(probe) => Some(probe),
-            WorkloadPlan::LoadFile(_) | WorkloadPlan::Mix(_) => None,
+            WorkloadPlan::LoadFile(_) | WorkloadPlan::Mix(_) | WorkloadPlan::Fleet(_) => None,
         }
     }
 
@@ -455,14 +476,14 @@ impl Plan {
     pub fn probe_mut(&mut self) -> Option<&mut ProbePlan> {
         match &mut self.workload {
             WorkloadPlan::Probe(probe) => Some(probe),
-            WorkloadPlan::LoadFile(_) | WorkloadPlan::Mix(_) => None,
+            WorkloadPlan::LoadFile(_) | WorkloadPlan::Mix(_) | WorkloadPlan::Fleet(_) => None,
         }
     }
 
     /// The load file that is replayed, if there is one.
     pub fn replay(&self) -> Option<&ReplayPlan> {
         match &self.workload {
-            WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => None,
+            WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) | WorkloadPlan::Fleet(_) => None,
             WorkloadPlan::LoadFile(replay) => Some(replay),
         }
     }
@@ -470,7 +491,7 @@ impl Plan {
     /// The load file that is replayed, to be changed.
     pub fn replay_mut(&mut self) -> Option<&mut ReplayPlan> {
         match &mut self.workload {
-            WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => None,
+            WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) | WorkloadPlan::Fleet(_) => None,
             WorkloadPlan::LoadFile(replay) => Some(replay),
         }
     }
@@ -478,7 +499,7 @@ impl Plan {
     /// The mix that is asked, if there is one.
     pub fn mix(&self) -> Option<&MixPlan> {
         match &self.workload {
-            WorkloadPlan::Probe(_) | WorkloadPlan::LoadFile(_) => None,
+            WorkloadPlan::Probe(_) | WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => None,
             WorkloadPlan::Mix(mix) => Some(mix),
         }
     }
@@ -486,9 +507,69 @@ impl Plan {
     /// The mix that is asked, to be changed.
     pub fn mix_mut(&mut self) -> Option<&mut MixPlan> {
         match &mut self.workload {
-            WorkloadPlan::Probe(_) | WorkloadPlan::LoadFile(_) => None,
+            WorkloadPlan::Probe(_) | WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => None,
             WorkloadPlan::Mix(mix) => Some(mix),
         }
+    }
+
+    /// The fleet that is run, if there is one.
+    pub fn fleet(&self) -> Option<&FleetPlan> {
+        match &self.workload {
+            WorkloadPlan::Probe(_) | WorkloadPlan::LoadFile(_) | WorkloadPlan::Mix(_) => None,
+            WorkloadPlan::Fleet(fleet) => Some(fleet),
+        }
+    }
+
+    /// Whether its clients say by themselves when each of their operations is due.
+    pub fn has_lines(&self) -> bool {
+        match &self.workload {
+            WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => false,
+            WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => true,
+        }
+    }
+
+    /// Where a client connects from; `None` leaves it to the host.
+    pub fn source_of(&self, client: u32) -> Option<IpAddr> {
+        let member = self.fleet().and_then(|fleet| fleet.member(client));
+        match member {
+            Some(member) if !member.group.sources.is_empty() => {
+                member.group.sources.of_client(member.number)
+            }
+            _ => self.connections.sources.of_client(client),
+        }
+    }
+
+    /// How many addresses its clients connect from; 0 leaves it to the host.
+    pub fn source_count(&self) -> u128 {
+        let groups = self.fleet().map_or(&[][..], |fleet| &fleet.groups);
+        let of_groups = groups.iter().map(|group| {
+            let count = group.sources.count();
+            count.min(u128::from(group.count))
+        });
+        match of_groups.sum() {
+            0 => self.connections.sources.count(),
+            count => count,
+        }
+    }
+
+    /// As whom its clients call.
+    pub fn callers(&self) -> Callers {
+        let own = self.connections.identities.clone();
+        let Some(fleet) = self.fleet() else {
+            return Callers::all(own);
+        };
+        let groups = fleet.groups.iter().enumerate().map(|(place, group)| {
+            let identities = if group.identities.is_empty() {
+                own.clone()
+            } else {
+                group.identities.clone()
+            };
+            CallersOfGroup {
+                first: fleet.first_of(place),
+                identities,
+            }
+        });
+        Callers::of_groups(groups.collect())
     }
 
     /// Its own target, and those that clients use besides.
@@ -497,6 +578,7 @@ impl Plan {
             WorkloadPlan::Probe(_) => &[],
             WorkloadPlan::LoadFile(replay) => replay.more_targets.as_slice(),
             WorkloadPlan::Mix(mix) => mix.more_targets.as_slice(),
+            WorkloadPlan::Fleet(fleet) => fleet.more_targets.as_slice(),
         };
         std::iter::once(&self.target).chain(more)
     }
@@ -506,6 +588,7 @@ impl Plan {
         match &self.workload {
             WorkloadPlan::Mix(mix) => mix.kinds(),
             WorkloadPlan::Probe(probe) => probe.kinds(),
+            WorkloadPlan::Fleet(fleet) => fleet.kinds().in_roles(),
             WorkloadPlan::LoadFile(replay) => replay
                 .kinds
                 .iter()
@@ -521,6 +604,10 @@ impl Plan {
             WorkloadPlan::Probe(probe) => probe.operation,
             WorkloadPlan::LoadFile(replay) => replay.kinds.first().copied().unwrap_or(OpKind::Null),
             WorkloadPlan::Mix(mix) => mix.most_frequent(),
+            WorkloadPlan::Fleet(fleet) => {
+                let kinds = fleet.kinds().measured;
+                kinds.first().copied().unwrap_or(OpKind::Null)
+            }
         }
     }
 

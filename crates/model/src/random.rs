@@ -32,6 +32,8 @@ pub enum Purpose {
     Permutations = 10,
     /// The order in which runs are made.
     RunOrder = 11,
+    /// Sizes and rates of a fleet's files, and where random data begin.
+    Fleet = 12,
 }
 
 /// The random stream for one purpose of one client (or worker).

@@ -304,7 +304,7 @@ pub fn measure(
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, Error> {
     let plan = &job.plan;
-    let is_by_calls = plan.replay().is_none() && !plan.target.is_directory();
+    let is_by_calls = !plan.has_lines() && !plan.target.is_directory();
     let headroom = match calibration {
         Calibration::First if is_by_calls => {
             observer.preparing("measuring what filestone itself can do here");

@@ -9,6 +9,7 @@ pub mod data;
 pub mod doctor;
 pub mod explain;
 pub mod figure;
+pub mod fleet;
 pub mod generator;
 pub mod history;
 pub mod layer_targets;
@@ -33,6 +34,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use compare::CompareOptions;
 use doctor::DoctorOptions;
 use explain::ExplainOptions;
+use fleet::FleetOptions;
 use history::HistoryOptions;
 use mix::MixOptions;
 use password::PasswordOptions;
@@ -91,6 +93,8 @@ pub enum Command {
     /// Measure a mix of operations of NFSv3 or SMB2 at an offered load, its load-response curve, or the
     /// highest load that keeps an objective
     Mix(Box<MixOptions>),
+    /// Let many clients write files and read them, by a plan, step by step
+    Fleet(Box<FleetOptions>),
     /// Carry out a plan that --dry-run printed, or that a run record holds
     Run(RunOptions),
     /// Say what load files and mixes contain, and what each layer would refuse of loads

@@ -2,6 +2,7 @@
 
 pub mod doctor;
 mod fields;
+pub mod fleet;
 pub mod gates;
 pub mod mix;
 pub mod repeats;

@@ -9,6 +9,7 @@ use crate::options::nfs::{NfsOptions, Transport};
 use crate::options::replay::{
     CourseOptions, LocalOptions, NfsReplayOptions, PacingOptions, ReplayOptions, TcpOptions,
 };
+use crate::options::smb::SmbOptions;
 use crate::planning::{
     DURATION_DEFAULT, Environment, connections, first_and_rest, first_given, nfs_target, share,
     with_intervals, workers_of,
@@ -16,7 +17,8 @@ use crate::planning::{
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
     ConnectionPlan, Identities, Interface, LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay,
-    OnLost, Pacing, Plan, ReplayPlan, SmbReplay, TargetPlan, TcpReplay, WorkloadPlan,
+    OnLost, Pacing, Plan, ReplayPlan, SmbReplay, TargetPlan, TcpReplay, TransportKind,
+    WorkloadPlan,
 };
 
 /// The load without a name on the command line.
@@ -221,20 +223,48 @@ fn targets(
     credentials: &Credentials,
     here: &Environment,
 ) -> Result<Vec<TargetPlan>, Error> {
-    let nfs = &options.nfs.nfs;
-    let target = |target: &LayerTarget| match target {
-        LayerTarget::Local(directory) => Ok(TargetPlan::Local(directory.clone())),
-        LayerTarget::Tcp(peer) => Ok(TargetPlan::Tcp(peer.clone())),
-        LayerTarget::Smb(share) => {
-            let target = share::target(share, &options.share, credentials);
-            Ok(TargetPlan::Smb(target))
-        }
-        LayerTarget::Nfs3(server) => {
-            let transport = options.nfs.transport.unwrap_or(Transport::Tcp).into();
-            nfs_target(server.as_ref(), nfs, transport, BUILT_IN_PATH, here).map(TargetPlan::Nfs3)
-        }
+    let reaching = LayerReaching {
+        nfs: &options.nfs.nfs,
+        transport: options.nfs.transport.unwrap_or(Transport::Tcp).into(),
+        share: &options.share,
+        credentials,
+        here,
     };
+    let target = |target: &LayerTarget| reaching.target(target, BUILT_IN_PATH);
     layer.iter().map(target).collect()
+}
+
+/// What decides on the target of a layer, besides its name.
+pub struct LayerReaching<'run> {
+    /// How an NFS server is found.
+    pub nfs: &'run NfsOptions,
+    /// How its calls travel.
+    pub transport: TransportKind,
+    /// How an SMB server is spoken to.
+    pub share: &'run SmbOptions,
+    /// As whom.
+    pub credentials: &'run Credentials,
+    /// Where the plan is made.
+    pub here: &'run Environment,
+}
+
+impl LayerReaching<'_> {
+    /// The target that is named; of the built-in NFS server `built_in_path`.
+    pub fn target(&self, target: &LayerTarget, built_in_path: &str) -> Result<TargetPlan, Error> {
+        match target {
+            LayerTarget::Local(directory) => Ok(TargetPlan::Local(directory.clone())),
+            LayerTarget::Tcp(peer) => Ok(TargetPlan::Tcp(peer.clone())),
+            LayerTarget::Smb(share) => {
+                let target = share::target(share, self.share, self.credentials);
+                Ok(TargetPlan::Smb(target))
+            }
+            LayerTarget::Nfs3(server) => {
+                let server = server.as_ref();
+                nfs_target(server, self.nfs, self.transport, built_in_path, self.here)
+                    .map(TargetPlan::Nfs3)
+            }
+        }
+    }
 }
 
 /// An option of a layer that is not there was not meant.

@@ -1,9 +1,11 @@
 //! Records made by hand, so that no time varies: a plain run, one with errors and
 //! unmeasured operations, an open loop that was interrupted, replays, and a mix.
 
+mod fleet;
 mod mix;
 mod steered;
 
+pub use fleet::fleet;
 pub use mix::mix;
 pub use steered::{curve, mix_through_mount, objective};
 
@@ -29,7 +31,7 @@ use filestone_model::plan::{
 pub fn all() -> Vec<RunRecord> {
     let runs = vec![plain(), with_errors(), interrupted()];
     let replays = vec![replayed(), replayed_with_mismatches()];
-    [runs, replays, mixes()].concat()
+    [runs, replays, mixes(), vec![fleet()]].concat()
 }
 
 /// A record of each sort of mix.

@@ -6,10 +6,12 @@
 pub mod ab;
 pub mod caption;
 pub mod comparison;
+pub mod cookbook;
 pub mod csv;
 pub mod dbench;
 pub mod doctor;
 pub mod explanation;
+pub mod fleet;
 pub mod gallery;
 pub mod gnuplot;
 pub mod hdr;

@@ -2,7 +2,7 @@
 
 use super::parts::page::{Detail, Page};
 use super::parts::{gates, validity};
-use super::{explanation, mix, probe, replay};
+use super::{explanation, fleet, mix, probe, replay};
 use crate::printable::printable;
 use filestone_model::measure::RunRecord;
 
@@ -10,6 +10,8 @@ use filestone_model::measure::RunRecord;
 pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     let report = if record.replay.is_some() {
         replay::render(record, detail, page)
+    } else if record.fleet.is_some() {
+        fleet::render(record, detail, page)
     } else if record.mix.is_some() {
         mix::render(record, detail, page)
     } else {

@@ -6,6 +6,7 @@ mod compare;
 mod doctor;
 mod documents;
 mod explain;
+mod fleet;
 mod gates;
 mod history;
 mod loopback;

@@ -1,16 +1,17 @@
 //! The clients of a load that block, each with its layer.
 
-use super::layer::{Layer, LayerLost};
+use super::layer::{Layer, LayerLost, Reply};
 use crate::backend::BackendError;
 use crate::backend::blocking::{BlockingClient, CarriedOut};
 use crate::worker::{Schedule, WorkerEnd};
-use filestone_model::load::{Line, Lines, LoadWork};
+use filestone_model::load::{Action, Line, Lines, LoadWork};
 use filestone_model::measure::{Mismatches, Unexpected};
 use filestone_model::operation::{Failure, Outcome};
+use filestone_model::payload::{Inspector, Payload};
 use filestone_model::plan::Plan;
 use filestone_model::session::rpc::BusyPauses;
-use filestone_model::workload::LoadFile;
-use filestone_model::workload::load_file::ClientLedger;
+use filestone_model::workload::{Account, LineSource};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One client of a load, which carries its lines out through a layer and judges what comes of
@@ -22,12 +23,17 @@ pub struct LayerClient<'run, L> {
     mismatches: Mismatches,
     /// Why it cannot go on.
     lost: Option<String>,
+    /// What data are taken from that lie in a table.
+    table: Arc<[u8]>,
+    /// The data of a unit.
+    unit: Vec<u8>,
+    inspector: Inspector,
 }
 
 /// How a client ended.
-pub struct ClientEnd {
+pub struct ClientEnd<A> {
     /// What it counted by itself.
-    pub ledger: ClientLedger,
+    pub account: A,
     /// Its mismatches by kind.
     pub mismatches: Mismatches,
     /// How long its server was not ready.
@@ -35,19 +41,22 @@ pub struct ClientEnd {
 }
 
 impl<'run, L: Layer> LayerClient<'run, L> {
-    pub fn new(layer: L, stop: &'run AtomicBool) -> Self {
+    pub fn new(layer: L, table: Arc<[u8]>, stop: &'run AtomicBool) -> Self {
         Self {
             layer,
             stop,
             mismatches: Mismatches::default(),
             lost: None,
+            table,
+            unit: Vec::new(),
+            inspector: Inspector::default(),
         }
     }
 
     /// How it ended, with what its workload counted; and the layer, for the clean-up.
-    pub fn end(self, workload: LoadFile) -> (ClientEnd, L) {
+    pub fn end<W: LineSource>(self, workload: W) -> (ClientEnd<W::Account>, L) {
         let end = ClientEnd {
-            ledger: workload.into_ledger(self.lost),
+            account: workload.into_account(self.lost),
             mismatches: self.mismatches,
             busy_pauses: BusyPauses::default(),
         };
@@ -55,11 +64,13 @@ impl<'run, L: Layer> LayerClient<'run, L> {
     }
 
     fn carry_out_line(&mut self, line: &Line<'_>) -> Option<CarriedOut> {
-        let answer = self.layer.carry_out(&line.action, line.data);
-        let reply = match answer {
+        let mut reply = match self.answer(line) {
             Ok(reply) => reply,
             Err(lost) => return self.lose(lost),
         };
+        if let Some(Payload::Reading(_)) = line.payload {
+            reply.status = reply.status.with_fault(self.inspector.take_fault());
+        }
         let outcome = match line.expected.mismatch(&reply.status) {
             None => Outcome::Ok,
             Some(mismatch) => {
@@ -81,6 +92,25 @@ impl<'run, L: Layer> LayerClient<'run, L> {
             bytes_received: reply.bytes_received,
             data_bytes: reply.data_bytes,
         })
+    }
+
+    fn answer(&mut self, line: &Line<'_>) -> Result<Reply, LayerLost> {
+        match line.payload {
+            None => self.layer.carry_out(&line.action, line.data),
+            Some(Payload::Unit(unit)) => {
+                let len = match line.action {
+                    Action::WriteX { len, .. } => len,
+                    _ => 0,
+                };
+                unit.fill(len, &self.table, &mut self.unit);
+                self.layer.carry_out(&line.action, &self.unit)
+            }
+            Some(Payload::Reading(reading)) => {
+                self.inspector.begin(reading);
+                let inspector = &mut self.inspector;
+                self.layer.carry_out_seen(&line.action, inspector)
+            }
+        }
     }
 
     /// What was broken off because somebody stops the run comes to no end. If nobody does, the
@@ -113,12 +143,16 @@ impl<L: Layer> BlockingClient for LayerClient<'_, L> {
 
 /// The loss of all clients before the window of `plan` was over, as it was closed by `end`; `None`
 /// if one was not lost.
-pub fn all_lost(plan: &Plan, end: &WorkerEnd, ends: &[ClientEnd]) -> Option<BackendError> {
+pub fn all_lost<A: Account>(
+    plan: &Plan,
+    end: &WorkerEnd,
+    ends: &[ClientEnd<A>],
+) -> Option<BackendError> {
     if end.window_end >= Schedule::of(plan).window_end {
         return None;
     }
-    let mut lost = ends.iter().map(|end| end.ledger.record.lost.as_ref());
-    let first = lost.next()??.clone();
+    let mut lost = ends.iter().map(|end| end.account.lost());
+    let first = lost.next()??.to_owned();
     let is_all = lost.all(|lost| lost.is_some());
     is_all.then_some(BackendError::Clients { what: first })
 }

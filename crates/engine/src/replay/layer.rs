@@ -7,6 +7,7 @@
 //! nothing; they say what was answered and what it took.
 
 use filestone_model::load::{Action, Status};
+use filestone_model::payload::Inspector;
 
 pub use crate::control::Cancellation;
 
@@ -75,6 +76,16 @@ pub trait Layer {
     /// Carries out one action. `data` are the bytes that writes take their data
     /// from, over and over; never empty.
     fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost>;
+
+    /// The same, and shows what is read to somebody who looks at it. Who has no data to show has none
+    /// that are asked for: whoever reads files overrides it.
+    fn carry_out_seen(
+        &mut self,
+        action: &Action<'_>,
+        _inspector: &mut Inspector,
+    ) -> Result<Reply, LayerLost> {
+        self.carry_out(action, &[0])
+    }
 
     /// Forgets handles left open by a pass of the load file, closing them, so that
     /// the next pass begins as the first one did. Not measured.

@@ -1,8 +1,10 @@
 //! Replaying a load: its clients, the place that they work in, and how far they are.
 
 pub(crate) mod clients;
+pub(crate) mod fleet;
 pub mod layer;
 pub(crate) mod over_sockets;
+pub(crate) mod piece;
 pub(crate) mod progress;
 mod record;
 pub(crate) mod replaying;

@@ -18,7 +18,7 @@ use filestone_model::measure::Mismatches;
 use filestone_model::operation::{Outcome, Ticket};
 use filestone_model::session::rpc::BusyPauses;
 use filestone_model::time::Moment;
-use filestone_model::workload::LoadFile;
+use filestone_model::workload::LineSource;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,20 +50,20 @@ pub trait LoadConnection: Client<Language = Lines> + Send + Sized + 'static {
 }
 
 /// The clients of one worker.
-pub struct LoadWorker<S: Site, C: LoadConnection> {
+pub struct LoadWorker<S: Site, C: LoadConnection, W: LineSource> {
     /// Their connections.
     pub sockets: Sockets<C>,
     /// What they ask.
-    pub members: Vec<Member<LoadFile>>,
+    pub members: Vec<Member<W>>,
     /// What they have in common with those of other workers.
-    pub replaying: Arc<Replaying<S>>,
+    pub replaying: Arc<Replaying<S, W::Account>>,
     /// What ends their clean-up.
     pub cancellations: Cancellations,
     /// How long the server was waited for.
     pub patience: Patience,
 }
 
-impl<S: Site, C: LoadConnection> WorkerBody for LoadWorker<S, C> {
+impl<S: Site, C: LoadConnection, W: LineSource> WorkerBody for LoadWorker<S, C, W> {
     fn driver(&self) -> &'static str {
         self.sockets.driver()
     }
@@ -87,7 +87,7 @@ impl<S: Site, C: LoadConnection> WorkerBody for LoadWorker<S, C> {
             .workloads
             .into_iter()
             .zip(sockets.connections_mut());
-        let ends: Vec<ClientEnd> = workloads
+        let ends: Vec<ClientEnd<W::Account>> = workloads
             .map(|(workload, connection)| ended(workload, connection, patience))
             .collect();
         // What the clients say of their losses says more.
@@ -107,14 +107,14 @@ impl<S: Site, C: LoadConnection> WorkerBody for LoadWorker<S, C> {
 /// How long a server is waited for when clients take their leave.
 pub const LEAVE_MAX: Duration = Duration::from_secs(2);
 
-fn ended<C: LoadConnection>(
-    workload: LoadFile,
+fn ended<C: LoadConnection, W: LineSource>(
+    workload: W,
     connection: &mut ClientConnection<C>,
     patience: Patience,
-) -> ClientEnd {
+) -> ClientEnd<W::Account> {
     let lost = C::why_lost(connection, patience, workload.is_given_up());
     ClientEnd {
-        ledger: workload.into_ledger(lost),
+        account: workload.into_account(lost),
         mismatches: connection.client.take_mismatches(),
         busy_pauses: connection.client.take_busy_pauses(),
     }
@@ -138,16 +138,16 @@ enum Stage {
 }
 
 /// Clients that take their trees away, all at the same time.
-struct CleanUp<'run, S, C> {
+struct CleanUp<'run, S, C, A> {
     sockets: &'run mut Sockets<C>,
-    replaying: &'run Replaying<S>,
+    replaying: &'run Replaying<S, A>,
     stages: Vec<Stage>,
     /// Clients that are not done.
     left: u32,
 }
 
-impl<'run, S: Site, C: LoadConnection> CleanUp<'run, S, C> {
-    fn new(sockets: &'run mut Sockets<C>, replaying: &'run Replaying<S>, clients: u32) -> Self {
+impl<'run, S: Site, C: LoadConnection, A> CleanUp<'run, S, C, A> {
+    fn new(sockets: &'run mut Sockets<C>, replaying: &'run Replaying<S, A>, clients: u32) -> Self {
         Self {
             sockets,
             replaying,

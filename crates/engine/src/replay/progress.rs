@@ -35,18 +35,68 @@ pub fn clean_up_limits(timeout: Duration, run: Duration) -> CleanUpLimits {
     }
 }
 
+/// Raises the cancellations when their time has come.
+pub struct Ending {
+    window_end: Moment,
+    timeout: Duration,
+    cancellations: Cancellations,
+    /// Known as soon as the run is stopped, or all clients are done.
+    clean_up: Option<CleanUpEnd>,
+}
+
+impl Ending {
+    pub fn new(plan: &Plan, cancellations: Cancellations) -> Self {
+        let window_start = Moment::from_nanos(plan.warm_up_ns);
+        Self {
+            window_end: plan
+                .duration_ns
+                .map_or(Moment::NEVER, |duration| window_start.after_nanos(duration)),
+            timeout: Duration::from_nanos(plan.timeout_ns),
+            cancellations,
+            clean_up: None,
+        }
+    }
+
+    /// Looks at a run, and says when to look again.
+    pub fn look(&mut self, at: &Look<'_>) -> Moment {
+        self.cancel(at);
+        at.now.after(LOOK_EVERY)
+    }
+
+    fn cancel(&mut self, at: &Look<'_>) {
+        // An action of many calls is broken off when the window has been over for as long as one
+        // call may take.
+        let work_end = match self.window_end {
+            Moment::NEVER => Moment::NEVER,
+            end => end.after(self.timeout),
+        };
+        if at.is_stopped || at.now >= work_end {
+            self.cancellations.work.cancel();
+        }
+        let was_stopped = match at.stage {
+            Stage::Running if at.is_stopped => true,
+            Stage::Running => return,
+            Stage::Done | Stage::Left => at.was_stopped,
+        };
+        let limits = clean_up_limits(self.timeout, at.now.since(Moment::ZERO));
+        let end = self
+            .clean_up
+            .get_or_insert_with(|| CleanUpEnd::new(was_stopped, limits));
+        if end.is_due(at.is_stopped) {
+            self.cancellations.clean_up.cancel();
+        }
+    }
+}
+
 /// Attends to a replay.
 pub struct ReplayProgress {
     clients: u32,
     window_start: Moment,
     window_end: Moment,
-    timeout: Duration,
     shared: Arc<SharedLoad>,
     /// Clients whose trees have been taken away.
     cleaned: Arc<AtomicU32>,
-    cancellations: Cancellations,
-    /// Known as soon as the run is stopped, or all clients are done.
-    clean_up: Option<CleanUpEnd>,
+    ending: Ending,
     /// When the next row is due.
     row: Moment,
     is_measuring: bool,
@@ -72,40 +122,14 @@ impl ReplayProgress {
             window_end: plan
                 .duration_ns
                 .map_or(Moment::NEVER, |duration| window_start.after_nanos(duration)),
-            timeout: Duration::from_nanos(plan.timeout_ns),
             shared,
             cleaned,
-            cancellations,
-            clean_up: None,
+            ending: Ending::new(plan, cancellations),
             row: Moment::ZERO.after_nanos(ROW),
             is_measuring: false,
             bytes_before: 0,
             is_cleaning: false,
             last_rate: 0.0,
-        }
-    }
-
-    fn cancel(&mut self, at: &Look<'_>) {
-        // An action of many calls is broken off when the window has been over for as long as one
-        // call may take.
-        let work_end = match self.window_end {
-            Moment::NEVER => Moment::NEVER,
-            end => end.after(self.timeout),
-        };
-        if at.is_stopped || at.now >= work_end {
-            self.cancellations.work.cancel();
-        }
-        let was_stopped = match at.stage {
-            Stage::Running if at.is_stopped => true,
-            Stage::Running => return,
-            Stage::Done | Stage::Left => at.was_stopped,
-        };
-        let limits = clean_up_limits(self.timeout, at.now.since(Moment::ZERO));
-        let end = self
-            .clean_up
-            .get_or_insert_with(|| CleanUpEnd::new(was_stopped, limits));
-        if end.is_due(at.is_stopped) {
-            self.cancellations.clean_up.cancel();
         }
     }
 
@@ -177,13 +201,13 @@ impl ReplayProgress {
 impl Attendant for ReplayProgress {
     fn look(&mut self, at: &Look<'_>, observer: &mut dyn Observer) -> Moment {
         self.note_phase(at, observer);
-        self.cancel(at);
+        let again = self.ending.look(at);
         if at.now >= self.row || at.stage == Stage::Left {
             observer.progress(&self.progress(at.now));
             let rows = 1 + at.now.nanos_since(self.row) / ROW;
             self.row = self.row.after_nanos(ROW * rows);
         }
-        let mut next = self.row.min(at.now.after(LOOK_EVERY));
+        let mut next = self.row.min(again);
         if !self.is_measuring {
             next = next.min(self.window_start);
         }

@@ -7,12 +7,13 @@ use filestone_model::measure::replay_record::{LeftOutRecord, ReplayRecord};
 use filestone_model::measure::run_record::RunRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::time::nanos_of;
+use filestone_model::workload::load_file::ClientLedger;
 
 /// Adds to the record what the clients have counted by themselves.
-pub fn complete(record: &mut RunRecord, threads: u32, ends: Vec<ClientEnd>) {
+pub fn complete(record: &mut RunRecord, threads: u32, ends: Vec<ClientEnd<ClientLedger>>) {
     let mut ends = ends;
-    ends.sort_by_key(|end| end.ledger.record.client);
-    let begun: u64 = ends.iter().map(|end| end.ledger.begun).sum();
+    ends.sort_by_key(|end| end.account.record.client);
+    let begun: u64 = ends.iter().map(|end| end.account.begun).sum();
     let scheduled = record.totals.ledger.scheduled;
     if begun != scheduled {
         record.caveats.push(Caveat::LedgerOutOfBalance {
@@ -35,13 +36,13 @@ pub fn complete(record: &mut RunRecord, threads: u32, ends: Vec<ClientEnd>) {
     for end in ends {
         let mismatch_count = end.mismatches.count();
         mismatches.merge(end.mismatches);
-        of_replay.passes += end.ledger.passes;
-        for LeftOutRecord { operation, count } in &end.ledger.left_out {
+        of_replay.passes += end.account.passes;
+        for LeftOutRecord { operation, count } in &end.account.left_out {
             LeftOutRecord::add(&mut of_replay.left_out, *operation, *count);
         }
         of_replay.jukebox_calls += end.busy_pauses.calls;
         of_replay.jukebox_pauses_ns += nanos_of(end.busy_pauses.pauses);
-        let client = end.ledger.into_record(mismatch_count);
+        let client = end.account.into_record(mismatch_count);
         of_replay.lines += client.lines;
         of_replay.clients.push(client);
     }

@@ -9,7 +9,7 @@ use crate::control::Context;
 use crate::error::RunError;
 use crate::run::{ConnectedClients, Recording};
 use filestone_model::plan::{Plan, ReplayPlan};
-use filestone_model::workload::LoadFile;
+use filestone_model::workload::LineSource;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,11 +18,11 @@ pub const BROKEN_OFF: &str = "the clean-up was broken off: it was interrupted, o
      than the run; --remove-leftover goes on with it";
 
 /// What the threads of a replay share.
-pub struct Replaying<S> {
+pub struct Replaying<S, A> {
     pub site: S,
     /// Whether clients take their trees away.
     removes: bool,
-    ends: Mutex<Vec<ClientEnd>>,
+    ends: Mutex<Vec<ClientEnd<A>>>,
     /// The first tree that could not be taken away.
     left_behind: Mutex<Option<LeftTree>>,
     cleaned: Arc<AtomicU32>,
@@ -41,20 +41,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<S: Site> Replaying<S> {
+impl<S: Site, A> Replaying<S, A> {
     /// On this site. `cleaned` counts the clients that have cleaned up.
     pub fn new(site: S, removes: bool, cleaned: Arc<AtomicU32>) -> Self {
         Self {
             site,
             removes,
-            ends: Mutex::default(),
+            ends: Mutex::new(Vec::new()),
             left_behind: Mutex::default(),
             cleaned,
         }
     }
 
     /// How all clients have ended, and the first tree that could not be taken away.
-    pub fn take(&self) -> Taken {
+    pub fn take(&self) -> Taken<A> {
         Taken {
             ends: lock(&self.ends).drain(..).collect(),
             left_behind: lock(&self.left_behind).take(),
@@ -72,12 +72,12 @@ impl<S: Site> Replaying<S> {
     }
 
     /// These clients have come to their ends.
-    pub fn note(&self, ends: Vec<ClientEnd>) {
+    pub fn note(&self, ends: Vec<ClientEnd<A>>) {
         lock(&self.ends).extend(ends);
     }
 }
 
-impl<S: Layered> Replaying<S> {
+impl<S: Layered, A> Replaying<S, A> {
     /// Takes the trees of one thread's clients away, the first of which is `first`.
     pub fn clean_up(&self, first: u32, mut layers: Vec<S::Layer>) {
         if self.removes && layers.len() > 1 {
@@ -104,31 +104,33 @@ impl<S: Layered> Replaying<S> {
 }
 
 /// What makes the clients of a replay.
-pub trait Crew<S: Site> {
+pub trait Crew<S: Site, W: LineSource> {
     /// Where their workers, so many, enter what they measure.
     fn recording(&self, plan: &Plan, workers: usize) -> Recording;
 
     /// The clients of each worker, connected.
     fn connect(
         &self,
-        wanted: &Wanted<'_, S>,
+        wanted: &Wanted<'_, S, W>,
         context: &mut Context<'_>,
     ) -> Result<ConnectedClients, RunError>;
 }
 
 /// The clients that a replay wants.
-pub struct Wanted<'run, S> {
+pub struct Wanted<'run, S, W: LineSource> {
     pub plan: &'run Plan,
     pub replay: &'run ReplayPlan,
     pub clock: &'run Clock,
-    pub replaying: &'run Arc<Replaying<S>>,
+    pub replaying: &'run Arc<Replaying<S, W::Account>>,
     pub cancellations: &'run Cancellations,
     /// The lines of a client.
-    pub workload: &'run dyn Fn(u32) -> LoadFile,
+    pub workload: &'run dyn Fn(u32) -> W,
+    /// What data are taken from that are written.
+    pub table: &'run Arc<[u8]>,
 }
 
 /// What the threads of a replay leave.
-pub struct Taken {
-    pub ends: Vec<ClientEnd>,
+pub struct Taken<A> {
+    pub ends: Vec<ClientEnd<A>>,
     pub left_behind: Option<LeftTree>,
 }

@@ -11,6 +11,8 @@ use filestone_model::measure::run_record::{DurableHandles, Target};
 pub struct RoundRobin<S> {
     /// One at least.
     sites: Vec<S>,
+    /// The place of each client's, where they are not taken in turn.
+    places: Vec<u32>,
 }
 
 impl<S: Site> RoundRobin<S> {
@@ -34,12 +36,21 @@ impl<S: Site> RoundRobin<S> {
                 }
             }
         }
-        Ok(Self { sites: claimed })
+        Ok(Self {
+            sites: claimed,
+            places: Vec::new(),
+        })
+    }
+
+    /// The same, but each client has the one at its place here.
+    pub fn dealt(self, places: Vec<u32>) -> Self {
+        Self { places, ..self }
     }
 
     /// The one of a client.
     pub fn of(&self, client: u32) -> &S {
-        &self.sites[client as usize % self.sites.len()]
+        let place = self.places.get(client as usize).copied();
+        &self.sites[place.unwrap_or(client) as usize % self.sites.len()]
     }
 }
 

@@ -2,66 +2,66 @@
 //! has to tell.
 
 use super::clients::ClientEnd;
-use super::progress::{Cancellations, ReplayProgress, clean_up_limits};
-use super::record;
+use super::piece::Piece;
+use super::progress::{Cancellations, clean_up_limits};
 use super::replaying::{BROKEN_OFF, Crew, LeftTree, Replaying, Wanted};
 use super::site::{Site, Trees};
 use crate::clock::Clock;
 use crate::control::{Context, cancel_clean_up_on};
 use crate::error::RunError;
 use crate::run::{Attendant, ConnectedClients, OpenTarget, Recording, run_on};
-use filestone_model::load::{Load, Script};
 use filestone_model::measure::Caveat;
 use filestone_model::measure::run_record::{RunRecord, Target};
 use filestone_model::plan::{Plan, ReplayPlan};
-use filestone_model::workload::LoadFile;
-use filestone_model::workload::load_file::SharedLoad;
+use filestone_model::workload::LineSource;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
-/// Replays `loads` on `site` as `plan` says.
-pub fn replay_on<S: Site>(
+/// Replays `piece` on `site` as `plan` says.
+pub fn replay_on<S: Site, P: Piece>(
     plan: &Plan,
     replay: &ReplayPlan,
-    loads: &[Arc<Load>],
+    piece: P,
     site: S,
-    crew: &dyn Crew<S>,
+    crew: &dyn Crew<S, P::Client>,
     context: &mut Context<'_>,
 ) -> Result<RunRecord, RunError> {
     if let Some(remark) = site.remark() {
         context.observer.remark(&remark);
     }
-    let target = OpenReplay::new(plan, replay, loads, site, crew);
+    let target = OpenReplay::new(plan, replay, piece, site, crew);
     run_on(plan, Box::new(target), context, None)
 }
 
+/// What a client of this piece has counted by itself.
+type AccountOf<P> = <<P as Piece>::Client as LineSource>::Account;
+
 /// A place that has been claimed for a replay.
-struct OpenReplay<'run, S> {
+struct OpenReplay<'run, S, P: Piece> {
     plan: &'run Plan,
     replay: &'run ReplayPlan,
-    loads: &'run [Arc<Load>],
-    crew: &'run dyn Crew<S>,
+    piece: P,
+    crew: &'run dyn Crew<S, P::Client>,
     target: Target,
     /// `None` once it has been given up.
-    replaying: Option<Arc<Replaying<S>>>,
-    shared: Arc<SharedLoad>,
+    replaying: Option<Arc<Replaying<S, AccountOf<P>>>>,
     cleaned: Arc<AtomicU32>,
     cancellations: Cancellations,
     began: Instant,
     /// How many threads its clients have.
     threads: u32,
-    ends: Vec<ClientEnd>,
+    ends: Vec<ClientEnd<AccountOf<P>>>,
     left_behind: Option<LeftTree>,
 }
 
-impl<'run, S: Site> OpenReplay<'run, S> {
+impl<'run, S: Site, P: Piece> OpenReplay<'run, S, P> {
     fn new(
         plan: &'run Plan,
         replay: &'run ReplayPlan,
-        loads: &'run [Arc<Load>],
+        piece: P,
         site: S,
-        crew: &'run dyn Crew<S>,
+        crew: &'run dyn Crew<S, P::Client>,
     ) -> Self {
         let (mut site, cancellations) = (site, Cancellations::default());
         site.cancel_with(&cancellations.clean_up);
@@ -69,15 +69,14 @@ impl<'run, S: Site> OpenReplay<'run, S> {
         Self {
             plan,
             replay,
-            loads,
+            piece,
             crew,
             target: site.target(),
             replaying: Some(Arc::new(Replaying::new(
                 site,
-                !replay.skip_cleanup,
+                !replay.skip_cleanup && piece.cleans_client_by_client(),
                 Arc::clone(&cleaned),
             ))),
-            shared: Arc::new(SharedLoad::new(plan, replay)),
             cleaned,
             cancellations,
             began: Instant::now(),
@@ -86,16 +85,9 @@ impl<'run, S: Site> OpenReplay<'run, S> {
             left_behind: None,
         }
     }
-
-    fn workload(&self, client: u32) -> LoadFile {
-        let load = &self.loads[client as usize % self.loads.len()];
-        let script = Script::new(Arc::clone(load), client, self.plan.clients, self.plan.seed);
-        let script = script.counted_from(self.replay.first_number);
-        LoadFile::new(client, script, self.replay.pacing, Arc::clone(&self.shared))
-    }
 }
 
-impl<S: Site> OpenTarget for OpenReplay<'_, S> {
+impl<S: Site, P: Piece> OpenTarget for OpenReplay<'_, S, P> {
     fn describe(&self) -> &Target {
         &self.target
     }
@@ -109,12 +101,7 @@ impl<S: Site> OpenTarget for OpenReplay<'_, S> {
     }
 
     fn attendant(&self) -> Option<Box<dyn Attendant>> {
-        Some(Box::new(ReplayProgress::new(
-            self.plan,
-            Arc::clone(&self.shared),
-            Arc::clone(&self.cleaned),
-            self.cancellations.clone(),
-        )))
+        Some(self.piece.attendant(&self.cleaned, &self.cancellations))
     }
 
     fn connect(
@@ -123,15 +110,19 @@ impl<S: Site> OpenTarget for OpenReplay<'_, S> {
         context: &mut Context<'_>,
     ) -> Result<ConnectedClients, RunError> {
         let replaying = self.replaying.as_ref().ok_or(RunError::Interrupted)?;
+        let table = self.piece.table();
         let wanted = Wanted {
             plan: self.plan,
             replay: self.replay,
             clock,
             replaying,
             cancellations: &self.cancellations,
-            workload: &|client| self.workload(client),
+            workload: &|client| self.piece.client(client),
+            table: &table,
         };
-        let connected = self.crew.connect(&wanted, context)?;
+        let mut connected = self.crew.connect(&wanted, context)?;
+        self.piece
+            .connected(std::mem::take(&mut connected.connect_times));
         self.threads = connected.workers.len() as u32;
         Ok(connected)
     }
@@ -165,7 +156,7 @@ impl<S: Site> OpenTarget for OpenReplay<'_, S> {
 
     fn complete(&mut self, record: &mut RunRecord) {
         let ends = std::mem::take(&mut self.ends);
-        record::complete(record, self.threads, ends);
+        self.piece.complete(record, self.threads, ends);
         record.target.session.clone_from(&self.target.session);
         if let Some(LeftTree { client, reason }) = self.left_behind.take() {
             let clients = crate::workspace::test_directory::CLIENTS;

@@ -11,13 +11,13 @@ use crate::run::{ConnectedClients, Recording, WorkerBody, WorkerThread};
 use crate::time::RealTime;
 use crate::worker::{Member, SharedRecorder};
 use filestone_model::plan::Plan;
-use filestone_model::workload::LoadFile;
+use filestone_model::workload::LineSource;
 use std::sync::Arc;
 
 /// Clients that block, on threads of their own.
 pub struct Threads;
 
-impl<S: Layered> Crew<S> for Threads {
+impl<S: Layered, W: LineSource> Crew<S, W> for Threads {
     fn recording(&self, plan: &Plan, workers: usize) -> Recording {
         Recording::Shared(SharedRecorder::new(plan, workers))
     }
@@ -25,7 +25,7 @@ impl<S: Layered> Crew<S> for Threads {
     /// All clients' ways to the site, made one after the other.
     fn connect(
         &self,
-        wanted: &Wanted<'_, S>,
+        wanted: &Wanted<'_, S, W>,
         context: &mut Context<'_>,
     ) -> Result<ConnectedClients, RunError> {
         let (clients, replaying) = (wanted.plan.clients, wanted.replaying);
@@ -51,6 +51,7 @@ impl<S: Layered> Crew<S> for Threads {
                 first,
                 workloads: members.map(wanted.workload).collect(),
                 layers,
+                table: Arc::clone(wanted.table),
                 replaying: Arc::clone(replaying),
             })
         };
@@ -60,20 +61,23 @@ impl<S: Layered> Crew<S> for Threads {
                 .map(thread)
                 .collect(),
             record: None,
+            connect_times: Vec::new(),
         })
     }
 }
 
 /// The clients of one thread.
-pub struct LayerThread<S: Layered> {
+pub struct LayerThread<S: Layered, W: LineSource> {
     /// The first of them; the others follow it.
     pub first: u32,
-    pub workloads: Vec<LoadFile>,
+    pub workloads: Vec<W>,
     pub layers: Vec<S::Layer>,
-    pub replaying: Arc<Replaying<S>>,
+    /// What data are taken from that are written.
+    pub table: Arc<[u8]>,
+    pub replaying: Arc<Replaying<S, W::Account>>,
 }
 
-impl<S: Layered> WorkerBody for LayerThread<S> {
+impl<S: Layered, W: LineSource> WorkerBody for LayerThread<S, W> {
     fn driver(&self) -> &'static str {
         "threads"
     }
@@ -87,13 +91,16 @@ impl<S: Layered> WorkerBody for LayerThread<S> {
             first,
             workloads,
             layers,
+            table,
             replaying,
         } = *self;
         let members = (first..).zip(workloads);
         let members = members.map(|(number, workload)| Member { number, workload });
         let (plan, stop) = (thread.plan(), thread.stop());
         let clients = layers.into_iter();
-        let clients = clients.map(|layer| LayerClient::new(layer, stop)).collect();
+        let clients = clients
+            .map(|layer| LayerClient::new(layer, Arc::clone(&table), stop))
+            .collect();
         let backend = Blocking::new(clients, thread.time());
         let start = |backend: &mut Blocking<_, _>, clock, stop| {
             backend.start(RealTime { clock, stop });

@@ -159,7 +159,7 @@ impl LocalPorts {
     /// Each address has so many towards each server. What is refused could not work in any case;
     /// ports that other programs have are not known.
     fn check(self, plan: &Plan) -> Result<(), TooFewPorts> {
-        let addresses = plan.connections.sources.count().max(1);
+        let addresses = plan.source_count().max(1);
         let servers = plan.targets().count() as u128;
         // A lock manager is another server.
         let of_client = u128::from(plan.target.connections_per_client());

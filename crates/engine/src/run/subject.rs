@@ -86,6 +86,8 @@ pub struct ConnectedClients {
     pub workers: Vec<Box<dyn WorkerBody>>,
     /// How they were connected, where that was this program's to do.
     pub record: Option<ConnectionsRecord>,
+    /// How long each of them took, in the order of clients; none where nobody wants to know.
+    pub connect_times: Vec<u64>,
 }
 
 impl ConnectedClients {

@@ -23,7 +23,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How client `client` of `plan` connects to where `dial` says.
 pub fn dial_of(plan: &Plan, client: u32, dial: Dial) -> Dial {
     Dial {
-        source: plan.connections.sources.of_client(client),
+        source: plan.source_of(client),
         ..dial
     }
 }
@@ -79,5 +79,6 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
     Ok(ConnectedClients {
         workers: of_workers.into_iter().map(body).collect::<Result<_, _>>()?,
         record: Some(connected.record),
+        connect_times: Vec::new(),
     })
 }

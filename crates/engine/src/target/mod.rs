@@ -123,7 +123,7 @@ pub trait Protocol: Send + Sync {
         reaching::reach(&target.host, target.port, from, facts, cancellation)
     }
 
-    /// Replays the loads of a job.
+    /// Replays the loads of a job, or runs its fleet.
     fn replay(&self, _job: &Job<'_>, _context: &mut Context<'_>) -> Result<RunRecord, RunError> {
         Err(TargetError::NoReplay(self.name().into()).into())
     }
@@ -157,13 +157,13 @@ pub trait Protocol: Send + Sync {
 
     /// Makes the run of a job.
     fn run(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
-        if job.plan.replay().is_none() {
+        if !job.plan.has_lines() {
             for (kind, _) in job.plan.kinds() {
                 self.supports(kind).map_err(TargetError::Unsupported)?;
             }
         }
         match &job.plan.workload {
-            WorkloadPlan::LoadFile(_) => self.replay(job, context),
+            WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => self.replay(job, context),
             WorkloadPlan::Mix(_) => self.mix(job, context),
             WorkloadPlan::Probe(_) => self.calls(job, context),
         }

@@ -3,6 +3,8 @@
 use super::{BuiltIn, Job, TargetError};
 use crate::control::Context;
 use crate::error::RunError;
+use crate::replay::fleet::Fleet;
+use crate::replay::piece::Loads;
 use crate::replay::replaying::Crew;
 use crate::replay::round_robin::RoundRobin;
 use crate::replay::{Site, replay_on};
@@ -11,13 +13,16 @@ use crate::workspace::Occupied;
 use filestone_model::load::{Generation, Load};
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{LeftOverPolicy, Plan, ReplayPlan, TargetPlan};
+use filestone_model::plan::{FleetPlan, LeftOverPolicy, Plan, ReplayPlan, TargetPlan};
+use filestone_model::workload::{LoadFile, Stream};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What opening a site takes.
 pub struct Opening<'run> {
     pub plan: &'run Plan,
-    pub replay: &'run ReplayPlan,
+    pub replay: Cow<'run, ReplayPlan>,
+    pub fleet: Option<&'run FleetPlan>,
     pub loads: &'run [Arc<Load>],
     pub generation: Generation,
     /// Whether a load makes symbolic links.
@@ -30,6 +35,9 @@ impl<'run> Opening<'run> {
     pub fn of(job: &Job<'run>) -> Result<Self, RunError> {
         let (plan, loads) = (job.plan, job.loads);
         let refused = |what, help| Err(TargetError::Loads { what, help }.into());
+        if let Some(fleet) = plan.fleet() {
+            return Self::of_fleet(job, fleet);
+        }
         let Some(replay) = plan.replay() else {
             return refused(
                 "there is no load in this plan",
@@ -53,7 +61,8 @@ impl<'run> Opening<'run> {
         }
         Ok(Self {
             plan,
-            replay,
+            replay: Cow::Borrowed(replay),
+            fleet: None,
             loads,
             generation,
             makes_links: loads.iter().any(|load| load.lines_of(OpKind::SymLink) > 0),
@@ -61,19 +70,49 @@ impl<'run> Opening<'run> {
         })
     }
 
+    /// The same of a fleet, whose clients ask what those of a CIFS load do.
+    fn of_fleet(job: &Job<'run>, fleet: &'run FleetPlan) -> Result<Self, RunError> {
+        job.plan.check()?;
+        check_environment(job.plan)?;
+        Ok(Self {
+            plan: job.plan,
+            replay: Cow::Owned(fleet.as_replay()),
+            fleet: Some(fleet),
+            loads: &[],
+            generation: Generation::Cifs,
+            makes_links: false,
+            built_in: job.built_in,
+        })
+    }
+
     /// Replays on the plan's target and those that it has besides, which `open` opens if they
     /// are of its protocol.
-    pub fn replay<S: Site>(
+    pub fn replay<S, C>(
         &self,
         context: &mut Context<'_>,
-        crew: &dyn Crew<RoundRobin<S>>,
+        crew: &C,
         open: impl Fn(&TargetPlan) -> Option<Result<S, RunError>>,
-    ) -> Result<RunRecord, RunError> {
+    ) -> Result<RunRecord, RunError>
+    where
+        S: Site,
+        C: Crew<RoundRobin<S>, LoadFile> + Crew<RoundRobin<S>, Stream>,
+    {
         let targets = std::iter::once(&self.plan.target).chain(&self.replay.more_targets);
         let sites = targets
             .map(|target| open(target).unwrap_or_else(|| Err(TargetError::DifferentLayers.into())));
         let site = RoundRobin::claim(sites)?;
-        replay_on(self.plan, self.replay, self.loads, site, crew, context)
+        let (plan, replay) = (self.plan, &*self.replay);
+        match self.fleet {
+            None => {
+                let loads = Loads::new(plan, replay, self.loads);
+                replay_on(plan, replay, loads, site, crew, context)
+            }
+            Some(fleet) => {
+                let places = (0..plan.clients).map(|client| fleet.target_of(client));
+                let site = site.dealt(places.collect());
+                replay_on(plan, replay, Fleet::new(plan, fleet), site, crew, context)
+            }
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod assembly;
 mod built_in_share;
 mod calibration;
 mod file_set;
+mod fleet;
 mod interruption;
 mod known_answers;
 mod listings;

@@ -52,7 +52,9 @@ fn plan(target: TargetPlan, load: &Load) -> Plan {
 fn settings(plan: &mut Plan) -> &mut ReplayPlan {
     match &mut plan.workload {
         WorkloadPlan::LoadFile(replay) => replay,
-        WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => panic!("it is a replay"),
+        WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) | WorkloadPlan::Fleet(_) => {
+            panic!("it is a replay")
+        }
     }
 }
 

@@ -16,6 +16,7 @@
 pub mod actor;
 pub mod desk;
 pub mod handles;
+pub mod inspection;
 pub mod kept_action;
 pub mod line_books;
 pub mod nfs3;

@@ -352,6 +352,8 @@ pub struct OpenMode {
     pub is_exclusive: bool,
     /// Cut to nothing if it is there.
     pub cuts: bool,
+    /// Writes to it are stable before they are answered.
+    pub is_stable: bool,
 }
 
 impl OpenMode {
@@ -362,6 +364,7 @@ impl OpenMode {
         creates: false,
         is_exclusive: false,
         cuts: false,
+        is_stable: false,
     };
 
     /// What flags of an OPEN line say: 0x1 read, 0x2 write, 0x4 both, 0x8 create, 0x10 exclusive,
@@ -385,6 +388,7 @@ impl OpenMode {
             creates,
             is_exclusive,
             cuts: has(0x20) && !is_exclusive,
+            is_stable: false,
         })
     }
 }

@@ -6,6 +6,7 @@
 pub use crate::failure::{Cause, Mismatch};
 
 use crate::failure::{ProtocolStatus, StatusSpace};
+use crate::payload::DataFault;
 
 /// What a layer answered to one action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum Status {
         /// What was granted.
         got: u64,
     },
+    /// Done, but what was read is not what was written.
+    WrongData(DataFault),
     /// Not done: the status of the protocol, or of the operating system.
     Failed(ProtocolStatus),
     /// Refused before it was sent, for this reason.
@@ -53,11 +56,24 @@ pub enum Expected {
 }
 
 impl Status {
+    /// The same of data in which something was found.
+    #[must_use]
+    pub fn with_fault(self, fault: Option<DataFault>) -> Self {
+        match (self, fault) {
+            (Status::Ok, Some(fault)) => Status::WrongData(fault),
+            (status, _) => status,
+        }
+    }
+
     /// Whether the layer did what was asked.
     pub const fn is_ok(&self) -> bool {
         matches!(
             self,
-            Status::Ok | Status::WrongLength { .. } | Status::WrongAccess { .. } | Status::Unknown
+            Status::Ok
+                | Status::WrongLength { .. }
+                | Status::WrongAccess { .. }
+                | Status::WrongData(_)
+                | Status::Unknown
         )
     }
 
@@ -67,6 +83,7 @@ impl Status {
             Status::Ok
             | Status::WrongLength { .. }
             | Status::WrongAccess { .. }
+            | Status::WrongData(_)
             | Status::Unknown => None,
             Status::Failed(status) => Some(status.cause()),
             Status::Refused(cause) => Some(cause),
@@ -108,6 +125,7 @@ impl Expected {
             (Expected::Number(0) | Expected::Success, _) => match status {
                 Status::WrongLength { .. } => Some(Mismatch::WrongLength),
                 Status::WrongAccess { .. } => Some(Mismatch::WrongAccess),
+                Status::WrongData(_) => Some(Mismatch::WrongData),
                 status if status.is_ok() => None,
                 _ => Some(Mismatch::Failed),
             },

@@ -17,6 +17,7 @@ use super::number::{Number, Surroundings};
 use super::random_string::{self, SLOTS};
 use super::{safety, verb};
 use crate::operation::OpKind;
+use crate::payload::Payload;
 use crate::random::{Generator, Purpose, stream};
 use filestone_wire::pattern;
 use std::sync::{Arc, OnceLock};
@@ -56,6 +57,8 @@ pub struct Line<'script> {
     pub expected: Expected,
     /// What writes take their data from, over and over; never empty.
     pub data: &'script [u8],
+    /// Other data, where they are looked at again.
+    pub payload: Option<&'script Payload>,
 }
 
 /// A name or number that cannot be used, met while the load runs: only random
@@ -341,6 +344,7 @@ impl Script {
             action,
             expected: step.expected,
             data: self.data(&action),
+            payload: None,
         })
     }
 

@@ -57,7 +57,7 @@ impl Flow {
 /// Whether a client does one thing after the other, as one of a replay or of a directory does: a
 /// slot is a client.
 pub fn is_one_each(record: &RunRecord) -> bool {
-    record.plan.replay().is_some() || record.plan.target.is_directory()
+    record.plan.has_lines() || record.plan.target.is_directory()
 }
 
 fn slots(record: &RunRecord) -> f64 {

@@ -71,9 +71,10 @@ impl Mismatches {
         let wording = wording(expected, status);
         let detail = match mismatch {
             Mismatch::WrongLength | Mismatch::WrongAccess => None,
-            Mismatch::Failed | Mismatch::Succeeded | Mismatch::OtherFailure => {
-                Some(wording.clone())
-            }
+            Mismatch::Failed
+            | Mismatch::Succeeded
+            | Mismatch::OtherFailure
+            | Mismatch::WrongData => Some(wording.clone()),
         };
         let is_full = self.kinds.len() >= KINDS_MAX;
         let seen = match self.kinds.entry((kind, mismatch, detail)) {
@@ -145,6 +146,7 @@ fn wording(expected: Expected, status: Status) -> Wording {
     let wanted = match (expected, status) {
         (_, Status::WrongLength { expected, .. }) => format!("{expected} bytes"),
         (_, Status::WrongAccess { expected, .. }) => format!("access {expected:#x}"),
+        (_, Status::WrongData(_)) => "what was written".into(),
         (Expected::Success, _) => "success".into(),
         (Expected::Failure, _) => "failure".into(),
         (Expected::FailureOrShort, _) => "failure or fewer bytes".into(),
@@ -156,6 +158,7 @@ fn wording(expected: Expected, status: Status) -> Wording {
         Status::Ok | Status::Unknown => "success".into(),
         Status::WrongLength { got, .. } => format!("{got} bytes"),
         Status::WrongAccess { got, .. } => format!("access {got:#x}"),
+        Status::WrongData(fault) => fault.name().into(),
         Status::Failed(status) => status.to_string(),
         Status::Refused(cause) => cause.name().into(),
     };

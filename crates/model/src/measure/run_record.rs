@@ -6,6 +6,7 @@ use crate::measure::connections_record::ConnectionsRecord;
 use crate::measure::curve_record::{CurveRecord, ObjectiveRecord};
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::figure_record::{FigureRecord, KeptInterval, OpenFigureRecord};
+use crate::measure::fleet_record::FleetRecord;
 use crate::measure::gate_record::GateRecord;
 use crate::measure::interval::TickCounts;
 use crate::measure::ledger::Ledger;
@@ -57,6 +58,9 @@ pub struct RunRecord {
     /// What only a replay has to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayRecord>,
+    /// What only a fleet has to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetRecord>,
     /// What only a mix has to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<MixRecord>,
@@ -640,6 +644,7 @@ impl RunRecord {
             connections: None,
             end: RunEnd::Finished,
             replay: None,
+            fleet: None,
             mix: None,
             curve: None,
             objective: None,

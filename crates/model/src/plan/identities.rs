@@ -43,6 +43,68 @@ impl Identities {
     }
 }
 
+/// As whom clients call that do so group by group.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Callers(Vec<CallersOfGroup>);
+
+/// As whom the clients of a group call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallersOfGroup {
+    /// The number of its first client.
+    pub first: u32,
+    /// As whom.
+    pub identities: Identities,
+}
+
+/// As whom one client calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caller<'c> {
+    /// Those of its group.
+    pub identities: &'c Identities,
+    /// Its number in the group.
+    pub number: u32,
+}
+
+impl Callers {
+    /// All clients alike.
+    pub fn all(identities: Identities) -> Self {
+        let first = 0;
+        Self(vec![CallersOfGroup { first, identities }])
+    }
+
+    /// Group by group, in the order of their clients.
+    pub const fn of_groups(groups: Vec<CallersOfGroup>) -> Self {
+        Self(groups)
+    }
+
+    /// As whom a client calls, if that is said.
+    pub fn of(&self, client: u32) -> Option<Caller<'_>> {
+        let group = self.0.iter().rev().find(|group| group.first <= client)?;
+        Some(Caller {
+            identities: &group.identities,
+            number: client - group.first,
+        })
+    }
+
+    /// As whom the first client calls, and with it what prepares and cleans up.
+    pub fn first(&self) -> Identities {
+        let first = self.0.first().map(|group| group.identities.clone());
+        first.unwrap_or_default()
+    }
+
+    /// The permissions of what the run makes.
+    pub fn modes(&self) -> Modes {
+        let mut groups = self.0.iter().map(|group| &group.identities);
+        let first = groups.next().map(|first| &first.uids);
+        let is_one = groups.all(|other| Some(&other.uids) == first);
+        match self.0.first() {
+            Some(group) if is_one => group.identities.modes(),
+            None => Modes::OWN,
+            Some(_) => Modes::SHARED,
+        }
+    }
+}
+
 /// Permissions of what a run makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modes {

@@ -84,6 +84,7 @@ impl Plan {
             return None;
         }
         Some(match (&self.workload, self.target.interface()) {
+            (WorkloadPlan::Fleet(fleet), _) if fleet.verifies() => ReadData::Verify,
             (WorkloadPlan::LoadFile(_), Interface::Bytes) => ReadData::Discard,
             (WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_), Interface::Calls)
                 if self.not_discardable().is_none() =>
@@ -121,7 +122,9 @@ impl Plan {
         };
         match (&self.workload, self.target.interface()) {
             _ if wanted == usual => Ok(()),
-            (WorkloadPlan::LoadFile(_), _) => Err(ReadDataError::FixedByLayer(usual)),
+            (WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_), _) => {
+                Err(ReadDataError::FixedByLayer(usual))
+            }
             (_, Interface::SystemCalls | Interface::Bytes) => Err(ReadDataError::Mount),
             _ if wanted == ReadData::Discard => self.not_discardable().map_or(Ok(()), Err),
             _ => Ok(()),
@@ -132,6 +135,7 @@ impl Plan {
         match &self.workload {
             WorkloadPlan::Probe(probe) => probe.operation == OpKind::Read,
             WorkloadPlan::Mix(mix) => mix.share(OpKind::Read) > 0.0,
+            WorkloadPlan::Fleet(fleet) => fleet.kinds().measured.contains(&OpKind::ReadX),
             WorkloadPlan::LoadFile(replay) => {
                 let reads = [OpKind::Read, OpKind::ReadX];
                 let is_moved = !self.target.is_directory() || !replay.local.fake_io;

@@ -1,16 +1,20 @@
 //! What a client asks next, and nothing about when.
 
 pub mod file_table;
+pub mod line_source;
 pub mod load_file;
 pub mod locks;
 pub mod mix;
 pub mod probe;
+pub mod stream;
 
 pub use file_table::{FileEntry, FileTable, ObjectKind};
+pub use line_source::{Account, LineSource};
 pub use load_file::LoadFile;
 pub use locks::Locks;
 pub use mix::MixWorkload;
 pub use probe::Probe;
+pub use stream::Stream;
 
 use crate::file_set::ClientSet;
 use crate::language::{Language, Operations};
@@ -177,7 +181,9 @@ pub fn of_client(
                 _ => Box::new(workload),
             }
         }
-        (WorkloadPlan::Mix(_) | WorkloadPlan::LoadFile(_), _) => Box::new(Nothing),
+        (WorkloadPlan::Mix(_) | WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_), _) => {
+            Box::new(Nothing)
+        }
     }
 }
 

@@ -46,7 +46,7 @@ pub fn read_data(plan: &Plan) -> Option<Fact> {
     };
     let option = match plan.workload {
         WorkloadPlan::Probe(_) | WorkloadPlan::Mix(_) => format!(" (--data {})", data.name()),
-        WorkloadPlan::LoadFile(_) => String::new(),
+        WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => String::new(),
     };
     Some(("read data", format!("{what}{option}")))
 }

@@ -23,7 +23,7 @@ pub fn heading(record: &RunRecord, page: Page) -> String {
 /// Target, load and length of a run, and how it ended.
 pub fn what_was_measured(record: &RunRecord) -> String {
     let plan = &record.plan;
-    if plan.replay().is_some() {
+    if plan.has_lines() {
         let (loads, places) = (subject(plan), places(plan));
         let how = clients_and_time(record);
         return format!("{loads} on {places}: {how}{}", session(record));
@@ -59,6 +59,7 @@ fn subject(plan: &Plan) -> String {
         WorkloadPlan::Probe(probe) => subject_of_probe(probe),
         WorkloadPlan::LoadFile(replay) => loads_text(replay),
         WorkloadPlan::Mix(mix) => format!("mix {}", mix.name),
+        WorkloadPlan::Fleet(fleet) => format!("fleet {}", fleet.name),
     }
 }
 

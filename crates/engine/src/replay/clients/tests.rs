@@ -13,7 +13,8 @@ use filestone_model::operation::OpKind;
 use filestone_model::plan::{
     LoadName, LocalTarget, OnMismatch, Pacing, Plan, ReplayPlan, TargetPlan, WorkloadPlan,
 };
-use filestone_model::workload::load_file::SharedLoad;
+use filestone_model::workload::LoadFile;
+use filestone_model::workload::load_file::{ClientLedger, SharedLoad};
 use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
@@ -76,7 +77,7 @@ impl IntervalSink for Keep<'_> {
 
 /// What came of a run.
 struct Ran {
-    ends: Vec<ClientEnd>,
+    ends: Vec<ClientEnd<ClientLedger>>,
     buffer: IntervalBuffer,
     at: u64,
     end: WorkerEnd,
@@ -115,7 +116,7 @@ fn run<L: Layer>(
             workload: LoadFile::new(number, script, replay.pacing, Arc::clone(&shared)),
         }
     };
-    let clients = (0..plan.clients).map(|_| LayerClient::new(layer(), stop));
+    let clients = (0..plan.clients).map(|_| LayerClient::new(layer(), Arc::from([]), stop));
     let backend = Blocking::new(clients.collect(), time.clone());
     let mut kept = None;
     let signals = Signals {
@@ -191,12 +192,12 @@ impl Setting {
 
 impl Ran {
     /// The end of the only client.
-    fn end_of_client(&self) -> &ClientEnd {
+    fn end_of_client(&self) -> &ClientEnd<ClientLedger> {
         &self.ends[0]
     }
 
     fn lost(&self) -> Option<&str> {
-        self.end_of_client().ledger.record.lost.as_deref()
+        self.end_of_client().account.record.lost.as_deref()
     }
 }
 
@@ -261,7 +262,7 @@ fn lines_that_were_due_and_not_begun_are_in_the_ledger() {
     let (end, mut buffer) = (&ran.ends[0], ran.buffer);
     let ledger = query(&mut buffer).ledger;
     assert_eq!((ledger.scheduled, ledger.ok, ledger.skipped), (51, 26, 25));
-    assert_eq!((end.ledger.begun, end.ledger.record.lines), (51, 26));
+    assert_eq!((end.account.begun, end.account.record.lines), (51, 26));
     assert!(!ran.end.is_interrupted);
 }
 
@@ -310,7 +311,7 @@ fn a_rate_makes_a_client_wait_for_the_bytes_that_it_has_moved() {
     // The open ends at 2 ms, the first write at 4. The second is due at 4 ms, the
     // tenth at 36, and ends at 38.
     assert_eq!(ended, 38 * MS);
-    assert_eq!(end.ledger.record.data_bytes, 40_000);
+    assert_eq!(end.account.record.data_bytes, 40_000);
     assert_eq!(buffer.slot_wait.max(), 0);
 }
 
@@ -328,9 +329,9 @@ fn a_closed_loop_measures_what_was_due_in_the_window() {
     assert_eq!((kind.ledger.scheduled, kind.ledger.ok), (51, 51));
     // The last one ends after the window has closed.
     assert_eq!(buffer.counts.ok_in_window, 50);
-    assert_eq!(end.ledger.begun, 51);
-    assert_eq!(end.ledger.record.lines, 101);
-    assert_eq!(end.ledger.passes, 11);
+    assert_eq!(end.account.begun, 51);
+    assert_eq!(end.account.record.lines, 101);
+    assert_eq!(end.account.passes, 11);
 }
 
 #[test]
@@ -374,7 +375,7 @@ fn a_mismatch_ends_the_client_when_that_was_asked_for() {
     let ran = setting.run();
     let (end, ended) = (&ran.ends[0], ran.at);
     assert_eq!(ended, 2 * MS);
-    let lost = end.ledger.record.lost.as_deref().expect("it ended early");
+    let lost = end.account.record.lost.as_deref().expect("it ended early");
     assert!(
         lost.starts_with("line 1: query_path_information should have failed"),
         "{lost}"
@@ -394,9 +395,9 @@ fn a_lost_operation_stays_in_the_ledger() {
         (ledger.scheduled, ledger.ok, ledger.disconnected),
         (4, 3, 1)
     );
-    assert_eq!(end.ledger.begun, 4);
+    assert_eq!(end.account.begun, 4);
     assert_eq!(
-        end.ledger.record.lost.as_deref(),
+        end.account.record.lost.as_deref(),
         Some("the server is gone")
     );
 }
@@ -429,7 +430,7 @@ fn a_client_can_wait_for_another_on_its_own_thread() {
     let ran = setting.run();
     for end in &ran.ends {
         assert_eq!(
-            (end.ledger.record.lines, &end.ledger.record.lost),
+            (end.account.record.lines, &end.account.record.lost),
             (1, &None)
         );
     }
@@ -470,7 +471,7 @@ fn an_action_that_was_broken_off_by_a_stop_stays_in_flight_and_loses_nobody() {
         &stop,
     );
     let end = ran.end_of_client();
-    assert_eq!((end.ledger.record.lines, end.ledger.begun), (1, 2));
+    assert_eq!((end.account.record.lines, end.account.begun), (1, 2));
     assert_eq!(ran.lost(), None);
     assert!(ran.end.is_interrupted);
     let mut buffer = ran.buffer;

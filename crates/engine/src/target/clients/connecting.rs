@@ -44,6 +44,8 @@ pub struct Connected {
     pub sockets: Vec<OwnedFd>,
     /// How long they took.
     pub record: ConnectionsRecord,
+    /// How long each took, in nanoseconds, in the order of clients.
+    pub times: Vec<u64>,
 }
 
 /// Not all clients could be connected.
@@ -145,6 +147,7 @@ struct Making<'w, D> {
     begun: u32,
     sockets: Vec<Option<OwnedFd>>,
     times: Vec<u64>,
+    made: u32,
     refused: u64,
 }
 
@@ -158,13 +161,14 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
             attempts: Vec::with_capacity(PENDING_MAX.min(count)),
             begun: 0,
             sockets: (0..count).map(|_| None).collect(),
-            times: Vec::with_capacity(count),
+            times: vec![0; count],
+            made: 0,
             refused: 0,
         }
     }
 
     fn made(&self) -> u32 {
-        self.times.len() as u32
+        self.made
     }
 
     /// When the next connection may be begun; `None` if all have been, or too many are under way.
@@ -227,7 +231,8 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
         match pending.and_then(Pending::check) {
             Ok(Ok(socket)) => {
                 let took = attempt.began.elapsed().as_nanos();
-                self.times.push(u64::try_from(took).unwrap_or(u64::MAX));
+                self.times[attempt.client as usize] = u64::try_from(took).unwrap_or(u64::MAX);
+                self.made += 1;
                 self.sockets[attempt.client as usize] = Some(socket);
                 return Ok(());
             }
@@ -299,7 +304,8 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
         let took = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Connected {
             sockets: self.sockets.into_iter().flatten().collect(),
-            record: ConnectionsRecord::of(self.times, took, self.refused),
+            record: ConnectionsRecord::of(self.times.clone(), took, self.refused),
+            times: self.times,
         }
     }
 }

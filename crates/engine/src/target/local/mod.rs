@@ -51,7 +51,7 @@ impl Protocol for Local {
 }
 
 fn open(opening: &Opening<'_>, target: &LocalTarget) -> Result<LocalSite, RunError> {
-    let replay = opening.replay;
+    let replay = &*opening.replay;
     let options = LocalOptions {
         sync: replay.local.sync,
         sync_directories: replay.local.sync_directories,

@@ -85,7 +85,9 @@ impl Protocol for Nfs3 {
                 prepare(&probe, server, context)?
             }
             WorkloadPlan::Mix(mix) => prepare_mix(plan, target, mix, server, context)?,
-            WorkloadPlan::LoadFile(_) => return Err(TargetError::NoCalls.into()),
+            WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => {
+                return Err(TargetError::NoCalls.into());
+            }
         };
         Ok(Box::new(OpenNfs3::new(plan, target, prepared)))
     }
@@ -179,7 +181,7 @@ fn open(
     target: &NfsTarget,
     stop: &AtomicBool,
 ) -> Result<Nfs3Site, RunError> {
-    let (plan, replay) = (opening.plan, opening.replay);
+    let (plan, replay) = (opening.plan, &*opening.replay);
     let options = Nfs3Options {
         resolve: replay.resolve,
         stable: replay.nfs3.stable,
@@ -188,7 +190,7 @@ fn open(
         timeout: Duration::from_nanos(plan.timeout_ns),
         reconnect: Duration::from_nanos(plan.reconnect_ns),
         sources: plan.connections.sources.clone(),
-        identities: plan.connections.identities.clone(),
+        callers: plan.callers(),
         first_number: replay.first_number,
         occupied: occupied(replay),
         ..Nfs3Options::new(vec![opening.generation])

@@ -89,7 +89,7 @@ impl Protocol for Smb2 {
                 built_in.smb,
                 context,
             )?)),
-            WorkloadPlan::LoadFile(_) => Err(TargetError::NoCalls.into()),
+            WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => Err(TargetError::NoCalls.into()),
         }
     }
 

@@ -517,6 +517,7 @@ impl OpenTarget for OpenShare<'_> {
         };
         Ok(ConnectedClients {
             workers: of_workers.into_iter().map(body).collect::<Result<_, _>>()?,
+            connect_times: Vec::new(),
             record: Some(connected.record),
         })
     }

@@ -295,6 +295,7 @@ fn line<'line>(action: Action<'line>, data: &'line [u8]) -> LoadWork<'line> {
         action,
         expected: Expected::Anything,
         data,
+        payload: None,
     })
 }
 

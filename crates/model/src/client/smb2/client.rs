@@ -3,9 +3,11 @@
 
 use super::establish::{Way, establish};
 use super::link::{Forged, Link, Lost, Smb2, Why};
+use super::requests::data_read;
 use super::terms::NotEstablished;
 use crate::client::actor::{Actor, Progress, Task, TaskEnd};
 use crate::client::desk::{Call, Failure, Results};
+use crate::client::inspection::Inspection;
 use crate::client::line_books::{AskedLine, LineBooks, LineEnd};
 use crate::client::{Carriers, Client, Output, ProtocolError};
 use crate::completions::Completions;
@@ -16,6 +18,7 @@ use crate::operation::{
     Completion, Failure as OperationFailure, Operation, Outcome, ReplyFault, Ticket,
 };
 use crate::output::WriteData;
+use crate::payload::Payload;
 use crate::session::smb2::{
     Answered, Chain, Established, Exchange, NotSmb, Sending, Smb2Options, Smb2Session,
 };
@@ -47,6 +50,11 @@ pub trait Smb2Work {
     fn data(&self) -> Option<&[u8]> {
         None
     }
+
+    /// What it writes or reads, if that is looked at again.
+    fn payload(&self) -> Option<&Payload> {
+        None
+    }
 }
 
 impl Smb2Work for Operation {
@@ -74,6 +82,13 @@ impl Smb2Work for LoadWork<'_> {
     fn data(&self) -> Option<&[u8]> {
         match self {
             LoadWork::Line(line) => Some(line.data),
+            LoadWork::EndPass | LoadWork::RemoveTree => None,
+        }
+    }
+
+    fn payload(&self) -> Option<&Payload> {
+        match self {
+            LoadWork::Line(line) => line.payload,
             LoadWork::EndPass | LoadWork::RemoveTree => None,
         }
     }
@@ -172,6 +187,8 @@ impl UnderWay {
 struct Slot {
     actor: Actor<Smb2>,
     data: WriteData,
+    /// Looks at what is read.
+    inspection: Inspection,
     under_way: Option<UnderWay>,
     /// When the pause is over that the future waits for.
     pause: Option<Moment>,
@@ -260,6 +277,7 @@ impl<L: Smb2Language> Smb2Client<L> {
         let slot = |actor| Slot {
             actor,
             data: WriteData::PATTERN,
+            inspection: Inspection::default(),
             under_way: None,
             pause: None,
             is_calling: false,
@@ -448,9 +466,13 @@ impl Inner {
         let Some(own) = self.slots.get_mut(slot as usize) else {
             return;
         };
-        if let Some(data) = work.data() {
-            own.data.keep(data);
+        let payload = work.payload();
+        match (payload, work.data()) {
+            (Some(Payload::Unit(unit)), _) => own.data.keep_unit(unit),
+            (None, Some(data)) => own.data.keep(data),
+            (Some(Payload::Reading(_)) | None, _) => {}
         }
+        own.inspection.begin(payload);
         let task = work.task();
         if let Task::Operation(operation) = task {
             own.last = Some(Last { ticket, operation });
@@ -552,6 +574,12 @@ impl Inner {
             return self.cut(slot, Why::Refused(Forged), now, completed);
         }
         let (bytes, len) = (answered.bytes, answered.bytes.len());
+        if let Some(own) = self.slots.get_mut(slot as usize)
+            && let Some(inspector) = own.inspection.inspector()
+        {
+            inspector.see(data_read(Results { bytes, len }));
+            inspector.keep();
+        }
         if let Some(actor) = self.actor(slot) {
             actor.desk().answer(Results { bytes, len });
         }
@@ -652,6 +680,8 @@ impl Inner {
             Ok(status) | Err(Failure::Answered(status)) => Some(status),
             Err(Failure::Lost | Failure::Reset) => None,
         };
+        let fault = own.inspection.take_fault();
+        let status = status.map(|status| status.with_fault(fault));
         let mismatch = under_way
             .line
             .and_then(|line| self.books.note(line, status));
@@ -715,7 +745,11 @@ fn outcome_of(status: Status, fault: Option<ReplyFault>) -> Outcome {
         (Status::Refused(_), _) => failed(ReplyFault::Inconsistent),
         (_, Some(fault)) => failed(fault),
         (
-            Status::Ok | Status::Unknown | Status::WrongLength { .. } | Status::WrongAccess { .. },
+            Status::Ok
+            | Status::Unknown
+            | Status::WrongLength { .. }
+            | Status::WrongAccess { .. }
+            | Status::WrongData(_),
             None,
         ) => Outcome::Ok,
     }

@@ -470,12 +470,16 @@ impl Lines {
         if changes {
             check_own(path)?;
         }
+        let mut options = CreateOptions::NON_DIRECTORY_FILE;
+        if mode.is_stable {
+            options = options.with(CreateOptions::WRITE_THROUGH);
+        }
         let place = std::mem::take(&mut self.path);
         let opening = Opening::existing(&place, access_of(mode))
             .by(disposition_of(mode))
-            .with(CreateOptions::NON_DIRECTORY_FILE)
+            .with(options)
             .sharing(SHARED_BY_PATH)
-            .asking(self.asking_to_stay(&place, CreateOptions::NON_DIRECTORY_FILE));
+            .asking(self.asking_to_stay(&place, options));
         let kept = match self.options.keeping.open(self.link, &opening).await {
             // What it is not opened for, the server refuses.
             Ok(opened) => self.keep(number, opened, &opening, is_own(path)).await,

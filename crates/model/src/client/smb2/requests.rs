@@ -239,6 +239,21 @@ fn read_count(results: Results<'_>, asked: u32) -> Decoded<u32> {
     Ok(Ok(len))
 }
 
+/// The data that a READ has brought; nothing of any other response.
+pub(super) fn data_read(results: Results<'_>) -> &[u8] {
+    let message = Responses::of(results).message();
+    let Some(message) = message.ok().flatten() else {
+        return &[];
+    };
+    if message.header.command != Command::Read || message.header.status.is_error() {
+        return &[];
+    }
+    match message.reply::<read::Response<'_>>() {
+        Ok(Ok(response)) => response.data,
+        Ok(Err(_)) | Err(_) => &[],
+    }
+}
+
 /// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {

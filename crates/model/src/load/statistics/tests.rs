@@ -12,6 +12,7 @@ fn line(action: Action<'_>, expected: Expected) -> Line<'_> {
         stamp: None,
         action,
         expected,
+        payload: None,
         data: &[0],
     }
 }

@@ -317,7 +317,7 @@ fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
 /// caveats say so; a count has as many operations as were asked for, however few.
 fn find_outlasted(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let (plan, totals) = (&record.plan, &record.totals);
-    let is_closed = plan.arrivals == ArrivalsPlan::Closed && plan.replay().is_none();
+    let is_closed = plan.arrivals == ArrivalsPlan::Closed && !plan.has_lines();
     if !is_closed || plan.count.is_some() || record.end != RunEnd::Finished {
         return;
     }

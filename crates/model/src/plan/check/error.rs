@@ -4,7 +4,7 @@ use super::{ConnectionPlanError, MixPlanError, ReplayPlanError, SharingError, St
 use crate::gate::GateError;
 use crate::operation::OpKind;
 use crate::plan::limits::{DATAGRAM_SIZE_MAX, SLOTS_MAX};
-use crate::plan::{Field, ReadData, ReadDataError, TargetPlanError};
+use crate::plan::{Field, FleetPlanError, ReadData, ReadDataError, TargetPlanError};
 use std::fmt;
 
 /// Why a plan cannot be followed. The texts name fields as whoever made the plan does: a file by
@@ -79,6 +79,8 @@ pub enum PlanError {
     Sharing(SharingError),
     /// No replay.
     Replay(ReplayPlanError),
+    /// No fleet.
+    Fleet(Box<FleetPlanError>),
     /// No mix.
     Mix(MixPlanError),
     /// Nothing that could be steered.
@@ -189,6 +191,7 @@ impl PlanError {
             PlanError::ProbeOperation(kind) => probe_operation(*kind, name),
             PlanError::Target(error) => error.explanation(name),
             PlanError::Sharing(error) => error.explanation(name),
+            PlanError::Fleet(error) => wrong(error.to_string()),
             PlanError::Replay(error) => error.explanation(name),
             PlanError::Mix(error) => error.explanation(name),
             PlanError::Steering(error) => error.explanation(name),

@@ -93,7 +93,7 @@ fn of_run(plan: &Plan, total: RunTotal) -> Option<Missing> {
         }
         RunTotal::Mismatches => {
             let why = "only replays of load files have any";
-            (plan.replay().is_none()).then(|| missing(why, "others have errors"))
+            (!plan.has_lines()).then(|| missing(why, "others have errors"))
         }
         RunTotal::GeneratorBusy => {
             let is_waiting = plan.replay().is_some() || plan.target.is_directory();

@@ -3,6 +3,7 @@
 
 mod connections;
 mod error;
+mod fleet;
 mod gates;
 mod mix;
 mod replay;
@@ -35,6 +36,7 @@ impl Plan {
             WorkloadPlan::Probe(probe) => self.check_probe(probe)?,
             WorkloadPlan::LoadFile(replay) => replay::check(self, replay)?,
             WorkloadPlan::Mix(mix) => mix::check(self, mix)?,
+            WorkloadPlan::Fleet(fleet) => fleet::check(self, fleet)?,
         }
         target::check(self)?;
         steering::check(self)?;

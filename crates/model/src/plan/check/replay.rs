@@ -125,6 +125,11 @@ fn check_pacing(plan: &Plan, replay: &ReplayPlan) -> Result<(), PlanError> {
     if let Some(bytes) = replay.trunc_io_bytes {
         at_least_1(Field::TruncatedIo, bytes)?;
     }
+    check_pacing_of_lines(plan)
+}
+
+/// What has lines is due by them.
+pub(super) fn check_pacing_of_lines(plan: &Plan) -> Result<(), PlanError> {
     ensure(plan.arrivals == ArrivalsPlan::Closed, || {
         PlanError::Replay(ReplayPlanError::Arrivals)
     })?;

@@ -16,6 +16,7 @@ use crate::measure::{Role, Sample};
 use crate::operation::{Completion, Failure, OpKind, Outcome};
 use crate::plan::{OnMismatch, Pacing};
 use crate::time::Moment;
+use crate::workload::line_source::{Account, LineSource};
 use crate::workload::{Next, Workload};
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,19 +75,6 @@ impl LoadFile {
             is_given_up: false,
             ledger: ClientLedger::new(number),
         }
-    }
-
-    /// Whether its connection was given up before it had come to its end.
-    pub fn is_given_up(&self) -> bool {
-        self.is_given_up
-    }
-
-    /// What it has counted by itself. `lost` is why it could carry out no more, if somebody else
-    /// knows.
-    pub fn into_ledger(self, lost: Option<String>) -> ClientLedger {
-        let mut ledger = self.ledger;
-        ledger.record.lost = ledger.record.lost.or(lost);
-        ledger
     }
 
     /// Ends it: whoever waits for it waits no longer.
@@ -195,6 +183,30 @@ impl LoadFile {
         } else {
             self.state = State::Waiting { client, point };
         }
+    }
+}
+
+impl Account for ClientLedger {
+    fn client(&self) -> u32 {
+        self.record.client
+    }
+
+    fn lost(&self) -> Option<&str> {
+        self.record.lost.as_deref()
+    }
+}
+
+impl LineSource for LoadFile {
+    type Account = ClientLedger;
+
+    fn is_given_up(&self) -> bool {
+        self.is_given_up
+    }
+
+    fn into_account(self, lost: Option<String>) -> ClientLedger {
+        let mut ledger = self.ledger;
+        ledger.record.lost = ledger.record.lost.or(lost);
+        ledger
     }
 }
 

@@ -96,6 +96,7 @@ impl OpenTarget for OpenMounts<'_> {
         });
         Ok(ConnectedClients {
             workers: threads.collect(),
+            connect_times: Vec::new(),
             record: None,
         })
     }

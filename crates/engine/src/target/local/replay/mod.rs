@@ -37,6 +37,7 @@ use answer::{Answer, reply};
 use dos_attributes::DosAttributes;
 use filestone_model::load::Action;
 use filestone_model::only_in_nfs_loads;
+use filestone_model::payload::Inspector;
 use handles::Handles;
 use locks::NamedLocks;
 use names::Names;
@@ -128,6 +129,19 @@ impl Layer for LocalLayer {
             return Err(LayerLost::stopped());
         }
         Ok(reply(answer, self.transfers.take_partial()))
+    }
+
+    fn carry_out_seen(
+        &mut self,
+        action: &Action<'_>,
+        inspector: &mut Inspector,
+    ) -> Result<Reply, LayerLost> {
+        self.transfers.look_with(Some(*inspector));
+        let answer = self.carry_out(action, &[0]);
+        if let Some(seen) = self.transfers.look_with(None) {
+            *inspector = seen;
+        }
+        answer
     }
 
     fn end_pass(&mut self) -> Result<(), LayerLost> {

@@ -10,6 +10,7 @@
 
 use super::answer::FailedVerb;
 use crate::replay::Cancellation;
+use filestone_model::payload::Inspector;
 use rustix::fd::BorrowedFd;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -59,6 +60,8 @@ pub(super) struct Transfers {
     partial: u64,
     /// Raised, it breaks off what takes several pieces.
     cancellation: Cancellation,
+    /// Looks at what is read.
+    inspector: Option<Inspector>,
 }
 
 /// Not an end that a file can have.
@@ -83,12 +86,18 @@ impl Transfers {
             buffered_writes: 0,
             partial: 0,
             cancellation: Cancellation::default(),
+            inspector: None,
         }
     }
 
     /// From now on transfers break off at that cancellation, with ECANCELED.
     pub fn cancel_with(&mut self, cancellation: &Cancellation) {
         self.cancellation = cancellation.clone();
+    }
+
+    /// Shows what is read to this inspector from now on, and gives the one before back.
+    pub fn look_with(&mut self, inspector: Option<Inspector>) -> Option<Inspector> {
+        std::mem::replace(&mut self.inspector, inspector)
     }
 
     /// Whether this is what a transfer says that was broken off.
@@ -132,6 +141,10 @@ impl Transfers {
                 }
                 Ok(got) => got,
             };
+            if let Some(inspector) = &mut self.inspector {
+                let seen = self.incoming.at_least(wanted);
+                inspector.see(seen.get(..got).unwrap_or_default());
+            }
             done += got as u64;
             if got < wanted || done >= len {
                 return Ok(done);

@@ -120,6 +120,9 @@ impl LocalLayer {
         flags.set(OFlags::CREATE, mode.creates);
         flags.set(OFlags::EXCL, mode.is_exclusive);
         flags.set(OFlags::TRUNC, mode.cuts);
+        if mode.is_stable {
+            flags |= OFlags::SYNC;
+        }
         let file = self.names.open(name, flags, FILE_MODE)?;
         self.hold(file, handle)
     }

@@ -14,7 +14,7 @@ use crate::target::clients::{connect_sockets, dial_of};
 use crate::worker::Member;
 use filestone_model::client::nfs3::load::LoadClient;
 use filestone_model::plan::Plan;
-use filestone_wire::pattern;
+use filestone_model::workload::LineSource;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,14 +22,14 @@ use std::time::Duration;
 /// Clients over sockets.
 pub struct OverSockets;
 
-impl Crew<RoundRobin<Nfs3Site>> for OverSockets {
+impl<W: LineSource> Crew<RoundRobin<Nfs3Site>, W> for OverSockets {
     fn recording(&self, _plan: &Plan, _workers: usize) -> Recording {
         Recording::Own
     }
 
     fn connect(
         &self,
-        wanted: &Wanted<'_, RoundRobin<Nfs3Site>>,
+        wanted: &Wanted<'_, RoundRobin<Nfs3Site>, W>,
         context: &mut Context<'_>,
     ) -> Result<ConnectedClients, RunError> {
         let (plan, sites) = (wanted.plan, &wanted.replaying.site);
@@ -41,7 +41,7 @@ impl Crew<RoundRobin<Nfs3Site>> for OverSockets {
         let mut take = |place: u32| sockets.get_mut(place as usize).and_then(Option::take);
         let options = SocketOptions {
             dial: *sites.of(0).dial(),
-            pattern: pattern::table().into(),
+            pattern: Arc::clone(wanted.table),
             busy_poll: plan.busy_poll,
             reconnect_nanos: plan.reconnect_ns,
             on_lost: plan.on_lost(),
@@ -89,6 +89,7 @@ impl Crew<RoundRobin<Nfs3Site>> for OverSockets {
         Ok(ConnectedClients {
             workers,
             record: Some(connected.record),
+            connect_times: connected.times,
         })
     }
 }

@@ -5,7 +5,7 @@ use crate::driver::retry::Retry;
 use crate::workspace::Occupied;
 use filestone_model::client::nfs3::load::LoadOptions;
 use filestone_model::load::Generation;
-use filestone_model::plan::{Identities, SourceAddresses};
+use filestone_model::plan::{Callers, SourceAddresses};
 use std::time::Duration;
 
 /// What a caller decides.
@@ -31,7 +31,7 @@ pub struct Nfs3Options {
     /// Where its clients connect from.
     pub sources: SourceAddresses,
     /// As whom they call.
-    pub identities: Identities,
+    pub callers: Callers,
     /// The first client's number in names.
     pub first_number: u32,
     /// What is done where there may be a `clients` already.
@@ -50,7 +50,7 @@ impl Nfs3Options {
             timeout: Duration::from_secs(30),
             reconnect: Duration::from_secs(10),
             sources: SourceAddresses::default(),
-            identities: Identities::default(),
+            callers: Callers::default(),
             first_number: 0,
             occupied: Occupied::BesideEmpty,
         }
@@ -74,7 +74,7 @@ impl Nfs3Options {
             // Case counts in the names of NFS.
             ignores_case: self.resolve && !has_nfs_verbs,
             stable: self.stable,
-            modes: self.identities.modes(),
+            modes: self.callers.modes(),
         }
     }
 }

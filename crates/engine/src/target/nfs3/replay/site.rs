@@ -98,7 +98,7 @@ fn caller<'t>(target: &'t NfsTarget, options: &Nfs3Options) -> Caller<'t> {
         seed: 0,
         wants_link: false,
         source: options.sources.of_client(0),
-        identities: options.identities.clone(),
+        identities: options.callers.first(),
     }
 }
 
@@ -183,14 +183,21 @@ impl Nfs3Site {
                 has_lock_manager: self.lock_manager.is_some(),
                 timeout_nanos: nanos_of(self.options.timeout),
             },
-            credentials: Credentials {
-                machine_name: format!("filestone-{client}"),
-                ..self.credentials.clone()
-            }
-            .of_client(&self.options.identities, client),
+            credentials: self.credentials_of(client),
             transport: self.dial.transport,
             pattern: Arc::clone(pattern),
             first_xid: first_xid(),
+        }
+    }
+
+    fn credentials_of(&self, client: u32) -> Credentials {
+        let own = Credentials {
+            machine_name: format!("filestone-{client}"),
+            ..self.credentials.clone()
+        };
+        match self.options.callers.of(client) {
+            Some(caller) => own.of_client(caller.identities, caller.number),
+            None => own,
         }
     }
 

@@ -21,7 +21,7 @@ use filestone_model::load::Lines;
 use filestone_model::measure::Mismatches;
 use filestone_model::plan::Plan;
 use filestone_model::time::Moment;
-use filestone_wire::pattern;
+use filestone_model::workload::LineSource;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,14 +32,14 @@ type Replayer = Smb2Client<Lines>;
 /// Clients over sockets.
 pub struct OverSockets;
 
-impl Crew<RoundRobin<ShareSite>> for OverSockets {
+impl<W: LineSource> Crew<RoundRobin<ShareSite>, W> for OverSockets {
     fn recording(&self, _plan: &Plan, _workers: usize) -> Recording {
         Recording::Own
     }
 
     fn connect(
         &self,
-        wanted: &Wanted<'_, RoundRobin<ShareSite>>,
+        wanted: &Wanted<'_, RoundRobin<ShareSite>, W>,
         context: &mut Context<'_>,
     ) -> Result<ConnectedClients, RunError> {
         let (plan, sites) = (wanted.plan, &wanted.replaying.site);
@@ -47,7 +47,7 @@ impl Crew<RoundRobin<ShareSite>> for OverSockets {
         let connected = connect_sockets(plan, plan.clients, dial, context)?;
         let options = SocketOptions {
             dial: sites.of(0).reaching().dial,
-            pattern: pattern::table().into(),
+            pattern: Arc::clone(wanted.table),
             busy_poll: plan.busy_poll,
             reconnect_nanos: plan.reconnect_ns,
             on_lost: plan.on_lost(),
@@ -56,7 +56,8 @@ impl Crew<RoundRobin<ShareSite>> for OverSockets {
         let mut of_workers: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
         for (number, socket) in (0..).zip(connected.sockets) {
             context.go_on()?;
-            let client = client(plan, sites.of(number), number, socket)?;
+            let site = sites.of(number);
+            let client = client(plan, site, number, socket, wanted.table)?;
             of_workers[number as usize % workers].push(client);
         }
         let member = |number: u32| Member {
@@ -78,6 +79,7 @@ impl Crew<RoundRobin<ShareSite>> for OverSockets {
         Ok(ConnectedClients {
             workers: (0..).zip(of_workers).map(body).collect::<Result<_, _>>()?,
             record: Some(connected.record),
+            connect_times: connected.times,
         })
     }
 }
@@ -88,6 +90,7 @@ fn client(
     site: &ShareSite,
     number: u32,
     socket: OwnedFd,
+    table: &Arc<[u8]>,
 ) -> Result<ConnectedClient<Replayer>, RunError> {
     let own = site.reaching();
     let dial = dial_of(plan, number, own.dial);
@@ -100,7 +103,7 @@ fn client(
     let made = made.map_err(crate::target::smb2::SmbError::into_run_error)?;
     let options = Smb2ClientOptions {
         way: Arc::clone(&reaching.way),
-        pattern: pattern::table().into(),
+        pattern: Arc::clone(table),
         timeout_nanos: plan.timeout_ns,
         lane: Lane::ALONE,
     };

@@ -48,7 +48,7 @@ impl ShareSite {
         target: &SmbTarget,
         context: &Context<'_>,
     ) -> Result<Self, RunError> {
-        let (plan, replay) = (opening.plan, opening.replay);
+        let (plan, replay) = (opening.plan, &*opening.replay);
         let policy = replay.left_over;
         let occupied = occupied(replay);
         let mut connection = reach(plan, target, opening.built_in.smb, context)?;

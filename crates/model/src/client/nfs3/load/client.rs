@@ -227,8 +227,13 @@ impl LoadClient {
                     Some(head_len) => self.session.stream(head_len, &mut input),
                     None => self.session.collect(),
                 },
-                RpcEvent::Data { end: None, .. } | RpcEvent::Late => {}
-                RpcEvent::Data { end: Some(end), .. } => {
+                RpcEvent::Late => {}
+                RpcEvent::Data { data, end: None } => conversation.see(data),
+                RpcEvent::Data {
+                    data,
+                    end: Some(end),
+                } => {
+                    conversation.see(data);
                     if let Some(exchange) = end.exchange {
                         self.is_calling = false;
                         conversation.end_data(&exchange, now, completed);

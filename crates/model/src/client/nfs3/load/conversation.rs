@@ -4,12 +4,14 @@ use super::actor::Actor;
 use super::outgoing::Outgoing;
 use crate::client::Output;
 use crate::client::actor::{Progress, Task, TaskEnd};
+use crate::client::inspection::Inspection;
 use crate::client::line_books::{AskedLine, LineBooks};
 use crate::client::nfs3::sequence::{Failure, Lost, Results, Why};
 use crate::completions::Completions;
 use crate::load::LoadWork;
 use crate::operation::{Answer, Completion, Failure as OperationFailure, Outcome, Ticket};
 use crate::output::WriteData;
+use crate::payload::Payload;
 use crate::session::pauses::{Pauses, PausesUntil};
 use crate::session::rpc::{BusyPauses, Program, RpcExchange, RpcProcedure, Traffic};
 use crate::time::Moment;
@@ -49,6 +51,35 @@ struct ReadHead {
     bytes: [u8; READ_HEAD_MAX],
     len: usize,
     results_len: usize,
+    /// Data that are still to come, without what pads them.
+    left: usize,
+}
+
+/// How long the results of a READ are that was done, up to its data.
+fn head_len(results: &[u8]) -> Option<usize> {
+    let (status, rest) = results.split_first_chunk::<4>()?;
+    if *status != nfs3::Status::OK.0.to_be_bytes() {
+        return None;
+    }
+    Some(match rest.first_chunk::<4>()? {
+        [0, 0, 0, 0] => READ_HEAD_MAX - 84,
+        _ => READ_HEAD_MAX,
+    })
+}
+
+/// How many data follow, by the last number before them.
+fn data_len(head: &[u8]) -> usize {
+    let len = head.last_chunk::<4>().copied().unwrap_or_default();
+    u32::from_be_bytes(len) as usize
+}
+
+/// The data in the results of a READ, if they are here.
+fn data_of(results: &[u8]) -> &[u8] {
+    let head = head_len(results).and_then(|len| results.split_at_checked(len));
+    let Some((head, data)) = head else {
+        return &[];
+    };
+    data.get(..data_len(head)).unwrap_or_default()
 }
 
 /// What a client is doing.
@@ -65,6 +96,7 @@ pub(super) struct Conversation {
     /// The pauses of the call that the server is not ready for.
     busy: Option<PausesUntil>,
     read_head: Option<ReadHead>,
+    inspection: Inspection,
     /// How what was begun ended without a call.
     at_once: Option<TaskEnd>,
     pub books: LineBooks,
@@ -86,6 +118,7 @@ impl Conversation {
             pause: None,
             busy: None,
             read_head: None,
+            inspection: Inspection::default(),
             at_once: None,
             books: LineBooks::default(),
             lost: None,
@@ -98,7 +131,12 @@ impl Conversation {
     pub fn begin(&mut self, ticket: Ticket, work: &LoadWork<'_>) -> bool {
         let line = match work {
             LoadWork::Line(line) => {
-                self.data.keep(line.data);
+                match line.payload {
+                    None => self.data.keep(line.data),
+                    Some(Payload::Unit(unit)) => self.data.keep_unit(unit),
+                    Some(Payload::Reading(_)) => {}
+                }
+                self.inspection.begin(line.payload);
                 self.actor.begin(Task::Action(&line.action));
                 Some(AskedLine::of(line))
             }
@@ -237,6 +275,12 @@ impl Conversation {
             return;
         }
         self.busy = None;
+        if let Some(inspector) = self.inspection.inspector() {
+            if self.actor.call().kept_max == READ_HEAD_MAX {
+                inspector.see(data_of(results.bytes));
+            }
+            inspector.keep();
+        }
         self.actor.desk().answer(results);
         if let Some(end) = self.go_on(now) {
             self.end(end, now, completed);
@@ -284,22 +328,31 @@ impl Conversation {
     /// be collected.
     pub fn begin_data(&mut self, results: &[u8], results_len: usize) -> Option<usize> {
         let is_read = self.actor.call().kept_max == READ_HEAD_MAX;
-        let (status, rest) = results.split_first_chunk::<4>()?;
-        if !is_read || *status != nfs3::Status::OK.0.to_be_bytes() {
-            return None;
-        }
-        let len = match rest.first_chunk::<4>()? {
-            [0, 0, 0, 0] => READ_HEAD_MAX - 84,
-            _ => READ_HEAD_MAX,
-        };
+        let len = head_len(results).filter(|_| is_read)?;
         let mut bytes = [0; READ_HEAD_MAX];
         bytes.get_mut(..len)?.copy_from_slice(results.get(..len)?);
+        // Those of an answer that was broken off come once more.
+        if let Some(inspector) = self.inspection.inspector() {
+            inspector.rewind();
+        }
         self.read_head = Some(ReadHead {
             bytes,
             len,
             results_len,
+            left: data_len(bytes.get(..len)?),
         });
         Some(len)
+    }
+
+    /// The next data of a READ.
+    pub fn see(&mut self, data: &[u8]) {
+        let (Some(head), Some(inspector)) = (&mut self.read_head, self.inspection.inspector())
+        else {
+            return;
+        };
+        let data = data.get(..head.left).unwrap_or(data);
+        head.left -= data.len();
+        inspector.see(data);
     }
 
     /// The data of a READ are here.
@@ -371,6 +424,8 @@ impl Conversation {
             Ok(status) | Err(Failure::Answered(status)) => Some(status),
             Err(Failure::Lost | Failure::Reset) => None,
         };
+        let fault = self.inspection.take_fault();
+        let status = status.map(|status| status.with_fault(fault));
         let mismatch = under_way
             .line
             .and_then(|line| self.books.note(line, status));

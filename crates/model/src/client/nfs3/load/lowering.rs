@@ -139,6 +139,7 @@ impl Verbs {
         let is_own = mode.writes && check_own(path).is_ok();
         let mut file = OpenFile::new(handle, is_own);
         file.reads = mode.reads;
+        file.is_stable = mode.is_stable;
         self.open.insert(number, file);
         Ok(Status::Ok)
     }

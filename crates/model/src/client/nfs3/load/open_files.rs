@@ -15,6 +15,8 @@ pub(super) struct OpenFile {
     pub reads: bool,
     /// Whether it may be changed: it is the run's own, and was opened to be written.
     pub is_own: bool,
+    /// Whether writes to it are stable before they are answered.
+    pub is_stable: bool,
     /// The verifier that unstable writes were answered with since the last COMMIT.
     uncommitted: Option<Verifier>,
     /// Whether the server restarted between two of them.
@@ -28,6 +30,7 @@ impl OpenFile {
             handle,
             reads: true,
             is_own,
+            is_stable: false,
             uncommitted: None,
             is_lost: false,
         }

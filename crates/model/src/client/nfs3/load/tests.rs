@@ -136,6 +136,7 @@ impl<S: FnMut(&Seen, usize) -> Reaction> Bench<S> {
             stamp: None,
             action,
             expected,
+            payload: None,
             data: b"x",
         }))
     }
@@ -568,6 +569,7 @@ fn a_connection_that_is_given_up_loses_the_line() {
         stamp: None,
         action: QUERY,
         expected: Expected::Success,
+        payload: None,
         data: b"x",
     };
     let (client, output) = (&mut bench.clients[0], &mut bench.outputs[0]);
@@ -597,6 +599,7 @@ fn what_was_never_sent_is_skipped() {
         stamp: None,
         action: QUERY,
         expected: Expected::Success,
+        payload: None,
         data: b"x",
     };
     client.submit(TICKET, LoadWork::Line(line), output);

@@ -51,7 +51,12 @@ impl Verbs {
         // A copy, put back when it has taken notice of what was answered, even of
         // the pieces before one that failed.
         let mut file = *self.open.find_own(number)?;
-        let (handle, stable) = (file.handle, self.stable_how());
+        let stable = if file.is_stable {
+            StableHow::FileSync
+        } else {
+            self.stable_how()
+        };
+        let handle = file.handle;
         let written = self.write_out(&handle, extent, stable, |written| file.note(written));
         let done = written.await;
         self.open.insert(number, file);

@@ -1,0 +1,33 @@
+//! `filestone fleet`: many clients that write files and read them, by a plan; the successor of
+//! LANforge's File-IO endpoints.
+
+use crate::error::Error;
+use crate::execution::{Calibration, Job, Measurement, Presentation};
+use crate::inputs::credentials::Credentials;
+use crate::options::fleet::{FleetCommand, FleetOptions};
+use crate::planning::Environment;
+use crate::planning::gates::with_gates;
+use crate::report::parts::page::Detail;
+use crate::{Exit, console, planning};
+use filestone_model::fleet::EXAMPLE;
+
+/// Reads the plan, and runs.
+pub fn run(options: &FleetOptions) -> Result<Exit, Error> {
+    if let Some(FleetCommand::Cookbook(cookbook)) = &options.command {
+        return super::cookbook::run(cookbook);
+    }
+    if options.example {
+        console::result(EXAMPLE)?;
+        return Ok(Exit::Done);
+    }
+    let credentials = Credentials::read(&options.share.access)?;
+    let plan = planning::fleet::plan(options, &credentials, &Environment::here())?;
+    let plan = with_gates(plan, &options.report.gates)?;
+    let show = Presentation {
+        report: &options.report,
+        calibration: Calibration::Omit,
+        detail: Detail::Whole,
+    };
+    let jobs = Job::with_credentials(vec![Job::new(plan)?], &credentials, &options.report)?;
+    Measurement { jobs, show }.execute()
+}

@@ -1,0 +1,258 @@
+//! The report of a fleet: its steps, its groups, and what went wrong.
+
+use crate::error::in_our_form;
+use crate::quantity::{bytes_text, duration_text, grouped};
+use crate::report::parts::heading::what_was_measured;
+use crate::report::parts::page::{Detail, Fact, Page};
+use crate::report::parts::table::{Column, Table};
+use crate::report::parts::units::{counted, load, micros};
+use crate::report::parts::{facts, ledger, percentile};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::connections_record::ConnectionsRecord;
+use filestone_model::measure::fleet_record::{
+    FleetRecord, GroupRecord, HealthFinding, HealthRule, StepRecord,
+};
+
+/// The report; nothing if the record is not a fleet's.
+pub fn render(record: &RunRecord, _detail: Detail, page: Page) -> String {
+    let Some(fleet) = &record.fleet else {
+        return String::new();
+    };
+    let mut text = format!("\n{}", page.prose(&what_was_measured(record)));
+    let tables = steps(record, fleet, page) + &percentile::table(record, page);
+    text.push_str(&percentile::with_legend(tables, page));
+    if let Some(finding) = fleet.stopped_by {
+        text.push('\n');
+        text.push_str(&page.prose(&finding_text(finding)));
+    }
+    text.push_str(&groups(fleet, page));
+    text.push('\n');
+    text.push_str(&page.facts(all_facts(record, fleet)));
+    text.push_str(&failures(fleet, page));
+    text.push_str(&ledger::ledger(&record.totals.ledger, page));
+    text
+}
+
+/// A row for each number of clients.
+fn steps(record: &RunRecord, fleet: &FleetRecord, page: Page) -> String {
+    let mut table = Table::new([
+        Column::figure("CLIENTS"),
+        Column::figure("OPS/S"),
+        Column::figure("MB/S"),
+        Column::figure("P50"),
+        Column::figure("P99"),
+        Column::figure("MAX").gives_way(2),
+        Column::figure("ERRORS"),
+        Column::figure("CONNECT").gives_way(1),
+        Column::figure("MEMORY"),
+        Column::figure("EACH").gives_way(3),
+    ]);
+    let before = memory_before(record.connections.as_ref());
+    for step in &fleet.steps {
+        let times = &step.response_time_ns;
+        let connect = step.connect_time_p99_ns;
+        let each = before.map(|before| {
+            let own = step.memory_bytes.saturating_sub(before);
+            bytes_text(own / u64::from(step.clients.max(1)))
+        });
+        table.row([
+            grouped(step.clients.into()),
+            load(step.achieved_load_ops_per_s),
+            format!("{:.1}", step.goodput_bytes_per_s / 1e6),
+            percentile::cell(times, 0.5, times.p50),
+            percentile::cell(times, 0.99, times.p99),
+            micros(times.max as f64),
+            errors(step),
+            connect.map_or("-".into(), |nanos| micros(nanos as f64)),
+            bytes_text(step.memory_bytes),
+            each.unwrap_or("-".into()),
+        ]);
+    }
+    format!("\n{}", table.render(page))
+}
+
+fn errors(step: &StepRecord) -> String {
+    match step.checksum_errors {
+        0 => grouped(step.errors),
+        wrong => format!("{} ({} of data)", grouped(step.errors), grouped(wrong)),
+    }
+}
+
+fn memory_before(connections: Option<&ConnectionsRecord>) -> Option<u64> {
+    let memory = connections?.memory.as_ref()?;
+    Some(memory.before_bytes)
+}
+
+/// Which rule stopped the ramp, and with how many clients.
+fn finding_text(finding: HealthFinding) -> String {
+    let HealthFinding {
+        rule,
+        clients,
+        at_ns,
+        value,
+        limit,
+    } = finding;
+    let time = |nanos: f64| duration_text(nanos as u64);
+    let what = match rule {
+        HealthRule::Connect => format!(
+            "99 % of the connections took up to {}, and the plan allows {}",
+            time(value),
+            time(limit)
+        ),
+        HealthRule::Response => format!(
+            "99 % of the reads and writes took up to {}, and the plan allows {}",
+            time(value),
+            time(limit)
+        ),
+        HealthRule::Errors => format!(
+            "{:.2} % of the operations failed, and the plan allows {:.2} %",
+            100.0 * value,
+            100.0 * limit
+        ),
+        HealthRule::Lateness => format!(
+            "{:.2} % of the reads and writes were sent later by this host than the plan allows",
+            100.0 * value
+        ),
+    };
+    format!(
+        "stopped by the rule \"{}\" at {}, {} after the start: {what}",
+        rule.name(),
+        counted(clients.into(), "client"),
+        duration_text(at_ns)
+    )
+}
+
+/// A row for each group.
+fn groups(fleet: &FleetRecord, page: Page) -> String {
+    let mut table = Table::new([
+        Column::text("group").at_least(14),
+        Column::figure("CLIENTS"),
+        Column::figure("READS"),
+        Column::figure("WRITES"),
+        Column::figure("FILES"),
+        Column::figure("MBIT/S"),
+        Column::figure("20 S").gives_way(1),
+        Column::figure("BAD DATA"),
+        Column::figure("FAILED"),
+    ]);
+    for group in &fleet.groups {
+        let counters = &group.counters;
+        let rate = group.read_bits_per_s + group.write_bits_per_s;
+        let latest = group.read_bits_per_s_20s + group.write_bits_per_s_20s;
+        table.row([
+            group.name.clone(),
+            grouped(group.clients.into()),
+            grouped(counters.reads),
+            grouped(counters.writes),
+            grouped(counters.files_read + counters.files_written),
+            format!("{:.2}", rate / 1e6),
+            format!("{:.2}", latest / 1e6),
+            grouped(counters.checksum_errors),
+            grouped(counters.failures),
+        ]);
+    }
+    format!("\n{}", table.render(page))
+}
+
+fn all_facts(record: &RunRecord, fleet: &FleetRecord) -> Vec<Fact> {
+    let mut all = vec![("achieved load", facts::achieved_load(record))];
+    all.extend(facts::goodput(record));
+    all.extend(facts::read_data(&record.plan));
+    all.extend(fleet.groups.iter().map(|group| ("clients", shares(group))));
+    let failing: u64 = fleet
+        .groups
+        .iter()
+        .map(|group| group.counters.failing_ns)
+        .sum();
+    if failing > 0 {
+        let time = duration_text(failing);
+        all.push(("failing", format!("{time}, of all clients together")));
+    }
+    let memory = record.connections.as_ref().and_then(|made| made.memory);
+    if let Some(memory) = memory {
+        let clients = u64::from(record.plan.clients);
+        let own = memory.end_bytes.max(memory.after_bytes);
+        let each = own.saturating_sub(memory.before_bytes) / clients.max(1);
+        let server = if record.target.built_in {
+            ", the built-in server included"
+        } else {
+            ""
+        };
+        all.push((
+            "memory",
+            format!(
+                "{} at the end, {} for each client{server}",
+                bytes_text(memory.end_bytes),
+                bytes_text(each)
+            ),
+        ));
+    }
+    if !record.plan.target.is_directory() {
+        all.push(facts::wire_bytes(record));
+    }
+    all.push(facts::client_cpu(record));
+    all
+}
+
+/// What the clients of a group were doing at the end, and how alike they were served.
+fn shares(group: &GroupRecord) -> String {
+    let states: Vec<String> = group
+        .states
+        .iter()
+        .map(|count| format!("{} {}", grouped(count.clients.into()), count.state.name()))
+        .collect();
+    format!(
+        "{}: {}; {} to {} each",
+        group.name,
+        states.join(", "),
+        bytes_text(group.client_bytes_min),
+        bytes_text(group.client_bytes_max)
+    )
+}
+
+/// What failed, and who gave up.
+fn failures(fleet: &FleetRecord, page: Page) -> String {
+    let mut text = String::new();
+    if !fleet.mismatches.is_empty() {
+        let mut table = Table::new([
+            Column::text("failures").at_least(14),
+            Column::figure("COUNT"),
+            Column::text("WHAT, AND OF WHICH CLIENTS FIRST"),
+        ]);
+        for mismatch in &fleet.mismatches {
+            let clients: Vec<String> = mismatch.lines.iter().map(ToString::to_string).collect();
+            table.row([
+                mismatch.operation.name().into(),
+                grouped(mismatch.count),
+                format!(
+                    "{}: expected {}, got {} (clients {})",
+                    mismatch.mismatch.name(),
+                    mismatch.expected,
+                    mismatch.got,
+                    clients.join(", ")
+                ),
+            ]);
+        }
+        text.push_str(&format!("\n{}", table.render(page)));
+    }
+    if !fleet.lost.is_empty() {
+        let mut table = Table::new([Column::text("gave up").at_least(14), Column::text("WHY")]);
+        for lost in &fleet.lost {
+            table.row([format!("client {}", lost.client), in_our_form(&lost.why)]);
+        }
+        text.push_str(&format!("\n{}", table.render(page)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+
+    #[test]
+    fn a_fleet_that_was_stopped() {
+        let record = canned::fleet();
+        insta::assert_snapshot!(render(&record, Detail::Whole, Page::default()));
+    }
+}

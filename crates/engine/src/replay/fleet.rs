@@ -1,0 +1,264 @@
+//! A fleet as what is replayed: who attends to it, and what is told of it.
+
+use super::clients::ClientEnd;
+use super::piece::Piece;
+use super::progress::{Cancellations, Ending};
+use crate::control::Observer;
+use crate::host;
+use crate::run::{Attendant, Look, Stage};
+use filestone_model::measure::fleet_record::{
+    ClientState, FleetCounters, FleetRecord, GroupRecord, LostClient, StateCount,
+};
+use filestone_model::measure::run_record::IntervalRecord;
+use filestone_model::measure::{FleetWatch, Mismatches, RunRecord};
+use filestone_model::plan::{FleetPlan, Plan};
+use filestone_model::time::Moment;
+use filestone_model::workload::Stream;
+use filestone_model::workload::stream::{SharedFleet, StreamAccount};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Lost clients that are named.
+const LOST_MAX: usize = 20;
+/// How often counters are looked at.
+const LOOK_NANOS: u64 = 1_000_000_000;
+/// So many looks make 20 s.
+const LOOKS: usize = 20;
+
+/// A fleet.
+pub struct Fleet<'run> {
+    plan: &'run Plan,
+    shared: Arc<SharedFleet>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// What the attendant has seen.
+struct Seen {
+    watch: FleetWatch,
+    /// When the workers had done all, or when it was looked last.
+    now: Moment,
+    /// The counters of each group at the last looks, one a second.
+    looks: VecDeque<Counted>,
+}
+
+/// The counters of each group at a moment.
+#[derive(Clone)]
+struct Counted {
+    at: Moment,
+    groups: Vec<FleetCounters>,
+}
+
+fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    // Nothing can panic while it is held.
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'run> Fleet<'run> {
+    /// What the clients of this plan do.
+    pub fn new(plan: &'run Plan, fleet: &FleetPlan) -> Self {
+        let shared = Arc::new(SharedFleet::new(plan, fleet));
+        let seen = Seen {
+            watch: FleetWatch::new(fleet, &[]),
+            now: Moment::ZERO,
+            looks: VecDeque::new(),
+        };
+        Self {
+            plan,
+            shared,
+            seen: Arc::new(Mutex::new(seen)),
+        }
+    }
+}
+
+/// The counters of each group now.
+fn counted(shared: &SharedFleet, at: Moment) -> Counted {
+    let plan = shared.plan();
+    let group = |place: usize| {
+        let first = plan.first_of(place) as usize;
+        let count = plan.groups.get(place).map_or(0, |group| group.count) as usize;
+        let gauges = shared.gauges().get(first..first + count);
+        let counters = gauges.unwrap_or_default().iter();
+        counters.fold(FleetCounters::default(), |sum, gauge| {
+            sum.with(&gauge.counters(at))
+        })
+    };
+    Counted {
+        at,
+        groups: (0..plan.groups.len()).map(group).collect(),
+    }
+}
+
+impl Piece for Fleet<'_> {
+    type Client = Stream;
+
+    fn client(&self, number: u32) -> Stream {
+        Stream::new(number, &self.shared)
+    }
+
+    fn table(&self) -> Arc<[u8]> {
+        Arc::clone(self.shared.payloads().table())
+    }
+
+    /// Others may read what a writer has written that is done.
+    fn cleans_client_by_client(&self) -> bool {
+        false
+    }
+
+    fn connected(&mut self, times: Vec<u64>) {
+        lock(&self.seen).watch = FleetWatch::new(self.shared.plan(), &times);
+    }
+
+    fn attendant(
+        &self,
+        _cleaned: &Arc<AtomicU32>,
+        cancellations: &Cancellations,
+    ) -> Box<dyn Attendant> {
+        Box::new(FleetProgress {
+            shared: Arc::clone(&self.shared),
+            seen: Arc::clone(&self.seen),
+            ending: Ending::new(self.plan, cancellations.clone()),
+            next_look: Moment::ZERO,
+            is_over: false,
+        })
+    }
+
+    fn complete(
+        &mut self,
+        record: &mut RunRecord,
+        _threads: u32,
+        ends: Vec<ClientEnd<StreamAccount>>,
+    ) {
+        let mut ends = ends;
+        ends.sort_by_key(|end| end.account.client);
+        let seen = &mut *lock(&self.seen);
+        let now = seen.now;
+        let (mut mismatches, mut lost, mut busy_calls) = (Mismatches::default(), Vec::new(), 0);
+        for end in ends {
+            mismatches.merge(end.mismatches);
+            busy_calls += end.busy_pauses.calls;
+            if lost.len() < LOST_MAX
+                && let Some(why) = end.account.lost
+            {
+                let client = end.account.client;
+                lost.push(LostClient { client, why });
+            }
+        }
+        let last = counted(&self.shared, now);
+        let twenty_ago = seen.looks.front().cloned();
+        let plan = self.shared.plan();
+        let groups = (0..plan.groups.len())
+            .map(|place| group_record(&self.shared, place, &last, twenty_ago.as_ref()));
+        record.fleet = Some(FleetRecord {
+            groups: groups.collect(),
+            steps: seen.watch.steps(),
+            stopped_by: seen.watch.finding(),
+            mismatches: mismatches.into_records(),
+            lost,
+            busy_calls,
+        });
+    }
+}
+
+fn group_record(
+    shared: &SharedFleet,
+    place: usize,
+    last: &Counted,
+    before: Option<&Counted>,
+) -> GroupRecord {
+    let plan = shared.plan();
+    let first = plan.first_of(place) as usize;
+    let (name, clients) = plan.groups.get(place).map_or((String::new(), 0), |group| {
+        (group.name.clone(), group.count)
+    });
+    let gauges = shared.gauges().get(first..first + clients as usize);
+    let gauges = gauges.unwrap_or_default();
+    let states = ClientState::ALL.map(|state| StateCount {
+        state,
+        clients: gauges.iter().filter(|gauge| gauge.state() == state).count() as u32,
+    });
+    let moved = gauges.iter().map(|gauge| {
+        let counters = gauge.counters(last.at);
+        counters.bytes_read + counters.bytes_written
+    });
+    let counters = last.groups.get(place).copied().unwrap_or_default();
+    let bits = |bytes: u64, nanos: u64| match nanos {
+        0 => 0.0,
+        nanos => 8e9 * bytes as f64 / nanos as f64,
+    };
+    let since = before.map_or(Moment::ZERO, |before| before.at);
+    let earlier = before.and_then(|before| before.groups.get(place).copied());
+    let earlier = earlier.unwrap_or_default();
+    let (all, latest) = (last.at.nanos(), last.at.nanos_since(since));
+    GroupRecord {
+        name,
+        clients,
+        states: states
+            .into_iter()
+            .filter(|count| count.clients > 0)
+            .collect(),
+        counters,
+        read_bits_per_s: bits(counters.bytes_read, all),
+        write_bits_per_s: bits(counters.bytes_written, all),
+        read_bits_per_s_20s: bits(counters.bytes_read - earlier.bytes_read, latest),
+        write_bits_per_s_20s: bits(counters.bytes_written - earlier.bytes_written, latest),
+        client_bytes_min: moved.clone().min().unwrap_or(0),
+        client_bytes_max: moved.max().unwrap_or(0),
+    }
+}
+
+/// Attends to a fleet: adds its rows up, and stops it when it is not healthy.
+struct FleetProgress {
+    shared: Arc<SharedFleet>,
+    seen: Arc<Mutex<Seen>>,
+    ending: Ending,
+    next_look: Moment,
+    is_over: bool,
+}
+
+impl FleetProgress {
+    fn count(&mut self, now: Moment) {
+        let counted = counted(&self.shared, now);
+        let sum = counted.groups.iter();
+        let sum = sum.fold(FleetCounters::default(), FleetCounters::with);
+        let seen = &mut *lock(&self.seen);
+        seen.now = now;
+        seen.watch.look(now.nanos(), &sum, host::resident_bytes());
+        if now >= self.next_look {
+            self.next_look = now.after_nanos(LOOK_NANOS);
+            seen.looks.push_back(counted);
+            if seen.looks.len() > LOOKS {
+                seen.looks.pop_front();
+            }
+        }
+    }
+
+    fn halt_if_ill(&self, halt: &AtomicBool) {
+        if lock(&self.seen).watch.finding().is_some() {
+            halt.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Attendant for FleetProgress {
+    fn interval(
+        &mut self,
+        interval: &IntervalRecord,
+        halt: &AtomicBool,
+        _observer: &mut dyn Observer,
+    ) {
+        lock(&self.seen).watch.row(interval);
+        self.halt_if_ill(halt);
+    }
+
+    fn look(&mut self, at: &Look<'_>, _observer: &mut dyn Observer) -> Moment {
+        if !self.is_over {
+            self.count(at.now);
+            self.halt_if_ill(at.halt);
+            self.is_over = at.stage != Stage::Running;
+        }
+        self.ending
+            .look(at)
+            .min(self.next_look.max(at.now.after_nanos(1)))
+    }
+}

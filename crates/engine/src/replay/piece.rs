@@ -1,0 +1,106 @@
+//! What is replayed: the lines of load files, or those that the clients of a fleet decide on.
+
+use super::clients::ClientEnd;
+use super::progress::Cancellations;
+use crate::run::Attendant;
+use filestone_model::load::{Load, Script};
+use filestone_model::measure::RunRecord;
+use filestone_model::plan::{Plan, ReplayPlan};
+use filestone_model::workload::load_file::SharedLoad;
+use filestone_model::workload::{LineSource, LoadFile};
+use filestone_wire::pattern;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+/// What is replayed: who asks what, and what is told of it.
+pub trait Piece {
+    /// One of its clients.
+    type Client: LineSource;
+
+    /// Client `number`.
+    fn client(&self, number: u32) -> Self::Client;
+
+    /// What data are taken from that are written.
+    fn table(&self) -> Arc<[u8]>;
+
+    /// Whether clients take their trees away as soon as they are done, each its own: nobody else has
+    /// any use for it.
+    fn cleans_client_by_client(&self) -> bool {
+        true
+    }
+
+    /// Its clients are connected, which took so long of each, where this program does that.
+    fn connected(&mut self, _times: Vec<u64>) {}
+
+    /// Who attends to it. `cleaned` counts the clients that have cleaned up.
+    fn attendant(
+        &self,
+        cleaned: &Arc<AtomicU32>,
+        cancellations: &Cancellations,
+    ) -> Box<dyn Attendant>;
+
+    /// Adds to the record what the clients have counted by themselves.
+    fn complete(
+        &mut self,
+        record: &mut RunRecord,
+        threads: u32,
+        ends: Vec<ClientEnd<<Self::Client as LineSource>::Account>>,
+    );
+}
+
+/// Load files.
+pub struct Loads<'run> {
+    plan: &'run Plan,
+    replay: &'run ReplayPlan,
+    loads: &'run [Arc<Load>],
+    shared: Arc<SharedLoad>,
+}
+
+impl<'run> Loads<'run> {
+    /// These, of which there is at least one.
+    pub fn new(plan: &'run Plan, replay: &'run ReplayPlan, loads: &'run [Arc<Load>]) -> Self {
+        Self {
+            plan,
+            replay,
+            loads,
+            shared: Arc::new(SharedLoad::new(plan, replay)),
+        }
+    }
+}
+
+impl Piece for Loads<'_> {
+    type Client = LoadFile;
+
+    fn client(&self, number: u32) -> LoadFile {
+        let load = &self.loads[number as usize % self.loads.len()];
+        let script = Script::new(Arc::clone(load), number, self.plan.clients, self.plan.seed);
+        let script = script.counted_from(self.replay.first_number);
+        LoadFile::new(number, script, self.replay.pacing, Arc::clone(&self.shared))
+    }
+
+    fn table(&self) -> Arc<[u8]> {
+        pattern::table().into()
+    }
+
+    fn attendant(
+        &self,
+        cleaned: &Arc<AtomicU32>,
+        cancellations: &Cancellations,
+    ) -> Box<dyn Attendant> {
+        Box::new(super::progress::ReplayProgress::new(
+            self.plan,
+            Arc::clone(&self.shared),
+            Arc::clone(cleaned),
+            cancellations.clone(),
+        ))
+    }
+
+    fn complete(
+        &mut self,
+        record: &mut RunRecord,
+        threads: u32,
+        ends: Vec<ClientEnd<<LoadFile as LineSource>::Account>>,
+    ) {
+        super::record::complete(record, threads, ends);
+    }
+}

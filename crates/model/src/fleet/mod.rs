@@ -1,0 +1,11 @@
+//! Plans of fleets as people write them.
+//!
+//! What a fleet does is in a [`FleetPlan`](crate::plan::FleetPlan); what its clients' data consist of,
+//! in [`payload`](crate::payload); what a client does next is decided by
+//! [`workload::stream`](crate::workload::stream).
+
+mod file;
+mod rate_text;
+
+pub use file::{EXAMPLE, FleetFile, FleetFileError, TargetText, parse};
+pub use rate_text::rate;

@@ -1,0 +1,227 @@
+//! What only a fleet has to tell: its groups, the steps of its ramp, and what stopped it.
+
+use crate::measure::distribution::DistributionRecord;
+use crate::measure::replay_record::MismatchRecord;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a client is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClientState {
+    /// It has not begun: its step is still to come; or it waits for a file that another writes or reads.
+    Waiting,
+    /// It makes its directory, and the files that it reads.
+    Starting,
+    /// It reads or writes.
+    Running,
+    /// It has done enough, and ends its file.
+    Quiescing,
+    /// It has done enough.
+    Stopped,
+    /// Something has failed, which it tries again.
+    Failing,
+    /// What has failed was tried for long enough, or its connection was given up.
+    Failed,
+}
+
+impl ClientState {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Waiting,
+        Self::Starting,
+        Self::Running,
+        Self::Quiescing,
+        Self::Stopped,
+        Self::Failing,
+        Self::Failed,
+    ];
+
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Starting => "starting",
+            Self::Running => "running",
+            Self::Quiescing => "quiescing",
+            Self::Stopped => "stopped",
+            Self::Failing => "failing",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What clients have done, the whole run long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct FleetCounters {
+    /// Reads that ended well.
+    pub reads: u64,
+    /// Writes that ended well.
+    pub writes: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Bytes written.
+    pub bytes_written: u64,
+    /// Files that were read to their ends.
+    pub files_read: u64,
+    /// Files that were written, and closed well.
+    pub files_written: u64,
+    /// Reads that brought other data than were written.
+    pub checksum_errors: u64,
+    /// Operations that failed otherwise.
+    pub failures: u64,
+    /// How long clients were failing, in nanoseconds.
+    pub failing_ns: u64,
+    /// Reads and writes that the load generator sent later than the plan's health rule allows.
+    pub late: u64,
+}
+
+impl FleetCounters {
+    /// These and others.
+    #[must_use]
+    pub const fn with(self, other: &Self) -> Self {
+        Self {
+            reads: self.reads + other.reads,
+            writes: self.writes + other.writes,
+            bytes_read: self.bytes_read + other.bytes_read,
+            bytes_written: self.bytes_written + other.bytes_written,
+            files_read: self.files_read + other.files_read,
+            files_written: self.files_written + other.files_written,
+            checksum_errors: self.checksum_errors + other.checksum_errors,
+            failures: self.failures + other.failures,
+            failing_ns: self.failing_ns + other.failing_ns,
+            late: self.late + other.late,
+        }
+    }
+}
+
+/// What a fleet did, besides what every run has in its totals.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct FleetRecord {
+    /// One entry per step of the ramp that began; one without a ramp.
+    pub steps: Vec<StepRecord>,
+    /// What stopped it before its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped_by: Option<HealthFinding>,
+    /// One entry per group.
+    pub groups: Vec<GroupRecord>,
+    /// What failed, by kind of operation and of result, most frequent first; the lines are numbers of
+    /// clients.
+    pub mismatches: Vec<MismatchRecord>,
+    /// The first clients that gave up, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<LostClient>,
+    /// Calls made again, after a pause, because the server was not ready.
+    pub busy_calls: u64,
+}
+
+/// A client that gave up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LostClient {
+    /// Its number.
+    pub client: u32,
+    /// Why.
+    pub why: String,
+}
+
+/// What a fleet came to with so many clients.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepRecord {
+    /// Clients that had begun.
+    pub clients: u32,
+    /// Start, in nanoseconds since the run began.
+    pub start_ns: u64,
+    /// End, likewise.
+    pub end_ns: u64,
+    /// 99 % of the connections of the clients that began with it took no longer to be made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect_time_p99_ns: Option<u64>,
+    /// Reads and writes that ended well, per second.
+    pub achieved_load_ops_per_s: f64,
+    /// Their data per second.
+    pub goodput_bytes_per_s: f64,
+    /// due → done of reads and writes.
+    pub response_time_ns: DistributionRecord,
+    /// Operations of all kinds that did not end well.
+    pub errors: u64,
+    /// Reads that brought other data than were written.
+    pub checksum_errors: u64,
+    /// The most that the load generator took of memory, and the built-in server if it is in the same
+    /// process.
+    pub memory_bytes: u64,
+}
+
+/// What clients of a group came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupRecord {
+    /// Its name.
+    pub name: String,
+    /// Its clients.
+    pub clients: u32,
+    /// What they were doing when the run was over.
+    pub states: Vec<StateCount>,
+    /// What they have done.
+    pub counters: FleetCounters,
+    /// Bits read per second of the run.
+    pub read_bits_per_s: f64,
+    /// Bits written per second of the run.
+    pub write_bits_per_s: f64,
+    /// The same of the last 20 s.
+    pub read_bits_per_s_20s: f64,
+    /// The same of the last 20 s.
+    pub write_bits_per_s_20s: f64,
+    /// Bytes that the client has read and written that has moved least.
+    pub client_bytes_min: u64,
+    /// The same of the one that has moved most.
+    pub client_bytes_max: u64,
+}
+
+/// How many clients were in a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StateCount {
+    /// Which.
+    pub state: ClientState,
+    /// How many.
+    pub clients: u32,
+}
+
+/// A rule of health.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HealthRule {
+    /// How long connections take to be made.
+    Connect,
+    /// How long reads and writes take.
+    Response,
+    /// How many operations fail.
+    Errors,
+    /// How late the load generator is.
+    Lateness,
+}
+
+impl HealthRule {
+    /// The key of the plan that says it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Connect => "connect",
+            Self::Response => "response",
+            Self::Errors => "errors",
+            Self::Lateness => "lateness",
+        }
+    }
+}
+
+/// A rule that was broken.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HealthFinding {
+    /// Which.
+    pub rule: HealthRule,
+    /// With how many clients.
+    pub clients: u32,
+    /// When, in nanoseconds since the run began.
+    pub at_ns: u64,
+    /// What was found: nanoseconds, a share of errors, or of late operations.
+    pub value: f64,
+    /// What the rule allows.
+    pub limit: f64,
+}

@@ -1,0 +1,412 @@
+//! Looks at a fleet while it runs: adds its rows up to steps, and judges its health.
+
+use crate::measure::distribution::{Digits, Distribution};
+use crate::measure::fleet_record::{FleetCounters, HealthFinding, HealthRule, StepRecord};
+use crate::measure::ledger::Ledger;
+use crate::measure::run_record::{IntervalRecord, Phase};
+use crate::measure::sample::Role;
+use crate::plan::{FleetPlan, HealthPlan};
+
+/// What of the operations of a row may be late.
+const LATE_SHARE: f64 = 0.01;
+/// Fewer operations than these are no reason to stop.
+const ROW_MIN: u64 = 20;
+
+/// A step while it lasts.
+#[derive(Debug, Clone)]
+struct Step {
+    clients: u32,
+    start_ns: u64,
+    end_ns: u64,
+    connect_time_p99_ns: Option<u64>,
+    ok: u64,
+    data_bytes: u64,
+    errors: u64,
+    response_time: Distribution<u64>,
+    checksum_errors_before: u64,
+    checksum_errors: u64,
+    memory_bytes: u64,
+}
+
+/// Looks at a fleet while it runs.
+#[derive(Debug)]
+pub struct FleetWatch {
+    health: HealthPlan,
+    every_ns: u64,
+    clients: Vec<u32>,
+    /// How long connections took, 99 % of those of each step.
+    connect_times: Vec<u64>,
+    steps: Vec<Step>,
+    counters: FleetCounters,
+    late_before: u64,
+    finding: Option<HealthFinding>,
+}
+
+impl FleetWatch {
+    /// Of this fleet, whose clients were connected in these times, in their order.
+    pub fn new(fleet: &FleetPlan, connect_times: &[u64]) -> Self {
+        let clients: Vec<u32> = (0..fleet.steps())
+            .map(|step| fleet.clients_at(step))
+            .collect();
+        let order = fleet.order();
+        let mut begin = 0;
+        let of_step = |end: &u32| {
+            let members = order.get(begin as usize..*end as usize).unwrap_or_default();
+            begin = *end;
+            let time = |client: &u32| connect_times.get(*client as usize).copied();
+            let mut times: Vec<u64> = members.iter().filter_map(time).collect();
+            times.sort_unstable();
+            let rank = (times.len() * 99).div_ceil(100);
+            times.get(rank.saturating_sub(1)).copied()
+        };
+        Self {
+            health: fleet.health,
+            every_ns: fleet.ramp.map_or(u64::MAX, |ramp| ramp.every_ns.max(1)),
+            connect_times: clients.iter().filter_map(of_step).collect(),
+            clients,
+            steps: Vec::new(),
+            counters: FleetCounters::default(),
+            late_before: 0,
+            finding: None,
+        }
+    }
+
+    /// Which step is going on at this time.
+    fn step_at(&self, nanos: u64) -> usize {
+        let step = usize::try_from(nanos / self.every_ns).unwrap_or(usize::MAX);
+        step.min(self.clients.len().saturating_sub(1))
+    }
+
+    /// What can be seen at this time.
+    pub fn look(&mut self, now_ns: u64, counters: &FleetCounters, memory_bytes: u64) {
+        let place = self.step_at(now_ns);
+        while self.steps.len() <= place {
+            let number = self.steps.len();
+            let start_ns = self.every_ns.saturating_mul(number as u64);
+            let start_ns = if number == 0 { 0 } else { start_ns };
+            self.steps.push(Step {
+                clients: self.clients.get(number).copied().unwrap_or(0),
+                start_ns,
+                end_ns: start_ns,
+                connect_time_p99_ns: self.connect_times.get(number).copied(),
+                ok: 0,
+                data_bytes: 0,
+                errors: 0,
+                response_time: Distribution::with_digits(Digits::Three),
+                checksum_errors_before: self.counters.checksum_errors,
+                checksum_errors: 0,
+                memory_bytes: 0,
+            });
+            self.judge_connections(number);
+        }
+        self.counters = *counters;
+        if let Some(step) = self.steps.get_mut(place) {
+            step.memory_bytes = step.memory_bytes.max(memory_bytes);
+            step.checksum_errors = counters
+                .checksum_errors
+                .saturating_sub(step.checksum_errors_before);
+        }
+    }
+
+    /// A row is complete.
+    pub fn row(&mut self, row: &IntervalRecord) {
+        if row.phase == Phase::Drain {
+            return;
+        }
+        let place = self.step_at(row.start_ns);
+        let (counters, memory) = (self.counters, 0);
+        if self.steps.len() <= place {
+            self.look(row.start_ns, &counters, memory);
+        }
+        let Some(step) = self.steps.get_mut(place) else {
+            return;
+        };
+        step.end_ns = row.end_ns;
+        let (mut ended, mut errors, mut transfers) = (0, 0, 0);
+        let mut response_time = Distribution::with_digits(Digits::Three);
+        for kind in &row.kinds {
+            let Ledger { ok, .. } = kind.ledger;
+            let bad = kind.ledger.unsuccessful();
+            ended += ok + bad;
+            errors += bad;
+            if kind.role == Role::Measured {
+                transfers += ok + bad;
+                step.ok += ok;
+                step.data_bytes += kind.data_bytes;
+                // A record of our own can be read.
+                let _ = response_time.add_record(&kind.response_time_ns);
+            }
+        }
+        step.errors += errors;
+        self.judge(
+            row,
+            &Row {
+                ended,
+                errors,
+                transfers,
+                p99: response_time.quantile(0.99),
+            },
+        );
+        if let Some(step) = self.steps.get_mut(place) {
+            step.response_time.add(&mut response_time);
+        }
+    }
+
+    fn judge_connections(&mut self, step: usize) {
+        let time = self.connect_times.get(step).copied();
+        let (Some(time), Some(limit)) = (time, self.health.connect_time_ns) else {
+            return;
+        };
+        let start_ns = self.steps.get(step).map_or(0, |step| step.start_ns);
+        if time > limit {
+            self.find(HealthRule::Connect, start_ns, time as f64, limit as f64);
+        }
+    }
+
+    fn judge(&mut self, interval: &IntervalRecord, row: &Row) {
+        let late = self.counters.late.saturating_sub(self.late_before);
+        self.late_before = self.counters.late;
+        if row.ended < ROW_MIN {
+            return;
+        }
+        let HealthPlan {
+            connect_time_ns: _,
+            response_time_ns,
+            errors,
+            lateness_ns,
+        } = self.health;
+        let share = row.errors as f64 / row.ended as f64;
+        let late = late as f64 / row.transfers.max(1) as f64;
+        let at = interval.end_ns;
+        if let Some(limit) = errors.filter(|limit| share > *limit) {
+            self.find(HealthRule::Errors, at, share, limit);
+        }
+        if let Some(limit) = response_time_ns.filter(|limit| row.p99 > *limit) {
+            self.find(HealthRule::Response, at, row.p99 as f64, limit as f64);
+        }
+        if lateness_ns.is_some() && late > LATE_SHARE {
+            self.find(HealthRule::Lateness, at, late, LATE_SHARE);
+        }
+    }
+
+    fn find(&mut self, rule: HealthRule, at_ns: u64, value: f64, limit: f64) {
+        // What is found at the end of a row is of the step that it was in.
+        let step = match rule {
+            HealthRule::Connect => self.step_at(at_ns),
+            HealthRule::Response | HealthRule::Errors | HealthRule::Lateness => {
+                self.step_at(at_ns.saturating_sub(1))
+            }
+        };
+        let clients = self.clients.get(step).copied().unwrap_or(0);
+        self.finding.get_or_insert(HealthFinding {
+            rule,
+            clients,
+            at_ns,
+            value,
+            limit,
+        });
+    }
+
+    /// The first rule that was broken.
+    pub fn finding(&self) -> Option<HealthFinding> {
+        self.finding
+    }
+
+    /// The steps, for the record.
+    pub fn steps(&mut self) -> Vec<StepRecord> {
+        let record = |step: &mut Step| {
+            let seconds = step.end_ns.saturating_sub(step.start_ns) as f64 / 1e9;
+            let per_s = |count: u64| {
+                if seconds > 0.0 {
+                    count as f64 / seconds
+                } else {
+                    0.0
+                }
+            };
+            StepRecord {
+                clients: step.clients,
+                start_ns: step.start_ns,
+                end_ns: step.end_ns,
+                connect_time_p99_ns: step.connect_time_p99_ns,
+                achieved_load_ops_per_s: per_s(step.ok),
+                goodput_bytes_per_s: per_s(step.data_bytes),
+                response_time_ns: step.response_time.to_record(),
+                errors: step.errors,
+                checksum_errors: step.checksum_errors,
+                memory_bytes: step.memory_bytes,
+            }
+        };
+        // A step that began while the run was being stopped is none.
+        let end = self.finding.map_or(u64::MAX, |finding| finding.at_ns);
+        let begun = self.steps.iter_mut();
+        let begun = begun.filter(|step| step.start_ns < end || step.start_ns == 0);
+        begun.map(record).collect()
+    }
+}
+
+/// What a row came to.
+struct Row {
+    /// Operations of all kinds.
+    ended: u64,
+    /// Those that did not end well.
+    errors: u64,
+    /// Reads and writes.
+    transfers: u64,
+    p99: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::run_record::IntervalKindRecord;
+    use crate::operation::OpKind;
+    use crate::plan::{Direction, GroupPlan, LeftOverPolicy, RampPlan};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Thirty clients, ten a second.
+    fn fleet(health: HealthPlan) -> FleetPlan {
+        FleetPlan {
+            name: "test".into(),
+            groups: vec![GroupPlan::new("writers", 30, Direction::Write)],
+            more_targets: vec![],
+            ramp: Some(RampPlan {
+                clients: 10,
+                every_ns: SECOND,
+            }),
+            health,
+            clients_per_thread: 1,
+            left_over: LeftOverPolicy::default(),
+            keep_files: false,
+        }
+    }
+
+    /// A second of a hundred writes of a kilobyte that take so long, and so many that fail.
+    fn row(number: u64, nanos: u64, failed: u64) -> IntervalRecord {
+        let mut times = Distribution::<u64>::with_digits(Digits::Three);
+        (0..100).for_each(|_| times.record(nanos));
+        let ledger = Ledger {
+            scheduled: 100 + failed,
+            ok: 100,
+            failed,
+            ..Ledger::default()
+        };
+        IntervalRecord {
+            start_ns: number * SECOND,
+            end_ns: (number + 1) * SECOND,
+            phase: Phase::Measure,
+            ledger,
+            bytes_sent: 0,
+            bytes_received: 0,
+            client_cpu_ns: 0,
+            kinds: vec![IntervalKindRecord {
+                operation: OpKind::WriteX,
+                role: Role::Measured,
+                ledger,
+                data_bytes: 100_000,
+                response_time_ns: times.to_record(),
+                service_time_ns: times.to_record(),
+            }],
+        }
+    }
+
+    #[test]
+    fn rows_are_added_up_to_steps() {
+        let times: Vec<u64> = (0..30).map(|client| 1000 * (client + 1)).collect();
+        let mut watch = FleetWatch::new(&fleet(HealthPlan::default()), &times);
+        let mut counters = FleetCounters::default();
+        for number in 0..5 {
+            counters.checksum_errors = number;
+            watch.look(number * SECOND + 1, &counters, 100 + number);
+            watch.row(&row(number, 50_000, 1));
+        }
+        let steps = watch.steps();
+        let seen: Vec<_> = steps
+            .iter()
+            .map(|step| {
+                (
+                    step.clients,
+                    step.end_ns / SECOND,
+                    step.errors,
+                    step.memory_bytes,
+                )
+            })
+            .collect();
+        // The last step lasts as long as the run.
+        assert_eq!(seen, [(10, 1, 1, 100), (20, 2, 1, 101), (30, 5, 3, 104)]);
+        let of_last = &steps[2];
+        assert_eq!(of_last.response_time_ns.count, 300);
+        assert!((of_last.achieved_load_ops_per_s - 100.0).abs() < 1e-9);
+        assert!((of_last.goodput_bytes_per_s - 100_000.0).abs() < 1e-9);
+        // Of ten times, the tenth is not exceeded by 99 %.
+        let connect: Vec<_> = steps.iter().map(|step| step.connect_time_p99_ns).collect();
+        assert_eq!(connect, [Some(10_000), Some(20_000), Some(30_000)]);
+        assert_eq!(watch.finding(), None);
+    }
+
+    #[test]
+    fn the_first_rule_that_is_broken_is_named_with_its_clients() {
+        let usual = HealthPlan::default();
+        let late = FleetCounters {
+            late: 5,
+            ..FleetCounters::default()
+        };
+        for (health, nanos, failed, rule, value) in [
+            (
+                HealthPlan {
+                    response_time_ns: Some(1_000_000),
+                    ..usual
+                },
+                2_000_000,
+                0,
+                HealthRule::Response,
+                None,
+            ),
+            (
+                HealthPlan {
+                    errors: Some(0.05),
+                    ..usual
+                },
+                1000,
+                25,
+                HealthRule::Errors,
+                Some(0.2),
+            ),
+            (
+                HealthPlan {
+                    lateness_ns: Some(1),
+                    ..usual
+                },
+                1000,
+                0,
+                HealthRule::Lateness,
+                Some(0.05),
+            ),
+        ] {
+            let mut watch = FleetWatch::new(&fleet(health), &[]);
+            watch.row(&row(0, 1000, 0));
+            assert_eq!(watch.finding(), None);
+            // The next step has begun when the row is here.
+            watch.look(2 * SECOND + 1, &late, 0);
+            watch.row(&row(1, nanos, failed));
+            let finding = watch.finding().expect("a rule is broken");
+            assert_eq!(
+                (finding.rule, finding.clients, finding.at_ns),
+                (rule, 20, 2 * SECOND)
+            );
+            assert!(value.is_none_or(|value: f64| (finding.value - value).abs() < 1e-9));
+            assert_eq!(watch.steps().len(), 2);
+        }
+        let health = HealthPlan {
+            connect_time_ns: Some(15_000),
+            ..usual
+        };
+        let times: Vec<u64> = (0..30).map(|client| 1000 * (client + 1)).collect();
+        let mut watch = FleetWatch::new(&fleet(health), &times);
+        watch.look(1, &FleetCounters::default(), 0);
+        assert_eq!(watch.finding(), None);
+        watch.look(SECOND, &FleetCounters::default(), 0);
+        let finding = watch.finding().expect("the second step's were slow");
+        assert_eq!((finding.rule, finding.clients), (HealthRule::Connect, 20));
+    }
+}

@@ -1,0 +1,538 @@
+//! The unit: what one write of a fleet's client consists of, so that whoever reads it sees whether it is
+//! what was written there, and for whom.
+//!
+//! With checksums a unit begins with 40 bytes, numbers in network order:
+//!
+//! ```text
+//!    0  "FSU1"          16  pass over the file      32  length of the unit
+//!    4  run             20  number in the file      36  CRC-32C of all but this
+//!    8  client          24  offset in the file
+//!   12  file            (8 bytes)
+//! ```
+//!
+//! A reader need not read in the pieces that were written: an [`Inspector`] takes the data of a file as
+//! they come, whatever they are cut into.
+
+use super::pattern::{Begin, Pattern};
+use std::sync::Arc;
+
+/// Bytes before the data of a unit with a checksum.
+pub const HEAD_LEN: usize = 40;
+/// The shortest write with a checksum: what is left of a file is never shorter than a head.
+pub const UNIT_MIN: u64 = 2 * HEAD_LEN as u64;
+/// Data of a unit lie side by side in the table up to this length; longer ones are put together.
+const STRETCH_MAX: usize = 1 << 20;
+
+const MAGIC: [u8; 4] = *b"FSU1";
+
+/// Which file of which client, and how often it has been written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileKey {
+    /// Which run.
+    pub run: u32,
+    /// Whose file.
+    pub client: u32,
+    /// Which of its files.
+    pub file: u32,
+    /// The pass that wrote it.
+    pub pass: u32,
+}
+
+/// Where the row of a pattern is in the table of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Region {
+    start: usize,
+    /// Bytes after which it repeats.
+    period: usize,
+    /// Bytes of it.
+    len: usize,
+}
+
+/// The data of all patterns of a fleet, once for all of its clients.
+#[derive(Debug, Clone, Default)]
+pub struct Payloads {
+    table: Arc<[u8]>,
+    regions: Vec<Region>,
+}
+
+impl Payloads {
+    /// Those of these patterns, of which a unit is at most so long; they are known by their places.
+    pub fn new(patterns: &[&Pattern], unit_max: u64) -> Self {
+        let most = usize::try_from(unit_max).unwrap_or(STRETCH_MAX);
+        let most = most.min(STRETCH_MAX);
+        let (mut table, mut regions) = (Vec::new(), Vec::<Region>::new());
+        for (place, pattern) in patterns.iter().enumerate() {
+            let same = patterns.iter().position(|other| other == pattern);
+            if let Some(known) = same.filter(|same| *same < place) {
+                regions.push(regions.get(known).copied().unwrap_or_default());
+                continue;
+            }
+            let row = pattern.row();
+            let len = row.len() + most;
+            let start = table.len();
+            table.extend(row.iter().copied().cycle().take(len));
+            regions.push(Region {
+                start,
+                period: row.len(),
+                len,
+            });
+        }
+        Self {
+            table: table.into(),
+            regions,
+        }
+    }
+
+    /// What splices of units are from.
+    pub fn table(&self) -> &Arc<[u8]> {
+        &self.table
+    }
+
+    /// Where the pattern at that place is.
+    pub fn region(&self, place: usize) -> Region {
+        self.regions.get(place).copied().unwrap_or_default()
+    }
+}
+
+/// One write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unit {
+    head: [u8; HEAD_LEN],
+    head_len: u8,
+    region: Region,
+    /// Where in the row its data begin.
+    begins: usize,
+}
+
+/// Where a unit stands in its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Its number in the file.
+    pub number: u32,
+    /// Where it begins.
+    pub offset: u64,
+    /// Bytes of it.
+    pub len: u32,
+}
+
+impl Unit {
+    /// Data of a pattern alone, of which `region` is; `any` is a number that says where, where that is
+    /// to differ from unit to unit.
+    pub fn plain(region: Region, begin: Begin, place: Place, any: u64) -> Self {
+        let period = region.period.max(1) as u64;
+        let begins = match begin {
+            Begin::First => 0,
+            Begin::Offset => place.offset % period,
+            Begin::Anywhere => any % period,
+        };
+        Self {
+            head: [0; HEAD_LEN],
+            head_len: 0,
+            region,
+            begins: begins as usize,
+        }
+    }
+
+    /// The same, with a head; `table` is the one that the region is of.
+    #[must_use]
+    pub fn with_checksum(self, file: FileKey, place: Place, table: &[u8]) -> Self {
+        let mut unit = self;
+        unit.head_len = HEAD_LEN as u8;
+        let words = [
+            u32::from_be_bytes(MAGIC),
+            file.run,
+            file.client,
+            file.file,
+            file.pass,
+            place.number,
+            (place.offset >> 32) as u32,
+            place.offset as u32,
+            place.len,
+        ];
+        for (bytes, word) in unit.head.chunks_exact_mut(4).zip(words) {
+            bytes.copy_from_slice(&word.to_be_bytes());
+        }
+        let mut checksum = crc32c::crc32c(unit.head.get(..HEAD_LEN - 4).unwrap_or_default());
+        let data_len = place.len.saturating_sub(HEAD_LEN as u32);
+        unit.each_piece(HEAD_LEN as u64, data_len, table, |piece| {
+            checksum = crc32c::crc32c_append(checksum, piece.bytes);
+        });
+        if let Some(bytes) = unit.head.last_chunk_mut::<4>() {
+            *bytes = checksum.to_be_bytes();
+        }
+        unit
+    }
+
+    /// Shows the pieces that `len` bytes of it consist of from `at` on, in order; `table` is the one
+    /// that its region is of.
+    pub fn each_piece<'p>(
+        &'p self,
+        at: u64,
+        len: u32,
+        table: &'p [u8],
+        mut show: impl FnMut(Piece<'p>),
+    ) {
+        let (mut at, mut left) = (at, len as usize);
+        let head_len = u64::from(self.head_len);
+        if at < head_len {
+            let head = self.head.get(at as usize..usize::from(self.head_len));
+            let bytes = head.unwrap_or_default();
+            let bytes = bytes.get(..left).unwrap_or(bytes);
+            show(Piece { bytes, start: None });
+            at += bytes.len() as u64;
+            left -= bytes.len();
+        }
+        let Region { start, period, len } = self.region;
+        if period == 0 {
+            return;
+        }
+        let mut place =
+            ((self.begins as u64 + at.saturating_sub(head_len)) % period as u64) as usize;
+        while left > 0 {
+            let piece = left.min(len - place);
+            let start = start + place;
+            let bytes = table.get(start..start + piece).unwrap_or_default();
+            show(Piece {
+                bytes,
+                start: Some(start),
+            });
+            left -= piece;
+            place = (place + piece) % period;
+        }
+    }
+
+    /// Puts its first `len` bytes into `room`, instead of what was there.
+    pub fn fill(&self, len: u64, table: &[u8], room: &mut Vec<u8>) {
+        room.clear();
+        let len = u32::try_from(len).unwrap_or(u32::MAX);
+        self.each_piece(0, len, table, |piece| {
+            room.extend_from_slice(piece.bytes);
+        });
+    }
+}
+
+/// A piece of a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece<'p> {
+    /// What it consists of.
+    pub bytes: &'p [u8],
+    /// Where it is in the table, if it is.
+    pub start: Option<usize>,
+}
+
+/// How what was read is not what was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DataFault {
+    /// No unit begins where one should.
+    NoUnit,
+    /// A unit of another run.
+    OtherRun,
+    /// A unit of another client's file.
+    OtherClient,
+    /// A unit of another file of the client.
+    OtherFile,
+    /// A unit of another place in the file.
+    OtherPlace,
+    /// A unit of another pass: older data than was written last, or newer.
+    OtherPass,
+    /// The checksum is another.
+    Checksum,
+}
+
+impl DataFault {
+    /// What a report says of it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DataFault::NoUnit => "no unit where one begins",
+            DataFault::OtherRun => "a unit of another run",
+            DataFault::OtherClient => "a unit of another client",
+            DataFault::OtherFile => "a unit of another file",
+            DataFault::OtherPlace => "a unit of another place in the file",
+            DataFault::OtherPass => "a unit of another pass",
+            DataFault::Checksum => "a unit with another checksum",
+        }
+    }
+}
+
+/// What is known of the next data that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reading {
+    /// Of which file.
+    pub file: FileKey,
+    /// Where they begin. Those of offset 0, or of where an earlier pass ended, begin a file.
+    pub offset: u64,
+    /// Whether nothing of this pass was read before.
+    pub is_first: bool,
+}
+
+/// Looks at the data of a file as they come.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Inspector {
+    state: State,
+    /// As it was when the results that are coming in began.
+    before: State,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct State {
+    file: FileKey,
+    /// Where the unit begins.
+    offset: u64,
+    number: u32,
+    head: [u8; HEAD_LEN],
+    /// Bytes of the head that are here.
+    head_len: u8,
+    /// Data of the unit that are still to come.
+    left: u32,
+    len: u32,
+    checksum: u32,
+    /// What is wrong with the unit, or with one before it that has not been told.
+    fault: Option<DataFault>,
+    /// Where units begin is not known any more.
+    is_lost: bool,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            file: FileKey::default(),
+            offset: 0,
+            number: 0,
+            head: [0; HEAD_LEN],
+            head_len: 0,
+            left: 0,
+            len: 0,
+            checksum: 0,
+            fault: None,
+            is_lost: false,
+        }
+    }
+}
+
+impl Inspector {
+    /// The next data are these.
+    pub fn begin(&mut self, reading: &Reading) {
+        if reading.is_first {
+            self.state = State {
+                file: reading.file,
+                offset: reading.offset,
+                ..State::default()
+            };
+        }
+        self.before = self.state;
+    }
+
+    /// Results begin to come in: those before have been looked at for good.
+    pub fn keep(&mut self) {
+        self.before = self.state;
+    }
+
+    /// The results that were coming in will come once more.
+    pub fn rewind(&mut self) {
+        self.state = self.before;
+    }
+
+    /// The next data.
+    pub fn see(&mut self, data: &[u8]) {
+        let mut rest = data;
+        while !rest.is_empty() && !self.state.is_lost {
+            rest = self.state.take(rest);
+        }
+    }
+
+    /// What was wrong since this was asked last.
+    pub fn take_fault(&mut self) -> Option<DataFault> {
+        self.before.fault = None;
+        self.state.fault.take()
+    }
+}
+
+impl State {
+    /// Takes the next data of one unit; what is left of them.
+    fn take<'d>(&mut self, data: &'d [u8]) -> &'d [u8] {
+        let filled = usize::from(self.head_len);
+        if filled < HEAD_LEN {
+            let taken = data.len().min(HEAD_LEN - filled);
+            let (head, rest) = data.split_at(taken);
+            if let Some(place) = self.head.get_mut(filled..filled + taken) {
+                place.copy_from_slice(head);
+            }
+            self.head_len += taken as u8;
+            if usize::from(self.head_len) == HEAD_LEN {
+                self.look_at_head();
+            }
+            return rest;
+        }
+        let taken = data.len().min(self.left as usize);
+        let (bytes, rest) = data.split_at(taken);
+        self.checksum = crc32c::crc32c_append(self.checksum, bytes);
+        self.left -= taken as u32;
+        if self.left == 0 {
+            self.end_unit();
+        }
+        rest
+    }
+
+    fn word(&self, place: usize) -> u32 {
+        let bytes = self
+            .head
+            .get(4 * place..)
+            .and_then(<[u8]>::first_chunk::<4>);
+        u32::from_be_bytes(bytes.copied().unwrap_or_default())
+    }
+
+    fn note(&mut self, fault: DataFault) {
+        self.fault.get_or_insert(fault);
+    }
+
+    fn look_at_head(&mut self) {
+        self.len = self.word(8);
+        if self.word(0) != u32::from_be_bytes(MAGIC) || self.len < HEAD_LEN as u32 {
+            self.note(DataFault::NoUnit);
+            self.is_lost = true;
+            return;
+        }
+        let file = self.file;
+        let offset = u64::from(self.word(6)) << 32 | u64::from(self.word(7));
+        for (is_wrong, fault) in [
+            (self.word(1) != file.run, DataFault::OtherRun),
+            (self.word(2) != file.client, DataFault::OtherClient),
+            (self.word(3) != file.file, DataFault::OtherFile),
+            (
+                offset != self.offset || self.word(5) != self.number,
+                DataFault::OtherPlace,
+            ),
+            (self.word(4) != file.pass, DataFault::OtherPass),
+        ] {
+            if is_wrong {
+                self.note(fault);
+            }
+        }
+        self.left = self.len - HEAD_LEN as u32;
+        self.checksum = crc32c::crc32c(self.head.get(..HEAD_LEN - 4).unwrap_or_default());
+        if self.left == 0 {
+            self.end_unit();
+        }
+    }
+
+    fn end_unit(&mut self) {
+        if self.checksum != self.word(9) {
+            self.note(DataFault::Checksum);
+        }
+        self.offset = self.offset.saturating_add(u64::from(self.len));
+        self.number = self.number.wrapping_add(1);
+        self.head_len = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: FileKey = FileKey {
+        run: 7,
+        client: 3,
+        file: 1,
+        pass: 2,
+    };
+
+    /// A file of these units.
+    fn written(lens: &[u32], pattern: &Pattern) -> Vec<u8> {
+        let payloads = Payloads::new(&[pattern], 4096);
+        let (mut file, mut room) = (Vec::new(), Vec::new());
+        for (number, len) in (0..).zip(lens) {
+            let place = Place {
+                number,
+                offset: file.len() as u64,
+                len: *len,
+            };
+            let unit = Unit::plain(payloads.region(0), pattern.begin(), place, 99);
+            let unit = unit.with_checksum(FILE, place, payloads.table());
+            unit.fill(u64::from(*len), payloads.table(), &mut room);
+            assert_eq!(room.len(), *len as usize);
+            file.extend_from_slice(&room);
+        }
+        file
+    }
+
+    fn inspect(file: FileKey, data: &[u8], piece: usize) -> Option<DataFault> {
+        let mut inspector = Inspector::default();
+        let mut offset = 0;
+        for data in data.chunks(piece) {
+            inspector.begin(&Reading {
+                file,
+                offset,
+                is_first: offset == 0,
+            });
+            offset += data.len() as u64;
+            // As much of it comes twice.
+            inspector.see(&data[..data.len() / 2]);
+            inspector.rewind();
+            inspector.see(data);
+            inspector.keep();
+        }
+        inspector.take_fault()
+    }
+
+    #[test]
+    fn what_was_written_is_right_however_it_is_read() {
+        for pattern in [Pattern::Increasing, Pattern::Prbs15, Pattern::Random] {
+            let file = written(&[4096, 4096, 1000, 40, 80], &pattern);
+            for piece in [1, 39, 40, 41, 4096, 100_000] {
+                assert_eq!(inspect(FILE, &file, piece), None, "{pattern} by {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_apart() {
+        let file = written(&[200, 200, 200], &Pattern::Increasing);
+        let fault = |file: &[u8]| inspect(FILE, file, 64);
+        let mut other = file.clone();
+        other[300] ^= 1;
+        assert_eq!(fault(&other), Some(DataFault::Checksum));
+        let mut other = file.clone();
+        other[200..400].copy_from_slice(&file[400..600]);
+        assert_eq!(fault(&other), Some(DataFault::OtherPlace));
+        other[200..400].fill(0);
+        assert_eq!(fault(&other), Some(DataFault::NoUnit));
+        for (key, wanted) in [
+            (FileKey { run: 8, ..FILE }, DataFault::OtherRun),
+            (FileKey { client: 8, ..FILE }, DataFault::OtherClient),
+            (FileKey { file: 8, ..FILE }, DataFault::OtherFile),
+            (FileKey { pass: 8, ..FILE }, DataFault::OtherPass),
+        ] {
+            assert_eq!(inspect(key, &file, 64), Some(wanted));
+        }
+    }
+
+    #[test]
+    fn a_hostile_head_is_no_reason_to_stop() {
+        let mut file = written(&[200], &Pattern::Zeros);
+        file[32..36].copy_from_slice(&39_u32.to_be_bytes());
+        assert_eq!(inspect(FILE, &file, 7), Some(DataFault::NoUnit));
+        file[32..36].copy_from_slice(&u32::MAX.to_be_bytes());
+        // The unit never ends; that the file is too short is seen by its length.
+        assert_eq!(inspect(FILE, &file, 7), None);
+    }
+
+    #[test]
+    fn the_checksum_is_that_of_rfc_3720() {
+        // Appendix B.4: 32 bytes of zeros, of ones, and from 0 upwards.
+        let increasing: Vec<u8> = (0..32).collect();
+        for (bytes, checksum) in [
+            (vec![0; 32], 0x8a91_36aa),
+            (vec![0xff; 32], 0x62a8_ab43),
+            (increasing, 0x46dd_794e),
+        ] {
+            assert_eq!(crc32c::crc32c(&bytes), checksum);
+        }
+    }
+
+    #[test]
+    fn patterns_that_are_the_same_lie_in_the_table_once() {
+        let payloads = Payloads::new(&[&Pattern::Zeros, &Pattern::Ones, &Pattern::Zeros], 4096);
+        assert_eq!(payloads.region(0), payloads.region(2));
+        assert_eq!(payloads.table().len(), 2 * 4097);
+    }
+}

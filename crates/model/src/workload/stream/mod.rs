@@ -1,0 +1,755 @@
+//! A client of a fleet as a workload of one slot: whole files, one after the other.
+//!
+//! A writer opens a file, writes it from its begin to its end, closes it, and goes on with the next; a
+//! reader likewise. What is next is decided as it goes, so there is no script. What a client asks are the
+//! lines that those of load files ask, so every layer that replays loads carries it out.
+//!
+//! Reads and writes are measured, and due by the client's rate; what is between them is not. What fails
+//! is done again, from the begin of its file, until it has failed for as long as the plan allows.
+
+mod file;
+mod gauge;
+mod pacer;
+mod shared;
+mod shelf;
+
+pub use gauge::ClientGauge;
+pub use shared::SharedFleet;
+
+use crate::load::action::OpenMode;
+use crate::load::{Action, Expected, Line, Lines, LoadWork};
+use crate::measure::Sample;
+use crate::measure::fleet_record::ClientState;
+use crate::operation::{Failure, Outcome};
+use crate::payload::{Payload, Reading};
+use crate::plan::{Direction, DrawnFor, GroupPlan};
+use crate::time::Moment;
+use crate::workload::line_source::{Account, LineSource};
+use crate::workload::{Next, Workload};
+use file::{FileAtHand, Task};
+use gauge::Count;
+use pacer::Pacer;
+use shelf::Asked;
+use std::sync::Arc;
+
+/// The only handle of a client: it has one file open at a time.
+const HANDLE: u64 = 1;
+/// The shortest and the longest pause before a file is asked for again that is not there yet.
+const NAP_MIN: u64 = 2_000_000;
+const NAP_MAX: u64 = 64_000_000;
+/// The same before what has failed is done again.
+const RETRY_MIN: u64 = 100_000_000;
+const RETRY_MAX: u64 = 1_000_000_000;
+/// What a line has that writes nothing.
+const NO_DATA: &[u8] = &[0];
+
+/// What a client does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// It waits until it may begin.
+    Begin,
+    /// It makes its directory.
+    MakeDirectory,
+    /// It chooses a file.
+    Choose,
+    /// It removes the file.
+    Unlink,
+    /// It opens it.
+    Open,
+    /// It reads or writes the next of it.
+    Transfer,
+    /// It makes stable what it has just written.
+    SyncAfterWrite,
+    /// It makes stable what it has written, before it closes the file.
+    SyncBeforeClose,
+    /// It closes the file.
+    Close,
+    /// It closes a file in which something has failed, to begin it anew.
+    Abandon,
+    /// It has come to its end.
+    Ended,
+}
+
+/// One client of a fleet.
+#[derive(Debug)]
+pub struct Stream {
+    number: u32,
+    /// The place of its group.
+    group: usize,
+    /// Whose files it reads, if not its own.
+    writer: Option<u32>,
+    shared: Arc<SharedFleet>,
+    state: ClientState,
+    step: Step,
+    /// Files that it has begun to write or read, without those that it has prepared.
+    serial: u64,
+    /// Files that it has prepared, to read them.
+    prepared: u32,
+    /// Files that it has passed over one after the other, because they will never be there.
+    passed_over: u32,
+    file: FileAtHand,
+    payload: Payload,
+    pacer: Pacer,
+    /// When it began.
+    began: Moment,
+    /// Bytes and files that it is done with.
+    bytes: u64,
+    files: u64,
+    /// By when it ends the file that it is at, once it has done enough.
+    grace_end: Moment,
+    /// Its place in the line of those who wait for a file.
+    in_line: Option<u32>,
+    nap: u64,
+    failing_since: Option<Moment>,
+    failures_in_a_row: u32,
+    not_before: Moment,
+    is_given_up: bool,
+    lost: Option<String>,
+    /// How long its files are, if they grow.
+    lengths: Vec<u64>,
+}
+
+impl Stream {
+    /// Client `number` of this fleet.
+    pub fn new(number: u32, shared: &Arc<SharedFleet>) -> Self {
+        let plan = shared.plan();
+        let member = plan.member(number);
+        let group = member.map_or(0, |member| member.place);
+        let grows = member.filter(|member| member.group.append);
+        let files = grows.map_or(0, |member| member.group.files as usize);
+        Self {
+            number,
+            group,
+            writer: plan.writer_of(number),
+            state: ClientState::Waiting,
+            step: if member.is_some() {
+                Step::Begin
+            } else {
+                Step::Ended
+            },
+            serial: 0,
+            prepared: 0,
+            passed_over: 0,
+            file: FileAtHand::default(),
+            payload: Payload::Reading(Reading::default()),
+            pacer: Pacer::default(),
+            began: Moment::ZERO,
+            bytes: 0,
+            files: 0,
+            grace_end: Moment::NEVER,
+            in_line: None,
+            nap: NAP_MIN,
+            failing_since: None,
+            failures_in_a_row: 0,
+            not_before: Moment::ZERO,
+            is_given_up: false,
+            lost: None,
+            lengths: vec![0; files],
+            shared: Arc::clone(shared),
+        }
+    }
+
+    fn gauge(&self) -> &ClientGauge {
+        &self.shared.gauges()[self.number as usize]
+    }
+
+    fn enter(&mut self, state: ClientState) {
+        self.state = state;
+        self.gauge().enter(state);
+    }
+
+    /// What it is doing when nothing fails.
+    fn enter_usual(&mut self) {
+        let state = if self.grace_end != Moment::NEVER {
+            ClientState::Quiescing
+        } else if matches!(self.step, Step::MakeDirectory) || self.file.task == Task::Prepare {
+            ClientState::Starting
+        } else {
+            ClientState::Running
+        };
+        if state != self.state {
+            self.enter(state);
+        }
+    }
+
+    /// Ends it: whoever waits for it waits no longer.
+    fn end(&mut self, state: ClientState, why: Option<String>) {
+        if self.step == Step::Ended {
+            return;
+        }
+        self.let_go();
+        self.step = Step::Ended;
+        self.lost = self.lost.take().or(why);
+        self.enter(state);
+        if self.writer.is_none()
+            && let Some(shelf) = self.shared.shelf(self.number)
+        {
+            shelf.end();
+        }
+    }
+
+    /// Gives back what it has of another's files.
+    fn let_go(&mut self) {
+        let in_line = self.in_line.take();
+        let is_lent = std::mem::take(&mut self.file.is_lent);
+        let Some(shelf) = self.writer.and_then(|writer| self.shared.shelf(writer)) else {
+            return;
+        };
+        if let Some(since) = in_line {
+            shelf.leave(self.file.key.file, since);
+        } else if is_lent {
+            shelf.give_back(self.file.key.file);
+        }
+    }
+
+    /// Goes on to the next operation. Else what to say instead.
+    fn come_to_operation(
+        &mut self,
+        group: &GroupPlan,
+        now: Moment,
+    ) -> Result<(), Next<LoadWork<'static>>> {
+        if self.step != Step::Ended && now < self.not_before {
+            return Err(Next::NotBefore(self.not_before));
+        }
+        if self.step == Step::Begin {
+            let begins = self.shared.begins(self.number);
+            if now < begins {
+                return Err(Next::NotBefore(begins));
+            }
+            self.began = now;
+            self.step = if self.writer.is_some() {
+                Step::Choose
+            } else {
+                Step::MakeDirectory
+            };
+            self.enter(ClientState::Starting);
+        }
+        if self.step == Step::Choose {
+            if self.has_done_enough(group, now) {
+                self.end(ClientState::Stopped, None);
+            } else if let Some(moment) = self.choose(group, now) {
+                return Err(Next::NotBefore(moment));
+            }
+            self.enter_unless_ended();
+        }
+        if self.step == Step::Transfer {
+            self.look_at_quiescence(group, now);
+            if self.file.is_at_end() || now >= self.grace_end {
+                self.step = if group.sync_before_close && self.file.task.writes() {
+                    Step::SyncBeforeClose
+                } else {
+                    Step::Close
+                };
+            }
+        }
+        if self.step == Step::Ended {
+            return Err(Next::Nothing);
+        }
+        Ok(())
+    }
+
+    fn enter_unless_ended(&mut self) {
+        if self.step != Step::Ended {
+            self.enter_usual();
+        }
+    }
+
+    fn has_done_enough(&self, group: &GroupPlan, now: Moment) -> bool {
+        let quiesce = &group.quiesce;
+        quiesce.files.is_some_and(|files| self.files >= files)
+            || quiesce.bytes.is_some_and(|bytes| self.bytes >= bytes)
+            || quiesce
+                .after_ns
+                .is_some_and(|nanos| now.nanos_since(self.began) >= nanos)
+            || self.grace_end != Moment::NEVER
+    }
+
+    /// Who has done enough in the middle of a file has its grace to come to the end of that.
+    fn look_at_quiescence(&mut self, group: &GroupPlan, now: Moment) {
+        if self.grace_end == Moment::NEVER
+            && self.file.task != Task::Prepare
+            && self.has_done_enough(group, now)
+        {
+            self.grace_end = now.after_nanos(group.quiesce.grace_ns);
+            self.enter_usual();
+        }
+    }
+
+    /// Chooses the next file; when to ask again, if there is none now.
+    fn choose(&mut self, group: &GroupPlan, now: Moment) -> Option<Moment> {
+        let files = group.files.max(1);
+        let drawn = DrawnFor {
+            seed: self.shared.seed(),
+            client: self.number,
+            file: self.serial,
+        };
+        let turn = (self.serial % u64::from(files)) as u32;
+        if let Some(writer) = self.writer {
+            return self.choose_of(writer, turn, group, now);
+        }
+        let task = match group.direction {
+            Direction::Write | Direction::Both => Task::Write,
+            Direction::Read if self.prepared < files => Task::Prepare,
+            Direction::Read => Task::Read,
+        };
+        let file = if task == Task::Prepare {
+            self.prepared
+        } else {
+            turn
+        };
+        if task == Task::Write
+            && let Some(shelf) = self.shared.shelf(self.number)
+            && !shelf.begin(file)
+        {
+            return Some(self.nap_from(now));
+        }
+        self.end_wait(now);
+        let pass = match task {
+            Task::Write | Task::ReadBack => (self.serial / u64::from(files)) as u32 + 1,
+            Task::Prepare | Task::Read => 1,
+        };
+        let drawn_of_file = match group.direction {
+            // What is read is what was prepared.
+            Direction::Read => DrawnFor {
+                file: file.into(),
+                ..drawn
+            },
+            Direction::Write | Direction::Both => drawn,
+        };
+        let mut key = self.file.key;
+        (key.run, key.client, key.file, key.pass) = (self.shared.run(), self.number, file, pass);
+        let start = match self.lengths.get(file as usize) {
+            Some(len) if !group.unlink_first => *len,
+            _ => 0,
+        };
+        let len = drawn_of_file.whole(crate::plan::Drawn::FileSize, group.file_size);
+        self.file.begin(task, key, start, start.saturating_add(len));
+        self.file.draw(group, &drawn);
+        self.name_file(group, self.number);
+        self.pace(group, &drawn);
+        self.step = match task {
+            Task::Write | Task::Prepare if group.unlink_first => Step::Unlink,
+            _ => Step::Open,
+        };
+        None
+    }
+
+    /// The same of one who reads the files of a writer.
+    fn choose_of(
+        &mut self,
+        writer: u32,
+        file: u32,
+        group: &GroupPlan,
+        now: Moment,
+    ) -> Option<Moment> {
+        let Some(shelf) = self.shared.shelf(writer) else {
+            self.step = Step::Ended;
+            return None;
+        };
+        let asked = shelf.ask(file, self.in_line);
+        self.file.key.file = file;
+        self.in_line = match asked {
+            Asked::Waits(since) => Some(since),
+            Asked::Lent(_) | Asked::Never => None,
+        };
+        match asked {
+            Asked::Waits(_) => Some(self.nap_from(now)),
+            Asked::Never => {
+                self.passed_over += 1;
+                self.serial += 1;
+                if self.passed_over >= group.files {
+                    let why = format!("client {writer}, whose files it reads, has ended");
+                    self.end(ClientState::Failed, Some(why));
+                    return None;
+                }
+                Some(now)
+            }
+            Asked::Lent(content) => {
+                let drawn = DrawnFor {
+                    seed: self.shared.seed(),
+                    client: self.number,
+                    file: self.serial,
+                };
+                self.end_wait(now);
+                self.passed_over = 0;
+                let mut key = self.file.key;
+                (key.run, key.client, key.pass) = (self.shared.run(), writer, content.pass);
+                self.file.begin(Task::Read, key, 0, content.len);
+                self.file.is_lent = true;
+                self.file.draw(group, &drawn);
+                let owner = self
+                    .shared
+                    .plan()
+                    .groups
+                    .get(group.reads.unwrap_or(0) as usize);
+                if let Some(owner) = owner.cloned() {
+                    self.name_file(&owner, writer);
+                }
+                self.pace(group, &drawn);
+                self.step = Step::Open;
+                None
+            }
+        }
+    }
+
+    /// It waits for a file; when to ask for it again.
+    fn nap_from(&mut self, now: Moment) -> Moment {
+        if self.state != ClientState::Waiting {
+            self.enter(ClientState::Waiting);
+        }
+        let nap = self.nap;
+        self.nap = (2 * nap).min(NAP_MAX);
+        now.after_nanos(nap)
+    }
+
+    /// The file is there. What it has waited for it is nothing that its schedule is late by.
+    fn end_wait(&mut self, now: Moment) {
+        if self.nap != NAP_MIN {
+            self.nap = NAP_MIN;
+            self.pacer.restart(now);
+        }
+    }
+
+    fn name_file(&mut self, owner: &GroupPlan, client: u32) {
+        self.file.name(&owner.prefix, client);
+    }
+
+    fn pace(&mut self, group: &GroupPlan, drawn: &DrawnFor) {
+        if let Some(rate) = group.rate
+            && self.file.task != Task::Prepare
+        {
+            let per_s = drawn.number(crate::plan::Drawn::Rate, rate.per_s);
+            self.pacer.go_by(rate.unit, per_s);
+        }
+    }
+
+    /// The operation that it has come to.
+    fn operation(&mut self, group: &GroupPlan) -> LoadWork<'_> {
+        let (expected, payload) = match self.step {
+            Step::MakeDirectory => {
+                self.file.name_directory(self.number);
+                // That it is there already is as good.
+                (Expected::Anything, None)
+            }
+            Step::Unlink | Step::Abandon => (Expected::Anything, None),
+            Step::Transfer => {
+                self.payload = self.file.payload(group, &self.shared, self.group);
+                let is_looked_at = group.checksums || self.file.task.writes();
+                (Expected::Success, is_looked_at.then_some(&self.payload))
+            }
+            Step::Begin
+            | Step::Choose
+            | Step::Open
+            | Step::SyncAfterWrite
+            | Step::SyncBeforeClose
+            | Step::Close
+            | Step::Ended => (Expected::Success, None),
+        };
+        let path = self.file.path();
+        let (handle, offset) = (HANDLE, self.file.offset);
+        let action = match self.step {
+            Step::MakeDirectory => Action::Mkdir { path },
+            Step::Unlink => Action::Unlink { path },
+            Step::Open => Action::Open {
+                path,
+                mode: open_mode(self.file.task, group),
+                handle,
+            },
+            Step::Transfer => {
+                let len = self.file.next_len;
+                let expected_len = len;
+                if self.file.task.writes() {
+                    Action::WriteX {
+                        handle,
+                        offset,
+                        len,
+                        expected_len,
+                    }
+                } else {
+                    Action::ReadX {
+                        handle,
+                        offset,
+                        len,
+                        expected_len,
+                    }
+                }
+            }
+            Step::SyncAfterWrite | Step::SyncBeforeClose => Action::Flush { handle },
+            Step::Begin | Step::Choose | Step::Close | Step::Abandon | Step::Ended => {
+                Action::Close { handle }
+            }
+        };
+        LoadWork::Line(Line {
+            number: self.number,
+            stamp: None,
+            action,
+            expected,
+            data: NO_DATA,
+            payload,
+        })
+    }
+
+    /// An operation has ended well.
+    fn went_well(&mut self, group: &GroupPlan, done: Moment) {
+        if let Some(since) = self.failing_since.take() {
+            self.gauge()
+                .add(Count::FailingNanos, done.nanos_since(since));
+            self.gauge().fail(None);
+            self.failures_in_a_row = 0;
+            self.enter_usual();
+        }
+        self.step = match self.step {
+            Step::MakeDirectory => Step::Choose,
+            Step::Unlink => Step::Open,
+            Step::Open => Step::Transfer,
+            Step::Transfer => {
+                self.count_transfer();
+                if group.sync_after_write && self.file.task.writes() {
+                    Step::SyncAfterWrite
+                } else {
+                    Step::Transfer
+                }
+            }
+            Step::SyncAfterWrite => Step::Transfer,
+            Step::SyncBeforeClose => Step::Close,
+            Step::Close => self.after_close(group),
+            Step::Abandon => self.begin_anew(group),
+            step @ (Step::Begin | Step::Choose | Step::Ended) => step,
+        };
+    }
+
+    fn count_transfer(&mut self) {
+        let len = self.file.next_len;
+        self.file.advance();
+        let (calls, bytes) = match self.file.task {
+            Task::Prepare => return,
+            Task::Write => (Count::Writes, Count::BytesWritten),
+            Task::Read | Task::ReadBack => (Count::Reads, Count::BytesRead),
+        };
+        self.bytes = self.bytes.saturating_add(len);
+        let gauge = self.gauge();
+        gauge.add(calls, 1);
+        gauge.add(bytes, len);
+    }
+
+    /// A file has been closed well. What is next.
+    fn after_close(&mut self, group: &GroupPlan) -> Step {
+        let key = self.file.key;
+        let is_whole = self.file.is_at_end();
+        if let Some(len) = self.lengths.get_mut(key.file as usize)
+            && self.file.task.writes()
+        {
+            *len = self.file.offset;
+        }
+        match self.file.task {
+            Task::Prepare => self.prepared += 1,
+            Task::Write if is_whole => {
+                self.gauge().add(Count::FilesWritten, 1);
+                let content = shelf::Content {
+                    pass: key.pass,
+                    len: self.file.offset,
+                };
+                if let Some(shelf) = self.shared.shelf(self.number) {
+                    shelf.complete(key.file, content);
+                }
+                if group.direction == Direction::Both {
+                    let drawn = DrawnFor {
+                        seed: self.shared.seed(),
+                        client: self.number,
+                        file: self.serial,
+                    };
+                    self.file.begin(Task::ReadBack, key, 0, content.len);
+                    self.file.draw(group, &drawn);
+                    return Step::Open;
+                }
+                self.end_file();
+            }
+            Task::Read | Task::ReadBack if is_whole => {
+                self.gauge().add(Count::FilesRead, 1);
+                self.let_go();
+                self.end_file();
+            }
+            Task::Write | Task::Read | Task::ReadBack => {
+                self.let_go();
+                self.end_file();
+            }
+        }
+        Step::Choose
+    }
+
+    fn end_file(&mut self) {
+        self.files += 1;
+        self.serial += 1;
+    }
+
+    /// A file in which something has failed is begun anew.
+    fn begin_anew(&mut self, group: &GroupPlan) -> Step {
+        self.file.begin_anew();
+        if group.unlink_first && self.file.task.writes() {
+            Step::Unlink
+        } else {
+            Step::Open
+        }
+    }
+
+    /// An operation has failed that was due at `since`.
+    fn failed(&mut self, group: &GroupPlan, since: Moment, done: Moment) {
+        self.gauge().add(Count::Failures, 1);
+        let since = *self.failing_since.get_or_insert(since);
+        self.gauge().fail(Some(since));
+        let failed = self.step;
+        if done.nanos_since(since) >= group.retry_ns {
+            self.gauge()
+                .add(Count::FailingNanos, done.nanos_since(since));
+            self.gauge().fail(None);
+            let what = failed.name();
+            return self.end(ClientState::Failed, Some(format!("it could not {what}")));
+        }
+        self.enter(ClientState::Failing);
+        let pause = RETRY_MIN << self.failures_in_a_row.min(4);
+        self.failures_in_a_row += 1;
+        self.not_before = done.after_nanos(pause.min(RETRY_MAX));
+        self.step = match failed {
+            Step::Transfer | Step::SyncAfterWrite | Step::SyncBeforeClose | Step::Close => {
+                Step::Abandon
+            }
+            other => other,
+        };
+    }
+}
+
+impl Step {
+    /// What could not be done, for a sentence.
+    const fn name(self) -> &'static str {
+        match self {
+            Step::MakeDirectory => "make its directory",
+            Step::Unlink => "remove a file",
+            Step::Open => "open a file",
+            Step::Transfer => "read or write",
+            Step::SyncAfterWrite | Step::SyncBeforeClose => "make data stable",
+            Step::Close | Step::Abandon => "close a file",
+            Step::Begin | Step::Choose | Step::Ended => "go on",
+        }
+    }
+}
+
+fn open_mode(task: Task, group: &GroupPlan) -> OpenMode {
+    if !task.writes() {
+        return OpenMode::READING;
+    }
+    OpenMode {
+        reads: false,
+        writes: true,
+        creates: true,
+        is_exclusive: false,
+        cuts: !group.append,
+        is_stable: group.stable,
+    }
+}
+
+impl Workload<Lines> for Stream {
+    fn next(&mut self, _slot: u32, now: Moment) -> Next<LoadWork<'_>> {
+        let shared = Arc::clone(&self.shared);
+        let Some(group) = shared.plan().groups.get(self.group) else {
+            return Next::Nothing;
+        };
+        if let Err(instead) = self.come_to_operation(group, now) {
+            return instead;
+        }
+        if self.step != Step::Transfer || self.file.task == Task::Prepare {
+            if self.step == Step::Transfer {
+                self.file.measure_next(group);
+            }
+            return Next::Unmeasured(self.operation(group));
+        }
+        let due = self.pacer.due(now);
+        if let Some(due) = due
+            && due > now
+        {
+            return Next::NotBefore(due);
+        }
+        self.file.measure_next(group);
+        self.pacer.charge(self.file.next_len);
+        match due {
+            Some(due) => Next::Due(due, self.operation(group)),
+            None => Next::Measured(self.operation(group)),
+        }
+    }
+
+    fn has_own_schedule(&self) -> bool {
+        true
+    }
+
+    fn keeps_books(&self) -> bool {
+        true
+    }
+
+    fn ended(&mut self, sample: &Sample) {
+        let shared = Arc::clone(&self.shared);
+        let Some(group) = shared.plan().groups.get(self.group) else {
+            return;
+        };
+        let completion = &sample.completion;
+        let health = &shared.plan().health;
+        let delay = completion.sent.nanos_since(sample.ready);
+        if self.step == Step::Transfer && health.lateness_ns.is_some_and(|limit| delay > limit) {
+            self.gauge().add(Count::Late, 1);
+        }
+        match completion.outcome {
+            Outcome::Ok => self.went_well(group, completion.done),
+            Outcome::Failed(Failure::Unexpected(crate::failure::Mismatch::WrongData)) => {
+                self.gauge().add(Count::ChecksumErrors, 1);
+                self.went_well(group, completion.done);
+            }
+            Outcome::Skipped => {}
+            Outcome::Failed(_) | Outcome::TimedOut | Outcome::Disconnected => {
+                self.failed(group, sample.due, completion.done);
+            }
+        }
+    }
+
+    /// Whoever waits for one of its files waits no longer.
+    fn give_up(&mut self) {
+        self.is_given_up |= self.step != Step::Ended;
+        self.end(ClientState::Failed, None);
+    }
+}
+
+/// What a client of a fleet leaves that is not in its gauge.
+#[derive(Debug)]
+pub struct StreamAccount {
+    /// Which client.
+    pub client: u32,
+    /// Why it ended early, if it did.
+    pub lost: Option<String>,
+}
+
+impl Account for StreamAccount {
+    fn client(&self) -> u32 {
+        self.client
+    }
+
+    fn lost(&self) -> Option<&str> {
+        self.lost.as_deref()
+    }
+}
+
+impl LineSource for Stream {
+    type Account = StreamAccount;
+
+    fn is_given_up(&self) -> bool {
+        self.is_given_up
+    }
+
+    fn into_account(self, lost: Option<String>) -> StreamAccount {
+        // The last loss of a connection that came back is none of the client.
+        let is_lost = self.state == ClientState::Failed;
+        StreamAccount {
+            client: self.number,
+            lost: if is_lost { self.lost.or(lost) } else { None },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
