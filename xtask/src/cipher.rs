@@ -1,6 +1,6 @@
 //! What a cipher's library takes for the bytes of a READ, and nothing else.
 
-use crate::bench::median;
+use crate::figures::median;
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -11,7 +11,8 @@ const AUTHENTICATED: [u8; 32] = [7; 32];
 const READS_PER_BATCH: u32 = 500;
 const BATCHES: u32 = 21;
 
-/// Processor time to decrypt one, which is what encrypting it takes, too: in microseconds: the median of some batches.
+/// Processor time to decrypt one, in microseconds, which is what encrypting it takes, too: the median
+/// of some batches.
 pub fn us_per_read() -> f64 {
     let key = UnboundKey::new(&AES_128_GCM, &[1; 16]).expect("a key of 16 bytes");
     let key = LessSafeKey::new(key);

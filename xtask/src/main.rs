@@ -10,6 +10,7 @@ mod cipher;
 mod coverage;
 mod exchange;
 mod faults;
+mod figures;
 mod fuzz;
 mod instructions;
 mod interop;

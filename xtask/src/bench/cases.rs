@@ -1,7 +1,7 @@
 //! The pairs: the raw client and filestone, in turns.
 
-use super::figures::median;
 use super::{Bed, Bench, Serving};
+use crate::figures::median;
 use crate::process;
 use crate::raw_client::RawResult;
 use crate::record::Record;

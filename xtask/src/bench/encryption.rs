@@ -2,12 +2,16 @@
 //! cipher's library takes for its bytes alone.
 
 use super::limits::Limit;
-use super::{Bed, Serving, median};
+use super::{Bed, Serving};
 use crate::cipher;
+use crate::figures::median;
 use crate::process;
 use crate::record::Record;
 use crate::times::Times;
 use anyhow::Result;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::Duration;
 
 const USER: &str = "bench";
@@ -17,7 +21,13 @@ const BAR: f64 = 1.3;
 /// The medians of some rounds, taken in turns.
 pub fn limits(bed: &Bed) -> Result<Vec<Limit>> {
     let password = bed.folder().join("password");
-    std::fs::write(&password, "secret")?;
+    let mut secret = OpenOptions::new();
+    let mut secret = secret
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&password)?;
+    secret.write_all(b"secret")?;
     let file = password.to_string_lossy();
     let server = bed.serve(&["--user", USER, "--password-file", &file])?;
     let us = |encryption| us_per_read(bed, &server, &file, encryption);

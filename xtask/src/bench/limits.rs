@@ -1,7 +1,7 @@
 //! Figures that stand for themselves: punctuality of an open loop, memory of
 //! many connections.
 
-use super::{Bed, encryption};
+use super::Bed;
 use crate::process::{self, Running};
 use crate::record::Record;
 use anyhow::{Context, Result};
@@ -19,14 +19,8 @@ pub struct Limit {
     pub is_met: bool,
 }
 
-type Measure = fn(&Bed) -> Result<Vec<Limit>>;
-
-/// What is measured, by name.
-pub const LIMITS: &[(&str, Measure)] = &[
-    ("open loop", open_loop),
-    ("memory", memory),
-    ("encryption", encryption::limits),
-];
+/// How one or more of them are measured.
+pub type Measure = fn(&Bed) -> Result<Vec<Limit>>;
 
 const OFFERED: f64 = 10_000.0;
 const CONNECTIONS: u32 = 10_000;
@@ -34,7 +28,8 @@ const CONNECTIONS: u32 = 10_000;
 const BASE_BYTES: f64 = 32.0 * 1024.0 * 1024.0;
 const BYTES_PER_CONNECTION: f64 = 8.0 * 1024.0;
 
-fn open_loop(bed: &Bed) -> Result<Vec<Limit>> {
+/// Punctuality.
+pub fn open_loop(bed: &Bed) -> Result<Vec<Limit>> {
     let server = bed.serve(&[])?;
     let options = [
         "--offered",
@@ -79,7 +74,8 @@ fn open_loop(bed: &Bed) -> Result<Vec<Limit>> {
     ])
 }
 
-fn memory(bed: &Bed) -> Result<Vec<Limit>> {
+/// Of ten thousand connections.
+pub fn memory(bed: &Bed) -> Result<Vec<Limit>> {
     let server = bed.serve(&[])?;
     let connections = CONNECTIONS.to_string();
     let options = ["--clients", &connections, "--duration", "5s"];

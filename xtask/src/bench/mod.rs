@@ -7,11 +7,8 @@
 
 mod cases;
 mod encryption;
-mod figures;
 mod limits;
 mod table;
-
-pub use figures::median;
 
 use crate::instructions;
 use crate::process::{self, Folder, Running};
@@ -24,6 +21,13 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+
+/// Figures that stand for themselves, by name.
+const LIMITS: &[(&str, limits::Measure)] = &[
+    ("open loop", limits::open_loop),
+    ("memory", limits::memory),
+    ("encryption", encryption::limits),
+];
 
 /// Share of the processors that may be in use before the start; above it the
 /// figures are another program's as well.
@@ -190,7 +194,7 @@ pub fn run(options: &Bench) -> Result<bool> {
         comparisons.push(cases::compare(&bed, case, options)?);
     }
     let mut measured = Vec::new();
-    for (name, measure) in limits::LIMITS.iter().filter(|(name, _)| wanted(name)) {
+    for (name, measure) in LIMITS.iter().filter(|(name, _)| wanted(name)) {
         eprintln!("{name}");
         measured.extend(measure(&bed)?);
     }

@@ -1,7 +1,8 @@
 //! What is compared, and what must come of it.
 
 use super::dbench::{self, Figures, Peer};
-use super::{Bar, Bed, Comparison, median};
+use super::{Bar, Bed, Comparison};
+use crate::figures::median;
 use anyhow::{Result, bail};
 
 /// One comparison.
@@ -74,9 +75,9 @@ impl Case {
         }
         Ok(Comparison {
             name: self.name.clone(),
-            theirs: median(theirs),
-            ours: median(ours),
-            ratio: median(ratios),
+            theirs: median(&theirs),
+            ours: median(&ours),
+            ratio: median(&ratios),
             bar: match self.what {
                 What::Local | What::Tcp => Bar::AtLeast(1.0),
                 What::OwnCost => Bar::AtMost(0.5),

@@ -7,8 +7,9 @@
 //! for its bytes alone.
 
 use super::dbench::{self, Figures, LOAD};
-use super::{Bar, Bed, Comparison, median};
+use super::{Bar, Bed, Comparison};
 use crate::cipher;
+use crate::figures::median;
 use crate::process::{self, Folder};
 use crate::record::Record;
 use crate::samba::{GUEST_SHARE, PASSWORD, Samba, USER};
@@ -184,7 +185,7 @@ fn pairs<T>(
         });
     }
     let row = |figure: &Figure<T>| {
-        let all = |of: &dyn Fn(&(T, T)) -> f64| median(runs.iter().map(of).collect());
+        let all = |of: &dyn Fn(&(T, T)) -> f64| median(&runs.iter().map(of).collect::<Vec<_>>());
         Comparison {
             name: figure.name.into(),
             theirs: all(&|(theirs, _)| (figure.of)(theirs)),

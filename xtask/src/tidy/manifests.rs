@@ -13,6 +13,7 @@ const MODEL_MAY_USE: &[&str] = &[
     "rand",
     "rand_distr",
     "rand_xoshiro",
+    "rustc-hash",
     "schemars",
     "serde",
     "serde_json",

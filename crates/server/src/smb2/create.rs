@@ -438,6 +438,26 @@ fn check_kind(tree: &Tree, number: InodeNumber, wanted: &Wanted<'_>) -> Result<(
     Ok(())
 }
 
+/// Looks at what a request carries besides.
+fn check_contexts(request: &Request<'_>) -> Result<(), Status> {
+    for context in request.contexts.iter() {
+        match context {
+            RequestContext::DurableReconnect(_)
+            | RequestContext::DurableReconnectV2(_)
+            | RequestContext::TimewarpToken(_) => return Err(Status::OBJECT_NAME_NOT_FOUND),
+            // Section 2.2.13.2.
+            RequestContext::Unknown(unknown) if unknown.name.len() < 4 => {
+                return Err(Status::INVALID_PARAMETER);
+            }
+            RequestContext::Unknown(unknown) if unknown.name == b"ExtA" => {
+                return Err(Status::EAS_NOT_SUPPORTED);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Looks at the fields of a request that can be wrong by themselves.
 fn checked<'a>(request: &Request<'a>) -> Result<Wanted<'a>, Status> {
     // What has no meaning at all.
@@ -483,21 +503,7 @@ fn checked<'a>(request: &Request<'a>) -> Result<Wanted<'a>, Status> {
     if options.contains(CreateOptions::DELETE_ON_CLOSE) && !access.contains(AccessMask::DELETE) {
         return Err(Status::ACCESS_DENIED);
     }
-    for context in request.contexts.iter() {
-        match context {
-            RequestContext::DurableReconnect(_)
-            | RequestContext::DurableReconnectV2(_)
-            | RequestContext::TimewarpToken(_) => return Err(Status::OBJECT_NAME_NOT_FOUND),
-            // Section 2.2.13.2.
-            RequestContext::Unknown(unknown) if unknown.name.len() < 4 => {
-                return Err(Status::INVALID_PARAMETER);
-            }
-            RequestContext::Unknown(unknown) if unknown.name == b"ExtA" => {
-                return Err(Status::EAS_NOT_SUPPORTED);
-            }
-            _ => {}
-        }
-    }
+    check_contexts(request)?;
     Ok(Wanted {
         access,
         share: request.share_access,

@@ -143,7 +143,7 @@ fn what_smb_has_made_is_listed_by_both_and_removed_by_nfs() {
     }
     assert_eq!(both.listed_by_nfs(), all());
     assert_eq!(both.listed_by_smb(), all());
-    let directory = both.directory.clone();
+    let directory = both.directory;
     for index in 0..NAMES {
         both.nfs.remove(&directory, &name(index)).unwrap();
     }
@@ -155,7 +155,7 @@ fn what_smb_has_made_is_listed_by_both_and_removed_by_nfs() {
 fn what_nfs_has_made_is_listed_by_both_and_removed_by_smb() {
     let server = start();
     let mut both = Both::of(&server);
-    let directory = both.directory.clone();
+    let directory = both.directory;
     for index in 0..NAMES {
         both.nfs.create(&directory, &name(index)).unwrap();
     }

@@ -114,30 +114,30 @@ def a_tree():
         for number, size in enumerate(sizes):
             write(f"{HERE}/in/{folder}/file {number}.x", chance.randbytes(size))
     wanted = tree_of(f"{HERE}/in")
-    shutil.copytree(f"{HERE}/in", f"{ONE}/work/tree")
+    shutil.copytree(f"{HERE}/in", f"{ONE}/area/tree")
     remount(ONE)
-    equal(tree_of(f"{ONE}/work/tree"), wanted, "the tree there")
-    shutil.copytree(f"{ONE}/work/tree", f"{HERE}/out")
+    equal(tree_of(f"{ONE}/area/tree"), wanted, "the tree there")
+    shutil.copytree(f"{ONE}/area/tree", f"{HERE}/out")
     equal(tree_of(f"{HERE}/out"), wanted, "the tree copied back")
-    equal(tree_of(f"{TWO}/work/tree"), wanted, "the tree seen by the other")
-    shutil.rmtree(f"{TWO}/work/tree")
-    equal(os.path.exists(f"{ONE}/work/tree"), False, "the tree is there")
+    equal(tree_of(f"{TWO}/area/tree"), wanted, "the tree seen by the other")
+    shutil.rmtree(f"{TWO}/area/tree")
+    equal(os.path.exists(f"{ONE}/area/tree"), False, "the tree is there")
 
 
 def many_names():
     """Made by one, listed by both, removed by the other."""
-    there = f"{ONE}/work/many"
+    there = f"{ONE}/area/many"
     os.mkdir(there)
     wanted = [f"a name of some length {number:05}" for number in range(NAMES_MADE)]
     for name in wanted:
         os.close(os.open(f"{there}/{name}", os.O_CREAT | os.O_WRONLY | os.O_EXCL))
     for at in (ONE, TWO):
-        equal(sorted(os.listdir(f"{at}/work/many")), wanted, f"names in {at}")
+        equal(sorted(os.listdir(f"{at}/area/many")), wanted, f"names in {at}")
     remount(ONE)
     equal(sorted(os.listdir(there)), wanted, "names after a remount")
     equal(len([entry.stat().st_size for entry in os.scandir(there)]), NAMES_MADE, "sizes")
     for name in wanted[::7]:
-        os.unlink(f"{TWO}/work/many/{name}")
+        os.unlink(f"{TWO}/area/many/{name}")
     left = [name for number, name in enumerate(wanted) if number % 7]
     remount(ONE)
     equal(sorted(os.listdir(there)), left, "names that are left")
@@ -151,12 +151,12 @@ def names_there():
 
 
 def renames():
-    at = f"{ONE}/work"
+    at = f"{ONE}/area"
     write(f"{at}/old", b"old")
     write(f"{at}/new", b"newer")
     os.rename(f"{at}/new", f"{at}/old")
     equal(read(f"{at}/old"), b"newer", "what was renamed over")
-    equal(read(f"{TWO}/work/old"), b"newer", "seen by the other")
+    equal(read(f"{TWO}/area/old"), b"newer", "seen by the other")
     equal(os.path.exists(f"{at}/new"), False, "the old name")
     os.mkdir(f"{at}/from")
     os.mkdir(f"{at}/from/below")
@@ -174,7 +174,7 @@ def renames():
 
 
 def system_calls():
-    at = f"{ONE}/work"
+    at = f"{ONE}/area"
     write(f"{at}/file", b"abc")
     fails(errno.EEXIST, "O_EXCL", os.open, f"{at}/file", os.O_CREAT | os.O_EXCL | os.O_RDWR)
     fails(errno.ENOENT, "open", os.open, f"{at}/none", os.O_RDONLY)
@@ -186,18 +186,18 @@ def system_calls():
     fails(errno.EISDIR, "open for writing", os.open, at, os.O_WRONLY)
     fails(errno.ENAMETOOLONG, "long name", os.open, f"{at}/{'x' * 256}", os.O_CREAT | os.O_RDWR)
     write(f"{at}/{'y' * 255}", b"y")
-    equal(read(f"{TWO}/work/{'y' * 255}"), b"y", "long name")
-    equal(os.path.exists(f"{TWO}/work/FILE"), True, "another case")
+    equal(read(f"{TWO}/area/{'y' * 255}"), b"y", "long name")
+    equal(os.path.exists(f"{TWO}/area/FILE"), True, "another case")
     descriptor = os.open(f"{at}/file", os.O_WRONLY | os.O_APPEND)
     os.write(descriptor, b"def")
     os.fsync(descriptor)
     os.close(descriptor)
-    equal(read(f"{TWO}/work/file"), b"abcdef", "appended")
+    equal(read(f"{TWO}/area/file"), b"abcdef", "appended")
     os.truncate(f"{at}/file", 3)
     os.truncate(f"{at}/file", 6)
-    equal(read(f"{TWO}/work/file"), b"abc\0\0\0", "truncated and extended")
+    equal(read(f"{TWO}/area/file"), b"abc\0\0\0", "truncated and extended")
     os.close(os.open(f"{at}/file", os.O_WRONLY | os.O_TRUNC))
-    equal(os.path.getsize(f"{TWO}/work/file"), 0, "O_TRUNC")
+    equal(os.path.getsize(f"{TWO}/area/file"), 0, "O_TRUNC")
     os.utime(f"{at}/file", (1_200_000_000, 1_100_000_000))
     remount(ONE)
     seen = os.stat(f"{at}/file")
@@ -208,16 +208,16 @@ def system_calls():
     os.chmod(f"{at}/file", 0o666)
     os.link(f"{at}/file", f"{at}/link")
     write(f"{at}/link", b"through the link")
-    equal(read(f"{TWO}/work/file"), b"through the link", "hard link")
+    equal(read(f"{TWO}/area/file"), b"through the link", "hard link")
     equal(os.stat(f"{at}/file").st_nlink, 2, "links")
     usage = os.statvfs(at)
     equal(usage.f_blocks > usage.f_bfree > 0, True, "statvfs")
     with open(f"{at}/sparse", "wb") as file:
         file.truncate(1 << 30)
-    equal(os.path.getsize(f"{TWO}/work/sparse"), 1 << 30, "a sparse file")
+    equal(os.path.getsize(f"{TWO}/area/sparse"), 1 << 30, "a sparse file")
     os.unlink(f"{at}/sparse")
     shutil.copyfile(f"{at}/file", f"{at}/copy")
-    equal(read(f"{TWO}/work/copy"), b"through the link", "copied")
+    equal(read(f"{TWO}/area/copy"), b"through the link", "copied")
 
 
 def locks():
@@ -268,7 +268,7 @@ def locks():
 
 def unlinked_while_open():
     """The name may stay until the last close, as it does on Windows."""
-    at = f"{ONE}/work"
+    at = f"{ONE}/area"
     with open(f"{at}/gone", "w+b", buffering=0) as file:
         file.write(b"still")
         os.unlink(f"{at}/gone")
@@ -276,16 +276,16 @@ def unlinked_while_open():
         file.seek(0)
         equal(file.read(), b"still here", "what is in it")
         equal(os.fstat(file.fileno()).st_size, 10, "its size")
-    equal("gone" in os.listdir(f"{TWO}/work"), False, "the name, to the other")
+    equal("gone" in os.listdir(f"{TWO}/area"), False, "the name, to the other")
     write(f"{at}/gone", b"another")
-    equal(read(f"{TWO}/work/gone"), b"another", "another of that name")
+    equal(read(f"{TWO}/area/gone"), b"another", "another of that name")
     os.unlink(f"{at}/gone")
     with open(f"{at}/theirs", "w+b", buffering=0) as file:
         file.write(b"mine")
-        os.unlink(f"{TWO}/work/theirs")
+        os.unlink(f"{TWO}/area/theirs")
         file.seek(0)
         equal(file.read(), b"mine", "what another unlinked")
-        fails(errno.ENOENT, "it goes", os.open, f"{TWO}/work/theirs", os.O_RDONLY)
+        fails(errno.ENOENT, "it goes", os.open, f"{TWO}/area/theirs", os.O_RDONLY)
     equal("theirs" in os.listdir(at), False, "what another unlinked is there")
     left = [name for name in os.listdir(at) if name.startswith((".smb", "cifs"))]
     equal(left, [], "what is left")
@@ -295,7 +295,7 @@ def a_large_file():
     block = random.Random(2).randbytes(BLOCK)
     wanted = hashlib.md5()
     begun = time.monotonic()
-    with open(f"{ONE}/work/large", "wb", buffering=0) as file:
+    with open(f"{ONE}/area/large", "wb", buffering=0) as file:
         for number in range(LARGE // BLOCK):
             piece = number.to_bytes(8, "little") + block[8:]
             wanted.update(piece)
@@ -304,10 +304,10 @@ def a_large_file():
     written = time.monotonic() - begun
     remount(ONE)
     begun = time.monotonic()
-    equal(os.path.getsize(f"{ONE}/work/large"), LARGE, "its size")
-    equal(digest_of(f"{ONE}/work/large"), wanted.hexdigest(), "its checksum")
+    equal(os.path.getsize(f"{ONE}/area/large"), LARGE, "its size")
+    equal(digest_of(f"{ONE}/area/large"), wanted.hexdigest(), "its checksum")
     took = time.monotonic() - begun
-    os.unlink(f"{ONE}/work/large")
+    os.unlink(f"{ONE}/area/large")
     return f"{LARGE / 1e6 / written:.1f} MB/s in, {LARGE / 1e6 / took:.1f} out"
 
 
@@ -315,7 +315,7 @@ def random_operations():
     """Every read is held against what has been written: by calls, through memory, by the other."""
     most = 256 << 10
     chance = random.Random(SEED)
-    path = f"{ONE}/work/random"
+    path = f"{ONE}/area/random"
     model = bytearray()
     counts = {}
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR)
@@ -392,9 +392,9 @@ def random_operations():
         elif kind == "other":
             # The other client reads all of it: what the first still caches has to come first.
             os.fsync(descriptor)
-            check(read(f"{TWO}/work/random"), 0, bytes(model), "the other")
+            check(read(f"{TWO}/area/random"), 0, bytes(model), "the other")
     os.close(descriptor)
-    check(read(f"{TWO}/work/random"), 0, bytes(model), "the other, at the end")
+    check(read(f"{TWO}/area/random"), 0, bytes(model), "the other, at the end")
     remount(ONE)
     check(read(path), 0, bytes(model), "the end")
     return f"{OPERATIONS} operations"
@@ -402,7 +402,7 @@ def random_operations():
 
 def in_turns():
     """Two clients write and read one file in turns: neither sees what is old."""
-    one, two = f"{ONE}/work/turns", f"{TWO}/work/turns"
+    one, two = f"{ONE}/area/turns", f"{TWO}/area/turns"
     write(one, b"")
     for number in range(20):
         text = f"{number:08}".encode() * (1 + number % 5)
@@ -440,8 +440,8 @@ def main():
     os.makedirs(HERE)
     for at in (ONE, TWO):
         mount(at)
-    shutil.rmtree(f"{ONE}/work", ignore_errors=True)
-    os.mkdir(f"{ONE}/work")
+    shutil.rmtree(f"{ONE}/area", ignore_errors=True)
+    os.mkdir(f"{ONE}/area")
     is_good = True
     for check in CHECKS:
         if check.__name__ not in wanted and "all" not in wanted:
@@ -456,7 +456,7 @@ def main():
                 said += traceback.format_exc(-2)[:1500]
         print(f"{check.__name__}: {said} ({time.monotonic() - begun:.1f} s)", flush=True)
     for at in (ONE, TWO):
-        subprocess.run(["rm", "-rf", f"{at}/work"])
+        subprocess.run(["rm", "-rf", f"{at}/area"])
         run("umount", at)
     sys.exit(not is_good)
 
