@@ -66,6 +66,7 @@ impl<'run, S: Site, P: Piece> OpenReplay<'run, S, P> {
         let (mut site, cancellations) = (site, Cancellations::default());
         site.cancel_with(&cancellations.clean_up);
         let cleaned = Arc::new(AtomicU32::new(0));
+        let removes = !replay.skip_cleanup && piece.cleans_client_by_client();
         Self {
             plan,
             replay,
@@ -74,7 +75,7 @@ impl<'run, S: Site, P: Piece> OpenReplay<'run, S, P> {
             target: site.target(),
             replaying: Some(Arc::new(Replaying::new(
                 site,
-                !replay.skip_cleanup && piece.cleans_client_by_client(),
+                removes,
                 Arc::clone(&cleaned),
             ))),
             cleaned,
