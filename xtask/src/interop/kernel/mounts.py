@@ -221,7 +221,7 @@ def system_calls():
 
 
 def locks():
-    path = "work/locked"
+    path = "area/locked"
     write(f"{ONE}/{path}", bytes(1000))
     one = open(f"{ONE}/{path}", "r+b", buffering=0)
     two = open(f"{TWO}/{path}", "r+b", buffering=0)

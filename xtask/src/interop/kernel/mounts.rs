@@ -69,7 +69,10 @@ const LONG: (Way, &[&str]) = (("3.1.1", "plain"), &["many_names", "a_large_file"
 /// Goes every way; whether each went as it should. All checks are made of all ways where that is
 /// asked for.
 pub fn run(ground: &Ground, only: Option<&str>, is_thorough: bool) -> Result<bool> {
-    if only.is_some_and(|only| !"mounts of our share".contains(only)) {
+    // On request until it is known why renames do not come to an end there where another mount of
+    // the share has leases (docs/reference/server.md).
+    let is_wanted = only.map_or(is_thorough, |only| "mounts of our share".contains(only));
+    if !is_wanted {
         return Ok(true);
     }
     let _server = serve(ground)?;
