@@ -54,15 +54,15 @@ fn what_is_wrong_with_a_plan_is_told_with_its_line() {
 
 #[test]
 fn addresses_are_planned_without_privileges_and_nothing_is_changed() {
-    // TEST-NET-1 (RFC 5737): no host has any of it.
-    let output = done(&["fleet", "addresses", "up", "192.0.2.0/24", "--dry-run"]);
+    // TEST-NET-2 (RFC 5737): no host has any of it.
+    let output = done(&["fleet", "addresses", "up", "198.51.100.0/24", "--dry-run"]);
     assert_eq!(
         text(&output.stdout),
-        "ip route add local 192.0.2.0/24 dev lo table 255 proto 102\n"
+        "ip route add local 198.51.100.0/24 dev lo table 255 proto 102\n"
     );
     let told = text(&output.stderr);
     assert!(
-        told.contains("servers need a route to 192.0.2.0/24 by way of this host"),
+        told.contains("servers need a route to 198.51.100.0/24 by way of this host"),
         "{told}"
     );
     let told = text(&done(&["fleet", "addresses", "up", "127.1.0.0/16"]).stderr);
@@ -109,7 +109,7 @@ fn sources_that_are_not_this_hosts_are_told_with_the_command_that_makes_them() {
     let output = filestone(&[
         "fleet",
         "--writers=3",
-        "--source=192.0.2.1-192.0.2.9",
+        "--source=198.51.100.1-198.51.100.9",
         "nfs:",
     ]);
     let told = text(&output.stderr);
@@ -119,7 +119,7 @@ fn sources_that_are_not_this_hosts_are_told_with_the_command_that_makes_them() {
         "{told}"
     );
     assert!(
-        told.contains("`filestone fleet addresses up 192.0.2.1-192.0.2.3`"),
+        told.contains("`filestone fleet addresses up 198.51.100.1-198.51.100.3`"),
         "{told}"
     );
 }

@@ -334,15 +334,15 @@ mod tests {
         let mut plan = plan(7);
         plan.connections.sources = "127.7.0.1-127.7.0.9".parse().expect("a range");
         check_sources(&plan).expect("all of 127.0.0.0/8");
-        // TEST-NET-1 (RFC 5737): no host has them.
-        plan.connections.sources = "127.7.0.1,192.0.2.11-192.0.2.19".parse().expect("a list");
+        // TEST-NET-2 (RFC 5737): no host has them.
+        plan.connections.sources = "127.7.0.1,198.51.100.11-198.51.100.19".parse().expect("a list");
         let error = check_sources(&plan).expect_err("nobody's");
         assert_eq!(
             error.to_string(),
-            "6 of the 7 addresses that clients connect from are not this host's: 192.0.2.11-192.0.2.16"
+            "6 of the 7 addresses that clients connect from are not this host's: 198.51.100.11-198.51.100.16"
         );
         let help = error.help().expect("a way out");
-        let command = "`filestone fleet addresses up 192.0.2.11-192.0.2.16`, as root";
+        let command = "`filestone fleet addresses up 198.51.100.11-198.51.100.16`, as root";
         assert!(help.starts_with(command), "{help}");
         plan.connections.sources = "2001:db8::1".parse().expect("one");
         let error = check_sources(&plan).expect_err("nobody's");
