@@ -11,7 +11,7 @@ use crate::process::{self, Folder, Running};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use filestone_model::measure::RunRecord;
-use network::{LINK, Network, SERVER};
+use network::{FAR, LINK, Network, SERVER};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -109,7 +109,16 @@ fn inside(count: u32, filestone: &Path) -> Result<bool> {
 
 fn serve(mut command: Command) -> Result<Running> {
     command
-        .args(["serve", "--threads", "1", "--bind", SERVER, "--port"])
+        .args([
+            "serve",
+            "--threads",
+            "1",
+            "--bind",
+            SERVER,
+            "--bind",
+            FAR,
+            "--port",
+        ])
         .arg(PORT.to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -132,6 +141,8 @@ struct Way {
     route: Option<&'static str>,
     /// Whether each has a MAC address of its own.
     has_macs: bool,
+    /// Where the server is.
+    target: &'static str,
 }
 
 impl Way {
@@ -148,6 +159,27 @@ impl Way {
             count,
             route: None,
             has_macs: true,
+            target: SERVER,
+        }
+    }
+
+    /// To a server that is behind a gateway.
+    fn far() -> Self {
+        let near = Self::mac_vlans(20, "bridge");
+        let gateway = vec![format!("--gateway={SERVER}")];
+        Self {
+            name: format!("{}, by way of a gateway", near.name),
+            up: [near.up, gateway].concat(),
+            target: FAR,
+            ..near
+        }
+    }
+
+    /// One, with the MAC address of the link.
+    fn passthru() -> Self {
+        Self {
+            has_macs: false,
+            ..Self::mac_vlans(1, "passthru")
         }
     }
 }
@@ -160,6 +192,7 @@ fn ways(count: u32) -> Vec<Way> {
         up: vec!["10.8.0.0/16".into()],
         route: Some("10.8.0.0/16"),
         has_macs: false,
+        target: SERVER,
     };
     let aliases = Way {
         name: "40 aliases".into(),
@@ -168,11 +201,14 @@ fn ways(count: u32) -> Vec<Way> {
         up: vec!["10.7.0.1-10.7.0.40".into(), format!("--aliases={LINK}")],
         route: Some("10.7.0.0/24"),
         has_macs: false,
+        target: SERVER,
     };
     vec![
         route,
         aliases,
+        Way::passthru(),
         Way::mac_vlans(20, "private"),
+        Way::far(),
         Way::mac_vlans(count, "bridge"),
     ]
 }
@@ -262,24 +298,25 @@ impl Host<'_> {
 
     /// A client for each address; all of them are served. Bytes that the least served has moved.
     fn fleet(&self, way: &Way) -> Result<u64> {
-        let (readers, writers) = (way.count / 2, way.count - way.count / 2);
-        let readers = format!("--readers={readers}");
-        let writers = format!("--writers={writers}");
-        let source = format!("--source={}", way.sources);
-        let duration = format!("--duration={RUN_FOR}");
-        let target = format!("nfs://{SERVER}:{PORT}/export");
-        let words = [
+        let readers = way.count / 2;
+        let mut words = vec![
+            format!("--writers={}", way.count - readers),
+            format!("--source={}", way.sources),
+            format!("--duration={RUN_FOR}"),
+            format!("nfs://{}:{PORT}/export", way.target),
+        ];
+        words.extend((readers > 0).then(|| format!("--readers={readers}")));
+        let fixed = [
             "fleet",
-            &readers,
-            &writers,
-            &source,
-            &duration,
             "--rate=20ops/s",
             "--size=4K",
             "--file-size=16K",
             "--as=json",
-            &target,
         ];
+        let words: Vec<&str> = fixed
+            .into_iter()
+            .chain(words.iter().map(String::as_str))
+            .collect();
         let output = self.filestone(&words)?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         ensure!(

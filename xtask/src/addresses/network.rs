@@ -15,6 +15,8 @@ pub const LINK: &str = "veth0";
 pub const HOST: &str = "10.9.255.1";
 /// The server's.
 pub const SERVER: &str = "10.9.255.2";
+/// Another one, which is only found by way of that.
+pub const FAR: &str = "10.5.0.1";
 /// The first address of MAC-VLANs.
 const FIRST: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 
@@ -47,6 +49,11 @@ impl Network {
         ])?;
         network.ip_on_server(&["link", "set", "lo", "up"])?;
         network.ip_on_server(&["address", "add", &format!("{SERVER}/16"), "dev", "veth1"])?;
+        network.ip_on_server(&["address", "add", FAR, "dev", "lo"])?;
+        // It answers ARP for its address of this link alone.
+        let mut strict = network.on_server("sh");
+        strict.args(["-c", "echo 1 > /proc/sys/net/ipv4/conf/veth1/arp_ignore"]);
+        said(strict)?;
         network.ip_on_server(&["link", "set", "veth1", "up"])?;
         // What IPv6 does by itself comes and goes, and would be a difference of listings.
         fs::write(format!("/proc/sys/net/ipv6/conf/{LINK}/disable_ipv6"), "1")?;

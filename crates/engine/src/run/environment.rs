@@ -335,7 +335,9 @@ mod tests {
         plan.connections.sources = "127.7.0.1-127.7.0.9".parse().expect("a range");
         check_sources(&plan).expect("all of 127.0.0.0/8");
         // TEST-NET-2 (RFC 5737): no host has them.
-        plan.connections.sources = "127.7.0.1,198.51.100.11-198.51.100.19".parse().expect("a list");
+        plan.connections.sources = "127.7.0.1,198.51.100.11-198.51.100.19"
+            .parse()
+            .expect("a list");
         let error = check_sources(&plan).expect_err("nobody's");
         assert_eq!(
             error.to_string(),

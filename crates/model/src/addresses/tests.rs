@@ -371,7 +371,8 @@ fn names_of_mac_vlans_leave_room_for_their_number() {
 fn settings_that_stop_addresses_are_warned_of() {
     let mut host = host();
     let in_subnet = group("192.0.2.32/28", AddressMethod::Route);
-    let of_all = |host: &AddressListing, group: &AddressGroup| warnings(&[group.clone()], host);
+    let of_all =
+        |host: &AddressListing, group: &AddressGroup| warnings(std::slice::from_ref(group), host);
     assert_eq!(of_all(&host, &in_subnet), []);
     host.links[1].arp_ignore = 1;
     let none = AddressWarning::NoArpAnswers {
@@ -395,7 +396,8 @@ fn settings_that_stop_addresses_are_warned_of() {
         mac_vlans: 2048,
         most: 1024,
     };
-    assert_eq!(of_all(&host, &many), [neighbours.clone()]);
+    let expected = std::slice::from_ref(&neighbours);
+    assert_eq!(of_all(&host, &many), expected);
     (host.links[1].rp_filter, host.links[1].is_up) = (1, false);
     let link = || String::from("eth0");
     let all = [
