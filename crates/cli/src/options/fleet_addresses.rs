@@ -9,16 +9,15 @@ use std::net::IpAddr;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  filestone fleet addresses up 10.9.0.0/16                          all of it is this host, by one route
-  filestone fleet addresses up 10.9.0.10-10.9.1.253 --aliases eth0  addresses of eth0
+  filestone fleet addresses up 10.9.0.0/16            all of it is this host, by one route
+  filestone fleet addresses up 10.9.0.10-10.9.1.253 --aliases eth0
   filestone fleet addresses up 10.9.0.10-10.9.1.253 --mac-vlans eth0
-                                                      interfaces with a MAC address each
   filestone fleet addresses show
   filestone fleet addresses down                      takes away what it made, and nothing else
 
-All of 127.0.0.0/8 are addresses of this host without it. Changes need root, or CAP_NET_ADMIN, and last
-until `down` or a restart of this host; they carry a mark of filestone, so that `down` finds them by
-themselves. docs/reference/fleet.md says which.")]
+All of 127.0.0.0/8 are addresses of this host without it. Changes need root, or CAP_NET_ADMIN, and
+last until `down` or a restart of this host. They carry a mark of filestone, which `down` finds them
+by; docs/reference/fleet.md says which.")]
 pub struct AddressesOptions {
     /// What to do.
     #[command(subcommand)]
