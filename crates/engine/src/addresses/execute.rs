@@ -35,14 +35,12 @@ pub fn execute(
     stop: &AtomicBool,
     mut done: impl FnMut(u64),
 ) -> Result<(), RunError> {
-    let mut executor = Executor {
-        netlink: Netlink::open()?,
-    };
+    let mut netlink = Netlink::open()?;
     for (number, change) in (1..).zip(changes) {
         if stop.load(Ordering::Relaxed) {
             return Err(Interrupted.into());
         }
-        match executor.execute(change)? {
+        match ask(&mut netlink, change)? {
             Err(error) if is_gone(change, &error) => {}
             outcome => outcome.map_err(|source| refused(change, source))?,
         }
@@ -90,70 +88,72 @@ enum Request {
     Other(RouteNetlinkMessage),
 }
 
-struct Executor {
-    netlink: Netlink,
+fn ask(netlink: &mut Netlink, change: &AddressChange) -> Result<io::Result<()>, NetlinkError> {
+    match request(change) {
+        Err(error) => Ok(Err(error)),
+        Ok(Request::Make(message)) => netlink.change(message, NLM_F_CREATE | NLM_F_EXCL),
+        Ok(Request::Other(message)) => netlink.change(message, 0),
+    }
 }
 
-impl Executor {
-    fn execute(&mut self, change: &AddressChange) -> Result<io::Result<()>, NetlinkError> {
-        let request = match self.request(change) {
-            Ok(request) => request,
-            Err(error) => return Ok(Err(error)),
-        };
-        match request {
-            Request::Make(message) => self.netlink.change(message, NLM_F_CREATE | NLM_F_EXCL),
-            Request::Other(message) => self.netlink.change(message, 0),
+/// What the kernel is asked for. A link of ours gets its settings on the way, as those are files.
+fn request(change: &AddressChange) -> io::Result<Request> {
+    use RouteNetlinkMessage as Message;
+    Ok(match change {
+        AddressChange::AddMacVlan {
+            name,
+            parent,
+            mode,
+            mac,
+        } => Request::Make(Message::NewLink(mac_vlan(
+            name,
+            index(parent)?,
+            *mode,
+            *mac,
+        ))),
+        AddressChange::SetUp { link, has_ipv6 } => {
+            prepare(link, *has_ipv6)?;
+            let mut message = LinkMessage::default();
+            message.header.index = index(link)?;
+            message.header.flags = LinkFlags::Up;
+            message.header.change_mask = LinkFlags::Up;
+            Request::Other(Message::SetLink(message))
         }
-    }
-
-    fn request(&self, change: &AddressChange) -> io::Result<Request> {
-        use RouteNetlinkMessage as Message;
-        Ok(match change {
-            AddressChange::AddMacVlan {
-                name,
-                parent,
-                mode,
-                mac,
-            } => Request::Make(Message::NewLink(mac_vlan(
-                name,
-                index(parent)?,
-                *mode,
-                *mac,
-            ))),
-            AddressChange::SetUp { link, has_ipv6 } => {
-                prepare(link, *has_ipv6)?;
-                let mut message = LinkMessage::default();
-                message.header.index = index(link)?;
-                message.header.flags = LinkFlags::Up;
-                message.header.change_mask = LinkFlags::Up;
-                Request::Other(Message::SetLink(message))
+        AddressChange::Add(item) => Request::Make(match item {
+            AddressItem::Address { link, address } => {
+                Message::NewAddress(address_message(index(link)?, *address))
             }
-            AddressChange::Add(item) => Request::Make(match item {
-                AddressItem::Address { link, address } => {
-                    Message::NewAddress(address_message(index(link)?, *address))
-                }
-                AddressItem::Route { .. } => Message::NewRoute(route(item)?),
-                AddressItem::Rule { source, table } => Message::NewRule(rule(*source, *table)),
-            }),
-            AddressChange::Remove(item) => Request::Other(match item {
-                AddressItem::Address { link, address } => {
-                    Message::DelAddress(address_message(index(link)?, *address))
-                }
-                AddressItem::Route { .. } => Message::DelRoute(route(item)?),
-                AddressItem::Rule { source, table } => Message::DelRule(rule(*source, *table)),
-            }),
-            AddressChange::RemoveMacVlan { name } => {
-                let mut message = LinkMessage::default();
-                message.header.index = index(name)?;
-                Request::Other(Message::DelLink(message))
+            AddressItem::Route {
+                table,
+                destination,
+                link,
+                gateway,
+            } => Message::NewRoute(route(*table, *destination, index(link)?, *gateway)),
+            AddressItem::Rule { source, table } => Message::NewRule(rule(*source, *table)),
+        }),
+        AddressChange::Remove(item) => Request::Other(match item {
+            AddressItem::Address { link, address } => {
+                Message::DelAddress(address_message(index(link)?, *address))
             }
-            AddressChange::RemoveAllMacVlans { .. } => {
-                let mut message = LinkMessage::default();
-                message.attributes.push(LinkAttribute::Group(LINK_GROUP));
-                Request::Other(Message::DelLink(message))
-            }
-        })
-    }
+            AddressItem::Route {
+                table,
+                destination,
+                link,
+                gateway,
+            } => Message::DelRoute(route(*table, *destination, index(link)?, *gateway)),
+            AddressItem::Rule { source, table } => Message::DelRule(rule(*source, *table)),
+        }),
+        AddressChange::RemoveMacVlan { name } => {
+            let mut message = LinkMessage::default();
+            message.header.index = index(name)?;
+            Request::Other(Message::DelLink(message))
+        }
+        AddressChange::RemoveAllMacVlans { .. } => {
+            let mut message = LinkMessage::default();
+            message.attributes.push(LinkAttribute::Group(LINK_GROUP));
+            Request::Other(Message::DelLink(message))
+        }
+    })
 }
 
 fn index(link: &str) -> io::Result<u32> {
@@ -221,23 +221,14 @@ fn address_message(link: u32, address: IpAddr) -> AddressMessage {
     message
 }
 
-fn route(item: &AddressItem) -> io::Result<RouteMessage> {
-    let AddressItem::Route {
-        table,
-        destination,
-        link,
-        gateway,
-    } = item
-    else {
-        return Err(io::ErrorKind::InvalidInput.into());
-    };
-    let is_local = *table == LOCAL_TABLE;
+fn route(table: u32, destination: Network, link: u32, gateway: Option<IpAddr>) -> RouteMessage {
+    let is_local = table == LOCAL_TABLE;
     let mut message = RouteMessage::default();
     message.header = RouteHeader {
         address_family: family_of(destination.first()),
         destination_prefix_length: destination.prefix_len(),
         // A number that does not fit stands in an attribute.
-        table: u8::try_from(*table).unwrap_or(RouteHeader::RT_TABLE_UNSPEC),
+        table: u8::try_from(table).unwrap_or(RouteHeader::RT_TABLE_UNSPEC),
         protocol: RouteProtocol::Other(PROTOCOL),
         scope: match gateway {
             _ if is_local => RouteScope::Host,
@@ -252,17 +243,14 @@ fn route(item: &AddressItem) -> io::Result<RouteMessage> {
         flags: gateway.map_or(RouteFlags::empty(), |_| RouteFlags::Onlink),
         ..RouteHeader::default()
     };
-    message.attributes = vec![
-        RouteAttribute::Table(*table),
-        RouteAttribute::Oif(index(link)?),
-    ];
+    message.attributes = vec![RouteAttribute::Table(table), RouteAttribute::Oif(link)];
     if destination.prefix_len() > 0 {
         let first = RouteAttribute::Destination(destination.first().into());
         message.attributes.push(first);
     }
     let gateway = gateway.map(|gateway| RouteAttribute::Gateway(gateway.into()));
     message.attributes.extend(gateway);
-    Ok(message)
+    message
 }
 
 fn rule(source: IpAddr, table: u32) -> RuleMessage {
