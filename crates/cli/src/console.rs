@@ -85,6 +85,11 @@ pub fn note(text: &str) {
     tell(GREEN, "note", text);
 }
 
+/// Says what may be in the way of what was asked for.
+pub fn warning(text: &str) {
+    tell(YELLOW, "warning", text);
+}
+
 /// Says why the numbers should be doubted.
 pub fn caveat(caveat: &Caveat) {
     let (what, advice) = caveat.sentence();

@@ -234,7 +234,7 @@ pub(crate) const NO_MORE_SOCKETS: &str = "this host has no free port or file lef
 
 /// What to do when this host does not let a connection come from an address.
 pub(crate) const SOURCES_OF_THIS_HOST: &str = "clients connect from addresses of this host, of the \
-    server's family (--source); `ip address add` gives it more";
+    server's family (--source); `filestone fleet addresses up` gives it more";
 
 /// Whether it was the address to come from that this host refused.
 pub(crate) fn is_source_refused(error: &std::io::Error) -> bool {

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod addresses;
 pub mod backend;
 pub mod calibrate;
 pub mod clock;

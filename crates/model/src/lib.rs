@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod addresses;
 pub mod arrivals;
 pub mod client;
 pub mod comparison;

@@ -32,6 +32,7 @@ pub use mix::{
     ObjectivePlan, SteeringPlan,
 };
 pub use objective::ObjectiveError;
+pub(crate) use ranges::Ranged;
 pub use ranges::Ranges;
 pub use read_data::{ReadData, ReadDataError};
 pub use sources::SourceAddresses;

@@ -53,7 +53,7 @@ pub fn protocols_in_their_rooms(tree: &Tree, findings: &mut Findings) {
     for file in outside {
         let code = file.code();
         for (at, name) in names(&code) {
-            if words(name).any(|word| is_protocol(&word)) {
+            if names_a_protocol(name) {
                 findings.complain(
                     format_args!("{}:{}", file.path, line_of(&code, at)),
                     format!("{name} names a protocol, in a file that is no protocol's"),
@@ -63,6 +63,13 @@ pub fn protocols_in_their_rooms(tree: &Tree, findings: &mut Findings) {
             }
         }
     }
+}
+
+/// Flags of netlink messages (netlink(7)), which have nothing to do with NLM's locks.
+const NETLINK_FLAGS: &str = "NLM_F_";
+
+fn names_a_protocol(name: &str) -> bool {
+    !name.starts_with(NETLINK_FLAGS) && words(name).any(|word| is_protocol(&word))
 }
 
 /// All names of a text, and where they stand.
@@ -107,10 +114,6 @@ fn is_protocol(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn names_a_protocol(name: &str) -> bool {
-        words(name).any(|word| is_protocol(&word))
-    }
-
     #[test]
     fn protocols_are_found_in_names_of_every_form() {
         for name in [
@@ -125,7 +128,14 @@ mod tests {
         ] {
             assert!(names_a_protocol(name), "{name}");
         }
-        for name in ["nfsstat", "netbench_scale", "nhfsstone", "assembled", "a"] {
+        for name in [
+            "nfsstat",
+            "netbench_scale",
+            "nhfsstone",
+            "assembled",
+            "a",
+            "NLM_F_ACK",
+        ] {
             assert!(!names_a_protocol(name), "{name}");
         }
     }

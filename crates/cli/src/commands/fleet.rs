@@ -13,8 +13,10 @@ use filestone_model::fleet::EXAMPLE;
 
 /// Reads the plan, and runs.
 pub fn run(options: &FleetOptions) -> Result<Exit, Error> {
-    if let Some(FleetCommand::Cookbook(cookbook)) = &options.command {
-        return super::cookbook::run(cookbook);
+    match &options.command {
+        Some(FleetCommand::Cookbook(cookbook)) => return super::cookbook::run(cookbook),
+        Some(FleetCommand::Addresses(addresses)) => return super::fleet_addresses::run(addresses),
+        None => {}
     }
     if options.example {
         console::result(EXAMPLE)?;

@@ -11,6 +11,7 @@ pub mod demo;
 pub mod doctor;
 pub mod explain;
 pub mod fleet;
+pub mod fleet_addresses;
 pub mod history;
 pub mod mix;
 pub mod probe;

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::options::{Document, SchemaOptions};
 use crate::report::ab::AbDocument;
+use crate::report::addresses::ShownAddresses;
 use crate::report::comparison::document::ComparisonDocument;
 use crate::report::explanation::ExplainedRecord;
 use crate::report::history::document::HistoryDocument;
@@ -21,6 +22,7 @@ pub fn run(options: &SchemaOptions) -> Result<Exit, Error> {
         Document::Repeats => schemars::schema_for!(RepeatsDocument),
         Document::Explain => schemars::schema_for!(Vec<ExplainedRecord>),
         Document::History => schemars::schema_for!(HistoryDocument),
+        Document::Addresses => schemars::schema_for!(ShownAddresses),
         Document::Doctor => schemars::schema_for!(Diagnosis),
     };
     console::result(&json::document(&schema)?)?;

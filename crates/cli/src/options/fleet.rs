@@ -1,5 +1,6 @@
 //! The options of `filestone fleet`.
 
+use super::fleet_addresses::AddressesOptions;
 use super::generator::GeneratorOptions;
 use super::nfs::{NfsOptions, Transport};
 use super::run_report::FindingFormat;
@@ -24,6 +25,7 @@ Examples:
   filestone fleet plan.toml
   filestone fleet plan.toml nfs://other/export        the same on another target
   filestone fleet cookbook nfs://server/export        100, 250 and 500 clients, and what they take
+  filestone fleet addresses up 10.9.0.0/16            addresses of this host for --source
 
 Files are made in a directory `clients` in the target, which is marked and taken away again; nothing
 else there is changed. docs/reference/fleet.md has every key of a plan and every figure."
@@ -84,6 +86,8 @@ pub struct FleetOptions {
 pub enum FleetCommand {
     /// Measure 100, 250 and 500 clients at 4 KiB and at 1 MiB, and what they take of memory
     Cookbook(CookbookOptions),
+    /// Make addresses of this host that clients connect from, show and remove them
+    Addresses(AddressesOptions),
 }
 
 /// `filestone fleet cookbook`.

@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod explain;
 pub mod figure;
 pub mod fleet;
+pub mod fleet_addresses;
 pub mod generator;
 pub mod history;
 pub mod layer_targets;
@@ -261,6 +262,8 @@ pub enum Document {
     Explain,
     /// What `filestone history --as json` prints
     History,
+    /// What `filestone fleet addresses show --as json` prints
+    Addresses,
 }
 
 /// `filestone completions`.

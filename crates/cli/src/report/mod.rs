@@ -4,6 +4,7 @@
 //! records, a paragraph in the documentation. Pictures are listed in [`gallery`].
 
 pub mod ab;
+pub mod addresses;
 pub mod caption;
 pub mod comparison;
 pub mod cookbook;

@@ -50,6 +50,10 @@ fn translate(error: &clap::Error, command: Option<&str>, words: &[&str]) -> Erro
             "\"{}\" is not a command of filestone",
             context(error, ContextKind::InvalidSubcommand).unwrap_or_default()
         ),
+        (ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _, _) => {
+            // clap renders the whole help instead, whose first line says something else.
+            format!("filestone {}: what to do is missing", words.join(" "))
+        }
         (ErrorKind::MissingRequiredArgument, Some(argument), _) => {
             format!("{argument} is missing")
         }
@@ -151,6 +155,9 @@ mod tests {
             "probe",
             "prob",
             "probe gtattr",
+            "fleet addresses",
+            "fleet addresses up",
+            "fleet addresses upp",
             "probe read --size 12q",
             "probe read --size 0",
             "probe read --size 5G",

@@ -51,3 +51,75 @@ fn what_is_wrong_with_a_plan_is_told_with_its_line() {
     );
     assert!(told.contains("did you mean write_size?"), "{told}");
 }
+
+#[test]
+fn addresses_are_planned_without_privileges_and_nothing_is_changed() {
+    // TEST-NET-2 (RFC 5737): no host has any of it.
+    let output = done(&["fleet", "addresses", "up", "198.51.100.0/24", "--dry-run"]);
+    assert_eq!(
+        text(&output.stdout),
+        "ip route add local 198.51.100.0/24 dev lo table 255 proto 102\n"
+    );
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("servers need a route to 198.51.100.0/24 by way of this host"),
+        "{told}"
+    );
+    let told = text(&done(&["fleet", "addresses", "up", "127.1.0.0/16"]).stderr);
+    assert!(told.contains("nothing is to be made"), "{told}");
+    let shown = text(&done(&["fleet", "addresses", "show", "--as", "json"]).stdout);
+    let shown: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+    assert!(
+        shown["routes"].is_array() && shown["warnings"].is_array(),
+        "{shown}"
+    );
+}
+
+#[test]
+fn addresses_that_cannot_be_are_refused_before_anything_is_changed() {
+    for (words, code, expected) in [
+        (&["10.0.0"][..], 2, "\"10.0.0\": expected an address"),
+        (
+            &["10.9.0.1", "--aliases=none7"],
+            2,
+            "none7: this host has no such interface",
+        ),
+        (
+            &["10.9.0.1", "--mac-vlans=lo"],
+            2,
+            "lo: MAC-VLANs are made on an Ethernet interface",
+        ),
+        (&["10.9.0.1", "--gateway=10.9.0.2"], 2, "--mac-vlans"),
+        (
+            &["10.9.0.1", "--mac-vlans=lo", "--name=a7"],
+            2,
+            "--name a7: expected a letter",
+        ),
+    ] {
+        let words = [&["fleet", "addresses", "up"], words].concat();
+        let output = filestone(&words);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{told}");
+        assert!(told.contains(expected), "{told}");
+    }
+}
+
+#[test]
+fn sources_that_are_not_this_hosts_are_told_with_the_command_that_makes_them() {
+    let output = filestone(&[
+        "fleet",
+        "--writers=3",
+        "--source=198.51.100.1-198.51.100.9",
+        "nfs:",
+    ]);
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{told}");
+    assert!(
+        told.contains("3 of the 3 addresses that clients connect from"),
+        "{told}"
+    );
+    assert!(
+        told.contains("`filestone fleet addresses up 198.51.100.1-198.51.100.3`"),
+        "{told}"
+    );
+}

@@ -2,9 +2,11 @@
 
 use crate::driver::{RESERVED_PORTS, allow_open_files};
 use crate::error::{AreaError, ErrorCategory, RunError};
-use filestone_model::plan::{Interface, Plan};
+use filestone_model::plan::{Interface, Plan, SourceAddresses};
 use filestone_model::text::thousands;
 use rustix::thread::{CpuSet, sched_getaffinity};
+use std::collections::BTreeSet;
+use std::net::{IpAddr, UdpSocket};
 
 /// Files that a process has open besides its connections.
 const OTHER_FILES: u64 = 64;
@@ -77,8 +79,65 @@ pub fn check_environment(plan: &Plan) -> Result<(), RunError> {
         }
         .into());
     }
+    check_sources(plan)?;
     let ports = LocalPorts::of(plan);
     Ok(ports.map_or(Ok(()), |ports| ports.check(plan))?)
+}
+
+/// The addresses that clients connect from: all must be this host's.
+fn check_sources(plan: &Plan) -> Result<(), SourcesNotOurs> {
+    let sources: BTreeSet<IpAddr> = (0..plan.clients)
+        .filter_map(|client| plan.source_of(client))
+        .collect();
+    let count = sources.len() as u64;
+    let missing = SourceAddresses::of(
+        sources
+            .into_iter()
+            .filter(|source| !is_of_this_host(*source)),
+    );
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(SourcesNotOurs { missing, count })
+    }
+}
+
+/// Whether connections may come from an address. Of the loopback network they may; where this host does not say that they may not,
+/// connecting will tell.
+fn is_of_this_host(address: IpAddr) -> bool {
+    let is_refused = || {
+        let bound = UdpSocket::bind((address, 0));
+        bound.is_err_and(|error| error.kind() == std::io::ErrorKind::AddrNotAvailable)
+    };
+    address.is_loopback() || !is_refused()
+}
+
+/// Clients are to connect from addresses that this host does not have.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{} of the {} addresses that clients connect from are not this host's: {missing}",
+    thousands(u64::try_from(missing.count()).unwrap_or(u64::MAX)), thousands(*count)
+)]
+pub struct SourcesNotOurs {
+    missing: SourceAddresses,
+    count: u64,
+}
+
+impl AreaError for SourcesNotOurs {
+    fn category(&self) -> ErrorCategory {
+        ErrorCategory::Environment
+    }
+
+    fn help(&self) -> Option<String> {
+        let Self { missing, .. } = self;
+        let has_ipv6 = missing.iter().any(|range| range.start().is_ipv6());
+        // A route does not do for IPv6.
+        let aliases = if has_ipv6 { " --aliases lo" } else { "" };
+        Some(format!(
+            "`filestone fleet addresses up {missing}{aliases}`, as root, makes them, and says what servers \
+             need; --aliases and --mac-vlans put them on an interface"
+        ))
+    }
 }
 
 /// Clients of a server in another process, with a connection each, that so many open files are
@@ -205,7 +264,8 @@ impl AreaError for TooFewPorts {
             ", or a wider range in /proc/sys/net/ipv4/ip_local_port_range"
         };
         Some(format!(
-            "connect from {} addresses of this host or more (--source){wider}",
+            "connect from {} addresses of this host or more (--source; `filestone fleet addresses up` \
+             makes them){wider}",
             self.addresses_needed
         ))
     }
@@ -267,6 +327,29 @@ mod tests {
         assert!(error.to_string().contains("from 3 addresses"), "{error}");
         plan.connections.sources = "10.0.0.1-10.0.0.4".parse().expect("a range");
         assert!(PORTS.check(&plan).is_ok());
+    }
+
+    #[test]
+    fn sources_that_are_not_this_hosts_are_named_with_the_command_that_makes_them() {
+        let mut plan = plan(7);
+        plan.connections.sources = "127.7.0.1-127.7.0.9".parse().expect("a range");
+        check_sources(&plan).expect("all of 127.0.0.0/8");
+        // TEST-NET-2 (RFC 5737): no host has them.
+        plan.connections.sources = "127.7.0.1,198.51.100.11-198.51.100.19"
+            .parse()
+            .expect("a list");
+        let error = check_sources(&plan).expect_err("nobody's");
+        assert_eq!(
+            error.to_string(),
+            "6 of the 7 addresses that clients connect from are not this host's: 198.51.100.11-198.51.100.16"
+        );
+        let help = error.help().expect("a way out");
+        let command = "`filestone fleet addresses up 198.51.100.11-198.51.100.16`, as root";
+        assert!(help.starts_with(command), "{help}");
+        plan.connections.sources = "2001:db8::1".parse().expect("one");
+        let error = check_sources(&plan).expect_err("nobody's");
+        let help = error.help().expect("a way out");
+        assert!(help.contains("up 2001:db8::1 --aliases lo`"), "{help}");
     }
 
     #[test]

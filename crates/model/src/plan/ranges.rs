@@ -47,6 +47,35 @@ impl<T: Ranged> Ranges<T> {
         self.0.is_empty()
     }
 
+    /// The ranges, as they were written.
+    pub fn iter(&self) -> impl Iterator<Item = &RangeInclusive<T>> {
+        self.0.iter()
+    }
+
+    /// All of them, one after the other.
+    pub fn values(&self) -> impl Iterator<Item = T> + '_ {
+        self.0.iter().flat_map(|range| {
+            let first = *range.start();
+            (first.number()..=range.end().number()).map(move |number| first.like(number))
+        })
+    }
+
+    /// Those of `values`, which are put in order; neighbours make a range.
+    pub fn of(values: impl IntoIterator<Item = T>) -> Self
+    where
+        T: Ord,
+    {
+        let mut values: Vec<T> = values.into_iter().collect();
+        values.sort_unstable();
+        values.dedup();
+        let follows = |one: &T, next: &T| one.like(one.number() + 1) == *next;
+        let runs = values.chunk_by(follows);
+        Self(
+            runs.filter_map(|run| Some(*run.first()?..=*run.last()?))
+                .collect(),
+        )
+    }
+
     /// How many there are.
     pub fn count(&self) -> u128 {
         self.0.iter().map(count).fold(0, u128::saturating_add)

@@ -57,6 +57,12 @@ impl Page {
         wrapped(text, self.columns.min(PROSE_MAX), 0, 0)
     }
 
+    /// Sentences, each on lines of its own below a blank one; nothing of none.
+    pub fn prose_of(self, texts: &[String]) -> String {
+        let each = texts.iter().map(|text| format!("\n{}", self.prose(text)));
+        each.collect()
+    }
+
     /// A line per fact: its name, then its value, whose further lines stand below the first.
     pub fn facts<N: AsRef<str>>(self, facts: impl IntoIterator<Item = (N, String)>) -> String {
         self.facts_from(FACT_INDENT, facts)

@@ -1,0 +1,159 @@
+//! Questions to the kernel, one at a time, and its answers.
+
+use super::NetlinkError;
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage,
+    NetlinkPayload,
+};
+use netlink_packet_route::RouteNetlinkMessage;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::net::{recv, send, socket_with};
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// A page of the kernel's answers at most: it makes them as large as it is asked for, up to this
+/// (netlink_dump).
+const ANSWER_MAX: usize = 64 << 10;
+/// How often a listing is begun anew when what it lists changes meanwhile.
+const LISTINGS_MAX: u32 = 10;
+
+/// A socket of rtnetlink. It blocks: the kernel answers at once.
+pub struct Netlink {
+    socket: OwnedFd,
+    number: u32,
+    buffer: Vec<u8>,
+}
+
+/// A listing was changed while it was made.
+struct Changed;
+
+impl Netlink {
+    /// Opens it.
+    pub fn open() -> Result<Self, NetlinkError> {
+        // Its protocol is number 0, NETLINK_ROUTE.
+        let socket = socket_with(
+            AddressFamily::NETLINK,
+            SocketType::RAW,
+            SocketFlags::CLOEXEC,
+            None,
+        );
+        Ok(Self {
+            socket: socket.map_err(failed("open a socket of rtnetlink"))?,
+            number: 0,
+            buffer: vec![0; ANSWER_MAX],
+        })
+    }
+
+    /// Asks for a change; what the kernel says of it.
+    pub fn change(
+        &mut self,
+        message: RouteNetlinkMessage,
+        flags: u16,
+    ) -> Result<io::Result<()>, NetlinkError> {
+        self.ask(message, NLM_F_ACK | flags)?;
+        loop {
+            for answer in self.answers("the answer to a change")? {
+                if let NetlinkPayload::Error(error) = answer.payload {
+                    return Ok(match error.code {
+                        None => Ok(()),
+                        Some(_) => Err(error.to_io()),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Everything that `message` asks for.
+    pub fn list(
+        &mut self,
+        what: &'static str,
+        message: &RouteNetlinkMessage,
+    ) -> Result<Vec<RouteNetlinkMessage>, NetlinkError> {
+        for _ in 0..LISTINGS_MAX {
+            self.ask(message.clone(), NLM_F_DUMP)?;
+            if let Ok(listed) = self.listed(what)? {
+                return Ok(listed);
+            }
+        }
+        Err(NetlinkError::Unreadable {
+            what,
+            why: "it changes all the time".into(),
+        })
+    }
+
+    fn listed(
+        &mut self,
+        what: &'static str,
+    ) -> Result<Result<Vec<RouteNetlinkMessage>, Changed>, NetlinkError> {
+        let mut listed = vec![];
+        let mut has_changed = false;
+        loop {
+            for answer in self.answers(what)? {
+                has_changed |= answer.header.flags & NLM_F_DUMP_INTR != 0;
+                match answer.payload {
+                    NetlinkPayload::InnerMessage(message) => listed.push(message),
+                    NetlinkPayload::Done(_) if has_changed => return Ok(Err(Changed)),
+                    NetlinkPayload::Done(_) => return Ok(Ok(listed)),
+                    NetlinkPayload::Error(error) => {
+                        let why = error.to_io().to_string();
+                        return Err(NetlinkError::Unreadable { what, why });
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, message: RouteNetlinkMessage, flags: u16) -> Result<(), NetlinkError> {
+        self.number = self.number.wrapping_add(1);
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | flags;
+        header.sequence_number = self.number;
+        let mut packet = NetlinkMessage::new(header, NetlinkPayload::from(message));
+        packet.finalize();
+        let mut bytes = vec![0; packet.buffer_len()];
+        packet.serialize(&mut bytes);
+        let sent = send(&self.socket, &bytes, SendFlags::empty());
+        sent.map_err(failed("ask the kernel for its addresses"))?;
+        Ok(())
+    }
+
+    /// The next answers that belong to the last question.
+    fn answers(
+        &mut self,
+        what: &'static str,
+    ) -> Result<Vec<NetlinkMessage<RouteNetlinkMessage>>, NetlinkError> {
+        let received = loop {
+            match recv(&self.socket, &mut self.buffer[..], RecvFlags::TRUNC) {
+                Err(rustix::io::Errno::INTR) => {}
+                received => break received,
+            }
+        };
+        let (_, len) = received.map_err(failed("receive what the kernel says"))?;
+        let unreadable = |why: String| NetlinkError::Unreadable { what, why };
+        let mut rest = self.buffer.get(..len).ok_or_else(|| {
+            unreadable(format!(
+                "an answer of {len} bytes is longer than {ANSWER_MAX}"
+            ))
+        })?;
+        let mut answers = vec![];
+        while !rest.is_empty() {
+            let answer: NetlinkMessage<RouteNetlinkMessage> =
+                NetlinkMessage::deserialize(rest).map_err(|error| unreadable(error.to_string()))?;
+            // Messages begin at multiples of four bytes.
+            let len = (answer.header.length as usize).next_multiple_of(4);
+            rest = rest.get(len.max(4)..).unwrap_or_default();
+            if answer.header.sequence_number == self.number {
+                answers.push(answer);
+            }
+        }
+        Ok(answers)
+    }
+}
+
+fn failed(what: &'static str) -> impl Fn(rustix::io::Errno) -> NetlinkError {
+    move |errno| NetlinkError::Socket {
+        what,
+        source: errno.into(),
+    }
+}
