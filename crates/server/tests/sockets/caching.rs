@@ -287,6 +287,32 @@ fn who_may_not_open_beside_a_handle_waits_until_it_is_closed() {
     other.created();
 }
 
+fn removal_of(name: &str) -> create::Request<'_> {
+    create::Request {
+        desired_access: AccessMask::DELETE,
+        disposition: CreateDisposition::OPEN,
+        options: CreateOptions::DELETE_ON_CLOSE,
+        ..create_of(name, OplockLevel::NONE)
+    }
+}
+
+/// An open that removes takes back what was written as one that opens, and then, in a break of its
+/// own epoch, the handles: a client that goes by epochs has to see that there is more.
+#[test]
+fn what_is_removed_is_taken_back_in_two_breaks() {
+    let server = start();
+    let (mut one, mut other) = (client(&server, 1), client(&server, 2));
+    send_lease_v2(&mut one, "gone", 1, "RHW", 0);
+    assert_eq!(given(&mut one).epoch, Some(1));
+    other.send(Command::Create, &removal_of("gone"));
+    assert!(is_pending(&mut other));
+    assert_eq!(broken(&mut one), (1, state("RHW"), state("RH"), true, 2));
+    assert_eq!(acknowledge(&mut one, 1, "RH"), Status::SUCCESS);
+    assert_eq!(broken(&mut one), (1, state("RH"), state("R"), true, 3));
+    assert_eq!(acknowledge(&mut one, 1, "R"), Status::SUCCESS);
+    other.created();
+}
+
 /// A file is renamed, replaced, removed, or renamed with its directory only after the handles that
 /// others keep of it have been given up; one's own lease stays.
 #[test]
@@ -317,13 +343,7 @@ fn names_change_when_handles_have_been_given_up() {
     assert_eq!(other.answer().0.status, Status::SUCCESS);
     // A removal, which is waited for likewise.
     lease(&mut one, "gone", 4, "RH");
-    let removal = create::Request {
-        desired_access: AccessMask::DELETE,
-        disposition: CreateDisposition::OPEN,
-        options: CreateOptions::DELETE_ON_CLOSE,
-        ..create_of("gone", OplockLevel::NONE)
-    };
-    other.send(Command::Create, &removal);
+    other.send(Command::Create, &removal_of("gone"));
     assert!(is_pending(&mut other));
     assert_eq!(broken(&mut one), (4, state("RH"), state("R"), true, 0));
     assert_eq!(acknowledge(&mut one, 4, "R"), Status::SUCCESS);
