@@ -9,7 +9,9 @@ pub mod knee;
 pub mod parameter;
 mod steps;
 pub mod tally;
+pub mod value_kind;
 
 pub use knee::{SweepKnee, SweepPlace};
-pub use parameter::{SweepParameter, SweepValue, ValueKind, name_of_point, points};
+pub use parameter::{SweepParameter, SweepValue, name_of_point, points};
 pub use tally::{PointFigure, PointTally};
+pub use value_kind::ValueKind;

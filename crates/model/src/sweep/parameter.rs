@@ -1,7 +1,7 @@
 //! What is swept: an option, and the values that it takes in turn.
 
 use super::steps::{Item, VALUES_MAX, item};
-use crate::quantity;
+use super::value_kind::ValueKind;
 use crate::text::{bytes_text, time_text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,22 +10,6 @@ use serde::{Deserialize, Serialize};
 pub const POINTS_MAX: usize = 4096;
 /// A list whose largest value is so many times its smallest is taken for one of ratios.
 const RATIO_OF_LISTS: f64 = 16.0;
-
-/// How the values of an option are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ValueKind {
-    /// Bytes: `4K` are 4096.
-    Bytes,
-    /// Times: `5ms`.
-    Time,
-    /// Operations per second: `10k` are 10,000.
-    Rate,
-    /// Plain numbers.
-    Number,
-    /// Names of which there are so many and no more.
-    Word,
-}
 
 /// A value of an option.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,43 +27,10 @@ pub struct SweepParameter {
     pub name: String,
     /// How its values are written.
     pub kind: ValueKind,
-    /// The values, in the order in which they were named.
+    /// The values: numbers from the smallest, names in the order in which they were written.
     pub values: Vec<SweepValue>,
     /// Whether equal distances between them are equal ratios.
     pub is_logarithmic: bool,
-}
-
-impl ValueKind {
-    /// The number that a text is; `None` if it is none of this kind.
-    pub fn number(self, text: &str) -> Option<f64> {
-        match self {
-            Self::Bytes => quantity::bytes(text).ok().map(|bytes| bytes as f64),
-            Self::Time => quantity::duration(text).ok().map(|nanos| nanos as f64),
-            Self::Rate => quantity::per_second(text),
-            Self::Number => text.parse().ok().filter(|number: &f64| number.is_finite()),
-            Self::Word => None,
-        }
-    }
-
-    /// A number as options of this kind read it.
-    fn text(self, number: f64) -> String {
-        match self {
-            Self::Time => format!("{number:.0}ns"),
-            Self::Bytes => format!("{number:.0}"),
-            Self::Rate | Self::Number | Self::Word => decimals(number),
-        }
-    }
-
-    /// Whether there is nothing between two neighbours of this kind.
-    const fn is_whole(self) -> bool {
-        matches!(self, Self::Bytes | Self::Time)
-    }
-}
-
-/// A number with three decimals at most.
-fn decimals(number: f64) -> String {
-    let text = format!("{number:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
 impl SweepValue {
@@ -146,6 +97,11 @@ impl SweepParameter {
         if values.iter().any(|value| value.number.is_none()) {
             values.iter_mut().for_each(|value| value.number = None);
         }
+        // Numbers have an order of their own; names stay as they were written.
+        values.sort_by(|one, other| {
+            let number = |value: &SweepValue| value.number.unwrap_or(0.0);
+            number(one).total_cmp(&number(other))
+        });
         let is_logarithmic = has_ratios || (is_list && are_far_apart(&values));
         Ok(Self {
             name: name.into(),
@@ -239,7 +195,7 @@ mod tests {
         for (kind, text, values) in [
             (Bytes, "512,4K,4096,64kB", vec!["512", "4096", "64000"]),
             (Bytes, "1..4:log5", vec!["1", "2", "3", "4"]),
-            (Number, "1..8:log4,5", vec!["1", "2", "4", "8", "5"]),
+            (Number, "1..8:log4,5", vec!["1", "2", "4", "5", "8"]),
             (Number, "0.5..2:log3", vec!["0.5", "1", "2"]),
             (Rate, "1k..10k:log3", vec!["1000", "3162", "10000"]),
             (Rate, "10..20Mbit/s", vec!["10..20Mbit/s"]),

@@ -1,6 +1,6 @@
 //! The language of lists and ranges: `512,4K,8K`, `512..64K:x2`, `1..8192:+64`, `1..64:log7`.
 
-use super::parameter::ValueKind;
+use super::value_kind::ValueKind;
 
 /// More values of one parameter are a mistake.
 pub(super) const VALUES_MAX: usize = 4096;
