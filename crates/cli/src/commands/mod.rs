@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod explain;
 pub mod fleet;
 pub mod history;
+mod inner;
 pub mod mix;
 pub mod probe;
 pub mod replay;
