@@ -20,6 +20,7 @@ pub mod report;
 pub mod run;
 pub mod schema;
 pub mod serve;
+pub mod sweep;
 
 use crate::error::Error;
 use crate::{Exit, console};

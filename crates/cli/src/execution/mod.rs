@@ -8,6 +8,8 @@ pub mod output_directory;
 pub mod repeats;
 pub mod rounds;
 mod server_command;
+pub mod sweep;
+pub mod sweep_directory;
 mod told_caveats;
 pub mod verdict;
 

@@ -33,6 +33,7 @@ pub mod rows;
 pub mod sketch;
 pub mod smbtorture;
 pub mod summary;
+pub mod sweep;
 pub mod text;
 pub mod ticks;
 
