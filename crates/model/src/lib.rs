@@ -38,6 +38,7 @@ pub mod random;
 pub mod session;
 pub mod statistics;
 pub mod steering;
+pub mod sweep;
 pub mod text;
 pub mod threshold;
 pub mod time;

@@ -22,6 +22,14 @@ pub fn run(options: &FleetOptions) -> Result<Exit, Error> {
         console::result(EXAMPLE)?;
         return Ok(Exit::Done);
     }
+    measurement(options)?.execute()
+}
+
+/// What is measured, and how it is shown.
+pub fn measurement(options: &FleetOptions) -> Result<Measurement<'_>, Error> {
+    if options.command.is_some() || options.example {
+        return Err(Error::usage("fleet: this is no run of a plan"));
+    }
     let credentials = Credentials::read(&options.share.access)?;
     let plan = planning::fleet::plan(options, &credentials, &Environment::here())?;
     let plan = with_gates(plan, &options.report.gates)?;
@@ -31,5 +39,9 @@ pub fn run(options: &FleetOptions) -> Result<Exit, Error> {
         detail: Detail::Whole,
     };
     let jobs = Job::with_credentials(vec![Job::new(plan)?], &credentials, &options.report)?;
-    Measurement { jobs, show }.execute()
+    Ok(Measurement {
+        notes: vec![],
+        jobs,
+        show,
+    })
 }

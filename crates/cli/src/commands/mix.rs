@@ -26,14 +26,13 @@ pub fn run(options: &MixOptions) -> Result<Exit, Error> {
 pub fn measurement(options: &MixOptions) -> Result<Measurement<'_>, Error> {
     let word = options.mix.mix.as_deref().unwrap_or(mix::DEFAULT);
     let mix = mix_source::read(word, options.mix.mount.as_deref())?;
-    if mix::built_in(word).is_none() {
-        mix.notes.iter().for_each(|note| console::note(note));
-    }
+    let mut notes = match mix::built_in(word) {
+        Some(_) => vec![],
+        None => mix.notes.clone(),
+    };
     let credentials = Credentials::read(&options.share.access)?;
     let plan = planning::mix::plan(options, mix, &credentials, &Environment::here())?;
-    if let Some(note) = planning::mix::missing_note(&plan) {
-        console::note(&note);
-    }
+    notes.extend(planning::mix::missing_note(&plan));
     let plan = with_gates(plan, &options.report.gates)?;
     let calibration = match options.target.on {
         // What the event loop can do says nothing about system calls.
@@ -50,6 +49,7 @@ pub fn measurement(options: &MixOptions) -> Result<Measurement<'_>, Error> {
         },
     };
     Ok(Measurement {
+        notes,
         jobs: Job::with_credentials(vec![Job::new(plan)?], &credentials, &options.report)?,
         show,
     })

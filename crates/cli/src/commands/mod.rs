@@ -13,6 +13,7 @@ pub mod explain;
 pub mod fleet;
 pub mod fleet_addresses;
 pub mod history;
+mod inner;
 pub mod mix;
 pub mod probe;
 pub mod replay;
@@ -20,6 +21,7 @@ pub mod report;
 pub mod run;
 pub mod schema;
 pub mod serve;
+pub mod sweep;
 
 use crate::error::Error;
 use crate::{Exit, console};

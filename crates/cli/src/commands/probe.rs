@@ -29,6 +29,7 @@ pub fn measurement(options: &ProbeOptions) -> Result<Measurement<'_>, Error> {
         },
     };
     Ok(Measurement {
+        notes: vec![],
         jobs: Job::with_credentials(vec![Job::new(plan)?], &credentials, &options.report)?,
         show,
     })

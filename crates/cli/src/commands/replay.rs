@@ -36,5 +36,9 @@ pub fn measurement(options: &ReplayOptions) -> Result<Measurement<'_>, Error> {
             _ => Detail::Brief,
         },
     };
-    Ok(Measurement { jobs, show })
+    Ok(Measurement {
+        notes: vec![],
+        jobs,
+        show,
+    })
 }

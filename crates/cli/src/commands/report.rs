@@ -1,20 +1,27 @@
 //! `filestone report`: any report of a stored record.
 
 use crate::error::Error;
+use crate::execution::{sweep, sweep_directory};
 use crate::inputs::record_file;
 use crate::options::ReportOptions;
+use crate::options::sweep::SweepFormat;
 use crate::planning::gates::with_gates;
 use crate::report::{self, json, layers, picture};
 use crate::{Exit, console};
+use clap::ValueEnum;
 use filestone_model::gate::GatesPlan;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::gates::{has_failed, judge};
+use std::path::Path;
 
 /// Reads the record and prints the report; caveats go to standard error as ever.
 pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
     let report = report::named(&options.format)
         .ok_or_else(|| Error::usage(format!("--as {}: there is no such report", options.format)))?;
     let page = console::page();
+    if let Some(document) = sweep_directory::document_at(&options.record) {
+        return of_sweep(options, &document);
+    }
     let records = read(options)?;
     for record in &records {
         if let Err(contradiction) = record.check() {
@@ -59,6 +66,29 @@ pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
     if is_judged && records.iter().any(has_failed) {
         return Ok(Exit::Doubtful);
     }
+    Ok(Exit::Done)
+}
+
+/// A sweep, in one of its forms.
+fn of_sweep(options: &ReportOptions, document: &Path) -> Result<Exit, Error> {
+    let shown = options.record.display();
+    let format = SweepFormat::from_str(&options.format, false).map_err(|_| {
+        Error::usage(format!(
+            "{shown}: this is a sweep; --as {} is of a run",
+            options.format
+        ))
+        .with_help("of a sweep there are text, json, csv, gnuplot and svg")
+    })?;
+    if !options.gates.fail_if.is_empty() {
+        return Err(Error::usage(format!(
+            "--fail-if: {shown} is a sweep, and gates are of runs"
+        ))
+        .with_help(
+            "behind the -- of sweep they are of each run; report DIR/POINT/001 takes them, too",
+        ));
+    }
+    let swept = sweep_directory::read_with_runs(document)?;
+    console::result(&sweep::render(&swept, format, console::page())?)?;
     Ok(Exit::Done)
 }
 

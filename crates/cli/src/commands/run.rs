@@ -33,5 +33,9 @@ pub fn measurement(options: &RunOptions) -> Result<Measurement<'_>, Error> {
         calibration: Calibration::unless(options.calibration.no_calibrate),
         detail: Detail::Whole,
     };
-    Ok(Measurement { jobs, show })
+    Ok(Measurement {
+        notes: vec![],
+        jobs,
+        show,
+    })
 }

@@ -9,6 +9,7 @@ use crate::report::explanation::ExplainedRecord;
 use crate::report::history::document::HistoryDocument;
 use crate::report::json;
 use crate::report::repeats::RepeatsDocument;
+use crate::report::sweep::document::SweepDocument;
 use crate::{Exit, console};
 use filestone_model::doctor::Diagnosis;
 use filestone_model::measure::RunRecord;
@@ -20,6 +21,7 @@ pub fn run(options: &SchemaOptions) -> Result<Exit, Error> {
         Document::Compare => schemars::schema_for!(ComparisonDocument),
         Document::Ab => schemars::schema_for!(AbDocument),
         Document::Repeats => schemars::schema_for!(RepeatsDocument),
+        Document::Sweep => schemars::schema_for!(SweepDocument),
         Document::Explain => schemars::schema_for!(Vec<ExplainedRecord>),
         Document::History => schemars::schema_for!(HistoryDocument),
         Document::Addresses => schemars::schema_for!(ShownAddresses),

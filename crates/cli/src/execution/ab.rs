@@ -2,16 +2,16 @@
 //! it. A server that does not start, or ends by itself, is an error and never a sample.
 
 use super::output_directory::{Existing, OutputDirectory, write_synced};
-use super::repeats::pause;
+use super::rounds::pause;
 use super::server_command::ServerCommand;
 use super::verdict::{FailingCaveats, exit_of};
-use super::{Calibration, Job, Measurement, interruption, measure, refuse_steered};
+use super::{Calibration, Job, Measurement, interruption, measure, refuse_own, refuse_steered};
 use crate::console;
 use crate::error::Error;
 use crate::execution::live::Live;
 use crate::inputs::record_file::{AB_FILE, RECORD_FILE};
 use crate::options::ab::AbOptions;
-use crate::options::run_report::{FindingFormat, RunFormat};
+use crate::options::run_report::FindingFormat;
 use crate::printable::printable;
 use crate::quantity::{duration_text, waiting_text};
 use crate::report::ab::{self, AbEnd, AbFound, AbReport};
@@ -42,6 +42,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Measures both in turn until it is clear which is better, and says what came of it.
 pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<Exit, Error> {
     let job = only_job(measured)?;
+    measured.notes.iter().for_each(|note| console::note(note));
     let stop = interruption::stop_flag()?;
     let question = Question::new(&options.judge, options.tolerance, options.detect);
     if let Some(path) = &options.output {
@@ -90,19 +91,7 @@ fn only_job<'run>(measured: &'run Measurement<'_>) -> Result<&'run Job, Error> {
         ));
     };
     let report = measured.show.report;
-    let is_given = [
-        ("--output", report.output.is_some()),
-        (
-            "--repeat",
-            report.repeat.repeat.is_some() || report.repeat.repeat_until.is_some(),
-        ),
-        ("--as", report.format != RunFormat::Text),
-        ("--dry-run", report.dry_run),
-    ];
-    if let Some((option, _)) = is_given.iter().find(|(_, is_given)| *is_given) {
-        return Err(Error::usage(format!("{option} behind --: here it is ab's"))
-            .with_help("ab has --output and --as of its own, before the --"));
-    }
+    refuse_own(report, "ab")?;
     let gates = &job.plan.gates;
     let is_held = [
         ("--fail-if", !gates.fail_if.is_empty()),

@@ -6,7 +6,11 @@ pub mod interruption;
 pub mod live;
 pub mod output_directory;
 pub mod repeats;
+pub mod rounds;
 mod server_command;
+pub mod sweep;
+pub mod sweep_directory;
+mod told_caveats;
 pub mod verdict;
 
 use crate::console::{self, Reader};
@@ -112,6 +116,8 @@ pub struct Presentation<'command> {
 /// What a command measures, and how the results are shown.
 #[derive(Debug)]
 pub struct Measurement<'command> {
+    /// What is said of it before it is measured.
+    pub notes: Vec<String>,
     /// One after the other.
     pub jobs: Vec<Job>,
     /// The results.
@@ -121,6 +127,7 @@ pub struct Measurement<'command> {
 impl Measurement<'_> {
     /// Runs the jobs in turn and shows what came out; a dry run shows the plans.
     pub fn execute(&self) -> Result<Exit, Error> {
+        self.notes.iter().for_each(|note| console::note(note));
         execute(&self.jobs, &self.show)
     }
 }
@@ -186,8 +193,31 @@ fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<Exit, Error> {
     }
 }
 
+/// Refuses what a command says itself that measures what stands behind its `--`.
+pub fn refuse_own(report: &RunReportOptions, command: &str) -> Result<(), Error> {
+    let repeat = &report.repeat;
+    let is_given = [
+        ("--output", report.output.is_some()),
+        (
+            "--repeat",
+            repeat.repeat.is_some() || repeat.repeat_until.is_some(),
+        ),
+        ("--as", report.format != RunFormat::Text),
+        ("--dry-run", report.dry_run),
+    ];
+    match is_given.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Error::usage(format!(
+            "{option} behind --: here it is {command}'s"
+        ))
+        .with_help(format!(
+            "{command} has --output and --as of its own, before the --"
+        ))),
+    }
+}
+
 /// Refuses runs whose figures are of several loads, for what compares runs.
-fn refuse_steered(jobs: &[Job], option: &str) -> Result<(), Error> {
+pub fn refuse_steered(jobs: &[Job], option: &str) -> Result<(), Error> {
     if jobs.iter().all(|job| job.plan.steering.is_none()) {
         return Ok(());
     }

@@ -18,7 +18,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The record while it is being written.
-const PART_FILE: &str = "run.json.part";
+pub const PART_FILE: &str = "run.json.part";
+/// The record of a run that does not count.
+pub const UNFINISHED_FILE: &str = "unfinished.json";
 /// The picture of several replays.
 const LAYERS_FILE: &str = "layers.svg";
 /// HdrHistogram's interval log.
@@ -34,13 +36,15 @@ pub enum Existing {
     /// nct writes its files beside whatever is there, and over those of an earlier run;
     /// its scripts rely on that. Nothing else is touched.
     WriteBeside,
+    /// Of a run that was broken off, another is made in its place.
+    GoOn,
 }
 
 impl Existing {
     /// How the command that asks calls the option.
     const fn option(self) -> &'static str {
         match self {
-            Self::Refuse => "--output",
+            Self::Refuse | Self::GoOn => "--output",
             Self::WriteBeside => "-o",
         }
     }
@@ -129,7 +133,12 @@ impl OutputDirectory {
         let whole = self.path.join(name);
         let text = json::render(record)?;
         write_synced(&part, &text).map_err(|error| Error::file(&whole, &error))?;
-        fs::rename(&part, &whole).map_err(|error| Error::file(&whole, &error))
+        fs::rename(&part, &whole).map_err(|error| Error::file(&whole, &error))?;
+        if name == RECORD_FILE {
+            // The attempt before it, where a run was made again; there seldom is one.
+            let _ = fs::remove_file(self.path.join(UNFINISHED_FILE));
+        }
+        Ok(())
     }
 
     fn write_rest(&self, record: &RunRecord, terminal: &str) -> Result<(), Error> {
@@ -275,6 +284,13 @@ fn refuse_foreign(path: &Path, entries: fs::ReadDir, existing: Existing) -> Resu
     let found = match existing {
         Existing::Refuse => refusal_of_any(&names),
         Existing::WriteBeside => refusal_of_namesakes(path, &names),
+        Existing::GoOn => refusal_of_any(
+            &names
+                .iter()
+                .filter(|name| !is_of_a_run(name))
+                .cloned()
+                .collect::<Vec<_>>(),
+        ),
     };
     let Some(found) = found else {
         return Ok(());
@@ -294,6 +310,11 @@ fn refusal_of_any(names: &[String]) -> Option<String> {
     } else {
         format!("it already holds other things, such as {first}")
     })
+}
+
+/// Whether a file of that name is what a run leaves that is made again.
+fn is_of_a_run(name: &str) -> bool {
+    [PART_FILE, RECORD_FILE, UNFINISHED_FILE].contains(&name)
 }
 
 /// What stands against writing beside what is there: a file of a name of ours, which nct

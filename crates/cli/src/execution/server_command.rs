@@ -2,7 +2,7 @@
 //! filestone, however that ends.
 
 use crate::error::Error;
-use crate::execution::repeats::pause;
+use crate::execution::rounds::pause;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use rustix::process::{

@@ -1,5 +1,6 @@
 //! Reading run records and plans back from files.
 
+use crate::console;
 use crate::error::{Error, reason};
 use crate::printable::excerpt;
 use filestone_model::measure::figures::with_figures;
@@ -20,6 +21,8 @@ pub const RECORD_FILE: &str = "run.json";
 pub const REPEATS_FILE: &str = "repeats.json";
 /// What two sides that were measured in turn come to, beside their directories.
 pub const AB_FILE: &str = "ab.json";
+/// What a sweep is and comes to, beside the directories of its points.
+pub const SWEEP_FILE: &str = "sweep.json";
 /// Longer files are no records: that of a day with a row for each second has some 200 MB.
 const RECORD_BYTES_MAX: u64 = 1 << 30;
 
@@ -102,9 +105,24 @@ fn is_other_document(path: &Path) -> bool {
     !has_records && serde_json::from_str::<IgnoredAny>(&text).is_ok()
 }
 
+/// That the directory of a sweep is not one of runs of the same.
+fn of_sweep(path: &Path) -> Error {
+    let shown = path.display();
+    Error::usage(format!(
+        "{shown}: this is a sweep, whose points have runs of their own"
+    ))
+    .with_help(format!(
+        "name a point, such as {shown}/1-size=512, or a run of it, such as {shown}/1-size=512/001; \
+         filestone report {shown} shows them all"
+    ))
+}
+
 /// That there is no record where runs were to be.
 fn none_in(path: &Path) -> Error {
     let shown = path.display();
+    if path.join(SWEEP_FILE).exists() {
+        return of_sweep(path);
+    }
     if path.join(AB_FILE).exists() {
         let sides = ["a", "b"].map(|side| path.join(side).display().to_string());
         return Error::usage(format!("{shown}: these are the blocks of ab, of two sides"))
@@ -114,6 +132,46 @@ fn none_in(path: &Path) -> Error {
         "{shown}: there is no run record in it, nor in the directories in it"
     ))
     .with_help(format!("--output DIR writes a record as DIR/{RECORD_FILE}"))
+}
+
+/// The whole run that an earlier time left in its directory; `None` if there is none. One that was broken
+/// off is told.
+pub fn kept_run(directory: &Path, plan: &Plan) -> Result<Option<RunRecord>, Error> {
+    let path = directory.join(RECORD_FILE);
+    let again =
+        |what: &str| console::note(&format!("{}: {what}; it is made again", path.display()));
+    if matches!(path.try_exists(), Ok(false)) {
+        if directory.is_dir() {
+            again("this run was broken off");
+        }
+        return Ok(None);
+    }
+    let text = text_of(&path)?;
+    if serde_json::from_str::<IgnoredAny>(&text).is_err() {
+        again("this record was broken off");
+        return Ok(None);
+    }
+    let record = match <[RunRecord; 1]>::try_from(parse_records(&path, &text)?) {
+        Ok([record]) => record,
+        Err(records) => {
+            let count = records.len();
+            let what = format!("{}: {count} records, and not one", path.display());
+            return Err(Error::usage(what));
+        }
+    };
+    if as_kept(&record.plan) == as_kept(plan) {
+        return Ok(Some(record));
+    }
+    Err(
+        Error::usage(format!("{}: this is a run of another plan", path.display()))
+            .with_help("name a new or an empty directory; nothing was overwritten"),
+    )
+}
+
+/// A plan as it is read back: the last digit of a number can be another one.
+pub fn as_kept(plan: &Plan) -> Option<Plan> {
+    let text = serde_json::to_string(plan).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 /// The plans in a file: plans themselves, or those of records.
@@ -182,6 +240,9 @@ fn no_single_run(path: &Path) -> Error {
             one.display()
         ))
     };
+    if path.join(SWEEP_FILE).exists() {
+        return of_sweep(path);
+    }
     if path.join(REPEATS_FILE).exists() {
         return of_several("repeats", "001", "filestone compare takes them all");
     }

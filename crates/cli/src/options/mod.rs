@@ -24,6 +24,7 @@ pub mod replay;
 pub mod run_report;
 pub mod serve;
 pub mod smb;
+pub mod sweep;
 pub mod target;
 pub mod values;
 
@@ -44,6 +45,7 @@ use replay::ReplayOptions;
 use run_report::{CalibrationOptions, FindingFormat, GateOptions, RunFormat, RunReportOptions};
 use serve::ServeOptions;
 use std::path::PathBuf;
+use sweep::SweepOptions;
 
 const ABOUT: &str = "A benchmark for file servers whose numbers can be trusted";
 
@@ -112,6 +114,8 @@ pub enum Command {
     Explain(ExplainOptions),
     /// Measure two servers, or two settings of one, in turn until it is clear which is better
     Ab(Box<AbOptions>),
+    /// Measure over the values of one or two options, and show what each point comes to
+    Sweep(Box<SweepOptions>),
     /// Show a figure over many runs of one plan, and where it changed
     History(HistoryOptions),
     /// Make a report of a run record
@@ -258,6 +262,8 @@ pub enum Document {
     Ab,
     /// What `--repeat` leaves beside the runs: repeats.json
     Repeats,
+    /// What `filestone sweep --as json` prints, and leaves beside the runs: sweep.json
+    Sweep,
     /// What `filestone explain --as json` prints
     Explain,
     /// What `filestone history --as json` prints

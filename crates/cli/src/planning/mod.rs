@@ -8,6 +8,7 @@ pub mod mix;
 pub mod repeats;
 pub mod replay;
 pub mod share;
+pub mod sweep;
 
 use crate::error::Error;
 use crate::inputs::credentials::Credentials;

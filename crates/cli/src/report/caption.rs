@@ -20,12 +20,12 @@ pub fn picture(record: &RunRecord, title: &str, panels: Vec<Panel>, notes: Vec<S
 
 /// When, and with what.
 pub fn origin(record: &RunRecord) -> String {
-    format!(
-        "{}, seed {}, filestone {}",
-        date(&record.started_at),
-        record.plan.seed,
-        record.tool.version
-    )
+    origin_of(&record.started_at, record.plan.seed, &record.tool.version)
+}
+
+/// The same of what is no single record.
+pub fn origin_of(started_at: &str, seed: u64, version: &str) -> String {
+    format!("{}, seed {seed}, filestone {version}", date(started_at))
 }
 
 /// `2026-01-02T03:04:05.678Z` as people write it.

@@ -34,6 +34,7 @@ pub mod rows;
 pub mod sketch;
 pub mod smbtorture;
 pub mod summary;
+pub mod sweep;
 pub mod text;
 pub mod ticks;
 

@@ -72,6 +72,8 @@ pub enum Quantity {
     Elapsed,
     /// 1/(1−p), logarithmic, so that each nine takes the same room.
     Percentile,
+    /// Numbers whose ratios matter, so that the axis is logarithmic.
+    Ratio,
     /// Values whose differences matter, so that the axis does not begin at 0.
     Near,
     /// Things with names: from one whole number to the next is the room of one of them.

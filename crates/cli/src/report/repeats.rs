@@ -15,7 +15,7 @@ use filestone_model::measure::RunRecord;
 use filestone_model::plan::Plan;
 use filestone_model::statistics::CONFIDENCE;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The shape of [`RepeatsDocument`]; it rises when that changes.
 const FORMAT: u32 = 1;
@@ -45,7 +45,7 @@ pub struct Series {
 }
 
 /// Why there were no more runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RepeatsEnd {
     /// As many as were asked for, or were allowed, were made.
@@ -207,7 +207,8 @@ fn table(figures: &[RepeatedFigure], page: Page) -> String {
     table.render(page)
 }
 
-fn percent(share: f64) -> String {
+/// A share in percent, no finer than that is worth.
+pub(super) fn percent(share: f64) -> String {
     let percent = (100.0 * share).max(PERCENT_MIN);
     let unit = resolution(percent).max(PERCENT_MIN);
     format!("{} %", plain((percent / unit).round() * unit, 1))

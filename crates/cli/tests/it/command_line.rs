@@ -20,6 +20,7 @@ fn help_of_every_command() {
         vec!["compare", "--help"],
         vec!["explain", "--help"],
         vec!["ab", "--help"],
+        vec!["sweep", "--help"],
         vec!["history", "--help"],
         vec!["report", "--help"],
         vec!["as", "--help"],

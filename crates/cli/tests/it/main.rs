@@ -17,3 +17,4 @@ mod replay;
 mod rules;
 mod steered;
 mod support;
+mod sweep;

@@ -21,5 +21,6 @@ mod robustness;
 mod short_transfers;
 mod steered;
 mod support;
+mod sweep;
 mod verdicts;
 mod xids;

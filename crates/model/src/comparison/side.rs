@@ -96,6 +96,25 @@ impl Side {
     }
 }
 
+/// The logarithm of a figure of the only run that has it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct SingleFigure {
+    pub(crate) logarithm: f64,
+    /// Half of the 95 % interval that the run has of itself.
+    pub(crate) interval: Option<f64>,
+}
+
+/// What is known of a figure that one run of the side has; `None` of several.
+pub(crate) fn single(side: &Side, figure: &RunFigure) -> Option<SingleFigure> {
+    let [run] = side.known(figure)? else {
+        return None;
+    };
+    Some(SingleFigure {
+        logarithm: run.value,
+        interval: run.own.map(|own| own.half_width()),
+    })
+}
+
 /// A figure of both sides.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pair {

@@ -3,6 +3,7 @@
 //! Nothing here knows what was measured. Quantiles of distributions come from `statrs`; golden
 //! values in the tests come from scipy by `xtask/golden/statistics.py`.
 
+pub mod broken_line;
 pub mod change_place;
 pub mod change_points;
 pub mod estimate;

@@ -50,7 +50,8 @@ impl Scale {
         }
         let is_far = high / low > LINEAR_RATIO_MAX;
         Some(match quantity {
-            Quantity::Time if is_far => Self::logarithmic(low, high),
+            Quantity::Time if is_far => Self::logarithmic(quantity, low.max(TIME_MIN), high),
+            Quantity::Ratio => Self::logarithmic(quantity, low, high),
             Quantity::Load | Quantity::Time => Self::from_nothing(quantity, high),
             Quantity::Elapsed => Self {
                 quantity,
@@ -100,14 +101,15 @@ impl Scale {
         }
     }
 
-    /// Times whose ends are 1, 2 or 5 times a power of ten.
-    fn logarithmic(low: f64, high: f64) -> Self {
+    /// Values whose ends are 1, 2 or 5 times a power of ten.
+    fn logarithmic(quantity: Quantity, low: f64, high: f64) -> Self {
         let high = round_step(high);
-        let low = low.max(TIME_MIN).max(high / 10_f64.powi(DECADES_MAX));
+        let low = round_step_below(low.max(high / 10_f64.powi(DECADES_MAX)));
         Self {
-            quantity: Quantity::Time,
+            quantity,
             is_logarithmic: true,
-            low: round_step_below(low),
+            // One value alone has an axis, too.
+            low: if low < high { low } else { low / 10.0 },
             high,
             step: 10.0,
         }
@@ -186,6 +188,8 @@ impl Scale {
     pub fn text(&self, value: f64) -> String {
         match self.quantity {
             Quantity::Load | Quantity::Elapsed | Quantity::Near => self.number(value),
+            Quantity::Ratio if value < 1.0 => format!("{value:.4}").trim_end_matches('0').into(),
+            Quantity::Ratio => self.number(value),
             Quantity::Time if value <= 0.0 => "0".into(),
             Quantity::Time => trimmed(&time_text(value * 1e9 * (1.0 + 1e-12))),
             Quantity::Percentile => percentile_text(value),

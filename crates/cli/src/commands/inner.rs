@@ -1,0 +1,68 @@
+//! A command line behind `--`: what `ab` and `sweep` measure.
+
+use crate::error::Error;
+use crate::execution::Measurement;
+use crate::options::run_report::RunReportOptions;
+use crate::options::{Command, CommandLine};
+use crate::{Exit, usage};
+use clap::Parser;
+
+/// What stands behind `--`.
+#[derive(Debug)]
+pub enum Inner {
+    /// A command.
+    Read(Box<Command>),
+    /// It asked for help, which was shown.
+    Shown(Exit),
+}
+
+/// The words of a command line, `filestone` left out.
+pub fn words(words: &[String]) -> Vec<String> {
+    let words = words.iter().skip_while(|word| *word == "filestone");
+    words.cloned().collect()
+}
+
+/// Reads a command line.
+pub fn read(words: &[String]) -> Result<Inner, Error> {
+    let borrowed: Vec<&str> = words.iter().map(String::as_str).collect();
+    let line = std::iter::once("filestone").chain(borrowed.iter().copied());
+    match CommandLine::try_parse_from(line) {
+        Ok(CommandLine {
+            command: Some(command),
+        }) => Ok(Inner::Read(Box::new(command))),
+        Ok(CommandLine { command: None }) => Err(Error::usage("nothing stands behind --")),
+        Err(error) => {
+            usage::explain(&error, borrowed.first().copied(), &borrowed).map(Inner::Shown)
+        }
+    }
+}
+
+/// What a command would measure; `words` are what it was read from.
+pub fn measurement<'command>(
+    command: &'command Command,
+    words: &[String],
+) -> Result<Measurement<'command>, Error> {
+    match command {
+        Command::Probe(own) => super::probe::measurement(own),
+        Command::Mix(own) => super::mix::measurement(own),
+        Command::Replay(own) => super::replay::measurement(own),
+        Command::Fleet(own) => super::fleet::measurement(own),
+        Command::Run(own) => super::run::measurement(own),
+        _ => Err(
+            Error::usage(format!("{}: this measures nothing", words.join(" ")))
+                .with_help("behind -- stands a command line of probe, mix, replay, fleet or run"),
+        ),
+    }
+}
+
+/// What a command says of the result of its runs; `None` of one that has none.
+pub fn report_options(command: &mut Command) -> Option<&mut RunReportOptions> {
+    match command {
+        Command::Probe(own) => Some(&mut own.report),
+        Command::Mix(own) => Some(&mut own.report),
+        Command::Replay(own) => Some(&mut own.report),
+        Command::Fleet(own) => Some(&mut own.report),
+        Command::Run(own) => Some(&mut own.report),
+        _ => None,
+    }
+}

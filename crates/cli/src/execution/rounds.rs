@@ -1,0 +1,352 @@
+//! Runs of one thing, or of several in turn, in rounds: each with connections and files of its own, a
+//! pause between them, and what is measured in random order. Only whole runs count. What they
+//! come to, and when they are enough, is whoever counts them to say.
+
+use super::live::{Live, RowStream};
+use super::output_directory::{Existing, OutputDirectory, UNFINISHED_FILE};
+use super::verdict::{FailingCaveats, exit_of};
+use super::{Calibration, Job, measure};
+use crate::Exit;
+use crate::console;
+use crate::error::Error;
+use crate::inputs::record_file::{RECORD_FILE, kept_run};
+use crate::quantity::waiting_text;
+use crate::report::parts::units::counted;
+use crate::report::repeats::{self, RepeatsEnd};
+use crate::report::rows::Columns;
+use filestone_engine::ErrorCategory;
+use filestone_model::comparison::repeats::{RepeatPlan, order, plan_of_run};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::Headroom;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether a pause is to end early.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Counts runs, and says when they are enough.
+pub trait Tally {
+    /// Whether a thing takes part in the round that begins.
+    fn wants_more(&self, thing: usize) -> bool;
+    /// How many runs of a thing there are likely to be in the end.
+    fn expected_runs(&self, thing: usize) -> u32;
+    /// What a run is called: `repeat 3 of 10`.
+    fn name(&self, thing: usize, round: usize) -> String;
+    /// Counts a whole run, the next one of its thing.
+    fn count(&mut self, thing: usize, record: RunRecord);
+    /// Whether the others go on without a thing that cannot be measured.
+    fn goes_on_without(&mut self, thing: usize, why: &str) -> bool;
+}
+
+/// What is to be measured, and how.
+#[derive(Debug)]
+pub struct Rounds<'run> {
+    /// What is measured in turn.
+    pub jobs: &'run [Job],
+    /// How often, and with which pause.
+    pub wanted: &'run RepeatPlan,
+    /// What the order comes from.
+    pub seed: u64,
+    /// Whether the tool is measured before the first run of each.
+    pub calibration: Calibration,
+    /// Where the runs of each are kept, each in a directory of its own.
+    pub places: &'run [Option<PathBuf>],
+    /// What is done with runs that are there.
+    pub existing: Existing,
+    /// A row per so many nanoseconds of a run.
+    pub mark: Option<u64>,
+    /// Where those go.
+    pub rows: RowStream,
+    /// What counts as a failure.
+    pub failing: &'run FailingCaveats,
+    /// ^C.
+    pub stop: &'run AtomicBool,
+}
+
+/// How they ended.
+#[derive(Debug)]
+pub struct RoundsEnd {
+    /// Why there were no more runs.
+    pub end: RepeatsEnd,
+    /// The exit code of the run that ended them, if one did.
+    pub exit: Exit,
+    /// The worst of all that count.
+    pub worst: Exit,
+    /// What went wrong, if it was no run.
+    pub error: Option<Error>,
+    /// The run that did not come to its end.
+    pub partial: Option<RunRecord>,
+    /// Of which thing each whole run was, in the order of time.
+    pub order: Vec<usize>,
+}
+
+impl Rounds<'_> {
+    /// Makes runs until there are enough, or one is none.
+    pub fn run(&self, tally: &mut dyn Tally) -> RoundsEnd {
+        let mut driver = Driver {
+            rounds: self,
+            tally,
+            began: Instant::now(),
+            headrooms: vec![None; self.jobs.len()],
+            made: 0,
+            given_up: Exit::Done,
+            ended: RoundsEnd {
+                end: RepeatsEnd::All,
+                exit: Exit::Done,
+                worst: Exit::Done,
+                error: None,
+                partial: None,
+                order: vec![],
+            },
+        };
+        if let Err(error) = driver.measure() {
+            driver.ended.end = match error.category {
+                ErrorCategory::Interruption => RepeatsEnd::Interrupted,
+                _ => RepeatsEnd::Failed,
+            };
+            driver.ended.error = Some(error);
+        }
+        let worst = driver.ended.worst.max(driver.given_up);
+        RoundsEnd {
+            worst,
+            ..driver.ended
+        }
+    }
+
+    fn job(&self, thing: usize, round: usize) -> Job {
+        let job = &self.jobs[thing];
+        Job {
+            plan: plan_of_run(&job.plan, round as u64),
+            loads: job.loads.clone(),
+            password: job.password.clone(),
+        }
+    }
+
+    /// That runs of an earlier time are there, which are not made again.
+    fn tell_what_is_there(&self) {
+        let rounds = 0..self.wanted.most as usize;
+        let all = rounds.flat_map(|round| (0..self.jobs.len()).map(move |thing| (thing, round)));
+        let kept = all.filter_map(|(thing, round)| self.place(thing, round));
+        let kept = kept
+            .filter(|place| place.join(RECORD_FILE).is_file())
+            .count();
+        if self.existing == Existing::GoOn && kept > 0 {
+            let runs = counted(kept as u64, "run");
+            console::note(&format!("{runs} there already, from an earlier time"));
+        }
+    }
+
+    fn place(&self, thing: usize, round: usize) -> Option<PathBuf> {
+        let path = self.places[thing].as_ref()?;
+        Some(path.join(format!("{:03}", round + 1)))
+    }
+}
+
+/// What came of an attempt at a run.
+enum Attempt {
+    /// It counts.
+    Counted,
+    /// Its thing cannot be measured; the others go on.
+    GivenUp,
+    /// No more runs are made.
+    Ended(Exit),
+}
+
+struct Driver<'run, 'tally> {
+    rounds: &'run Rounds<'run>,
+    tally: &'tally mut dyn Tally,
+    began: Instant,
+    /// What the tool itself can do does not change from run to run of one thing.
+    headrooms: Vec<Option<Option<Headroom>>>,
+    /// Runs that were made and not found.
+    made: usize,
+    given_up: Exit,
+    ended: RoundsEnd,
+}
+
+impl Driver<'_, '_> {
+    fn measure(&mut self) -> Result<(), Error> {
+        let things = self.rounds.jobs.len();
+        self.rounds.tell_what_is_there();
+        for round in 0..self.rounds.wanted.most as usize {
+            let order = order(things, self.rounds.seed, round as u64);
+            let due: Vec<usize> = order
+                .into_iter()
+                .filter(|thing| self.tally.wants_more(*thing))
+                .collect();
+            for thing in due {
+                if let Attempt::Ended(exit) = self.attempt(thing, round)? {
+                    self.ended.exit = exit;
+                    self.ended.end = match exit {
+                        Exit::Interrupted => RepeatsEnd::Interrupted,
+                        _ => RepeatsEnd::Failed,
+                    };
+                    return Ok(());
+                }
+            }
+        }
+        if self.rounds.wanted.until.is_some()
+            && (0..things).all(|thing| !self.tally.wants_more(thing))
+        {
+            self.ended.end = RepeatsEnd::Enough;
+        }
+        Ok(())
+    }
+
+    /// A run that is there, or a new one.
+    fn attempt(&mut self, thing: usize, round: usize) -> Result<Attempt, Error> {
+        if let Some(record) = self.found(thing, round)? {
+            self.enter(thing, record);
+            return Ok(Attempt::Counted);
+        }
+        if self.made > 0 {
+            pause(
+                Duration::from_nanos(self.rounds.wanted.pause_ns),
+                self.rounds.stop,
+            );
+        }
+        if self.rounds.stop.load(Ordering::Relaxed) {
+            return Ok(Attempt::Ended(Exit::Interrupted));
+        }
+        self.make(thing, round)
+    }
+
+    /// The run of an earlier time that has the same plan.
+    fn found(&self, thing: usize, round: usize) -> Result<Option<RunRecord>, Error> {
+        let place = self.rounds.place(thing, round);
+        let place = place.filter(|_| self.rounds.existing == Existing::GoOn);
+        place.map_or(Ok(None), |place| {
+            kept_run(&place, &self.rounds.job(thing, round).plan)
+        })
+    }
+
+    /// One run; it counts only if it came to its end and something succeeded in it.
+    fn make(&mut self, thing: usize, round: usize) -> Result<Attempt, Error> {
+        let job = self.rounds.job(thing, round);
+        let place = self.rounds.place(thing, round);
+        let existing = self.rounds.existing;
+        let directory = place.map(|place| OutputDirectory::claim(&place, existing));
+        let directory = directory.transpose()?;
+        let calibration = match &self.headrooms[thing] {
+            Some(_) => Calibration::Omit,
+            None => self.rounds.calibration,
+        };
+        let mut live = self.live(&job, thing, round);
+        let record = measure(&job, calibration, self.rounds.stop, &mut live);
+        live.finish();
+        let mut record = match record {
+            Ok(record) => record,
+            Err(error) => {
+                directory.iter().for_each(OutputDirectory::abandon);
+                return self.without(thing, round, error);
+            }
+        };
+        if let Some(headroom) = &self.headrooms[thing] {
+            record.headroom.clone_from(headroom);
+        }
+        let exit = exit_of(&record, &FailingCaveats::None);
+        let is_whole = exit <= Exit::Doubtful;
+        if let Some(directory) = directory {
+            let name = if is_whole {
+                RECORD_FILE
+            } else {
+                UNFINISHED_FILE
+            };
+            directory.keep(&record, name)?;
+        }
+        if !is_whole {
+            return Ok(self.unfinished(thing, exit, record));
+        }
+        self.made += 1;
+        console::failed_gates(&record);
+        let told = repeats::line(&record);
+        self.enter(thing, record);
+        let left = self.left_text("");
+        console::aside(&format!(
+            "{}: {told}{left}\n",
+            self.tally.name(thing, round)
+        ));
+        Ok(Attempt::Counted)
+    }
+
+    fn enter(&mut self, thing: usize, record: RunRecord) {
+        self.headrooms[thing].get_or_insert_with(|| record.headroom.clone());
+        self.ended.worst = self.ended.worst.max(exit_of(&record, self.rounds.failing));
+        self.ended.order.push(thing);
+        self.tally.count(thing, record);
+    }
+
+    /// A thing that what it is measured of refuses: whatever is wrong with this host, or with the
+    /// target, is wrong with all of them.
+    fn without(&mut self, thing: usize, round: usize, error: Error) -> Result<Attempt, Error> {
+        let is_refused = error.category == ErrorCategory::Usage;
+        if is_refused && self.tally.goes_on_without(thing, &error.what) {
+            self.given_up = Exit::Doubtful;
+            return Ok(Attempt::GivenUp);
+        }
+        Err(Error {
+            what: format!("{}: {}", self.tally.name(thing, round), error.what),
+            ..error
+        })
+    }
+
+    fn unfinished(&mut self, thing: usize, exit: Exit, record: RunRecord) -> Attempt {
+        if exit == Exit::NothingSucceeded {
+            let why = why_nothing(&record);
+            if self.tally.goes_on_without(thing, &why) {
+                self.given_up = Exit::Doubtful;
+                return Attempt::GivenUp;
+            }
+        }
+        self.ended.partial = Some(record);
+        Attempt::Ended(exit)
+    }
+
+    fn live(&self, job: &Job, thing: usize, round: usize) -> Live<'_> {
+        let rounds = self.rounds;
+        let live = match rounds.mark {
+            Some(nanos) if nanos > 0 => {
+                Live::with_rows(rounds.stop, Columns::WithPercentiles, rounds.rows)
+            }
+            _ => Live::with_bar(rounds.stop, &job.plan),
+        };
+        let (name, left) = (self.tally.name(thing, round), self.left_text(" in all"));
+        live.kept(rounds.places[thing].is_some())
+            .within(format!("{name}{left}: "))
+    }
+
+    /// `, about 35 s left`, by what runs took so far.
+    fn left_text(&self, of: &str) -> String {
+        if self.made == 0 {
+            return String::new();
+        }
+        let things = 0..self.rounds.jobs.len();
+        let all: usize = things
+            .map(|thing| self.tally.expected_runs(thing) as usize)
+            .sum();
+        let nanos = self.began.elapsed().as_nanos() as u64 / self.made as u64;
+        let left = nanos * all.saturating_sub(self.ended.order.len()) as u64;
+        format!(", about {} left{of}", waiting_text(left))
+    }
+}
+
+/// What most operations of a run failed with of which none succeeded.
+fn why_nothing(record: &RunRecord) -> String {
+    let failures = record.totals.kinds.iter().flat_map(|kind| &kind.failures);
+    let most = failures.max_by_key(|failure| failure.count);
+    let most = most.map(|most| format!(": {}", most.failure));
+    format!("nothing succeeded{}", most.unwrap_or_default())
+}
+
+/// Waits, unless it is to stop.
+pub fn pause(length: Duration, stop: &AtomicBool) {
+    let end = Instant::now() + length;
+    while !stop.load(Ordering::Relaxed) {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        std::thread::sleep(left.min(LOOK_EVERY));
+    }
+}

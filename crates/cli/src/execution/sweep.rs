@@ -1,0 +1,328 @@
+//! `filestone sweep`: runs at every point, in rounds and in random order, until each point is known well
+//! enough; what an earlier time left in the directory counts.
+
+use super::live::RowStream;
+use super::output_directory::{Existing, OutputDirectory};
+use super::rounds::{Rounds, RoundsEnd, Tally};
+use super::sweep_directory;
+use super::told_caveats::ToldCaveats;
+use super::verdict::FailingCaveats;
+use super::{Job, Measurement, interruption};
+use crate::Exit;
+use crate::console::{self, Reader};
+use crate::error::Error;
+use crate::inputs::record_file;
+use crate::options::sweep::{SweepFormat, SweepOptions};
+use crate::report::parts::page::Page;
+use crate::report::repeats::RepeatsEnd;
+use crate::report::sweep::{self as report, Swept, SweptPoint, document, picture, script};
+use crate::report::{json, picture as drawing};
+use filestone_model::comparison::ComparedRun;
+use filestone_model::comparison::repeats::RepeatPlan;
+use filestone_model::measure::RunRecord;
+use filestone_model::plan::Plan;
+use filestone_model::sweep::{PointTally, SweepParameter, SweepValue, name_of_point};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// What is swept, planned.
+#[derive(Debug)]
+pub struct Sweep<'run> {
+    /// The command line behind `--`.
+    pub command: Vec<String>,
+    /// What it goes over.
+    pub parameters: Vec<SweepParameter>,
+    /// A measurement for each point.
+    pub points: Vec<SweepPoint<'run>>,
+}
+
+/// A point, planned.
+#[derive(Debug)]
+pub struct SweepPoint<'run> {
+    /// A value of each parameter.
+    pub values: Vec<SweepValue>,
+    /// One job.
+    pub measured: Measurement<'run>,
+}
+
+/// A point that is only shown.
+#[derive(Serialize)]
+struct ShownPoint<'run> {
+    point: String,
+    plan: &'run Plan,
+}
+
+/// Measures all points, or shows their plans.
+pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<Exit, Error> {
+    let Some(first) = sweep.points.first() else {
+        return Err(Error::usage("--over: there is no point"));
+    };
+    let asked = first.measured.show.report;
+    let failing = FailingCaveats::parse(asked.fail_on_caveat.as_deref())?;
+    let (calibration, notes) = (
+        first.measured.show.calibration,
+        first.measured.notes.clone(),
+    );
+    let earlier = options.output.as_deref().map(sweep_directory::earlier);
+    let earlier = earlier.transpose()?.flatten();
+    let seed = seed(&sweep, options, earlier.as_ref())?;
+    let (mut swept, jobs) = planned(sweep, options, seed);
+    if options.dry_run {
+        return show_points(&swept, &jobs);
+    }
+    if let Some(path) = &options.output {
+        claim(path, &swept, earlier.as_ref())?;
+    }
+    notes.iter().for_each(|note| console::note(note));
+    let stop = interruption::stop_flag()?;
+    let places = places(&swept, options.output.as_deref());
+    let wanted = swept.wanted;
+    let rounds = Rounds {
+        jobs: &jobs,
+        wanted: &wanted,
+        seed,
+        calibration,
+        places: &places,
+        existing: Existing::GoOn,
+        mark: asked.mark,
+        rows: match options.format {
+            SweepFormat::Text => RowStream::Output,
+            _ => RowStream::Error,
+        },
+        failing: &failing,
+        stop: &stop,
+    };
+    let mut points = Points {
+        swept: &mut swept,
+        caveats: ToldCaveats::default(),
+    };
+    let ended = rounds.run(&mut points);
+    let caveats = points.caveats;
+    finish(&mut swept, ended, &caveats, options)
+}
+
+/// The seed of all points: that of the earlier time, if there was one.
+fn seed(sweep: &Sweep<'_>, options: &SweepOptions, earlier: Option<&Swept>) -> Result<u64, Error> {
+    match (earlier.map(|earlier| earlier.seed), options.seed) {
+        (Some(earlier), Some(seed)) if earlier != seed => Err(another(
+            options.output.as_deref(),
+            &format!("its seed is {earlier}, and not {seed}"),
+        )),
+        (Some(seed), _) | (None, Some(seed)) => Ok(seed),
+        (None, None) => {
+            let jobs = sweep.points.iter().flat_map(|point| &point.measured.jobs);
+            Ok(jobs.map(|job| job.plan.seed).next().unwrap_or(0))
+        }
+    }
+}
+
+/// The sweep without runs, and the job of each point.
+fn planned(sweep: Sweep<'_>, options: &SweepOptions, seed: u64) -> (Swept, Vec<Job>) {
+    let (mut points, mut jobs) = (vec![], vec![]);
+    for SweepPoint { values, measured } in sweep.points {
+        for mut job in measured.jobs {
+            job.plan.seed = seed;
+            points.push(SweptPoint {
+                values: values.clone(),
+                plan: job.plan.clone(),
+                tally: PointTally::new(options.figure),
+                failed: None,
+            });
+            jobs.push(job);
+        }
+    }
+    let swept = Swept {
+        command: sweep.command,
+        parameters: sweep.parameters,
+        seed,
+        wanted: RepeatPlan {
+            most: options.until.map_or(options.repeat, |_| options.repeat_max),
+            until: options.until,
+            pause_ns: options.pause,
+        },
+        figure: options.figure,
+        points,
+        order: vec![],
+        end: None,
+        first: None,
+    };
+    (swept, jobs)
+}
+
+fn show_points(swept: &Swept, jobs: &[Job]) -> Result<Exit, Error> {
+    let points = jobs.iter().enumerate().map(|(number, job)| ShownPoint {
+        point: swept.name(number),
+        plan: &job.plan,
+    });
+    let points: Vec<ShownPoint<'_>> = points.collect();
+    console::result(&json::document(&points)?)?;
+    Ok(Exit::Done)
+}
+
+/// Makes sure, before the first run, that the directory is free or this sweep's, and says whose it is.
+fn claim(path: &Path, swept: &Swept, earlier: Option<&Swept>) -> Result<(), Error> {
+    match earlier {
+        None => OutputDirectory::claim(path, Existing::Refuse)?.abandon(),
+        Some(earlier) => {
+            if let Some(why) = difference(swept, earlier) {
+                return Err(another(Some(path), &why));
+            }
+        }
+    }
+    sweep_directory::write_plan(path, swept)
+}
+
+/// What tells a sweep from another one, whatever the number of runs.
+fn difference(swept: &Swept, earlier: &Swept) -> Option<String> {
+    if swept.points.len() != earlier.points.len() {
+        let counts = [earlier, swept].map(|sweep| sweep.points.len());
+        return Some(format!(
+            "it has {} points, and not {}",
+            counts[0], counts[1]
+        ));
+    }
+    let mut both = swept.points.iter().zip(&earlier.points);
+    let (point, earlier) = both.find(|(point, earlier)| !is_same(point, earlier))?;
+    let name = |sweep: &SweptPoint| name_of_point(&swept.parameters, &sweep.values);
+    let (point, earlier) = (name(point), name(earlier));
+    Some(if point == earlier {
+        format!("its point {point} has another plan")
+    } else {
+        format!("its point {earlier} is not {point}")
+    })
+}
+
+fn is_same(point: &SweptPoint, earlier: &SweptPoint) -> bool {
+    let is_as_kept = record_file::as_kept(&point.plan).is_some_and(|plan| plan == earlier.plan);
+    let texts = |point: &SweptPoint| -> Vec<String> {
+        point
+            .values
+            .iter()
+            .map(|value| value.text.clone())
+            .collect()
+    };
+    is_as_kept && texts(point) == texts(earlier)
+}
+
+fn another(path: Option<&Path>, why: &str) -> Error {
+    let path = path.unwrap_or(Path::new("")).display();
+    Error::usage(format!("--output {path}: this is another sweep: {why}"))
+        .with_help("nothing was overwritten and nothing was sent; name a new or an empty directory")
+}
+
+/// The directories of the points' runs.
+fn places(swept: &Swept, root: Option<&Path>) -> Vec<Option<PathBuf>> {
+    let points = 0..swept.points.len();
+    points
+        .map(|point| root.map(|root| sweep_directory::place_of(root, swept, point)))
+        .collect()
+}
+
+/// Counts runs of points.
+struct Points<'run> {
+    swept: &'run mut Swept,
+    caveats: ToldCaveats,
+}
+
+impl Tally for Points<'_> {
+    fn wants_more(&self, point: usize) -> bool {
+        let point = &self.swept.points[point];
+        point.failed.is_none() && !point.tally.is_enough(&self.swept.wanted)
+    }
+
+    fn expected_runs(&self, point: usize) -> u32 {
+        let point = &self.swept.points[point];
+        match point.failed {
+            Some(_) => point.tally.runs() as u32,
+            None => point.tally.expected_runs(&self.swept.wanted),
+        }
+    }
+
+    /// `size=512, run 3 of 5`.
+    fn name(&self, point: usize, round: usize) -> String {
+        let name = self.swept.name(point);
+        let most = self.swept.wanted.most;
+        match self.swept.wanted.until {
+            None => format!("{name}, run {} of {most}", round + 1),
+            Some(_) => format!("{name}, run {} of {most} at most", round + 1),
+        }
+    }
+
+    fn count(&mut self, point: usize, record: RunRecord) {
+        self.caveats.add(&record);
+        let figure = self.swept.figure;
+        let mut run = ComparedRun::from(&record);
+        if run.lacks(&[figure]) {
+            run.intervals = record.intervals;
+        }
+        self.swept.count(point, &run);
+    }
+
+    fn goes_on_without(&mut self, point: usize, why: &str) -> bool {
+        console::note(&format!("{}: left out: {why}", self.swept.name(point)));
+        self.swept.points[point].failed = Some(why.into());
+        true
+    }
+}
+
+/// A sweep in one of its forms.
+pub fn render(swept: &Swept, format: SweepFormat, page: Page) -> Result<String, Error> {
+    Ok(match format {
+        SweepFormat::Text => report::text(swept, page),
+        SweepFormat::Json => json::document(&document::of(swept))?,
+        SweepFormat::Csv => document::csv(swept),
+        SweepFormat::Gnuplot => script::script(swept),
+        SweepFormat::Svg => drawing::render(&picture::picture(swept)),
+    })
+}
+
+/// Keeps and shows what was found.
+fn finish(
+    swept: &mut Swept,
+    ended: RoundsEnd,
+    caveats: &ToldCaveats,
+    options: &SweepOptions,
+) -> Result<Exit, Error> {
+    (swept.end, swept.order) = (Some(ended.end), ended.order);
+    let kept = options.output.as_deref();
+    let kept = kept.map_or(Ok(()), |path| sweep_directory::write_found(path, swept));
+    let shown = if swept.order.is_empty() && ended.error.is_some() {
+        Ok(Reader::Present)
+    } else {
+        render(swept, options.format, console::page()).and_then(|text| console::result(&text))
+    };
+    caveats.tell();
+    if let Some(help) = how_to_go_on(ended.end, options) {
+        console::help(help);
+    }
+    if let Some(error) = ended.error {
+        return Err(error);
+    }
+    kept?;
+    match (ended.exit, shown?) {
+        (Exit::Interrupted, Reader::Gone) => Ok(Exit::Done),
+        (exit, _) => Ok(exit.max(nothing_measured(swept)).max(ended.worst)),
+    }
+}
+
+/// What makes the runs that are missing.
+fn how_to_go_on(end: RepeatsEnd, options: &SweepOptions) -> Option<&'static str> {
+    match (end, &options.output) {
+        (RepeatsEnd::All | RepeatsEnd::Enough, _) => None,
+        (RepeatsEnd::Interrupted | RepeatsEnd::Failed, Some(_)) => {
+            Some("the same command line goes on where this ended")
+        }
+        (RepeatsEnd::Interrupted | RepeatsEnd::Failed, None) => {
+            Some("with --output DIR the same command line would go on where it ended")
+        }
+    }
+}
+
+/// If not one point could be measured, that is what came of it.
+fn nothing_measured(swept: &Swept) -> Exit {
+    if swept.points.iter().all(|point| point.failed.is_some()) {
+        Exit::NothingSucceeded
+    } else {
+        Exit::Done
+    }
+}

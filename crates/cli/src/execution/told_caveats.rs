@@ -1,0 +1,46 @@
+//! Caveats of many runs: each is told once, and how many runs have it.
+
+use crate::console;
+use filestone_model::measure::{Caveat, RunRecord};
+use std::collections::BTreeMap;
+
+/// The caveats of many runs.
+#[derive(Debug, Default)]
+pub struct ToldCaveats {
+    runs: usize,
+    found: BTreeMap<&'static str, Found>,
+}
+
+/// One of them, of the first run that has it.
+#[derive(Debug)]
+struct Found {
+    caveat: Caveat,
+    runs: usize,
+}
+
+impl ToldCaveats {
+    /// Counts those of a run.
+    pub fn add(&mut self, record: &RunRecord) {
+        self.runs += 1;
+        for caveat in &record.caveats {
+            let first = || Found {
+                caveat: caveat.clone(),
+                runs: 0,
+            };
+            self.found.entry(caveat.id()).or_insert_with(first).runs += 1;
+        }
+    }
+
+    /// Tells them.
+    pub fn tell(&self) {
+        for (name, found) in &self.found {
+            console::caveat(&found.caveat);
+            if found.runs < self.runs {
+                console::note(&format!(
+                    "{name}: in {} of {} runs; this is of the first",
+                    found.runs, self.runs
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! From `--over` to the command lines of a sweep's points: any option of the inner command that takes a
+//! value can be swept, by its name.
+
+use crate::error::Error;
+use crate::options::sweep::Over;
+use clap::{Arg, Command};
+use filestone_model::load::diagnostic::suggestion;
+use filestone_model::sweep::{SweepParameter, SweepValue, ValueKind};
+
+/// Commands that can be swept.
+const SWEPT: [&str; 4] = ["probe", "mix", "replay", "fleet"];
+/// More parameters would be a table that nobody reads.
+const PARAMETERS_MAX: usize = 2;
+/// What becomes of a result is no parameter of it.
+const REPORT: &str = "Report";
+/// Chance is the sweep's own.
+const SEED: &str = "seed";
+
+/// What is swept, checked against the options of the inner command.
+pub fn parameters(over: &[Over], words: &[String]) -> Result<Vec<SweepParameter>, Error> {
+    let command = command_of(words)?;
+    if over.len() > PARAMETERS_MAX {
+        return Err(Error::usage(format!(
+            "--over {} times: a sweep has one parameter or two",
+            over.len()
+        )));
+    }
+    refuse_twice(over)?;
+    refuse_given(over, words)?;
+    over.iter().map(|over| parameter(over, &command)).collect()
+}
+
+/// The command behind `--`, as it is defined.
+fn command_of(words: &[String]) -> Result<Command, Error> {
+    let name = words.first().map_or("", String::as_str);
+    let line = words.join(" ");
+    let unknown = || {
+        Error::usage(format!("{line}: this cannot be swept"))
+            .with_help("behind -- stands a command line of probe, mix, replay or fleet")
+    };
+    let whole = crate::command();
+    let found = whole.find_subcommand(name);
+    let found = found.filter(|_| SWEPT.contains(&name));
+    found.cloned().ok_or_else(unknown)
+}
+
+fn refuse_twice(over: &[Over]) -> Result<(), Error> {
+    match over {
+        [one, other] if one.key == other.key => Err(Error::usage(format!(
+            "--over {}: given twice; its values are one list with commas",
+            one.key
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// What a point says itself, and what the sweep does, must not stand behind `--`.
+fn refuse_given(over: &[Over], words: &[String]) -> Result<(), Error> {
+    let is_given = |key: &str| {
+        let own = words.iter().filter_map(|word| word.strip_prefix("--"));
+        own.into_iter()
+            .any(|word| word.split('=').next() == Some(key))
+    };
+    if is_given(SEED) {
+        return Err(Error::usage("--seed behind --: here it is sweep's")
+            .with_help("all points have the seed of --seed before the --"));
+    }
+    match over.iter().find(|over| is_given(&over.key)) {
+        None => Ok(()),
+        Some(over) => Err(Error::usage(format!(
+            "--{} behind --: it is what --over goes over",
+            over.key
+        ))
+        .with_help("leave it out")),
+    }
+}
+
+fn parameter(over: &Over, command: &Command) -> Result<SweepParameter, Error> {
+    let of = |why: &str| Error::usage(format!("--over {}={}: {why}", over.key, over.values));
+    let option = option(&over.key, command)?;
+    SweepParameter::parse(&over.key, kind_of(option), &over.values).map_err(|why| of(&why))
+}
+
+/// The option of that name.
+fn option<'command>(key: &str, command: &'command Command) -> Result<&'command Arg, Error> {
+    let named = |arg: &&Arg| arg.get_long() == Some(key);
+    let found = command.get_arguments().find(named);
+    let name = command.get_name();
+    match found {
+        Some(arg) if can_be_swept(arg) => Ok(arg),
+        Some(arg) if arg.get_action().takes_values() => Err(Error::usage(format!(
+            "--over {key}: --{key} does not say what {name} measures"
+        ))),
+        Some(_) => Err(Error::usage(format!(
+            "--over {key}: --{key} takes no value, so there is nothing to go over"
+        ))),
+        None => {
+            let names: Vec<&str> = command
+                .get_arguments()
+                .filter(|arg| can_be_swept(arg))
+                .filter_map(Arg::get_long)
+                .collect();
+            let help = match suggestion(key.as_bytes(), names.iter().copied()) {
+                Some(near) => format!("did you mean {near}?"),
+                None => format!("filestone {name} --help lists its options"),
+            };
+            Err(Error::usage(format!("--over {key}: {name} has no option --{key}")).with_help(help))
+        }
+    }
+}
+
+fn can_be_swept(arg: &Arg) -> bool {
+    let is_report = arg.get_help_heading() == Some(REPORT);
+    arg.get_action().takes_values() && !is_report && arg.get_long() != Some(SEED)
+}
+
+/// How the values of an option are written, as its help says.
+fn kind_of(option: &Arg) -> ValueKind {
+    if !option.get_possible_values().is_empty() {
+        return ValueKind::Word;
+    }
+    let names = option.get_value_names().unwrap_or_default();
+    match names.first().map_or("", |name| name.as_str()) {
+        "BYTES" => ValueKind::Bytes,
+        "TIME" => ValueKind::Time,
+        "RATE" => ValueKind::Rate,
+        _ => ValueKind::Number,
+    }
+}
+
+/// The command line of a point: its values stand right behind the command.
+pub fn line_of_point(
+    words: &[String],
+    parameters: &[SweepParameter],
+    point: &[SweepValue],
+) -> Vec<String> {
+    let options = parameters.iter().zip(point);
+    let options = options.map(|(parameter, value)| format!("--{}={}", parameter.name, value.text));
+    let (command, rest) = words.split_at(1.min(words.len()));
+    command
+        .iter()
+        .cloned()
+        .chain(options)
+        .chain(rest.iter().cloned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(String::from).collect()
+    }
+
+    fn read(over: &[&str], line: &str) -> Result<Vec<SweepParameter>, Error> {
+        let over = over.iter().map(|text| {
+            let (key, values) = text.split_once('=').expect("a key and values");
+            Over {
+                key: key.into(),
+                values: values.into(),
+            }
+        });
+        parameters(&over.collect::<Vec<_>>(), &words(line))
+    }
+
+    #[test]
+    fn options_are_read_as_their_help_says() {
+        for (over, line, kind) in [
+            ("size=1,2", "probe read", ValueKind::Bytes),
+            ("in-flight=1,2", "probe read", ValueKind::Number),
+            ("offered=1k,2k", "mix", ValueKind::Rate),
+            ("transport=tcp,udp", "probe read", ValueKind::Word),
+            ("dialect=3.0,3.1.1", "probe read", ValueKind::Word),
+            ("clients=1,2", "replay", ValueKind::Number),
+            ("timeout=1s,2s", "probe null", ValueKind::Time),
+            ("writers=1,2", "fleet", ValueKind::Number),
+        ] {
+            let found = read(&[over], line).expect(over);
+            assert_eq!(found[0].kind, kind, "{over}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_swept_says_so() {
+        let shown = [
+            (vec!["sice=1,2"], "probe read"),
+            (vec!["nothing=1,2"], "probe read"),
+            (vec!["random=1,2"], "probe read"),
+            (vec!["output=a,b"], "probe read"),
+            (vec!["seed=1,2"], "probe read"),
+            (vec!["size=1..2:y"], "probe read"),
+            (vec!["size=1,,2"], "probe read"),
+            (vec!["size=1", "size=2"], "probe read"),
+            (vec!["size=1", "clients=2", "in-flight=3"], "probe read"),
+            (vec!["size=1,2"], "probe read --size 3"),
+            (vec!["size=1,2"], "probe read --seed=3"),
+            (vec!["size=1,2"], "serve"),
+            (vec!["size=1,2"], "run plan.json"),
+        ]
+        .map(|(over, line)| {
+            let error = read(&over, line).expect_err(line);
+            let help = error.help.as_deref().unwrap_or("-");
+            format!(
+                "{} -- {line}\nerror: {}\nhelp: {help}\n",
+                over.join(" "),
+                error.what
+            )
+        });
+        insta::assert_snapshot!(shown.join("\n"));
+    }
+
+    #[test]
+    fn the_command_line_of_a_point_has_its_values() {
+        let found = read(&["size=4K,8K", "transport=udp"], "probe read s:/x").expect("two");
+        let point: Vec<SweepValue> = found.iter().map(|it| it.values[0].clone()).collect();
+        let line = line_of_point(&words("probe read s:/x"), &found, &point);
+        assert_eq!(
+            line.join(" "),
+            "probe --size=4096 --transport=udp read s:/x"
+        );
+    }
+}

@@ -1,0 +1,266 @@
+//! A sweep for programs: JSON with a schema, and a row per point. The same document is what a sweep goes
+//! on from.
+
+use super::{Swept, SweptLine, SweptPoint};
+use crate::report::repeats::RepeatsEnd;
+use filestone_model::comparison::repeats::RepeatPlan;
+use filestone_model::figure::RunFigure;
+use filestone_model::plan::Plan;
+use filestone_model::statistics::CONFIDENCE;
+use filestone_model::sweep::{PointFigure, PointTally, SweepKnee, SweepParameter, SweepValue};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The shape of [`SweepDocument`]; it rises when that changes.
+pub const FORMAT: u32 = 1;
+
+/// `sweep.json`: what is swept, and what the points come to.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SweepDocument {
+    /// The shape of this document.
+    pub format: u32,
+    /// The command line behind `--`.
+    pub command: Vec<String>,
+    /// What it goes over: one option or two.
+    pub parameters: Vec<SweepParameter>,
+    /// What the order comes from; run k of each point has this seed and k − 1.
+    pub seed: u64,
+    /// Most runs of each point.
+    pub runs_max: u32,
+    /// The share that the figure was to be known within.
+    pub until: Option<f64>,
+    /// Between two runs, in nanoseconds.
+    pub pause_ns: u64,
+    /// The figure that is looked at.
+    pub figure: String,
+    /// Why there were no more runs; null while there are more to come.
+    pub end: Option<RepeatsEnd>,
+    /// Of which point each run was, in the order of time, counted from 1.
+    pub order: Vec<usize>,
+    /// With which probability intervals hold what they are about.
+    pub confidence: f64,
+    /// Where the figure bends, if it does, for each value of the second parameter.
+    pub knees: Vec<KneeDocument>,
+    /// The points: those of one value of the second parameter stand together.
+    pub points: Vec<SweepPointDocument>,
+}
+
+/// Where the figure bends.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct KneeDocument {
+    /// The value of the second parameter, if there is one.
+    pub of: Option<String>,
+    /// The knee.
+    #[serde(flatten)]
+    pub knee: SweepKnee,
+}
+
+/// A point.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SweepPointDocument {
+    /// A value of each parameter.
+    pub values: Vec<SweepValue>,
+    /// Whole runs.
+    pub runs: usize,
+    /// Operations that were sent and did not end well, of all runs together.
+    pub errors: u64,
+    /// Calls that were sent again.
+    pub retransmissions: u64,
+    /// Replies that came too late or twice.
+    pub late_replies: u64,
+    /// Reasons to doubt them, with the number of runs that have each.
+    pub caveats: BTreeMap<String, u32>,
+    /// Why it cannot be measured, if it cannot.
+    pub failed: Option<String>,
+    /// Figure by figure.
+    pub figures: Vec<PointFigureDocument>,
+    /// What its first run is to do.
+    pub plan: Plan,
+}
+
+/// A figure of a point.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PointFigureDocument {
+    /// Its name.
+    pub name: String,
+    /// What it is counted in.
+    pub unit: String,
+    /// Runs that have it.
+    pub runs: usize,
+    /// Of several runs their geometric mean.
+    pub value: f64,
+    /// The lower end of its interval, if it has one.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+    /// By what the logarithms of single runs differ, one standard deviation.
+    pub deviation: Option<f64>,
+}
+
+/// The document.
+pub fn of(swept: &Swept) -> SweepDocument {
+    SweepDocument {
+        format: FORMAT,
+        command: swept.command.clone(),
+        parameters: swept.parameters.clone(),
+        seed: swept.seed,
+        runs_max: swept.wanted.most,
+        until: swept.wanted.until,
+        pause_ns: swept.wanted.pause_ns,
+        figure: swept.figure.to_string(),
+        end: swept.end,
+        order: swept.order.iter().map(|point| point + 1).collect(),
+        confidence: CONFIDENCE,
+        knees: swept.lines().iter().filter_map(knee_of).collect(),
+        points: swept.points.iter().map(point).collect(),
+    }
+}
+
+fn knee_of(line: &SweptLine<'_>) -> Option<KneeDocument> {
+    let second = line.points.first().and_then(|point| point.values.get(1));
+    Some(KneeDocument {
+        of: second.map(|value| value.text.clone()),
+        knee: line.knee()?,
+    })
+}
+
+fn point(point: &SweptPoint) -> SweepPointDocument {
+    SweepPointDocument {
+        values: point.values.clone(),
+        runs: point.tally.runs(),
+        errors: point.tally.errors,
+        retransmissions: point.tally.retransmissions,
+        late_replies: point.tally.late_replies,
+        caveats: point.tally.caveats.clone(),
+        failed: point.failed.clone(),
+        figures: point.tally.figures().iter().map(figure).collect(),
+        plan: point.plan.clone(),
+    }
+}
+
+fn figure(known: &PointFigure) -> PointFigureDocument {
+    let [low, high] = match known.interval {
+        Some((low, high)) => [Some(low), Some(high)],
+        None => [None, None],
+    };
+    PointFigureDocument {
+        name: known.figure.to_string(),
+        unit: known.figure.quantity.unit().name().into(),
+        runs: known.runs,
+        value: known.value,
+        low,
+        high,
+        deviation: known.deviation,
+    }
+}
+
+impl SweepDocument {
+    /// The sweep, of which no run has been counted yet; `None` if its figure has no such name.
+    pub fn into_sweep(self) -> Option<Swept> {
+        let figure: RunFigure = self.figure.parse().ok()?;
+        let points = self.points.into_iter().map(|point| SweptPoint {
+            values: point.values,
+            plan: point.plan,
+            tally: PointTally::new(figure),
+            failed: point.failed,
+        });
+        Some(Swept {
+            points: points.collect(),
+            command: self.command,
+            parameters: self.parameters,
+            seed: self.seed,
+            wanted: RepeatPlan {
+                most: self.runs_max,
+                until: self.until,
+                pause_ns: self.pause_ns,
+            },
+            figure,
+            order: self
+                .order
+                .iter()
+                .map(|point| point.saturating_sub(1))
+                .collect(),
+            end: self.end,
+            first: None,
+        })
+    }
+}
+
+/// What is counted over all runs of a point; the last is 1 of a point that cannot be measured.
+const COUNTS: [&str; 5] = [
+    "runs",
+    "errors",
+    "retransmissions",
+    "late_replies",
+    "failed",
+];
+
+/// A row per point, units in the names of the columns.
+pub fn csv(swept: &Swept) -> String {
+    let figures = figures(swept);
+    let mut heads: Vec<String> = swept.parameters.iter().map(|it| column(&it.name)).collect();
+    heads.extend(COUNTS.map(String::from));
+    for figure in &figures {
+        let name = column_of(figure);
+        heads.extend(["", "_low", "_high"].map(|end| format!("{name}{end}")));
+    }
+    let rows = swept.points.iter().map(|point| row(point, &figures));
+    let lines = std::iter::once(heads).chain(rows);
+    lines.map(|line| line.join(",") + "\n").collect()
+}
+
+fn row(point: &SweptPoint, figures: &[RunFigure]) -> Vec<String> {
+    let number = |number: f64| format!("{number:.3}");
+    let mut cells: Vec<String> = point.values.iter().map(value_cell).collect();
+    let tally = &point.tally;
+    let counts = [
+        tally.runs() as u64,
+        tally.errors,
+        tally.retransmissions,
+        tally.late_replies,
+        u64::from(point.failed.is_some()),
+    ];
+    cells.extend(counts.map(|count| count.to_string()));
+    let known = point.tally.figures();
+    for figure in figures {
+        let known = known.iter().find(|known| known.figure == *figure);
+        let interval = known.and_then(|known| known.interval);
+        cells.push(known.map_or_else(String::new, |known| number(known.value)));
+        cells.push(interval.map_or_else(String::new, |(low, _)| number(low)));
+        cells.push(interval.map_or_else(String::new, |(_, high)| number(high)));
+    }
+    cells
+}
+
+/// A number as it is, so that it can be drawn; a name in quotes if it has any.
+fn value_cell(value: &SweepValue) -> String {
+    match value.number {
+        Some(number) => format!("{number}"),
+        None if value.text.contains('"') => format!("\"{}\"", value.text.replace('"', "\"\"")),
+        None => value.text.clone(),
+    }
+}
+
+/// The figures that any point has, in the order of the first that has all.
+pub fn figures(swept: &Swept) -> Vec<RunFigure> {
+    let mut all: Vec<RunFigure> = vec![];
+    for known in swept.points.iter().flat_map(|point| point.tally.figures()) {
+        if !all.contains(&known.figure) {
+            all.push(known.figure);
+        }
+    }
+    all
+}
+
+/// `in-flight` as the name of a column.
+pub fn column(name: &str) -> String {
+    name.replace(['-', '.'], "_")
+}
+
+/// `response_time_mean_ns`, `achieved_ops_per_s`.
+pub fn column_of(figure: &RunFigure) -> String {
+    let unit = figure.quantity.unit().name();
+    let unit = unit.replace("operations", "ops").replace('/', "_per_");
+    format!("{}_{unit}", column(&figure.to_string()))
+}

@@ -1,0 +1,226 @@
+//! A sweep as a picture: the figure, and what is achieved, over the values of a number; of names, a row
+//! of each.
+
+use super::{ACHIEVED, Swept, SweptLine, SweptPoint, doubts, everywhere, heading, knees};
+use crate::report::caption;
+use crate::report::picture::{
+    Axis, Form, Line, Mark, Panel, Picture, Point, Quantity, Style, Symbol,
+};
+use filestone_model::figure::{FigureUnit, RunFigure};
+use filestone_model::sweep::{SweepParameter, ValueKind};
+
+/// Looks of lines in turn. Of more lines each has a diagram of its own.
+const STYLES: [Style; 4] = [Style::First, Style::Second, Style::Third, Style::Fine];
+/// Diagrams below each other at most.
+const PANELS_MAX: usize = 12;
+/// Height of a diagram among many, and of a row of one whose points have names.
+const SMALL: f64 = 220.0;
+const ROW: f64 = 22.0;
+const NANOS: f64 = 1e9;
+
+/// The picture.
+pub fn picture(swept: &Swept) -> Picture {
+    let mut notes = vec![];
+    let panels = match numbers(swept) {
+        Some(lines) => over_numbers(swept, &lines, &mut notes),
+        None => vec![over_names(swept)],
+    };
+    let has_intervals = panels.iter().flat_map(|panel| &panel.lines);
+    let mut points = has_intervals.flat_map(|line| &line.points);
+    if points.any(|point| point.interval.is_some()) {
+        notes.push("lines with ends: 95 % intervals".into());
+    }
+    notes.extend(knees(swept));
+    notes.extend(caveats(swept));
+    Picture {
+        title: format!("{} over {}", swept.figure, names(swept)),
+        circumstances: vec![heading(swept), origin(swept)],
+        panels,
+        notes,
+    }
+}
+
+/// The first diagram of it, if it has an axis of numbers.
+pub fn sketched(swept: &Swept) -> Option<Picture> {
+    numbers(swept)?;
+    Some(picture(swept))
+}
+
+fn names(swept: &Swept) -> String {
+    let names = swept
+        .parameters
+        .iter()
+        .map(|parameter| parameter.name.as_str());
+    names.collect::<Vec<_>>().join(" and ")
+}
+
+fn origin(swept: &Swept) -> String {
+    let first = swept.first.as_ref();
+    first.map_or_else(String::new, |first| {
+        caption::origin_of(&first.started_at, swept.seed, &first.version)
+    })
+}
+
+fn caveats(swept: &Swept) -> Option<String> {
+    let names = swept
+        .points
+        .iter()
+        .flat_map(|point| point.tally.caveats.keys());
+    let mut names: Vec<&str> = names.map(String::as_str).collect();
+    names.sort_unstable();
+    names.dedup();
+    (!names.is_empty()).then(|| format!("caveats: {}", names.join(", ")))
+}
+
+/// The lines of a sweep whose first parameter is a number.
+fn numbers(swept: &Swept) -> Option<Vec<SweptLine<'_>>> {
+    let first = swept.parameters.first()?;
+    first.is_numeric().then(|| swept.lines())
+}
+
+/// One diagram of all lines for the figure, and one for what is achieved; of many lines one each.
+fn over_numbers(swept: &Swept, lines: &[SweptLine<'_>], notes: &mut Vec<String>) -> Vec<Panel> {
+    if lines.len() > STYLES.len() {
+        let left_out = lines.len().saturating_sub(PANELS_MAX);
+        if left_out > 0 {
+            notes.push(format!("{left_out} further lines are not drawn"));
+        }
+        let each = lines.iter().take(PANELS_MAX);
+        return each
+            .map(|line| Panel {
+                height: SMALL,
+                ..panel(swept, std::slice::from_ref(line), swept.figure)
+            })
+            .collect();
+    }
+    let mut panels = vec![panel(swept, lines, swept.figure)];
+    if swept.figure != ACHIEVED {
+        panels.push(Panel {
+            height: SMALL,
+            marks: vec![],
+            ..panel(swept, lines, ACHIEVED)
+        });
+    }
+    panels
+}
+
+fn panel(swept: &Swept, lines: &[SweptLine<'_>], figure: RunFigure) -> Panel {
+    let Some(parameter) = swept.parameters.first() else {
+        return Panel::new(Axis::load(""), Axis::load(""), vec![]);
+    };
+    let everywhere = everywhere(swept);
+    let drawn = lines.iter().zip(STYLES).map(|(line, style)| {
+        let name = line.name().unwrap_or_else(|| figure.to_string());
+        let points = line
+            .points
+            .iter()
+            .map(|point| drawn(point, parameter, figure, &everywhere));
+        let points = points.collect::<Option<Vec<_>>>();
+        Line::new(&name, style, Form::Joined, points.unwrap_or_default())
+    });
+    let mut panel = Panel::new(across(parameter), up(figure), drawn.collect());
+    let knees = lines
+        .iter()
+        .filter_map(|line| Some((line.knee()?, line.name())));
+    panel.marks = knees
+        .map(|(knee, name)| Mark {
+            x: place(knee.at, parameter),
+            text: name.map_or_else(|| "knee".into(), |name| format!("knee, {name}")),
+        })
+        .collect();
+    panel
+}
+
+/// A point without that figure is a gap.
+fn drawn(
+    point: &SweptPoint,
+    parameter: &SweepParameter,
+    figure: RunFigure,
+    everywhere: &[String],
+) -> Option<Point> {
+    let x = place(point.values.first()?.number?, parameter);
+    let known = point.tally.figure(&figure);
+    let unit = unit_of(figure);
+    let y = known.map_or(f64::NAN, |known| known.value / unit);
+    let interval = known.and_then(|known| known.interval);
+    let is_doubted = !doubts(point, everywhere).is_empty() || point.tally.errors > 0;
+    Some(Point {
+        interval: interval.map(|(low, high)| (low / unit, high / unit)),
+        symbol: if is_doubted {
+            Symbol::Hollow
+        } else {
+            Symbol::Full
+        },
+        ..Point::new(x, y)
+    })
+}
+
+/// A value of the parameter as its axis has it.
+fn place(number: f64, parameter: &SweepParameter) -> f64 {
+    match parameter.kind {
+        ValueKind::Time => number / NANOS,
+        ValueKind::Bytes | ValueKind::Rate | ValueKind::Number | ValueKind::Word => number,
+    }
+}
+
+fn across(parameter: &SweepParameter) -> Axis {
+    let name = &parameter.name;
+    let label = match parameter.kind {
+        ValueKind::Bytes => format!("{name} (bytes)"),
+        ValueKind::Rate => format!("{name} (per second)"),
+        ValueKind::Time => return Axis::time(name),
+        ValueKind::Number | ValueKind::Word => name.clone(),
+    };
+    let quantity = if parameter.is_logarithmic {
+        Quantity::Ratio
+    } else {
+        Quantity::Load
+    };
+    Axis::new(quantity, &label)
+}
+
+fn up(figure: RunFigure) -> Axis {
+    match figure.quantity.unit() {
+        FigureUnit::Nanoseconds => Axis::time(&figure.to_string()),
+        FigureUnit::OperationsPerSecond => Axis::load(&format!("{figure} (operations/s)")),
+        FigureUnit::BytesPerSecond => Axis::load(&format!("{figure} (MB/s)")),
+        FigureUnit::Operations => Axis::load(&figure.to_string()),
+    }
+}
+
+/// How many of what records count it in are one on its axis.
+fn unit_of(figure: RunFigure) -> f64 {
+    match figure.quantity.unit() {
+        FigureUnit::Nanoseconds => NANOS,
+        FigureUnit::BytesPerSecond => 1e6,
+        FigureUnit::OperationsPerSecond | FigureUnit::Operations => 1.0,
+    }
+}
+
+/// A row for each point, the figure across.
+fn over_names(swept: &Swept) -> Panel {
+    let unit = unit_of(swept.figure);
+    let rows = (0..).zip(&swept.points);
+    let points = rows.filter_map(|(row, point): (u32, _)| {
+        let known = point.tally.figure(&swept.figure)?;
+        Some(Point {
+            interval: known.interval.map(|(low, high)| (low / unit, high / unit)),
+            ..Point::new(known.value / unit, f64::from(row) + 0.5)
+        })
+    });
+    let name = swept.figure.to_string();
+    let lines = vec![Line::new(&name, Style::First, Form::Bars, points.collect())];
+    let names: Vec<String> = (0..swept.points.len())
+        .map(|point| swept.name(point))
+        .collect();
+    let mut panel = Panel::new(
+        up(swept.figure),
+        Axis {
+            names: names.clone(),
+            ..Axis::new(Quantity::Name, "")
+        },
+        lines,
+    );
+    panel.height = names.len() as f64 * ROW;
+    panel
+}

@@ -1,0 +1,302 @@
+//! `filestone sweep`: points in random order, what they come to, and how it goes on.
+
+use crate::support::{Running, Scratch, done, filestone, serve, text};
+use filestone_model::measure::RunRecord;
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+const SHORT: [&str; 4] = ["--pause", "5ms", "--seed", "5"];
+const PROBE: [&str; 5] = ["probe", "read", "-d", "200ms", "--no-calibrate"];
+
+/// A sweep over a probe of the built-in server.
+fn sweep<'word>(more: &[&'word str], behind: &[&'word str]) -> Vec<&'word str> {
+    [&["sweep"], &SHORT[..], more, &["--"], &PROBE, behind].concat()
+}
+
+fn document(directory: &str) -> Value {
+    let text = fs::read_to_string(format!("{directory}/sweep.json")).expect("it was written");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn record(path: &Path) -> RunRecord {
+    let text = fs::read(path).expect("a record of each run");
+    serde_json::from_slice(&text).expect("a record")
+}
+
+/// All records below a sweep's directory: their paths and texts.
+fn records(directory: &str) -> Vec<(PathBuf, String)> {
+    let points = fs::read_dir(directory).expect("it is there");
+    let points = points
+        .map(|point| point.expect("an entry").path())
+        .filter(|path| path.is_dir());
+    let runs = points.flat_map(|point| fs::read_dir(point).expect("a point"));
+    let records = runs.map(|run| run.expect("an entry").path().join("run.json"));
+    let mut records: Vec<_> = records
+        .filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?)))
+        .collect();
+    records.sort();
+    records
+}
+
+#[test]
+fn every_point_is_measured_in_random_order_and_reported_again() {
+    let scratch = Scratch::new();
+    let directory = scratch.name("swept");
+    let over = [
+        "--over",
+        "size=512,4K",
+        "--over",
+        "transport=tcp,udp",
+        "--repeat",
+        "2",
+    ];
+    let output = done(&sweep(&[&over[..], &["-o", &directory]].concat(), &[]));
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("size=512, transport=udp, run 1 of 2: "),
+        "{told}"
+    );
+    assert!(told.contains(" left"), "{told}");
+    let shown = text(&output.stdout);
+    // Where lines end depends on their words.
+    let words = shown.replace('\n', " ");
+    assert!(
+        words.contains("4 points, 8 runs") && shown.contains("4 KiB"),
+        "{shown}"
+    );
+
+    let found = document(&directory);
+    let order: Vec<u64> = serde_json::from_value(found["order"].clone()).expect("numbers");
+    assert_eq!(order.len(), 8);
+    for round in order.chunks(4) {
+        let mut sorted = round.to_vec();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [1, 2, 3, 4], "{order:?}");
+    }
+    assert_ne!(order[..4], [1, 2, 3, 4], "in order of the seed");
+    let second = record(Path::new(&format!(
+        "{directory}/3-size=512,transport=udp/002/run.json"
+    )));
+    assert_eq!(second.plan.seed, 6);
+    assert_eq!(second.plan.probe().map(|probe| probe.size_bytes), Some(512));
+
+    let again = text(&done(&["report", &directory]).stdout);
+    assert_eq!(again, shown);
+    let csv = text(&done(&["report", &directory, "--as", "csv"]).stdout);
+    assert!(
+        csv.starts_with("size,transport,runs,errors,retransmissions,late_replies,failed,"),
+        "{csv}"
+    );
+    assert_eq!(csv.lines().count(), 5);
+    assert_eq!(
+        csv,
+        fs::read_to_string(format!("{directory}/sweep.csv")).expect("a file")
+    );
+    for name in ["sweep.svg", "sweep.gnuplot"] {
+        assert!(Path::new(&directory).join(name).is_file(), "{name}");
+    }
+    for (arguments, said) in [
+        (["report", &directory, "--as", "hdr"], "this is a sweep"),
+        (
+            ["report", &directory, "--fail-if", "errors"],
+            "gates are of runs",
+        ),
+        (["history", &directory, "--as", "json"], "this is a sweep"),
+        (["explain", &directory, "--as", "json"], "this is a sweep"),
+    ] {
+        let refused = filestone(&arguments);
+        assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
+        assert!(
+            text(&refused.stderr).contains(said),
+            "{}",
+            text(&refused.stderr)
+        );
+    }
+}
+
+#[test]
+fn it_goes_on_where_it_was_interrupted_as_if_it_had_not_been() {
+    let scratch = Scratch::new();
+    let (whole, broken) = (scratch.name("whole"), scratch.name("broken"));
+    let over = ["--over", "in-flight=1..4", "--repeat", "2", "-o"];
+    done(&sweep(&[&over[..], &[&whole]].concat(), &[]));
+    let line = sweep(&[&over[..], &[&broken]].concat(), &[]);
+
+    let mut first = Running::start(&line);
+    let mut said = BufReader::new(first.err());
+    let mut told = String::new();
+    while told.matches("run ").count() < 3 {
+        assert_ne!(
+            said.read_line(&mut told).expect("it says what it does"),
+            0,
+            "{told}"
+        );
+    }
+    first.interrupt();
+    let rest: Vec<String> = said.lines().map_while(Result::ok).collect();
+    assert_eq!(first.exit_code(), Some(130), "{rest:?}");
+    let rest = rest.join("\n");
+    assert!(rest.contains("the same command line goes on"), "{rest}");
+    assert_eq!(document(&broken)["end"], "interrupted");
+    let kept = records(&broken);
+    assert!((3..6).contains(&kept.len()), "{}", kept.len());
+
+    // One more that was broken off: half of a record is none.
+    let (path, half) = kept.first().expect("three at least");
+    fs::write(path, &half[..half.len() / 2]).expect("it is ours");
+    let second = done(&line);
+    let told = text(&second.stderr);
+    assert!(
+        told.contains("this record was broken off; it is made again"),
+        "{told}"
+    );
+    assert!(
+        told.contains("there already, from an earlier time"),
+        "{told}"
+    );
+    let [found, expected] = [&broken, &whole].map(|directory| document(directory));
+    assert_eq!(found["order"], expected["order"]);
+    assert_eq!(found["end"], "all");
+    let now = records(&broken);
+    assert_eq!(now.len(), 6);
+    for (path, text) in &kept[1..] {
+        assert!(
+            now.contains(&(path.clone(), text.clone())),
+            "{} was measured again",
+            path.display()
+        );
+    }
+    // With all runs there, nothing is measured.
+    let third = text(&done(&line).stderr);
+    assert!(!third.contains("run 1 of 2: "), "{third}");
+}
+
+#[test]
+fn another_sweep_is_refused_and_more_runs_are_not() {
+    let scratch = Scratch::new();
+    let directory = scratch.name("swept");
+    let begin = ["--over", "size=512,1K", "--repeat", "1", "-o", &directory];
+    done(&sweep(&begin, &[]));
+    for (more, behind, why) in [
+        (
+            vec!["--over", "size=512,2K"],
+            vec![],
+            "its point size=1024 is not size=2048",
+        ),
+        (
+            vec!["--over", "size=512"],
+            vec![],
+            "it has 2 points, and not 1",
+        ),
+        (
+            vec!["--over", "size=512,1K"],
+            vec!["-j", "2"],
+            "its point size=512 has another plan",
+        ),
+        (
+            vec!["--over", "size=512,1K", "--seed", "6"],
+            vec![],
+            "its seed is 5, and not 6",
+        ),
+    ] {
+        let mut line = sweep(&[&more[..], &["-o", &directory]].concat(), &behind);
+        if more.contains(&"--seed") {
+            line.drain(3..5);
+        }
+        let refused = filestone(&line);
+        assert_eq!(refused.status.code(), Some(2), "{line:?}");
+        assert!(
+            text(&refused.stderr).contains(why),
+            "{}",
+            text(&refused.stderr)
+        );
+    }
+    let other = scratch.file("other", "something");
+    let refused = filestone(&sweep(&["--over", "size=1", "-o", &scratch.name("")], &[]));
+    assert_eq!(refused.status.code(), Some(2), "{other} must stay");
+    let more = ["--over", "size=512,1K", "--repeat", "2", "-o", &directory];
+    done(&sweep(&more, &[]));
+    assert_eq!(records(&directory).len(), 4);
+}
+
+#[test]
+fn every_point_is_planned_before_anything_runs() {
+    let planned = done(&sweep(
+        &["--over", "size=512..2K", "--dry-run"],
+        &["-j", "3"],
+    ));
+    let points: Value = serde_json::from_slice(&planned.stdout).expect("JSON");
+    let points = points.as_array().expect("a list");
+    assert_eq!(points.len(), 3);
+    assert_eq!(points[2]["point"], "size=2048");
+    assert_eq!(points[2]["plan"]["in_flight"], 3);
+    for (over, behind, said) in [
+        ("size=512,2M", vec![], "point size=2097152: "),
+        (
+            "transport=tcp,sctp",
+            vec![],
+            "point transport=sctp: --transport sctp: ",
+        ),
+        ("sise=1", vec![], "--over sise: probe has no option --sise"),
+        (
+            "size=1",
+            vec!["-o", "x"],
+            "--output behind --: here it is sweep's",
+        ),
+        ("size=1", vec!["--size", "2"], "--size behind --"),
+        (
+            "size=1",
+            vec!["-s", "2"],
+            "point size=1: --size: given twice",
+        ),
+    ] {
+        let refused = filestone(&sweep(&["--over", over], &behind));
+        assert_eq!(refused.status.code(), Some(2), "{over}");
+        assert!(
+            text(&refused.stderr).contains(said),
+            "{}",
+            text(&refused.stderr)
+        );
+    }
+}
+
+#[test]
+fn a_point_that_cannot_be_measured_is_left_out_and_the_others_go_on() {
+    // A server that refuses every READ, whatever its size.
+    let (_server, address, _out) = serve(&["--fault", "error=NFS3ERR_IO,proc=read"]);
+    let target = format!("nfs://{address}/export/file");
+    let over = ["--over", "size=1,2", "--repeat", "1", "--as", "csv"];
+    let output = filestone(&sweep(&over, &[&target]));
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("left out: nothing succeeded"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn it_is_enough_when_the_interval_is_narrow_and_gates_are_of_each_run() {
+    let until = [
+        "--over",
+        "offered=200,400",
+        "--until",
+        "50%",
+        "--figure",
+        "achieved",
+        "--as",
+        "json",
+    ];
+    let output = filestone(&sweep(&until, &["--fail-if", "achieved > 1/s"]));
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(found["end"], "enough");
+    let runs = found["points"]
+        .as_array()
+        .expect("points")
+        .iter()
+        .map(|point| point["runs"].as_u64());
+    assert_eq!(runs.collect::<Vec<_>>(), [Some(5), Some(5)]);
+}

@@ -1,0 +1,360 @@
+//! Where a line bends: two straight lines that meet, through points in order of their places
+//! (Hudson 1966, "Fitting segmented curves whose join points have to be estimated", *Journal of the
+//! American Statistical Association* 61).
+//!
+//! Errors are taken to be a share of each value, as those of times and rates are. That there is a
+//! bend at all takes an F test of two lines against one; since its place is looked for, the level is
+//! divided by the places that there are to look at (Bonferroni), which errs on the side of no bend.
+
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+
+/// Of fewer points two lines and the place where they meet say nothing.
+pub const POINTS_MIN: usize = 6;
+/// How often a straight line is said to bend.
+pub const FALSE_ALARMS: f64 = 0.01;
+/// Parameters of two lines that meet at a place that is looked for.
+const PARAMETERS: usize = 4;
+/// Places that are tried for the ends of the interval.
+const PLACES: u32 = 2000;
+/// A smaller share of what is to be explained is rounding.
+const ROUNDING: f64 = 1e-18;
+
+/// A value at a place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Placed {
+    /// Where.
+    pub x: f64,
+    /// What; more than 0.
+    pub y: f64,
+}
+
+/// Where a line bends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bend {
+    /// Where both lines meet.
+    pub x: f64,
+    /// Their value there.
+    pub y: f64,
+    /// The lower end of the 95 % interval of `x`.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// How steep the first line is.
+    pub slope_before: f64,
+    /// How steep the second is.
+    pub slope_after: f64,
+}
+
+/// Two lines that meet at a place, fitted; or one, if they do not bend.
+#[derive(Debug, Clone, Copy)]
+struct Fit {
+    at: f64,
+    value: f64,
+    slope_before: f64,
+    slope_after: f64,
+    /// Weighted sum of the squares of what is left.
+    rest: f64,
+}
+
+/// Where the line through these points, in order of their places, bends; `None` if it need not.
+pub fn bend(points: &[Placed]) -> Option<Bend> {
+    let is_sound = |point: &Placed| point.x.is_finite() && point.y.is_finite() && point.y > 0.0;
+    let is_ordered = points.is_sorted_by(|one, other| one.x < other.x);
+    if points.len() < POINTS_MIN || !points.iter().all(is_sound) || !is_ordered {
+        return None;
+    }
+    let scaled = Scaled::of(points)?;
+    let straight = scaled.straight()?;
+    let bent = scaled.best()?;
+    let freedom = (points.len() - PARAMETERS) as f64;
+    let is_told = straight.rest > ROUNDING * points.len() as f64
+        && is_better(straight.rest, bent.rest, freedom, scaled.places());
+    if !is_told {
+        return None;
+    }
+    let (low, high) = scaled.interval(&bent, freedom)?;
+    Some(Bend {
+        x: scaled.x(bent.at),
+        y: bent.value,
+        low: scaled.x(low),
+        high: scaled.x(high),
+        slope_before: bent.slope_before / scaled.span,
+        slope_after: bent.slope_after / scaled.span,
+    })
+}
+
+/// Whether two lines leave so much less than one that it is no chance.
+fn is_better(straight: f64, bent: f64, freedom: f64, places: usize) -> bool {
+    let more = (PARAMETERS - 2) as f64;
+    let ratio = (straight - bent) / more / (bent / freedom);
+    if !ratio.is_finite() {
+        return straight > bent;
+    }
+    let level = FALSE_ALARMS / places.max(1) as f64;
+    FisherSnedecor::new(more, freedom).is_ok_and(|f| f.sf(ratio.max(0.0)) < level)
+}
+
+/// The points with places from 0 to 1, so that sums of their squares keep their digits.
+struct Scaled {
+    points: Vec<Placed>,
+    first: f64,
+    span: f64,
+}
+
+impl Scaled {
+    fn of(points: &[Placed]) -> Option<Self> {
+        let (first, last) = (points.first()?.x, points.last()?.x);
+        let span = last - first;
+        let scaled = points.iter().map(|point| Placed {
+            x: (point.x - first) / span,
+            y: point.y,
+        });
+        Some(Self {
+            points: scaled.collect(),
+            first,
+            span,
+        })
+    }
+
+    fn x(&self, place: f64) -> f64 {
+        self.first + self.span * place
+    }
+
+    /// Points that have at least one other on either side.
+    fn inner(&self) -> &[Placed] {
+        let last = self.points.len().saturating_sub(1);
+        self.points.get(1..last).unwrap_or_default()
+    }
+
+    fn places(&self) -> usize {
+        self.inner().len()
+    }
+
+    fn straight(&self) -> Option<Fit> {
+        line(&self.points)
+    }
+
+    /// The best of all fits: the two lines of each side, where they meet between those sides, and
+    /// lines that meet at a point.
+    fn best(&self) -> Option<Fit> {
+        let at_points = self.inner().iter().map(|point| point.x);
+        let between = (2..self.points.len() - 1).filter_map(|split| self.meeting(split));
+        let fits = at_points
+            .chain(between)
+            .filter_map(|at| meeting_at(&self.points, at));
+        fits.min_by(|one, other| one.rest.total_cmp(&other.rest))
+    }
+
+    /// Where the lines of the points before and after a split meet, if that is between them.
+    fn meeting(&self, split: usize) -> Option<f64> {
+        let (before, after) = self.points.split_at(split);
+        let between = before.last()?.x..=after.first()?.x;
+        let (one, other) = (line(before)?, line(after)?);
+        // Lines are given by their values at 0.
+        let at = (one.value - other.value) / (other.slope_before - one.slope_before);
+        between.contains(&at).then_some(at)
+    }
+
+    /// Places at which lines that meet leave hardly more than at the best: the 95 % interval of the
+    /// likelihood ratio.
+    fn interval(&self, best: &Fit, freedom: f64) -> Option<(f64, f64)> {
+        let quantile = FisherSnedecor::new(1.0, freedom).ok()?.inverse_cdf(0.95);
+        let most = best.rest * (1.0 + quantile / freedom) + ROUNDING;
+        let (from, to) = (self.inner().first()?.x, self.inner().last()?.x);
+        let places =
+            (0..=PLACES).map(|place| from + (to - from) * f64::from(place) / f64::from(PLACES));
+        let likely =
+            places.filter(|at| meeting_at(&self.points, *at).is_some_and(|fit| fit.rest <= most));
+        Some(likely.fold((best.at, best.at), |(low, high), at| {
+            (low.min(at), high.max(at))
+        }))
+    }
+}
+
+/// The straight line through points.
+fn line(points: &[Placed]) -> Option<Fit> {
+    let mut sums = [0.0; 5];
+    for Placed { x, y } in points {
+        let weight = 1.0 / (y * y);
+        let terms = [1.0, *x, x * x, *y, x * y];
+        sums.iter_mut()
+            .zip(terms)
+            .for_each(|(sum, term)| *sum += weight * term);
+    }
+    let [ones, xs, squares, ys, products] = sums;
+    let determinant = ones * squares - xs * xs;
+    if determinant <= ones * squares * f64::EPSILON {
+        return None;
+    }
+    let slope = (ones * products - xs * ys) / determinant;
+    let value = (squares * ys - xs * products) / determinant;
+    let rest = points
+        .iter()
+        .map(|point| left(point, value + slope * point.x));
+    Some(Fit {
+        at: 0.0,
+        value,
+        slope_before: slope,
+        slope_after: slope,
+        rest: rest.sum(),
+    })
+}
+
+/// What a fitted value leaves of a point, squared and weighted.
+fn left(point: &Placed, fitted: f64) -> f64 {
+    ((point.y - fitted) / point.y).powi(2)
+}
+
+/// The two lines through points that meet at this place: `value + before·min(x − at, 0) +
+/// after·max(x − at, 0)`, by the normal equations of these three.
+fn meeting_at(points: &[Placed], at: f64) -> Option<Fit> {
+    let mut matrix = [[0.0; 4]; 3];
+    for point in points {
+        let weight = 1.0 / (point.y * point.y);
+        let terms = terms(point.x, at);
+        for (row, term) in matrix.iter_mut().zip(terms) {
+            let all = terms.into_iter().chain([point.y]);
+            row.iter_mut()
+                .zip(all)
+                .for_each(|(sum, other)| *sum += weight * term * other);
+        }
+    }
+    let [value, before, after] = solved(matrix)?;
+    let fitted = |x: f64| {
+        let [one, below, above] = terms(x, at);
+        one * value + below * before + above * after
+    };
+    Some(Fit {
+        at,
+        value,
+        slope_before: before,
+        slope_after: after,
+        rest: points
+            .iter()
+            .map(|point| left(point, fitted(point.x)))
+            .sum(),
+    })
+}
+
+fn terms(x: f64, at: f64) -> [f64; 3] {
+    [1.0, (x - at).min(0.0), (x - at).max(0.0)]
+}
+
+/// Three unknowns of three equations (Gauss, with the largest pivot of each column).
+fn solved(mut rows: [[f64; 4]; 3]) -> Option<[f64; 3]> {
+    for column in 0..3 {
+        let pivot = (column..3).max_by(|one, other| {
+            let size = |row: &usize| rows[*row][column].abs();
+            size(one).total_cmp(&size(other))
+        })?;
+        rows.swap(column, pivot);
+        let lead = rows[column];
+        if lead[column].abs() < f64::MIN_POSITIVE {
+            return None;
+        }
+        for (number, row) in rows.iter_mut().enumerate() {
+            if number != column {
+                let factor = row[column] / lead[column];
+                row.iter_mut()
+                    .zip(lead)
+                    .for_each(|(cell, of_lead)| *cell -= factor * of_lead);
+            }
+        }
+    }
+    Some([0, 1, 2].map(|number| rows[number][3] / rows[number][number]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Purpose, stream};
+    use rand_distr::{Distribution as _, StandardNormal};
+
+    /// 100 + x/10 up to 1472, and from there on twice as steep.
+    fn bent(x: f64) -> f64 {
+        100.0 + x / 10.0 + (x - 1472.0).max(0.0) / 10.0
+    }
+
+    fn placed(x: impl IntoIterator<Item = u32>, y: impl Fn(f64) -> f64) -> Vec<Placed> {
+        let placed = |x: u32| Placed {
+            x: x.into(),
+            y: y(x.into()),
+        };
+        x.into_iter().map(placed).collect()
+    }
+
+    #[test]
+    fn the_bend_of_two_lines_is_found_between_points_and_at_one() {
+        for places in [
+            (1..=32).map(|step| step * 100).collect::<Vec<_>>(),
+            vec![1, 800, 1472, 2000, 2600, 3000],
+            vec![
+                1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192,
+            ],
+        ] {
+            let found = bend(&placed(places, bent)).expect("it bends");
+            assert!((found.x - 1472.0).abs() < 1e-3, "{found:?}");
+            assert!((found.y - 247.2).abs() < 1e-6, "{found:?}");
+            assert!((found.slope_before - 0.1).abs() < 1e-9, "{found:?}");
+            assert!((found.slope_after - 0.2).abs() < 1e-9, "{found:?}");
+            assert!(found.low <= found.x && found.x <= found.high, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_straight_line_and_too_few_points_have_none() {
+        assert_eq!(
+            bend(&placed((1..20).map(|x| x * 100), |x| 7.0 + 3.0 * x)),
+            None
+        );
+        assert_eq!(bend(&placed((1..20).map(|x| x * 100), |_| 7.0)), None);
+        assert_eq!(bend(&placed([1, 2, 3, 4, 5], |x| x.powi(4))), None);
+        assert_eq!(
+            bend(&placed([1, 2, 3, 3, 5, 6, 7], bent)),
+            None,
+            "two at one place"
+        );
+        assert_eq!(
+            bend(&placed(1..20, |x| x - 5.0)),
+            None,
+            "not all are more than 0"
+        );
+        assert_eq!(bend(&[]), None);
+    }
+
+    #[test]
+    fn a_throughput_that_stops_growing_bends_at_saturation() {
+        let in_flight = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16];
+        let found = bend(&placed(in_flight, |x| 1000.0 * x.min(4.0))).expect("it bends");
+        assert!(
+            (found.x - 4.0).abs() < 1e-9 && found.slope_after.abs() < 1e-6,
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn with_noise_the_interval_holds_the_bend_and_straight_lines_seldom_bend() {
+        let mut random = stream(5, Purpose::Permutations, 0);
+        let tries = 400;
+        let (mut held, mut told, mut alarms) = (0, 0, 0);
+        for _ in 0..tries {
+            let mut noisy = |line: &dyn Fn(f64) -> f64| {
+                let mut points = placed((1..=32).map(|step| step * 100), line);
+                for point in &mut points {
+                    let noise: f64 = StandardNormal.sample(&mut random);
+                    point.y *= 1.0 + 0.02 * noise;
+                }
+                bend(&points)
+            };
+            if let Some(found) = noisy(&bent) {
+                told += 1;
+                held += u32::from((found.low..=found.high).contains(&1472.0));
+            }
+            alarms += u32::from(noisy(&|x| 100.0 + x / 10.0).is_some());
+        }
+        assert_eq!(told, tries);
+        // 95 % would be 380 ± 4.4; the level of alarms is 1 % at most.
+        assert!((365..=395).contains(&held), "{held}");
+        assert!(alarms <= 8, "{alarms}");
+    }
+}
