@@ -1,6 +1,7 @@
 //! What the fuzz targets share: the list of all messages and the check each
-//! must pass, both from the tests of filestone-wire, and how the first byte of
-//! an input says what the rest is to be read as.
+//! must pass, both from the tests of filestone-wire, what clients of SMB say,
+//! from the tests of filestone-server, and how the first byte of an input says
+//! what the rest is to be read as.
 
 #[path = "../../crates/wire/tests/messages/again.rs"]
 pub mod again;
@@ -8,9 +9,12 @@ pub mod again;
 pub mod list;
 #[path = "../../crates/wire/tests/smb2/again.rs"]
 pub mod smb2_again;
+#[path = "../../crates/server/tests/sockets/requests.rs"]
+pub mod smb2_requests;
 
 pub mod conversation;
 pub mod load_conversation;
+pub mod smb2_conversation;
 
 use filestone_wire::{mount, nfs3, nlm, portmap};
 use list::Kind;

@@ -7,7 +7,7 @@ use std::{fs, io};
 use filestone_fuzz::conversation::{READ_REPLY, REPLY};
 use filestone_fuzz::list::{Kind, Message, messages};
 use filestone_fuzz::smb2_again::INFORMATION;
-use filestone_fuzz::{mount, nfs3_call, nfs3_reply, nlm, portmap};
+use filestone_fuzz::{mount, nfs3_call, nfs3_reply, nlm, portmap, smb2_conversation};
 use filestone_wire::nfs3;
 use filestone_wire::record::RecordMark;
 
@@ -64,6 +64,9 @@ fn main() -> io::Result<()> {
         write(&corpus, target, number, &seed)?;
     }
     smb2(&corpus)?;
+    for (number, seed) in smb2_conversation::seeds().iter().enumerate() {
+        write(&corpus, "smb2_server", number, seed)?;
+    }
     for (number, lengths) in EXCHANGES.iter().enumerate() {
         write(&corpus, "tbench", number, &requests(lengths, number))?;
     }

@@ -63,10 +63,10 @@ pub fn start_for_measurement(processors: u32) -> Result<Running, Error> {
     })
 }
 
-/// What this host is calibrated against: a file of such a server.
-pub fn calibrated_against(server: &Running) -> Against {
+/// What this host is calibrated against: these files of such a server.
+pub fn calibrated_against(server: &Running, targets: Vec<TargetPlan>) -> Against {
     Against {
-        target: TargetPlan::Nfs3(NfsTarget::built_in("/export/file")),
+        targets,
         built_in: at(server),
     }
 }

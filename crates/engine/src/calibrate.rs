@@ -32,7 +32,7 @@ pub enum Effort {
         /// Calls in flight, as many as the run will have.
         in_flight: u32,
     },
-    /// Some ten seconds: enough for a table to be read.
+    /// Some ten seconds for each protocol: enough for a table to be read.
     Thorough,
 }
 
@@ -68,8 +68,8 @@ impl Effort {
 /// What is measured against.
 #[derive(Debug, Clone)]
 pub struct Against {
-    /// A file of a built-in server.
-    pub target: TargetPlan,
+    /// A file of a built-in server, by each protocol that is measured.
+    pub targets: Vec<TargetPlan>,
     /// Where that listens.
     pub built_in: BuiltIn,
 }
@@ -77,8 +77,12 @@ pub struct Against {
 /// The same bytes exchanged with the same server in two ways.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
-    /// Which procedure.
+    /// By which protocol: the layer of its target.
+    pub layer: String,
+    /// Which operation.
     pub operation: OpKind,
+    /// What the protocol calls it.
+    pub request: String,
     /// Bytes of file data per call.
     pub size_bytes: u32,
     /// Calls in flight.
@@ -122,8 +126,8 @@ pub struct Calibration {
     pub exchanges: Vec<Exchange>,
     /// Timed starts.
     pub lateness: Vec<Lateness>,
-    /// The part that goes into every record.
-    pub headroom: Headroom,
+    /// The part that goes into a record, by protocol.
+    pub headroom: Vec<Headroom>,
     /// Who had the processors meanwhile.
     pub processors: Option<ProcessorsRecord>,
 }
@@ -186,9 +190,10 @@ pub fn calibrate(
     let of_headroom = effort.in_flight();
     let (cases, rates, time) = measurements(effort);
     let (meter, before) = (Meter::start(), ThreadMark::now());
-    let all = (cases.len() + rates.len()) as u32;
+    let count = against.targets.len() * cases.len();
+    let all = (count + rates.len()) as u32;
     // An exchange takes its time twice: over the plain socket, and through the engine.
-    let left = time * (2 * cases.len() + rates.len()) as u32;
+    let left = time * (2 * count + rates.len()) as u32;
     let mut agenda = Agenda {
         begun: 0,
         all,
@@ -196,14 +201,20 @@ pub fn calibrate(
     };
     let mut workers = Vec::new();
     let mut exchanges = Vec::new();
-    for case in &cases {
+    let protocols = Protocols::default();
+    let targets = against.targets.iter();
+    for (target, case) in targets.flat_map(|target| cases.iter().map(move |case| (target, case))) {
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        let name = case.operation.name().to_uppercase();
-        let what = format!("{name} with {} in flight", case.in_flight);
+        let name = protocols.request_of(target, case.operation);
+        let what = format!(
+            "{} {name} with {} in flight",
+            target.layer(),
+            case.in_flight
+        );
         agenda.begin(&what, 2 * time, context.observer);
-        let plan = base_plan(&against.target, *case, ArrivalsPlan::Closed, time);
+        let plan = base_plan(target, *case, ArrivalsPlan::Closed, time);
         let (exchange, of_worker) = exchange(&plan, *case, against.built_in, stop)?;
         exchanges.push(exchange);
         workers.push(of_worker);
@@ -218,11 +229,16 @@ pub fn calibrate(
             time,
             context.observer,
         );
-        lateness.push(measure_lateness(&against.target, *starts_per_s, time, stop));
+        // Nothing is asked of any target.
+        if let Some(target) = against.targets.first() {
+            lateness.push(measure_lateness(target, *starts_per_s, time, stop));
+        }
     }
     let processors = costs_of(&workers, before, &meter);
     let clock = Clock::start().measure();
-    let headroom = headroom_of(&exchanges, of_headroom, &lateness);
+    let targets = against.targets.iter();
+    let headroom = targets.map(|target| headroom_of(target, &exchanges, of_headroom, &lateness));
+    let headroom = headroom.collect();
     Ok(Calibration {
         clock,
         exchanges,
@@ -262,16 +278,24 @@ impl Agenda {
     }
 }
 
-/// NULL with so many in flight and starts at 10,000 per second stand for all.
-fn headroom_of(exchanges: &[Exchange], in_flight: u32, lateness: &[Lateness]) -> Headroom {
-    let null = exchanges
+/// The emptiest exchange with so many in flight and starts at 10,000 per second stand for all.
+fn headroom_of(
+    target: &TargetPlan,
+    exchanges: &[Exchange],
+    in_flight: u32,
+    lateness: &[Lateness],
+) -> Headroom {
+    let mut of_target = exchanges
         .iter()
+        .filter(|exchange| exchange.layer == target.layer());
+    let null = of_target
         .find(|exchange| (exchange.operation, exchange.in_flight) == (OpKind::Null, in_flight));
     let late = lateness
         .iter()
         .find(|lateness| lateness.starts_per_s == 10_000.0);
     Headroom {
         in_flight,
+        exchange: null.map_or_else(String::new, |null| null.request.clone()),
         engine_ops_per_s: null.map_or(0.0, |null| null.engine.ops_per_s),
         raw_ops_per_s: null.map_or(0.0, |null| null.raw.ops_per_s),
         engine_cpu_ns_per_op: null.map_or(0.0, |null| null.engine.cpu_ns_per_op),
@@ -306,7 +330,9 @@ fn exchange(
         data_bytes_per_s: record.totals.goodput_bytes_per_s,
     };
     let exchange = Exchange {
+        layer: plan.target.layer().into(),
         operation: case.operation,
+        request: protocols.request_of(&plan.target, case.operation),
         size_bytes: case.size_bytes,
         in_flight: case.in_flight,
         raw,

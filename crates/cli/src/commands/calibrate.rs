@@ -10,7 +10,7 @@ use crate::quantity::{bytes_text, grouped};
 use crate::report::json;
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
-use crate::{Exit, built_in, console};
+use crate::{Exit, built_in, console, protocols};
 use filestone_engine::calibrate::{Calibration, Effort, Exchange, Lateness, calibrate};
 use filestone_engine::control::Context;
 use filestone_model::measure::verdict::caveats::waited_for_processor;
@@ -28,7 +28,7 @@ pub fn run(options: &CalibrateOptions) -> Result<Exit, Error> {
     };
     let mut live = Live::of_calibration(&stop);
     let calibration = calibrate(
-        &built_in::calibrated_against(&server),
+        &built_in::calibrated_against(&server, protocols::known().calibrated_at()),
         effort,
         &mut Context::new(&stop, &mut live),
     );
@@ -76,7 +76,7 @@ fn exchanges(exchanges: &[Exchange], page: Page) -> String {
         Column::figure("engine MB/s").gives_way(1),
     ]);
     for exchange in exchanges {
-        let name = exchange.operation.name().to_uppercase();
+        let name = format!("{} {}", exchange.layer, exchange.request);
         table.row([
             match exchange.size_bytes {
                 0 => name,
@@ -124,7 +124,9 @@ fn document(calibration: &Calibration) -> Value {
 
 fn exchange_document(exchange: &Exchange) -> Value {
     json!({
+        "layer": exchange.layer,
         "operation": exchange.operation,
+        "request": exchange.request,
         "size_bytes": exchange.size_bytes,
         "in_flight": exchange.in_flight,
         "raw_ops_per_s": exchange.raw.ops_per_s,
@@ -151,7 +153,6 @@ mod tests {
     use super::*;
     use filestone_engine::calibrate::Rate;
     use filestone_engine::clock::ClockPrecision;
-    use filestone_model::measure::run_record::Headroom;
     use filestone_model::operation::OpKind;
 
     #[test]
@@ -167,7 +168,9 @@ mod tests {
                 step_ns: 10.0,
             },
             exchanges: vec![Exchange {
+                layer: "nfs".into(),
                 operation: OpKind::Read,
+                request: "READ".into(),
                 size_bytes: 131_072,
                 in_flight: 8,
                 raw: rate(25_000.0),
@@ -182,15 +185,7 @@ mod tests {
                 busy_percent: 31.0,
             }],
             processors: None,
-            headroom: Headroom {
-                in_flight: 32,
-                engine_ops_per_s: 1.0,
-                raw_ops_per_s: 1.0,
-                engine_cpu_ns_per_op: 1.0,
-                raw_cpu_ns_per_op: 1.0,
-                timer_lateness_p50_ns: 1,
-                timer_lateness_p99_ns: 1,
-            },
+            headroom: Vec::new(),
         };
         insta::assert_snapshot!(text(&calibration, Page::default()));
         let mut fast = calibration;

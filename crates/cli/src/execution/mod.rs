@@ -356,15 +356,20 @@ pub fn measure(
     Ok(record)
 }
 
-/// What the tool can do with as many in flight as the run has, against a server of its own that is gone before the run.
-/// Nothing if it was interrupted.
+/// What the tool can do by the run's protocol with as many in flight, against a server of its own
+/// that is gone before the run. Nothing if it was interrupted, or of a protocol that the server does
+/// not speak.
 fn headroom(plan: &Plan, stop: &AtomicBool) -> Result<Option<Headroom>, Error> {
+    let Some(target) = protocols::known().calibrated_like(&plan.target) else {
+        return Ok(None);
+    };
     let server = built_in::start_for_measurement(Environment::here().processors)?;
     let calibration = calibrate(
-        &built_in::calibrated_against(&server),
+        &built_in::calibrated_against(&server, vec![target]),
         Effort::before(plan),
         &mut Context::new(stop, &mut Unobserved),
     )?;
     server.stop();
-    Ok((!stop.load(Ordering::Relaxed)).then_some(calibration.headroom))
+    let mut of_target = calibration.headroom.into_iter();
+    Ok(of_target.next().filter(|_| !stop.load(Ordering::Relaxed)))
 }

@@ -165,7 +165,7 @@ pub struct DemoOptions {
 /// `filestone calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateOptions {
-    /// Take a second instead of ten
+    /// Take a second instead of twenty-five
     #[arg(long)]
     pub quick: bool,
     /// What to print

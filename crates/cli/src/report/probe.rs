@@ -138,8 +138,9 @@ pub fn headroom(record: &RunRecord, headroom: &Headroom) -> String {
         format!(", {:.1} times this load", can / did)
     };
     format!(
-        "{} NULL operations/s by one worker on this host with {} in flight{times}",
+        "{} {} operations/s by one worker on this host with {} in flight{times}",
         grouped(can.round() as u64),
+        headroom.exchange,
         grouped(headroom.in_flight.into()),
     )
 }

@@ -325,9 +325,27 @@ fn calibrate_measures_the_tool_itself() {
     let output = filestone(&["calibrate", "--quick", "--as", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert!(
-        document["headroom"]["engine_ops_per_s"]
-            .as_f64()
-            .is_some_and(|load| load > 0.0)
-    );
+    for (place, exchange) in ["NULL", "ECHO"].into_iter().enumerate() {
+        let can = &document["headroom"][place];
+        assert_eq!(can["exchange"], exchange);
+        let load = can["engine_ops_per_s"].as_f64();
+        assert!(load.is_some_and(|load| load > 0.0), "{can}");
+    }
+}
+
+/// What a run of SMB is compared with are exchanges of SMB.
+#[test]
+fn the_headroom_of_a_run_is_of_its_own_protocol() {
+    for (target, exchange) in [("nfs:", "NULL"), ("smb:", "ECHO")] {
+        let probe = ["probe", "null", target, "--count", "50"];
+        let json = filestone(&[&probe[..], &["--as", "json"]].concat());
+        assert_eq!(json.status.code(), Some(0), "{}", text(&json.stderr));
+        let record: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+        assert_eq!(record["headroom"]["exchange"], exchange);
+        let shown = text(&filestone(&probe).stdout);
+        assert!(
+            shown.contains(&format!(" {exchange} operations/s by one worker")),
+            "{shown}"
+        );
+    }
 }

@@ -27,6 +27,9 @@ pub enum TargetError {
     /// No server was started for a target without a host.
     #[error("there is no built-in server")]
     NoServer,
+    /// What is measured over a plain socket are messages as they are.
+    #[error("the server has messages signed or encrypted, which a plain socket does not do")]
+    Protected,
     /// The name of a host means nothing.
     #[error("{0} has no address")]
     NoAddress(String),
@@ -58,6 +61,7 @@ impl AreaError for TargetError {
             TargetError::DifferentLayers => "several layers run in turn: --on with commas",
             TargetError::NoPeer => "--on tcp:HOST",
             TargetError::NoServer => "name a server",
+            TargetError::Protected => "calibrate against a server that asks for neither",
             TargetError::NoAddress(_) => "name another host",
             TargetError::Loads { help, .. } => help,
         };

@@ -9,6 +9,7 @@ pub mod clients;
 mod error;
 pub mod local;
 pub mod nfs3;
+mod plain_socket;
 mod rate;
 mod reaching;
 mod replaying;
@@ -128,6 +129,17 @@ pub trait Protocol: Send + Sync {
         Err(TargetError::NoReplay(self.name().into()).into())
     }
 
+    /// What it calls the one request by which an operation of this kind is done.
+    fn request_of(&self, kind: OpKind) -> String {
+        kind.name().to_uppercase()
+    }
+
+    /// A file of the built-in server at which this tool's own ceiling is measured, if the protocol's
+    /// calls can be exchanged [over a plain socket](Protocol::over_plain_socket), too.
+    fn calibrated_at(&self) -> Option<TargetPlan> {
+        None
+    }
+
     /// Exchanges the calls of a probe over a plain socket, with nothing recorded, for `time`: what
     /// a run of it is compared with.
     fn over_plain_socket(
@@ -220,6 +232,25 @@ impl Protocols {
     ) -> Result<(), RunError> {
         let protocol = self.of(&contact.target)?;
         protocol.examine(contact, facts, cancellation)
+    }
+
+    /// See [`Protocol::calibrated_at`]: of all protocols that have such a file.
+    pub fn calibrated_at(&self) -> Vec<TargetPlan> {
+        let known = self.own.iter().chain(&self.brought);
+        known
+            .filter_map(|protocol| protocol.calibrated_at())
+            .collect()
+    }
+
+    /// The same of a target's protocol.
+    pub fn calibrated_like(&self, target: &TargetPlan) -> Option<TargetPlan> {
+        self.of(target).ok()?.calibrated_at()
+    }
+
+    /// See [`Protocol::request_of`].
+    pub(crate) fn request_of(&self, target: &TargetPlan, kind: OpKind) -> String {
+        let protocol = self.of(target).ok();
+        protocol.map_or_else(String::new, |protocol| protocol.request_of(kind))
     }
 
     /// See [`Protocol::over_plain_socket`].

@@ -4,11 +4,15 @@
 use filestone_engine::control::{Context, Unobserved};
 use filestone_engine::target::BuiltIn;
 use filestone_engine::{Job, Protocols, RunError};
-use filestone_model::measure::{Ledger, RunRecord};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::RunEnd;
 use filestone_model::operation::OpKind;
 use filestone_model::password::Password;
-use filestone_model::plan::{ArrivalsPlan, Plan, SmbDialect, SmbProtection, SmbTarget, TargetPlan};
+use filestone_model::plan::{
+    ArrivalsPlan, Plan, SmbDialect, SmbOplock, SmbProtection, SmbTarget, TargetPlan,
+};
 use filestone_server::{Options, Protection, Running, Server, SmbOptions, User};
+use filestone_wire::smb2::Command;
 use std::sync::atomic::AtomicBool;
 
 const MS: u64 = 1_000_000;
@@ -135,33 +139,133 @@ fn who_is_not_known_is_not_let_in() {
     assert!(run(&plan, &encrypted).is_err(), "it cannot encrypt");
 }
 
-/// Six ECHOs of a user who signs, with a fault.
-fn ledger_with(fault: &str) -> Ledger {
-    let server = start(anna(), &[fault]);
-    let mut plan = plan(OpKind::Null, "");
-    plan.timeout_ns = 200 * MS;
-    plan.count = Some(6);
-    share(&mut plan).user = Some("anna".into());
-    share(&mut plan).signing = SmbProtection::Required;
-    run(&plan, &server).expect("a run").totals.ledger
+/// What one client has an oplock or a lease of is taken back when the other opens it, and given back
+/// at once: an open that waited for that until the server gives up would time out.
+#[test]
+fn what_another_client_opens_is_given_back() {
+    for oplock in [SmbOplock::Batch, SmbOplock::Lease] {
+        let server = start(SmbOptions::default(), &[]);
+        let mut plan = plan(OpKind::Read, "file");
+        plan.clients = 2;
+        share(&mut plan).oplock = oplock;
+        all_succeed(&plan, &server);
+        let counters = server.stop();
+        let given_back = counters.requests(Command::OplockBreak);
+        assert!(given_back > 0, "{oplock:?}: {counters:?}");
+    }
+}
+
+/// What a client reports that asks one thing after the other, of a server with a fault.
+fn reported(operation: OpKind, user: Option<&str>, fault: &str) -> String {
+    let smb = user.map_or_else(SmbOptions::default, |_| anna());
+    let server = start(smb, &[fault]);
+    let mut plan = plan(operation, "file");
+    (plan.clients, plan.workers, plan.in_flight) = (1, 1, 1);
+    (plan.timeout_ns, plan.count) = (200 * MS, Some(3));
+    plan.probe_mut().expect("a probe").size_bytes = 4096;
+    share(&mut plan).user = user.map(Into::into);
+    if user.is_some() {
+        share(&mut plan).signing = SmbProtection::Required;
+    }
+    let record = match run(&plan, &server) {
+        Ok(record) => record,
+        Err(error) => return without_port(&error.to_string()),
+    };
+    let totals = &record.totals;
+    let ledger = &totals.ledger;
+    assert_eq!(ledger.missing(), 0, "{ledger:?}");
+    let counts = [
+        ("ok", ledger.ok),
+        ("failed", ledger.failed),
+        ("timed out", ledger.timed_out),
+        ("disconnected", ledger.disconnected),
+        ("skipped", ledger.skipped),
+    ];
+    let counts = counts.iter().filter(|(_, count)| *count > 0);
+    let mut said: Vec<String> = counts
+        .map(|(what, count)| format!("{count} {what}"))
+        .collect();
+    // How often these were is a matter of when the run ended.
+    said.extend((totals.late_replies > 0).then(|| "late replies".into()));
+    said.extend((totals.reconnections > 0).then(|| "connected again".into()));
+    let kind = record.measured().expect("a measured row");
+    said.extend(kind.failures.iter().map(|failure| failure.failure.clone()));
+    if record.end != RunEnd::Finished {
+        said.push(without_port(&format!("{:?}", record.end)));
+    }
+    said.join("; ")
 }
 
 #[test]
-fn faults_are_seen_as_what_they_are() {
-    let failed = ledger_with("error=STATUS_DISK_FULL,proc=echo");
-    assert_eq!((failed.ok, failed.failed), (0, 6), "{failed:?}");
-    let late = ledger_with("delay=20ms,proc=echo");
-    assert_eq!(late.ok, 6, "{late:?}");
-    for fault in ["drop,proc=echo", "pending,proc=echo"] {
-        let unanswered = ledger_with(fault);
-        assert_eq!(
-            (unanswered.ok, unanswered.timed_out),
-            (0, 6),
-            "{fault}: {unanswered:?}"
-        );
+fn delayed_responses_are_late_and_a_frozen_server_makes_an_open_loop_wait() {
+    let server = start(SmbOptions::default(), &["delay=20ms,proc=echo"]);
+    let late = run(&plan(OpKind::Null, ""), &server).expect("a run").totals;
+    assert_eq!(late.ledger.ok, 20);
+    assert!(late.response_time_ns.min >= 20 * MS);
+    let server = start(SmbOptions::default(), &["freeze=300ms@400ms"]);
+    let mut plan = plan(OpKind::Null, "");
+    (plan.count, plan.duration_ns) = (None, Some(1000 * MS));
+    (plan.in_flight, plan.timeout_ns) = (16, 5_000 * MS);
+    plan.arrivals = ArrivalsPlan::Constant {
+        offered_load_ops_per_s: 1000.0,
+    };
+    let frozen = run(&plan, &server).expect("a run").totals;
+    let ledger = &frozen.ledger;
+    assert_eq!((ledger.scheduled, ledger.ok + ledger.skipped), (1000, 1000));
+    assert!(
+        frozen.response_time_ns.max >= 200 * MS,
+        "{:?}",
+        frozen.response_time_ns.max
+    );
+}
+
+/// Ports differ from run to run.
+fn without_port(text: &str) -> String {
+    let mut parts = text.split("127.0.0.1:");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |whole, part| {
+        let rest = part.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        format!("{whole}SERVER{rest}")
+    })
+}
+
+/// Each fault of the server, and what a client says of it: a guest, whose messages are as they
+/// are, and a user who signs.
+#[test]
+fn every_fault_is_seen_as_what_it_is() {
+    let faults = [
+        "delay=20ms,proc=echo",
+        "delay=exp:1ms,proc=echo",
+        "error=STATUS_DISK_FULL,proc=echo",
+        "drop,proc=echo",
+        "pending,proc=echo",
+        "disconnect,proc=echo",
+        "truncate=4,proc=echo",
+        "truncate=100000,proc=echo",
+        "oversize,proc=echo",
+        "unasked,proc=echo",
+        "signature,proc=echo",
+    ];
+    let mut table = String::new();
+    for (user, who) in [(None, "guest"), (Some("anna"), "user")] {
+        for fault in faults {
+            let said = reported(OpKind::Null, user, fault);
+            table.push_str(&format!("{who:<5} {fault:<33} {said}\n"));
+        }
     }
-    for fault in ["signature", "disconnect", "oversize"] {
-        let spoilt = ledger_with(&format!("{fault},proc=echo"));
-        assert_eq!(spoilt.ok, 0, "{fault}: {spoilt:?}");
+    // What is changed at random is known for certain where all is signed.
+    for fault in [
+        "corrupt,proc=echo",
+        "corrupt=3,proc=read",
+        "truncate=1000,proc=read",
+    ] {
+        let operation = if fault.ends_with("read") {
+            OpKind::Read
+        } else {
+            OpKind::Null
+        };
+        let said = reported(operation, Some("anna"), fault);
+        table.push_str(&format!("user  {fault:<33} {said}\n"));
     }
+    insta::assert_snapshot!(table);
 }

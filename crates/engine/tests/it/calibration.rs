@@ -4,11 +4,11 @@
 use crate::support::live::{probe, serve};
 use filestone_engine::calibrate::{Against, Effort, calibrate};
 use filestone_engine::control::{Context, Observer};
-use filestone_engine::target::BuiltIn;
+use filestone_engine::target::{BuiltIn, Protocols};
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, NfsTarget, TargetPlan, TransportKind};
+use filestone_model::plan::{ArrivalsPlan, TransportKind};
 use filestone_model::steering::TimeLeft;
-use filestone_server::Running;
+use filestone_server::{Running, SmbOptions};
 use std::sync::atomic::AtomicBool;
 
 /// What was said of the measurements.
@@ -22,9 +22,10 @@ impl Observer for Parts {
 
 fn against(server: &Running) -> Against {
     Against {
-        target: TargetPlan::Nfs3(NfsTarget::built_in("/export/file")),
+        targets: Protocols::default().calibrated_at(),
         built_in: BuiltIn {
             nfs3: Some(server.address()),
+            smb: server.smb_addresses().first().copied(),
             ..BuiltIn::default()
         },
     }
@@ -32,7 +33,7 @@ fn against(server: &Running) -> Against {
 
 #[test]
 fn a_quick_calibration_fills_the_headroom() {
-    let server = serve(|_| {});
+    let server = serve(|options| options.smb = Some(SmbOptions::default()));
     let effort = Effort::Quick { in_flight: 3 };
     let mut parts = Parts(vec![]);
     let stop = AtomicBool::new(false);
@@ -42,19 +43,23 @@ fn a_quick_calibration_fills_the_headroom() {
         &mut Context::new(&stop, &mut parts),
     );
     let calibration = calibration.expect("the server is there");
-    // An exchange of 2 × 150 ms, and timed starts for 150 ms.
-    let (first, second) = ("measurement 1 of 2, NULL with 3 in flight", 150_000_000);
-    assert_eq!(
-        parts.0[0],
-        (first.into(), Some(TimeLeft::About(3 * second)))
-    );
-    assert_eq!(parts.0[1].1, Some(TimeLeft::About(second)));
-    assert_eq!(parts.0.len(), 2);
-    let headroom = &calibration.headroom;
-    assert_eq!(headroom.in_flight, 3);
-    assert!(headroom.engine_ops_per_s > 0.0 && headroom.raw_ops_per_s > 0.0);
-    assert!(headroom.engine_cpu_ns_per_op > 0.0 && headroom.raw_cpu_ns_per_op > 0.0);
-    assert!(headroom.timer_lateness_p50_ns <= headroom.timer_lateness_p99_ns);
+    // An exchange of 2 × 150 ms by each protocol, and timed starts for 150 ms.
+    let expected = [
+        ("measurement 1 of 3, nfs NULL with 3 in flight", 5),
+        ("measurement 2 of 3, smb ECHO with 3 in flight", 3),
+        ("measurement 3 of 3, 10000 timed starts/s", 1),
+    ];
+    let expected =
+        expected.map(|(what, left)| (what.into(), Some(TimeLeft::About(left * 150_000_000))));
+    assert_eq!(parts.0, expected);
+    let exchanged = calibration.headroom.iter().map(|can| &*can.exchange);
+    assert_eq!(exchanged.collect::<Vec<_>>(), ["NULL", "ECHO"]);
+    for headroom in &calibration.headroom {
+        assert_eq!(headroom.in_flight, 3);
+        assert!(headroom.engine_ops_per_s > 0.0 && headroom.raw_ops_per_s > 0.0);
+        assert!(headroom.engine_cpu_ns_per_op > 0.0 && headroom.raw_cpu_ns_per_op > 0.0);
+        assert!(headroom.timer_lateness_p50_ns <= headroom.timer_lateness_p99_ns);
+    }
     assert!(calibration.clock.read_ns > 0.0);
 }
 

@@ -293,7 +293,10 @@ pub struct Headroom {
     /// Calls in flight: those of a closed loop, 32 of others and in records of method 1.
     #[serde(default = "Headroom::in_flight_of_method_1")]
     pub in_flight: u32,
-    /// NULL operations per second through the whole engine against the built-in server.
+    /// What was exchanged with the built-in server: the emptiest request of the run's protocol.
+    #[serde(default = "Headroom::exchange_of_method_1")]
+    pub exchange: String,
+    /// Exchanges per second through the whole engine.
     pub engine_ops_per_s: f64,
     /// The same bytes over a plain socket.
     pub raw_ops_per_s: f64,
@@ -310,6 +313,11 @@ pub struct Headroom {
 impl Headroom {
     const fn in_flight_of_method_1() -> u32 {
         32
+    }
+
+    /// Whatever protocol a run was of.
+    fn exchange_of_method_1() -> String {
+        "NULL".into()
     }
 }
 

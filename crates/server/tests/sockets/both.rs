@@ -13,7 +13,7 @@ use filestone_wire::smb2::query_directory::{self, QueryDirectoryFlags};
 use filestone_wire::smb2::{Command, FileId, OplockLevel, Status, create};
 use filestone_wire::xdr::Decode as _;
 
-use super::{client, smb};
+use super::{client, requests, smb};
 
 const NAMES: usize = 10_000;
 
@@ -124,7 +124,7 @@ impl Both {
         };
         self.smb.send(Command::Create, &request);
         let (file_id, _) = self.smb.created();
-        let (closed, _) = self.smb.ask(Command::Close, &smb::close_of(file_id));
+        let (closed, _) = self.smb.ask(Command::Close, &requests::close_of(file_id));
         assert_eq!(closed.status, Status::SUCCESS);
     }
 }
@@ -139,7 +139,7 @@ fn what_smb_has_made_is_listed_by_both_and_removed_by_nfs() {
     let server = start();
     let mut both = Both::of(&server);
     for index in 0..NAMES {
-        both.open_and_close(index, &smb::create_of("", OplockLevel::NONE));
+        both.open_and_close(index, &requests::create_of("", OplockLevel::NONE));
     }
     assert_eq!(both.listed_by_nfs(), all());
     assert_eq!(both.listed_by_smb(), all());
@@ -165,7 +165,7 @@ fn what_nfs_has_made_is_listed_by_both_and_removed_by_smb() {
         let request = create::Request {
             disposition: CreateDisposition::OPEN,
             options: CreateOptions::DELETE_ON_CLOSE,
-            ..smb::create_of("", OplockLevel::NONE)
+            ..requests::create_of("", OplockLevel::NONE)
         };
         both.open_and_close(index, &request);
     }

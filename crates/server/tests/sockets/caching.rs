@@ -21,7 +21,8 @@ use filestone_wire::smb2::{
 };
 
 use super::compounds::{part, send_compound, statuses_of_next};
-use super::smb::{Client, close_of, create_of, negotiate_of, start, write_of};
+use super::requests::{close_of, create_of, negotiate_of, write_of};
+use super::smb::{Client, start};
 
 fn state(letters: &str) -> LeaseState {
     letters.chars().fold(LeaseState::NONE, |state, letter| {

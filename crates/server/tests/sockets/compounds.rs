@@ -10,7 +10,8 @@ use filestone_wire::smb2::{
     Command, FileId, Header, HeaderFlags, OplockLevel, Status, create, echo, ioctl,
 };
 
-use super::smb::{Client, close_of, create_of, read_of, start, write_of};
+use super::requests::{close_of, create_of, read_of, write_of};
+use super::smb::{Client, start};
 
 /// A request in a compound: whether it is related, what it asks, and of which session.
 pub struct Part {

@@ -4,119 +4,17 @@
 use std::env;
 
 use filestone_server::SmbConversation;
-use filestone_wire::smb2::codec::{Array, Encode, Text};
-use filestone_wire::smb2::compound;
-use filestone_wire::smb2::info::{FileInfoClass, FileRenameInformation, FsInfoClass, InfoClass};
-use filestone_wire::smb2::lock::{LockElement, LockFlags};
-use filestone_wire::smb2::oplock_break::{Acknowledgment, OplockBreak};
-use filestone_wire::smb2::query_directory::{self, QueryDirectoryFlags};
-use filestone_wire::smb2::{
-    Command, FileId, Header, OplockLevel, Route, echo, lock, query_info, set_info,
-};
+use filestone_wire::smb2::codec::Encode;
+use filestone_wire::smb2::{Command, Header, Route, compound};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::smb::{
-    close_of, create_of, negotiate_of, ntlm_authenticate, ntlm_negotiate, read_of, setup_of,
-    tree_connect_of, write_of,
+use super::requests::{
+    bodies, negotiate_of, ntlm_authenticate, ntlm_negotiate, setup_of, tree_connect_of,
 };
 
 /// Frames of the usual run; `FILESTONE_FRAMES` asks for more.
 const FRAMES: u64 = 60_000;
-
-/// What a client asks, with as many opens as there can have been.
-fn bodies(open: u64) -> Vec<(Command, Vec<u8>)> {
-    let file_id = FileId {
-        persistent: open,
-        volatile: open,
-    };
-    let elements = [LockElement {
-        offset: 0,
-        length: 10,
-        flags: LockFlags::EXCLUSIVE_LOCK,
-    }];
-    let lock = lock::Request {
-        lock_sequence: 0,
-        file_id,
-        locks: Array::from(&elements),
-    };
-    let listing = query_directory::Request {
-        class: FileInfoClass::ID_BOTH_DIRECTORY,
-        flags: QueryDirectoryFlags::NONE,
-        file_index: 0,
-        file_id,
-        output_buffer_length: 4096,
-        pattern: Text::from("*"),
-    };
-    let query = |class| query_info::Request {
-        class,
-        output_buffer_length: 4096,
-        additional_information: 7,
-        flags: 0,
-        file_id,
-        input: &[],
-    };
-    let rename = FileRenameInformation {
-        replace_if_exists: true,
-        name: Text::from("renamed"),
-    }
-    .to_bytes();
-    let set = |class, buffer| set_info::Request {
-        class: InfoClass::File(class),
-        additional_information: 0,
-        file_id,
-        buffer,
-    };
-    let broken = Acknowledgment::Oplock(OplockBreak {
-        level: OplockLevel::II,
-        file_id,
-    });
-    let levels = [OplockLevel::NONE, OplockLevel::BATCH];
-    let mut bodies = vec![
-        (Command::Echo, echo::Request {}.to_bytes()),
-        (Command::Write, write_of(file_id, b"hello").to_bytes()),
-        (Command::Read, read_of(file_id, 100).to_bytes()),
-        (Command::Close, close_of(file_id).to_bytes()),
-        (Command::Lock, lock.to_bytes()),
-        (Command::QueryDirectory, listing.to_bytes()),
-        (
-            Command::QueryInfo,
-            query(InfoClass::File(FileInfoClass::ALL)).to_bytes(),
-        ),
-        (
-            Command::QueryInfo,
-            query(InfoClass::FileSystem(FsInfoClass::VOLUME)).to_bytes(),
-        ),
-        (Command::QueryInfo, query(InfoClass::Security(0)).to_bytes()),
-        (
-            Command::SetInfo,
-            set(FileInfoClass::RENAME, &rename).to_bytes(),
-        ),
-        (
-            Command::SetInfo,
-            set(FileInfoClass::BASIC, &[1; 40]).to_bytes(),
-        ),
-        (
-            Command::SetInfo,
-            set(FileInfoClass::DISPOSITION, &[1]).to_bytes(),
-        ),
-        (
-            Command::SetInfo,
-            set(FileInfoClass::END_OF_FILE, &[9, 0, 0, 0, 0, 0, 0, 0]).to_bytes(),
-        ),
-        (Command::OplockBreak, broken.to_bytes()),
-        (Command::Ioctl, vec![57; 60]),
-        (Command::Cancel, echo::Request {}.to_bytes()),
-        (Command::Logoff, echo::Request {}.to_bytes()),
-        (Command::TreeDisconnect, echo::Request {}.to_bytes()),
-    ];
-    for name in ["a", "A", "files", "files\\file0000", "link", "d\\e", ""] {
-        for level in levels {
-            bodies.push((Command::Create, create_of(name, level).to_bytes()));
-        }
-    }
-    bodies
-}
 
 /// One of the connections, as its client counts.
 #[derive(Default)]

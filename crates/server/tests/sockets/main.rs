@@ -10,6 +10,7 @@ mod hostile;
 mod listing;
 mod locking;
 mod queueing;
+mod requests;
 mod serving;
 mod smb;
 mod smb_hostile;

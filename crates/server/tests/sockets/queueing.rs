@@ -4,10 +4,12 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use filestone_server::{Options, QueueOptions, Running, Server};
+use filestone_server::{Options, QueueOptions, Running, Server, SmbOptions};
 use filestone_wire::nfs3::Procedure;
+use filestone_wire::smb2::{Command, Status, echo};
 
 use super::client::{Client, Datagrams, null, options, record};
+use super::smb;
 
 const SERVICE: Duration = Duration::from_millis(20);
 
@@ -19,6 +21,7 @@ fn start(workers: u32, threads: usize) -> Running {
     Server::start(Options {
         queue: Some(queue),
         threads,
+        smb: Some(SmbOptions::default()),
         ..options()
     })
     .unwrap()
@@ -71,6 +74,38 @@ fn the_line_is_one_for_all_threads_connections_and_transports() {
     assert!(begin.elapsed() >= 5 * SERVICE);
 }
 
+#[test]
+fn requests_of_smb_come_back_in_order_one_service_time_after_the_other() {
+    let server = start(1, 1);
+    let mut client = smb::Client::mounted(&server);
+    let begin = Instant::now();
+    let ids: Vec<u64> = (0..5)
+        .map(|_| client.send(Command::Echo, &echo::Request::default()))
+        .collect();
+    for (answered, id) in (1..).zip(ids) {
+        let header = client.answer().0;
+        assert_eq!((header.message_id, header.status), (id, Status::SUCCESS));
+        assert!(begin.elapsed() >= answered * SERVICE, "{answered}");
+    }
+}
+
+#[test]
+fn both_protocols_wait_in_one_line() {
+    let server = start(1, 1);
+    let (mut nfs, mut share) = (Client::new(&server), smb::Client::mounted(&server));
+    let begin = Instant::now();
+    for _ in 0..2 {
+        nfs.send_null();
+        share.send(Command::Echo, &echo::Request::default());
+    }
+    for _ in 0..2 {
+        nfs.receive().unwrap();
+        assert_eq!(share.answer().0.status, Status::SUCCESS);
+    }
+    assert!(begin.elapsed() >= 4 * SERVICE);
+}
+
+/// Nor does the way to the share.
 #[test]
 fn mount_does_not_wait_in_line() {
     let server = start(1, 1);

@@ -5,6 +5,10 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use super::requests::{
+    close_of, negotiate_of, ntlm_authenticate, ntlm_negotiate, read_of, setup_of, tree_connect_of,
+    write_of,
+};
 use filestone_server::{Options, Running, Server, SmbOptions};
 use filestone_wire::smb2::codec::{Array, Decode, Encode, Text};
 use filestone_wire::smb2::compound::{self, Message, Messages};
@@ -13,14 +17,11 @@ use filestone_wire::smb2::create::{
 };
 use filestone_wire::smb2::frame::FrameMark;
 use filestone_wire::smb2::lock::{LockElement, LockFlags};
-use filestone_wire::smb2::negotiate::{self, Contexts as NegotiateContexts};
+use filestone_wire::smb2::negotiate;
 use filestone_wire::smb2::oplock_break::{Acknowledgment, Notification, OplockBreak};
-use filestone_wire::smb2::session_setup::SetupFlags;
-use filestone_wire::smb2::tree_connect::ConnectFlags;
 use filestone_wire::smb2::{
-    AccessMask, Capabilities, Channel, Command, Dialect, FileAttributes, FileId, Header,
-    HeaderFlags, OplockLevel, Route, SecurityMode, Status, UNASKED, close, create, echo, lock,
-    read, session_setup, tree_connect, write,
+    AccessMask, Command, FileAttributes, FileId, Header, HeaderFlags, OplockLevel, Route, Status,
+    UNASKED, create, echo, lock, read, write,
 };
 
 pub fn start() -> Running {
@@ -165,102 +166,6 @@ impl Client {
 
     pub fn is_served(&mut self) -> bool {
         self.ask(Command::Echo, &echo::Request {}).0.status == Status::SUCCESS
-    }
-}
-
-/// NEGOTIATE_MESSAGE and AUTHENTICATE_MESSAGE of nobody (MS-NLMP, section 2.2.1).
-pub fn ntlm_negotiate() -> Vec<u8> {
-    let mut message = [
-        &b"NTLMSSP\0"[..],
-        &[1, 0, 0, 0],
-        &0xa008_8205_u32.to_le_bytes(),
-    ]
-    .concat();
-    message.resize(32, 0);
-    message
-}
-
-pub fn ntlm_authenticate() -> Vec<u8> {
-    let mut message = [&b"NTLMSSP\0"[..], &[3, 0, 0, 0]].concat();
-    for _ in 0..6 {
-        message.extend_from_slice(&[0, 0, 0, 0, 64, 0, 0, 0]);
-    }
-    message.extend_from_slice(&0xa008_8a05_u32.to_le_bytes());
-    message
-}
-
-pub fn write_of(file_id: FileId, data: &[u8]) -> write::Request<'_> {
-    write::Request {
-        offset: 0,
-        file_id,
-        channel: Channel::NONE,
-        remaining_bytes: 0,
-        flags: write::WriteFlags::NONE,
-        channel_info: &[],
-        data,
-    }
-}
-
-pub fn read_of(file_id: FileId, length: u32) -> read::Request<'static> {
-    read::Request {
-        padding: read::Request::PADDING,
-        flags: read::ReadFlags::NONE,
-        length,
-        offset: 0,
-        file_id,
-        minimum_count: 0,
-        channel: Channel::NONE,
-        remaining_bytes: 0,
-        channel_info: &[],
-    }
-}
-
-pub fn close_of(file_id: FileId) -> close::Request {
-    close::Request {
-        flags: close::CloseFlags::NONE,
-        file_id,
-    }
-}
-
-pub fn create_of(name: &str, oplock_level: OplockLevel) -> create::Request<'_> {
-    create::Request {
-        oplock_level,
-        impersonation_level: ImpersonationLevel::IMPERSONATION,
-        desired_access: AccessMask(0x001f_01ff),
-        file_attributes: FileAttributes::NONE,
-        share_access: ShareAccess(7),
-        disposition: CreateDisposition::OPEN_IF,
-        options: CreateOptions::NONE,
-        name: Text::from(name),
-        contexts: Contexts::default(),
-    }
-}
-
-pub fn negotiate_of() -> negotiate::Request<'static> {
-    negotiate::Request {
-        security_mode: SecurityMode::SIGNING_ENABLED,
-        capabilities: Capabilities::NONE,
-        client_guid: [7; 16],
-        dialects: Array::from(&[Dialect::SMB_2_1]),
-        contexts: NegotiateContexts::default(),
-    }
-}
-
-pub fn setup_of(token: &[u8]) -> session_setup::Request<'_> {
-    session_setup::Request {
-        flags: SetupFlags::NONE,
-        security_mode: SecurityMode::SIGNING_ENABLED,
-        capabilities: Capabilities::NONE,
-        channel: 0,
-        previous_session_id: 0,
-        security_buffer: token,
-    }
-}
-
-pub fn tree_connect_of() -> tree_connect::Request<'static> {
-    tree_connect::Request {
-        flags: ConnectFlags::NONE,
-        path: Text::from("\\\\localhost\\EXPORT"),
     }
 }
 

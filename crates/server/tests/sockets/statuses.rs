@@ -13,7 +13,8 @@ use filestone_wire::smb2::{
     query_info, session_setup, set_info,
 };
 
-use super::smb::{Client, create_of, ntlm_negotiate, setup_of, start};
+use super::requests::{create_of, ntlm_negotiate, setup_of};
+use super::smb::{Client, start};
 
 /// The status of a query, and how many bytes there are.
 fn query(client: &mut Client, file_id: FileId, class: InfoClass, room: u32) -> (Status, usize) {

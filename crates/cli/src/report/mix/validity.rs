@@ -149,8 +149,9 @@ fn what(record: &RunRecord, check: &Check) -> String {
         Subject::Headroom { .. } => {
             let ceiling = record.headroom.as_ref().map_or_else(String::new, |can| {
                 format!(
-                    "; one alone exchanges {} NULL/s with the built-in server",
-                    quantity::load_text(can.engine_ops_per_s, 0.05 * can.engine_ops_per_s)
+                    "; one alone exchanges {} {}/s with the built-in server",
+                    quantity::load_text(can.engine_ops_per_s, 0.05 * can.engine_ops_per_s),
+                    can.exchange
                 )
             });
             format!("of the window the busiest worker was busy{ceiling}")

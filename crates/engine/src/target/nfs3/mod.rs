@@ -48,7 +48,7 @@ use filestone_model::measure::RunRecord;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{LeftOverPolicy, NfsTarget, Plan, WorkloadPlan};
+use filestone_model::plan::{LeftOverPolicy, NfsTarget, Plan, TargetPlan, WorkloadPlan};
 use filestone_wire::nfs3::Handle;
 use prepare::{Prepared, prepare, prepare_mix};
 use replay::{Nfs3Options, Nfs3Site, OverSockets};
@@ -90,6 +90,10 @@ impl Protocol for Nfs3 {
             }
         };
         Ok(Box::new(OpenNfs3::new(plan, target, prepared)))
+    }
+
+    fn calibrated_at(&self) -> Option<TargetPlan> {
+        Some(TargetPlan::Nfs3(NfsTarget::built_in("/export/file")))
     }
 
     fn over_plain_socket(

@@ -13,6 +13,7 @@
 //! | `open` | a share on which a probe or a mix is made |
 //! | `worker` | its clients on one thread: how they run, and take their leave |
 //! | `replay` | a load on a share |
+//! | `raw` | the same requests over a plain socket, for calibration |
 
 mod channels;
 mod connection;
@@ -23,6 +24,7 @@ mod key_log;
 pub mod ntlm;
 mod open;
 mod prepare;
+mod raw;
 mod replay;
 mod terms;
 mod tree;
@@ -31,7 +33,7 @@ mod worker;
 pub use error::{ExchangeError, ExchangeFailed, SmbError};
 
 use super::replaying::Opening;
-use super::{BuiltIn, Contact, Job, Protocol, TargetError};
+use super::{BuiltIn, Contact, Job, Protocol, Rate, TargetError};
 use crate::control::{Cancellation, Context, Unobserved};
 use crate::error::RunError;
 use crate::run::OpenTarget;
@@ -41,7 +43,8 @@ use filestone_model::client::smb2;
 use filestone_model::doctor::facts::TargetFacts;
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{Plan, WorkloadPlan};
+use filestone_model::plan::{Plan, SmbTarget, TargetPlan, WorkloadPlan};
+use filestone_wire::smb2::Command;
 use open::OpenShare;
 use replay::{OverSockets, ShareSite};
 use std::time::Duration;
@@ -91,6 +94,28 @@ impl Protocol for Smb2 {
             )?)),
             WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => Err(TargetError::NoCalls.into()),
         }
+    }
+
+    fn request_of(&self, kind: OpKind) -> String {
+        let command = match kind {
+            OpKind::Null => Command::Echo,
+            OpKind::GetAttr => Command::QueryInfo,
+            _ => return kind.name().to_uppercase(),
+        };
+        command.to_string()
+    }
+
+    fn calibrated_at(&self) -> Option<TargetPlan> {
+        Some(TargetPlan::Smb(SmbTarget::built_in("file")))
+    }
+
+    fn over_plain_socket(
+        &self,
+        job: &Job<'_>,
+        time: Duration,
+        context: &mut Context<'_>,
+    ) -> Result<Rate, RunError> {
+        raw::measure(job, time, context)
     }
 
     fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {

@@ -244,6 +244,16 @@ impl Smb2Session {
         credits.saturating_mul(BYTES_OF_CREDIT)
     }
 
+    /// Credits at hand.
+    pub const fn credits(&self) -> u32 {
+        self.credits.available()
+    }
+
+    /// MessageId of the next request, for whoever goes on with the connection without its session.
+    pub const fn next_message_id(&self) -> u64 {
+        self.credits.next_id()
+    }
+
     fn charge_of(&self, payload_charge: u16) -> u16 {
         match &self.established {
             Some(established) if established.large_mtu => payload_charge,

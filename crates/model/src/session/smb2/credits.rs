@@ -38,6 +38,11 @@ impl Credits {
         self.available
     }
 
+    /// MessageId of the next request.
+    pub const fn next_id(&self) -> u64 {
+        self.next_id
+    }
+
     /// Whether nothing that is under way can bring more.
     pub fn is_dry(&self) -> bool {
         self.out == 0

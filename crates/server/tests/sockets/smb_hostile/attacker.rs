@@ -12,7 +12,7 @@ use filestone_wire::smb2::{
     Command, Dialect, FileId, HEADER_LEN, Header, Route, Status, create, echo,
 };
 
-use super::super::smb::{
+use super::super::requests::{
     create_of, negotiate_of, ntlm_authenticate, ntlm_negotiate, setup_of, tree_connect_of,
 };
 use super::{Got, bodies};

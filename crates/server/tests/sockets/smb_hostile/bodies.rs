@@ -4,7 +4,7 @@ use filestone_wire::smb2::codec::{Array, Encode};
 use filestone_wire::smb2::lock::{LockElement, LockFlags};
 use filestone_wire::smb2::{FileId, OplockLevel, lock};
 
-use super::super::smb::{create_of, read_of, write_of};
+use super::super::requests::{create_of, read_of, write_of};
 
 /// Where the fields of bodies stand, from the body's first byte.
 pub mod at {
@@ -238,7 +238,7 @@ pub fn ioctl(file_id: FileId, code: u32, input: &[u8]) -> Vec<u8> {
 
 /// SESSION_SETUP with this token.
 pub fn setup(token: &[u8]) -> Vec<u8> {
-    super::super::smb::setup_of(token).to_bytes()
+    super::super::requests::setup_of(token).to_bytes()
 }
 
 /// TREE_CONNECT to this path.

@@ -4,7 +4,7 @@ use filestone_wire::smb2::codec::Encode;
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
 use filestone_wire::smb2::{Command, FileId, Status, close};
 
-use super::super::smb::close_of;
+use super::super::requests::close_of;
 use super::attacker::Attacker;
 use super::bodies::{self, at, with};
 use super::{Case, Got, Servers, fails};

@@ -239,7 +239,7 @@ pub const CREDITS: &[Case] = &[
         "a WRITE of 128 KiB for one credit",
         |s| {
             charged_one(s, Command::Write, |file| {
-                super::super::smb::write_of(file, &[1; 128 << 10]).to_bytes()
+                super::super::requests::write_of(file, &[1; 128 << 10]).to_bytes()
             })
         },
         INVALID,

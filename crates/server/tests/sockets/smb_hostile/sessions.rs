@@ -3,7 +3,7 @@
 use filestone_wire::smb2::codec::Encode;
 use filestone_wire::smb2::{Command, Dialect, Status, echo};
 
-use super::super::smb::{ntlm_authenticate, ntlm_negotiate};
+use super::super::requests::{ntlm_authenticate, ntlm_negotiate};
 use super::attacker::Attacker;
 use super::bodies::{self, at, header, with};
 use super::user::{self, Client};

@@ -13,7 +13,7 @@ use filestone_wire::smb2::negotiate::{Cipher, SigningAlgorithm};
 use filestone_wire::smb2::transform::{Encrypted, TRANSFORM_HEADER_LEN};
 use filestone_wire::smb2::{Command, Dialect, Header, Status, echo, session_setup};
 
-use super::super::smb::ntlm_negotiate;
+use super::super::requests::ntlm_negotiate;
 use super::attacker::Attacker;
 use super::bodies::{self, header, with};
 use super::{Got, fails};
