@@ -17,6 +17,7 @@ mod file_set;
 pub mod host;
 pub mod load_file;
 mod processors;
+mod readings;
 pub mod replay;
 pub mod run;
 pub mod target;

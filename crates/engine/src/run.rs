@@ -20,11 +20,13 @@ use crate::clock::Clock;
 use crate::control::Context;
 use crate::error::RunError;
 use crate::host;
+use crate::readings::{self, Watch};
 use crate::threads::start_worker;
 use crate::way;
 use crate::worker::{Hope, Offer, Signals};
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, RunFacts, Surveyed};
 use filestone_model::measure::connections_record::{ClientMemory, ConnectionsRecord};
+use filestone_model::measure::costs;
 use filestone_model::measure::figures::{self, Stretches};
 use filestone_model::measure::run_record::{Headroom, RunRecord, Target, Tool};
 use filestone_model::measure::verdict::caveats;
@@ -35,7 +37,7 @@ use filestone_model::steering::{LoadRange, ObjectiveSearch, Steering};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Scope;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 use steered::Steered;
 
 /// Finds the target of a plan, and prepares what its operations are about.
@@ -155,6 +157,12 @@ fn measure(
     context: &mut Context<'_>,
     steering: Option<&mut dyn Steering>,
 ) -> Result<RunRecord, RunError> {
+    let path = readings::path::to(plan, target.describe());
+    let book = plan.cost.as_ref().map(|cost| {
+        let interface = path.as_ref().map(|path| path.interface.as_str());
+        readings::open(cost, interface)
+    });
+    let book = book.transpose()?;
     let clock = Clock::start();
     let mut clients = target.connect(&clock, context)?;
     let driver = clients.driver();
@@ -174,7 +182,7 @@ fn measure(
         hope: Some(hope),
     };
     let mut attendant = target.attendant();
-    let (started_at, clock) = std::thread::scope(|scope| -> Result<_, RunError> {
+    let (started_at, clock, sources) = std::thread::scope(|scope| -> Result<_, RunError> {
         let thread = |index, ready, started| WorkerThread {
             plan,
             index: index as u32,
@@ -187,8 +195,14 @@ fn measure(
         let starts = start_all(scope, plan, clients.workers, thread)?;
         drop(full);
         look_at_memory(&mut clients.record, |memory| &mut memory.after_bytes);
+        let watch = plan.cost.as_ref().zip(book);
+        let mut watch = watch.map(|(cost, book)| {
+            context.observer.preparing("reading while nothing is sent");
+            Watch::start(plan, cost, book, context.stop)
+        });
         let started_at = SystemTime::now();
         let clock = clock.restarted();
+        let opened = Instant::now() + Duration::from_nanos(plan.warm_up_ns);
         let begin = |start: &SyncSender<Clock>| drop(start.send(clock.clone()));
         starts.iter().for_each(begin);
         let steered = steered.as_mut().map(|it| it as &mut dyn Attendant);
@@ -199,11 +213,14 @@ fn measure(
             clock: &clock,
             stop: context.stop,
             halt,
-            attendants: steered.into_iter().chain(own).collect(),
+            attendants: [steered, own, watch.as_mut().map(|watch| watch as _)]
+                .into_iter()
+                .flatten()
+                .collect(),
             observer: &mut *context.observer,
         };
         coordinator.collect(&from_workers, surveyed);
-        Ok((started_at, clock))
+        Ok((started_at, clock, watch.map(|watch| watch.conclude(opened))))
     })?;
     look_at_memory(&mut clients.record, |memory| &mut memory.end_bytes);
     let facts = RunFacts {
@@ -214,7 +231,9 @@ fn measure(
         clock: &clock,
         started_at,
     };
-    Ok(coordinator.into_record(facts))
+    let mut record = coordinator.into_record(facts);
+    record.cost = sources.map(|sources| costs::conclude(&record, sources, path.as_ref()));
+    Ok(record)
 }
 
 /// Notes how much memory is taken now.
