@@ -1,0 +1,127 @@
+//! What each operation costs, on the way and at the server.
+
+use super::page::Page;
+use super::table::{Column, Table};
+use filestone_model::cost::{
+    CostFigure, CostRecord, Counter, CounterUnit, KnownCost, SourceRecord, Vantage,
+};
+use filestone_model::measure::RunRecord;
+
+/// The section; nothing where nothing was read.
+pub fn section(record: &RunRecord, page: Page) -> String {
+    let Some(cost) = &record.cost else {
+        return String::new();
+    };
+    let failures = cost.sources.iter().filter_map(failure);
+    [
+        "\nEach operation costs, with 95 % intervals\n".into(),
+        table(cost, page),
+        wire(cost),
+        failures.collect::<String>(),
+    ]
+    .concat()
+}
+
+fn table(cost: &CostRecord, page: Page) -> String {
+    let mut table = Table::new([
+        Column::text(""),
+        Column::figure("per operation"),
+        Column::figure("±"),
+        Column::figure("idle per s"),
+        Column::text("").gives_way(1),
+    ]);
+    let shown = cost.figures.iter().filter(|figure| is_shown(figure));
+    shown.for_each(|figure| table.row(row(figure)));
+    table.render(page)
+}
+
+/// What never moved is not worth a line.
+fn is_shown(figure: &CostFigure) -> bool {
+    let known = figure.per_operation.map(|known| known.value);
+    let mut moved = [known, figure.idle_per_s].into_iter().flatten();
+    figure.reason.is_some() || moved.any(|value| value != 0.0)
+}
+
+fn row(figure: &CostFigure) -> Vec<String> {
+    let number = |value: Option<f64>| {
+        value.map_or_else(|| "–".into(), |value| amount(value, figure.counter.unit()))
+    };
+    vec![
+        name(figure),
+        number(figure.per_operation.map(|known| known.value)),
+        number(figure.per_operation.map(|known| known.half_width)),
+        number(figure.idle_per_s),
+        figure.reason.clone().unwrap_or_default(),
+    ]
+}
+
+/// Times in microseconds.
+fn amount(value: f64, unit: CounterUnit) -> String {
+    match unit {
+        CounterUnit::Nanoseconds => format!("{:.2} us", value / 1000.0),
+        CounterUnit::Bytes => format!("{value:.1}"),
+        CounterUnit::Number => format!("{value:.3}"),
+    }
+}
+
+fn name(figure: &CostFigure) -> String {
+    let end = match figure.vantage {
+        Vantage::Server => "server",
+        Vantage::LoadGenerator => "here",
+    };
+    let what = match figure.counter {
+        Counter::CpuBusy => "processors busy",
+        Counter::CpuUser => "  of it programs",
+        Counter::CpuSystem => "  of it the kernel",
+        Counter::CpuIrq => "  of it interrupts",
+        Counter::CpuSoftirq => "  of it soft interrupts",
+        Counter::CpuSteal => "taken by other machines",
+        Counter::ProcessCpu => "process: processor time",
+        Counter::ProcessVoluntary => "process: voluntary switches",
+        Counter::ProcessInvoluntary => "process: involuntary switches",
+        Counter::ContextSwitches => "context switches",
+        Counter::Interrupts => "interrupts",
+        Counter::ReceivedBytes => "bytes received",
+        Counter::ReceivedPackets => "packets received",
+        Counter::SentBytes => "bytes sent",
+        Counter::SentPackets => "packets sent",
+        Counter::TcpRetransmitted => "TCP segments sent again",
+        Counter::NfsdCalls => "calls of the kernel's server",
+    };
+    let line = figure.line.as_ref().map(|line| format!(" of {line}"));
+    format!("{end} {what}{}", line.unwrap_or_default())
+}
+
+fn wire(cost: &CostRecord) -> String {
+    let Some(wire) = &cost.wire else {
+        return String::new();
+    };
+    let number = |value: Option<KnownCost>| {
+        value.map_or_else(|| "–".into(), |known| format!("{:.1}", known.value))
+    };
+    let acknowledgements = match wire.acknowledgements_per_operation {
+        Some(count) => format!(" and {count:.2} acknowledgements"),
+        None => String::new(),
+    };
+    let difference = match wire.difference_percent {
+        Some(percent) => format!(", {percent:+.2} %"),
+        None => String::new(),
+    };
+    format!(
+        "on {}: {} bytes in {} packets counted; by the model {:.1} in {:.2}{acknowledgements}{difference}\n",
+        wire.interface,
+        number(wire.bytes_per_operation),
+        number(wire.packets_per_operation),
+        wire.model_bytes_per_operation,
+        wire.model_packets_per_operation,
+    )
+}
+
+fn failure(source: &SourceRecord) -> Option<String> {
+    let why = source.first_failure.as_ref()?;
+    Some(format!(
+        "{} of {} readings failed, the first with {why}\n",
+        source.failed,
+        source.failed + source.readings.len() as u64
+    ))
+}
