@@ -26,7 +26,6 @@ use crate::way;
 use crate::worker::{Hope, Offer, Signals};
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, RunFacts, Surveyed};
 use filestone_model::measure::connections_record::{ClientMemory, ConnectionsRecord};
-use filestone_model::measure::costs;
 use filestone_model::measure::figures::{self, Stretches};
 use filestone_model::measure::run_record::{Headroom, RunRecord, Target, Tool};
 use filestone_model::measure::verdict::caveats;
@@ -37,7 +36,7 @@ use filestone_model::steering::{LoadRange, ObjectiveSearch, Steering};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Scope;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 use steered::Steered;
 
 /// Finds the target of a plan, and prepares what its operations are about.
@@ -157,12 +156,7 @@ fn measure(
     context: &mut Context<'_>,
     steering: Option<&mut dyn Steering>,
 ) -> Result<RunRecord, RunError> {
-    let path = readings::path::to(plan, target.describe());
-    let book = plan.cost.as_ref().map(|cost| {
-        let interface = path.as_ref().map(|path| path.interface.as_str());
-        readings::open(cost, interface)
-    });
-    let book = book.transpose()?;
+    let sources = readings::open(plan, target.describe())?;
     let clock = Clock::start();
     let mut clients = target.connect(&clock, context)?;
     let driver = clients.driver();
@@ -172,8 +166,7 @@ fn measure(
     let recording = &target.recording(workers);
     let mut coordinator = Coordinator::new(plan, recording);
     let (halt, hope) = (&AtomicBool::new(false), &Hope::new(workers as u32));
-    let load = plan.arrivals.offered_load().unwrap_or_default();
-    let offer = &Offer::new(load, plan.workers);
+    let offer = &Offer::of(plan);
     let mut steered = steering.map(|steering| Steered::new(steering, offer, plan));
     let signals = Signals {
         stop: context.stop,
@@ -182,7 +175,7 @@ fn measure(
         hope: Some(hope),
     };
     let mut attendant = target.attendant();
-    let (started_at, clock, sources) = std::thread::scope(|scope| -> Result<_, RunError> {
+    let (started_at, clock, watch) = std::thread::scope(|scope| -> Result<_, RunError> {
         let thread = |index, ready, started| WorkerThread {
             plan,
             index: index as u32,
@@ -195,32 +188,24 @@ fn measure(
         let starts = start_all(scope, plan, clients.workers, thread)?;
         drop(full);
         look_at_memory(&mut clients.record, |memory| &mut memory.after_bytes);
-        let watch = plan.cost.as_ref().zip(book);
-        let mut watch = watch.map(|(cost, book)| {
-            context.observer.preparing("reading while nothing is sent");
-            Watch::start(plan, cost, book, context.stop)
-        });
+        let mut watch = sources.map(|sources| Watch::start(plan, sources, context));
         let started_at = SystemTime::now();
         let clock = clock.restarted();
-        let opened = Instant::now() + Duration::from_nanos(plan.warm_up_ns);
         let begin = |start: &SyncSender<Clock>| drop(start.send(clock.clone()));
         starts.iter().for_each(begin);
         let steered = steered.as_mut().map(|it| it as &mut dyn Attendant);
-        let own = attendant
-            .as_mut()
-            .map(|own| &mut **own as &mut dyn Attendant);
+        let own = attendant.as_mut();
+        let own = own.map(|own| &mut **own as &mut dyn Attendant);
+        let watching = watch.as_mut().map(|it| it as &mut dyn Attendant);
         let surveyed = Surveyed {
             clock: &clock,
             stop: context.stop,
             halt,
-            attendants: [steered, own, watch.as_mut().map(|watch| watch as _)]
-                .into_iter()
-                .flatten()
-                .collect(),
+            attendants: steered.into_iter().chain(own).chain(watching).collect(),
             observer: &mut *context.observer,
         };
         coordinator.collect(&from_workers, surveyed);
-        Ok((started_at, clock, watch.map(|watch| watch.conclude(opened))))
+        Ok((started_at, clock, watch))
     })?;
     look_at_memory(&mut clients.record, |memory| &mut memory.end_bytes);
     let facts = RunFacts {
@@ -232,7 +217,7 @@ fn measure(
         started_at,
     };
     let mut record = coordinator.into_record(facts);
-    record.cost = sources.map(|sources| costs::conclude(&record, sources, path.as_ref()));
+    record.cost = watch.map(|watch| watch.conclude(&record));
     Ok(record)
 }
 

@@ -7,12 +7,12 @@
 mod command;
 mod exporter;
 mod host;
-pub(crate) mod path;
+mod path;
 mod process;
 mod source;
 mod watch;
 
-pub(crate) use source::{Book, open};
+pub(crate) use source::open;
 pub(crate) use watch::Watch;
 
 use crate::error::{AreaError, ErrorCategory};

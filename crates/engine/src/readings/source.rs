@@ -4,10 +4,12 @@ use super::command::Printing;
 use super::exporter::Exporter;
 use super::host::HostFiles;
 use super::process::ServerProcess;
-use super::{ReadingError, host};
+use super::{ReadingError, host, path};
 use filestone_model::cost::proc_text::HostScope;
 use filestone_model::cost::{CounterReading, ReadingPhase, SourceRecord, Vantage};
-use filestone_model::plan::CostPlan;
+use filestone_model::measure::costs::RunPath;
+use filestone_model::measure::run_record::Target;
+use filestone_model::plan::{CostPlan, Plan};
 use std::time::Instant;
 
 /// A place that readings come from.
@@ -19,8 +21,34 @@ pub trait Source: Send {
     fn read(&mut self) -> Result<CounterReading, ReadingError>;
 }
 
-/// The sources that a plan names, and this host's `interface`, if operations go through one.
-pub fn open(plan: &CostPlan, interface: Option<&str>) -> Result<Book, ReadingError> {
+/// What a run is to read.
+pub struct Sources<'plan> {
+    pub plan: &'plan CostPlan,
+    pub book: Book,
+    /// The way to the target, if it is an address.
+    pub path: Option<RunPath>,
+}
+
+/// The sources that a plan names, if it does; with this host's interface, if operations go through
+/// one.
+pub fn open<'plan>(
+    plan: &'plan Plan,
+    target: &Target,
+) -> Result<Option<Sources<'plan>>, ReadingError> {
+    let Some(cost) = &plan.cost else {
+        return Ok(None);
+    };
+    let path = path::to(plan, target);
+    let interface = path.as_ref().map(|path| path.interface.as_str());
+    let book = open_all(cost, interface)?;
+    Ok(Some(Sources {
+        plan: cost,
+        book,
+        path,
+    }))
+}
+
+fn open_all(plan: &CostPlan, interface: Option<&str>) -> Result<Book, ReadingError> {
     let scope = HostScope {
         processors: plan.processors.clone(),
         interface: plan.interface.clone(),

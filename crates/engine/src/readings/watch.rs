@@ -1,9 +1,11 @@
 //! Readings while a run lasts, on a thread of their own.
 
-use super::Book;
-use crate::control::{LOOK_EVERY, Observer};
+use super::source::{Book, Sources};
+use crate::control::{Context, LOOK_EVERY, Observer};
 use crate::run::{Attendant, Look, Stage};
-use filestone_model::cost::{ReadingPhase, SourceRecord};
+use filestone_model::cost::{CostRecord, ReadingPhase};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::costs::{self, RunPath};
 use filestone_model::plan::{CostPlan, Plan};
 use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,15 +18,27 @@ pub struct Watch {
     /// `None` when nothing is to be read any more.
     ask: Option<SyncSender<()>>,
     thread: JoinHandle<Book>,
-    next: Moment,
+    path: Option<RunPath>,
+    opens: Moment,
     closes: Moment,
+    next: Moment,
     interval_ns: u64,
+    /// When the window opens or did, once the run's clock runs.
+    opened: Option<Instant>,
 }
 
 impl Watch {
     /// Reads for as long as nothing is to be sent, and gives the book to a thread of its own.
-    pub fn start(plan: &Plan, cost: &CostPlan, mut book: Book, stop: &AtomicBool) -> Self {
-        read_idle(&mut book, cost, stop);
+    pub fn start(plan: &Plan, sources: Sources<'_>, context: &mut Context<'_>) -> Self {
+        let Sources {
+            plan: cost,
+            mut book,
+            path,
+        } = sources;
+        if cost.idle_ns > 0 {
+            context.preparing("reading while nothing is sent");
+        }
+        read_idle(&mut book, cost, context.stop);
         // One may wait while another is made: then one is left out.
         let (ask, asked) = sync_channel(1);
         let thread = std::thread::spawn(move || {
@@ -36,22 +50,32 @@ impl Watch {
         Self {
             ask: Some(ask),
             thread,
-            next: opens,
+            path,
+            opens,
             closes: closes.map_or(Moment::NEVER, |duration| opens.after_nanos(duration)),
+            next: opens,
             interval_ns: cost.interval_ns.max(1),
+            opened: None,
         }
     }
 
-    /// What was read, once the last reading is there.
-    pub fn conclude(self, opened: Instant) -> Vec<SourceRecord> {
+    /// What the operations of a run cost, once the last reading is there.
+    pub fn conclude(self, record: &RunRecord) -> CostRecord {
         drop(self.ask);
-        let book = self.thread.join();
-        book.map_or_else(|_| Vec::new(), |book| book.conclude(opened))
+        let opened = self.opened.unwrap_or_else(Instant::now);
+        let sources = match self.thread.join() {
+            Ok(book) => book.conclude(opened),
+            Err(_) => vec![],
+        };
+        costs::conclude(record, sources, self.path.as_ref())
     }
 }
 
 impl Attendant for Watch {
     fn look(&mut self, at: &Look<'_>, _: &mut dyn Observer) -> Moment {
+        self.opened.get_or_insert_with(|| {
+            Instant::now() - at.now.since(Moment::ZERO) + self.opens.since(Moment::ZERO)
+        });
         let is_over = at.now >= self.closes || at.stage != Stage::Running;
         let Some(ask) = &self.ask else {
             return Moment::NEVER;

@@ -157,24 +157,16 @@ fn wire_of(record: &RunRecord, way: &RunPath, costs: &CostRecord) -> Option<Wire
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn tick(index: u64, ended: u64) -> TickRecord {
-        TickRecord {
-            start_ns: index * 100,
-            len_ns: 100,
-            ended,
-            response_time_sum_ns: 0,
-            response_time_min_ns: 0,
-            response_time_max_ns: 0,
-            bytes_sent: 0,
-            bytes_received: 0,
-        }
-    }
+    use crate::cost::KnownCost;
+    use crate::cost::wire::Carrier;
+    use crate::measure::mix_figures::tests::{tick, totals};
+    use crate::measure::verdict::caveats::tests::run_of_30_s;
 
     #[test]
     fn operations_are_counted_by_moments() {
-        let ticks = [tick(0, 10), tick(1, 20), tick(2, 40)];
-        for (moment, expected) in [
+        let ticks = [10, 20, 40].into_iter().zip(0..);
+        let ticks: Vec<_> = ticks.map(|(ended, place)| tick(place, ended, 1)).collect();
+        for (moment_ms, expected) in [
             (-50, 0.0),
             (0, 0.0),
             (50, 5.0),
@@ -183,10 +175,85 @@ mod tests {
             (300, 70.0),
             (9999, 70.0),
         ] {
-            assert!(
-                (ended_by(&ticks, moment) - expected).abs() < 1e-9,
-                "{moment}"
-            );
+            let found = ended_by(&ticks, moment_ms * 1_000_000);
+            assert!((found - expected).abs() < 1e-9, "{moment_ms}");
         }
+    }
+
+    /// What an interface counted at a second, before the run if that is less than 0.
+    fn reading(second: i64, sent: [u64; 2], received: [u64; 2]) -> CounterReading {
+        let phase = if second < 0 {
+            ReadingPhase::Idle
+        } else {
+            ReadingPhase::Load
+        };
+        CounterReading {
+            moment_ns: second * 1_000_000_000,
+            phase,
+            counters: [
+                (Counter::SentPackets, sent[0]),
+                (Counter::SentBytes, sent[1]),
+                (Counter::ReceivedPackets, received[0]),
+                (Counter::ReceivedBytes, received[1]),
+            ]
+            .into(),
+            ..CounterReading::default()
+        }
+    }
+
+    /// 1,000 operations a second for 30 s, each with a call of 44 bytes and a reply of 28, record
+    /// marks included; in every other one a further packet acknowledges. Two packets with 66 bytes
+    /// of headers each are 204 bytes, and half an acknowledgement is 33.
+    #[test]
+    fn the_wire_is_counted_and_modelled_side_by_side() {
+        let ticks = (0..300).map(|place| tick(place, 100, 1)).collect();
+        let mut record = run_of_30_s(totals(30_000, 0, 0, 0), ticks);
+        let kind = &mut record.totals.kinds[0];
+        (kind.calls, kind.bytes_sent, kind.bytes_received) = (30_000, 1_320_000, 840_000);
+        let counted = |second: u64| {
+            let sent = [1500, 143_000].map(|each| each * second);
+            reading(
+                second as i64,
+                sent,
+                [1000, 94_000].map(|each| each * second),
+            )
+        };
+        let source = SourceRecord {
+            name: "interface eth0".into(),
+            vantage: Vantage::LoadGenerator,
+            readings: [-2, -1]
+                .map(|second| reading(second, [0, 0], [0, 0]))
+                .into_iter()
+                .chain((0..4).map(counted))
+                .collect(),
+            failed: 0,
+            first_failure: None,
+        };
+        let path = WirePath {
+            carrier: Carrier::Tcp {
+                has_timestamps: true,
+            },
+            is_ipv6: false,
+            mtu_bytes: 1500,
+            link_header_bytes: 14,
+        };
+        let way = RunPath {
+            interface: "eth0".into(),
+            is_loopback: false,
+            path,
+        };
+        let cost = conclude(&record, vec![source], Some(&way));
+        let wire = cost.wire.expect("a wire");
+        assert_eq!(wire.message_bytes_per_operation, 72.0);
+        assert_eq!(wire.model_packets_per_operation, 2.0);
+        assert_eq!(wire.model_bytes_per_operation, 204.0);
+        let is_near = |found: f64, expected: f64| (found - expected).abs() < 1e-6;
+        let value = |known: Option<KnownCost>| known.map_or(f64::NAN, |known| known.value);
+        assert!(is_near(value(wire.packets_per_operation), 2.5), "{wire:?}");
+        assert!(is_near(value(wire.bytes_per_operation), 237.0), "{wire:?}");
+        let acknowledgements = wire.acknowledgements_per_operation.unwrap_or(f64::NAN);
+        assert!(is_near(acknowledgements, 0.5), "{wire:?}");
+        let difference = wire.difference_percent.unwrap_or(f64::NAN);
+        assert!(is_near(difference, 0.0), "{wire:?}");
     }
 }

@@ -125,3 +125,81 @@ fn failure(source: &SourceRecord) -> Option<String> {
         source.failed + source.readings.len() as u64
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+    use filestone_model::cost::{KnownCost, WireCostRecord};
+
+    fn known(value: f64, half_width: f64) -> Option<KnownCost> {
+        Some(KnownCost { value, half_width })
+    }
+
+    fn figure(vantage: Vantage, counter: Counter, cost: Option<KnownCost>) -> CostFigure {
+        CostFigure {
+            vantage,
+            counter,
+            line: None,
+            per_operation: cost,
+            idle_per_s: cost.map(|_| 100.0),
+            reason: None,
+        }
+    }
+
+    fn cost() -> CostRecord {
+        let server = Vantage::Server;
+        let lost = CostFigure {
+            reason: Some("it went from 9 back to 1".into()),
+            ..figure(server, Counter::NfsdCalls, None)
+        };
+        let line = CostFigure {
+            line: Some("24 PCI-MSI virtio0-input.0".into()),
+            ..figure(server, Counter::Interrupts, known(0.5, 0.01))
+        };
+        let still = CostFigure {
+            idle_per_s: Some(0.0),
+            ..figure(server, Counter::CpuSteal, known(0.0, 0.0))
+        };
+        CostRecord {
+            figures: vec![
+                figure(server, Counter::ProcessCpu, known(12_345.0, 67.0)),
+                figure(server, Counter::ContextSwitches, known(2.0, 0.1)),
+                line,
+                still,
+                lost,
+                figure(
+                    Vantage::LoadGenerator,
+                    Counter::SentBytes,
+                    known(118.0, 0.0),
+                ),
+            ],
+            sources: vec![SourceRecord {
+                name: "http://server:9100/metrics".into(),
+                vantage: server,
+                readings: vec![],
+                failed: 2,
+                first_failure: Some("it took too long".into()),
+            }],
+            wire: Some(WireCostRecord {
+                interface: "eth0".into(),
+                mtu_bytes: 1500,
+                message_bytes_per_operation: 72.0,
+                model_packets_per_operation: 2.0,
+                model_bytes_per_operation: 204.0,
+                packets_per_operation: known(2.5, 0.01),
+                bytes_per_operation: known(237.0, 1.0),
+                acknowledgements_per_operation: Some(0.5),
+                difference_percent: Some(0.004),
+            }),
+        }
+    }
+
+    #[test]
+    fn what_each_operation_costs_stands_in_a_table() {
+        let mut record = canned::plain();
+        assert_eq!(section(&record, Page::default()), "");
+        record.cost = Some(cost());
+        insta::assert_snapshot!(section(&record, Page::default()));
+    }
+}

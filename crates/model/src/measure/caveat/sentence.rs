@@ -42,6 +42,12 @@ pub fn of(caveat: &Caveat) -> String {
             of_all(*count, *calls, "calls were sent again because no reply came in time")
         }
         Caveat::LateReplies { count } => late_replies(*count),
+        Caveat::WireDiffers { interface, counted_bytes_per_operation, difference_percent } => format!(
+            "{interface} counted {counted_bytes_per_operation:.1} bytes for each operation, {difference_percent:+.1} % of what the messages come to"
+        ),
+        Caveat::ReadingsFailed { source_name, failed, tried, reason } => {
+            format!("{failed} of {tried} readings of {source_name} failed; the first with {reason}")
+        }
         Caveat::LongListings { count, excess_bytes_max } => long_listings(*count, *excess_bytes_max),
         Caveat::Reconnected { times, unusable_ns } => reconnected(*times, *unusable_ns),
         Caveat::ConnectionsLost { count, clients } => of_all(*count, *clients, NOT_BACK),
@@ -116,6 +122,12 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
             "look for loss on the network (netstat -su) or lower the load"
         }
         Caveat::LateReplies { .. } => "raise --timeout, or look for a server that answers twice",
+        Caveat::WireDiffers { .. } => {
+            "an interface that cuts packets itself counts fewer (ip link set DEVICE gso_max_segs 1); other traffic counts, too, and so does what is sent again"
+        }
+        Caveat::ReadingsFailed { .. } => {
+            "what was read at other moments is kept; a longer --cost-interval asks less often"
+        }
         Caveat::LongListings { .. } => {
             "they count as answered; a client that holds its server to RFC 1813, section 3.3.16, would refuse them"
         }
