@@ -17,7 +17,6 @@ mod file_set;
 pub mod host;
 pub mod load_file;
 mod processors;
-mod readings;
 pub mod replay;
 pub mod run;
 pub mod target;

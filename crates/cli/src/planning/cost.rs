@@ -25,7 +25,7 @@ mod tests {
     use crate::report::canned;
 
     fn planned(options: &CostOptions) -> Result<Plan, String> {
-        with_cost(canned::plain().plan, options).map_err(|error| error.message)
+        with_cost(canned::plain().plan, options).map_err(|error| error.what)
     }
 
     #[test]

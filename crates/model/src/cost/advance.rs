@@ -25,18 +25,24 @@ pub enum NoAdvance {
     },
 }
 
-/// What advanced by from one reading to another that `of` finds in them.
+/// What advanced by from one reading to another that `of` finds in them. By as much as `slack` it may
+/// step back: what is worked out of several counters is off by what their moments differ.
 pub fn between(
     before: &CounterReading,
     after: &CounterReading,
     of: impl Fn(&CounterReading) -> Option<u64>,
-) -> Result<u64, NoAdvance> {
+    slack: u64,
+) -> Result<i64, NoAdvance> {
     let identity = |reading: &CounterReading| (reading.started, reading.processors);
     if identity(before) != identity(after) {
         return Err(NoAdvance::Restarted);
     }
     let (before, after) = of(before).zip(of(after)).ok_or(NoAdvance::Missing)?;
-    advanced(before, after).ok_or(NoAdvance::Backwards { before, after })
+    let step = advanced(before, after).map(|step| i64::try_from(step).unwrap_or(i64::MAX));
+    let back = before.saturating_sub(after);
+    let stepped_back = (back <= slack).then(|| -i64::try_from(back).unwrap_or(0));
+    step.or(stepped_back)
+        .ok_or(NoAdvance::Backwards { before, after })
 }
 
 /// What a counter of 32 or 64 bits advanced by; `None` if it went backwards.
@@ -92,7 +98,7 @@ mod tests {
     fn what_cannot_be_told_says_why() {
         let between = |one: (u64, u64), other: (u64, u64), counter| {
             let of = |reading: &CounterReading| reading.count(counter);
-            between(&reading(one.0, one.1), &reading(other.0, other.1), of)
+            between(&reading(one.0, one.1), &reading(other.0, other.1), of, 5)
         };
         let counter = Counter::Interrupts;
         assert_eq!(between((7, 10), (7, 30), counter), Ok(20));
@@ -104,6 +110,8 @@ mod tests {
             after: 10,
         };
         assert_eq!(between((7, 30), (7, 10), counter), Err(back));
+        // Within what its moments are off.
+        assert_eq!(between((7, 30), (7, 25), counter), Ok(-5));
         let missing = Err(NoAdvance::Missing);
         assert_eq!(between((7, 1), (7, 2), Counter::NfsdCalls), missing);
     }

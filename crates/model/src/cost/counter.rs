@@ -80,12 +80,13 @@ counters! {
 }
 
 impl Counter {
-    /// Whether it counts what goes over an interface.
-    pub const fn is_of_wire(self) -> bool {
-        matches!(
-            self,
-            Self::ReceivedBytes | Self::ReceivedPackets | Self::SentBytes | Self::SentPackets
-        )
+    /// By how much it may step back for each processor. What is worked out of idling, which is
+    /// counted in hundredths of a second, and of a clock that is read at another moment, does.
+    pub const fn slack(self) -> u64 {
+        match self {
+            Self::CpuBusy => 20_000_000,
+            _ => 0,
+        }
     }
 }
 

@@ -40,7 +40,7 @@ pub fn parse(text: &str, scope: &HostScope) -> CounterReading {
     let mut found = Found::default();
     let samples = text.lines().filter_map(Sample::of);
     samples.for_each(|sample| found.sample(&sample, scope));
-    found.reading()
+    found.reading(!scope.processors.is_empty())
 }
 
 /// A line of the format.
@@ -144,6 +144,17 @@ impl Found {
         }
     }
 
+    /// The number of all interrupts is of the whole host; that of some processors is in their lines.
+    fn of_part(&mut self) {
+        let lines = self.reading.lines.iter();
+        let count = lines.fold(0_u64, |sum, line| sum.saturating_add(line.count));
+        let counters = &mut self.reading.counters;
+        counters.remove(&Counter::Interrupts);
+        if count > 0 {
+            counters.insert(Counter::Interrupts, count);
+        }
+    }
+
     fn of_table(&mut self, name: &str, sample: &Sample<'_>, scope: &HostScope) {
         let of = |table: &[(&str, Counter)]| {
             let found = table.iter().find(|(known, _)| *known == name);
@@ -157,7 +168,10 @@ impl Found {
         }
     }
 
-    fn reading(mut self) -> CounterReading {
+    fn reading(mut self, is_part: bool) -> CounterReading {
+        if is_part {
+            self.of_part();
+        }
         let nanos = |seconds: f64| (seconds * NANOS) as u64;
         if !self.processors.is_empty() {
             let since_start = self.now_s.zip(self.boot_s);
@@ -227,10 +241,9 @@ node_nfsd_server_rpcs_total 4242
             processors: vec![1],
             interface: None,
         };
-        assert_eq!(
-            parse(TEXT, &scope).count(Counter::CpuUser),
-            Some(2_000_000_000)
-        );
+        let of_second = parse(TEXT, &scope);
+        assert_eq!(of_second.count(Counter::CpuUser), Some(2_000_000_000));
+        assert_eq!(of_second.count(Counter::Interrupts), Some(200));
     }
 
     #[test]

@@ -20,12 +20,14 @@ pub enum NoCost {
     Line(#[from] NoLine),
 }
 
-/// What operations cost by these readings: slope for each operation, intercept per second.
+/// What operations cost by these readings: slope for each operation, intercept per second. For
+/// `slack` see [`between`].
 pub fn of_readings(
     readings: &[CounterReading],
     of: impl Fn(&CounterReading) -> Option<u64>,
+    slack: u64,
 ) -> Result<FittedLine, NoCost> {
-    Ok(fit(&points(readings, of)?)?)
+    Ok(fit(&points(readings, of, slack)?)?)
 }
 
 /// A point for each pair of readings one after the other in one part of a run, rates in seconds.
@@ -33,6 +35,7 @@ pub fn of_readings(
 pub fn points(
     readings: &[CounterReading],
     of: impl Fn(&CounterReading) -> Option<u64>,
+    slack: u64,
 ) -> Result<Vec<FittedPoint>, NoAdvance> {
     let pairs = readings.iter().zip(readings.iter().skip(1));
     let apart = pairs.filter(|(before, after)| {
@@ -43,7 +46,7 @@ pub fn points(
             let seconds = after.moment_ns.abs_diff(before.moment_ns) as f64 / 1e9;
             Ok(FittedPoint {
                 x: (after.completed - before.completed) / seconds,
-                y: between(before, after, &of)? as f64 / seconds,
+                y: between(before, after, &of, slack)? as f64 / seconds,
                 weight: seconds,
             })
         })
@@ -86,7 +89,7 @@ mod tests {
             reading(1, 1000.0, 779_877),
             reading(3, 2000.0, 782_077),
         ];
-        let line = of_readings(&readings, switches).unwrap();
+        let line = of_readings(&readings, switches, 0).unwrap();
         assert!((line.slope.value - 2.0).abs() < 1e-9, "{line:?}");
         assert!((line.intercept.value - 100.0).abs() < 1e-6, "{line:?}");
         assert!(line.slope.half_width() < 1e-6, "{line:?}");
@@ -96,12 +99,12 @@ mod tests {
     fn what_the_readings_do_not_tell_is_no_figure() {
         let two = [reading(0, 0.0, 0), reading(1, 1.0, 1)];
         let few = NoCost::Line(NoLine::FewPoints { count: 1 });
-        assert_eq!(of_readings(&two, switches), Err(few));
+        assert_eq!(of_readings(&two, switches, 0), Err(few));
         let back = [reading(0, 0.0, 9), reading(1, 1.0, 1)];
-        let back = of_readings(&back, switches).unwrap_err();
+        let back = of_readings(&back, switches, 0).unwrap_err();
         assert_eq!(back.to_string(), "it went from 9 back to 1");
         // Two readings of one moment are no point.
         let same = [reading(0, 0.0, 0), reading(0, 0.0, 0)];
-        assert_eq!(points(&same, switches), Ok(vec![]));
+        assert_eq!(points(&same, switches, 0), Ok(vec![]));
     }
 }

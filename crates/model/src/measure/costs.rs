@@ -90,7 +90,9 @@ fn figure(
     line: Option<String>,
     of: impl Fn(&CounterReading) -> Option<u64>,
 ) -> CostFigure {
-    let found = of_readings(&source.readings, of);
+    let processors = source.readings.first().and_then(|first| first.processors);
+    let slack = counter.slack() * u64::from(processors.unwrap_or(1));
+    let found = of_readings(&source.readings, of, slack);
     let known = found.as_ref().ok();
     CostFigure {
         vantage: source.vantage,

@@ -1,6 +1,6 @@
 //! What each operation costs, on the way and at the server.
 
-use super::page::Page;
+use super::page::{Page, wrapped};
 use super::table::{Column, Table};
 use filestone_model::cost::{
     CostFigure, CostRecord, Counter, CounterUnit, KnownCost, SourceRecord, Vantage,
@@ -13,11 +13,16 @@ pub fn section(record: &RunRecord, page: Page) -> String {
         return String::new();
     };
     let failures = cost.sources.iter().filter_map(failure);
+    let unknown = cost.figures.iter().filter_map(unknown);
+    let below = |line: String| wrapped(&line, page.columns(), 0, 2);
     [
         "\nEach operation costs, with 95 % intervals\n".into(),
         table(cost, page),
-        wire(cost),
-        failures.collect::<String>(),
+        unknown
+            .chain(wire(cost))
+            .chain(failures)
+            .map(below)
+            .collect::<String>(),
     ]
     .concat()
 }
@@ -28,7 +33,6 @@ fn table(cost: &CostRecord, page: Page) -> String {
         Column::figure("per operation"),
         Column::figure("±"),
         Column::figure("idle per s"),
-        Column::text("").gives_way(1),
     ]);
     let shown = cost.figures.iter().filter(|figure| is_shown(figure));
     shown.for_each(|figure| table.row(row(figure)));
@@ -39,7 +43,7 @@ fn table(cost: &CostRecord, page: Page) -> String {
 fn is_shown(figure: &CostFigure) -> bool {
     let known = figure.per_operation.map(|known| known.value);
     let mut moved = [known, figure.idle_per_s].into_iter().flatten();
-    figure.reason.is_some() || moved.any(|value| value != 0.0)
+    moved.any(|value| value != 0.0)
 }
 
 fn row(figure: &CostFigure) -> Vec<String> {
@@ -51,7 +55,6 @@ fn row(figure: &CostFigure) -> Vec<String> {
         number(figure.per_operation.map(|known| known.value)),
         number(figure.per_operation.map(|known| known.half_width)),
         number(figure.idle_per_s),
-        figure.reason.clone().unwrap_or_default(),
     ]
 }
 
@@ -92,10 +95,14 @@ fn name(figure: &CostFigure) -> String {
     format!("{end} {what}{}", line.unwrap_or_default())
 }
 
-fn wire(cost: &CostRecord) -> String {
-    let Some(wire) = &cost.wire else {
-        return String::new();
-    };
+/// Why one of them cannot be told.
+fn unknown(figure: &CostFigure) -> Option<String> {
+    let reason = figure.reason.as_ref()?;
+    Some(format!("{}: {reason}", name(figure).trim_start()))
+}
+
+fn wire(cost: &CostRecord) -> Option<String> {
+    let wire = cost.wire.as_ref()?;
     let number = |value: Option<KnownCost>| {
         value.map_or_else(|| "–".into(), |known| format!("{:.1}", known.value))
     };
@@ -107,20 +114,20 @@ fn wire(cost: &CostRecord) -> String {
         Some(percent) => format!(", {percent:+.2} %"),
         None => String::new(),
     };
-    format!(
-        "on {}: {} bytes in {} packets counted; by the model {:.1} in {:.2}{acknowledgements}{difference}\n",
+    Some(format!(
+        "on {}: {} bytes in {} packets counted; by the model {:.1} in {:.2}{acknowledgements}{difference}",
         wire.interface,
         number(wire.bytes_per_operation),
         number(wire.packets_per_operation),
         wire.model_bytes_per_operation,
         wire.model_packets_per_operation,
-    )
+    ))
 }
 
 fn failure(source: &SourceRecord) -> Option<String> {
     let why = source.first_failure.as_ref()?;
     Some(format!(
-        "{} of {} readings failed, the first with {why}\n",
+        "{} of {} readings failed, the first with {why}",
         source.failed,
         source.failed + source.readings.len() as u64
     ))

@@ -4,6 +4,7 @@ use super::command::Printing;
 use super::exporter::Exporter;
 use super::host::HostFiles;
 use super::process::ServerProcess;
+use super::source::Source;
 use super::{ReadingError, host, path};
 use filestone_model::cost::proc_text::HostScope;
 use filestone_model::cost::{CounterReading, ReadingPhase, SourceRecord, Vantage};
@@ -11,15 +12,6 @@ use filestone_model::measure::costs::RunPath;
 use filestone_model::measure::run_record::Target;
 use filestone_model::plan::{CostPlan, Plan};
 use std::time::Instant;
-
-/// A place that readings come from.
-pub trait Source: Send {
-    /// What the record calls it.
-    fn name(&self) -> String;
-
-    /// What it says now; when it was asked does not matter here.
-    fn read(&mut self) -> Result<CounterReading, ReadingError>;
-}
 
 /// What a run is to read.
 pub struct Sources<'plan> {

@@ -4,6 +4,7 @@
 //! thread of their own, since a server may take long to answer and nobody's operations may wait for
 //! that.
 
+mod book;
 mod command;
 mod exporter;
 mod host;
@@ -12,8 +13,8 @@ mod process;
 mod source;
 mod watch;
 
-pub(crate) use source::open;
-pub(crate) use watch::Watch;
+pub use book::open;
+pub use watch::Watch;
 
 use crate::error::{AreaError, ErrorCategory};
 

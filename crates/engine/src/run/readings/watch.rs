@@ -1,8 +1,8 @@
 //! Readings while a run lasts, on a thread of their own.
 
-use super::source::{Book, Sources};
+use super::book::{Book, Sources};
 use crate::control::{Context, LOOK_EVERY, Observer};
-use crate::run::{Attendant, Look, Stage};
+use crate::run::attendant::{Attendant, Look, Stage};
 use filestone_model::cost::{CostRecord, ReadingPhase};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::costs::{self, RunPath};
