@@ -13,8 +13,8 @@ const INTERVAL_DEFAULT: u64 = SECOND;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Cost")]
 pub struct CostOptions {
-    /// Count bytes and packets for each operation, by this host's interface and by a model; each of
-    /// --server-* does so, too
+    /// Count bytes and packets for each operation, by this host's interface and by a model; implied
+    /// by what reads the server
     #[arg(hide_short_help = true, long)]
     pub cost: bool,
     /// The server is this process of this host: its processor time and context switches
