@@ -90,3 +90,15 @@ a = [0.5, -1.2, 0.3, 9.0, 0.8, -0.4, 1.1, 0.2]
 b = [1.9, 0.7, 2.4, 1.1, 0.3, 1.6, 2.2, 1.4, -7.0, 1.2]
 test = stats.ttest_ind(b, a, equal_var=False, trim=0.125)
 print(test.statistic, test.df, test.pvalue, stats.trim_mean(a, 0.125), stats.trim_mean(b, 0.125))
+
+print("Weighted least squares: slope, intercept, their standard errors, half of the slope's interval")
+x = numpy.array([0.0, 0.0, 1000.0, 2000.0, 2000.0, 4000.0])
+y = numpy.array([310.0, 290.0, 5290.0, 10320.0, 10270.0, 20330.0])
+w = numpy.array([3.0, 1.0, 2.0, 1.0, 0.5, 4.0])
+design = numpy.column_stack([x, numpy.ones_like(x)])
+root = numpy.sqrt(w)
+solution, _, _, _ = numpy.linalg.lstsq(design * root[:, None], y * root, rcond=None)
+residuals = (y - design @ solution) * root
+variance = residuals @ residuals / (len(x) - 2)
+errors = numpy.sqrt(numpy.diag(variance * numpy.linalg.inv(design.T @ (design * w[:, None]))))
+print(*solution, *errors, stats.t.ppf(0.975, len(x) - 2) * errors[0])

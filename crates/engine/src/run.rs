@@ -7,6 +7,7 @@ mod attendant;
 mod coordinator;
 mod environment;
 mod header;
+mod readings;
 mod steered;
 mod subject;
 
@@ -32,6 +33,7 @@ use filestone_model::plan::{ArrivalsPlan, Plan, SteeringPlan};
 use filestone_model::plan::{Field, PlanError, SteeringPlanError};
 use filestone_model::steering::curve::CurveSteering;
 use filestone_model::steering::{LoadRange, ObjectiveSearch, Steering};
+use readings::Watch;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Scope;
@@ -155,6 +157,7 @@ fn measure(
     context: &mut Context<'_>,
     steering: Option<&mut dyn Steering>,
 ) -> Result<RunRecord, RunError> {
+    let sources = readings::open(plan, target.describe())?;
     let clock = Clock::start();
     let mut clients = target.connect(&clock, context)?;
     let driver = clients.driver();
@@ -164,8 +167,7 @@ fn measure(
     let recording = &target.recording(workers);
     let mut coordinator = Coordinator::new(plan, recording);
     let (halt, hope) = (&AtomicBool::new(false), &Hope::new(workers as u32));
-    let load = plan.arrivals.offered_load().unwrap_or_default();
-    let offer = &Offer::new(load, plan.workers);
+    let offer = &Offer::of(plan);
     let mut steered = steering.map(|steering| Steered::new(steering, offer, plan));
     let signals = Signals {
         stop: context.stop,
@@ -174,7 +176,7 @@ fn measure(
         hope: Some(hope),
     };
     let mut attendant = target.attendant();
-    let (started_at, clock) = std::thread::scope(|scope| -> Result<_, RunError> {
+    let (started_at, clock, watch) = std::thread::scope(|scope| -> Result<_, RunError> {
         let thread = |index, ready, started| WorkerThread {
             plan,
             index: index as u32,
@@ -187,23 +189,24 @@ fn measure(
         let starts = start_all(scope, plan, clients.workers, thread)?;
         drop(full);
         look_at_memory(&mut clients.record, |memory| &mut memory.after_bytes);
+        let mut watch = sources.map(|sources| Watch::start(plan, sources, context));
         let started_at = SystemTime::now();
         let clock = clock.restarted();
         let begin = |start: &SyncSender<Clock>| drop(start.send(clock.clone()));
         starts.iter().for_each(begin);
         let steered = steered.as_mut().map(|it| it as &mut dyn Attendant);
-        let own = attendant
-            .as_mut()
-            .map(|own| &mut **own as &mut dyn Attendant);
+        let own = attendant.as_mut();
+        let own = own.map(|own| &mut **own as &mut dyn Attendant);
+        let watching = watch.as_mut().map(|it| it as &mut dyn Attendant);
         let surveyed = Surveyed {
             clock: &clock,
             stop: context.stop,
             halt,
-            attendants: steered.into_iter().chain(own).collect(),
+            attendants: steered.into_iter().chain(own).chain(watching).collect(),
             observer: &mut *context.observer,
         };
         coordinator.collect(&from_workers, surveyed);
-        Ok((started_at, clock))
+        Ok((started_at, clock, watch))
     })?;
     look_at_memory(&mut clients.record, |memory| &mut memory.end_bytes);
     let facts = RunFacts {
@@ -214,7 +217,9 @@ fn measure(
         clock: &clock,
         started_at,
     };
-    Ok(coordinator.into_record(facts))
+    let mut record = coordinator.into_record(facts);
+    record.cost = watch.map(|watch| watch.conclude(&record));
+    Ok(record)
 }
 
 /// Notes how much memory is taken now.

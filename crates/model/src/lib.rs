@@ -13,6 +13,7 @@ pub mod arrivals;
 pub mod client;
 pub mod comparison;
 pub mod completions;
+pub mod cost;
 pub mod doctor;
 pub mod emptying;
 pub mod explanation;

@@ -2,6 +2,7 @@
 
 mod check;
 mod connections;
+mod cost;
 mod field;
 mod fleet;
 #[cfg(test)]
@@ -21,6 +22,7 @@ pub use check::{
     SharingError, SteeringPlanError,
 };
 pub use connections::{ConnectionPlan, OnLost};
+pub use cost::CostPlan;
 pub use field::Field;
 pub use fleet::{
     Direction, Drawn, DrawnFor, FILES_MAX, FleetPlan, FleetPlanError, GroupMember, GroupPlan,
@@ -429,6 +431,9 @@ pub struct Plan {
     /// What a run is held to.
     #[serde(default, skip_serializing_if = "GatesPlan::is_none")]
     pub gates: GatesPlan,
+    /// What is read so that the cost of an operation can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<CostPlan>,
 }
 
 /// Length of a tick: nct's sample, the finest row of a record.
@@ -462,6 +467,7 @@ impl Plan {
             read_data: None,
             steering: None,
             gates: GatesPlan::default(),
+            cost: None,
         }
     }
 

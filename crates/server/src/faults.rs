@@ -7,6 +7,7 @@
 //!
 //! A call that is dropped, refused or answered by a disconnect is *not* carried out.
 
+mod burn;
 mod parse;
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ use filestone_wire::smb2::{self, Command, HEADER_LEN, ProtocolId};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
+use self::burn::Cost;
 pub use self::parse::RuleParseError;
 pub(crate) use self::parse::time_of;
 use crate::smb2::is_work;
@@ -94,6 +96,13 @@ pub enum Effect {
     Credits,
     /// A request of SMB is answered with STATUS_PENDING, and then by nothing.
     Pending,
+    /// The thread that serves the call uses so much more of its processor.
+    Burn(Duration),
+    /// The thread that serves the call gives up its processor so many times, and waits.
+    Switches {
+        /// Voluntary context switches.
+        count: u32,
+    },
 }
 
 /// How long a reply is held back.
@@ -236,6 +245,8 @@ pub(crate) struct Verdict {
     pub is_missigned: bool,
     pub has_no_credits: bool,
     pub is_pending: bool,
+    pub burn: Duration,
+    pub switches: u32,
 }
 
 /// The rules of a server, with one thread's source of chance.
@@ -244,6 +255,7 @@ pub(crate) struct FaultSource {
     faults: Vec<Fault>,
     freezes: Vec<Freeze>,
     random: Xoshiro256PlusPlus,
+    cost: Cost,
 }
 
 impl FaultSource {
@@ -253,6 +265,7 @@ impl FaultSource {
             faults: Vec::new(),
             freezes: Vec::new(),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            cost: Cost::default(),
         };
         for rule in rules {
             match rule {
@@ -301,9 +314,17 @@ impl FaultSource {
                 Effect::Signature => verdict.is_missigned = true,
                 Effect::Credits => verdict.has_no_credits = true,
                 Effect::Pending => verdict.is_pending = true,
+                Effect::Burn(time) => verdict.burn += time,
+                Effect::Switches { count } => verdict.switches += count,
             }
         }
         verdict
+    }
+
+    /// Makes the call cost what the verdict says, on the thread that serves it.
+    pub fn spend(&mut self, verdict: &Verdict) {
+        self.cost.burn(verdict.burn);
+        self.cost.switch(verdict.switches);
     }
 
     /// Does to the bytes of a reply, its mark and all, what the verdict says.

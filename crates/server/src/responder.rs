@@ -231,6 +231,7 @@ impl Responder {
         {
             return Outcome::Disconnect;
         }
+        self.spend(&verdict);
         self.spoil(verdict, Shape::Frame, &mut reply);
         if queued_until.is_none() && verdict.delay.is_zero() {
             sink.append(&mut reply);
@@ -312,6 +313,7 @@ impl Responder {
             Some(status) => self.service.refuse(call, status, &self.tally, &mut reply),
             None => self.service.serve(call, self.caller(ends), &mut reply),
         }
+        self.spend(&verdict);
         // A datagram has no mark that could be too large.
         let has_mark = ends.transport == Transport::Tcp;
         let verdict = Verdict {
@@ -325,6 +327,13 @@ impl Responder {
             return Outcome::Answered;
         }
         Outcome::Later(queued_until.unwrap_or(since_start) + verdict.delay, reply)
+    }
+
+    fn spend(&mut self, verdict: &Verdict) {
+        let detour = self.detour.as_mut();
+        if let Some(faults) = detour.and_then(|detour| detour.faults.as_mut()) {
+            faults.spend(verdict);
+        }
     }
 
     fn spoil(&mut self, verdict: Verdict, shape: Shape, reply: &mut ReplySink) {

@@ -6,6 +6,7 @@ use crate::execution::{Calibration, Job, Measurement, Presentation};
 use crate::inputs::credentials::Credentials;
 use crate::options::fleet::{FleetCommand, FleetOptions};
 use crate::planning::Environment;
+use crate::planning::cost::with_cost;
 use crate::planning::gates::with_gates;
 use crate::report::parts::page::Detail;
 use crate::{Exit, console, planning};
@@ -32,6 +33,7 @@ pub fn measurement(options: &FleetOptions) -> Result<Measurement<'_>, Error> {
     }
     let credentials = Credentials::read(&options.share.access)?;
     let plan = planning::fleet::plan(options, &credentials, &Environment::here())?;
+    let plan = with_cost(plan, &options.report.cost)?;
     let plan = with_gates(plan, &options.report.gates)?;
     let show = Presentation {
         report: &options.report,

@@ -7,6 +7,7 @@ use crate::inputs::credentials::Credentials;
 use crate::inputs::mix_source;
 use crate::options::mix::MixOptions;
 use crate::planning::Environment;
+use crate::planning::cost::with_cost;
 use crate::planning::gates::with_gates;
 use crate::report::mixes;
 use crate::report::parts::page::Detail;
@@ -33,6 +34,7 @@ pub fn measurement(options: &MixOptions) -> Result<Measurement<'_>, Error> {
     let credentials = Credentials::read(&options.share.access)?;
     let plan = planning::mix::plan(options, mix, &credentials, &Environment::here())?;
     notes.extend(planning::mix::missing_note(&plan));
+    let plan = with_cost(plan, &options.report.cost)?;
     let plan = with_gates(plan, &options.report.gates)?;
     let calibration = match options.target.on {
         // What the event loop can do says nothing about system calls.

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::execution::{Calibration, Job, Measurement, Presentation};
 use crate::inputs::credentials::Credentials;
 use crate::options::probe::ProbeOptions;
+use crate::planning::cost::with_cost;
 use crate::planning::gates::with_gates;
 use crate::planning::{self, Environment};
 use crate::report::parts::page::Detail;
@@ -18,6 +19,7 @@ pub fn run(options: &ProbeOptions) -> Result<Exit, Error> {
 pub fn measurement(options: &ProbeOptions) -> Result<Measurement<'_>, Error> {
     let credentials = Credentials::read(&options.share.access)?;
     let plan = planning::probe(options, &credentials, &Environment::here())?;
+    let plan = with_cost(plan, &options.report.cost)?;
     let plan = with_gates(plan, &options.report.gates)?;
     let show = Presentation {
         report: &options.report,

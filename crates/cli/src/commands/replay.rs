@@ -9,6 +9,7 @@ use crate::inputs::loads;
 use crate::options::replay::ReplayOptions;
 use crate::planning;
 use crate::planning::Environment;
+use crate::planning::cost::with_cost;
 use crate::planning::gates::with_gates;
 use crate::planning::replay::LOAD_DEFAULT;
 use crate::report::parts::page::Detail;
@@ -24,7 +25,10 @@ pub fn measurement(options: &ReplayOptions) -> Result<Measurement<'_>, Error> {
     let credentials = Credentials::read(&options.share.access)?;
     let plans = planning::replay::plans(options, &loads, &credentials, &Environment::here())?;
     let plans = plans.into_iter();
-    let plans = plans.map(|plan| with_gates(plan, &options.report.gates));
+    let plans = plans.map(|plan| {
+        let plan = with_cost(plan, &options.report.cost)?;
+        with_gates(plan, &options.report.gates)
+    });
     let jobs = Job::replays(plans.collect::<Result<_, _>>()?, &loads)?;
     let jobs = Job::with_credentials(jobs, &credentials, &options.report)?;
     let show = Presentation {

@@ -7,6 +7,7 @@ use crate::inputs::credentials::Credentials;
 use crate::inputs::{loads, record_file};
 use crate::options::RunOptions;
 use crate::planning;
+use crate::planning::cost::with_cost;
 use crate::planning::gates::with_gates;
 use crate::report::parts::page::Detail;
 
@@ -23,7 +24,10 @@ pub fn measurement(options: &RunOptions) -> Result<Measurement<'_>, Error> {
         if options.report.mark.is_some() {
             plan = planning::with_intervals(plan, options.report.mark);
         }
-        let job = Job::new(with_gates(plan, &options.report.gates)?)?;
+        let job = Job::new(with_gates(
+            with_cost(plan, &options.report.cost)?,
+            &options.report.gates,
+        )?)?;
         loads::refuse(&job.plan, &job.loads)?;
         jobs.push(job);
     }

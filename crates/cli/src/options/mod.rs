@@ -5,6 +5,7 @@ pub mod ab;
 pub mod call_target;
 pub mod check;
 pub mod compare;
+pub mod cost;
 pub mod data;
 pub mod doctor;
 pub mod explain;

@@ -1,5 +1,6 @@
 //! What becomes of the result of a run; what is measured before it.
 
+use super::cost::CostOptions;
 use super::repeat::RepeatOptions;
 use super::values::mark;
 use clap::{Args, ValueEnum};
@@ -25,6 +26,8 @@ pub struct RunReportOptions {
     /// generator-was-the-limit,dispatch-delay
     #[arg(hide_short_help = true, long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "any")]
     pub fail_on_caveat: Option<String>,
+    #[command(flatten)]
+    pub cost: CostOptions,
     #[command(flatten)]
     pub gates: GateOptions,
     #[command(flatten)]

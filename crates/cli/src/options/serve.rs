@@ -14,6 +14,7 @@ Faults:
   freeze=1s@4s       drop,p=0.001                 disconnect,proc=write,p=0.0001
   truncate=8         corrupt,p=0.001              conditions: proc= p= from= to=
   of SMB: error=STATUS_DISK_FULL  signature  credits  pending
+  what a call costs: burn=5us,proc=getattr  switches=1,proc=read
 
 Examples:
   filestone serve

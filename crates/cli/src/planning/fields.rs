@@ -38,6 +38,8 @@ fn option_of(field: Field) -> String {
         Field::Points => "--points",
         Field::Precision => "--precision",
         Field::ReadData => "--data",
+        Field::ReadingIdle => "--cost-idle",
+        Field::ReadingInterval => "--cost-interval",
         Field::ReadOnly => "--read-only",
         Field::RunOnce => "--run-once",
         Field::SearchTime => "--search-time",

@@ -1,5 +1,6 @@
 //! From options to a [`Plan`]: defaults, and what does not go together.
 
+pub mod cost;
 pub mod doctor;
 mod fields;
 pub mod fleet;

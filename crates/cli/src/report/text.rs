@@ -1,7 +1,7 @@
 //! The report for people, by what was run.
 
 use super::parts::page::{Detail, Page};
-use super::parts::{gates, validity};
+use super::parts::{costs, gates, validity};
 use super::{explanation, fleet, mix, probe, replay};
 use crate::printable::printable;
 use filestone_model::measure::RunRecord;
@@ -22,7 +22,13 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
         Detail::Whole | Detail::Clients => explanation::paragraph(record, page),
     };
     let verdict = validity::heading(record, page);
-    printable(&(verdict + &report + &limits + &gates::section(record, page)))
+    printable(
+        &(verdict
+            + &report
+            + &costs::section(record, page)
+            + &limits
+            + &gates::section(record, page)),
+    )
 }
 
 #[cfg(test)]

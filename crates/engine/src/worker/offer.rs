@@ -1,5 +1,6 @@
 //! The offered load of a steered run: one writer, the coordinator; the workers read it.
 
+use filestone_model::plan::Plan;
 use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -32,6 +33,12 @@ pub(super) struct News {
 }
 
 impl Offer {
+    /// What a plan offers at first.
+    pub fn of(plan: &Plan) -> Self {
+        let load = plan.arrivals.offered_load();
+        Self::new(load.unwrap_or_default(), plan.workers)
+    }
+
     /// An offer that all of `workers` workers begin with.
     pub fn new(load_ops_per_s: f64, workers: u32) -> Self {
         Self {

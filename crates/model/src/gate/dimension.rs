@@ -44,8 +44,10 @@ impl Dimension {
     pub const NUMBER: Self = Self { bytes: 0, time: 0 };
     /// Of operations per second.
     pub const RATE: Self = Self { bytes: 0, time: -1 };
-    const TIME: Self = Self { bytes: 0, time: 1 };
-    const BYTES: Self = Self { bytes: 1, time: 0 };
+    /// Of times.
+    pub const TIME: Self = Self { bytes: 0, time: 1 };
+    /// Of amounts of data.
+    pub const BYTES: Self = Self { bytes: 1, time: 0 };
     const BYTES_PER_TIME: Self = Self { bytes: 1, time: -1 };
 
     /// That of a figure.

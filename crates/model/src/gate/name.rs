@@ -54,6 +54,30 @@ totals! {
     Reconnections = "reconnections", NUMBER, "Connections that were made again.";
     LateReplies = "late_replies", NUMBER, "Replies that came too late or twice.";
     GeneratorBusy = "generator_busy", NUMBER, "How busy the busiest worker was, as a share.";
+    ServerCpu = "server_cpu_per_operation", TIME, "Processor time of the server for each operation.";
+    ServerSwitches = "server_switches_per_operation", NUMBER, "Its context switches for each.";
+    ServerInterrupts = "server_interrupts_per_operation", NUMBER, "Interrupts of its host for each.";
+    WireBytes = "wire_bytes_per_operation", BYTES, "Bytes on the way for each, headers included.";
+    WirePackets = "packets_per_operation", NUMBER, "Packets on the way for each.";
+}
+
+impl RunTotal {
+    /// Whether it is a figure and not a count, though both are numbers.
+    const fn is_measured(self) -> bool {
+        matches!(self, Self::GeneratorBusy) || self.is_cost()
+    }
+
+    /// Whether it is read from counters of hosts.
+    pub const fn is_cost(self) -> bool {
+        matches!(
+            self,
+            Self::ServerCpu
+                | Self::ServerSwitches
+                | Self::ServerInterrupts
+                | Self::WireBytes
+                | Self::WirePackets
+        )
+    }
 }
 
 impl GateFigure {
@@ -67,7 +91,8 @@ impl GateFigure {
 
     /// Whether it is counted, and so is no share.
     pub(super) fn is_count(self) -> bool {
-        self.dimension() == Dimension::NUMBER && self != Self::OfRun(RunTotal::GeneratorBusy)
+        let is_measured = matches!(self, Self::OfRun(total) if total.is_measured());
+        self.dimension() == Dimension::NUMBER && !is_measured
     }
 
     /// A name that may have been meant.

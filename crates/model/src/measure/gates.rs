@@ -7,6 +7,7 @@
 
 mod extent;
 
+use crate::cost::{Counter, Vantage};
 use crate::figure::{Quantity, RunFigure};
 use crate::gate::{Expression, Gate, GateFigure, RunTotal};
 use crate::measure::curve_record::{ObjectiveRecord, SearchEnd};
@@ -147,6 +148,11 @@ impl Run<'_> {
                 let busiest = workers.map(|worker| worker.busy_percent);
                 return number(busiest.max_by(f64::total_cmp).map(|busy| busy / 100.0));
             }
+            RunTotal::ServerCpu
+            | RunTotal::ServerSwitches
+            | RunTotal::ServerInterrupts
+            | RunTotal::WireBytes
+            | RunTotal::WirePackets => return self.cost(total).ok_or_else(nothing),
             RunTotal::Caveats => record.caveats.len() as u64,
             RunTotal::Scheduled => totals.ledger.scheduled,
             RunTotal::TimedOut => totals.ledger.timed_out,
@@ -162,6 +168,28 @@ impl Run<'_> {
             RunTotal::LateReplies => totals.late_replies,
         };
         Ok(Extent::counted(count))
+    }
+
+    /// What was read, with its interval.
+    fn cost(&self, total: RunTotal) -> Option<Extent> {
+        let cost = self.record.cost.as_ref()?;
+        let (value, half_width) = match total {
+            RunTotal::WireBytes => cost.wire.as_ref().map(|wire| wire.bytes_per_operation)?,
+            RunTotal::WirePackets => cost.wire.as_ref().map(|wire| wire.packets_per_operation)?,
+            RunTotal::ServerCpu => cost.server_cpu()?.known(),
+            RunTotal::ServerSwitches => cost.server_switches()?.known(),
+            _ => {
+                let interrupts = cost.figure(Vantage::Server, Counter::Interrupts)?;
+                interrupts.known()
+            }
+        }
+        .map(|known| (known.value, known.half_width))?;
+        Some(Extent {
+            value,
+            low: value - half_width,
+            high: value + half_width,
+            unknown: None,
+        })
     }
 }
 

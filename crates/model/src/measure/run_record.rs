@@ -1,5 +1,6 @@
 //! The run record: one JSON document from which every report is made.
 
+use crate::cost::CostRecord;
 use crate::figure::Timed;
 use crate::measure::caveat::Caveat;
 use crate::measure::connections_record::ConnectionsRecord;
@@ -51,6 +52,9 @@ pub struct RunRecord {
     /// How its clients were connected, if that was the load generator's to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<ConnectionsRecord>,
+    /// What operations cost on the way and at the server, if that was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<CostRecord>,
     /// How the run ended.
     pub end: RunEnd,
     /// Length of the measured window in nanoseconds, as it was.
@@ -650,6 +654,7 @@ impl RunRecord {
             headroom: None,
             processors: None,
             connections: None,
+            cost: None,
             end: RunEnd::Finished,
             replay: None,
             fleet: None,

@@ -8,7 +8,9 @@ use super::caveat::Caveat;
 use super::curve_doubts::WAITED_SHARE;
 use super::run_record::{RunEnd, RunRecord};
 pub use super::validity_record::Validity;
-use super::verdict::caveats::{CLOCK_READ_NS, UNMEASURED_PERCENT, WAITED_PERCENT, WINDOW_MIN_NS};
+use super::verdict::caveats::{
+    CLOCK_READ_NS, UNMEASURED_PERCENT, WAITED_PERCENT, WINDOW_MIN_NS, WIRE_OFF_PERCENT,
+};
 use super::verdict::percentile::SPREAD_MAX;
 use super::verdict::{
     ACHIEVED_OFF_PERCENT, BUSY_PERCENT, DISPATCH_SHARE, DRIFT_PERCENT, INVALID_PERCENT, KEPT_UP,
@@ -70,6 +72,8 @@ rules! {
     Retransmissions = "retransmissions", WithCaveats, 0.0, "calls";
     LateReplies = "late-replies", WithCaveats, 0.0, "replies";
     LongListings = "long-listings", WithCaveats, 0.0, "replies";
+    WireDiffers = "wire-differs", WithCaveats, WIRE_OFF_PERCENT, "% of the bytes by the model";
+    ReadingsFailed = "readings-failed", WithCaveats, 0.0, "readings";
     Jukebox = "jukebox", WithCaveats, 0.0, "calls";
     TransferBeyondServer = "transfer-beyond-server", WithCaveats;
     MixOff = "mix-off", WithCaveats, 100.0 * OFF_SHARE, "% of its share";

@@ -56,6 +56,8 @@ fields! {
     Precision = "precision";
     Quantile = "quantile";
     ReadData = "read_data";
+    ReadingIdle = "idle_ns";
+    ReadingInterval = "interval_ns";
     ReadOnly = "read_only";
     RunOnce = "run_once";
     SearchTime = "search_max_ns";

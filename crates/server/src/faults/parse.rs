@@ -11,6 +11,9 @@ use super::{Asked, Delay, Effect, Fault, Freeze, ProcedureSet, Rule};
 /// How many bytes `truncate` and `corrupt` mean without a number.
 const TRUNCATED_BYTES: u32 = 4;
 const CORRUPTED_BYTES: u32 = 1;
+/// What one call may cost at most, so that a server can still be stopped.
+const BURN_MAX: Duration = Duration::from_secs(1);
+const SWITCHES_MAX: u32 = 1000;
 
 /// What is wrong with the text of a rule, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,8 +21,8 @@ pub enum RuleParseError {
     /// The first word is no fault.
     #[error(
         "\"{0}\" is not a fault; expected delay=TIME, delay=exp:MEAN, freeze=TIME@TIME, \
-         error=STATUS, drop, disconnect, truncate[=BYTES], corrupt[=BYTES], oversize, unasked, signature, credits \
-         or pending"
+         error=STATUS, drop, disconnect, truncate[=BYTES], corrupt[=BYTES], oversize, unasked, signature, credits, \
+         pending, burn=TIME or switches=N"
     )]
     Effect(String),
     /// A further word is no condition.
@@ -28,6 +31,12 @@ pub enum RuleParseError {
          from=TIME or to=TIME"
     )]
     Condition(String),
+    /// More processor time than a call may cost.
+    #[error("burn={0} is too long; expected 1s at most, for one call")]
+    Burn(String),
+    /// Not a count of context switches.
+    #[error("\"{0}\" is not a number of context switches; expected 1 to 1000, for one call")]
+    Switches(String),
     /// A freeze with conditions.
     #[error("\"{0}\" after freeze: a freeze is of the whole server and takes no conditions")]
     FreezeCondition(String),
@@ -118,6 +127,10 @@ fn effect_of(word: &str) -> Result<Effect, RuleParseError> {
         ("signature", None) => Effect::Signature,
         ("credits", None) => Effect::Credits,
         ("pending", None) => Effect::Pending,
+        ("burn", Some(time)) => Effect::Burn(burn_of(time)?),
+        ("switches", Some(number)) => Effect::Switches {
+            count: switches_of(number)?,
+        },
         _ => return Err(RuleParseError::Effect(word.into())),
     })
 }
@@ -130,6 +143,22 @@ fn error_of(name: &str) -> Result<Effect, RuleParseError> {
     let of_smb = smb2::Status::from_name(name).filter(|status| status.is_error());
     let of_smb = of_smb.map(Effect::ErrorOfSmb);
     of_smb.ok_or_else(|| RuleParseError::Status(name.into()))
+}
+
+/// 0 is something: a call that takes the way of those that burn, and burns nothing, is what they
+/// are compared with.
+fn burn_of(text: &str) -> Result<Duration, RuleParseError> {
+    let time = time_of(text)?;
+    let is_short = time <= BURN_MAX;
+    is_short
+        .then_some(time)
+        .ok_or_else(|| RuleParseError::Burn(text.into()))
+}
+
+fn switches_of(text: &str) -> Result<u32, RuleParseError> {
+    let number = text.parse().ok();
+    let number = number.filter(|number| (1..=SWITCHES_MAX).contains(number));
+    number.ok_or_else(|| RuleParseError::Switches(text.into()))
 }
 
 fn freeze_of(text: &str) -> Result<Freeze, RuleParseError> {
@@ -261,6 +290,10 @@ mod tests {
         );
         assert_eq!(fault("credits").effect, Effect::Credits);
         assert_eq!(fault("pending").effect, Effect::Pending);
+        let burn = Duration::from_micros(5);
+        assert_eq!(fault("burn=5us").effect, Effect::Burn(burn));
+        assert_eq!(fault("burn=0us").effect, Effect::Burn(Duration::ZERO));
+        assert_eq!(fault("switches=2").effect, Effect::Switches { count: 2 });
         let freeze = Freeze {
             at: ms(4000),
             lasting: ms(1000),
@@ -284,6 +317,9 @@ mod tests {
         assert!(message("error=STATUS_SUCCESS").contains("is not a status"));
         assert!(message("error=NFS3_OK").contains("is not a status"));
         assert!(message("truncate=0").contains("at least 1"));
+        assert!(message("burn=2s").contains("1s at most"));
+        assert!(message("burn").contains("burn=TIME or switches=N"));
+        assert!(message("switches=0").contains("1 to 1000"));
         assert!(message("freeze=1s").contains("freeze=TIME@TIME"));
         assert!(message("freeze=1s@1s,p=1").contains("takes no conditions"));
         assert!(message("drop,from=2s,to=1s").contains("to= after from="));

@@ -1,6 +1,7 @@
 //! What reports have in common: the page and its tables, headings, facts, ledgers, figures with
 //! their units.
 
+pub mod costs;
 pub mod facts;
 pub mod gates;
 pub mod heading;

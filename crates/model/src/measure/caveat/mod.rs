@@ -99,6 +99,19 @@ pub enum Caveat {
     LateReplies { count: u64 },
     /// Pages of directories held more than was asked for.
     LongListings { count: u64, excess_bytes_max: u64 },
+    /// An interface counted other than what the messages come to by the model.
+    WireDiffers {
+        interface: String,
+        counted_bytes_per_operation: f64,
+        difference_percent: f64,
+    },
+    /// A source of readings did not always answer.
+    ReadingsFailed {
+        source_name: String,
+        failed: u64,
+        tried: u64,
+        reason: String,
+    },
     /// The connection was lost and made again.
     Reconnected { times: u64, unusable_ns: u64 },
     /// The connections of some clients could not be made again.

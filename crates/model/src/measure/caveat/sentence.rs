@@ -1,5 +1,6 @@
 //! Caveats as sentences, with their figures, and what to do about each.
 
+mod cost;
 mod curve;
 mod load;
 mod mix;
@@ -27,9 +28,7 @@ pub fn of(caveat: &Caveat) -> String {
             few_above(*quantile, *above, *count, [*from_ns, *to_ns])
         }
         Caveat::DebugBuild => DEBUG_BUILD.into(),
-        Caveat::SlowClock { source, read_ns } => {
-            format!("reading the clock ({source}) takes {read_ns:.0} ns, which adds to every batch of replies")
-        }
+        Caveat::SlowClock { source, read_ns } => slow_clock(source, *read_ns),
         Caveat::Loopback { built_in: true } => {
             "the built-in server shares this host's processors with the load generator: this measures the tool, not a server".into()
         }
@@ -42,6 +41,7 @@ pub fn of(caveat: &Caveat) -> String {
             of_all(*count, *calls, "calls were sent again because no reply came in time")
         }
         Caveat::LateReplies { count } => late_replies(*count),
+        Caveat::WireDiffers { .. } | Caveat::ReadingsFailed { .. } => cost::of(caveat).unwrap_or_default(),
         Caveat::LongListings { count, excess_bytes_max } => long_listings(*count, *excess_bytes_max),
         Caveat::Reconnected { times, unusable_ns } => reconnected(*times, *unusable_ns),
         Caveat::ConnectionsLost { count, clients } => of_all(*count, *clients, NOT_BACK),
@@ -112,13 +112,12 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         }
         Caveat::Unsuccessful { most_frequent, .. } => load::help_for_errors(most_frequent),
         Caveat::Forged { .. } => FORGED_HELP,
-        Caveat::Retransmissions { .. } => {
-            "look for loss on the network (netstat -su) or lower the load"
-        }
+        Caveat::Retransmissions { .. } => RETRANSMISSIONS_HELP,
         Caveat::LateReplies { .. } => "raise --timeout, or look for a server that answers twice",
-        Caveat::LongListings { .. } => {
-            "they count as answered; a client that holds its server to RFC 1813, section 3.3.16, would refuse them"
+        Caveat::WireDiffers { .. } | Caveat::ReadingsFailed { .. } => {
+            return cost::help_for(caveat);
         }
+        Caveat::LongListings { .. } => LONG_LISTINGS_HELP,
         Caveat::Reconnected { .. } => RECONNECTED_HELP,
         Caveat::ConnectionsLost { .. } => NOT_BACK_HELP,
         Caveat::Jukebox { .. } => JUKEBOX_HELP,
@@ -204,6 +203,16 @@ fn late_replies(count: u64) -> String {
         thousands(count)
     )
 }
+
+fn slow_clock(source: &str, read_ns: f64) -> String {
+    format!(
+        "reading the clock ({source}) takes {read_ns:.0} ns, which adds to every batch of replies"
+    )
+}
+
+const RETRANSMISSIONS_HELP: &str = "look for loss on the network (netstat -su) or lower the load";
+
+const LONG_LISTINGS_HELP: &str = "they count as answered; a client that holds its server to RFC 1813, section 3.3.16, would refuse them";
 
 fn long_listings(count: u64, excess_bytes_max: u64) -> String {
     format!(

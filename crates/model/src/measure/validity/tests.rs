@@ -1,6 +1,7 @@
 //! Of each rule a record that breaks it and one that just does not.
 
 use super::*;
+use crate::cost::{KnownCost, SourceRecord, Vantage, WireCostRecord};
 use crate::failure::ReplyFault;
 use crate::measure::caveat::Caveat;
 use crate::measure::curve_record::{CurvePointRecord, CurveRecord, PeakEnd};
@@ -109,6 +110,38 @@ fn drifted(record: &mut RunRecord, last_ns: u64) {
     *record = run_of_30_s(totals(8_700, 21_000, 300, 0), ticks.collect());
 }
 
+/// So much more was counted than the messages come to.
+fn wire(record: &mut RunRecord, difference_percent: f64) {
+    let counted = KnownCost {
+        value: 1000.0,
+        half_width: 0.0,
+    };
+    let cost = record.cost.get_or_insert_default();
+    cost.wire = Some(WireCostRecord {
+        interface: "eth0".into(),
+        mtu_bytes: 1500,
+        message_bytes_per_operation: 900.0,
+        model_packets_per_operation: 2.0,
+        model_bytes_per_operation: 1000.0,
+        packets_per_operation: None,
+        bytes_per_operation: Some(counted),
+        acknowledgements_per_operation: None,
+        difference_percent: Some(difference_percent),
+    });
+}
+
+/// A source that was asked in vain so often.
+fn readings(record: &mut RunRecord, failed: u64) {
+    let cost = record.cost.get_or_insert_default();
+    cost.sources = vec![SourceRecord {
+        name: "/proc".into(),
+        vantage: Vantage::Server,
+        readings: vec![],
+        failed,
+        first_failure: None,
+    }];
+}
+
 fn replay(record: &mut RunRecord) -> &mut ReplayRecord {
     record.mix = None;
     record.replay.get_or_insert_default()
@@ -193,6 +226,8 @@ const CASES: &[Case] = &[
     case("retransmissions", |record| record.totals.kinds[0].retransmissions = 1, nothing),
     case("late-replies", |record| record.totals.late_replies = 1, nothing),
     case("long-listings", |record| record.totals.long_listings = 1, nothing),
+    case("wire-differs", |record| wire(record, 1.01), |record| wire(record, 0.99)),
+    case("readings-failed", |record| readings(record, 1), |record| readings(record, 0)),
     case("jukebox", |record| replay(record).jukebox_calls = 1, |record| replay(record).jukebox_calls = 0),
     case("transfer-beyond-server", |record| reads_of(record, 65_537), |record| reads_of(record, 65_536)),
     case("mix-off",

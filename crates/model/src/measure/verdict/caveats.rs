@@ -1,7 +1,9 @@
 //! Which caveats a record calls for.
 
+mod cost;
 mod mix;
 
+pub use cost::WIRE_OFF_PERCENT;
 pub use mix::UNMEASURED_PERCENT;
 
 use super::{Check, Subject, checks, of_warm_up};
@@ -42,6 +44,7 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
         }),
     }
     find_errors(record, &mut caveats);
+    caveats.extend(record.cost.iter().flat_map(cost::find));
     match &record.replay {
         Some(replay) => find_in_replay(record, replay, &mut caveats),
         None => find_waiting(record, &mut caveats),

@@ -101,6 +101,16 @@ fn of_run(plan: &Plan, total: RunTotal) -> Option<Missing> {
             let help = "the caveat waited-for-processor says whether they had a processor";
             is_waiting.then(|| missing(why, help))
         }
+        RunTotal::ServerCpu
+        | RunTotal::ServerSwitches
+        | RunTotal::ServerInterrupts
+        | RunTotal::WireBytes
+        | RunTotal::WirePackets => {
+            let help =
+                "--cost counts bytes and packets, --server-pid and its like what the server does";
+            let why = "this run does not read what operations cost";
+            plan.cost.is_none().then(|| missing(why, help))
+        }
         RunTotal::Caveats
         | RunTotal::Scheduled
         | RunTotal::TimedOut

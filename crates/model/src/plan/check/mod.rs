@@ -32,6 +32,7 @@ impl Plan {
         self.check_counts()?;
         self.check_end()?;
         self.check_times()?;
+        self.check_cost()?;
         match &self.workload {
             WorkloadPlan::Probe(probe) => self.check_probe(probe)?,
             WorkloadPlan::LoadFile(replay) => replay::check(self, replay)?,
@@ -93,6 +94,17 @@ impl Plan {
             Some(load) => positive(Field::OfferedLoad, load, OFFERED_MAX),
             None => Ok(()),
         }
+    }
+
+    /// Readings one after the other so close that reading is most of what is read tell nothing.
+    fn check_cost(&self) -> Result<(), PlanError> {
+        let Some(cost) = &self.cost else {
+            return Ok(());
+        };
+        let (shortest, longest) = (TICK_NANOS as f64, INTERVAL_MAX_NANOS as f64);
+        let interval = cost.interval_ns as f64;
+        within(Field::ReadingInterval, interval, shortest..=longest)?;
+        within(Field::ReadingIdle, cost.idle_ns as f64, 0.0..=longest)
     }
 
     fn check_probe(&self, probe: &ProbePlan) -> Result<(), PlanError> {

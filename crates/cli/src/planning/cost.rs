@@ -1,0 +1,57 @@
+//! What a plan reads so that the cost of an operation can be told.
+
+use crate::error::Error;
+use crate::options::cost::CostOptions;
+use filestone_model::plan::Plan;
+
+/// The plan, with what these options read instead of what it reads itself.
+pub fn with_cost(mut plan: Plan, options: &CostOptions) -> Result<Plan, Error> {
+    if let Some(option) = options.without_readings() {
+        return Err(Error {
+            help: Some("--server-here, --server-metrics and --server-proc read a host".into()),
+            ..Error::usage(format!("{option}: nothing is read that it is about"))
+        });
+    }
+    if let Some(cost) = options.plan() {
+        plan.cost = Some(cost);
+        plan.check()?;
+    }
+    Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+
+    fn planned(options: &CostOptions) -> Result<Plan, String> {
+        with_cost(canned::plain().plan, options).map_err(|error| error.what)
+    }
+
+    #[test]
+    fn nothing_is_read_unless_it_is_asked_for() {
+        assert_eq!(planned(&CostOptions::default()).unwrap().cost, None);
+        let cost = CostOptions {
+            server_pid: Some(7),
+            ..CostOptions::default()
+        };
+        let found = planned(&cost).unwrap().cost.unwrap();
+        assert_eq!((found.process, found.idle_ns), (Some(7), 3_000_000_000));
+    }
+
+    #[test]
+    fn an_option_about_nothing_is_refused() {
+        let error = planned(&CostOptions {
+            cost: true,
+            server_interface: Some("eth0".into()),
+            ..CostOptions::default()
+        });
+        assert!(error.unwrap_err().starts_with("--server-interface: "));
+        let error = planned(&CostOptions {
+            cost: true,
+            cost_interval: Some(1000),
+            ..CostOptions::default()
+        });
+        assert!(error.unwrap_err().contains("--cost-interval"));
+    }
+}

@@ -1,0 +1,210 @@
+//! Places that readings come from, and what they said.
+
+use super::command::Printing;
+use super::exporter::Exporter;
+use super::host::HostFiles;
+use super::process::ServerProcess;
+use super::source::Source;
+use super::{ReadingError, host, path};
+use filestone_model::cost::proc_text::HostScope;
+use filestone_model::cost::{CounterReading, ReadingPhase, SourceRecord, Vantage};
+use filestone_model::measure::costs::RunPath;
+use filestone_model::measure::run_record::Target;
+use filestone_model::plan::{CostPlan, Plan};
+use std::time::Instant;
+
+/// What a run is to read.
+pub struct Sources<'plan> {
+    pub plan: &'plan CostPlan,
+    pub book: Book,
+    /// The way to the target, if it is an address.
+    pub path: Option<RunPath>,
+}
+
+/// The sources that a plan names, if it does; with this host's interface, if operations go through
+/// one.
+pub fn open<'plan>(
+    plan: &'plan Plan,
+    target: &Target,
+) -> Result<Option<Sources<'plan>>, ReadingError> {
+    let Some(cost) = &plan.cost else {
+        return Ok(None);
+    };
+    let path = path::to(plan, target);
+    let interface = path.as_ref().map(|path| path.interface.as_str());
+    let book = open_all(cost, interface)?;
+    Ok(Some(Sources {
+        plan: cost,
+        book,
+        path,
+    }))
+}
+
+fn open_all(plan: &CostPlan, interface: Option<&str>) -> Result<Book, ReadingError> {
+    let scope = HostScope {
+        processors: plan.processors.clone(),
+        interface: plan.interface.clone(),
+    };
+    let mut sources: Vec<(Vantage, Box<dyn Source>)> = Vec::new();
+    if let Some(pid) = plan.process {
+        sources.push((Vantage::Server, Box::new(ServerProcess::new(pid))));
+    }
+    if plan.this_host {
+        let files = HostFiles::new("/proc", host::OF_SERVER, scope.clone());
+        sources.push((Vantage::Server, Box::new(files)));
+    }
+    if let Some(url) = &plan.metrics {
+        let exporter = Exporter::new(url, scope.clone());
+        sources.push((Vantage::Server, Box::new(exporter)));
+    }
+    if let Some(line) = &plan.command {
+        sources.push((Vantage::Server, Box::new(Printing::new(line, scope))));
+    }
+    if let Some(interface) = interface {
+        let scope = HostScope {
+            processors: vec![],
+            interface: Some(interface.into()),
+        };
+        let files = HostFiles::new(&format!("interface {interface}"), host::OF_CLIENT, scope);
+        sources.push((Vantage::LoadGenerator, Box::new(files)));
+    }
+    let mut book = Book::new(sources);
+    // What cannot be read before the run is told before it, and not afterwards.
+    book.try_all()?;
+    Ok(book)
+}
+
+/// Sources, and what they said so far.
+pub struct Book {
+    pages: Vec<Page>,
+}
+
+struct Page {
+    vantage: Vantage,
+    source: Box<dyn Source>,
+    readings: Vec<(Instant, CounterReading)>,
+    failed: u64,
+    first_failure: Option<String>,
+}
+
+impl Book {
+    pub(super) fn new(sources: Vec<(Vantage, Box<dyn Source>)>) -> Self {
+        let page = |(vantage, source)| Page {
+            vantage,
+            source,
+            readings: Vec::new(),
+            failed: 0,
+            first_failure: None,
+        };
+        Self {
+            pages: sources.into_iter().map(page).collect(),
+        }
+    }
+
+    /// Reads all once, and forgets it.
+    fn try_all(&mut self) -> Result<(), ReadingError> {
+        let mut pages = self.pages.iter_mut();
+        pages.try_for_each(|page| page.source.read().map(drop))
+    }
+
+    /// Reads all, one after the other; each has its own moment.
+    pub fn read(&mut self, phase: ReadingPhase) {
+        self.pages.iter_mut().for_each(|page| page.read(phase));
+    }
+
+    /// For the record, moments from when the window opened.
+    pub fn conclude(self, opened: Instant) -> Vec<SourceRecord> {
+        let page = |page: Page| SourceRecord {
+            name: page.source.name(),
+            vantage: page.vantage,
+            readings: moments_from(opened, page.readings),
+            failed: page.failed,
+            first_failure: page.first_failure,
+        };
+        self.pages.into_iter().map(page).collect()
+    }
+}
+
+impl Page {
+    fn read(&mut self, phase: ReadingPhase) {
+        let began = Instant::now();
+        match self.source.read() {
+            Ok(reading) => {
+                let half = began.elapsed() / 2;
+                let reading = CounterReading {
+                    phase,
+                    uncertainty_ns: half.as_nanos() as u64,
+                    ..reading
+                };
+                self.readings.push((began + half, reading));
+            }
+            Err(error) => {
+                self.failed += 1;
+                self.first_failure.get_or_insert_with(|| error.to_string());
+            }
+        }
+    }
+}
+
+fn moments_from(opened: Instant, readings: Vec<(Instant, CounterReading)>) -> Vec<CounterReading> {
+    let relative = |(at, reading): (Instant, CounterReading)| {
+        let after = at.saturating_duration_since(opened).as_nanos() as i64;
+        let before = opened.saturating_duration_since(at).as_nanos() as i64;
+        CounterReading {
+            moment_ns: after - before,
+            ..reading
+        }
+    };
+    readings.into_iter().map(relative).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filestone_model::cost::Counter;
+    use std::time::Duration;
+
+    /// Answers every second time.
+    struct Moody(u64);
+
+    impl Source for Moody {
+        fn name(&self) -> String {
+            "moody".into()
+        }
+
+        fn read(&mut self) -> Result<CounterReading, ReadingError> {
+            self.0 += 1;
+            if self.0.is_multiple_of(2) {
+                let what = "no".into();
+                let url = self.0.to_string();
+                return Err(ReadingError::Exporter { url, what });
+            }
+            Ok(CounterReading {
+                counters: [(Counter::Interrupts, self.0)].into(),
+                ..CounterReading::default()
+            })
+        }
+    }
+
+    #[test]
+    fn a_source_that_stops_answering_is_told_and_not_waited_for() {
+        let mut book = Book::new(vec![(Vantage::Server, Box::new(Moody(0)))]);
+        let before = Instant::now();
+        book.read(ReadingPhase::Idle);
+        (0..4).for_each(|_| book.read(ReadingPhase::Load));
+        let opened = before + Duration::from_secs(3600);
+        let records = book.conclude(opened);
+        let [record] = records.as_slice() else {
+            panic!("{records:?}");
+        };
+        let counts = record.readings.iter();
+        let counts: Vec<_> = counts.map(|one| one.count(Counter::Interrupts)).collect();
+        assert_eq!(counts, [Some(1), Some(3), Some(5)]);
+        assert_eq!(record.failed, 2);
+        assert_eq!(record.first_failure.as_deref(), Some("2: no"));
+        // The window opens in an hour.
+        let moments = record.readings.iter().map(|one| one.moment_ns);
+        assert!(moments.clone().all(|moment| moment < -3_500_000_000_000));
+        assert!(moments.is_sorted());
+    }
+}

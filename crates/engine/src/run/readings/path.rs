@@ -1,0 +1,38 @@
+//! The way that a run's messages take, as this host knows it.
+
+use crate::host::line_of;
+use crate::way;
+use filestone_model::cost::wire::{Carrier, ETHERNET_HEADER, WirePath};
+use filestone_model::measure::costs::RunPath;
+use filestone_model::measure::run_record::Target;
+use filestone_model::plan::Plan;
+use std::net::SocketAddr;
+
+/// ARPHRD_ETHER.
+const ETHERNET: &str = "1";
+/// The interface that is its own other end, and counts what it sends as received, too.
+const LOOPBACK: &str = "lo";
+
+/// The way to a target; `None` to one that is no address.
+pub fn to(plan: &Plan, target: &Target) -> Option<RunPath> {
+    let address: SocketAddr = target.address.parse().ok()?;
+    let facts = way::to(address, plan.connections.sources.of_client(0));
+    let interface = facts.interface?;
+    let has_timestamps = line_of("/proc/sys/net/ipv4/tcp_timestamps").as_deref() != Some("0");
+    let kind = line_of(&format!("/sys/class/net/{interface}/type"));
+    let is_ethernet = kind.as_deref() == Some(ETHERNET);
+    Some(RunPath {
+        path: WirePath {
+            carrier: if plan.target.is_udp() {
+                Carrier::Udp
+            } else {
+                Carrier::Tcp { has_timestamps }
+            },
+            is_ipv6: address.is_ipv6(),
+            mtu_bytes: facts.path_mtu_bytes.or(facts.mtu_bytes)?,
+            link_header_bytes: if is_ethernet { ETHERNET_HEADER } else { 0 },
+        },
+        is_loopback: interface == LOOPBACK,
+        interface,
+    })
+}

@@ -1,0 +1,120 @@
+//! Readings while a run lasts, on a thread of their own.
+
+use super::book::{Book, Sources};
+use crate::control::{Context, LOOK_EVERY, Observer};
+use crate::run::attendant::{Attendant, Look, Stage};
+use filestone_model::cost::{CostRecord, ReadingPhase};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::costs::{self, RunPath};
+use filestone_model::plan::{CostPlan, Plan};
+use filestone_model::time::Moment;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Asks for readings when the window opens, from then on at intervals, and when it closes.
+pub struct Watch {
+    /// `None` when nothing is to be read any more.
+    ask: Option<SyncSender<()>>,
+    thread: JoinHandle<Book>,
+    path: Option<RunPath>,
+    opens: Moment,
+    closes: Moment,
+    next: Moment,
+    interval_ns: u64,
+    /// When the window opens or did, once the run's clock runs.
+    opened: Option<Instant>,
+}
+
+impl Watch {
+    /// Reads for as long as nothing is to be sent, and gives the book to a thread of its own.
+    pub fn start(plan: &Plan, sources: Sources<'_>, context: &mut Context<'_>) -> Self {
+        let Sources {
+            plan: cost,
+            mut book,
+            path,
+        } = sources;
+        if cost.idle_ns > 0 {
+            context.preparing("reading while nothing is sent");
+        }
+        read_idle(&mut book, cost, context.stop);
+        // One may wait while another is made: then one is left out.
+        let (ask, asked) = sync_channel(1);
+        let thread = std::thread::spawn(move || {
+            asked.iter().for_each(|()| book.read(ReadingPhase::Load));
+            book
+        });
+        let opens = Moment::from_nanos(plan.warm_up_ns);
+        let closes = plan.duration_ns;
+        Self {
+            ask: Some(ask),
+            thread,
+            path,
+            opens,
+            closes: closes.map_or(Moment::NEVER, |duration| opens.after_nanos(duration)),
+            next: opens,
+            interval_ns: cost.interval_ns.max(1),
+            opened: None,
+        }
+    }
+
+    /// What the operations of a run cost, once the last reading is there.
+    pub fn conclude(self, record: &RunRecord) -> CostRecord {
+        drop(self.ask);
+        let opened = self.opened.unwrap_or_else(Instant::now);
+        let sources = match self.thread.join() {
+            Ok(book) => book.conclude(opened),
+            Err(_) => vec![],
+        };
+        costs::conclude(record, sources, self.path.as_ref())
+    }
+}
+
+impl Attendant for Watch {
+    fn look(&mut self, at: &Look<'_>, _: &mut dyn Observer) -> Moment {
+        self.opened.get_or_insert_with(|| {
+            Instant::now() - at.now.since(Moment::ZERO) + self.opens.since(Moment::ZERO)
+        });
+        let is_over = at.now >= self.closes || at.stage != Stage::Running;
+        let Some(ask) = &self.ask else {
+            return Moment::NEVER;
+        };
+        if is_over || at.now >= self.next {
+            let _ = ask.try_send(());
+            while self.next <= at.now {
+                self.next = self.next.after_nanos(self.interval_ns);
+            }
+        }
+        if is_over {
+            self.ask = None;
+            return Moment::NEVER;
+        }
+        self.next.min(self.closes)
+    }
+}
+
+fn read_idle(book: &mut Book, cost: &CostPlan, stop: &AtomicBool) {
+    let began = Instant::now();
+    let interval = Duration::from_nanos(cost.interval_ns.max(1));
+    let mut due = Duration::ZERO;
+    let idle = Duration::from_nanos(cost.idle_ns);
+    while due <= idle && wait_until(began + due, stop) {
+        book.read(ReadingPhase::Idle);
+        due += interval;
+    }
+}
+
+/// Waits; `false`, and early, if the run is to end.
+fn wait_until(end: Instant, stop: &AtomicBool) -> bool {
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        std::thread::sleep(left.min(LOOK_EVERY));
+    }
+}

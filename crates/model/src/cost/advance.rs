@@ -1,0 +1,118 @@
+//! What a counter advanced by from one reading to another, or why that cannot be told.
+//!
+//! A counter that is less than it was has either wrapped or begun anew. It has wrapped only if it was
+//! in the last quarter of what 32 or 64 bits hold and is in the first one now: a step of half the
+//! range between two readings would not be a figure anyway. Everything else is told and not guessed.
+
+use super::reading::CounterReading;
+
+/// Why a counter's advance cannot be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoAdvance {
+    /// A reading does not have it.
+    #[error("it was not there")]
+    Missing,
+    /// What counts was started again between the readings, or has other processors than it had.
+    #[error("what counts it was started again meanwhile, or has other processors now")]
+    Restarted,
+    /// It is less than it was, and not because it wrapped.
+    #[error("it went from {before} back to {after}")]
+    Backwards {
+        /// What it said.
+        before: u64,
+        /// What it says now.
+        after: u64,
+    },
+}
+
+/// What advanced by from one reading to another that `of` finds in them. By as much as `slack` it may
+/// step back: what is worked out of several counters is off by what their moments differ.
+pub fn between(
+    before: &CounterReading,
+    after: &CounterReading,
+    of: impl Fn(&CounterReading) -> Option<u64>,
+    slack: u64,
+) -> Result<i64, NoAdvance> {
+    let identity = |reading: &CounterReading| (reading.started, reading.processors);
+    if identity(before) != identity(after) {
+        return Err(NoAdvance::Restarted);
+    }
+    let (before, after) = of(before).zip(of(after)).ok_or(NoAdvance::Missing)?;
+    let step = advanced(before, after).map(|step| i64::try_from(step).unwrap_or(i64::MAX));
+    let back = before.saturating_sub(after);
+    let stepped_back = (back <= slack).then(|| -i64::try_from(back).unwrap_or(0));
+    step.or(stepped_back)
+        .ok_or(NoAdvance::Backwards { before, after })
+}
+
+/// What a counter of 32 or 64 bits advanced by; `None` if it went backwards.
+pub fn advanced(before: u64, after: u64) -> Option<u64> {
+    if after >= before {
+        return Some(after - before);
+    }
+    let has_wrapped = |max: u64| before <= max && before > max / 4 * 3 && after < max / 4;
+    if has_wrapped(u32::MAX.into()) {
+        Some(after + (1 << 32) - before)
+    } else {
+        has_wrapped(u64::MAX).then(|| after.wrapping_sub(before))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::Counter;
+
+    #[test]
+    fn a_counter_advances_wraps_or_goes_backwards() {
+        let max_32 = u64::from(u32::MAX);
+        for (before, after, expected) in [
+            (5, 5, Some(0)),
+            (5, 12, Some(7)),
+            // Past the end of 32 bits: 3 to reach 2^32, and 4 on.
+            (max_32 - 2, 4, Some(7)),
+            (max_32, 0, Some(1)),
+            // Past what 32 bits hold it has 64.
+            (max_32, max_32 + 1, Some(1)),
+            (u64::MAX, 0, Some(1)),
+            (u64::MAX - 2, 4, Some(7)),
+            // Begun anew.
+            (1_000_000, 3, None),
+            (max_32 + 1, 4, None),
+            (max_32, max_32 / 2, None),
+            (max_32 / 4 * 3, 1, None),
+        ] {
+            assert_eq!(advanced(before, after), expected, "{before} to {after}");
+        }
+    }
+
+    fn reading(started: u64, interrupts: u64) -> CounterReading {
+        CounterReading {
+            started: Some(started),
+            counters: [(Counter::Interrupts, interrupts)].into(),
+            ..CounterReading::default()
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_says_why() {
+        let between = |one: (u64, u64), other: (u64, u64), counter| {
+            let of = |reading: &CounterReading| reading.count(counter);
+            between(&reading(one.0, one.1), &reading(other.0, other.1), of, 5)
+        };
+        let counter = Counter::Interrupts;
+        assert_eq!(between((7, 10), (7, 30), counter), Ok(20));
+        // After a restart more may have been counted than before, and still it is not the difference.
+        let restarted = Err(NoAdvance::Restarted);
+        assert_eq!(between((7, 10), (8, 30), counter), restarted);
+        let back = NoAdvance::Backwards {
+            before: 30,
+            after: 10,
+        };
+        assert_eq!(between((7, 30), (7, 10), counter), Err(back));
+        // Within what its moments are off.
+        assert_eq!(between((7, 30), (7, 25), counter), Ok(-5));
+        let missing = Err(NoAdvance::Missing);
+        assert_eq!(between((7, 1), (7, 2), Counter::NfsdCalls), missing);
+    }
+}

@@ -1,0 +1,148 @@
+//! What operations cost, of a run's record.
+
+use super::counter::Counter;
+use super::reading::CounterReading;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// At which end something was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Vantage {
+    /// At the server.
+    Server,
+    /// At this host, which made the load.
+    LoadGenerator,
+}
+
+/// What the operations of a run cost.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CostRecord {
+    /// What was read, and from where.
+    pub sources: Vec<SourceRecord>,
+    /// What each counter came to for each operation.
+    pub figures: Vec<CostFigure>,
+    /// What the messages came to on the way, by model and by counters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<WireCostRecord>,
+}
+
+/// The readings of one source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SourceRecord {
+    /// What it is, such as `process 4711` or `http://server:9100/metrics`.
+    pub name: String,
+    /// Of which end.
+    pub vantage: Vantage,
+    /// In the order in which they were made.
+    pub readings: Vec<CounterReading>,
+    /// How many more were tried in vain.
+    #[serde(default)]
+    pub failed: u64,
+    /// Why the first of these was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_failure: Option<String>,
+}
+
+/// What one counter came to for each operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CostFigure {
+    /// Of which end.
+    pub vantage: Vantage,
+    /// What was counted.
+    pub counter: Counter,
+    /// Of interrupts, the line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+    /// How much more there was of it for each operation; none where it cannot be told.
+    pub per_operation: Option<KnownCost>,
+    /// How much there is of it in a second without any operation.
+    pub idle_per_s: Option<f64>,
+    /// Why it cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A cost and half of its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KnownCost {
+    /// For each operation.
+    pub value: f64,
+    /// Half of the interval.
+    pub half_width: f64,
+}
+
+/// What the messages of an operation came to on the way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WireCostRecord {
+    /// The interface that they went through.
+    pub interface: String,
+    /// Its largest packet.
+    pub mtu_bytes: u64,
+    /// Bytes of all messages of an operation, record marks included, as the clients counted.
+    pub message_bytes_per_operation: f64,
+    /// Packets with data by the model.
+    pub model_packets_per_operation: f64,
+    /// Bytes of them by the model, without acknowledgements.
+    pub model_bytes_per_operation: f64,
+    /// Packets by the interface's counters, both ways.
+    pub packets_per_operation: Option<KnownCost>,
+    /// Bytes, likewise.
+    pub bytes_per_operation: Option<KnownCost>,
+    /// Packets that were counted and carry no data by the model: acknowledgements.
+    pub acknowledgements_per_operation: Option<f64>,
+    /// By how much the counted bytes differ from the model's with acknowledgements, as a share of
+    /// these in percent.
+    pub difference_percent: Option<f64>,
+}
+
+impl CostFigure {
+    /// The figure, where it could be told.
+    pub const fn known(&self) -> Option<KnownCost> {
+        self.per_operation
+    }
+}
+
+impl KnownCost {
+    /// The sum of two that are not independent: the intervals add up.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            value: self.value + other.value,
+            half_width: self.half_width + other.half_width,
+        }
+    }
+}
+
+impl CostRecord {
+    /// The figure of a counter at an end, of all lines together.
+    pub fn figure(&self, vantage: Vantage, counter: Counter) -> Option<&CostFigure> {
+        let mut figures = self.figures.iter();
+        figures.find(|one| one.vantage == vantage && one.counter == counter && one.line.is_none())
+    }
+
+    /// Context switches of the server for each operation: of its process, both kinds, where that was
+    /// read, else of its host.
+    pub fn server_switches(&self) -> Option<CostFigure> {
+        let of = |counter| self.figure(Vantage::Server, counter);
+        let process = of(Counter::ProcessVoluntary).zip(of(Counter::ProcessInvoluntary));
+        let Some((voluntary, involuntary)) = process else {
+            return of(Counter::ContextSwitches).cloned();
+        };
+        let both = voluntary.per_operation.zip(involuntary.per_operation);
+        Some(CostFigure {
+            per_operation: both.map(|(one, other)| one.with(other)),
+            ..voluntary.clone()
+        })
+    }
+
+    /// Processor time of the server for each operation: of its process where that was read, else of
+    /// its host.
+    pub fn server_cpu(&self) -> Option<&CostFigure> {
+        let of = |counter| {
+            let found = self.figure(Vantage::Server, counter);
+            found.filter(|figure| figure.per_operation.is_some())
+        };
+        of(Counter::ProcessCpu).or_else(|| of(Counter::CpuBusy))
+    }
+}

@@ -1,0 +1,261 @@
+//! What the operations of a run cost, from readings and what the run itself counted.
+
+use crate::cost::per_operation::of_readings;
+use crate::cost::wire::WirePath;
+use crate::cost::{
+    CostFigure, CostRecord, Counter, CounterReading, KnownCost, ReadingPhase, SourceRecord,
+    Vantage, WireCostRecord,
+};
+use crate::measure::run_record::{RunRecord, TickRecord};
+use std::collections::BTreeSet;
+
+/// The way that a run's messages took, as this host knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunPath {
+    /// The interface.
+    pub interface: String,
+    /// Whether it is its own other end, and counts what it sends as received, too.
+    pub is_loopback: bool,
+    /// What it does to messages.
+    pub path: WirePath,
+}
+
+/// The cost record of a run with these readings.
+pub fn conclude(
+    record: &RunRecord,
+    mut sources: Vec<SourceRecord>,
+    path: Option<&RunPath>,
+) -> CostRecord {
+    for source in &mut sources {
+        for reading in &mut source.readings {
+            reading.completed = match reading.phase {
+                ReadingPhase::Idle => 0.0,
+                ReadingPhase::Load => ended_by(&record.ticks, reading.moment_ns),
+            };
+        }
+    }
+    let figures: Vec<CostFigure> = sources.iter().flat_map(figures_of).collect();
+    let mut costs = CostRecord {
+        sources,
+        figures,
+        wire: None,
+    };
+    costs.wire = path.and_then(|path| wire_of(record, path, &costs));
+    costs
+}
+
+/// Operations that had ended by then: within a tick as many as there is of it.
+fn ended_by(ticks: &[TickRecord], moment_ns: i64) -> f64 {
+    let Ok(moment) = u64::try_from(moment_ns) else {
+        return 0.0;
+    };
+    let of_tick = |tick: &TickRecord| {
+        let past = moment.saturating_sub(tick.start_ns).min(tick.len_ns);
+        tick.ended as f64 * past as f64 / tick.len_ns.max(1) as f64
+    };
+    ticks.iter().map(of_tick).sum()
+}
+
+fn figures_of(source: &SourceRecord) -> Vec<CostFigure> {
+    let readings = &source.readings;
+    let counters: BTreeSet<Counter> = readings
+        .iter()
+        .flat_map(|reading| reading.counters.keys().copied())
+        .collect();
+    let of_counters = counters
+        .into_iter()
+        .map(|counter| figure(source, counter, None, |reading| reading.count(counter)));
+    let lines: BTreeSet<&str> = readings
+        .iter()
+        .flat_map(|reading| reading.lines.iter().map(|line| line.line.as_str()))
+        .collect();
+    let of_lines = lines.into_iter().map(|line| {
+        // A line appears with its first interrupt.
+        let of = |reading: &CounterReading| Some(reading.line(line).unwrap_or(0));
+        figure(source, Counter::Interrupts, Some(line.to_owned()), of)
+    });
+    let told = |one: &CostFigure| one.line.is_none() || is_known(one);
+    of_counters.chain(of_lines.filter(told)).collect()
+}
+
+/// Whether chance does not explain it: a host has many lines of interrupts, and most say nothing.
+fn is_known(figure: &CostFigure) -> bool {
+    let known = figure.known();
+    known.is_some_and(|known| known.value > known.half_width)
+}
+
+fn figure(
+    source: &SourceRecord,
+    counter: Counter,
+    line: Option<String>,
+    of: impl Fn(&CounterReading) -> Option<u64>,
+) -> CostFigure {
+    let processors = source.readings.first().and_then(|first| first.processors);
+    let slack = counter.slack() * u64::from(processors.unwrap_or(1));
+    let found = of_readings(&source.readings, of, slack);
+    let known = found.as_ref().ok();
+    CostFigure {
+        vantage: source.vantage,
+        counter,
+        line,
+        per_operation: known.map(|line| KnownCost {
+            value: line.slope.value,
+            half_width: line.slope.half_width(),
+        }),
+        idle_per_s: known.map(|line| line.intercept.value),
+        reason: found.err().map(|why| why.to_string()),
+    }
+}
+
+/// What the messages came to; `None` if no operation of the window ended.
+fn wire_of(record: &RunRecord, way: &RunPath, costs: &CostRecord) -> Option<WireCostRecord> {
+    let operations = record.totals.ledger.ended();
+    let per_operation = |sum: f64| (operations > 0).then(|| sum / operations as f64);
+    let (mut message_bytes, mut packets, mut bytes) = (0, 0, 0);
+    for kind in &record.totals.kinds {
+        for direction in [kind.bytes_sent, kind.bytes_received] {
+            // All messages of a kind count as long as their mean.
+            let mean = direction.checked_div(kind.calls).unwrap_or(0);
+            let each = way.path.message(mean);
+            message_bytes += direction;
+            packets += each.packets * kind.calls;
+            bytes += direction + (each.bytes - mean.min(each.bytes)) * kind.calls;
+        }
+    }
+    let counted = |received, sent| {
+        let figure = |counter| {
+            let found = costs.figure(Vantage::LoadGenerator, counter)?;
+            found.known()
+        };
+        let sent = figure(sent)?;
+        if way.is_loopback {
+            return Some(sent);
+        }
+        Some(sent.with(figure(received)?))
+    };
+    let model_packets = per_operation(packets as f64)?;
+    let model_bytes = per_operation(bytes as f64)?;
+    let counted_packets = counted(Counter::ReceivedPackets, Counter::SentPackets);
+    let counted_bytes = counted(Counter::ReceivedBytes, Counter::SentBytes);
+    let acknowledgements = counted_packets
+        .map(|packets| packets.value - model_packets)
+        .filter(|_| way.path.acknowledges());
+    let of_acknowledgements =
+        acknowledgements.unwrap_or(0.0).max(0.0) * way.path.acknowledgement_bytes() as f64;
+    let expected = model_bytes + of_acknowledgements;
+    Some(WireCostRecord {
+        interface: way.interface.clone(),
+        mtu_bytes: way.path.mtu_bytes,
+        message_bytes_per_operation: per_operation(message_bytes as f64)?,
+        model_packets_per_operation: model_packets,
+        model_bytes_per_operation: model_bytes,
+        packets_per_operation: counted_packets,
+        bytes_per_operation: counted_bytes,
+        acknowledgements_per_operation: acknowledgements,
+        difference_percent: counted_bytes.map(|bytes| 100.0 * (bytes.value - expected) / expected),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::KnownCost;
+    use crate::cost::wire::Carrier;
+    use crate::measure::mix_figures::tests::{tick, totals};
+    use crate::measure::verdict::caveats::tests::run_of_30_s;
+
+    #[test]
+    fn operations_are_counted_by_moments() {
+        let ticks = [10, 20, 40].into_iter().zip(0..);
+        let ticks: Vec<_> = ticks.map(|(ended, place)| tick(place, ended, 1)).collect();
+        for (moment_ms, expected) in [
+            (-50, 0.0),
+            (0, 0.0),
+            (50, 5.0),
+            (100, 10.0),
+            (125, 15.0),
+            (300, 70.0),
+            (9999, 70.0),
+        ] {
+            let found = ended_by(&ticks, moment_ms * 1_000_000);
+            assert!((found - expected).abs() < 1e-9, "{moment_ms}");
+        }
+    }
+
+    /// What an interface counted at a second, before the run if that is less than 0.
+    fn reading(second: i64, sent: [u64; 2], received: [u64; 2]) -> CounterReading {
+        let phase = if second < 0 {
+            ReadingPhase::Idle
+        } else {
+            ReadingPhase::Load
+        };
+        CounterReading {
+            moment_ns: second * 1_000_000_000,
+            phase,
+            counters: [
+                (Counter::SentPackets, sent[0]),
+                (Counter::SentBytes, sent[1]),
+                (Counter::ReceivedPackets, received[0]),
+                (Counter::ReceivedBytes, received[1]),
+            ]
+            .into(),
+            ..CounterReading::default()
+        }
+    }
+
+    /// 1,000 operations a second for 30 s, each with a call of 44 bytes and a reply of 28, record
+    /// marks included; in every other one a further packet acknowledges. Two packets with 66 bytes
+    /// of headers each are 204 bytes, and half an acknowledgement is 33.
+    #[test]
+    fn the_wire_is_counted_and_modelled_side_by_side() {
+        let ticks = (0..300).map(|place| tick(place, 100, 1)).collect();
+        let mut record = run_of_30_s(totals(30_000, 0, 0, 0), ticks);
+        let kind = &mut record.totals.kinds[0];
+        (kind.calls, kind.bytes_sent, kind.bytes_received) = (30_000, 1_320_000, 840_000);
+        let counted = |second: u64| {
+            let sent = [1500, 143_000].map(|each| each * second);
+            reading(
+                second as i64,
+                sent,
+                [1000, 94_000].map(|each| each * second),
+            )
+        };
+        let source = SourceRecord {
+            name: "interface eth0".into(),
+            vantage: Vantage::LoadGenerator,
+            readings: [-2, -1]
+                .map(|second| reading(second, [0, 0], [0, 0]))
+                .into_iter()
+                .chain((0..4).map(counted))
+                .collect(),
+            failed: 0,
+            first_failure: None,
+        };
+        let path = WirePath {
+            carrier: Carrier::Tcp {
+                has_timestamps: true,
+            },
+            is_ipv6: false,
+            mtu_bytes: 1500,
+            link_header_bytes: 14,
+        };
+        let way = RunPath {
+            interface: "eth0".into(),
+            is_loopback: false,
+            path,
+        };
+        let cost = conclude(&record, vec![source], Some(&way));
+        let wire = cost.wire.expect("a wire");
+        assert_eq!(wire.message_bytes_per_operation, 72.0);
+        assert_eq!(wire.model_packets_per_operation, 2.0);
+        assert_eq!(wire.model_bytes_per_operation, 204.0);
+        let is_near = |found: f64, expected: f64| (found - expected).abs() < 1e-6;
+        let value = |known: Option<KnownCost>| known.map_or(f64::NAN, |known| known.value);
+        assert!(is_near(value(wire.packets_per_operation), 2.5), "{wire:?}");
+        assert!(is_near(value(wire.bytes_per_operation), 237.0), "{wire:?}");
+        let acknowledgements = wire.acknowledgements_per_operation.unwrap_or(f64::NAN);
+        assert!(is_near(acknowledgements, 0.5), "{wire:?}");
+        let difference = wire.difference_percent.unwrap_or(f64::NAN);
+        assert!(is_near(difference, 0.0), "{wire:?}");
+    }
+}
