@@ -148,6 +148,7 @@ impl Repeating<'_> {
             plan: plan_of_run(&self.jobs[number].plan, round as u64),
             loads: self.jobs[number].loads.clone(),
             password: self.jobs[number].password.clone(),
+            fleet_socket: self.jobs[number].fleet_socket.clone(),
         };
         let directory = self.places.of_run(number, round)?;
         let first = self.records[number].first();
