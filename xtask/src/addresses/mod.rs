@@ -7,7 +7,6 @@
 
 mod network;
 
-use crate::interop::install;
 use crate::process::{self, Folder, Running};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -17,11 +16,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Programs, and the Debian packages they are in.
-const NEEDED: &[(&str, &str)] = &[
-    ("/usr/sbin/ip", "iproute2"),
-    ("/usr/bin/unshare", "util-linux"),
-];
 /// How long a command may take.
 const COMMAND_LIMIT: Duration = Duration::from_secs(60);
 /// How long a fleet runs.
@@ -57,7 +51,6 @@ pub fn run(options: &Addresses) -> Result<bool> {
             "addresses: this user may not make network namespaces\nhelp: run `sudo -E cargo xtask addresses`, or as root in a container"
         );
     }
-    install(NEEDED)?;
     let filestone = match &options.filestone {
         Some(filestone) => std::fs::canonicalize(filestone)?,
         None => process::build_filestone()?,

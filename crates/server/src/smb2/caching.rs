@@ -33,7 +33,7 @@ impl Contender {
     }
 
     /// What opening does to what `holder` keeps: nothing, if all of this only looks.
-    fn opens(&self, holder: &Holder) -> Option<Deed> {
+    fn deeds(&self, holder: &Holder) -> impl Iterator<Item = Deed> + use<> {
         let looks = match holder.caching {
             Caching::Lease(_) => rules::LOOKS_BESIDE_LEASE,
             Caching::Oplock { .. } | Caching::None => rules::LOOKS,
@@ -43,7 +43,8 @@ impl Contender {
         } else {
             Deed::Opens
         };
-        (!self.only(looks)).then_some(opens)
+        let opens = (!self.only(looks)).then_some(opens);
+        opens.into_iter().chain(self.removes.then_some(Deed::Moves))
     }
 }
 
@@ -307,20 +308,20 @@ impl Hub {
         }
     }
 
-    /// Takes back from all holders of a file what `deed` leaves nothing of; whether one has to be
+    /// Takes back from all holders of a file what `deeds` leave nothing of; whether one has to be
     /// waited for.
-    fn take_back(
+    fn take_back<D: IntoIterator<Item = Deed>>(
         &mut self,
         number: InodeNumber,
         own: Option<Caching>,
-        deed: impl Fn(&Holder) -> Option<Deed>,
+        deeds: impl Fn(&Holder) -> D,
     ) -> bool {
         let Some(file) = self.files.get_mut(&number) else {
             return false;
         };
         let (mut takebacks, mut must_wait) = (Vec::new(), false);
         for index in 0..file.holders.len() {
-            if let Some(deed) = deed(&file.holders[index]) {
+            for deed in deeds(&file.holders[index]) {
                 let (takeback, waits) = file.take_back(index, deed, own);
                 takebacks.extend(takeback);
                 must_wait |= waits;
@@ -356,12 +357,7 @@ impl Hub {
         if is_refused {
             return Err(Contention::Refused(Status::SHARING_VIOLATION));
         }
-        if self.take_back(number, own, |holder| contender.opens(holder)) {
-            return Err(Contention::Wait);
-        }
-        // Handles only then: as further steps of the same break these would be of its epoch, and
-        // Linux's client (6.1) takes what has an epoch that it knows for done.
-        if contender.removes && self.take_back(number, own, |_| Some(Deed::Moves)) {
+        if self.take_back(number, own, |holder| contender.deeds(holder)) {
             return Err(Contention::Wait);
         }
         Ok(())

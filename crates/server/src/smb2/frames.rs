@@ -76,8 +76,6 @@ const COMMAND_AT: usize = 12;
 #[derive(Clone, Copy)]
 struct Last {
     start: usize,
-    /// Where it ends: what follows it stands behind padding.
-    end: usize,
     session_id: u64,
     is_signed: bool,
     command: Command,
@@ -105,8 +103,6 @@ struct Run<'m> {
     sealed: Option<u64>,
     resumed: Option<u64>,
     whim: Whim,
-    /// Where the responses of the frame that is being written begin.
-    frame: usize,
     last: Option<Last>,
     /// Requests that were cancelled, to be answered in frames of their own.
     cancelled: Vec<u64>,
@@ -174,7 +170,6 @@ impl Frames<'_> {
             sealed,
             resumed: None,
             whim,
-            frame: 0,
             last: None,
             cancelled: Vec::new(),
             ended: Vec::new(),
@@ -230,13 +225,22 @@ impl Frames<'_> {
     }
 
     fn run(&mut self, run: &mut Run<'_>, sink: &mut ReplySink) -> Result<(), Hangup> {
-        begin_responses(run, sink);
-        if self.answer_all(run, sink).is_err() {
+        sink.begin_record();
+        let frame = sink.bytes_mut().len();
+        if run.sealed.is_some() {
+            sink.extend(&[0; TRANSFORM_HEADER_LEN]);
+        }
+        if self.answer_all(run, frame, sink).is_err() {
             // Nothing of the frame is answered, nor is a mark of it left.
             sink.cancel_record();
             return Err(Hangup);
         }
-        self.end_responses(run, sink);
+        if run.last.is_none() {
+            sink.cancel_record();
+        } else {
+            self.finish_last(run, sink);
+            self.end_responses(run.sealed, frame, sink);
+        }
         self.resume_orphans(sink)?;
         for id in std::mem::take(&mut run.ended) {
             let mut exchange = self.exchange(Header::request(Command::Logoff, 0), run.chain);
@@ -245,15 +249,20 @@ impl Frames<'_> {
         Ok(())
     }
 
-    /// Answers the messages of a frame up to one that waits.
-    fn answer_all(&mut self, run: &mut Run<'_>, sink: &mut ReplySink) -> Result<(), Hangup> {
+    /// Answers the messages of a frame, whose responses begin at `frame`, up to one that waits.
+    fn answer_all(
+        &mut self,
+        run: &mut Run<'_>,
+        frame: usize,
+        sink: &mut ReplySink,
+    ) -> Result<(), Hangup> {
         let mut offset = 0;
         for message in Messages::of(run.messages) {
             let message = match message {
                 Ok(message) => message,
                 Err(_) => self.unknown_command(run, offset).ok_or(Hangup)?,
             };
-            if sink.bytes_mut().len() - run.frame > RESPONSES_MAX {
+            if sink.bytes_mut().len() - frame > RESPONSES_MAX {
                 return Err(Hangup);
             }
             if !self.answer_one(run, &message, offset, sink)? {
@@ -264,18 +273,13 @@ impl Frames<'_> {
         Ok(())
     }
 
-    /// Ends a frame of responses, encrypted as the requests were; one without any is none.
-    fn end_responses(&mut self, run: &Run<'_>, sink: &mut ReplySink) {
-        let Some(last) = run.last else {
-            sink.cancel_record();
-            return;
-        };
-        self.finish(last, sink.bytes_mut().len(), sink);
-        match run.sealed {
+    /// Ends a frame of responses, encrypted with the key of this session if of one.
+    fn end_responses(&mut self, sealed: Option<u64>, frame: usize, sink: &mut ReplySink) {
+        match sealed {
             // With its session the key is gone: nobody could read it.
             Some(id) if !self.connection.sessions.contains_key(&id) => sink.cancel_record(),
             Some(id) => {
-                self.seal(id, run.frame, sink);
+                self.seal(id, frame, sink);
                 sink.end_frame();
             }
             None => sink.end_frame(),
@@ -326,7 +330,9 @@ impl Frames<'_> {
             return Ok(true);
         }
         let before = run.chain;
-        let start = begin_response(run, sink);
+        self.link_last(run, sink);
+        let start = sink.bytes_mut().len();
+        sink.extend(&[0; HEADER_LEN]);
         let is_given_up = resumed.is_some() && run.whim.refusal.is_some();
         let admitted = if is_given_up {
             Ok(())
@@ -355,7 +361,7 @@ impl Frames<'_> {
             before,
             resumed,
         };
-        self.respond(run, answering, answered, sink)
+        self.respond(run, &answering, answered, sink)
     }
 
     /// Takes the message ids of a request, and what was handed on to it.
@@ -503,19 +509,16 @@ impl Frames<'_> {
     fn respond(
         &mut self,
         run: &mut Run<'_>,
-        mut answering: Answering<'_>,
+        answering: &Answering<'_>,
         answered: Answered,
         sink: &mut ReplySink,
     ) -> Result<bool, Hangup> {
-        if answering.resumed.is_none() && matches!(answered, Err(Failure::Wait(_))) {
-            answering.start = self.set_apart(run, answering.start, sink);
-        }
         let Answering {
             message,
             start,
             resumed,
             ..
-        } = answering;
+        } = *answering;
         let mut route = match resumed {
             Some(id) => Route::Async(id),
             None => Route::Sync {
@@ -552,19 +555,19 @@ impl Frames<'_> {
                     sink.bytes_mut().truncate(start);
                     return Ok(false);
                 }
-                let id = self.wait(run, &answering, waits_for);
+                let id = self.wait(run, answering, waits_for);
                 route = Route::Async(id);
                 error(sink, &[]);
                 goes_on = false;
                 Status::PENDING
             }
             Err(Failure::Silent) => {
-                take_back_response(run, start, sink);
+                sink.bytes_mut().truncate(start);
                 return Ok(true);
             }
             Err(Failure::Hangup) => return Err(Hangup),
         };
-        self.put_header(run, &answering, status, route, sink);
+        self.put_header(run, answering, status, route, sink);
         Ok(goes_on)
     }
 
@@ -618,17 +621,13 @@ impl Frames<'_> {
                 field.copy_from_slice(&command);
             }
         }
-        let before = run.last.replace(Last {
+        run.last = Some(Last {
             start,
-            end: sink.bytes_mut().len(),
             session_id,
             is_signed,
             command: header.command,
             status,
         });
-        if let Some(before) = before {
-            self.finish(before, start, sink);
-        }
     }
 
     /// Keeps a request that waits, and all that follows it in its frame; its AsyncId.
@@ -652,43 +651,39 @@ impl Frames<'_> {
         id
     }
 
-    /// Ends the frame before a response that begins at `start` and only says that its request
-    /// waits; where it begins in a frame of its own. Linux's client (6.1) loses what stands before
-    /// such a response in an encrypted frame, and waits for it for ever.
-    fn set_apart(&mut self, run: &mut Run<'_>, start: usize, sink: &mut ReplySink) -> usize {
-        if run.last.is_none() {
-            return start;
+    /// Says in the response written last that another follows, and signs it.
+    fn link_last(&mut self, run: &mut Run<'_>, sink: &mut ReplySink) {
+        if let Some(last) = run.last {
+            compound::link(sink.bytes_mut(), last.start);
+            self.finish_last(run, sink);
         }
-        take_back_response(run, start, sink);
-        self.end_responses(run, sink);
-        run.last = None;
-        begin_responses(run, sink);
-        begin_response(run, sink)
     }
 
-    /// Signs a response up to `end`, and hashes it where keys depend on it: what follows it is
-    /// known.
-    fn finish(&mut self, response: Last, end: usize, sink: &mut ReplySink) {
-        let bytes = sink.bytes_mut().get_mut(response.start..end);
-        let bytes = bytes.unwrap_or_default();
-        let session = self.connection.sessions.get_mut(&response.session_id);
-        if response.is_signed
+    /// Signs the response written last, and hashes it where keys depend on it.
+    fn finish_last(&mut self, run: &mut Run<'_>, sink: &mut ReplySink) {
+        let Some(last) = run.last.take() else {
+            return;
+        };
+        let bytes = sink.bytes_mut().get_mut(last.start..).unwrap_or_default();
+        let session = self.connection.sessions.get_mut(&last.session_id);
+        if last.is_signed
             && let Some(keys) = session.as_ref().and_then(|session| session.keys.as_ref())
         {
             keys.signer.sign(bytes);
         }
         let hash = |preauth: &mut Preauth| preauth.add(bytes);
-        match response.command {
-            Command::Negotiate if response.status == Status::SUCCESS => {
+        match last.command {
+            Command::Negotiate if last.status == Status::SUCCESS => {
                 hash(&mut self.connection.preauth);
             }
-            Command::SessionSetup if response.status == Status::MORE_PROCESSING_REQUIRED => {
+            Command::SessionSetup if last.status == Status::MORE_PROCESSING_REQUIRED => {
                 if let Some(session) = session.filter(|session| !session.is_valid()) {
                     hash(&mut session.preauth);
                 }
             }
             _ => {}
         }
+        run.last = Some(last);
     }
 
     /// Encrypts the messages that stand in the sink behind room for the header, from `frame` on.
@@ -720,7 +715,6 @@ impl Frames<'_> {
             sealed,
             resumed: Some(async_id),
             whim,
-            frame: 0,
             last: None,
             cancelled: Vec::new(),
             ended: Vec::new(),
@@ -815,34 +809,6 @@ impl Frames<'_> {
         for id in sessions {
             exchange.end_session(id);
         }
-    }
-}
-
-/// Begins a frame of responses.
-fn begin_responses(run: &mut Run<'_>, sink: &mut ReplySink) {
-    sink.begin_record();
-    run.frame = sink.bytes_mut().len();
-    if run.sealed.is_some() {
-        sink.extend(&[0; TRANSFORM_HEADER_LEN]);
-    }
-}
-
-/// Begins a response with room for its header, linked to the one before it; where it begins.
-fn begin_response(run: &Run<'_>, sink: &mut ReplySink) -> usize {
-    if let Some(last) = run.last {
-        compound::link(sink.bytes_mut(), last.start);
-    }
-    let start = sink.bytes_mut().len();
-    sink.extend(&[0; HEADER_LEN]);
-    start
-}
-
-/// Takes back a response that was begun at `start`: it follows nothing.
-fn take_back_response(run: &Run<'_>, start: usize, sink: &mut ReplySink) {
-    let end = run.last.map_or(start, |last| last.end);
-    sink.bytes_mut().truncate(end);
-    if let Some(last) = run.last {
-        compound::unlink(sink.bytes_mut(), last.start);
     }
 }
 

@@ -20,7 +20,6 @@ use filestone_wire::smb2::{
     negotiate, set_info,
 };
 
-use super::compounds::{part, send_compound, statuses_of_next};
 use super::smb::{Client, close_of, create_of, negotiate_of, start, write_of};
 
 fn state(letters: &str) -> LeaseState {
@@ -287,32 +286,6 @@ fn who_may_not_open_beside_a_handle_waits_until_it_is_closed() {
     other.created();
 }
 
-fn removal_of(name: &str) -> create::Request<'_> {
-    create::Request {
-        desired_access: AccessMask::DELETE,
-        disposition: CreateDisposition::OPEN,
-        options: CreateOptions::DELETE_ON_CLOSE,
-        ..create_of(name, OplockLevel::NONE)
-    }
-}
-
-/// An open that removes takes back what was written as one that opens, and then, in a break of its
-/// own epoch, the handles: a client that goes by epochs has to see that there is more.
-#[test]
-fn what_is_removed_is_taken_back_in_two_breaks() {
-    let server = start();
-    let (mut one, mut other) = (client(&server, 1), client(&server, 2));
-    send_lease_v2(&mut one, "gone", 1, "RHW", 0);
-    assert_eq!(given(&mut one).epoch, Some(1));
-    other.send(Command::Create, &removal_of("gone"));
-    assert!(is_pending(&mut other));
-    assert_eq!(broken(&mut one), (1, state("RHW"), state("RH"), true, 2));
-    assert_eq!(acknowledge(&mut one, 1, "RH"), Status::SUCCESS);
-    assert_eq!(broken(&mut one), (1, state("RH"), state("R"), true, 3));
-    assert_eq!(acknowledge(&mut one, 1, "R"), Status::SUCCESS);
-    other.created();
-}
-
 /// A file is renamed, replaced, removed, or renamed with its directory only after the handles that
 /// others keep of it have been given up; one's own lease stays.
 #[test]
@@ -343,49 +316,17 @@ fn names_change_when_handles_have_been_given_up() {
     assert_eq!(other.answer().0.status, Status::SUCCESS);
     // A removal, which is waited for likewise.
     lease(&mut one, "gone", 4, "RH");
-    other.send(Command::Create, &removal_of("gone"));
+    let removal = create::Request {
+        desired_access: AccessMask::DELETE,
+        disposition: CreateDisposition::OPEN,
+        options: CreateOptions::DELETE_ON_CLOSE,
+        ..create_of("gone", OplockLevel::NONE)
+    };
+    other.send(Command::Create, &removal);
     assert!(is_pending(&mut other));
     assert_eq!(broken(&mut one), (4, state("RH"), state("R"), true, 0));
     assert_eq!(acknowledge(&mut one, 4, "R"), Status::SUCCESS);
     other.created();
-}
-
-/// That a request within a compound waits is said in a frame of its own, behind the one of what was
-/// answered before it. Linux renames like this, and loses what stands in one encrypted frame with it.
-#[test]
-fn what_waits_within_a_compound_is_answered_apart() {
-    let server = start();
-    let (mut one, mut other) = (client(&server, 1), client(&server, 2));
-    lease(&mut one, "from", 1, "RH");
-    let opening = create::Request {
-        desired_access: AccessMask::DELETE,
-        disposition: CreateDisposition::OPEN,
-        ..create_of("from", OplockLevel::NONE)
-    };
-    let buffer = FileRenameInformation {
-        replace_if_exists: true,
-        name: Text::from("to"),
-    }
-    .to_bytes();
-    let renaming = set_info::Request {
-        class: InfoClass::File(FileInfoClass::RENAME),
-        additional_information: 0,
-        file_id: FileId::OF_PREVIOUS,
-        buffer: &buffer,
-    };
-    let parts = [
-        part(false, Command::Create, &opening),
-        part(true, Command::SetInfo, &renaming),
-        part(true, Command::Close, &close_of(FileId::OF_PREVIOUS)),
-    ];
-    send_compound(&mut other, &parts);
-    assert_eq!(statuses_of_next(&mut other), [Status::SUCCESS]);
-    assert_eq!(statuses_of_next(&mut other), [Status::PENDING]);
-    assert_eq!(broken(&mut one), (1, state("RH"), state("R"), true, 0));
-    assert_eq!(acknowledge(&mut one, 1, "R"), Status::SUCCESS);
-    let done = [Status::SUCCESS, Status::SUCCESS];
-    assert_eq!(statuses_of_next(&mut other), done);
-    assert!(other.is_served());
 }
 
 #[test]

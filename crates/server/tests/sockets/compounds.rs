@@ -13,14 +13,14 @@ use filestone_wire::smb2::{
 use super::smb::{Client, close_of, create_of, read_of, start, write_of};
 
 /// A request in a compound: whether it is related, what it asks, and of which session.
-pub struct Part {
+struct Part {
     is_related: bool,
     command: Command,
     body: Vec<u8>,
     session_id: Option<u64>,
 }
 
-pub fn part(is_related: bool, command: Command, body: &impl Encode) -> Part {
+fn part(is_related: bool, command: Command, body: &impl Encode) -> Part {
     Part {
         is_related,
         command,
@@ -65,17 +65,8 @@ fn compound_of(client: &mut Client, parts: &[Part]) -> (Vec<u8>, usize) {
 }
 
 fn statuses(client: &mut Client, parts: &[Part]) -> Vec<Status> {
-    send_compound(client, parts);
-    statuses_of_next(client)
-}
-
-pub fn send_compound(client: &mut Client, parts: &[Part]) {
     let (frame, _) = compound_of(client, parts);
     std::io::Write::write_all(&mut client.socket, &frame).unwrap();
-}
-
-/// Those of the next frame.
-pub fn statuses_of_next(client: &mut Client) -> Vec<Status> {
     let answers = client.frame().unwrap();
     let messages = Messages::of(&answers);
     messages
