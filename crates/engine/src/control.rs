@@ -9,6 +9,7 @@
 //!
 //! What waits for a server looks at its [`Cancellation`] every few hundredths of a second.
 
+use crate::fleet_socket::SocketChoice;
 use filestone_model::measure::run_record::{IntervalRecord, Target};
 use filestone_model::password::Password;
 use filestone_model::steering::TimeLeft;
@@ -86,6 +87,8 @@ pub struct Context<'run> {
     pub observer: &'run mut dyn Observer,
     /// The password of the user that clients log on as, if there is one.
     pub password: Option<&'run Password>,
+    /// The socket through which a fleet is controlled while it runs.
+    pub fleet_socket: SocketChoice,
 }
 
 impl<'run> Context<'run> {
@@ -96,6 +99,16 @@ impl<'run> Context<'run> {
             cancellation: Cancellation::default(),
             observer,
             password: None,
+            fleet_socket: SocketChoice::None,
+        }
+    }
+
+    /// The same for a fleet that is controlled through this socket.
+    #[must_use]
+    pub fn with_fleet_socket(self, fleet_socket: SocketChoice) -> Self {
+        Self {
+            fleet_socket,
+            ..self
         }
     }
 

@@ -14,6 +14,7 @@ pub mod doctor;
 pub mod driver;
 pub mod error;
 mod file_set;
+pub mod fleet_socket;
 pub mod host;
 pub mod load_file;
 mod processors;

@@ -33,6 +33,7 @@ use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::operation::{Completion, OpKind, Outcome, Ticket};
 use filestone_model::plan::{Plan, TICK_NANOS};
 use filestone_model::time::Moment;
+use filestone_model::workload::stream::OrderCount;
 use filestone_model::workload::{Next, Workload};
 use losses::LostClients;
 use std::cmp::Reverse;
@@ -164,6 +165,9 @@ pub struct Worker<'run, B, W, K> {
     /// Which worker this is.
     index: u32,
     all_clients: u32,
+    /// How often clients were told something, and how much of it was taken up.
+    orders: Option<OrderCount>,
+    orders_mark: u64,
     signals: Signals<'run>,
 }
 
@@ -269,6 +273,9 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         let schedule = Schedule::of(plan);
         let counts = counts_of_clients(plan);
         let count = |client: u32| counts.as_ref()?.get(client as usize).copied();
+        let orders = members
+            .first()
+            .and_then(|member| member.workload.order_count());
         let clients: Vec<ClientState<W>> = members
             .into_iter()
             .map(|member| {
@@ -303,6 +310,8 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             in_flight_nanos: 0,
             index,
             all_clients: plan.clients,
+            orders,
+            orders_mark: 0,
             signals,
         }
     }
@@ -329,6 +338,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
                 break None;
             }
             self.follow_offer(now);
+            self.follow_orders(now);
             self.start_due(now);
             let until = self.wake_up_at(now);
             let waited = self.line.backend.wait(until, &mut completed);
@@ -718,6 +728,35 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             self.change_load(news.load_ops_per_s, now);
             offer.follow(self.index, news, now);
         }
+    }
+
+    /// Asks those that wait for a moment, and were told something meanwhile.
+    #[inline]
+    fn follow_orders(&mut self, now: Moment) {
+        if let Some(orders) = &self.orders {
+            let count = orders.now();
+            if count != self.orders_mark {
+                self.orders_mark = count;
+                self.call_waiting(now);
+            }
+        }
+    }
+
+    /// What they wait for is now.
+    #[cold]
+    fn call_waiting(&mut self, now: Moment) {
+        let clients = &self.clients;
+        let is_called = |client: u32| {
+            let client = clients.get(client as usize);
+            client
+                .is_some_and(|client| client.slots.parked.is_some() && client.workload.is_called())
+        };
+        let waiting = std::mem::take(&mut self.due).into_vec();
+        let called = waiting.into_iter().map(|Reverse((due, client))| {
+            let due = if is_called(client) { now.min(due) } else { due };
+            Reverse((due, client))
+        });
+        self.due = called.collect();
     }
 
     /// From now on so many operations are due per second, of all clients of the run.

@@ -21,6 +21,7 @@ pub mod failure;
 pub mod figure;
 pub mod file_set;
 pub mod fleet;
+pub mod fleet_control;
 pub mod gate;
 pub mod history;
 pub mod kind;

@@ -10,6 +10,7 @@ use crate::planning::cost::with_cost;
 use crate::planning::gates::with_gates;
 use crate::report::parts::page::Detail;
 use crate::{Exit, console, planning};
+use filestone_engine::fleet_socket::SocketChoice;
 use filestone_model::fleet::EXAMPLE;
 
 /// Reads the plan, and runs.
@@ -17,6 +18,7 @@ pub fn run(options: &FleetOptions) -> Result<Exit, Error> {
     match &options.command {
         Some(FleetCommand::Cookbook(cookbook)) => return super::cookbook::run(cookbook),
         Some(FleetCommand::Addresses(addresses)) => return super::fleet_addresses::run(addresses),
+        Some(FleetCommand::Ctl(ctl)) => return super::fleet_ctl::run(ctl),
         None => {}
     }
     if options.example {
@@ -40,7 +42,11 @@ pub fn measurement(options: &FleetOptions) -> Result<Measurement<'_>, Error> {
         calibration: Calibration::Omit,
         detail: Detail::Whole,
     };
-    let jobs = Job::with_credentials(vec![Job::new(plan)?], &credentials, &options.report)?;
+    let job = Job {
+        fleet_socket: options.ctl.clone().unwrap_or(SocketChoice::Usual),
+        ..Job::new(plan)?
+    };
+    let jobs = Job::with_credentials(vec![job], &credentials, &options.report)?;
     Ok(Measurement {
         notes: vec![],
         jobs,

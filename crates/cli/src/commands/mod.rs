@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod explain;
 pub mod fleet;
 pub mod fleet_addresses;
+pub mod fleet_ctl;
 pub mod history;
 mod inner;
 pub mod mix;

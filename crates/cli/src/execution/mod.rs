@@ -29,6 +29,7 @@ use crate::report::{dbench, json, layers, replay, text};
 use crate::{Exit, built_in, protocols};
 use filestone_engine::calibrate::{Effort, calibrate};
 use filestone_engine::control::{Context, Observer, Unobserved};
+use filestone_engine::fleet_socket::SocketChoice;
 use filestone_model::load::Load;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::Headroom;
@@ -47,6 +48,8 @@ pub struct Job {
     pub loads: Vec<Arc<Load>>,
     /// The password of the user that clients log on as, if there is one.
     pub password: Option<Password>,
+    /// The socket through which a fleet is controlled while it runs.
+    pub fleet_socket: SocketChoice,
 }
 
 impl Job {
@@ -60,6 +63,7 @@ impl Job {
             plan,
             loads,
             password: None,
+            fleet_socket: SocketChoice::Usual,
         })
     }
 
@@ -97,6 +101,7 @@ impl Job {
             plan,
             loads: read.clone(),
             password: None,
+            fleet_socket: SocketChoice::None,
         });
         Ok(jobs.collect())
     }
@@ -344,13 +349,16 @@ pub fn measure(
     };
     let peers = built_in::Peers::of(plan, Environment::here().processors)?;
     let password = job.password.as_ref();
+    let fleet_socket = job.fleet_socket.clone();
     let job = filestone_engine::Job {
         plan,
         loads: &job.loads,
         built_in: peers.addresses(),
         headroom: headroom.as_ref(),
     };
-    let context = &mut Context::new(stop, observer).with_password(password);
+    let context = &mut Context::new(stop, observer)
+        .with_password(password)
+        .with_fleet_socket(fleet_socket);
     let mut record = filestone_engine::run(&job, protocols::known(), context)?;
     record.headroom = headroom;
     Ok(record)

@@ -1,6 +1,7 @@
 //! The options of `filestone fleet`.
 
 use super::fleet_addresses::AddressesOptions;
+use super::fleet_ctl::{CtlOptions, socket_choice};
 use super::generator::GeneratorOptions;
 use super::nfs::{NfsOptions, Transport};
 use super::run_report::FindingFormat;
@@ -9,6 +10,7 @@ use super::smb::SmbOptions;
 use super::values::within;
 use crate::quantity;
 use clap::{Args, Subcommand};
+use filestone_engine::fleet_socket::SocketChoice;
 use filestone_model::fleet;
 use filestone_model::payload::Pattern;
 use filestone_model::plan::RatePlan;
@@ -64,6 +66,10 @@ pub struct FleetOptions {
     /// Leave the files in the target
     #[arg(long, help_heading = "Load")]
     pub keep_files: bool,
+    /// Serve `filestone fleet ctl` at this path, or not at all: none [default: a socket in a directory of
+    /// this user's alone, named by the process]
+    #[arg(hide_short_help = true, long, value_name = "PATH", value_parser = socket_choice, help_heading = "Load")]
+    pub ctl: Option<SocketChoice>,
     /// How calls travel over NFS
     #[arg(
         hide_short_help = true,
@@ -88,6 +94,8 @@ pub enum FleetCommand {
     Cookbook(CookbookOptions),
     /// Make addresses of this host that clients connect from, show and remove them
     Addresses(AddressesOptions),
+    /// Look at a fleet that runs, and change it: list, show, start, stop, quiesce, set
+    Ctl(CtlOptions),
 }
 
 /// `filestone fleet cookbook`.

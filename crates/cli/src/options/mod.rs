@@ -12,6 +12,7 @@ pub mod explain;
 pub mod figure;
 pub mod fleet;
 pub mod fleet_addresses;
+pub mod fleet_ctl;
 pub mod generator;
 pub mod history;
 pub mod layer_targets;
@@ -269,6 +270,8 @@ pub enum Document {
     Explain,
     /// What `filestone history --as json` prints
     History,
+    /// The lines on the socket of a fleet: requests and answers
+    FleetCtl,
     /// What `filestone fleet addresses show --as json` prints
     Addresses,
 }

@@ -25,6 +25,7 @@ pub fn render(record: &RunRecord, _detail: Detail, page: Page) -> String {
         text.push('\n');
         text.push_str(&page.prose(&finding_text(finding)));
     }
+    text.push_str(&changes(fleet, page));
     text.push_str(&groups(fleet, page));
     text.push('\n');
     text.push_str(&page.facts(all_facts(record, fleet)));
@@ -120,6 +121,37 @@ fn finding_text(finding: HealthFinding) -> String {
         counted(clients.into(), "client"),
         duration_text(at_ns)
     )
+}
+
+/// What was changed while it ran.
+fn changes(fleet: &FleetRecord, page: Page) -> String {
+    if fleet.changes.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new([
+        Column::text("changed at").at_least(14),
+        Column::figure("CLIENTS"),
+        Column::text("WHAT"),
+    ]);
+    for change in &fleet.changes {
+        let settings: Vec<String> = change
+            .settings
+            .iter()
+            .map(|setting| format!("{} {} -> {}", setting.key, setting.from, setting.to))
+            .collect();
+        let what = format!(
+            "{} {} {}",
+            change.what.name(),
+            change.which,
+            settings.join(", ")
+        );
+        table.row([
+            duration_text(change.at_ns),
+            grouped(change.clients.into()),
+            what.trim_end().to_owned(),
+        ]);
+    }
+    format!("\n{}", table.render(page))
 }
 
 /// A row for each group.

@@ -13,6 +13,7 @@ pub mod dbench;
 pub mod doctor;
 pub mod explanation;
 pub mod fleet;
+pub mod fleet_ctl;
 pub mod gallery;
 pub mod gnuplot;
 pub mod hdr;

@@ -1,7 +1,8 @@
 //! `filestone fleet`: the example is a plan, plans are run on the built-in server, and what is wrong with
 //! one is told with its line.
 
-use crate::support::{Scratch, done, filestone, record_of, text};
+use crate::support::{Running, Scratch, command, done, filestone, record_of, text};
+use std::time::{Duration, Instant};
 
 #[test]
 fn the_example_is_a_plan_of_500_clients() {
@@ -122,4 +123,104 @@ fn sources_that_are_not_this_hosts_are_told_with_the_command_that_makes_them() {
         told.contains("`filestone fleet addresses up 198.51.100.1-198.51.100.3`"),
         "{told}"
     );
+}
+
+/// A fleet of two groups on the built-in server, which runs until it is dropped, and its socket.
+fn controlled(scratch: &Scratch) -> (Running, String) {
+    let plan = "target = \"nfs:\"\nduration = 600\nseed = 3\n\
+        [[group]]\nname = \"writers\"\ncount = 4\nfile_size = \"64K\"\nrate = \"200ops/s\"\n\
+        [[group]]\nname = \"readers\"\ncount = 4\ndirection = \"read\"\nreads = \"writers\"\n";
+    let path = scratch.file("plan.toml", plan);
+    let socket = scratch.name("ctl");
+    let fleet = Running::start(&["fleet", &path, "--ctl", &socket, "--as", "json"]);
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let output = filestone(&["fleet", "ctl", "--socket", &socket, "list", "--as", "json"]);
+        let told = text(&output.stdout);
+        if output.status.success() && told.contains("\"running\"") {
+            return (fleet, socket);
+        }
+        assert!(Instant::now() < end, "{told}{}", text(&output.stderr));
+    }
+}
+
+fn ctl(socket: &str, words: &[&str]) -> std::process::Output {
+    let line = [&["fleet", "ctl", "--socket", socket], words].concat();
+    filestone(&line)
+}
+
+#[test]
+fn a_fleet_is_changed_while_it_runs_and_its_record_says_so() {
+    let scratch = Scratch::new();
+    let (mut fleet, socket) = controlled(&scratch);
+    let mut out = fleet.out();
+    let told = |words: &[&str]| {
+        let output = ctl(&socket, words);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let dry = told(&["set", "writers[0..1]", "rate=50ops/s", "--dry-run"]);
+    assert!(
+        dry.contains("rate: 200ops/s -> 50ops/s, 2 clients"),
+        "{dry}"
+    );
+    told(&["set", "writers[0..1]", "rate=50ops/s"]);
+    told(&["quiesce", "readers"]);
+    told(&["stop", "writers/3"]);
+    told(&["start", "writers/3"]);
+    let shown = told(&["show", "writers/0"]);
+    assert!(shown.contains("50ops/s"), "{shown}");
+    let listed = told(&["list", "--clients", "*/3"]);
+    assert!(
+        listed.contains("writers/3") && listed.contains("readers/3"),
+        "{listed}"
+    );
+    fleet.interrupt();
+    let mut record = String::new();
+    std::io::Read::read_to_string(&mut out, &mut record).expect("it is text");
+    assert_eq!(fleet.exit_code(), Some(130));
+    assert!(!std::path::Path::new(&socket).exists());
+    let record: filestone_model::measure::RunRecord =
+        serde_json::from_str(&record).expect("a record");
+    let changes = record.fleet.expect("a fleet").changes;
+    let kinds: Vec<&str> = changes.iter().map(|change| change.what.name()).collect();
+    assert_eq!(kinds, ["set", "quiesce", "stop", "start"]);
+    assert_eq!(changes[0].settings[0].to, "50ops/s");
+    assert_eq!((changes[0].number, changes[1].clients), (1, 4));
+}
+
+#[test]
+fn what_cannot_be_changed_or_asked_is_told() {
+    let scratch = Scratch::new();
+    let (_fleet, socket) = controlled(&scratch);
+    for (words, wanted) in [
+        (
+            &["set", "writers", "count=9"][..],
+            "count cannot be changed while clients run",
+        ),
+        (
+            &["set", "writers", "rate=5MB"],
+            "rate: \"5MB\": expected a rate such as",
+        ),
+        (&["set", "writers", "rat=5"], "did you mean rate?"),
+        (&["stop", "writer"], "did you mean writers?"),
+        (&["stop", "x*"], "no client has a name like \"x*\""),
+        (
+            &["start", "writers[3..9]"],
+            "the clients of \"writers\" are 0 to 3",
+        ),
+    ] {
+        let output = ctl(&socket, words);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains(wanted), "{told}");
+    }
+    let nowhere = scratch.name("nowhere");
+    let output = ctl(&nowhere, &["list"]);
+    assert_eq!(output.status.code(), Some(4));
+    let output = command(&["fleet", "ctl", "list"])
+        .env("XDG_RUNTIME_DIR", scratch.path())
+        .output()
+        .expect("the binary was built");
+    assert!(text(&output.stderr).contains("no fleet of this user runs"));
 }

@@ -3,11 +3,14 @@
 use super::clients::ClientEnd;
 use super::piece::Piece;
 use super::progress::{Cancellations, Ending};
-use crate::control::Observer;
+use crate::control::{Context, Observer};
+use crate::error::RunError;
+use crate::fleet_socket::{FleetSocket, Serves, SocketChoice};
 use crate::host;
 use crate::run::{Attendant, Look, Stage};
+use filestone_model::fleet_control::{ControlAnswer, Controlled, answer};
 use filestone_model::measure::fleet_record::{
-    ClientState, FleetCounters, FleetRecord, GroupRecord, LostClient, StateCount,
+    ChangeRecord, ClientState, FleetCounters, FleetRecord, GroupRecord, LostClient, StateCount,
 };
 use filestone_model::measure::run_record::IntervalRecord;
 use filestone_model::measure::{FleetWatch, Mismatches, RunRecord};
@@ -18,6 +21,7 @@ use filestone_model::workload::stream::{SharedFleet, StreamAccount};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// Lost clients that are named.
 const LOST_MAX: usize = 20;
@@ -31,6 +35,9 @@ pub struct Fleet<'run> {
     plan: &'run Plan,
     shared: Arc<SharedFleet>,
     seen: Arc<Mutex<Seen>>,
+    /// Where it is controlled while it runs.
+    #[expect(dead_code, reason = "it is served until this is dropped")]
+    socket: Option<FleetSocket>,
 }
 
 /// What the attendant has seen.
@@ -40,6 +47,20 @@ struct Seen {
     now: Moment,
     /// The counters of each group at the last looks, one a second.
     looks: VecDeque<Counted>,
+    /// When it was looked last, by this host's clock; `None` before the run has begun.
+    looked: Option<Instant>,
+    is_over: bool,
+    changes: Vec<ChangeRecord>,
+}
+
+impl Seen {
+    /// The moment, as the run counts; no later than its end.
+    fn moment(&self) -> Moment {
+        match self.looked {
+            Some(looked) if !self.is_over => self.now.after(looked.elapsed()),
+            Some(_) | None => self.now,
+        }
+    }
 }
 
 /// The counters of each group at a moment.
@@ -62,12 +83,76 @@ impl<'run> Fleet<'run> {
             watch: FleetWatch::new(fleet, &[]),
             now: Moment::ZERO,
             looks: VecDeque::new(),
+            looked: None,
+            is_over: false,
+            changes: Vec::new(),
         };
         Self {
             plan,
             shared,
             seen: Arc::new(Mutex::new(seen)),
+            socket: None,
         }
+    }
+
+    /// The same, which can be controlled through the socket that was chosen. Without the usual one it runs
+    /// nevertheless.
+    pub fn controlled(self, context: &mut Context<'_>) -> Result<Self, RunError> {
+        let controller = Controller {
+            shared: Arc::clone(&self.shared),
+            seen: Arc::clone(&self.seen),
+        };
+        let choice = &context.fleet_socket;
+        let socket = match FleetSocket::serve(choice, controller) {
+            Ok(socket) => socket,
+            Err(error) if *choice == SocketChoice::Usual => {
+                let told = format!("this fleet cannot be controlled while it runs: {error}");
+                context.observer.remark(&told);
+                None
+            }
+            Err(error) => {
+                return Err(RunError::System {
+                    what: "serve the socket of --ctl".into(),
+                    source: std::io::Error::other(error.to_string()),
+                });
+            }
+        };
+        Ok(Self { socket, ..self })
+    }
+}
+
+/// Does what is asked of a fleet while it runs.
+struct Controller {
+    shared: Arc<SharedFleet>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Serves for Controller {
+    fn answer(&mut self, line: &[u8]) -> ControlAnswer {
+        let (now, is_over, changes, before) = {
+            let seen = lock(&self.seen);
+            let changes = seen.changes.len() as u32;
+            let before = seen.looks.front().cloned();
+            (seen.moment(), seen.is_over, changes, before)
+        };
+        let shared = &*self.shared;
+        let groups = || -> Vec<GroupRecord> {
+            let last = counted(shared, now);
+            let groups = 0..shared.plan().groups.len();
+            groups
+                .map(|place| group_record(shared, place, &last, before.as_ref()))
+                .collect()
+        };
+        let fleet = Controlled {
+            shared,
+            now,
+            is_over,
+            changes,
+            groups: &groups,
+        };
+        let (answer, change) = answer(&fleet, line);
+        lock(&self.seen).changes.extend(change);
+        answer
     }
 }
 
@@ -156,6 +241,7 @@ impl Piece for Fleet<'_> {
             mismatches: mismatches.into_records(),
             lost,
             busy_calls,
+            changes: std::mem::take(&mut seen.changes),
         });
     }
 }
@@ -222,7 +308,7 @@ impl FleetProgress {
         let sum = counted.groups.iter();
         let sum = sum.fold(FleetCounters::default(), FleetCounters::with);
         let seen = &mut *lock(&self.seen);
-        seen.now = now;
+        (seen.now, seen.looked) = (now, Some(Instant::now()));
         seen.watch.look(now.nanos(), &sum, host::resident_bytes());
         if now >= self.next_look {
             self.next_look = now.after_nanos(LOOK_NANOS);
@@ -256,6 +342,7 @@ impl Attendant for FleetProgress {
             self.count(at.now);
             self.halt_if_ill(at.halt);
             self.is_over = at.stage != Stage::Running;
+            lock(&self.seen).is_over = self.is_over;
         }
         self.ending
             .look(at)

@@ -97,20 +97,26 @@ impl<'run> Opening<'run> {
         S: Site,
         C: Crew<RoundRobin<S>, LoadFile> + Crew<RoundRobin<S>, Stream>,
     {
+        // Before anything is claimed that would have to be given up again.
+        let fleet = self.fleet.map(|fleet| {
+            let piece = Fleet::new(self.plan, fleet).controlled(context)?;
+            Ok::<_, RunError>((fleet, piece))
+        });
+        let fleet = fleet.transpose()?;
         let targets = std::iter::once(&self.plan.target).chain(&self.replay.more_targets);
         let sites = targets
             .map(|target| open(target).unwrap_or_else(|| Err(TargetError::DifferentLayers.into())));
         let site = RoundRobin::claim(sites)?;
         let (plan, replay) = (self.plan, &*self.replay);
-        match self.fleet {
+        match fleet {
             None => {
                 let loads = Loads::new(plan, replay, self.loads);
                 replay_on(plan, replay, loads, site, crew, context)
             }
-            Some(fleet) => {
+            Some((fleet, piece)) => {
                 let places = (0..plan.clients).map(|client| fleet.target_of(client));
                 let site = site.dealt(places.collect());
-                replay_on(plan, replay, Fleet::new(plan, fleet), site, crew, context)
+                replay_on(plan, replay, piece, site, crew, context)
             }
         }
     }

@@ -3,12 +3,10 @@
 //! Whatever is wrong is told with its line. A key that is not known is an error: a setting that is
 //! passed over would give a figure of something else than was asked for.
 
-use super::rate_text;
+use super::setting::{SETTINGS, whole};
 use crate::load::diagnostic::suggestion;
-use crate::payload::Pattern;
 use crate::plan::{
-    Direction, FleetPlan, GroupPlan, HealthPlan, Identities, LeftOverPolicy, QuiescePlan, RampPlan,
-    Ranges, Span,
+    Direction, FleetPlan, GroupPlan, HealthPlan, Identities, LeftOverPolicy, RampPlan, Ranges,
 };
 use crate::quantity;
 use std::fmt;
@@ -30,7 +28,7 @@ const TOP: [&str; 8] = [
 ];
 const RAMP: [&str; 2] = ["clients", "every"];
 const HEALTH: [&str; 4] = ["connect", "response", "errors", "lateness"];
-const GROUP: [&str; 27] = [
+pub(super) const GROUP: [&str; 27] = [
     "name",
     "count",
     "direction",
@@ -212,7 +210,7 @@ fn group_of(section: &Section<'_>, place: usize) -> Read<GroupPlan> {
     let direction = section.read("direction", direction)?;
     let usual = GroupPlan::new(&name, count, direction.unwrap_or(Direction::Write));
     let flag = |key, usual| section.flag(key).map(|flag| flag.unwrap_or(usual));
-    Ok(GroupPlan {
+    let mut group = GroupPlan {
         sources: section.read("source", str::parse)?.unwrap_or_default(),
         identities: Identities {
             uids: section
@@ -223,14 +221,6 @@ fn group_of(section: &Section<'_>, place: usize) -> Read<GroupPlan> {
                 .unwrap_or_default(),
             machine_name: section.read("machine_name", text)?,
         },
-        read_size: section.span("read_size")?.unwrap_or(usual.read_size),
-        write_size: section.span("write_size")?.unwrap_or(usual.write_size),
-        file_size: section.span("file_size")?.unwrap_or(usual.file_size),
-        files: section.read("files", whole)?.unwrap_or(usual.files),
-        rate: section.read("rate", rate_text::rate)?,
-        pattern: section
-            .read("pattern", Pattern::parse)?
-            .unwrap_or(usual.pattern.clone()),
         checksums: flag("checksums", usual.checksums)?,
         stable: flag("stable", usual.stable)?,
         sync_after_write: flag("sync_after_write", usual.sync_after_write)?,
@@ -240,31 +230,16 @@ fn group_of(section: &Section<'_>, place: usize) -> Read<GroupPlan> {
         prefix: section
             .read("prefix", text)?
             .unwrap_or(usual.prefix.clone()),
-        quiesce: QuiescePlan {
-            files: section.read("quiesce_files", whole)?.map(u64::from),
-            bytes: section.read("quiesce_bytes", quantity::bytes)?,
-            after_ns: section.read("quiesce_after", quantity::positive_duration)?,
-            grace_ns: section
-                .read("grace", quantity::duration)?
-                .unwrap_or(usual.quiesce.grace_ns),
-        },
-        retry_ns: section
-            .read("retry", quantity::duration)?
-            .unwrap_or(usual.retry_ns),
         ..usual
-    })
+    };
+    for setting in &SETTINGS {
+        section.read(setting.key, |text| setting.read(text, &mut group))?;
+    }
+    Ok(group)
 }
 
 fn text(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
-}
-
-fn whole(text: &str) -> Result<u32, String> {
-    let number: Result<u32, _> = text.parse();
-    number
-        .ok()
-        .filter(|number| *number > 0)
-        .ok_or_else(|| "expected a whole number, 1 or more".into())
 }
 
 fn seed(text: &str) -> Result<u64, &'static str> {
@@ -440,27 +415,12 @@ impl<'t> Section<'t> {
             _ => Err(value.error("expected true or false")),
         }
     }
-
-    /// Bytes: one number, or from one to another.
-    fn span(&self, key: &'static str) -> Read<Option<Span<u64>>> {
-        let parse = |text: &str| -> Result<Span<u64>, String> {
-            let (min, max) = text.split_once("..").unwrap_or((text, text));
-            let (min, max) = (quantity::bytes(min)?, quantity::bytes(max)?);
-            if min > max {
-                return Err("the least is greater than the greatest".into());
-            }
-            if min == 0 {
-                return Err("nothing is no size".into());
-            }
-            Ok(Span { min, max })
-        };
-        self.read(key, parse)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Span;
 
     #[test]
     fn the_example_is_a_plan() {

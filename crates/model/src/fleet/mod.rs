@@ -6,6 +6,9 @@
 
 mod file;
 mod rate_text;
+mod setting;
 
 pub use file::{EXAMPLE, FleetFile, FleetFileError, TargetText, parse};
 pub use rate_text::rate;
+pub(crate) use setting::is_always_ready;
+pub use setting::{HoldsFrom, NewValue, SETTINGS, Setting, SettingError, changed, settings_of};

@@ -38,6 +38,23 @@ pub fn rate(text: &str) -> Result<RatePlan, String> {
     Ok(RatePlan { unit, per_s })
 }
 
+/// A rate as it would be written.
+pub fn text(rate: RatePlan) -> String {
+    let Span { min, max } = rate.per_s;
+    let (unit, name) = match rate.unit {
+        RateUnit::OperationsPerS => (1.0, "ops/s"),
+        RateUnit::BitsPerS if min >= 1e9 => (1e9, "Gbit/s"),
+        RateUnit::BitsPerS if min >= 1e6 => (1e6, "Mbit/s"),
+        RateUnit::BitsPerS if min >= 1e3 => (1e3, "kbit/s"),
+        RateUnit::BitsPerS => (1.0, "bit/s"),
+    };
+    let (min, max) = (min / unit, max / unit);
+    if min >= max {
+        return format!("{min}{name}");
+    }
+    format!("{min}..{max}{name}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -113,6 +113,66 @@ pub struct FleetRecord {
     pub lost: Vec<LostClient>,
     /// Calls made again, after a pause, because the server was not ready.
     pub busy_calls: u64,
+    /// What was changed while it ran, in the order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangeRecord>,
+}
+
+/// What can be done to clients while they run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeKind {
+    /// They begin again.
+    Start,
+    /// They end their operations.
+    Stop,
+    /// They end their files.
+    Quiesce,
+    /// They go by other settings.
+    Set,
+}
+
+impl ChangeKind {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Stop => "stop",
+            Self::Quiesce => "quiesce",
+            Self::Set => "set",
+        }
+    }
+}
+
+/// A change of a fleet while it ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangeRecord {
+    /// Which it was, from 1 on.
+    pub number: u32,
+    /// When clients were told, in nanoseconds since the run began; each takes it up within 50 ms.
+    pub at_ns: u64,
+    /// What was done.
+    pub what: ChangeKind,
+    /// To whom, as it was asked.
+    pub which: String,
+    /// How many clients that were.
+    pub clients: u32,
+    /// Which settings, and by how much.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<SettingChange>,
+}
+
+/// A setting of clients that was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SettingChange {
+    /// Its key in a plan.
+    pub key: String,
+    /// Its value before.
+    pub from: String,
+    /// Its value from then on.
+    pub to: String,
+    /// Of how many clients.
+    pub clients: u32,
 }
 
 /// A client that gave up.

@@ -141,7 +141,7 @@ mod tests {
         let pattern = Pattern::Prbs11;
         // Longer than what lies side by side in the table.
         let len = 3 * (1 << 20) + 77;
-        let payloads = Payloads::new(&[&pattern], u64::from(len));
+        let payloads = Payloads::new(std::slice::from_ref(&pattern), u64::from(len));
         let place = Place {
             number: 0,
             offset: 0,

@@ -83,6 +83,11 @@ impl Pattern {
         NAMES.iter().map(|(_, name)| *name)
     }
 
+    /// All but one's own.
+    pub fn named() -> impl Iterator<Item = Self> {
+        NAMES.iter().map(|(pattern, _)| pattern.clone())
+    }
+
     /// By its name, also as LANforge writes it (`PRBS_7_0_6`), or by its bytes: `hex:00ff`.
     pub fn parse(text: &str) -> Result<Self, String> {
         if let Some(digits) = text.strip_prefix("hex:") {

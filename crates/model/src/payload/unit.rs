@@ -23,6 +23,9 @@ pub const UNIT_MIN: u64 = 2 * HEAD_LEN as u64;
 /// Data of a unit lie side by side in the table up to this length; longer ones are put together.
 const STRETCH_MAX: usize = 1 << 20;
 
+/// The same of patterns that are perhaps never asked for.
+const SPARE_STRETCH: usize = 16 << 10;
+
 const MAGIC: [u8; 4] = *b"FSU1";
 
 /// Which file of which client, and how often it has been written.
@@ -57,18 +60,29 @@ pub struct Payloads {
 
 impl Payloads {
     /// Those of these patterns, of which a unit is at most so long; they are known by their places.
-    pub fn new(patterns: &[&Pattern], unit_max: u64) -> Self {
+    pub fn new(patterns: &[Pattern], unit_max: u64) -> Self {
         let most = usize::try_from(unit_max).unwrap_or(STRETCH_MAX);
-        let most = most.min(STRETCH_MAX);
-        let (mut table, mut regions) = (Vec::new(), Vec::<Region>::new());
+        Self::default().with(patterns, most.min(STRETCH_MAX))
+    }
+
+    /// These, and those of further patterns, which are perhaps never asked for: their units are put
+    /// together from shorter pieces.
+    #[must_use]
+    pub fn and(self, patterns: &[Pattern]) -> Self {
+        self.with(patterns, SPARE_STRETCH)
+    }
+
+    fn with(self, patterns: &[Pattern], stretch: usize) -> Self {
+        let (mut table, mut regions) = (self.table.to_vec(), self.regions);
+        let first = regions.len();
         for (place, pattern) in patterns.iter().enumerate() {
             let same = patterns.iter().position(|other| other == pattern);
             if let Some(known) = same.filter(|same| *same < place) {
-                regions.push(regions.get(known).copied().unwrap_or_default());
+                regions.push(regions.get(first + known).copied().unwrap_or_default());
                 continue;
             }
             let row = pattern.row();
-            let len = row.len() + most;
+            let len = row.len() + stretch;
             let start = table.len();
             table.extend(row.iter().copied().cycle().take(len));
             regions.push(Region {
@@ -438,7 +452,7 @@ mod tests {
 
     /// A file of these units.
     fn written(lens: &[u32], pattern: &Pattern) -> Vec<u8> {
-        let payloads = Payloads::new(&[pattern], 4096);
+        let payloads = Payloads::new(std::slice::from_ref(pattern), 4096);
         let (mut file, mut room) = (Vec::new(), Vec::new());
         for (number, len) in (0..).zip(lens) {
             let place = Place {
@@ -531,7 +545,7 @@ mod tests {
 
     #[test]
     fn patterns_that_are_the_same_lie_in_the_table_once() {
-        let payloads = Payloads::new(&[&Pattern::Zeros, &Pattern::Ones, &Pattern::Zeros], 4096);
+        let payloads = Payloads::new(&[Pattern::Zeros, Pattern::Ones, Pattern::Zeros], 4096);
         assert_eq!(payloads.region(0), payloads.region(2));
         assert_eq!(payloads.table().len(), 2 * 4097);
     }

@@ -530,7 +530,8 @@ impl FleetPlan {
         Ok(())
     }
 
-    fn wrong_with(&self, group: &GroupPlan, targets: usize) -> Option<String> {
+    /// What is wrong with a group of it, on so many targets.
+    pub(crate) fn wrong_with(&self, group: &GroupPlan, targets: usize) -> Option<String> {
         wrong_with_sizes(group)
             .or_else(|| wrong_with_rate(group))
             .or_else(|| self.wrong_with_pairing(group))

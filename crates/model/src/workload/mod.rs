@@ -22,6 +22,7 @@ use crate::measure::Sample;
 use crate::operation::{Completion, OpKind, Operation};
 use crate::plan::{Plan, WorkloadPlan};
 use crate::time::Moment;
+use crate::workload::stream::OrderCount;
 use std::sync::Arc;
 
 /// READ, LOOKUP, MODIFY, EXTEND, DELETE and EXECUTE: every bit of RFC 1813, 3.3.4.
@@ -74,6 +75,17 @@ pub trait Workload<L: Language = Operations>: Send {
 
     /// Its connection is given up: it is asked for nothing more.
     fn give_up(&mut self) {}
+
+    /// What grows when clients like this are told something while they run; asked once.
+    fn order_count(&self) -> Option<OrderCount> {
+        None
+    }
+
+    /// Whether it was told something that it has not taken up, and is to be asked what is next though the
+    /// moment that it waits for has not come.
+    fn is_called(&self) -> bool {
+        false
+    }
 
     /// The kind of the next measured operation, which was due and can no longer be started;
     /// `None` for the kind that the run is about.
@@ -154,6 +166,14 @@ impl<L: Language, W: Workload<L> + ?Sized> Workload<L> for Box<W> {
 
     fn skip(&mut self) -> Option<OpKind> {
         (**self).skip()
+    }
+
+    fn order_count(&self) -> Option<OrderCount> {
+        (**self).order_count()
+    }
+
+    fn is_called(&self) -> bool {
+        (**self).is_called()
     }
 }
 

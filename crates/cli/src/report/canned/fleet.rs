@@ -106,6 +106,7 @@ pub fn fleet() -> RunRecord {
             why: "it could not open a file".into(),
         }],
         busy_calls: 0,
+        changes: vec![],
     });
     record
 }

@@ -1,6 +1,7 @@
-//! What one client of a fleet shows while it runs. Only its worker writes; plain loads and stores are
-//! enough.
+//! What one client of a fleet shows while it runs, and what it is told. Only its worker writes what it
+//! shows, and only who controls the fleet what it is told; plain loads and stores are enough.
 
+use super::orders::Orders;
 use crate::measure::fleet_record::{ClientState, FleetCounters};
 use crate::time::Moment;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -27,9 +28,27 @@ pub struct ClientGauge {
     /// Since when it has been failing, in nanoseconds; 0 if it is not.
     failing_since: AtomicU64,
     state: AtomicU8,
+    orders: AtomicU64,
 }
 
 impl ClientGauge {
+    /// Of a client that goes by these.
+    pub(super) fn new(orders: Orders) -> Self {
+        Self {
+            orders: AtomicU64::new(orders.packed()),
+            ..Self::default()
+        }
+    }
+
+    /// What it is told.
+    pub fn orders(&self) -> Orders {
+        Orders::unpacked(self.orders.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn order(&self, orders: Orders) {
+        self.orders.store(orders.packed(), Ordering::Relaxed);
+    }
+
     pub(super) fn add(&self, what: Count, count: u64) {
         if let Some(place) = self.counts.get(what as usize) {
             let before = place.load(Ordering::Relaxed);

@@ -9,11 +9,13 @@
 
 mod file;
 mod gauge;
+mod orders;
 mod pacer;
 mod shared;
 mod shelf;
 
 pub use gauge::ClientGauge;
+pub use orders::{Command, OrderCount, Orders, SETTINGS_MAX, SettingsInUse};
 pub use shared::SharedFleet;
 
 use crate::load::action::OpenMode;
@@ -66,6 +68,8 @@ enum Step {
     Close,
     /// It closes a file in which something has failed, to begin it anew.
     Abandon,
+    /// It was told to stop, or to quiesce, and has; it begins again when it is told to.
+    Held,
     /// It has come to its end.
     Ended,
 }
@@ -74,8 +78,8 @@ enum Step {
 #[derive(Debug)]
 pub struct Stream {
     number: u32,
-    /// The place of its group.
-    group: usize,
+    /// What it was told, as far as it has taken it up.
+    orders: Orders,
     /// Whose files it reads, if not its own.
     writer: Option<u32>,
     shared: Arc<SharedFleet>,
@@ -119,7 +123,7 @@ impl Stream {
         let files = grows.map_or(0, |member| member.group.files as usize);
         Self {
             number,
-            group,
+            orders: Orders::of_group(group),
             writer: plan.writer_of(number),
             state: ClientState::Waiting,
             step: if member.is_some() {
@@ -202,12 +206,113 @@ impl Stream {
         }
     }
 
+    /// Takes up what it was told.
+    #[cold]
+    fn take_up(&mut self, orders: Orders, group: &GroupPlan, now: Moment) {
+        let before = std::mem::replace(&mut self.orders, orders);
+        if before.settings != orders.settings {
+            self.change_pace(group, now);
+            if group.append {
+                self.lengths.resize(group.files as usize, 0);
+            }
+        }
+        if before.number == orders.number {
+            return;
+        }
+        match orders.command {
+            Command::Run => self.go_on(now),
+            Command::Quiesce if self.grace_end == Moment::NEVER => {
+                self.grace_end = now.after_nanos(group.quiesce.grace_ns);
+                if self.state == ClientState::Running {
+                    self.enter_usual();
+                }
+            }
+            // The pause before something is tried again is cut short once. What stops the client looks at what
+            // it was told until it has.
+            Command::Stop => self.not_before = now,
+            Command::Quiesce => {}
+        }
+    }
+
+    /// The rate of the file that it is at, or of the next one, is another.
+    fn change_pace(&mut self, group: &GroupPlan, now: Moment) {
+        let drawn = DrawnFor {
+            seed: self.shared.seed(),
+            client: self.number,
+            file: self.serial,
+        };
+        let rate = group.rate.map(|rate| {
+            let per_s = drawn.number(crate::plan::Drawn::Rate, rate.per_s);
+            (rate.unit, per_s)
+        });
+        self.pacer.change(rate, now);
+    }
+
+    /// It is told to go on, or to begin again.
+    fn go_on(&mut self, now: Moment) {
+        match self.step {
+            Step::Ended => {}
+            Step::Held => {
+                self.grace_end = Moment::NEVER;
+                self.not_before = now;
+                self.pacer.pause();
+                self.step = Step::Begin;
+                self.enter(ClientState::Waiting);
+            }
+            Step::Begin
+            | Step::MakeDirectory
+            | Step::Choose
+            | Step::Unlink
+            | Step::Open
+            | Step::Transfer
+            | Step::SyncAfterWrite
+            | Step::SyncBeforeClose
+            | Step::Close
+            | Step::Abandon => {
+                self.grace_end = Moment::NEVER;
+                if self.state == ClientState::Quiescing {
+                    self.enter_usual();
+                }
+            }
+        }
+    }
+
+    /// It has nothing open, and waits until it is told to go on.
+    fn hold(&mut self, now: Moment) {
+        self.let_go();
+        self.end_failing(now);
+        self.nap = NAP_MIN;
+        self.step = Step::Held;
+        self.enter(ClientState::Stopped);
+    }
+
+    /// One that is told to stop ends the file that it has open where it is, and begins no other.
+    fn come_to_stop(&mut self, now: Moment) {
+        match self.step {
+            Step::Transfer | Step::SyncAfterWrite | Step::SyncBeforeClose => {
+                self.step = Step::Close;
+            }
+            Step::Begin | Step::MakeDirectory | Step::Choose | Step::Unlink | Step::Open => {
+                self.hold(now);
+            }
+            Step::Close | Step::Abandon | Step::Held | Step::Ended => {}
+        }
+    }
+
     /// Goes on to the next operation. Else what to say instead.
     fn come_to_operation(
         &mut self,
         group: &GroupPlan,
         now: Moment,
     ) -> Result<(), Next<LoadWork<'static>>> {
+        match self.orders.command {
+            Command::Stop => self.come_to_stop(now),
+            Command::Quiesce if self.step == Step::Begin => self.hold(now),
+            Command::Quiesce | Command::Run => {}
+        }
+        if self.step == Step::Held {
+            return Err(Next::NotBefore(Moment::NEVER));
+        }
         if self.step != Step::Ended && now < self.not_before {
             return Err(Next::NotBefore(self.not_before));
         }
@@ -217,6 +322,7 @@ impl Stream {
                 return Err(Next::NotBefore(begins));
             }
             self.began = now;
+            (self.bytes, self.files) = (0, 0);
             self.step = if self.writer.is_some() {
                 Step::Choose
             } else {
@@ -225,6 +331,10 @@ impl Stream {
             self.enter(ClientState::Starting);
         }
         if self.step == Step::Choose {
+            if self.orders.command == Command::Quiesce {
+                self.hold(now);
+                return Err(Next::NotBefore(Moment::NEVER));
+            }
             if self.has_done_enough(group, now) {
                 self.end(ClientState::Stopped, None);
             } else if let Some(moment) = self.choose(group, now) {
@@ -424,7 +534,8 @@ impl Stream {
     }
 
     /// The operation that it has come to.
-    fn operation(&mut self, group: &GroupPlan) -> LoadWork<'_> {
+    fn operation(&mut self, settings: &SettingsInUse) -> LoadWork<'_> {
+        let SettingsInUse { group, pattern, .. } = settings;
         let (expected, payload) = match self.step {
             Step::MakeDirectory => {
                 self.file.name_directory(self.number);
@@ -433,7 +544,7 @@ impl Stream {
             }
             Step::Unlink | Step::Abandon => (Expected::Anything, None),
             Step::Transfer => {
-                self.payload = self.file.payload(group, &self.shared, self.group);
+                self.payload = self.file.payload(group, &self.shared, *pattern);
                 let is_looked_at = group.checksums || self.file.task.writes();
                 (Expected::Success, is_looked_at.then_some(&self.payload))
             }
@@ -443,6 +554,7 @@ impl Stream {
             | Step::SyncAfterWrite
             | Step::SyncBeforeClose
             | Step::Close
+            | Step::Held
             | Step::Ended => (Expected::Success, None),
         };
         let path = self.file.path();
@@ -475,7 +587,7 @@ impl Stream {
                 }
             }
             Step::SyncAfterWrite | Step::SyncBeforeClose => Action::Flush { handle },
-            Step::Begin | Step::Choose | Step::Close | Step::Abandon | Step::Ended => {
+            Step::Begin | Step::Choose | Step::Close | Step::Abandon | Step::Held | Step::Ended => {
                 Action::Close { handle }
             }
         };
@@ -491,11 +603,7 @@ impl Stream {
 
     /// An operation has ended well.
     fn went_well(&mut self, group: &GroupPlan, done: Moment) {
-        if let Some(since) = self.failing_since.take() {
-            self.gauge()
-                .add(Count::FailingNanos, done.nanos_since(since));
-            self.gauge().fail(None);
-            self.failures_in_a_row = 0;
+        if self.end_failing(done) {
             self.enter_usual();
         }
         self.step = match self.step {
@@ -514,8 +622,20 @@ impl Stream {
             Step::SyncBeforeClose => Step::Close,
             Step::Close => self.after_close(group),
             Step::Abandon => self.begin_anew(group),
-            step @ (Step::Begin | Step::Choose | Step::Ended) => step,
+            step @ (Step::Begin | Step::Choose | Step::Held | Step::Ended) => step,
         };
+    }
+
+    /// It fails no longer; says whether it did.
+    fn end_failing(&mut self, now: Moment) -> bool {
+        let Some(since) = self.failing_since.take() else {
+            return false;
+        };
+        self.gauge()
+            .add(Count::FailingNanos, now.nanos_since(since));
+        self.gauge().fail(None);
+        self.failures_in_a_row = 0;
+        true
     }
 
     fn count_transfer(&mut self) {
@@ -542,7 +662,7 @@ impl Stream {
             *len = self.file.offset;
         }
         match self.file.task {
-            Task::Prepare => self.prepared += 1,
+            Task::Prepare => self.prepared += u32::from(is_whole),
             Task::Write if is_whole => {
                 self.gauge().add(Count::FilesWritten, 1);
                 let content = shelf::Content {
@@ -569,10 +689,8 @@ impl Stream {
                 self.let_go();
                 self.end_file();
             }
-            Task::Write | Task::Read | Task::ReadBack => {
-                self.let_go();
-                self.end_file();
-            }
+            // One that was told to stop begins with it again.
+            Task::Write | Task::Read | Task::ReadBack => self.let_go(),
         }
         Step::Choose
     }
@@ -628,7 +746,7 @@ impl Step {
             Step::Transfer => "read or write",
             Step::SyncAfterWrite | Step::SyncBeforeClose => "make data stable",
             Step::Close | Step::Abandon => "close a file",
-            Step::Begin | Step::Choose | Step::Ended => "go on",
+            Step::Begin | Step::Choose | Step::Held | Step::Ended => "go on",
         }
     }
 }
@@ -650,9 +768,14 @@ fn open_mode(task: Task, group: &GroupPlan) -> OpenMode {
 impl Workload<Lines> for Stream {
     fn next(&mut self, _slot: u32, now: Moment) -> Next<LoadWork<'_>> {
         let shared = Arc::clone(&self.shared);
-        let Some(group) = shared.plan().groups.get(self.group) else {
+        let orders = self.gauge().orders();
+        let Some(settings) = shared.settings(orders.settings) else {
             return Next::Nothing;
         };
+        let group = &settings.group;
+        if orders != self.orders {
+            self.take_up(orders, group, now);
+        }
         if let Err(instead) = self.come_to_operation(group, now) {
             return instead;
         }
@@ -660,7 +783,7 @@ impl Workload<Lines> for Stream {
             if self.step == Step::Transfer {
                 self.file.measure_next(group);
             }
-            return Next::Unmeasured(self.operation(group));
+            return Next::Unmeasured(self.operation(settings));
         }
         let due = self.pacer.due(now);
         if let Some(due) = due
@@ -671,8 +794,8 @@ impl Workload<Lines> for Stream {
         self.file.measure_next(group);
         self.pacer.charge(self.file.next_len);
         match due {
-            Some(due) => Next::Due(due, self.operation(group)),
-            None => Next::Measured(self.operation(group)),
+            Some(due) => Next::Due(due, self.operation(settings)),
+            None => Next::Measured(self.operation(settings)),
         }
     }
 
@@ -686,7 +809,8 @@ impl Workload<Lines> for Stream {
 
     fn ended(&mut self, sample: &Sample) {
         let shared = Arc::clone(&self.shared);
-        let Some(group) = shared.plan().groups.get(self.group) else {
+        // Those that it went by when the operation began.
+        let Some(SettingsInUse { group, .. }) = shared.settings(self.orders.settings) else {
             return;
         };
         let completion = &sample.completion;
@@ -706,6 +830,14 @@ impl Workload<Lines> for Stream {
                 self.failed(group, sample.due, completion.done);
             }
         }
+    }
+
+    fn order_count(&self) -> Option<OrderCount> {
+        Some(self.shared.order_count().clone())
+    }
+
+    fn is_called(&self) -> bool {
+        self.gauge().orders() != self.orders
     }
 
     /// Whoever waits for one of its files waits no longer.

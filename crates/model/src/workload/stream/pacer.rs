@@ -20,6 +20,9 @@ pub(super) struct Pacer {
     base: Option<Moment>,
     /// Nanoseconds since then that its transfers take.
     owed: f64,
+    /// When the last transfer was due, and its bytes.
+    last: Option<Moment>,
+    last_bytes: u64,
 }
 
 impl Pacer {
@@ -31,6 +34,27 @@ impl Pacer {
         self.owed = 0.0;
         self.unit = Some(unit);
         self.nanos_per_unit = 1e9 / per_s;
+    }
+
+    /// From now on so many units are moved per second, or as many as can be. The transfer that is waited
+    /// for is due as long after the last one as it takes now, but not before now; what is late stays late.
+    pub fn change(&mut self, rate: Option<(RateUnit, f64)>, now: Moment) {
+        let Some((unit, per_s)) = rate else {
+            *self = Self::default();
+            return;
+        };
+        self.go_by(unit, per_s);
+        if let (Some(due), Some(last)) = (self.base, self.last)
+            && due > now
+        {
+            let takes = self.units(self.last_bytes) * self.nanos_per_unit;
+            self.base = Some(last.after_nanos(takes.round() as u64).max(now));
+        }
+    }
+
+    /// Nothing is owed; the next transfer is due when it is asked for.
+    pub fn pause(&mut self) {
+        (self.base, self.owed, self.last) = (None, 0.0, None);
     }
 
     /// When the next transfer is due, of a client that is free since `now`; `None` without a rate.
@@ -53,12 +77,20 @@ impl Pacer {
 
     /// A transfer of so many bytes begins.
     pub fn charge(&mut self, bytes: u64) {
-        let units = match self.unit {
-            Some(RateUnit::BitsPerS) => 8.0 * bytes as f64,
-            Some(RateUnit::OperationsPerS) => 1.0,
-            None => return,
+        let (Some(base), Some(_)) = (self.base, self.unit) else {
+            return;
         };
-        self.owed += units * self.nanos_per_unit;
+        self.last = Some(base.after_nanos(self.owed.round() as u64));
+        self.last_bytes = bytes;
+        self.owed += self.units(bytes) * self.nanos_per_unit;
+    }
+
+    /// What a transfer of so many bytes counts for.
+    fn units(&self, bytes: u64) -> f64 {
+        match self.unit {
+            Some(RateUnit::BitsPerS) => 8.0 * bytes as f64,
+            Some(RateUnit::OperationsPerS) | None => 1.0,
+        }
     }
 }
 
@@ -86,5 +118,40 @@ mod tests {
         assert_eq!(pacer.due(at(late)), Some(at(4000 * MS)));
         pacer.charge(1);
         assert_eq!(pacer.due(at(late)), Some(at(4010 * MS)));
+    }
+
+    #[test]
+    fn a_changed_rate_holds_for_the_transfer_that_is_waited_for() {
+        const MS: u64 = 1_000_000;
+        let at = |millis| Moment::from_nanos(millis * MS);
+        let ops = |per_s| Some((RateUnit::OperationsPerS, per_s));
+        let mut pacer = Pacer::default();
+        // One each 10 s; at 2 s, ten a second: the next is not due 100 ms after the last, but now.
+        pacer.change(ops(0.1), at(0));
+        assert_eq!(pacer.due(at(0)), Some(at(0)));
+        pacer.charge(4096);
+        assert_eq!(pacer.due(at(1)), Some(at(10_000)));
+        pacer.change(ops(10.0), at(2000));
+        assert_eq!(pacer.due(at(2000)), Some(at(2000)));
+        pacer.charge(4096);
+        assert_eq!(pacer.due(at(2001)), Some(at(2100)));
+        // Slower: as long after the last as it takes now, however often it is changed meanwhile.
+        pacer.change(ops(5.0), at(2010));
+        assert_eq!(pacer.due(at(2010)), Some(at(2200)));
+        pacer.change(ops(2.0), at(2020));
+        assert_eq!(pacer.due(at(2020)), Some(at(2500)));
+        // 4096 bytes at 32.768 kbit/s take a second.
+        pacer.change(Some((RateUnit::BitsPerS, 32_768.0)), at(2030));
+        assert_eq!(pacer.due(at(2030)), Some(at(3000)));
+        // What is late stays late, and what follows goes by the new rate.
+        pacer.change(ops(10.0), at(3500));
+        assert_eq!(pacer.due(at(3500)), Some(at(3000)));
+        pacer.charge(4096);
+        assert_eq!(pacer.due(at(3500)), Some(at(3100)));
+        pacer.change(None, at(3500));
+        assert_eq!(pacer.due(at(3500)), None);
+        pacer.charge(4096);
+        pacer.change(ops(1.0), at(4000));
+        assert_eq!(pacer.due(at(4000)), Some(at(4000)));
     }
 }

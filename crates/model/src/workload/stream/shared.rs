@@ -1,9 +1,11 @@
 //! What all clients of a fleet share.
 
 use super::gauge::ClientGauge;
+use super::orders::{OrderCount, Orders, SettingsInUse, SettingsTable};
 use super::shelf::Shelf;
+use crate::fleet::is_always_ready;
 use crate::payload::{Pattern, Payloads};
-use crate::plan::{FleetPlan, Plan};
+use crate::plan::{FleetPlan, GroupPlan, Plan};
 use crate::time::Moment;
 
 /// What all clients of a fleet share.
@@ -12,6 +14,10 @@ pub struct SharedFleet {
     plan: FleetPlan,
     seed: u64,
     payloads: Payloads,
+    /// The patterns that payloads are there of, in their order.
+    patterns: Vec<Pattern>,
+    settings: SettingsTable,
+    order_count: OrderCount,
     /// When each client begins.
     beginnings: Box<[u64]>,
     gauges: Box<[ClientGauge]>,
@@ -22,7 +28,18 @@ pub struct SharedFleet {
 impl SharedFleet {
     /// What the clients of this fleet share.
     pub fn new(plan: &Plan, fleet: &FleetPlan) -> Self {
-        let patterns: Vec<&Pattern> = fleet.groups.iter().map(|group| &group.pattern).collect();
+        let own = fleet.groups.iter().map(|group| group.pattern.clone());
+        let own: Vec<Pattern> = own.collect();
+        let others = Pattern::named().filter(is_always_ready);
+        let others: Vec<Pattern> = others.filter(|other| !own.contains(other)).collect();
+        let rows = fleet.groups.iter().cloned().enumerate();
+        let settings = SettingsTable::new(rows.map(|(place, group)| SettingsInUse {
+            pattern: first_of(&own, &group.pattern),
+            group,
+            place,
+        }));
+        let gauge =
+            |member: crate::plan::GroupMember<'_>| ClientGauge::new(Orders::of_group(member.place));
         let shelves = fleet.groups.iter().enumerate().flat_map(|(place, group)| {
             let is_read = |other: &crate::plan::GroupPlan| other.reads == Some(place as u32);
             let files = if fleet.groups.iter().any(is_read) {
@@ -33,10 +50,13 @@ impl SharedFleet {
             (0..group.count).map(move |_| Shelf::new(files))
         });
         Self {
-            payloads: Payloads::new(&patterns, fleet.unit_max()),
+            payloads: Payloads::new(&own, fleet.unit_max()).and(&others),
+            patterns: [own, others].concat(),
+            settings,
+            order_count: OrderCount::default(),
             beginnings: fleet.beginnings().into(),
             gauges: (0..fleet.clients())
-                .map(|_| ClientGauge::default())
+                .map(|client| fleet.member(client).map(gauge).unwrap_or_default())
                 .collect(),
             shelves: shelves.collect(),
             plan: fleet.clone(),
@@ -75,7 +95,43 @@ impl SharedFleet {
         &self.gauges
     }
 
+    /// Settings by their place.
+    #[inline]
+    pub fn settings(&self, place: u32) -> Option<&SettingsInUse> {
+        self.settings.row(place)
+    }
+
+    /// The place of a group's settings that differ from those of the plan; `None` if there is no room for
+    /// more of them, or the bytes of their pattern are not there.
+    pub fn place_of(&self, group: GroupPlan, place: usize) -> Option<u32> {
+        let pattern = first_of(&self.patterns, &group.pattern);
+        self.patterns.get(pattern)?;
+        self.settings.place_of(SettingsInUse {
+            group,
+            place,
+            pattern,
+        })
+    }
+
+    /// Tells a client something. Who is told many calls [`OrderCount::increase`] when all are told.
+    pub fn order(&self, client: u32, orders: Orders) {
+        if let Some(gauge) = self.gauges.get(client as usize) {
+            gauge.order(orders);
+        }
+    }
+
+    /// How often clients were told something.
+    pub fn order_count(&self) -> &OrderCount {
+        &self.order_count
+    }
+
     pub(super) fn shelf(&self, client: u32) -> Option<&Shelf> {
         self.shelves.get(client as usize)
     }
+}
+
+/// The place of the first that is this one; the number of all if there is none.
+fn first_of(patterns: &[Pattern], wanted: &Pattern) -> usize {
+    let place = patterns.iter().position(|pattern| pattern == wanted);
+    place.unwrap_or(patterns.len())
 }

@@ -181,6 +181,35 @@ impl World {
         self.wakes[client] = now.after_nanos(self.service);
     }
 
+    /// Lets the world go on until this time; then these clients are told something, as those who wait see
+    /// at once.
+    fn tell(&mut self, at: u64, clients: std::ops::Range<u32>, told: impl Fn(Orders) -> Orders) {
+        self.run(at);
+        for client in clients {
+            let orders = self.shared.gauges()[client as usize].orders();
+            self.shared.order(client, told(orders));
+            let client = client as usize;
+            if self.under_way[client].is_none() && self.clients[client].is_called() {
+                self.wakes[client] = self.wakes[client].min(Moment::from_nanos(at));
+            }
+        }
+        self.shared.order_count().increase();
+    }
+
+    /// The place of the first group's settings after a change.
+    fn settings(&self, change: impl FnOnce(&mut GroupPlan)) -> u32 {
+        let mut group = self.shared.plan().groups[0].clone();
+        change(&mut group);
+        self.shared.place_of(group, 0).expect("there is room")
+    }
+
+    /// When the transfers of a client were due, in milliseconds.
+    fn due_ms(&self, client: u32) -> Vec<u64> {
+        let own = self.transfers.iter();
+        let own = own.filter(|transfer| transfer.client == client);
+        own.map(|transfer| transfer.due / MS).collect()
+    }
+
     fn counters(&self, client: usize, now: u64) -> crate::measure::fleet_record::FleetCounters {
         self.shared.gauges()[client].counters(Moment::from_nanos(now))
     }
@@ -565,6 +594,196 @@ fn syncs_and_unlinks_come_where_they_are_asked_for() {
         .map(|transfer| transfer.begun / MS)
         .collect();
     assert_eq!(begun, [3, 5, 7, 9]);
+}
+
+fn ops(per_s: f64) -> Option<RatePlan> {
+    Some(RatePlan {
+        unit: RateUnit::OperationsPerS,
+        per_s: Span::always(per_s),
+    })
+}
+
+#[test]
+fn a_rate_that_is_halved_gives_half_from_then_on() {
+    let mut fleet = writer();
+    fleet.groups[0].count = 2;
+    fleet.groups[0].rate = ops(100.0);
+    let mut world = World::new(fleet, MS);
+    let halved = world.settings(|group| group.rate = ops(50.0));
+    world.tell(5 * SECOND, 0..1, |orders| Orders {
+        settings: halved,
+        ..orders
+    });
+    world.run(10 * SECOND);
+    // Due at 2, 12 … 4992 ms; then 20 ms after the last, at 5012, 5032 … 9992 ms.
+    let before = (0..500).map(|write| 2 + 10 * write);
+    let after = (0..250).map(|write| 5012 + 20 * write);
+    assert_eq!(world.due_ms(0), before.chain(after).collect::<Vec<u64>>());
+    // The other goes on as before.
+    assert_eq!(world.due_ms(1).len(), 1000);
+    let counters = world.counters(0, 10 * SECOND);
+    assert_eq!((counters.writes, counters.bytes_written), (750, 750 * 4096));
+}
+
+#[test]
+fn sizes_hold_from_the_next_file_on_and_are_read_back_whole() {
+    let mut fleet = writer();
+    fleet.groups[0].direction = Direction::Both;
+    let mut world = World::new(fleet, MS);
+    // A file takes an open, four transfers and a close, twice: the directory, then 12 ms each. At 30 ms
+    // the third is being written.
+    let changed = world.settings(|group| {
+        group.write_size = Span::always(8192);
+        group.file_size = Span::always(20_000);
+        group.pattern = crate::payload::Pattern::Prbs15;
+    });
+    world.tell(30 * MS, 0..1, |orders| Orders {
+        settings: changed,
+        ..orders
+    });
+    world.run(SECOND);
+    let writes = world.transfers.iter();
+    let writes = writes.filter(|transfer| transfer.kind == OpKind::WriteX);
+    let lens: Vec<u64> = writes.map(|transfer| transfer.len).take(18).collect();
+    let (old, new) = ([4096; 4], [8192, 8192, 3616]);
+    let expected = [&old[..], &old, &old, &new, &new].concat();
+    assert_eq!(lens, expected);
+    let counters = world.counters(0, SECOND);
+    assert_eq!(counters.checksum_errors + counters.failures, 0);
+    assert!(counters.files_read > 50, "{counters:?}");
+}
+
+#[test]
+fn who_is_told_to_quiesce_ends_its_file_and_every_byte_is_there() {
+    let mut fleet = writer();
+    fleet.groups[0].count = 3;
+    let mut world = World::new(fleet, MS);
+    // A file takes 6 ms after the directory's 1 ms: at 100 ms the 17th has been begun.
+    world.tell(100 * MS, 0..2, |orders| orders.told(Command::Quiesce));
+    world.run(SECOND);
+    for client in 0..2 {
+        let counters = world.counters(client, SECOND);
+        assert_eq!((counters.files_written, counters.writes), (17, 68));
+        assert_eq!(counters.bytes_written, 17 * 16_384);
+        assert_eq!(world.state(client), ClientState::Stopped);
+        assert_eq!(world.wakes[client], Moment::NEVER);
+    }
+    let others = |path: &[u8]| String::from_utf8_lossy(path).contains("client2/");
+    let own = world.files.iter().filter(|(path, _)| !others(path));
+    assert!(own.clone().count() == 4 && own.clone().all(|(_, file)| file.len() == 16_384));
+    assert_eq!(world.state(2), ClientState::Running);
+    // Told again, it changes nothing; told to run, it begins again, with its directory.
+    world.tell(2 * SECOND, 0..1, |orders| orders.told(Command::Quiesce));
+    assert_eq!(world.counters(0, 2 * SECOND).writes, 68);
+    world.tell(3 * SECOND, 0..1, |orders| orders.told(Command::Run));
+    world.run(3 * SECOND + 62 * MS);
+    assert_eq!(world.counters(0, 0).files_written, 17 + 10);
+    assert_eq!(world.counters(1, 0).files_written, 17);
+}
+
+#[test]
+fn without_grace_a_file_is_closed_where_it_is() {
+    let mut fleet = writer();
+    fleet.groups[0].quiesce.grace_ns = 2 * MS;
+    let mut world = World::new(fleet, MS);
+    // Writes begin at 2, 3 and 4 ms. It hears of it when the first has ended, and has 2 ms from then on.
+    world.tell(5 * MS / 2, 0..1, |orders| orders.told(Command::Quiesce));
+    world.run(SECOND);
+    let counters = world.counters(0, SECOND);
+    assert_eq!((counters.files_written, counters.writes), (0, 3));
+    assert_eq!(world.open, [None]);
+    assert_eq!(world.state(0), ClientState::Stopped);
+}
+
+#[test]
+fn who_is_told_to_stop_ends_its_operation_and_begins_again_with_its_file() {
+    let mut fleet = pairs();
+    fleet.groups[0].count = 1;
+    fleet.groups[1].count = 1;
+    for group in &mut fleet.groups {
+        (group.files, group.file_size) = (1, Span::always(4 * 4096));
+    }
+    let mut world = World::new(fleet, MS);
+    // Directory and open until 2 ms; at 4.5 ms the third of four writes is under way.
+    world.tell(9 * MS / 2, 0..1, |orders| orders.told(Command::Stop));
+    world.run(SECOND);
+    let counters = world.counters(0, SECOND);
+    assert_eq!((counters.writes, counters.files_written), (3, 0));
+    assert_eq!(world.state(0), ClientState::Stopped);
+    assert!(world.open.iter().all(Option::is_none));
+    // Whoever reads its files waits for it, and is not told that there will be none.
+    assert_eq!(world.state(1), ClientState::Waiting);
+    world.tell(SECOND, 0..1, |orders| orders.told(Command::Run));
+    world.run(2 * SECOND);
+    // They take turns with their one file, of which nothing is wrong.
+    let (written, read) = (world.counters(0, 0), world.counters(1, 0));
+    assert!(written.files_written.abs_diff(read.files_read) <= 1);
+    assert!(read.files_read > 10, "{read:?}");
+    assert_eq!((read.checksum_errors, read.failures), (0, 0));
+    // A reader that is stopped gives back what it has; its writer goes on.
+    world.tell(2 * SECOND, 1..2, |orders| orders.told(Command::Stop));
+    world.run(2 * SECOND + 100 * MS);
+    let before = world.counters(0, 0).files_written;
+    world.run(3 * SECOND);
+    assert!(world.counters(0, 0).files_written > before + 100);
+}
+
+#[test]
+fn who_has_not_begun_or_waits_for_its_transfer_is_stopped_at_once() {
+    let mut fleet = writer();
+    fleet.groups[0].count = 2;
+    fleet.groups[0].rate = ops(0.1);
+    fleet.ramp = Some(RampPlan {
+        clients: 1,
+        every_ns: 10 * SECOND,
+    });
+    let mut world = World::new(fleet, MS);
+    world.tell(SECOND, 0..2, |orders| orders.told(Command::Stop));
+    // One close for the file that is open.
+    world.run(SECOND + 2 * MS);
+    assert_eq!([world.state(0), world.state(1)], [ClientState::Stopped; 2]);
+    assert!(world.open.iter().all(Option::is_none));
+    // The one whose step is still to come waits for that; the other begins at once.
+    world.tell(2 * SECOND, 0..2, |orders| orders.told(Command::Run));
+    world.run(9 * SECOND);
+    assert_eq!(world.due_ms(0), [2, 2002]);
+    assert!(world.due_ms(1).is_empty());
+    world.run(11 * SECOND);
+    assert_eq!(world.due_ms(1), [10_002]);
+}
+
+#[test]
+fn who_fails_is_stopped_when_its_file_is_closed() {
+    let mut world = World::new(writer(), MS);
+    world.down = 100 * MS..SECOND;
+    // A write that is due at 100 ms fails, and would be tried again at 201 ms. It closes its file at
+    // 150 ms instead, which fails as well, and so at 351 and 752 ms; at 1553 ms it does not.
+    world.tell(150 * MS, 0..1, |orders| orders.told(Command::Stop));
+    world.run(160 * MS);
+    assert_eq!(world.state(0), ClientState::Failing);
+    assert_eq!(world.counters(0, 0).failures, 2);
+    world.run(2 * SECOND);
+    assert_eq!(world.state(0), ClientState::Stopped);
+    let counters = world.counters(0, 2 * SECOND);
+    assert_eq!((counters.failures, counters.failing_ns), (4, 1454 * MS));
+    world.tell(2 * SECOND, 0..1, |orders| orders.told(Command::Run));
+    world.run(3 * SECOND);
+    assert_eq!(world.state(0), ClientState::Running);
+    assert!(world.counters(0, 0).files_written > 100);
+}
+
+#[test]
+fn who_is_stopped_while_it_prepares_prepares_that_file_anew() {
+    let mut fleet = writer();
+    fleet.groups[0].direction = Direction::Read;
+    let mut world = World::new(fleet, MS);
+    world.tell(4 * MS, 0..1, |orders| orders.told(Command::Stop));
+    world.tell(SECOND, 0..1, |orders| orders.told(Command::Run));
+    world.run(2 * SECOND);
+    let counters = world.counters(0, 0);
+    assert_eq!((counters.checksum_errors, counters.failures), (0, 0));
+    assert!(counters.files_read > 100);
+    assert!(world.files.values().all(|file| file.len() == 16_384));
 }
 
 #[test]

@@ -1,0 +1,129 @@
+//! `filestone fleet ctl`: asks a fleet that runs, and shows what it answers.
+
+use crate::error::Error;
+use crate::options::fleet_ctl::{CtlCommand, CtlOptions, ListOptions, SetOptions, TellOptions};
+use crate::options::run_report::FindingFormat;
+use crate::report::{fleet_ctl, json};
+use crate::{Exit, console};
+use filestone_engine::fleet_socket::{AskError, RunningFleet, ask, running};
+use filestone_model::fleet_control::{
+    Answer, ClientsWanted, ControlAnswer, ControlRequest, ListRequest, Refusal, Request,
+    SetRequest, ShowRequest, TellRequest,
+};
+use std::path::PathBuf;
+
+/// Asks, and shows the answer.
+pub fn run(options: &CtlOptions) -> Result<Exit, Error> {
+    let path = socket_of(options)?;
+    let request = ControlRequest::new(request_of(&options.command)?);
+    let answer = ask(&path, &request).map_err(unanswered)?;
+    if let Answer::Refused(refusal) = answer.answer {
+        return Err(refused(refusal));
+    }
+    console::result(&shown(&answer, options.format)?)?;
+    Ok(Exit::Done)
+}
+
+fn shown(answer: &ControlAnswer, format: FindingFormat) -> Result<String, Error> {
+    match format {
+        FindingFormat::Text => Ok(fleet_ctl::render(&answer.answer, console::page())),
+        FindingFormat::Json => json::document(answer),
+    }
+}
+
+/// The socket that is named, or that of the only fleet that runs.
+fn socket_of(options: &CtlOptions) -> Result<PathBuf, Error> {
+    if let Some(path) = &options.socket {
+        return Ok(path.clone());
+    }
+    let fleets = running();
+    if let Some(pid) = options.pid {
+        let fleet = fleets.iter().find(|fleet| fleet.process == pid);
+        return fleet.map(|fleet| fleet.path.clone()).ok_or_else(|| {
+            let what = format!("--pid {pid}: that process runs no fleet of this user");
+            Error::usage(what).with_help(those_that_run(&fleets))
+        });
+    }
+    match fleets.as_slice() {
+        [only] => Ok(only.path.clone()),
+        [] => Err(Error::usage("no fleet of this user runs")
+            .with_help("one whose socket is elsewhere: --socket PATH, as its --ctl says")),
+        several => Err(Error::usage(format!("{} fleets run", several.len()))
+            .with_help(those_that_run(several))),
+    }
+}
+
+fn those_that_run(fleets: &[RunningFleet]) -> String {
+    if fleets.is_empty() {
+        return "none runs now".into();
+    }
+    let pids: Vec<String> = fleets
+        .iter()
+        .map(|fleet| format!("--pid {}", fleet.process))
+        .collect();
+    format!("name one: {}", pids.join(", "))
+}
+
+fn request_of(command: &CtlCommand) -> Result<Request, Error> {
+    let tell = |options: &TellOptions| TellRequest {
+        which: options.which.clone(),
+        dry_run: options.dry_run,
+    };
+    Ok(match command {
+        CtlCommand::List(options) => Request::List(list(options)),
+        CtlCommand::Show(options) => Request::Show(ShowRequest {
+            which: options.which.clone(),
+        }),
+        CtlCommand::Start(options) => Request::Start(tell(options)),
+        CtlCommand::Stop(options) => Request::Stop(tell(options)),
+        CtlCommand::Quiesce(options) => Request::Quiesce(tell(options)),
+        CtlCommand::Set(options) => Request::Set(set(options)?),
+    })
+}
+
+fn list(options: &ListOptions) -> ListRequest {
+    let wanted = |which: &String| ClientsWanted {
+        which: Some(which.clone()),
+        state: options.state.map(Into::into),
+        order: options.order.into(),
+        first: options.first,
+        count: Some(options.count),
+    };
+    ListRequest {
+        clients: options.clients.as_ref().map(wanted),
+    }
+}
+
+fn set(options: &SetOptions) -> Result<SetRequest, Error> {
+    let mut request = SetRequest {
+        which: options.which.clone(),
+        settings: Default::default(),
+        dry_run: options.dry_run,
+    };
+    for (key, value) in &options.settings {
+        if request
+            .settings
+            .insert(key.clone(), value.clone())
+            .is_some()
+        {
+            return Err(Error::usage(format!("{key} is set twice")));
+        }
+    }
+    Ok(request)
+}
+
+fn refused(refusal: Refusal) -> Error {
+    let error = Error::usage(refusal.what);
+    match refusal.help {
+        Some(help) => error.with_help(help),
+        None => error,
+    }
+}
+
+fn unanswered(error: AskError) -> Error {
+    match error {
+        AskError::Unreachable { path, error } => Error::file(&path, &error)
+            .with_help("name the socket of a fleet of this user that runs"),
+        AskError::NoAnswer { .. } => Error::environment(error.to_string()),
+    }
+}

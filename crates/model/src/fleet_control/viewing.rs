@@ -1,0 +1,142 @@
+//! What is shown of a fleet while it runs.
+
+use super::acting::Controlled;
+use super::selection::{clients_of, name_of};
+use super::{
+    Answer, ClientOrder, ClientView, ClientsView, ClientsWanted, FleetView, GroupView, ListRequest,
+    Refusal, SettingsView, WINDOW_MAX,
+};
+use crate::fleet::SETTINGS;
+use crate::measure::fleet_record::GroupRecord;
+use crate::plan::GroupPlan;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+pub(super) fn list(fleet: &Controlled<'_>, request: &ListRequest) -> Result<Answer, Refusal> {
+    let wanted = request.clients.as_ref();
+    let clients = wanted.map(|wanted| window(fleet, wanted)).transpose()?;
+    let groups = (fleet.groups)().into_iter().enumerate();
+    Ok(Answer::Fleet(Box::new(FleetView {
+        name: fleet.shared.plan().name.clone(),
+        now_ns: fleet.now.nanos(),
+        changes: fleet.changes,
+        groups: groups
+            .map(|(place, record)| group_view(fleet, place, record))
+            .collect(),
+        clients,
+    })))
+}
+
+pub(super) fn show(fleet: &Controlled<'_>, which: &str) -> Result<Answer, Refusal> {
+    let plan = fleet.shared.plan();
+    let place = plan.groups.iter().position(|group| group.name == which);
+    let record = place.and_then(|place| {
+        let record = (fleet.groups)().into_iter().nth(place)?;
+        Some(group_view(fleet, place, record))
+    });
+    if let Some(view) = record {
+        return Ok(Answer::Group(Box::new(view)));
+    }
+    let clients = clients_of(which, plan)?;
+    let [client] = clients.as_slice() else {
+        let many = clients.len();
+        return Err(
+            Refusal::new(format!("\"{which}\" are {many} clients; one can be shown"))
+                .with_help("list --clients lists several"),
+        );
+    };
+    let settings = fleet.shared.gauges().get(*client as usize);
+    let settings = settings.and_then(|gauge| fleet.shared.settings(gauge.orders().settings));
+    let settings = settings.map(|settings| values(&settings.group));
+    Ok(Answer::Client(Box::new(ClientView {
+        settings,
+        ..client_view(fleet, *client)
+    })))
+}
+
+fn values(group: &GroupPlan) -> BTreeMap<String, String> {
+    let value = |setting: &crate::fleet::Setting| (setting.key.to_owned(), setting.show(group));
+    SETTINGS.iter().map(value).collect()
+}
+
+fn group_view(fleet: &Controlled<'_>, place: usize, record: GroupRecord) -> GroupView {
+    let shared = fleet.shared;
+    let first = shared.plan().first_of(place) as usize;
+    let gauges = shared.gauges().get(first..first + record.clients as usize);
+    let mut counts = BTreeMap::new();
+    for gauge in gauges.unwrap_or_default() {
+        *counts.entry(gauge.orders().settings).or_insert(0) += 1;
+    }
+    let view = |(place, clients): (u32, u32)| {
+        let settings = shared.settings(place)?;
+        let values = values(&settings.group);
+        Some(SettingsView { clients, values })
+    };
+    let mut settings: Vec<SettingsView> = counts.into_iter().filter_map(view).collect();
+    settings.sort_by_key(|view| Reverse(view.clients));
+    GroupView { record, settings }
+}
+
+fn window(fleet: &Controlled<'_>, wanted: &ClientsWanted) -> Result<ClientsView, Refusal> {
+    let plan = fleet.shared.plan();
+    let gauges = fleet.shared.gauges();
+    let mut clients = match &wanted.which {
+        Some(which) => clients_of(which, plan)?,
+        None => (0..plan.clients()).collect(),
+    };
+    if let Some(state) = wanted.state {
+        clients.retain(|client| {
+            let gauge = gauges.get(*client as usize);
+            gauge.is_some_and(|gauge| gauge.state() == state)
+        });
+    }
+    let counters = |client: &u32| {
+        let gauge = gauges.get(*client as usize);
+        gauge
+            .map(|gauge| gauge.counters(fleet.now))
+            .unwrap_or_default()
+    };
+    match wanted.order {
+        ClientOrder::Number => {}
+        ClientOrder::State => clients.sort_by_key(|client| {
+            let gauge = gauges.get(*client as usize);
+            gauge.map(|gauge| gauge.state() as u8)
+        }),
+        ClientOrder::Bytes => clients.sort_by_cached_key(|client| {
+            let counters = counters(client);
+            counters.bytes_read + counters.bytes_written
+        }),
+        ClientOrder::Failures => {
+            clients.sort_by_cached_key(|client| Reverse(counters(client).failures));
+        }
+    }
+    let count = wanted.count.unwrap_or(WINDOW_MAX).min(WINDOW_MAX);
+    let shown = clients.iter().skip(wanted.first as usize);
+    Ok(ClientsView {
+        all: clients.len() as u32,
+        window: shown
+            .take(count as usize)
+            .map(|client| client_view(fleet, *client))
+            .collect(),
+    })
+}
+
+fn client_view(fleet: &Controlled<'_>, client: u32) -> ClientView {
+    let gauge = fleet.shared.gauges().get(client as usize);
+    let counters = gauge.map(|gauge| gauge.counters(fleet.now));
+    let counters = counters.unwrap_or_default();
+    let bytes = counters.bytes_read + counters.bytes_written;
+    ClientView {
+        client,
+        name: name_of(client, fleet.shared.plan()),
+        state: gauge.map_or(crate::measure::fleet_record::ClientState::Failed, |gauge| {
+            gauge.state()
+        }),
+        counters,
+        bits_per_s: match fleet.now.nanos() {
+            0 => 0.0,
+            nanos => 8e9 * bytes as f64 / nanos as f64,
+        },
+        settings: None,
+    }
+}
