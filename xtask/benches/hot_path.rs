@@ -5,7 +5,7 @@
 #[path = "../src/instructions/cases.rs"]
 mod cases;
 
-use cases::{Lines, OPERATIONS, ProbeWorker};
+use cases::{Lines, OPERATIONS, ProbeWorker, ShareProbe};
 use filestone_engine::worker::WorkerEnd;
 use filestone_model::measure::Recorder;
 use filestone_model::operation::OpKind;
@@ -22,6 +22,14 @@ fn probe(worker: ProbeWorker) -> WorkerEnd {
     worker.run()
 }
 
+#[library_benchmark(setup = cases::share_probe)]
+#[bench::echo_1(OpKind::Null, 1)]
+#[bench::echo_32(OpKind::Null, 32)]
+#[bench::smb_read_64k_8(OpKind::Read, 8)]
+fn share(worker: ShareProbe) -> WorkerEnd {
+    worker.run()
+}
+
 #[library_benchmark(setup = cases::lines, teardown = Lines::clean_up)]
 #[bench::read_x()]
 fn line(mut lines: Lines) -> Lines {
@@ -35,7 +43,7 @@ fn sample(recorder: Recorder) -> Recorder {
     cases::record(recorder)
 }
 
-library_benchmark_group!(name = hot_path; benchmarks = probe, line, sample);
+library_benchmark_group!(name = hot_path; benchmarks = probe, share, line, sample);
 
 main!(
     config = LibraryBenchmarkConfig::default().tool(Callgrind::with_args(["--cache-sim=no"]));

@@ -1,32 +1,39 @@
-//! A server of canned bytes: each call is answered at once with the same reply, its transaction
-//! id apart. No socket, no clock, so that every run executes the same instructions.
+//! A server of canned bytes: each call is answered at once with the same reply, its number apart.
+//! No socket, no clock, so that every run executes the same instructions.
 
 use filestone_engine::backend::{Backend, BackendError};
-use filestone_model::client::{Client, Nfs3Client, Output};
+use filestone_model::client::{Client, Output};
 use filestone_model::completions::Completions;
 use filestone_model::language::Operations;
 use filestone_model::operation::{Operation, Ticket};
 use filestone_model::time::Moment;
+use std::ops::Range;
 
 /// From sending calls to their replies.
 const ROUND_TRIP_NANOS: u64 = 10_000;
-/// Where the transaction id is, after the record mark.
-const XID: std::ops::Range<usize> = 4..8;
+
+/// A reply, and what of it every call has for itself.
+pub struct Reply {
+    /// The whole of it, or all that the client does not discard.
+    pub bytes: Vec<u8>,
+    /// What stands at the same place in a call.
+    pub taken_over: &'static [Range<usize>],
+}
 
 /// One connection to it.
-pub struct Canned {
-    client: Nfs3Client,
+pub struct Canned<C> {
+    client: C,
     out: Output,
     now: Moment,
-    /// A whole reply, or all of it that the client does not discard.
-    reply: Vec<u8>,
-    /// Replies to all calls that were sent together.
+    reply: Reply,
+    /// Replies to all calls that were sent together, and room for more of them: they are long, and
+    /// to copy them is not what is counted.
     replies: Vec<u8>,
 }
 
-impl Canned {
+impl<C: Client<Language = Operations>> Canned<C> {
     /// Connects the client.
-    pub fn new(mut client: Nfs3Client, reply: Vec<u8>) -> Self {
+    pub fn new(mut client: C, reply: Reply) -> Self {
         let mut out = Output::default();
         client.connected(Moment::ZERO, &mut out);
         Self {
@@ -38,24 +45,31 @@ impl Canned {
         }
     }
 
-    /// Answers all that was sent.
-    fn answer(&mut self) {
-        self.replies.clear();
+    /// Answers all that was sent; so many bytes.
+    fn answer(&mut self) -> usize {
+        let len = self.reply.bytes.len();
         let mut calls = self.out.bytes.as_slice();
+        let mut end = 0;
         while let Some((mark, _)) = calls.split_first_chunk::<4>() {
-            // The uppermost bit says that this is the last fragment.
-            let len = u32::from_be_bytes(*mark) as usize & 0x7fff_ffff;
-            let (call, rest) = calls.split_at(4 + len);
-            let start = self.replies.len();
-            self.replies.extend_from_slice(&self.reply);
-            self.replies[start..][XID].copy_from_slice(&call[XID]);
+            // The uppermost bit of a record says that this is the last fragment.
+            let call_len = u32::from_be_bytes(*mark) as usize & 0x7fff_ffff;
+            let (call, rest) = calls.split_at(4 + call_len);
+            if self.replies.len() < end + len {
+                self.replies.extend_from_slice(&self.reply.bytes);
+            }
+            let reply = &mut self.replies[end..end + len];
+            for range in self.reply.taken_over {
+                reply[range.clone()].copy_from_slice(&call[range.clone()]);
+            }
+            end += len;
             calls = rest;
         }
         self.out.clear();
+        end
     }
 }
 
-impl Backend for Canned {
+impl<C: Client<Language = Operations>> Backend for Canned<C> {
     type Language = Operations;
 
     fn now(&mut self) -> Moment {
@@ -66,8 +80,11 @@ impl Backend for Canned {
         self.now
     }
 
-    fn submit(&mut self, ticket: Ticket, operation: Operation, _now: Moment) {
+    fn submit(&mut self, ticket: Ticket, operation: Operation, now: Moment) {
         self.client.submit(ticket, operation, &mut self.out);
+        let mut ended = Completions::default();
+        self.client.end_at_once(now, &mut ended);
+        assert!(ended.is_empty(), "every operation is a call");
     }
 
     fn repeat(&mut self, _client: u32, slots: &[u32]) {
@@ -81,8 +98,8 @@ impl Backend for Canned {
         }
         self.client.transmitted(self.now);
         self.now = self.now.after_nanos(ROUND_TRIP_NANOS);
-        self.answer();
-        let mut rest = self.replies.as_slice();
+        let end = self.answer();
+        let mut rest = &self.replies[..end];
         while !rest.is_empty() {
             let len = self.client.receive_len(rest.len());
             let (input, after) = rest.split_at(len);
@@ -92,6 +109,8 @@ impl Backend for Canned {
             self.client.handle_discarded(discarded, self.now, completed);
             rest = after;
         }
+        // Calls that waited for the server's word.
+        self.client.answer(&mut self.out);
         Ok(())
     }
 }

@@ -4,8 +4,11 @@
 
 #[path = "canned.rs"]
 mod canned;
+#[path = "share.rs"]
+mod share;
 
-use canned::Canned;
+use canned::{Canned, Reply};
+use filestone_engine::backend::Backend;
 use filestone_engine::load_file::read_text;
 use filestone_engine::replay::{Layer, Layered, Site, Trees};
 use filestone_engine::target::local::replay::{LocalLayer, LocalOptions, LocalSite};
@@ -15,6 +18,7 @@ use filestone_engine::worker::{
 use filestone_model::client::Nfs3Client;
 use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::{Reading, Shared, Templates};
+use filestone_model::language::Operations;
 use filestone_model::load::{Next, Script};
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::operation::{
@@ -37,31 +41,56 @@ use std::sync::atomic::AtomicBool;
 /// So many that the begin and the end of a run do not count for much.
 pub const OPERATIONS: u64 = 12_800;
 
-/// Data of a READ.
+/// Data of a READ over NFS.
 const READ_LEN: u32 = 128 << 10;
 const SECOND: u64 = 1_000_000_000;
 const FILE: FileId = FileId(0);
+/// Where the transaction id is, after the record mark.
+const XID: &[std::ops::Range<usize>] = &[4..8];
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// A worker of one client that has so many calls in flight, on canned replies.
-pub type ProbeWorker = Worker<'static, Canned, Box<dyn Workload>, OwnBooks<Spare>>;
+type AnyProbe<C> = Worker<'static, Canned<C>, Box<dyn Workload>, OwnBooks<Spare>>;
+/// The same over NFS.
+pub type ProbeWorker = AnyProbe<Nfs3Client>;
+/// The same over SMB.
+pub type ShareProbe = AnyProbe<share::Operator>;
 
 /// Sets up a probe of one operation.
 pub fn probe(kind: OpKind, in_flight: u32) -> ProbeWorker {
-    let plan = plan(kind, in_flight);
-    let operation = operation(kind);
-    let sink = Spare(Some(Box::new(new_buffer(&plan))));
+    let backend = Canned::new(client(in_flight), reply(kind));
+    let always = Always {
+        operation: operation(kind, READ_LEN),
+        is_constant: false,
+    };
+    worker(&plan(kind, in_flight), backend, always)
+}
+
+/// Sets up a probe of one operation over SMB: ECHO, or READ of a file that is held open.
+pub fn share_probe(kind: OpKind, in_flight: u32) -> ShareProbe {
+    let backend = Canned::new(share::client(in_flight), share::reply(kind));
+    let always = Always {
+        operation: operation(kind, share::READ_LEN),
+        is_constant: kind == OpKind::Null,
+    };
+    worker(&plan(kind, in_flight), backend, always)
+}
+
+fn worker<C>(plan: &Plan, backend: Canned<C>, always: Always) -> AnyProbe<C>
+where
+    Canned<C>: Backend<Language = Operations>,
+{
+    let sink = Spare(Some(Box::new(new_buffer(plan))));
     let signals = Signals {
         stop: &NEVER,
         halt: &NEVER,
         offer: None,
         hope: None,
     };
-    let backend = Canned::new(client(in_flight), reply(kind));
-    let always = |_| Box::new(Always(operation)) as Box<dyn Workload>;
-    let members = Member::of_worker(&plan, 0, always);
-    Worker::new(&plan, 0, members, backend, own_books(&plan, sink), signals)
+    let always = |_| Box::new(always) as Box<dyn Workload>;
+    let members = Member::of_worker(plan, 0, always);
+    Worker::new(plan, 0, members, backend, own_books(plan, sink), signals)
 }
 
 fn plan(operation: OpKind, in_flight: u32) -> Plan {
@@ -81,25 +110,30 @@ fn plan(operation: OpKind, in_flight: u32) -> Plan {
     }
 }
 
-fn operation(kind: OpKind) -> Operation {
+fn operation(kind: OpKind, len: u32) -> Operation {
     match kind {
         OpKind::GetAttr => Operation::GetAttr { file: FILE },
         OpKind::Read => Operation::Read {
             file: FILE,
             offset: 0,
-            len: READ_LEN,
+            len,
         },
         _ => Operation::Null,
     }
 }
 
-fn client(in_flight: u32) -> Nfs3Client {
+/// A file of so many bytes.
+fn table(len: u32) -> FileTable {
     let mut table = FileTable::default();
     table.add(FileEntry {
-        len: READ_LEN.into(),
+        len: len.into(),
         kind: ObjectKind::File,
         has_pattern: true,
     });
+    table
+}
+
+fn client(in_flight: u32) -> Nfs3Client {
     let mut handles = Handles::default();
     handles.add(Handle::new(&[7; 32]).expect("a handle of at most 64 bytes"));
     let credentials = Credentials {
@@ -111,7 +145,7 @@ fn client(in_flight: u32) -> Nfs3Client {
     };
     let shared = Shared {
         templates: Arc::new(Templates::new(&credentials)),
-        table: Arc::new(table),
+        table: Arc::new(table(READ_LEN)),
         handles: Arc::new(handles),
         pattern: pattern::table().into(),
         timeout_nanos: 60 * SECOND,
@@ -121,7 +155,7 @@ fn client(in_flight: u32) -> Nfs3Client {
 }
 
 /// A reply as a record, but for the data that are discarded.
-fn reply(kind: OpKind) -> Vec<u8> {
+fn reply(kind: OpKind) -> Reply {
     let data = vec![0; READ_LEN as usize];
     let mut message = ReplyHeader::success(0).to_bytes();
     let mut discarded = 0;
@@ -151,7 +185,10 @@ fn reply(kind: OpKind) -> Vec<u8> {
         len: message.len() as u32,
     };
     message.truncate(message.len() - discarded);
-    [&mark.to_bytes(), message.as_slice()].concat()
+    Reply {
+        bytes: [&mark.to_bytes(), message.as_slice()].concat(),
+        taken_over: XID,
+    }
 }
 
 const TIME: Nfstime3 = Nfstime3 {
@@ -176,11 +213,20 @@ const ATTRIBUTES: Fattr3 = Fattr3 {
 };
 
 /// Asks the same for ever.
-struct Always(Operation);
+#[derive(Clone, Copy)]
+struct Always {
+    operation: Operation,
+    /// Whether the worker is told so, and has it repeated.
+    is_constant: bool,
+}
 
 impl Workload for Always {
+    fn is_constant(&self) -> bool {
+        self.is_constant
+    }
+
     fn next(&mut self, _slot: u32, _now: Moment) -> workload::Next<Operation> {
-        workload::Next::Measured(self.0)
+        workload::Next::Measured(self.operation)
     }
 }
 

@@ -20,11 +20,14 @@ const TOLERANCE: f64 = 0.03;
 const OPERATIONS: f64 = 12_800.0;
 
 /// Benchmarks as gungraun calls them, and as people do.
-const NAMES: [(&str, &str); 6] = [
+const NAMES: [(&str, &str); 9] = [
     ("null_1", "NULL ×1"),
     ("null_128", "NULL ×128"),
     ("getattr_32", "GETATTR ×32"),
     ("read_128k_8", "READ 128 KiB ×8, discarded"),
+    ("echo_1", "SMB ECHO ×1"),
+    ("echo_32", "SMB ECHO ×32"),
+    ("smb_read_64k_8", "SMB READ 64 KiB ×8"),
     ("read_x", "a line of a load: ReadX, --fake-io"),
     ("recorded", "one sample recorded"),
 ];
@@ -213,6 +216,22 @@ mod tests {
             let end = cases::probe(kind, in_flight).run();
             assert!(end.lost.is_none() && !end.is_interrupted);
             let rounds = cases::OPERATIONS / u64::from(in_flight);
+            assert_eq!(
+                end.window_end,
+                Moment::from_nanos(rounds * 10_000),
+                "{kind:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_probe_of_a_share_ends_when_all_its_operations_have() {
+        for (kind, in_flight) in [(OpKind::Null, 1), (OpKind::Null, 32), (OpKind::Read, 8)] {
+            let end = cases::share_probe(kind, in_flight).run();
+            assert!(end.lost.is_none() && !end.is_interrupted);
+            // The first response brings the credits for all the others.
+            let behind = u64::from(in_flight > 1);
+            let rounds = cases::OPERATIONS / u64::from(in_flight) + behind;
             assert_eq!(
                 end.window_end,
                 Moment::from_nanos(rounds * 10_000),

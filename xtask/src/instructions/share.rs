@@ -1,0 +1,157 @@
+//! A client of a share, in a session that nobody was asked for, and what it is answered.
+
+use super::canned::Reply;
+use super::{FILE, SECOND, table};
+use filestone_model::client::handles::Handles;
+use filestone_model::client::smb2::{
+    ClientState, Handle, Keeping, Lane, OpenKey, OperationOptions, Protection, ShareFiles,
+    Smb2Client, Smb2ClientOptions, Terms, Way, operating,
+};
+use filestone_model::language::Operations;
+use filestone_model::operation::OpKind;
+use filestone_model::session::smb2::{
+    Agreed, ChannelSequence, Established, Limits, Mechanism, Mechanisms, Smb2Session,
+};
+use filestone_wire::pattern;
+use filestone_wire::smb2::codec::Encode;
+use filestone_wire::smb2::frame::{FRAME_MAX, FrameMark};
+use filestone_wire::smb2::{
+    Command, Dialect, FileId, Header, HeaderFlags, Route, compound, echo, read,
+};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A client of a share.
+pub type Operator = Smb2Client<Operations>;
+
+/// Data of a READ.
+pub const READ_LEN: u32 = 64 << 10;
+const SESSION: u64 = 1;
+const TREE: u32 = 2;
+/// Credits, of which all are granted that are asked for, and MessageId, behind the mark of a frame.
+const NUMBERS: &[Range<usize>] = &[18..20, 28..36];
+
+/// A client that is connected, logged on, and has the file open.
+pub fn client(in_flight: u32) -> Operator {
+    let way = Arc::new(Way::new(terms()));
+    let state = ClientState::new(Arc::clone(&way));
+    let opened = FileId {
+        persistent: 3,
+        volatile: 4,
+    };
+    state
+        .opens
+        .insert(OpenKey::Held(FILE), Handle::plain(opened));
+    let mut paths = Handles::default();
+    paths.add("file".into());
+    let options = OperationOptions {
+        files: Arc::new(ShareFiles {
+            table: Arc::new(table(READ_LEN)),
+            paths,
+        }),
+        holds_files: true,
+        keeping: Keeping::default(),
+        verifies: None,
+    };
+    let client_options = Smb2ClientOptions {
+        way,
+        pattern: pattern::table().into(),
+        timeout_nanos: 60 * SECOND,
+        lane: Lane::ALONE,
+    };
+    let session_options = Operator::session_options(in_flight, 60 * SECOND, FRAME_MAX);
+    let mut session = Smb2Session::new(session_options);
+    session.establish(established());
+    let actors = operating(&options, 0..in_flight, &state);
+    Smb2Client::over(session, client_options, actors)
+}
+
+fn established() -> Established {
+    let most = 1 << 20;
+    Established {
+        session_id: SESSION,
+        tree_id: TREE,
+        keys: None,
+        signs: false,
+        encrypts: false,
+        large_mtu: true,
+        charges: true,
+        limits: Limits {
+            read: most,
+            write: most,
+            transact: most,
+        },
+        agreed: Agreed {
+            dialect: Dialect::SMB_3_1_1,
+            cipher: None,
+            signing: None,
+            is_guest: true,
+            is_anonymous: false,
+        },
+        session_key: None,
+        sequence: ChannelSequence::default(),
+    }
+}
+
+fn terms() -> Terms {
+    Terms {
+        dialects: Terms::DIALECTS.to_vec(),
+        ciphers: Vec::new(),
+        client_guid: [0; 16],
+        salt: [0; 32],
+        signing: Protection::Off,
+        encryption: Protection::Off,
+        mechanisms: Arc::new(Nobody),
+        share: String::new(),
+        server: String::new(),
+        channels: 1,
+    }
+}
+
+/// Whoever is asked for nothing.
+#[derive(Debug)]
+struct Nobody;
+
+impl Mechanisms for Nobody {
+    fn begin(&self) -> Box<dyn Mechanism> {
+        unreachable!("the session is there already")
+    }
+}
+
+/// A response as a frame.
+pub fn reply(kind: OpKind) -> Reply {
+    let data = vec![0; READ_LEN as usize];
+    let bytes = match kind {
+        OpKind::Read => {
+            let response = read::Response {
+                data_remaining: 0,
+                flags: 0,
+                data: &data,
+            };
+            frame(Command::Read, &response)
+        }
+        _ => frame(Command::Echo, &echo::Response::default()),
+    };
+    Reply {
+        bytes,
+        taken_over: NUMBERS,
+    }
+}
+
+fn frame(command: Command, body: &impl Encode) -> Vec<u8> {
+    let header = Header {
+        credit_charge: 1,
+        flags: HeaderFlags::RESPONSE,
+        session_id: SESSION,
+        route: Route::Sync {
+            process_id: 0xfeff,
+            tree_id: TREE,
+        },
+        ..Header::request(command, 0)
+    };
+    let mut bytes = Vec::new();
+    let start = FrameMark::open(&mut bytes);
+    compound::append(&mut bytes, &header, body);
+    FrameMark::close(&mut bytes, start, 0);
+    bytes
+}
