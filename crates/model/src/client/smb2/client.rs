@@ -4,6 +4,7 @@
 use super::establish::{Way, establish};
 use super::link::{Forged, Link, Lost, Smb2, Why};
 use super::requests::data_read;
+use super::short_way::{self, ShortWay};
 use super::terms::NotEstablished;
 use crate::client::actor::{Actor, Progress, Task, TaskEnd};
 use crate::client::desk::{Call, Failure, Results};
@@ -15,7 +16,7 @@ use crate::language::{Language, Operations};
 use crate::load::{Lines, LoadWork, Status};
 use crate::measure::Mismatches;
 use crate::operation::{
-    Completion, Failure as OperationFailure, Operation, Outcome, ReplyFault, Ticket,
+    Answer, Completion, Failure as OperationFailure, Operation, Outcome, ReplyFault, Ticket,
 };
 use crate::output::WriteData;
 use crate::payload::Payload;
@@ -194,6 +195,8 @@ struct Slot {
     pause: Option<Moment>,
     /// Whether a request is under way.
     is_calling: bool,
+    /// Whether what it was asked last goes past its actor.
+    is_short: bool,
     /// How often the session had been lost when its last request was made.
     losses: u32,
     /// How what was begun ended without a request.
@@ -240,6 +243,8 @@ struct Inner {
     slots: Box<[Slot]>,
     standing: Standing,
     options: Smb2ClientOptions,
+    /// What goes past the actors.
+    short_way: ShortWay,
     /// Slots whose requests are to go out, in order.
     waiting: VecDeque<u32>,
     /// Slots whose requests are in the output.
@@ -281,6 +286,7 @@ impl<L: Smb2Language> Smb2Client<L> {
             under_way: None,
             pause: None,
             is_calling: false,
+            is_short: false,
             losses: 0,
             at_once: None,
             is_forged: false,
@@ -299,6 +305,7 @@ impl<L: Smb2Language> Smb2Client<L> {
                 queued: Vec::with_capacity(slots.len() + 1),
                 slots,
                 standing,
+                short_way: ShortWay::default(),
                 options,
                 alarm: Moment::NEVER,
                 has_ended: false,
@@ -349,6 +356,7 @@ impl<L: Smb2Language> Smb2Client<L> {
     pub fn break_off(&mut self, why: &Why, now: Moment, completed: &mut Completions) {
         let slots = self.inner.slots.len() as u32;
         for slot in 0..slots {
+            self.catch_up(slot);
             self.session.forget(slot);
             self.inner.cut(slot, why.clone(), now, completed);
         }
@@ -363,12 +371,50 @@ impl<L: Smb2Language> Smb2Client<L> {
     pub fn take_leave(&mut self, now: Moment, out: &mut Output) -> bool {
         self.break_off(&Why::Stopped, now, &mut Completions::default());
         self.inner.lost = None;
+        self.inner.short_way.close();
         if self.inner.options.lane.beside.is_some() {
             return false;
         }
         self.inner.begin(LEAVE, &Leave);
         self.flush(out);
         true
+    }
+
+    /// Has the actor of a slot wait for what went out past it, if anything did.
+    fn catch_up(&mut self, slot: u32) {
+        let sent = self.session.sent(slot);
+        self.inner.catch_up(slot, sent);
+    }
+
+    /// Lets an operation go the short way, if it can: whether it does.
+    #[inline]
+    fn go_short(&mut self, slot: u32, operation: &Operation, out: &mut Output) -> bool {
+        let Self { session, inner, .. } = self;
+        let losses = inner.options.way.losses();
+        let Some(fit) = inner.short_way.fit(operation, losses) else {
+            return false;
+        };
+        let Some(own) = inner.slots.get_mut(slot as usize) else {
+            return false;
+        };
+        // Who waits for credits comes first.
+        let may_go = matches!(inner.standing, Standing::Ready) && inner.waiting.is_empty();
+        if !may_go || !inner.short_way.put(session, slot, fit, out) {
+            return false;
+        }
+        own.is_short = true;
+        true
+    }
+
+    /// The same, of one that is new in its slot.
+    #[inline]
+    fn go_short_first(&mut self, ticket: Ticket, operation: Operation, out: &mut Output) -> bool {
+        let slot = self.inner.options.lane.own(ticket.slot);
+        let goes_short = self.go_short(slot, &operation, out);
+        if goes_short && let Some(own) = self.inner.slots.get_mut(slot as usize) {
+            own.last = Some(Last { ticket, operation });
+        }
+        goes_short
     }
 
     /// Puts out what there are credits for; whether that is anything.
@@ -435,14 +481,18 @@ impl Inner {
         let mut sent = std::mem::take(&mut self.sent);
         let pattern = &self.options.pattern;
         let own = self.slots.get_mut(slot as usize);
-        let (actor, source) = match (own, &mut self.standing) {
+        let (actor, source, asked) = match (own, &mut self.standing) {
             (Some(own), _) => {
                 own.is_calling = true;
-                (&mut own.actor, &own.data)
+                let asked = own.last.map(|last| last.operation);
+                (&mut own.actor, &own.data, asked)
             }
-            (None, Standing::Establishing { actor, .. }) => (&mut **actor, &WriteData::PATTERN),
+            (None, Standing::Establishing { actor, .. }) => {
+                (&mut **actor, &WriteData::PATTERN, None)
+            }
             (None, Standing::Down | Standing::Ready) => return,
         };
+        let asked = asked.filter(|operation| short_way::command_of(operation).is_some());
         let call = actor.call();
         let sending = Sending {
             chain: &call.procedure,
@@ -453,6 +503,10 @@ impl Inner {
         };
         let keeps = call.procedure.keeps_sent;
         session.put(slot, &sending, out, &mut sent);
+        if let Some(operation) = asked {
+            let losses = self.options.way.losses();
+            self.short_way.open(&operation, call, session, losses);
+        }
         if keeps {
             std::mem::swap(actor.desk().sent_mut(), &mut sent);
         }
@@ -493,6 +547,75 @@ impl Inner {
         if let Some(own) = self.slots.get_mut(slot as usize) {
             own.at_once = end;
         }
+    }
+
+    /// Has the actor of a slot wait for what went out past it at `sent`, if anything did. Whether it
+    /// waits for just that: if what was open is not any more, it asks for something else.
+    fn catch_up(&mut self, slot: u32, sent: Option<Moment>) -> bool {
+        let own = self.slots.get_mut(slot as usize);
+        let Some(own) = own.filter(|own| own.is_short) else {
+            return false;
+        };
+        own.is_short = false;
+        let Some(Last { ticket, operation }) = own.last else {
+            return false;
+        };
+        self.begin(ticket, &operation);
+        let Some(own) = self.slots.get_mut(slot as usize) else {
+            return false;
+        };
+        let is_asked = self.waiting.back() == Some(&slot)
+            && short_way::is_all_of(own.actor.call(), &operation);
+        if is_asked {
+            self.waiting.pop_back();
+            own.is_calling = true;
+            if let Some(under_way) = &mut own.under_way {
+                under_way.sent = sent;
+            }
+        }
+        is_asked
+    }
+
+    /// Ends what went the short way, if it was answered as it is most often; whether it was.
+    #[inline]
+    fn end_short(
+        &mut self,
+        answered: &Answered<'_>,
+        now: Moment,
+        completed: &mut Completions,
+    ) -> bool {
+        let own = self.slots.get_mut(answered.slot as usize);
+        let Some(own) = own.filter(|own| own.is_short) else {
+            return false;
+        };
+        let Some(Last { ticket, operation }) = own.last else {
+            return false;
+        };
+        let Some(data_bytes) = short_way::moved(&operation, answered) else {
+            return false;
+        };
+        own.is_short = false;
+        let exchange = &answered.exchange;
+        let is_plain = data_bytes == 0 && exchange.calls == 1;
+        let (sent, bytes_sent, bytes_received) =
+            (exchange.sent, exchange.bytes_sent, exchange.bytes_received);
+        if is_plain && completed.extend_plain_run(ticket, sent, now, bytes_sent, bytes_received) {
+            return true;
+        }
+        completed.push(Completion {
+            ticket,
+            outcome: Outcome::Ok,
+            answer: Answer::Plain,
+            usable: Moment::ZERO,
+            sent,
+            done: now,
+            calls: exchange.calls,
+            retransmissions: 0,
+            bytes_sent,
+            bytes_received,
+            data_bytes,
+        });
+        true
     }
 
     /// Lets a future go on; how its task ended, if it has.
@@ -560,6 +683,18 @@ impl Inner {
 
     fn answered(&mut self, answered: &Answered<'_>, now: Moment, completed: &mut Completions) {
         let slot = answered.slot;
+        self.now = now;
+        if self.end_short(answered, now, completed) {
+            return;
+        }
+        let is_short = self
+            .slots
+            .get(slot as usize)
+            .is_some_and(|own| own.is_short);
+        if is_short && !self.catch_up(slot, Some(answered.exchange.sent)) {
+            // Nobody wants this answer any more.
+            return;
+        }
         if let Some(own) = self.slots.get_mut(slot as usize) {
             if let Some(under_way) = &mut own.under_way {
                 under_way.note(&answered.exchange);
@@ -583,7 +718,6 @@ impl Inner {
         if let Some(actor) = self.actor(slot) {
             actor.desk().answer(Results { bytes, len });
         }
-        self.now = now;
         if let Some(end) = self.go_on(slot, now) {
             self.end(slot, end, now, completed);
         }
@@ -769,6 +903,13 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
     }
 
     fn submit(&mut self, ticket: Ticket, work: L::Work<'_>, out: &mut Output) {
+        let goes_short = L::seen(&work, |work| match work.task() {
+            Task::Operation(operation) => self.go_short_first(ticket, operation, out),
+            _ => false,
+        });
+        if goes_short {
+            return;
+        }
         L::seen(&work, |work| self.inner.begin(ticket, work));
         self.flush(out);
     }
@@ -786,10 +927,21 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
     }
 
     fn repeat(&mut self, slots: &[u32], out: &mut Output) {
+        let mut is_long = false;
         for slot in slots {
-            self.inner.repeat(self.inner.options.lane.own(*slot));
+            let slot = self.inner.options.lane.own(*slot);
+            let own = self.inner.slots.get(slot as usize);
+            let Some(Last { ticket, operation }) = own.and_then(|own| own.last) else {
+                continue;
+            };
+            if !self.go_short(slot, &operation, out) {
+                self.inner.begin(ticket, &operation);
+                is_long = true;
+            }
         }
-        self.flush(out);
+        if is_long {
+            self.flush(out);
+        }
     }
 
     fn transmitted(&mut self, now: Moment) {
@@ -832,6 +984,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
 
     fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Completions) {
         while let Some(slot) = self.session.timed_out(now, out) {
+            self.catch_up(slot);
             if slot == self.inner.establisher() {
                 // Nothing that waits for the share gets there; the way to it begins again.
                 self.break_off(&Why::TimedOut, now, completed);
@@ -871,6 +1024,10 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
     }
 
     fn disconnected(&mut self, now: Moment, completed: &mut Completions) {
+        for slot in 0..self.inner.establisher() {
+            self.catch_up(slot);
+        }
+        self.inner.short_way.close();
         self.session.reset();
         self.inner.closing.clear();
         self.inner.options.way.lose();
@@ -946,14 +1103,6 @@ impl Inner {
             result,
             pause: None,
         };
-    }
-
-    /// Does in a slot again what was done there last.
-    fn repeat(&mut self, slot: u32) {
-        let own = self.slots.get(slot as usize);
-        if let Some(Last { ticket, operation }) = own.and_then(|own| own.last) {
-            self.begin(ticket, &operation);
-        }
     }
 }
 

@@ -13,6 +13,7 @@
 //! | `asking`, `keeping` | what is asked for beside one open: oplock, lease, a handle that outlives its connection; what a run's clients ask so, and what came of it |
 //! | `load`, `open_files` | the lines of a load; what it has open |
 //! | `client` | the client as an event loop drives it |
+//! | `short_way` | operations of one request that were asked before, past their actors |
 
 mod asking;
 mod channels;
@@ -30,6 +31,7 @@ mod opens;
 mod operations;
 mod requests;
 mod session_setup;
+mod short_way;
 mod terms;
 #[cfg(test)]
 mod tests;

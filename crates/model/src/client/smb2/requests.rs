@@ -194,7 +194,7 @@ fn closing(chaining: Chaining<'_>, file_id: FileId) -> Chaining<'_> {
 }
 
 /// READ: header of a message, and how its body begins.
-const READ_HEAD: usize = filestone_wire::smb2::HEADER_LEN + 16;
+pub(super) const READ_HEAD: usize = filestone_wire::smb2::HEADER_LEN + 16;
 
 fn read_request(file_id: FileId, offset: u64, length: u32) -> read::Request<'static> {
     read::Request {

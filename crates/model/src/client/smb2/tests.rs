@@ -49,6 +49,22 @@ impl Mechanism for Nobody {
     }
 }
 
+/// Those of whoever wants nothing.
+pub(super) fn terms() -> Terms {
+    Terms {
+        dialects: Terms::DIALECTS.to_vec(),
+        ciphers: Vec::new(),
+        client_guid: [0; 16],
+        salt: [0; 32],
+        signing: Protection::Off,
+        encryption: Protection::Off,
+        mechanisms: Arc::new(Nobody),
+        share: String::new(),
+        server: String::new(),
+        channels: 1,
+    }
+}
+
 /// A client of a load, over a connection that is made and lost as a test wants.
 struct Bench {
     actor: Actor<Smb2>,
@@ -75,18 +91,7 @@ enum Asked {
 
 impl Bench {
     fn new() -> Self {
-        let way = Arc::new(Way::new(Terms {
-            dialects: Terms::DIALECTS.to_vec(),
-            ciphers: Vec::new(),
-            client_guid: [0; 16],
-            salt: [0; 32],
-            signing: Protection::Off,
-            encryption: Protection::Off,
-            mechanisms: Arc::new(Nobody),
-            share: String::new(),
-            server: String::new(),
-            channels: 1,
-        }));
+        let way = Arc::new(Way::new(terms()));
         way.make_of_tests();
         let keeping = Keeping {
             oplock: SmbOplock::Lease,

@@ -3,7 +3,9 @@
 
 use super::chain::{BYTES_OF_CREDIT, Chain, PARTS_MAX, Protects, Scope};
 use super::credits::Credits;
-use super::slots::{Answered, CancelRoute, Foreign, Slots, Taken};
+use super::places::Taken;
+use super::slots::{Answered, CancelRoute, Foreign, Slots};
+use super::template::{Manner, Own, Template};
 use super::{Opened, Opener, SessionKeys};
 use crate::output::{Output, Stretch, WriteData};
 use crate::time::Moment;
@@ -314,6 +316,75 @@ impl Smb2Session {
         let foreign = protection.foreign(&chain.scope);
         self.slots.put(slot, chain, len, foreign);
         len
+    }
+
+    /// Keeps the request that is all of a chain, to be put out by [`Smb2Session::put_again`]; not
+    /// of every chain, which it says.
+    pub fn keep(&self, chain: &Chain, bodies: &[u8], template: &mut Template) -> bool {
+        let [part] = chain.parts() else {
+            return false;
+        };
+        if !Template::suits(chain) {
+            return false;
+        }
+        let protection = self.protection(chain);
+        template.charge = self.charge_of(part.charge());
+        let manner = Manner {
+            session_id: protection.session_id,
+            tree_id: protection.tree_id,
+            charge: if self.charges() { template.charge } else { 0 },
+            signs: protection.signs,
+            encrypts: protection.encrypts,
+        };
+        template.become_that_of(part.command, bodies, &manner);
+        true
+    }
+
+    /// Puts a kept request out for a slot, for another offset if one is given, if there are credits
+    /// for it, which it says. Not after the connection was lost that it was kept over.
+    #[inline]
+    pub fn put_again(
+        &mut self,
+        slot: u32,
+        template: &Template,
+        offset: Option<u64>,
+        out: &mut Output,
+    ) -> bool {
+        if !self.credits.has(template.charge.into()) {
+            return false;
+        }
+        let Some(own) = &self.established else {
+            return false;
+        };
+        let taken = self.credits.take(template.charge);
+        let frame = out.bytes.len();
+        let message_id = taken.message_id;
+        let numbers = Own {
+            message_id,
+            credits: taken.asked,
+            sequence: own.sequence.number(),
+            offset,
+        };
+        let start = template.append(numbers, &mut out.bytes);
+        if template.signs || template.encrypts {
+            let protection = self.own_protection(None, false);
+            self.sign(&protection, start, &mut out.bytes);
+            if protection.encrypts {
+                self.seal(&protection, frame + 4, &mut out.bytes);
+            }
+        }
+        let taken = Taken {
+            message_id,
+            charge: template.charge,
+            stays_open: false,
+        };
+        self.slots.put_alone(slot, taken, template.len());
+        true
+    }
+
+    /// When what is in a slot, or was last, was handed to the operating system.
+    pub fn sent(&self, slot: u32) -> Option<Moment> {
+        self.slots.sent(slot)
     }
 
     /// Appends the frame of these requests of a chain, with the data at its end; its bytes.

@@ -4,14 +4,17 @@
 //! |---|---|
 //! | `connection` | which response answers which request, and what protects messages |
 //! | `chain` | what goes out together |
-//! | `slots`, `credits` | what is under way; permission to send |
+//! | `slots`, `places`, `credits` | what is under way, and by which number; permission to send |
+//! | `template` | requests that go out again and again |
 //! | `mechanism` | how a user proves who he is |
 
 mod chain;
 mod connection;
 mod credits;
 mod mechanism;
+mod places;
 mod slots;
+mod template;
 
 pub use filestone_protection::{
     Forged, KeyError, KeyMaterial, Opened, Opener, Preauth, Sealer, SessionKeys, Signer,
@@ -23,6 +26,7 @@ pub use connection::{
 };
 pub use mechanism::{Mechanism, MechanismError, Mechanisms};
 pub use slots::{Answered, Exchange};
+pub use template::Template;
 
 #[cfg(test)]
 mod tests;

@@ -2,11 +2,11 @@
 
 use super::SessionKeys;
 use super::chain::{Chain, PARTS_MAX};
+use super::places::{Owner, Place, Places, Taken};
 use crate::time::Moment;
 use filestone_wire::smb2::codec::Decode;
 use filestone_wire::smb2::compound::{self, Message};
 use filestone_wire::smb2::{Command, FileId, HEADER_LEN, Header};
-use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::Arc;
 
 /// What of a chain's responses is kept together at most: more than a server may send for one.
@@ -50,6 +50,8 @@ pub struct Answered<'a> {
     pub slot: u32,
     /// Its responses: one message, or all of a compound.
     pub bytes: &'a [u8],
+    /// The header of the one that came last.
+    pub header: &'a Header,
     /// What it took.
     pub exchange: Exchange,
     /// Whether every signature is there that has to be, and right.
@@ -75,15 +77,6 @@ pub(super) struct Foreign {
     pub signs: bool,
 }
 
-/// A request that goes out.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Taken {
-    pub message_id: u64,
-    pub charge: u16,
-    /// Whether it opens what nothing closes that goes out with it.
-    pub stays_open: bool,
-}
-
 /// A request that a response was found to answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
@@ -93,27 +86,6 @@ pub(super) struct Found {
     pub charge: u16,
     /// Whether it opens what nobody will close, since nobody waits for it.
     pub leaves_open: bool,
-}
-
-/// Where a request is from.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    owner: Owner,
-    part: u8,
-    charge: u16,
-    /// Whether what it opens stays open after what went out with it.
-    stays_open: bool,
-}
-
-/// Who waits for a response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    /// A chain.
-    Slot(u32),
-    /// A chain that was given up.
-    Nobody,
-    /// Nobody, from the beginning: it is to an acknowledgement, or a CLOSE.
-    Aside,
 }
 
 #[derive(Debug, Default)]
@@ -141,7 +113,7 @@ struct Slot {
 #[derive(Debug)]
 pub(super) struct Slots {
     slots: Box<[Slot]>,
-    places: FxHashMap<u64, Place>,
+    places: Places,
     /// Slots whose chains are in the output and not stamped yet.
     queued: Vec<u32>,
     in_flight: u32,
@@ -157,7 +129,7 @@ impl Slots {
         let slots = slots.max(1) as usize;
         Self {
             slots: (0..slots).map(|_| Slot::default()).collect(),
-            places: FxHashMap::with_capacity_and_hasher(slots * PARTS_MAX * 2, FxBuildHasher),
+            places: Places::new(slots * PARTS_MAX * 2),
             queued: Vec::with_capacity(slots),
             in_flight: 0,
             next_deadline: Moment::NEVER,
@@ -229,17 +201,13 @@ impl Slots {
         };
         if part == 0 {
             own.forget();
+            own.exchange = Exchange::default();
         }
         own.put = part + 1;
         if let Some(id) = own.ids.get_mut(part) {
             *id = Some(taken.message_id);
         }
-        let place = Place {
-            owner: Owner::Slot(slot),
-            part: part as u8,
-            charge: taken.charge,
-            stays_open: taken.stays_open,
-        };
+        let place = Place::of(slot, part as u8, taken);
         self.places.insert(taken.message_id, place);
     }
 
@@ -265,6 +233,33 @@ impl Slots {
             self.in_flight += 1;
             self.queued.push(slot);
         }
+    }
+
+    /// A request that is all of its chain goes out, of so many bytes, in the connection's own
+    /// session.
+    #[inline]
+    pub fn put_alone(&mut self, slot: u32, taken: Taken, len: u32) {
+        let Some(own) = self.slots.get_mut(slot as usize) else {
+            return;
+        };
+        own.forget();
+        own.ids = [Some(taken.message_id), None, None, None];
+        (own.parts, own.put) = (1, 1);
+        own.exchange = Exchange {
+            calls: 1,
+            bytes_sent: len,
+            ..Exchange::default()
+        };
+        self.places
+            .insert(taken.message_id, Place::of(slot, 0, taken));
+        self.in_flight += 1;
+        self.queued.push(slot);
+    }
+
+    /// When what is in a slot, or was last, was handed to the operating system.
+    pub fn sent(&self, slot: u32) -> Option<Moment> {
+        let sent = self.slots.get(slot as usize)?.exchange.sent;
+        (sent != Moment::ZERO).then_some(sent)
     }
 
     pub fn transmitted(&mut self, now: Moment, timeout_nanos: u64) {
@@ -310,7 +305,7 @@ impl Slots {
         }
         for id in own.ids.iter().flatten() {
             // Its credits come back with its response.
-            if let Some(place) = self.places.get_mut(id) {
+            if let Some(place) = self.places.get_mut(*id) {
                 place.owner = Owner::Nobody;
             }
         }
@@ -337,7 +332,7 @@ impl Slots {
     /// The server is at work on this request, and will answer it later; what CANCEL names it by
     /// if it is to be cancelled now.
     pub fn note_pending(&mut self, route: CancelRoute, len: usize) -> Option<CancelRoute> {
-        let place = self.places.get(&route.message_id)?;
+        let place = self.places.get_mut(route.message_id)?;
         let Owner::Slot(slot) = place.owner else {
             return None;
         };
@@ -349,7 +344,7 @@ impl Slots {
 
     /// The request that a message answers, which is not waited for any more.
     pub fn find(&mut self, message_id: u64) -> Option<Found> {
-        let place = self.places.remove(&message_id);
+        let place = self.places.take(message_id);
         let is_late = place.is_none_or(|place| place.owner == Owner::Nobody);
         self.late_replies += u64::from(is_late);
         let Place {
@@ -417,6 +412,7 @@ impl Slots {
         answered(Answered {
             slot,
             bytes,
+            header: &message.header,
             exchange,
             is_genuine: !own.is_forged,
             wants_next,
@@ -477,6 +473,5 @@ impl Slot {
         self.is_cancelled = false;
         self.last = None;
         self.is_forged = false;
-        self.exchange = Exchange::default();
     }
 }
