@@ -201,6 +201,15 @@ impl<M: Mark> Reassembler<M> {
         self.complete && self.failed.is_none() || self.is_between_records()
     }
 
+    /// Bytes that are missing of the fragment that is being collected.
+    #[inline]
+    pub const fn missing(&self) -> usize {
+        match &self.fragment {
+            Some(fragment) => fragment.missing,
+            None => 0,
+        }
+    }
+
     /// Memory held for records that arrive in pieces.
     pub const fn capacity(&self) -> usize {
         self.buffer.capacity()

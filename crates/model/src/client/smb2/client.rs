@@ -979,7 +979,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
     }
 
     fn receive_len(&self, room: usize) -> usize {
-        room.min(RECEIVED_AT_A_TIME)
+        self.session.receive_len(room.min(RECEIVED_AT_A_TIME))
     }
 
     fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Completions) {

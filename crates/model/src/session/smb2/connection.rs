@@ -159,6 +159,8 @@ pub struct Smb2Session {
     credits: Credits,
     options: Smb2Options,
     assembler: FrameAssembler,
+    /// Bytes of the frame that came last, with its mark.
+    frame_len: usize,
     established: Option<Established>,
     /// Numbers of encryptions, of which none comes twice for a key: the channels of a session have
     /// one key, and one that was lost may come back to its session, so that it is never set back.
@@ -185,6 +187,7 @@ impl Smb2Session {
             credits: Credits::new(Self::wanted(&options)),
             options,
             assembler: FrameAssembler::new(options.frame_max),
+            frame_len: 0,
             established: None,
             nonce: u64::from(options.channel) << NONCE_BITS,
             plain: Opened::default(),
@@ -654,6 +657,22 @@ impl Smb2Session {
         FrameMark::close(&mut out.bytes, frame, 0);
     }
 
+    /// How many bytes to receive at a time, `most` at most: of long frames, whole ones like the one
+    /// that came last, and the rest of one that has begun. What is cut by the end of a buffer has to
+    /// be copied.
+    #[inline]
+    pub fn receive_len(&self, most: usize) -> usize {
+        let (missing, frame) = (self.assembler.missing(), self.frame_len);
+        if frame < LONG_FRAME {
+            return most;
+        }
+        let whole = most.saturating_sub(missing) / frame * frame;
+        match missing + whole {
+            0 => most,
+            len => len.min(most),
+        }
+    }
+
     /// Takes what came in, and hands out what it answers.
     pub fn receive(
         &mut self,
@@ -664,6 +683,7 @@ impl Smb2Session {
             slots,
             credits,
             assembler,
+            frame_len,
             established,
             plain,
             room,
@@ -684,6 +704,7 @@ impl Smb2Session {
             forged,
         };
         while let Some(frame) = assembler.next(&mut input)? {
+            *frame_len = frame.len() + 4;
             match ProtocolId::of(frame) {
                 Some(ProtocolId::Smb2) => {
                     taking.messages(frame, frame.len() + 4, false, &mut answered)?;
@@ -715,6 +736,9 @@ impl Smb2Session {
         Ok(())
     }
 }
+
+/// From so many bytes on it costs more to copy a frame than to ask for it by itself.
+const LONG_FRAME: usize = 16 << 10;
 
 /// Breaks of which the acknowledgements wait to go out, at most.
 const ACKNOWLEDGEMENTS_MAX: usize = 4096;

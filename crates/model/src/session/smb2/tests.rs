@@ -662,3 +662,31 @@ fn requests_say_how_many_channels_were_lost() {
     sequence.go_on();
     assert_eq!(said(&mut bench), 1);
 }
+
+#[test]
+fn long_frames_are_received_whole() {
+    const MOST: usize = 72 << 10;
+    const LONG: usize = 30_000;
+    let mut bench = Bench::new(true, None);
+    assert_eq!(bench.session.receive_len(MOST), MOST, "short ones");
+    let mut frame = frame(&[&answer(9, Command::Echo, Status::SUCCESS)]);
+    frame.resize(LONG, 0);
+    FrameMark::close(&mut frame, 0, 0);
+    let mut receive = |bytes: &[u8]| {
+        let received = bench.session.receive(bytes, |_| {});
+        received.expect("they are messages of SMB2");
+        bench.session.receive_len(MOST)
+    };
+    // Of 73,728 bytes, two frames of 30,000.
+    assert_eq!(receive(&frame), 60_000);
+    // The rest of one, and one or two more.
+    assert_eq!(receive(&frame[..10_000]), 20_000 + 30_000);
+    assert_eq!(receive(&frame[10_000..20_000]), 10_000 + 60_000);
+    assert_eq!(receive(&frame[20_000..]), 60_000);
+    // Longer than what is received at a time.
+    frame.resize(200_000, 0);
+    FrameMark::close(&mut frame, 0, 0);
+    assert_eq!(receive(&frame[..60_000]), MOST);
+    assert_eq!(receive(&frame[60_000..150_000]), 50_000);
+    assert_eq!(receive(&frame[150_000..]), MOST);
+}
