@@ -378,10 +378,15 @@ fn cell(known: &PointFigure, has_interval: bool) -> String {
     let digits = known.value * half_width.unwrap_or(UNKNOWN).min(HARDLY);
     let value = value_within(known.figure, known.value, digits);
     match half_width.filter(|_| has_interval) {
-        Some(share) if share > HARDLY => format!("{value}, hardly known"),
+        Some(_) if is_hardly_known(known) => format!("{value}, hardly known"),
         Some(share) => format!("{value} ± {}", percent(share)),
         None => value,
     }
+}
+
+/// Whether its interval says no more than that it was measured.
+pub fn is_hardly_known(known: &PointFigure) -> bool {
+    half_width(known).is_some_and(|share| share > HARDLY)
 }
 
 /// Half of its interval, as a share.
