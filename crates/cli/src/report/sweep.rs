@@ -13,15 +13,16 @@ use super::parts::table::{Column, Table};
 use super::parts::units::counted;
 use super::repeats::{RepeatsEnd, percent};
 use super::sketch;
-use crate::quantity::{grouped, plain};
+use crate::quantity::{grouped, plain, time_with_chance, with_chance};
 use crate::shell::shell_line;
 use filestone_model::comparison::ComparedRun;
 use filestone_model::comparison::repeats::RepeatPlan;
 use filestone_model::figure::{Quantity, RunFigure, Statistic, Timed};
+use filestone_model::gate::RunTotal;
 use filestone_model::plan::Plan;
 use filestone_model::sweep::{
-    PointFigure, PointTally, SweepKnee, SweepParameter, SweepPlace, SweepValue, ValueKind, knee,
-    name_of_point,
+    PointFigure, PointTally, PointTotal, SweepKnee, SweepParameter, SweepPlace, SweepValue,
+    ValueKind, knee, name_of_point,
 };
 use filestone_model::text::{bytes_text, time_text};
 use std::collections::BTreeMap;
@@ -272,41 +273,68 @@ pub fn heading(swept: &Swept) -> String {
     )
 }
 
+/// What a row has behind the values of its point.
+struct SweepColumns {
+    figures: Vec<Shown>,
+    totals: Vec<RunTotal>,
+    counts: Vec<Count>,
+    /// Caveats that need no word in a row.
+    everywhere: Vec<String>,
+}
+
 fn table(swept: &Swept, page: Page) -> String {
-    let shown = shown(swept);
-    let parameters = swept.parameters.iter().rev();
-    let mut columns: Vec<Column> = parameters
-        .map(|parameter| Column::figure(parameter.name.clone()))
-        .collect();
-    columns.push(Column::figure("runs").gives_way(1));
-    for Shown {
-        figure,
-        head,
-        gives_way,
-        ..
-    } in &shown
-    {
-        let head = if head.is_empty() {
-            figure.to_string()
-        } else {
-            (*head).into()
-        };
-        let column = Column::figure(head);
-        columns.push(gives_way.map_or(column.clone(), |order| column.gives_way(order)));
-    }
-    let counted = counts(swept);
-    columns.extend(counted.iter().map(|count| Column::figure(count.head)));
-    columns.push(Column::text("caveats"));
-    let mut table = Table::new(columns);
-    let everywhere = everywhere(swept);
+    let shown = SweepColumns {
+        figures: shown(swept),
+        totals: totals(swept),
+        counts: counts(swept),
+        everywhere: everywhere(swept),
+    };
+    let mut table = Table::new(heads(swept, &shown));
     let mut before = None;
     for point in &swept.points {
         let second = point.values.get(1);
         let is_new = before != Some(second);
         before = Some(second);
-        table.row(row(swept, point, &shown, &counted, &everywhere, is_new));
+        let mut cells = values(swept, point, is_new);
+        cells.extend(row(point, &shown));
+        table.row(cells);
     }
     table.render(page)
+}
+
+fn heads(swept: &Swept, shown: &SweepColumns) -> Vec<Column> {
+    let parameters = swept.parameters.iter().rev();
+    let mut columns: Vec<Column> = parameters
+        .map(|parameter| Column::figure(parameter.name.clone()))
+        .collect();
+    columns.push(Column::figure("runs").gives_way(1));
+    columns.extend(shown.figures.iter().map(|shown| {
+        let head = match shown.head {
+            "" => shown.figure.to_string(),
+            head => head.into(),
+        };
+        let column = Column::figure(head);
+        match shown.gives_way {
+            Some(order) => column.gives_way(order),
+            None => column,
+        }
+    }));
+    let totals = shown.totals.iter();
+    columns.extend(totals.map(|total| Column::figure(total.name().replace('_', " ")).gives_way(1)));
+    columns.extend(shown.counts.iter().map(|count| Column::figure(count.head)));
+    columns.push(Column::text("caveats"));
+    columns
+}
+
+/// The figures that only whole runs have, of any point.
+fn totals(swept: &Swept) -> Vec<RunTotal> {
+    let mut all = vec![];
+    for known in swept.points.iter().flat_map(|point| point.tally.totals()) {
+        if !all.contains(&known.total) {
+            all.push(known.total);
+        }
+    }
+    all
 }
 
 /// Errors, and what else was counted at any point.
@@ -341,35 +369,43 @@ fn shown(swept: &Swept) -> Vec<Shown> {
     judged.into_iter().chain(columns).collect()
 }
 
-fn row(
-    swept: &Swept,
-    point: &SweptPoint,
-    shown: &[Shown],
-    counted: &[Count],
-    everywhere: &[String],
-    is_new: bool,
-) -> Vec<String> {
+/// The values of a point; that of the second parameter stands where its points begin.
+fn values(swept: &Swept, point: &SweptPoint, is_new: bool) -> Vec<String> {
     let both = swept.parameters.iter().zip(&point.values).enumerate().rev();
-    let mut cells: Vec<String> = both
-        .map(|(place, (parameter, value))| match place {
-            // A value of the second stands where its points begin.
-            1 if !is_new => String::new(),
-            _ => value.shown(parameter.kind),
-        })
-        .collect();
-    cells.push(point.tally.runs().to_string());
+    let cell = |(place, (parameter, value)): (usize, (&SweepParameter, &SweepValue))| match place {
+        1 if !is_new => String::new(),
+        _ => value.shown(parameter.kind),
+    };
+    both.map(cell).collect()
+}
+
+fn row(point: &SweptPoint, shown: &SweepColumns) -> Vec<String> {
+    let none = || String::from("–");
+    let mut cells = vec![point.tally.runs().to_string()];
     let figures = point.tally.figures();
-    for column in shown {
+    cells.extend(shown.figures.iter().map(|column| {
         let known = figures.iter().find(|known| known.figure == column.figure);
-        cells.push(known.map_or_else(|| "–".into(), |known| cell(known, column.has_interval)));
-    }
-    cells.extend(
-        counted
-            .iter()
-            .map(|count| grouped((count.of)(&point.tally))),
-    );
-    cells.push(doubts(point, everywhere));
+        known.map_or_else(none, |known| cell(known, column.has_interval))
+    }));
+    let totals = point.tally.totals();
+    cells.extend(shown.totals.iter().map(|total| {
+        let known = totals.iter().find(|known| known.total == *total);
+        known.map_or_else(none, total_text)
+    }));
+    let counts = shown.counts.iter();
+    cells.extend(counts.map(|count| grouped((count.of)(&point.tally))));
+    cells.push(doubts(point, &shown.everywhere));
     cells
+}
+
+/// A figure that only whole runs have, with its interval.
+fn total_text(known: &PointTotal) -> String {
+    let half_width = known.interval.map_or(0.0, |(_, high)| high - known.value);
+    match known.unit {
+        "share" => percent(known.value),
+        "ns" => time_with_chance(known.value, half_width),
+        _ => with_chance(known.value, half_width, 3),
+    }
 }
 
 fn cell(known: &PointFigure, has_interval: bool) -> String {
@@ -378,10 +414,15 @@ fn cell(known: &PointFigure, has_interval: bool) -> String {
     let digits = known.value * half_width.unwrap_or(UNKNOWN).min(HARDLY);
     let value = value_within(known.figure, known.value, digits);
     match half_width.filter(|_| has_interval) {
-        Some(share) if share > HARDLY => format!("{value}, hardly known"),
+        Some(_) if is_hardly_known(known) => format!("{value}, hardly known"),
         Some(share) => format!("{value} ± {}", percent(share)),
         None => value,
     }
+}
+
+/// Whether its interval says no more than that it was measured.
+pub fn is_hardly_known(known: &PointFigure) -> bool {
+    half_width(known).is_some_and(|share| share > HARDLY)
 }
 
 /// Half of its interval, as a share.

@@ -9,9 +9,11 @@ pub mod knee;
 pub mod parameter;
 mod steps;
 pub mod tally;
+pub mod totals;
 pub mod value_kind;
 
 pub use knee::{SweepKnee, SweepPlace};
 pub use parameter::{SweepParameter, SweepValue, name_of_point, points};
 pub use tally::{PointFigure, PointTally};
+pub use totals::{PointTotal, SweptTotal, TOTALS, TotalValue};
 pub use value_kind::ValueKind;

@@ -1,5 +1,6 @@
 //! What the runs of a point come to, and when they are enough.
 
+use super::totals::{PointTotal, TOTALS, TotalValue};
 use crate::comparison::repeats::{ENOUGH_MIN, RepeatPlan, RepeatedFigure, repeated};
 use crate::comparison::side::{Side, single};
 use crate::comparison::{ComparedRun, RunValue};
@@ -11,6 +12,8 @@ use std::collections::BTreeMap;
 pub struct PointTally {
     judged: RunFigure,
     side: Side,
+    /// Of each of [`TOTALS`], what the runs have.
+    totals: [Vec<TotalValue>; TOTALS.len()],
     /// Operations that were sent and did not end well, of all runs together.
     pub errors: u64,
     /// Calls that were sent again, of all runs together: over UDP what was lost, or answered late.
@@ -42,6 +45,7 @@ impl PointTally {
         Self {
             judged,
             side: Side::default(),
+            totals: Default::default(),
             errors: 0,
             retransmissions: 0,
             late_replies: 0,
@@ -52,6 +56,9 @@ impl PointTally {
     /// Counts a whole run.
     pub fn add(&mut self, run: &ComparedRun) {
         self.add_values(&run.figures(&[self.judged]));
+        for (swept, runs) in TOTALS.iter().zip(&mut self.totals) {
+            runs.extend((swept.of)(run));
+        }
         self.errors += run.errors();
         let kinds = run.totals.kinds.iter();
         self.retransmissions += kinds.map(|kind| kind.retransmissions).sum::<u64>();
@@ -89,6 +96,13 @@ impl PointTally {
     pub fn figure(&self, figure: &RunFigure) -> Option<PointFigure> {
         let mut all = self.figures().into_iter();
         all.find(|known| known.figure == *figure)
+    }
+
+    /// The figures that only whole runs have.
+    pub fn totals(&self) -> Vec<PointTotal> {
+        let both = TOTALS.iter().zip(&self.totals);
+        both.filter_map(|(swept, runs)| PointTotal::of(swept, runs))
+            .collect()
     }
 
     fn of_one(&self, figure: &RunFigure) -> Option<PointFigure> {

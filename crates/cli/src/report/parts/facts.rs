@@ -73,12 +73,31 @@ pub fn wire_bytes(record: &RunRecord) -> Fact {
     let sum = |of: fn(&KindRecord) -> u64| measured(record).map(of).sum::<u64>() as f64;
     let ended = sum(|kind| kind.ledger.ended()).max(1.0);
     let bytes = format!(
-        "{:.1} sent and {:.1} received per operation, in {:.2} calls",
+        "{:.1} sent and {:.1} received per operation, in {:.2} calls{}",
         sum(|kind| kind.bytes_sent) / ended,
         sum(|kind| kind.bytes_received) / ended,
         sum(|kind| kind.calls) / ended,
+        datagrams(record),
     );
     ("wire bytes", bytes)
+}
+
+/// What of datagrams went missing or came twice, where messages are datagrams: that nothing did is worth
+/// knowing, too.
+fn datagrams(record: &RunRecord) -> String {
+    if !record.plan.target.is_udp() {
+        return String::new();
+    }
+    let again = record.totals.kinds.iter();
+    let again: u64 = again.map(|kind| kind.retransmissions).sum();
+    format!(
+        "; {} sent again, {} late or twice",
+        counted(again, "call"),
+        match record.totals.late_replies {
+            1 => "1 reply".into(),
+            late => format!("{} replies", grouped(late)),
+        }
+    )
 }
 
 /// How the clients were connected, where they were so many that it may have taken a while.
@@ -122,6 +141,7 @@ mod tests {
     use super::*;
     use crate::report::canned;
     use filestone_model::measure::connections_record::{ClientMemory, ConnectionsRecord};
+    use filestone_model::plan::TransportKind;
 
     #[test]
     fn what_makes_rate_and_count_differ_is_said() {
@@ -184,6 +204,35 @@ mod tests {
             text,
             "10 MiB before the clients were made, 110 MiB with them, 10.2 KiB each, 111 MiB at the \
              end"
+        );
+    }
+
+    #[test]
+    fn what_of_datagrams_went_missing_or_came_twice_is_said() {
+        let mut record = canned::plain();
+        let in_calls = |record: &RunRecord| {
+            let (_, text) = wire_bytes(record);
+            text.split_once(" in ").map(|(_, calls)| calls.to_string())
+        };
+        assert_eq!(in_calls(&record).as_deref(), Some("1.00 calls"));
+        record
+            .plan
+            .target
+            .nfs3_mut()
+            .expect("an NFS target")
+            .transport = TransportKind::Udp;
+        record.totals.kinds[0].retransmissions = 1;
+        let told = in_calls(&record);
+        assert_eq!(
+            told.as_deref(),
+            Some("1.00 calls; 1 call sent again, 0 replies late or twice")
+        );
+        record.totals.kinds[0].retransmissions = 0;
+        record.totals.late_replies = 1;
+        let told = in_calls(&record);
+        assert_eq!(
+            told.as_deref(),
+            Some("1.00 calls; 0 calls sent again, 1 reply late or twice")
         );
     }
 

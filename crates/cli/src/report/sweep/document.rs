@@ -7,7 +7,9 @@ use filestone_model::comparison::repeats::RepeatPlan;
 use filestone_model::figure::RunFigure;
 use filestone_model::plan::Plan;
 use filestone_model::statistics::CONFIDENCE;
-use filestone_model::sweep::{PointFigure, PointTally, SweepKnee, SweepParameter, SweepValue};
+use filestone_model::sweep::{
+    PointFigure, PointTally, PointTotal, SweepKnee, SweepParameter, SweepValue,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -134,23 +136,41 @@ fn point(point: &SweptPoint) -> SweepPointDocument {
         late_replies: point.tally.late_replies,
         caveats: point.tally.caveats.clone(),
         failed: point.failed.clone(),
-        figures: point.tally.figures().iter().map(figure).collect(),
+        figures: figures_of(point),
         plan: point.plan.clone(),
     }
 }
 
+/// Those of operations, then those that only whole runs have.
+fn figures_of(point: &SweptPoint) -> Vec<PointFigureDocument> {
+    let figures = point.tally.figures().into_iter();
+    let totals = point.tally.totals().into_iter();
+    figures
+        .map(|known| figure(&known))
+        .chain(totals.map(total))
+        .collect()
+}
+
+fn total(known: PointTotal) -> PointFigureDocument {
+    PointFigureDocument {
+        name: known.total.name().into(),
+        unit: known.unit.into(),
+        runs: known.runs,
+        value: known.value,
+        low: known.interval.map(|(low, _)| low),
+        high: known.interval.map(|(_, high)| high),
+        deviation: None,
+    }
+}
+
 fn figure(known: &PointFigure) -> PointFigureDocument {
-    let [low, high] = match known.interval {
-        Some((low, high)) => [Some(low), Some(high)],
-        None => [None, None],
-    };
     PointFigureDocument {
         name: known.figure.to_string(),
         unit: known.figure.quantity.unit().name().into(),
         runs: known.runs,
         value: known.value,
-        low,
-        high,
+        low: known.interval.map(|(low, _)| low),
+        high: known.interval.map(|(_, high)| high),
         deviation: known.deviation,
     }
 }
@@ -198,19 +218,17 @@ const COUNTS: [&str; 5] = [
 
 /// A row per point, units in the names of the columns.
 pub fn csv(swept: &Swept) -> String {
-    let figures = figures(swept);
+    let columns = columns(swept);
     let mut heads: Vec<String> = swept.parameters.iter().map(|it| column(&it.name)).collect();
     heads.extend(COUNTS.map(String::from));
-    for figure in &figures {
-        let name = column_of(figure);
-        heads.extend(["", "_low", "_high"].map(|end| format!("{name}{end}")));
-    }
-    let rows = swept.points.iter().map(|point| row(point, &figures));
+    let ends = |column: &String| ["", "_low", "_high"].map(|end| format!("{column}{end}"));
+    heads.extend(columns.iter().flat_map(ends));
+    let rows = swept.points.iter().map(|point| row(point, &columns));
     let lines = std::iter::once(heads).chain(rows);
     lines.map(|line| line.join(",") + "\n").collect()
 }
 
-fn row(point: &SweptPoint, figures: &[RunFigure]) -> Vec<String> {
+fn row(point: &SweptPoint, columns: &[String]) -> Vec<String> {
     let number = |number: f64| format!("{number:.3}");
     let mut cells: Vec<String> = point.values.iter().map(value_cell).collect();
     let tally = &point.tally;
@@ -222,13 +240,12 @@ fn row(point: &SweptPoint, figures: &[RunFigure]) -> Vec<String> {
         u64::from(point.failed.is_some()),
     ];
     cells.extend(counts.map(|count| count.to_string()));
-    let known = point.tally.figures();
-    for figure in figures {
-        let known = known.iter().find(|known| known.figure == *figure);
-        let interval = known.and_then(|known| known.interval);
-        cells.push(known.map_or_else(String::new, |known| number(known.value)));
-        cells.push(interval.map_or_else(String::new, |(low, _)| number(low)));
-        cells.push(interval.map_or_else(String::new, |(_, high)| number(high)));
+    let figures = figures_of(point);
+    for column in columns {
+        let known = figures.iter().find(|known| known.column() == *column);
+        let ends = known.map(|known| [Some(known.value), known.low, known.high]);
+        let cell = |end: Option<f64>| end.map_or_else(String::new, number);
+        cells.extend(ends.unwrap_or_default().map(cell));
     }
     cells
 }
@@ -242,15 +259,23 @@ fn value_cell(value: &SweepValue) -> String {
     }
 }
 
-/// The figures that any point has, in the order of the first that has all.
-pub fn figures(swept: &Swept) -> Vec<RunFigure> {
-    let mut all: Vec<RunFigure> = vec![];
-    for known in swept.points.iter().flat_map(|point| point.tally.figures()) {
-        if !all.contains(&known.figure) {
-            all.push(known.figure);
+/// The columns of figures that any point has, in the order of the first that has each.
+fn columns(swept: &Swept) -> Vec<String> {
+    let mut all: Vec<String> = vec![];
+    for known in swept.points.iter().flat_map(figures_of) {
+        let column = known.column();
+        if !all.contains(&column) {
+            all.push(column);
         }
     }
     all
+}
+
+impl PointFigureDocument {
+    /// `response_time_mean_ns`.
+    fn column(&self) -> String {
+        named(&self.name, &self.unit)
+    }
 }
 
 /// `in-flight` as the name of a column.
@@ -260,7 +285,11 @@ pub fn column(name: &str) -> String {
 
 /// `response_time_mean_ns`, `achieved_ops_per_s`.
 pub fn column_of(figure: &RunFigure) -> String {
-    let unit = figure.quantity.unit().name();
+    named(&figure.to_string(), figure.quantity.unit().name())
+}
+
+fn named(name: &str, unit: &str) -> String {
     let unit = unit.replace("operations", "ops").replace('/', "_per_");
-    format!("{}_{unit}", column(&figure.to_string()))
+    let name = format!("{}_{unit}", column(name));
+    name.trim_end_matches('_').into()
 }

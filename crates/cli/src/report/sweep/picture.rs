@@ -1,7 +1,9 @@
 //! A sweep as a picture: the figure, and what is achieved, over the values of a number; of names, a row
 //! of each.
 
-use super::{ACHIEVED, Swept, SweptLine, SweptPoint, doubts, everywhere, heading, knees};
+use super::{
+    ACHIEVED, Swept, SweptLine, SweptPoint, doubts, everywhere, heading, is_hardly_known, knees,
+};
 use crate::report::caption;
 use crate::report::picture::{
     Axis, Form, Line, Mark, Panel, Picture, Point, Quantity, Style, Symbol,
@@ -25,10 +27,17 @@ pub fn picture(swept: &Swept) -> Picture {
         Some(lines) => over_numbers(swept, &lines, &mut notes),
         None => vec![over_names(swept)],
     };
-    let has_intervals = panels.iter().flat_map(|panel| &panel.lines);
-    let mut points = has_intervals.flat_map(|line| &line.points);
-    if points.any(|point| point.interval.is_some()) {
+    let drawn = || {
+        panels
+            .iter()
+            .flat_map(|panel| &panel.lines)
+            .flat_map(|line| &line.points)
+    };
+    if drawn().any(|point| point.interval.is_some()) {
         notes.push("lines with ends: 95 % intervals".into());
+    }
+    if drawn().any(|point| point.symbol == Symbol::Hollow) {
+        notes.push("hollow: with an error or a caveat that not all have, or hardly known".into());
     }
     notes.extend(knees(swept));
     notes.extend(caveats(swept));
@@ -142,8 +151,11 @@ fn drawn(
     let known = point.tally.figure(&figure);
     let unit = unit_of(figure);
     let y = known.map_or(f64::NAN, |known| known.value / unit);
-    let interval = known.and_then(|known| known.interval);
+    // An interval of many times the value would hide all others.
+    let told = known.filter(|known| !is_hardly_known(known));
+    let interval = told.and_then(|known| known.interval);
     let is_doubted = !doubts(point, everywhere).is_empty() || point.tally.errors > 0;
+    let is_doubted = is_doubted || told.is_none();
     Some(Point {
         interval: interval.map(|(low, high)| (low / unit, high / unit)),
         symbol: if is_doubted {
@@ -203,8 +215,9 @@ fn over_names(swept: &Swept) -> Panel {
     let rows = (0..).zip(&swept.points);
     let points = rows.filter_map(|(row, point): (u32, _)| {
         let known = point.tally.figure(&swept.figure)?;
+        let interval = known.interval.filter(|_| !is_hardly_known(&known));
         Some(Point {
-            interval: known.interval.map(|(low, high)| (low / unit, high / unit)),
+            interval: interval.map(|(low, high)| (low / unit, high / unit)),
             ..Point::new(known.value / unit, f64::from(row) + 0.5)
         })
     });
