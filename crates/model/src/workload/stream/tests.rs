@@ -7,8 +7,8 @@ use crate::operation::{Answer, Completion, OpKind, Ticket};
 use crate::payload::{Inspector, Unit};
 use crate::plan::fleet_of_tests::pairs;
 use crate::plan::{
-    FleetPlan, LocalTarget, Plan, QuiescePlan, RampPlan, RatePlan, RateUnit, Span, TargetPlan,
-    WorkloadPlan,
+    FleetPlan, LocalTarget, Offsets, Plan, QuiescePlan, RampPlan, RatePlan, RateUnit, Span,
+    TargetPlan, WorkloadPlan,
 };
 use std::collections::BTreeMap;
 
@@ -50,6 +50,7 @@ struct Transfer {
     kind: OpKind,
     due: u64,
     begun: u64,
+    offset: u64,
     len: u64,
 }
 
@@ -160,13 +161,14 @@ impl World {
         } else {
             server.carry_out(&line, corrupts)
         };
-        let (kind, len) = (line.action.kind(), length_of(&line.action));
+        let (kind, (offset, len)) = (line.action.kind(), extent_of(&line.action));
         if role == Role::Measured {
             transfers.push(Transfer {
                 client: client as u32,
                 kind,
                 due: due.nanos(),
                 begun: now.nanos(),
+                offset,
                 len,
             });
         }
@@ -219,10 +221,10 @@ impl World {
     }
 }
 
-fn length_of(action: &Action<'_>) -> u64 {
+fn extent_of(action: &Action<'_>) -> (u64, u64) {
     match action {
-        Action::ReadX { len, .. } | Action::WriteX { len, .. } => *len,
-        _ => 0,
+        Action::ReadX { offset, len, .. } | Action::WriteX { offset, len, .. } => (*offset, *len),
+        _ => (0, 0),
     }
 }
 
@@ -270,8 +272,9 @@ impl Server<'_> {
         unit.fill(len, self.table, &mut data);
         let path = self.open.as_ref().expect("it is open");
         let file = self.files.get_mut(path).expect("it is there");
-        assert_eq!(file.len() as u64, offset, "one after the other");
-        file.extend_from_slice(&data);
+        let end = (offset + len) as usize;
+        file.resize(file.len().max(end), 0);
+        file[offset as usize..end].copy_from_slice(&data);
     }
 
     fn read(
@@ -402,18 +405,67 @@ fn readers_wait_for_writers_and_find_what_they_wrote() {
 }
 
 #[test]
-fn corrupted_data_are_found_and_counted_once() {
+fn files_are_moved_at_random_offsets_each_once() {
     let mut fleet = pairs();
-    fleet.groups[0].count = 1;
-    fleet.groups[1].count = 1;
+    for group in &mut fleet.groups {
+        (group.count, group.files) = (1, 1);
+        group.offsets = Offsets::Random;
+        group.file_size = Span::always(40 * 4096 + 20);
+    }
+    fleet.groups[1].read_size = Span::always(2 * 4096);
+    fleet.groups[0].quiesce.files = Some(2);
     let mut world = World::new(fleet, MS);
     world.run(SECOND);
-    world.corrupts = true;
-    world.run(3 * SECOND);
+    let of = |client| {
+        let own = world.transfers.iter();
+        let own = own.filter(move |transfer| transfer.client == client);
+        own.map(|transfer| (transfer.offset, transfer.len))
+            .collect::<Vec<_>>()
+    };
+    let (written, read) = (of(0), of(1));
+    // What is left over is shorter than a head: the write before it gives 20 bytes.
+    let mut wanted: Vec<(u64, u64)> = (0..40).map(|number| (4096 * number, 4096)).collect();
+    wanted[39].1 -= 20;
+    wanted.push((40 * 4096 - 20, 40));
+    let sorted = |pieces: &[(u64, u64)]| {
+        let mut pieces = pieces.to_vec();
+        pieces.sort_unstable();
+        pieces
+    };
+    for pass in written.chunks(41) {
+        assert_eq!(sorted(pass), wanted);
+        assert_ne!(pass, wanted);
+    }
+    assert_ne!(
+        written[..41],
+        written[41..],
+        "each pass has an order of its own"
+    );
+    let mut wanted: Vec<(u64, u64)> = (0..20).map(|number| (8192 * number, 8192)).collect();
+    wanted[19].1 -= 20;
+    wanted.push((40 * 4096 - 20, 40));
+    assert_eq!(sorted(&read[..21]), wanted);
     let counters = world.counters(1, 0);
-    assert_eq!(counters.checksum_errors, 1, "{counters:?}");
-    assert_eq!(counters.failures, 0);
-    assert_eq!(world.state(1), ClientState::Running);
+    assert_eq!((counters.checksum_errors, counters.failures), (0, 0));
+    assert!(counters.files_read >= 2);
+}
+
+#[test]
+fn corrupted_data_are_found_and_counted_once() {
+    for offsets in [Offsets::Sequential, Offsets::Random] {
+        let mut fleet = pairs();
+        for group in &mut fleet.groups {
+            (group.count, group.offsets) = (1, offsets);
+        }
+        let mut world = World::new(fleet, MS);
+        world.run(SECOND);
+        world.corrupts = true;
+        world.run(3 * SECOND);
+        let counters = world.counters(1, 0);
+        assert_eq!(counters.checksum_errors, 1, "{counters:?}");
+        assert_eq!(counters.failures, 0);
+        assert_eq!(world.state(1), ClientState::Running);
+    }
 }
 
 #[test]
