@@ -413,7 +413,12 @@ impl<'t> Section<'t> {
         let text = value.text()?;
         match parse(&text) {
             Ok(parsed) => Ok(Some(parsed)),
-            Err(error) => Err(value.error(&format!("\"{text}\": {error}"))),
+            Err(error) => {
+                // Some say by themselves what they were given.
+                let (told, given) = (error.to_string(), format!("\"{text}\": "));
+                let told = told.strip_prefix(&given).unwrap_or(&told);
+                Err(value.error(&format!("{given}{told}")))
+            }
         }
     }
 
@@ -558,6 +563,11 @@ quiesce_files = 7
             (
                 "[health]\nerrors = \"200%\"\n",
                 "2: errors: \"200%\": expected a share",
+                "",
+            ),
+            (
+                "[[group]]\ncount = 1\nuid = \"a-b\"\n",
+                "3: uid: \"a-b\": expected a number",
                 "",
             ),
             (
