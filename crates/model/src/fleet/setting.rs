@@ -177,9 +177,9 @@ pub const SETTINGS: [Setting; 11] = [
 fn fixed(key: &str) -> Option<&'static str> {
     Some(match key {
         "name" | "prefix" => "names are given before the run begins",
-        "count" => "all clients are made and connected before the run begins",
+        "count" => "all clients are made before the run begins",
         "target" | "source" | "uid" | "gid" | "machine_name" => {
-            "connections are made before the run begins"
+            "where connections come from and go to is decided before the run begins"
         }
         "direction" | "reads" | "offsets" | "append" | "unlink_first" | "stable" | "checksums"
         | "sync_after_write" | "sync_before_close" => {

@@ -41,8 +41,6 @@ pub(super) struct FileAtHand {
     pub next_len: u64,
     /// Whether it is another client's, and lent.
     pub is_lent: bool,
-    start: u64,
-    end: u64,
     pieces: Pieces,
     /// Bytes of each write that it consists of, where that matters.
     unit_len: u64,
@@ -57,14 +55,13 @@ impl FileAtHand {
     /// This file is next, from `start` to `end` of it.
     pub fn begin(&mut self, task: Task, key: FileKey, start: u64, end: u64) {
         (self.task, self.key) = (task, key);
-        (self.start, self.end) = (start, end);
-        self.pieces = Pieces::default();
+        self.pieces = Pieces::new(start, end, 1, false);
         self.begin_anew();
     }
 
     /// It is begun once more.
     pub fn begin_anew(&mut self) {
-        self.offset = self.start;
+        self.offset = self.pieces.start();
         self.number = 0;
     }
 
@@ -76,7 +73,8 @@ impl FileAtHand {
             drawn.whole(Drawn::ReadSize, group.read_size)
         };
         self.unit_len = owner.write_size.min.max(1);
-        let pieces = Pieces::new(self.start, self.end, len, group.checksums);
+        let (start, end) = (self.pieces.start(), self.pieces.end());
+        let pieces = Pieces::new(start, end, len, group.checksums);
         let is_drawn = group.offsets == Offsets::Random && self.task != Task::Prepare;
         self.pieces = if is_drawn {
             pieces.in_order_of(drawn.order())
@@ -97,7 +95,7 @@ impl FileAtHand {
     /// How long it is when all of it is written, or as far as that has come in order.
     pub fn written_len(&self) -> u64 {
         if self.is_at_end() {
-            self.end
+            self.pieces.end()
         } else {
             self.offset
         }

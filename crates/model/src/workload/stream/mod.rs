@@ -22,7 +22,7 @@ pub use shared::SharedFleet;
 use crate::load::action::OpenMode;
 use crate::load::{Action, Expected, Line, Lines, LoadWork};
 use crate::measure::Sample;
-use crate::measure::fleet_record::ClientState;
+use crate::measure::fleet_record::{ClientState, FirstConnection};
 use crate::operation::{Failure, Outcome};
 use crate::payload::{Payload, Reading};
 use crate::plan::{Direction, DrawnFor, GroupPlan};
@@ -343,7 +343,10 @@ impl Stream {
             } else {
                 Step::MakeDirectory
             };
-            self.enter(ClientState::Starting);
+            self.enter(match self.gauge().connection() {
+                FirstConnection::Awaited => ClientState::Connecting,
+                FirstConnection::None | FirstConnection::Made(_) => ClientState::Starting,
+            });
         }
         if self.step == Step::Choose {
             if self.orders.command == Command::Quiesce {
@@ -883,6 +886,13 @@ impl Workload<Lines> for Stream {
 
     fn is_called(&self) -> bool {
         self.gauge().orders() != self.orders
+    }
+
+    fn connected(&mut self, nanos: u64) {
+        self.gauge().connect(FirstConnection::Made(nanos));
+        if self.state == ClientState::Connecting {
+            self.enter(ClientState::Starting);
+        }
     }
 
     /// Whoever waits for one of its files waits no longer.

@@ -58,6 +58,10 @@ impl Pieces {
         self.start
     }
 
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
     /// How many there are.
     pub fn count(&self) -> u64 {
         self.end.saturating_sub(self.start).div_ceil(self.len)
