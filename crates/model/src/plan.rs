@@ -26,7 +26,7 @@ pub use cost::CostPlan;
 pub use field::Field;
 pub use fleet::{
     Direction, Drawn, DrawnFor, FILES_MAX, FleetPlan, FleetPlanError, GroupMember, GroupPlan,
-    HealthPlan, Kinds, QuiescePlan, RampPlan, RatePlan, RateUnit, Span,
+    HealthPlan, Kinds, Offsets, QuiescePlan, RampPlan, RatePlan, RateUnit, Span,
 };
 pub use identities::{CLIENT_NUMBER, Callers, CallersOfGroup, Identities, Ids, Modes};
 pub use mix::{

@@ -34,6 +34,8 @@ pub enum Purpose {
     RunOrder = 11,
     /// Sizes and rates of a fleet's files, and where random data begin.
     Fleet = 12,
+    /// The order in which the pieces of a fleet's files are moved.
+    Offsets = 13,
 }
 
 /// The random stream for one purpose of one client (or worker).
@@ -53,7 +55,7 @@ pub fn exponential(generator: &mut impl Rng, mean: f64) -> f64 {
 }
 
 /// One step of splitmix64 (Steele, Lea and Flood 2014).
-fn mix(value: u64) -> u64 {
+pub(crate) fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

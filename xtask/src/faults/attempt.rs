@@ -1,7 +1,7 @@
 //! One run that meets its fault: how the fault is brought about, and what was seen.
 
 use super::cell::{Cell, Fault, Phase};
-use super::command::{self, CallNumber, Line, WARM_UP, WINDOW};
+use super::command::{self, CallNumber, Line, WINDOW, warm_up};
 use super::relay::{Call, Relay};
 use super::server::{Server, free_port};
 use crate::process::{Folder, Running};
@@ -142,9 +142,9 @@ impl Attempt {
                 self.begin_at_call(wanted, Instant::now())
             }
             Phase::WarmUp => self.begin_at(INTO_WARM_UP),
-            Phase::Measure => self.begin_at(WARM_UP + INTO_WINDOW),
+            Phase::Measure => self.begin_at(warm_up(self.cell.face) + INTO_WINDOW),
             Phase::Drain => {
-                let end = WARM_UP + WINDOW;
+                let end = warm_up(self.cell.face) + WINDOW;
                 if self.wait_for_moment(end - DRAIN_LEAD)? {
                     self.relay.delay(DRAIN_DELAY);
                 }
@@ -158,7 +158,7 @@ impl Attempt {
         let Some(begun) = self.begun()? else {
             return Ok(None);
         };
-        let window_end = begun + WARM_UP + WINDOW;
+        let window_end = begun + warm_up(self.cell.face) + WINDOW;
         self.begin_at_call(command::clean_up_call(self.cell.face), window_end)
     }
 

@@ -45,6 +45,7 @@ pub enum Face {
     /// A mix whose file set stays.
     KeptSet,
     Replay,
+    Fleet,
 }
 
 /// One run of the matrix.
@@ -114,7 +115,13 @@ impl Phase {
 }
 
 impl Face {
-    pub const ALL: [Self; 4] = [Self::Probe, Self::Mix, Self::KeptSet, Self::Replay];
+    pub const ALL: [Self; 5] = [
+        Self::Probe,
+        Self::Mix,
+        Self::KeptSet,
+        Self::Replay,
+        Self::Fleet,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -122,6 +129,7 @@ impl Face {
             Self::Mix => "mix",
             Self::KeptSet => "kept set",
             Self::Replay => "replay",
+            Self::Fleet => "fleet",
         }
     }
 }
@@ -133,7 +141,15 @@ impl Cell {
             .into_iter()
             .flat_map(|fault| Phase::ALL.map(|phase| (fault, phase)));
         rows.flat_map(|(fault, phase)| Face::ALL.map(|face| Self { fault, phase, face }))
+            .filter(Self::is_there)
             .collect()
+    }
+}
+
+impl Cell {
+    /// A fleet has no warm-up.
+    fn is_there(&self) -> bool {
+        self.face != Face::Fleet || self.phase != Phase::WarmUp
     }
 }
 

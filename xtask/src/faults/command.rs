@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// What comes before the window.
-pub const WARM_UP: Duration = Duration::from_millis(1000);
+/// What comes before the window where something does.
+const WARM_UP: Duration = Duration::from_millis(1000);
 /// The window.
 pub const WINDOW: Duration = Duration::from_millis(2000);
 /// How long a call may stay unanswered.
@@ -50,6 +50,14 @@ pub fn make_files(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// What comes before the window.
+pub const fn warm_up(face: Face) -> Duration {
+    match face {
+        Face::Fleet => Duration::ZERO,
+        Face::Probe | Face::Mix | Face::KeptSet | Face::Replay => WARM_UP,
+    }
+}
+
 fn millis(duration: Duration) -> String {
     format!("{}ms", duration.as_millis())
 }
@@ -67,8 +75,7 @@ impl Line<'_> {
     /// The run that meets the fault.
     pub fn run(&self) -> Command {
         let mut command = self.start();
-        command
-            .args(["--warm-up", &millis(WARM_UP)])
+        self.warmed_up(&mut command, warm_up(self.face))
             .args(["--duration", &millis(WINDOW)])
             .args(["--reconnect", &millis(RECONNECT)]);
         command
@@ -81,13 +88,18 @@ impl Line<'_> {
             // That it removes its set is said to each run of this mix.
             Face::Mix => None,
             Face::KeptSet => Some(REMOVE_SET),
-            Face::Replay => Some("--remove-leftover"),
+            Face::Replay | Face::Fleet => Some("--remove-leftover"),
         };
         let mut command = self.start();
-        command
-            .args(["--warm-up", "0ms", "--duration", "100ms"])
+        self.warmed_up(&mut command, Duration::ZERO)
+            .args(["--duration", "100ms"])
             .args(option);
         Some(command)
+    }
+
+    fn warmed_up<'c>(&self, command: &'c mut Command, time: Duration) -> &'c mut Command {
+        let has_warm_up = !warm_up(self.face).is_zero();
+        command.args(has_warm_up.then(|| format!("--warm-up={}", millis(time))))
     }
 
     fn start(&self) -> Command {
@@ -110,6 +122,10 @@ impl Line<'_> {
                 "--clients",
                 "2",
             ]),
+            Face::Fleet => command
+                .args(["fleet", "--readers", "1", "--writers", "1", &target])
+                .args(["--size", PROBE_SIZE, "--file-size", "64K"])
+                .args(["--rate", "100ops/s"]),
         };
         command
             .args(["--as", "json", "--mark", "0"])
@@ -121,7 +137,7 @@ impl Line<'_> {
 /// Whether this call shows that the run has begun to do what it measures.
 pub fn shows_begin(face: Face, call: &Call) -> bool {
     match face {
-        Face::Probe => call.is_any(&[Procedure::Write]) && call.len > MARKER_MAX,
+        Face::Probe | Face::Fleet => call.is_any(&[Procedure::Write]) && call.len > MARKER_MAX,
         Face::Mix | Face::KeptSet | Face::Replay => call.is_any(&[Procedure::Fsstat]),
     }
 }
@@ -152,7 +168,7 @@ pub const fn prepare_call(face: Face) -> CallNumber {
         // After the marker and the file of the first client.
         Face::Probe => CallNumber::new(3, |call| call.is_any(&[Procedure::Create])),
         Face::Mix | Face::KeptSet => CallNumber::new(9, |call| call.is_any(&[Procedure::Create])),
-        Face::Replay => CallNumber::new(1, writes_marker),
+        Face::Replay | Face::Fleet => CallNumber::new(1, writes_marker),
     }
 }
 
@@ -160,7 +176,7 @@ pub const fn prepare_call(face: Face) -> CallNumber {
 pub const fn clean_up_call(face: Face) -> CallNumber {
     match face {
         Face::KeptSet => CallNumber::new(1, writes_marker),
-        Face::Probe | Face::Mix | Face::Replay => CallNumber::new(3, removes),
+        Face::Probe | Face::Mix | Face::Replay | Face::Fleet => CallNumber::new(3, removes),
     }
 }
 

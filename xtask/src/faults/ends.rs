@@ -116,6 +116,12 @@ fn in_prepare(cell: Cell) -> Expected {
 /// Warm-up and window: a fault in the first may leave nothing that succeeds in the second.
 fn in_the_run(cell: Cell) -> Expected {
     let is_replay = cell.face == Face::Replay;
+    if cell.face == Face::Fleet && matches!(cell.fault, Fault::Frozen | Fault::TooSlow) {
+        return Expected {
+            ends: &[DONE],
+            reason: "a client of a fleet tries again, for longer than the rest of the window",
+        };
+    }
     match cell.fault {
         Fault::Paused | Fault::Slow => Expected {
             ends: &[DONE],

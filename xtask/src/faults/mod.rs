@@ -9,6 +9,7 @@
 mod attempt;
 mod cell;
 mod command;
+mod crowd;
 mod ends;
 mod relay;
 mod server;
@@ -30,7 +31,8 @@ const ATTEMPTS: u32 = 4;
 /// Options of `cargo xtask faults`.
 #[derive(Debug, Clone, Args)]
 pub struct Faults {
-    /// Only the cells whose names hold all of these words, such as "frozen drain mix"
+    /// Only the cells whose names hold all of these words, such as "frozen drain mix"; "crowd" for
+    /// the fleet of 500 clients alone
     #[arg(long)]
     pub only: Option<String>,
     /// Runs at the same time; they mostly wait
@@ -64,6 +66,9 @@ pub fn run(options: &Faults) -> Result<bool> {
         None => process::build_filestone()?,
     };
     let mut is_good = true;
+    if options.only.as_deref().is_none_or(|only| only == "crowd") {
+        is_good &= crowd::run(&filestone);
+    }
     for _ in 0..options.rounds {
         let judged = all(&filestone, options);
         print(&judged, options.verbose);

@@ -2,7 +2,7 @@
 
 use super::attempt::{RUN_LIMIT, Seen};
 use super::cell::{Cell, Face, Fault, Phase};
-use super::command::{WARM_UP, WINDOW, is_measured, is_of_clean_up};
+use super::command::{WINDOW, is_measured, is_of_clean_up, warm_up};
 use super::ends::{self, End, Reason};
 use super::relay::Call;
 use filestone_wire::nfs3::Status;
@@ -44,6 +44,14 @@ impl Verdict {
         Self {
             word,
             kind: VerdictKind::Bad,
+            detail: detail.into(),
+        }
+    }
+
+    pub fn good(detail: impl Into<String>) -> Self {
+        Self {
+            word: "ok",
+            kind: VerdictKind::Good,
             detail: detail.into(),
         }
     }
@@ -129,7 +137,7 @@ fn met_its_fault(cell: Cell, seen: &Seen, record: Option<&Value>) -> Option<Verd
     };
     // Where there is no record, nothing tells better when it began than its calls.
     let by_record = record.and_then(|record| window_start(seen, record));
-    let by_calls = seen.begun(cell).map(|begun| begun + WARM_UP);
+    let by_calls = seen.begun(cell).map(|begun| begun + warm_up(cell.face));
     let phase = match by_record.or(by_calls) {
         Some(window) => phase_at(cell.face, seen, at, window),
         None => Some(Phase::Prepare),
@@ -146,7 +154,7 @@ fn met_its_fault(cell: Cell, seen: &Seen, record: Option<&Value>) -> Option<Verd
 
 /// The phase at a moment of a run whose window opened at `window`.
 fn phase_at(face: Face, seen: &Seen, at: Instant, window: Instant) -> Option<Phase> {
-    if at + WARM_UP < window {
+    if at + warm_up(face) < window {
         return Some(Phase::Prepare);
     }
     if at < window {
@@ -183,7 +191,7 @@ fn is_balanced(ledger: &Value) -> bool {
 }
 
 /// The ledgers of the whole run and of each kind of operation.
-fn balances(record: &Value) -> Option<Verdict> {
+pub fn balances(record: &Value) -> Option<Verdict> {
     let kinds = record.pointer("/totals/kinds").and_then(Value::as_array);
     let kinds = kinds.into_iter().flatten().map(|kind| &kind["ledger"]);
     let mut all = record.pointer("/totals/ledger").into_iter().chain(kinds);
@@ -305,7 +313,7 @@ mod tests {
     #[test]
     fn a_moment_is_in_the_phase_that_the_window_and_the_calls_say() {
         let started = Instant::now();
-        let window = started + WARM_UP;
+        let window = started + warm_up(Face::Probe);
         let millis = |millis| Duration::from_millis(millis);
         let call = |procedure, at| Call {
             at,
@@ -328,7 +336,7 @@ mod tests {
             removal: None,
         };
         let idle = seen(Vec::new());
-        let before = window.checked_sub(WARM_UP + millis(1));
+        let before = window.checked_sub(warm_up(Face::Probe) + millis(1));
         for (at, phase) in [
             (before, Phase::Prepare),
             (Some(started), Phase::WarmUp),

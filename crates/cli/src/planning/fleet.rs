@@ -6,7 +6,9 @@ use crate::error::Error;
 use crate::inputs::credentials::Credentials;
 use crate::options::fleet::{CommonOptions, FleetOptions};
 use crate::options::layer_targets::{self, LayerTarget};
+use crate::quantity::grouped;
 use filestone_model::fleet::{FleetFile, TargetText, parse};
+use filestone_model::plan::limits::CLIENTS_MAX;
 use filestone_model::plan::{
     Direction, FleetPlan, GroupPlan, HealthPlan, LeftOverPolicy, OnLost, Plan, RampPlan, Span,
     TICK_NANOS, TargetPlan, WorkloadPlan,
@@ -34,6 +36,8 @@ pub fn plan(
     };
     let targets = targets(&file.targets, path.as_deref(), &reaching)?;
     let (target, more_targets) = first_and_rest(targets)?;
+    check_layers(&target, &more_targets)?;
+    check_count(&file.fleet)?;
     let fleet = FleetPlan {
         more_targets,
         clients_per_thread: options.clients_per_thread.unwrap_or(1),
@@ -204,6 +208,30 @@ fn targets(
     texts.iter().map(target).collect()
 }
 
+/// All targets of a fleet are of one protocol.
+fn check_layers(target: &TargetPlan, more: &[TargetPlan]) -> Result<(), Error> {
+    let Some(other) = more.iter().find(|other| other.layer() != target.layer()) else {
+        return Ok(());
+    };
+    let (first, other) = (target.layer(), other.layer());
+    Err(
+        Error::usage(format!("the fleet has targets of {first}: and of {other}:"))
+            .with_help("all clients of a fleet work on one protocol: run a fleet for each"),
+    )
+}
+
+fn check_count(fleet: &FleetPlan) -> Result<(), Error> {
+    let counts = fleet.groups.iter().map(|group| u64::from(group.count));
+    let clients: u64 = counts.sum();
+    if clients <= u64::from(CLIENTS_MAX) {
+        return Ok(());
+    }
+    let (clients, most) = (grouped(clients), grouped(u64::from(CLIENTS_MAX)));
+    Err(Error::usage(format!(
+        "the groups have {clients} clients together, and a fleet at most {most}"
+    )))
+}
+
 /// The length of a row, of which steps are whole numbers.
 fn interval(row: u64, ramp: Option<RampPlan>) -> Result<u64, Error> {
     let ticks = (row / TICK_NANOS).max(1);
@@ -277,6 +305,10 @@ mod tests {
                 "a multiple of 100 ms",
             ),
             ("/nowhere/plan.toml", "/nowhere/plan.toml"),
+            (
+                "--readers 600000 --writers 600000 nfs:",
+                "the groups have 1,200,000 clients together, and a fleet at most 1,000,000",
+            ),
         ] {
             let error = plan_of(line).expect_err(wanted);
             assert!(error.what.contains(wanted), "{}", error.what);

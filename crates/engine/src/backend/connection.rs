@@ -61,13 +61,22 @@ impl From<Loss> for CallError {
     }
 }
 
-/// A client whose connection has been made.
+/// The first connection of a client.
+#[derive(Debug)]
+pub enum First {
+    /// It has been made.
+    Made(OwnedFd),
+    /// It is made at this moment of the run, which goes on meanwhile.
+    At(Moment),
+}
+
+/// A client whose connection has been made, or is made when it begins.
 #[derive(Debug)]
 pub struct ConnectedClient<C> {
     /// The client.
     pub client: C,
-    /// Its socket.
-    pub socket: OwnedFd,
+    /// Its socket, or when it has one.
+    pub first: First,
     /// Where and how it connects, now and again.
     pub dial: Dial,
 }
@@ -109,6 +118,8 @@ pub struct ClientConnection<C> {
     pub is_lost: bool,
     /// Replies when it was connected last.
     pub replies_at_connect: u64,
+    /// Whether it has never been up.
+    pub is_new: bool,
 }
 
 /// How to receive.
@@ -123,9 +134,13 @@ pub enum Waiting {
 impl<C: Client> ClientConnection<C> {
     /// A connection over a socket that is connected.
     pub fn new(connected: ConnectedClient<C>) -> Self {
+        let (link, is_new) = match connected.first {
+            First::Made(socket) => (Link::Up(socket), false),
+            First::At(moment) => (Link::Down(moment), true),
+        };
         Self {
             client: connected.client,
-            link: Link::Up(connected.socket),
+            link,
             dial: connected.dial,
             output: Output::default(),
             output_sent: 0,
@@ -141,6 +156,7 @@ impl<C: Client> ClientConnection<C> {
             attempts: 0,
             is_lost: false,
             replies_at_connect: 0,
+            is_new,
         }
     }
 

@@ -156,6 +156,8 @@ pub enum ConnectionChange {
     GivenUp(u32),
     /// A reply has come over it again.
     Back(u32),
+    /// The first has been made, in so many nanoseconds.
+    Made(u32, u64),
 }
 
 /// What has happened to connections.

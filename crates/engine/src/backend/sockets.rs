@@ -8,7 +8,7 @@ use crate::backend::connection::{ClientConnection, ConnectedClient, Link, Loss, 
 use crate::backend::looking::{Look, Looking, SPIN_NANOS};
 use crate::backend::{Backend, BackendError, ConnectionChange, ConnectionCounts};
 use crate::clock::Clock;
-use crate::driver::Dial;
+use crate::driver::{Dial, Pending};
 use crate::processors;
 use filestone_model::client::{Client, Output};
 use filestone_model::completions::Completions;
@@ -20,7 +20,7 @@ use filestone_model::time::Moment;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -37,6 +37,8 @@ const RECEIVE_MARGIN_NANOS: u64 = 25_000_000;
 const _: () = assert!(RECEIVE_MARGIN_NANOS as u128 > 2 * RECEIVE_TIMEOUT.as_nanos());
 /// The receive buffer of a worker. It is shared by all of its connections.
 const BUFFER_LEN: usize = 1 << 20;
+/// First connections that are under way at most.
+const CONNECTING_MAX: usize = 256;
 /// Ready connections taken from the kernel at a time.
 const EVENTS_MAX: usize = 256;
 /// What the sockets of one worker have in common.
@@ -63,6 +65,8 @@ pub struct Sockets<C> {
     dirty: Vec<u32>,
     /// Connections that are not up and are tried again.
     down: Vec<u32>,
+    /// Those that are made while the run lasts, and when, the next first.
+    later: VecDeque<(Moment, u32)>,
     /// How many are not tried again.
     given_up: usize,
     /// Those of lost clients that are up again, but over which no reply has come yet.
@@ -157,6 +161,7 @@ impl<C: Client> Sockets<C> {
             options,
             dirty: Vec::with_capacity(clients.len()),
             down: Vec::new(),
+            later: VecDeque::new(),
             given_up: 0,
             recovering: Vec::new(),
             changes: Vec::new(),
@@ -181,10 +186,15 @@ impl<C: Client> Sockets<C> {
         for index in 0..sockets.connections.len() {
             sockets.watch(index)?;
             let connection = &mut sockets.connections[index];
+            if let Link::Down(moment) = connection.link {
+                sockets.later.push_back((moment, index as u32));
+                continue;
+            }
             connection
                 .client
                 .connected(Moment::ZERO, &mut connection.output);
         }
+        sockets.later.make_contiguous().sort_unstable();
         Ok(sockets)
     }
 
@@ -658,6 +668,8 @@ impl<C: Client> Sockets<C> {
     ) -> Result<(), BackendError> {
         let connection = &mut self.connections[index];
         let is_tried = now.nanos_since(connection.lost_at) < self.options.reconnect_nanos;
+        // When all is over, nobody waits for one that never was.
+        let is_tried = is_tried && !(self.gives_up && connection.is_new);
         if is_tried || matches!(connection.link, Link::GivenUp) {
             return Ok(());
         }
@@ -733,18 +745,45 @@ impl<C: Client> Sockets<C> {
         self.next_scan = now.after_nanos(SCAN_NANOS);
         self.look_at_timers(now, completed);
         self.look_at_recovering();
+        let mut connecting = 0;
         for index in std::mem::take(&mut self.down) {
             if self.revive(index as usize, now)? {
                 continue;
             }
             self.check_hope(index as usize, now, completed)?;
-            if !matches!(self.connections[index as usize].link, Link::GivenUp) {
+            let link = &self.connections[index as usize].link;
+            connecting += usize::from(matches!(link, Link::Connecting(_)));
+            if !matches!(link, Link::GivenUp) {
                 self.down.push(index);
             }
         }
-        if !self.down.is_empty() {
-            // Attempts go by milliseconds.
-            self.next_scan = now.after_nanos(SCAN_NANOS / 10);
+        self.make_first(now, connecting)?;
+        // Attempts go by milliseconds.
+        let soon = now.after_nanos(SCAN_NANOS / 10);
+        let next = self.later.front().map(|(due, _)| (*due).max(soon));
+        let next = if self.down.is_empty() {
+            next
+        } else {
+            Some(soon)
+        };
+        self.next_scan = self.next_scan.min(next.unwrap_or(Moment::NEVER));
+        Ok(())
+    }
+
+    /// Begins to make the first connections of clients that are to have them by now, of which so many
+    /// are under way already.
+    fn make_first(&mut self, now: Moment, connecting: usize) -> Result<(), BackendError> {
+        let mut connecting = connecting;
+        while connecting < CONNECTING_MAX
+            && let Some((_, index)) = self.later.pop_front_if(|(due, _)| *due <= now)
+        {
+            let began = self.look();
+            let connection = &mut self.connections[index as usize];
+            (connection.lost_at, connection.down_at) = (began, began);
+            if !self.revive(index as usize, began)? {
+                self.down.push(index);
+                connecting += 1;
+            }
         }
         Ok(())
     }
@@ -768,14 +807,20 @@ impl<C: Client> Sockets<C> {
                 connection.link = Link::Down(retry_at);
                 return Ok(false);
             }
-            Link::Down(_) => connection.begin_again(now).map(Err),
+            Link::Down(_) => connection.begin_again(now).and_then(Pending::check),
         };
         match result {
             Ok(Ok(socket)) => {
                 connection.link = Link::Up(socket);
                 connection.replies_at_connect = connection.client.replies();
-                self.unusable_nanos += now.nanos_since(connection.down_at);
-                self.reconnections += 1;
+                let nanos = self.clock.now().nanos_since(connection.down_at);
+                if std::mem::take(&mut connection.is_new) {
+                    self.changes
+                        .push(ConnectionChange::Made(index as u32, nanos));
+                } else {
+                    self.unusable_nanos += nanos;
+                    self.reconnections += 1;
+                }
                 connection.client.connected(now, &mut connection.output);
                 set_timer(&mut self.timers, connection, index as u32);
                 if connection.is_lost {
@@ -859,7 +904,7 @@ impl<C: Client> Backend for Sockets<C> {
             return self.tell_early(completed);
         }
         let before = completed.len();
-        let away = self.down.len() + self.given_up;
+        let away = self.down.len() + self.given_up + self.later.len();
         if away > 0 && away == self.connections.len() {
             // Nothing is connected: sleep until it is time for another attempt.
             let now = self.look();
@@ -922,7 +967,9 @@ impl<C: Client> Backend for Sockets<C> {
 
     fn down_since(&self) -> Option<Moment> {
         let down = |connection: &ClientConnection<C>| {
-            (!matches!(connection.link, Link::Up(_))).then_some(connection.lost_at)
+            let has_begun = !connection.is_new || connection.attempts > 0;
+            let is_up = matches!(connection.link, Link::Up(_));
+            (has_begun && !is_up).then_some(connection.lost_at)
         };
         let since: Option<Vec<Moment>> = self.connections.iter().map(down).collect();
         since?.into_iter().max()
@@ -953,7 +1000,9 @@ impl<C: Client> Backend for Sockets<C> {
         };
         for connection in &self.connections {
             if !matches!(connection.link, Link::Up(_)) {
-                counts.unusable_nanos += end.nanos_since(connection.down_at);
+                if !connection.is_new {
+                    counts.unusable_nanos += end.nanos_since(connection.down_at);
+                }
                 counts.lost_clients += u64::from(connection.is_lost);
             }
         }

@@ -10,14 +10,15 @@ use crate::host;
 use crate::run::{Attendant, Look, Stage};
 use filestone_model::fleet_control::{ControlAnswer, Controlled, answer};
 use filestone_model::measure::fleet_record::{
-    ChangeRecord, ClientState, FleetCounters, FleetRecord, GroupRecord, LostClient, StateCount,
+    ChangeRecord, ClientState, FirstConnection, FleetCounters, FleetRecord, GroupRecord,
+    LostClient, StateCount,
 };
 use filestone_model::measure::run_record::IntervalRecord;
 use filestone_model::measure::{FleetWatch, Mismatches, RunRecord};
 use filestone_model::plan::{FleetPlan, Plan};
 use filestone_model::time::Moment;
 use filestone_model::workload::Stream;
-use filestone_model::workload::stream::{SharedFleet, StreamAccount};
+use filestone_model::workload::stream::{ClientGauge, SharedFleet, StreamAccount};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -80,7 +81,7 @@ impl<'run> Fleet<'run> {
     pub fn new(plan: &'run Plan, fleet: &FleetPlan) -> Self {
         let shared = Arc::new(SharedFleet::new(plan, fleet));
         let seen = Seen {
-            watch: FleetWatch::new(fleet, &[]),
+            watch: FleetWatch::new(fleet),
             now: Moment::ZERO,
             looks: VecDeque::new(),
             looked: None,
@@ -190,8 +191,30 @@ impl Piece for Fleet<'_> {
         false
     }
 
-    fn connected(&mut self, times: Vec<u64>) {
-        lock(&self.seen).watch = FleetWatch::new(self.shared.plan(), &times);
+    /// Who begins at once is connected before the run, if it can be; others when they begin.
+    fn first_connections(&self) -> Option<Vec<Moment>> {
+        let fleet = self.shared.plan();
+        let per_s = self.plan.connections.connections_per_s;
+        let mut moments = vec![Moment::ZERO; fleet.clients() as usize];
+        let (mut begins, mut number) = (Moment::ZERO, 0_u32);
+        for client in fleet.order() {
+            let own = self.shared.begins(client);
+            number = if own == begins { number + 1 } else { 0 };
+            begins = own;
+            let pause = per_s.map_or(0.0, |per_s| 1e9 * f64::from(number) / per_s);
+            if let Some(moment) = moments.get_mut(client as usize)
+                && own > Moment::ZERO
+            {
+                *moment = own.after_nanos(pause as u64);
+            }
+        }
+        Some(moments)
+    }
+
+    fn connected(&mut self, times: Vec<Option<u64>>) {
+        for (gauge, time) in self.shared.gauges().iter().zip(times) {
+            gauge.connect(time.map_or(FirstConnection::Awaited, FirstConnection::Made));
+        }
     }
 
     fn attendant(
@@ -310,6 +333,11 @@ impl FleetProgress {
         let seen = &mut *lock(&self.seen);
         (seen.now, seen.looked) = (now, Some(Instant::now()));
         seen.watch.look(now.nanos(), &sum, host::resident_bytes());
+        let gauges = self.shared.gauges();
+        seen.watch.connections(now.nanos(), |client| {
+            let gauge = gauges.get(client as usize);
+            gauge.map_or(FirstConnection::None, ClientGauge::connection)
+        });
         if now >= self.next_look {
             self.next_look = now.after_nanos(LOOK_NANOS);
             seen.looks.push_back(counted);

@@ -6,6 +6,7 @@ use crate::run::Attendant;
 use filestone_model::load::{Load, Script};
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::{Plan, ReplayPlan};
+use filestone_model::time::Moment;
 use filestone_model::workload::load_file::SharedLoad;
 use filestone_model::workload::{LineSource, LoadFile};
 use filestone_wire::pattern;
@@ -29,8 +30,15 @@ pub trait Piece {
         true
     }
 
-    /// Its clients are connected, which took so long of each, where this program does that.
-    fn connected(&mut self, _times: Vec<u64>) {}
+    /// When each client is to have its connection, if the run can begin without it: at 0, before that,
+    /// if it can be made. Layers that cannot do that make them all before.
+    fn first_connections(&self) -> Option<Vec<Moment>> {
+        None
+    }
+
+    /// Its clients are connected, which took so long of each, where this program does that; those
+    /// without a time are not yet.
+    fn connected(&mut self, _times: Vec<Option<u64>>) {}
 
     /// Who attends to it. `cleaned` counts the clients that have cleaned up.
     fn attendant(

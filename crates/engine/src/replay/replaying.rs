@@ -9,6 +9,7 @@ use crate::control::Context;
 use crate::error::RunError;
 use crate::run::{ConnectedClients, Recording};
 use filestone_model::plan::{Plan, ReplayPlan};
+use filestone_model::time::Moment;
 use filestone_model::workload::LineSource;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -127,6 +128,8 @@ pub struct Wanted<'run, S, W: LineSource> {
     pub workload: &'run dyn Fn(u32) -> W,
     /// What data are taken from that are written.
     pub table: &'run Arc<[u8]>,
+    /// When each client is to have its connection, if the run can begin without it.
+    pub first_connections: Option<Vec<Moment>>,
 }
 
 /// What the threads of a replay leave.

@@ -120,6 +120,7 @@ impl<S: Site, P: Piece> OpenTarget for OpenReplay<'_, S, P> {
             cancellations: &self.cancellations,
             workload: &|client| self.piece.client(client),
             table: &table,
+            first_connections: self.piece.first_connections(),
         };
         let mut connected = self.crew.connect(&wanted, context)?;
         self.piece

@@ -87,7 +87,7 @@ pub struct ConnectedClients {
     /// How they were connected, where that was this program's to do.
     pub record: Option<ConnectionsRecord>,
     /// How long each of them took, in the order of clients; none where nobody wants to know.
-    pub connect_times: Vec<u64>,
+    pub connect_times: Vec<Option<u64>>,
 }
 
 impl ConnectedClients {

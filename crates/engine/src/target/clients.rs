@@ -2,7 +2,7 @@
 
 mod connecting;
 
-use crate::backend::connection::ConnectedClient;
+use crate::backend::connection::{ConnectedClient, First};
 use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::clock::Clock;
 use crate::control::Context;
@@ -10,7 +10,8 @@ use crate::driver::Dial;
 use crate::error::RunError;
 use crate::host;
 use crate::run::{CallWorker, ConnectedClients, Subjects, WorkerBody};
-use connecting::{Connected, Wanted, connect_many};
+pub use connecting::Connected;
+use connecting::{Lack, Wanted, connect_many};
 use filestone_model::client::Client;
 use filestone_model::language::Operations;
 use filestone_model::measure::connections_record::ClientMemory;
@@ -35,10 +36,31 @@ pub fn connect_sockets(
     dial: impl Fn(u32) -> Dial,
     context: &mut Context<'_>,
 ) -> Result<Connected, RunError> {
+    connect_wanted(plan, count, Lack::IsAnError, dial, context)
+}
+
+/// The same, without those that the server does not take.
+pub fn connect_sockets_that_can_be(
+    plan: &Plan,
+    count: u32,
+    dial: impl Fn(u32) -> Dial,
+    context: &mut Context<'_>,
+) -> Result<Connected, RunError> {
+    connect_wanted(plan, count, Lack::IsLeft, dial, context)
+}
+
+fn connect_wanted(
+    plan: &Plan,
+    count: u32,
+    lack: Lack,
+    dial: impl Fn(u32) -> Dial,
+    context: &mut Context<'_>,
+) -> Result<Connected, RunError> {
     let wanted = Wanted {
         count,
         per_s: plan.connections.connections_per_s,
         timeout: CONNECT_TIMEOUT,
+        lack,
     };
     let memory = ClientMemory {
         before_bytes: host::resident_bytes(),
@@ -64,10 +86,10 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
     let workers = plan.workers.max(1) as usize;
     let mut of_workers: Vec<_> = (0..workers).map(|_| Vec::new()).collect();
     // Client by client in turn, as the plan deals them.
-    for (number, socket) in (0..).zip(connected.sockets) {
+    for (number, socket) in (0..).zip(connected.sockets.into_iter().flatten()) {
         of_workers[number as usize % workers].push(ConnectedClient {
             client: make(number),
-            socket,
+            first: First::Made(socket),
             dial: dial(number),
         });
     }

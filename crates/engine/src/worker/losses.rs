@@ -45,6 +45,12 @@ impl<B: Backend, W: Workload<B::Language>, K: Books> Worker<'_, B, W, K> {
     #[cold]
     fn take_change(&mut self, change: ConnectionChange, now: Moment) {
         let client = match change {
+            ConnectionChange::Made(client, nanos) => {
+                if let Some(state) = self.clients.get_mut(client as usize) {
+                    state.workload.connected(nanos);
+                }
+                return;
+            }
             ConnectionChange::Lost(client)
             | ConnectionChange::GivenUp(client)
             | ConnectionChange::Back(client) => client,

@@ -6,13 +6,15 @@ use crate::support::scratch::Scratch;
 use filestone_engine::control::Unobserved;
 use filestone_engine::target::BuiltIn;
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::fleet_record::{ClientState, GroupRecord};
+use filestone_model::measure::fleet_record::{ClientState, GroupRecord, StepRecord};
+use filestone_model::measure::run_record::RunEnd;
 use filestone_model::payload::Pattern;
 use filestone_model::plan::{
-    Direction, FleetPlan, GroupPlan, HealthPlan, LeftOverPolicy, NfsTarget, OnLost, Plan,
+    Direction, FleetPlan, GroupPlan, HealthPlan, LeftOverPolicy, NfsTarget, OnLost, Plan, RampPlan,
     SmbTarget, Span, TargetPlan, WorkloadPlan,
 };
 use filestone_server::{Options, Server, SmbOptions};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::AtomicBool;
 
 const SECOND: u64 = 1_000_000_000;
@@ -129,6 +131,100 @@ fn a_fleet_runs_on_nfs() {
     };
     let target = TargetPlan::Nfs3(NfsTarget::built_in("/export"));
     assert_whole(&run(&plan(target, groups(3)), built_in), 3);
+}
+
+#[test]
+fn each_step_of_a_ramp_connects_its_own_clients() {
+    let server = Server::start(Options::default()).expect("the server starts");
+    let built_in = BuiltIn {
+        nfs3: Some(server.address()),
+        ..BuiltIn::default()
+    };
+    let target = TargetPlan::Nfs3(NfsTarget::built_in("/export"));
+    let mut plan = plan(target, groups(2));
+    if let WorkloadPlan::Fleet(fleet) = &mut plan.workload {
+        fleet.ramp = Some(RampPlan {
+            clients: 2,
+            every_ns: SECOND / 5,
+        });
+    }
+    plan.interval_ns = SECOND / 5;
+    let record = run(&plan, built_in);
+    assert_whole(&record, 2);
+    let made = record.connections.as_ref().expect("they were made").made;
+    assert_eq!(made, 2, "before the run");
+    let steps = &record.fleet.as_ref().expect("it is a fleet").steps;
+    let connected = |step: &StepRecord| step.connect_time_p99_ns.is_some();
+    assert!(steps.len() >= 3 && steps.iter().take(3).all(connected));
+}
+
+/// Where a server seems to be that takes so many connections from clients' own addresses, and no more.
+fn taking(server: SocketAddr, most: usize) -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    let carry = |mut from: TcpStream, mut to: TcpStream| {
+        std::thread::spawn(move || {
+            let _ = std::io::copy(&mut from, &mut to);
+            let _ = to.shutdown(Shutdown::Both);
+        });
+    };
+    std::thread::spawn(move || {
+        let mut taken = 0;
+        while taken < most
+            && let Ok((client, from)) = listener.accept()
+        {
+            taken += usize::from(from.ip() != IpAddr::from(Ipv4Addr::LOCALHOST));
+            let server = TcpStream::connect(server).expect("it is there");
+            let copy = |stream: &TcpStream| stream.try_clone().expect("a descriptor");
+            carry(copy(&client), copy(&server));
+            carry(server, client);
+        }
+    });
+    address
+}
+
+#[test]
+fn the_rest_goes_on_without_those_that_the_server_does_not_take() {
+    let server = Server::start(Options::default()).expect("the server starts");
+    let built_in = BuiltIn {
+        nfs3: Some(taking(server.address(), 4)),
+        ..BuiltIn::default()
+    };
+    let target = NfsTarget::built_in("/export");
+    let mut plan = plan(TargetPlan::Nfs3(target), groups(2));
+    plan.duration_ns = Some(SECOND);
+    plan.interval_ns = SECOND / 5;
+    // Who is lost is not waited for when the run is over.
+    (plan.timeout_ns, plan.reconnect_ns) = (SECOND / 2, SECOND / 10);
+    if let WorkloadPlan::Fleet(fleet) = &mut plan.workload {
+        fleet.ramp = Some(RampPlan {
+            clients: 3,
+            every_ns: SECOND / 5,
+        });
+        for group in &mut fleet.groups {
+            group.sources = "127.9.2.1-127.9.2.9".parse().expect("addresses");
+        }
+    }
+    let record = run(&plan, built_in);
+    assert_eq!(record.end, RunEnd::Finished);
+    let fleet = record.fleet.as_ref().expect("it is a fleet");
+    let count = |states: &[ClientState]| {
+        let all = fleet.groups.iter().flat_map(|group| &group.states);
+        let those = all.filter(|count| states.contains(&count.state));
+        those.map(|count| count.clients).sum::<u32>()
+    };
+    // Three begin with the first step, and a fourth with the second.
+    assert!(count(&[ClientState::Stopped]) >= 2, "{:?}", fleet.groups);
+    assert!(count(&[ClientState::Stopped]) <= 4, "{:?}", fleet.groups);
+    assert_eq!(count(&ClientState::ALL), 6);
+    assert_eq!(
+        fleet
+            .groups
+            .iter()
+            .map(|group| group.counters.checksum_errors)
+            .sum::<u64>(),
+        0
+    );
 }
 
 #[test]

@@ -105,6 +105,7 @@ impl<L> Breaking<L> {
                 self.changes.push(change);
                 match change {
                     ConnectionChange::Lost(client) => self.lost.push(client),
+                    ConnectionChange::Made(..) => {}
                     ConnectionChange::GivenUp(client) => {
                         let outcome = if self.resends {
                             Outcome::Disconnected

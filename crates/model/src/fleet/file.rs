@@ -6,7 +6,8 @@
 use super::setting::{SETTINGS, whole};
 use crate::load::diagnostic::suggestion;
 use crate::plan::{
-    Direction, FleetPlan, GroupPlan, HealthPlan, Identities, LeftOverPolicy, RampPlan, Ranges,
+    Direction, FleetPlan, GroupPlan, HealthPlan, Identities, LeftOverPolicy, Offsets, RampPlan,
+    Ranges,
 };
 use crate::quantity;
 use std::fmt;
@@ -28,7 +29,7 @@ const TOP: [&str; 8] = [
 ];
 const RAMP: [&str; 2] = ["clients", "every"];
 const HEALTH: [&str; 4] = ["connect", "response", "errors", "lateness"];
-pub(super) const GROUP: [&str; 27] = [
+pub(super) const GROUP: [&str; 28] = [
     "name",
     "count",
     "direction",
@@ -41,6 +42,7 @@ pub(super) const GROUP: [&str; 27] = [
     "read_size",
     "write_size",
     "file_size",
+    "offsets",
     "files",
     "rate",
     "pattern",
@@ -221,6 +223,7 @@ fn group_of(section: &Section<'_>, place: usize) -> Read<GroupPlan> {
                 .unwrap_or_default(),
             machine_name: section.read("machine_name", text)?,
         },
+        offsets: section.read("offsets", offsets)?.unwrap_or(usual.offsets),
         checksums: flag("checksums", usual.checksums)?,
         stable: flag("stable", usual.stable)?,
         sync_after_write: flag("sync_after_write", usual.sync_after_write)?,
@@ -264,6 +267,14 @@ fn direction(text: &str) -> Result<Direction, String> {
         "read" => Direction::Read,
         "both" => Direction::Both,
         _ => return Err("expected write, read or both".into()),
+    })
+}
+
+fn offsets(text: &str) -> Result<Offsets, String> {
+    Ok(match text {
+        "sequential" => Offsets::Sequential,
+        "random" => Offsets::Random,
+        _ => return Err("expected sequential or random".into()),
     })
 }
 
@@ -402,7 +413,12 @@ impl<'t> Section<'t> {
         let text = value.text()?;
         match parse(&text) {
             Ok(parsed) => Ok(Some(parsed)),
-            Err(error) => Err(value.error(&format!("\"{text}\": {error}"))),
+            Err(error) => {
+                // Some say by themselves what they were given.
+                let (told, given) = (error.to_string(), format!("\"{text}\": "));
+                let told = told.strip_prefix(&given).unwrap_or(&told);
+                Err(value.error(&format!("{given}{told}")))
+            }
         }
     }
 
@@ -547,6 +563,11 @@ quiesce_files = 7
             (
                 "[health]\nerrors = \"200%\"\n",
                 "2: errors: \"200%\": expected a share",
+                "",
+            ),
+            (
+                "[[group]]\ncount = 1\nuid = \"a-b\"\n",
+                "3: uid: \"a-b\": expected a number",
                 "",
             ),
             (

@@ -6,7 +6,7 @@
 use super::rate_text;
 use crate::load::diagnostic::suggestion;
 use crate::payload::Pattern;
-use crate::plan::{Direction, FleetPlan, GroupPlan, Span};
+use crate::plan::{Direction, FleetPlan, GroupPlan, Offsets, Span};
 use crate::quantity;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -177,11 +177,11 @@ pub const SETTINGS: [Setting; 11] = [
 fn fixed(key: &str) -> Option<&'static str> {
     Some(match key {
         "name" | "prefix" => "names are given before the run begins",
-        "count" => "all clients are made and connected before the run begins",
+        "count" => "all clients are made before the run begins",
         "target" | "source" | "uid" | "gid" | "machine_name" => {
-            "connections are made before the run begins"
+            "where connections come from and go to is decided before the run begins"
         }
-        "direction" | "reads" | "append" | "unlink_first" | "stable" | "checksums"
+        "direction" | "reads" | "offsets" | "append" | "unlink_first" | "stable" | "checksums"
         | "sync_after_write" | "sync_before_close" => {
             "what clients do with their files is decided before the run begins"
         }
@@ -304,6 +304,9 @@ fn no_use(fleet: &FleetPlan, place: usize, group: &GroupPlan, key: &str) -> Opti
         "write_size" | "pattern" if reads_only => {
             Some("reads only: its data have been written".into())
         }
+        "write_size" if is_read_at_random(fleet, place, group) => {
+            Some("is read at random offsets, by writes of the size that the plan has".into())
+        }
         "file_size" if reads_only => Some("reads only: its files are as long as they are".into()),
         "files" => is_read().map(|other| {
             let other = &other.name;
@@ -316,6 +319,14 @@ fn no_use(fleet: &FleetPlan, place: usize, group: &GroupPlan, key: &str) -> Opti
         ),
         _ => None,
     }
+}
+
+/// Whether its files are looked at write by write, in any order.
+fn is_read_at_random(fleet: &FleetPlan, place: usize, group: &GroupPlan) -> bool {
+    let looks = |reader: &GroupPlan| reader.checksums && reader.offsets == Offsets::Random;
+    let mut groups = fleet.groups.iter();
+    let others = groups.any(|other| other.reads == Some(place as u32) && looks(other));
+    others || group.direction != Direction::Write && looks(group)
 }
 
 /// Whether the bytes of a pattern are there without a plan that names it: they are few.
@@ -525,6 +536,16 @@ mod tests {
                 "{told}"
             );
         }
+    }
+
+    #[test]
+    fn the_size_of_writes_stays_that_are_read_in_any_order() {
+        let mut fleet = pairs();
+        fleet.groups[1].offsets = Offsets::Random;
+        let values = BTreeMap::from([("write_size".to_owned(), "8K".to_owned())]);
+        let settings = settings_of(&values).expect("it is one");
+        let error = changed(&fleet, 0, &fleet.groups[0], &settings).expect_err("it is read");
+        assert!(error.what.contains("is read at random offsets"), "{error}");
     }
 
     #[test]

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub enum ClientState {
     /// It has not begun: its step is still to come; or it waits for a file that another writes or reads.
     Waiting,
+    /// It has begun, and its connection is not there yet.
+    Connecting,
     /// It makes its directory, and the files that it reads.
     Starting,
     /// It reads or writes.
@@ -27,8 +29,9 @@ pub enum ClientState {
 
 impl ClientState {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Waiting,
+        Self::Connecting,
         Self::Starting,
         Self::Running,
         Self::Quiescing,
@@ -41,6 +44,7 @@ impl ClientState {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
+            Self::Connecting => "connecting",
             Self::Starting => "starting",
             Self::Running => "running",
             Self::Quiescing => "quiescing",
@@ -49,6 +53,17 @@ impl ClientState {
             Self::Failed => "failed",
         }
     }
+}
+
+/// How far the first connection of a client is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstConnection {
+    /// It needs none.
+    None,
+    /// It is not there yet.
+    Awaited,
+    /// It was made in so many nanoseconds.
+    Made(u64),
 }
 
 /// What clients have done, the whole run long.

@@ -1,7 +1,9 @@
 //! Looks at a fleet while it runs: adds its rows up to steps, and judges its health.
 
 use crate::measure::distribution::{Digits, Distribution};
-use crate::measure::fleet_record::{FleetCounters, HealthFinding, HealthRule, StepRecord};
+use crate::measure::fleet_record::{
+    FirstConnection, FleetCounters, HealthFinding, HealthRule, StepRecord,
+};
 use crate::measure::ledger::Ledger;
 use crate::measure::run_record::{IntervalRecord, Phase};
 use crate::measure::sample::Role;
@@ -19,6 +21,8 @@ struct Step {
     start_ns: u64,
     end_ns: u64,
     connect_time_p99_ns: Option<u64>,
+    /// Whether all connections of it have been made.
+    is_connected: bool,
     ok: u64,
     data_bytes: u64,
     errors: u64,
@@ -34,8 +38,8 @@ pub struct FleetWatch {
     health: HealthPlan,
     every_ns: u64,
     clients: Vec<u32>,
-    /// How long connections took, 99 % of those of each step.
-    connect_times: Vec<u64>,
+    /// Clients in the order in which they begin.
+    order: Vec<u32>,
     steps: Vec<Step>,
     counters: FleetCounters,
     late_before: u64,
@@ -43,27 +47,15 @@ pub struct FleetWatch {
 }
 
 impl FleetWatch {
-    /// Of this fleet, whose clients were connected in these times, in their order.
-    pub fn new(fleet: &FleetPlan, connect_times: &[u64]) -> Self {
-        let clients: Vec<u32> = (0..fleet.steps())
-            .map(|step| fleet.clients_at(step))
-            .collect();
-        let order = fleet.order();
-        let mut begin = 0;
-        let of_step = |end: &u32| {
-            let members = order.get(begin as usize..*end as usize).unwrap_or_default();
-            begin = *end;
-            let time = |client: &u32| connect_times.get(*client as usize).copied();
-            let mut times: Vec<u64> = members.iter().filter_map(time).collect();
-            times.sort_unstable();
-            let rank = (times.len() * 99).div_ceil(100);
-            times.get(rank.saturating_sub(1)).copied()
-        };
+    /// Of this fleet.
+    pub fn new(fleet: &FleetPlan) -> Self {
         Self {
             health: fleet.health,
             every_ns: fleet.ramp.map_or(u64::MAX, |ramp| ramp.every_ns.max(1)),
-            connect_times: clients.iter().filter_map(of_step).collect(),
-            clients,
+            clients: (0..fleet.steps())
+                .map(|step| fleet.clients_at(step))
+                .collect(),
+            order: fleet.order(),
             steps: Vec::new(),
             counters: FleetCounters::default(),
             late_before: 0,
@@ -88,7 +80,8 @@ impl FleetWatch {
                 clients: self.clients.get(number).copied().unwrap_or(0),
                 start_ns,
                 end_ns: start_ns,
-                connect_time_p99_ns: self.connect_times.get(number).copied(),
+                connect_time_p99_ns: None,
+                is_connected: false,
                 ok: 0,
                 data_bytes: 0,
                 errors: 0,
@@ -97,7 +90,6 @@ impl FleetWatch {
                 checksum_errors: 0,
                 memory_bytes: 0,
             });
-            self.judge_connections(number);
         }
         self.counters = *counters;
         if let Some(step) = self.steps.get_mut(place) {
@@ -152,14 +144,52 @@ impl FleetWatch {
         }
     }
 
-    fn judge_connections(&mut self, step: usize) {
-        let time = self.connect_times.get(step).copied();
-        let (Some(time), Some(limit)) = (time, self.health.connect_time_ns) else {
+    /// How far the first connections are of the clients that have begun. One that is not made has
+    /// taken as long as its step has.
+    pub fn connections(&mut self, now_ns: u64, of: impl Fn(u32) -> FirstConnection) {
+        for number in 0..self.steps.len() {
+            self.look_at_connections(number, now_ns, &of);
+        }
+    }
+
+    fn look_at_connections(
+        &mut self,
+        number: usize,
+        now_ns: u64,
+        of: &impl Fn(u32) -> FirstConnection,
+    ) {
+        let begin = number
+            .checked_sub(1)
+            .and_then(|before| self.clients.get(before));
+        let begin = begin.copied().unwrap_or(0) as usize;
+        let end = self.clients.get(number).copied().unwrap_or(0) as usize;
+        let members = self.order.get(begin..end).unwrap_or_default();
+        let Some(step) = self.steps.get_mut(number).filter(|step| !step.is_connected) else {
             return;
         };
-        let start_ns = self.steps.get(step).map_or(0, |step| step.start_ns);
-        if time > limit {
-            self.find(HealthRule::Connect, start_ns, time as f64, limit as f64);
+        let so_far = now_ns.saturating_sub(step.start_ns);
+        let time = |client: &u32| match of(*client) {
+            FirstConnection::None => None,
+            FirstConnection::Awaited => Some((so_far, false)),
+            FirstConnection::Made(nanos) => Some((nanos, true)),
+        };
+        let times = members.iter().filter_map(time);
+        step.is_connected = times.clone().all(|(_, is_made)| is_made);
+        let mut times: Vec<u64> = times.map(|(nanos, _)| nanos).collect();
+        let rank = (times.len() * 99).div_ceil(100).saturating_sub(1);
+        if rank >= times.len() {
+            return;
+        }
+        let time = *times.select_nth_unstable(rank).1;
+        step.connect_time_p99_ns = Some(time);
+        let at = if step.is_connected {
+            step.start_ns
+        } else {
+            now_ns
+        };
+        if let Some(limit) = self.health.connect_time_ns.filter(|limit| time > *limit) {
+            let clients = end as u32;
+            self.find_at(HealthRule::Connect, clients, at, time as f64, limit as f64);
         }
     }
 
@@ -189,15 +219,14 @@ impl FleetWatch {
         }
     }
 
+    /// What is found at the end of a row is of the step that it was in.
     fn find(&mut self, rule: HealthRule, at_ns: u64, value: f64, limit: f64) {
-        // What is found at the end of a row is of the step that it was in.
-        let step = match rule {
-            HealthRule::Connect => self.step_at(at_ns),
-            HealthRule::Response | HealthRule::Errors | HealthRule::Lateness => {
-                self.step_at(at_ns.saturating_sub(1))
-            }
-        };
+        let step = self.step_at(at_ns.saturating_sub(1));
         let clients = self.clients.get(step).copied().unwrap_or(0);
+        self.find_at(rule, clients, at_ns, value, limit);
+    }
+
+    fn find_at(&mut self, rule: HealthRule, clients: u32, at_ns: u64, value: f64, limit: f64) {
         self.finding.get_or_insert(HealthFinding {
             rule,
             clients,
@@ -313,11 +342,13 @@ mod tests {
     #[test]
     fn rows_are_added_up_to_steps() {
         let times: Vec<u64> = (0..30).map(|client| 1000 * (client + 1)).collect();
-        let mut watch = FleetWatch::new(&fleet(HealthPlan::default()), &times);
+        let mut watch = FleetWatch::new(&fleet(HealthPlan::default()));
+        let made = |client: u32| FirstConnection::Made(times[client as usize]);
         let mut counters = FleetCounters::default();
         for number in 0..5 {
             counters.checksum_errors = number;
             watch.look(number * SECOND + 1, &counters, 100 + number);
+            watch.connections(number * SECOND + 1, made);
             watch.row(&row(number, 50_000, 1));
         }
         let steps = watch.steps();
@@ -383,7 +414,7 @@ mod tests {
                 Some(0.05),
             ),
         ] {
-            let mut watch = FleetWatch::new(&fleet(health), &[]);
+            let mut watch = FleetWatch::new(&fleet(health));
             watch.row(&row(0, 1000, 0));
             assert_eq!(watch.finding(), None);
             // The next step has begun when the row is here.
@@ -401,12 +432,47 @@ mod tests {
             connect_time_ns: Some(15_000),
             ..usual
         };
-        let times: Vec<u64> = (0..30).map(|client| 1000 * (client + 1)).collect();
-        let mut watch = FleetWatch::new(&fleet(health), &times);
+        let mut watch = FleetWatch::new(&fleet(health));
+        let made = |client: u32| FirstConnection::Made(1000 * u64::from(client + 1));
         watch.look(1, &FleetCounters::default(), 0);
+        watch.connections(1, made);
         assert_eq!(watch.finding(), None);
         watch.look(SECOND, &FleetCounters::default(), 0);
+        watch.connections(SECOND, made);
         let finding = watch.finding().expect("the second step's were slow");
         assert_eq!((finding.rule, finding.clients), (HealthRule::Connect, 20));
+    }
+
+    #[test]
+    fn a_connection_that_is_not_made_has_taken_as_long_as_its_step() {
+        let health = HealthPlan {
+            connect_time_ns: Some(SECOND / 2),
+            ..HealthPlan::default()
+        };
+        let mut watch = FleetWatch::new(&fleet(health));
+        let counters = FleetCounters::default();
+        // The server takes fifteen.
+        let made = |client: u32| match client {
+            0..15 => FirstConnection::Made(1000),
+            _ => FirstConnection::Awaited,
+        };
+        for now in [1, SECOND, SECOND + SECOND / 2] {
+            watch.look(now, &counters, 0);
+            watch.connections(now, made);
+            assert_eq!(watch.finding(), None);
+        }
+        let now = SECOND + SECOND / 2 + 1;
+        watch.connections(now, made);
+        let finding = watch.finding().expect("half a second is over");
+        assert_eq!((finding.rule, finding.clients), (HealthRule::Connect, 20));
+        assert_eq!((finding.at_ns, finding.value), (now, 500_000_001.0));
+        let steps = watch.steps();
+        let times: Vec<_> = steps.iter().map(|step| step.connect_time_p99_ns).collect();
+        assert_eq!(times, [Some(1000), Some(500_000_001)]);
+        // Where there are no connections, none is slow.
+        let mut watch = FleetWatch::new(&fleet(health));
+        watch.look(SECOND, &counters, 0);
+        watch.connections(SECOND, |_| FirstConnection::None);
+        assert_eq!(watch.steps()[0].connect_time_p99_ns, None);
     }
 }

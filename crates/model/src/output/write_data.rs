@@ -154,8 +154,9 @@ mod tests {
         let mut inspector = Inspector::default();
         inspector.begin(&Reading {
             file: FileKey::default(),
-            offset: 0,
             is_first: true,
+            is_last: true,
+            ..Reading::default()
         });
         inspector.see(&whole);
         assert_eq!(inspector.take_fault(), None);

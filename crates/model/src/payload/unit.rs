@@ -251,6 +251,8 @@ pub enum DataFault {
     OtherPass,
     /// The checksum is another.
     Checksum,
+    /// It says that it goes on where none does.
+    TooLong,
 }
 
 impl DataFault {
@@ -264,6 +266,7 @@ impl DataFault {
             DataFault::OtherPlace => "a unit of another place in the file",
             DataFault::OtherPass => "a unit of another pass",
             DataFault::Checksum => "a unit with another checksum",
+            DataFault::TooLong => "a unit that would go on where one ends",
         }
     }
 }
@@ -273,10 +276,14 @@ impl DataFault {
 pub struct Reading {
     /// Of which file.
     pub file: FileKey,
-    /// Where they begin. Those of offset 0, or of where an earlier pass ended, begin a file.
+    /// Where they begin.
     pub offset: u64,
-    /// Whether nothing of this pass was read before.
+    /// The number of the unit that begins there, of the first.
+    pub number: u32,
+    /// Whether a unit begins there, whatever was read before.
     pub is_first: bool,
+    /// Whether one ends where they end.
+    pub is_last: bool,
 }
 
 /// Looks at the data of a file as they come.
@@ -285,6 +292,8 @@ pub struct Inspector {
     state: State,
     /// As it was when the results that are coming in began.
     before: State,
+    /// Whether a unit ends where the data end.
+    is_last: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -330,9 +339,11 @@ impl Inspector {
             self.state = State {
                 file: reading.file,
                 offset: reading.offset,
+                number: reading.number,
                 ..State::default()
             };
         }
+        self.is_last = reading.is_last;
         self.before = self.state;
     }
 
@@ -357,6 +368,9 @@ impl Inspector {
     /// What was wrong since this was asked last.
     pub fn take_fault(&mut self) -> Option<DataFault> {
         self.before.fault = None;
+        if self.is_last && self.state.head_len > 0 {
+            self.state.note(DataFault::TooLong);
+        }
         self.state.fault.take()
     }
 }
@@ -471,12 +485,14 @@ mod tests {
 
     fn inspect(file: FileKey, data: &[u8], piece: usize) -> Option<DataFault> {
         let mut inspector = Inspector::default();
-        let mut offset = 0;
+        let (mut offset, whole) = (0, data.len());
         for data in data.chunks(piece) {
             inspector.begin(&Reading {
                 file,
                 offset,
+                number: 0,
                 is_first: offset == 0,
+                is_last: offset as usize + data.len() == whole,
             });
             offset += data.len() as u64;
             // As much of it comes twice.
@@ -526,8 +542,8 @@ mod tests {
         file[32..36].copy_from_slice(&39_u32.to_be_bytes());
         assert_eq!(inspect(FILE, &file, 7), Some(DataFault::NoUnit));
         file[32..36].copy_from_slice(&u32::MAX.to_be_bytes());
-        // The unit never ends; that the file is too short is seen by its length.
-        assert_eq!(inspect(FILE, &file, 7), None);
+        // The unit never ends; the file does.
+        assert_eq!(inspect(FILE, &file, 7), Some(DataFault::TooLong));
     }
 
     #[test]

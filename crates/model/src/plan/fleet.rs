@@ -61,6 +61,12 @@ pub struct DrawnFor {
 }
 
 impl DrawnFor {
+    /// What the order of its pieces is drawn from, where that is random.
+    pub fn order(&self) -> u64 {
+        let seed = self.seed ^ u64::from(self.client) << 32;
+        stream(seed, Purpose::Offsets, self.file).random()
+    }
+
     /// From 0 to below 1.
     fn share(&self, what: Drawn) -> f64 {
         let seed = self.seed ^ (u64::from(self.client) << 2 | what as u64);
@@ -117,6 +123,17 @@ pub enum Direction {
     Both,
 }
 
+/// In which order the pieces of a file are moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Offsets {
+    /// From begin to end.
+    #[default]
+    Sequential,
+    /// Each once, in an order that is drawn for each file.
+    Random,
+}
+
 /// When a client has done enough. The file that it is at comes to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct QuiescePlan {
@@ -161,6 +178,9 @@ pub struct GroupPlan {
     pub write_size: Span<u64>,
     /// Bytes of each file.
     pub file_size: Span<u64>,
+    /// In which order the pieces of each are moved.
+    #[serde(default)]
+    pub offsets: Offsets,
     /// How many files each client has.
     pub files: u32,
     /// How much each client moves; without it as much as it can, one transfer after the other.
@@ -203,6 +223,7 @@ impl GroupPlan {
             read_size: Span::always(4096),
             write_size: Span::always(4096),
             file_size: Span::always(1_000_000),
+            offsets: Offsets::Sequential,
             files: 2,
             rate: None,
             pattern: Pattern::Increasing,
@@ -535,6 +556,7 @@ impl FleetPlan {
         wrong_with_sizes(group)
             .or_else(|| wrong_with_rate(group))
             .or_else(|| self.wrong_with_pairing(group))
+            .or_else(|| self.wrong_with_offsets(group))
             .or_else(|| {
                 let is_known = |place: &u32| (*place as usize) < targets;
                 let is_wrong = group.targets.is_empty() || !group.targets.iter().all(is_known);
@@ -573,6 +595,32 @@ impl FleetPlan {
             format!(
                 "it reads {} files of each writer, which has {}",
                 group.files, writers.files
+            )
+        })
+    }
+
+    /// Whether what is read at random offsets can be looked at: a checksum is one of a whole write.
+    fn wrong_with_offsets(&self, group: &GroupPlan) -> Option<String> {
+        if group.offsets == Offsets::Sequential {
+            return None;
+        }
+        if group.append {
+            return Some("files grow from begin to end: append needs offsets in order".into());
+        }
+        let owner = group
+            .reads
+            .and_then(|place| self.groups.get(place as usize));
+        let owner = owner.unwrap_or(group);
+        let (reads, writes) = (group.read_size, owner.write_size);
+        let is_whole = reads.min == reads.max
+            && writes.min == writes.max
+            && reads.min.is_multiple_of(writes.min.max(1));
+        let looks = group.checksums && group.direction != Direction::Write;
+        (looks && !is_whole).then(|| {
+            format!(
+                "with checksums, reads at random offsets are of whole writes: read_size ({}..{}) is a \
+                 multiple of the write_size of \"{}\" ({}..{}), one value each",
+                reads.min, reads.max, owner.name, writes.min, writes.max
             )
         })
     }
@@ -715,7 +763,7 @@ pub(crate) mod tests {
     #[test]
     fn what_does_not_go_together_is_refused() {
         type Change = fn(&mut FleetPlan);
-        let cases: [(Change, &str); 12] = [
+        let cases: [(Change, &str); 14] = [
             (|plan| plan.groups[0].count = 0, "the plan has 8 clients"),
             (
                 |plan| plan.groups[1].name = "writers".into(),
@@ -745,6 +793,20 @@ pub(crate) mod tests {
                 "not those of the plan",
             ),
             (|plan| plan.groups[0].prefix = "a/b".into(), "a prefix has"),
+            (
+                |plan| {
+                    plan.groups[1].offsets = Offsets::Random;
+                    plan.groups[1].read_size = Span::always(6000);
+                },
+                "read_size (6000..6000) is a multiple of the write_size of \"writers\" (4096..4096)",
+            ),
+            (
+                |plan| {
+                    plan.groups[0].offsets = Offsets::Random;
+                    plan.groups[0].append = true;
+                },
+                "append needs offsets in order",
+            ),
             (
                 |plan| {
                     plan.ramp = Some(RampPlan {

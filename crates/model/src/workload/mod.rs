@@ -73,6 +73,9 @@ pub trait Workload<L: Language = Operations>: Send {
     /// can no longer be started.
     fn skip_due(&mut self, _opened: Moment, _end: Moment, _count: &mut dyn FnMut(OpKind)) {}
 
+    /// Its connection, which was not there when the run began, has been made in so many nanoseconds.
+    fn connected(&mut self, _nanos: u64) {}
+
     /// Its connection is given up: it is asked for nothing more.
     fn give_up(&mut self) {}
 

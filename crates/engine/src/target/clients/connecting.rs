@@ -35,17 +35,37 @@ pub struct Wanted {
     pub per_s: Option<f64>,
     /// How long each of them may take.
     pub timeout: Duration,
+    /// What becomes of one that cannot be made.
+    pub lack: Lack,
+}
+
+/// What becomes of a connection that cannot be made, when others have been.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lack {
+    /// There is no run.
+    IsAnError,
+    /// The run begins without it. Others that the server refuses then are not waited for.
+    IsLeft,
 }
 
 /// Connections that have been made.
 #[derive(Debug)]
 pub struct Connected {
-    /// In the order of clients.
-    pub sockets: Vec<OwnedFd>,
+    /// In the order of clients; none of those that could not be made.
+    pub sockets: Vec<Option<OwnedFd>>,
     /// How long they took.
     pub record: ConnectionsRecord,
-    /// How long each took, in nanoseconds, in the order of clients.
+    /// How long each took, in nanoseconds, in the order of clients; of those that could not be made, 0.
     pub times: Vec<u64>,
+}
+
+impl Connected {
+    /// How long each took that has been made, in the order of clients.
+    pub fn times_of_made(&self) -> Vec<Option<u64>> {
+        let times = self.sockets.iter().zip(&self.times);
+        let time = |(socket, time): (&Option<OwnedFd>, &u64)| socket.as_ref().map(|_| *time);
+        times.map(time).collect()
+    }
 }
 
 /// Not all clients could be connected.
@@ -95,7 +115,7 @@ pub fn connect_many(
 ) -> Result<Connected, RunError> {
     let mut making = Making::new(wanted, dial);
     let mut tell_at = making.began;
-    while making.made() < wanted.count {
+    while making.made() + making.lacking < wanted.count {
         context.go_on()?;
         let now = Instant::now();
         if now >= tell_at {
@@ -148,6 +168,8 @@ struct Making<'w, D> {
     sockets: Vec<Option<OwnedFd>>,
     times: Vec<u64>,
     made: u32,
+    /// Those that could not be made.
+    lacking: u32,
     refused: u64,
 }
 
@@ -163,6 +185,7 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
             sockets: (0..count).map(|_| None).collect(),
             times: vec![0; count],
             made: 0,
+            lacking: 0,
             refused: 0,
         }
     }
@@ -214,7 +237,7 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
             if is_ready {
                 self.step(attempt)?;
             } else if now.duration_since(attempt.began) >= self.wanted.timeout {
-                return Err(self.failed(attempt.client, io::ErrorKind::TimedOut.into()));
+                self.lack(attempt.client, io::ErrorKind::TimedOut.into())?;
             } else {
                 self.attempts.push(attempt);
             }
@@ -238,9 +261,10 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
             }
             Ok(Err(pending)) => attempt.state = State::Pending(pending),
             Err(error) => {
-                let is_late = attempt.began.elapsed() >= self.wanted.timeout;
+                // A server that has no room for one has none for the next.
+                let is_late = attempt.began.elapsed() >= self.wanted.timeout || self.lacking > 0;
                 if self.made() == 0 || is_late || !is_busy(&error) {
-                    return Err(self.failed(attempt.client, error));
+                    return self.lack(attempt.client, error);
                 }
                 self.refused += 1;
                 attempt.refused += 1;
@@ -249,6 +273,16 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
             }
         }
         self.attempts.push(attempt);
+        Ok(())
+    }
+
+    /// A connection cannot be made.
+    fn lack(&mut self, client: u32, error: io::Error) -> Result<(), RunError> {
+        let is_of_server = !is_of_this_host(&error) && !is_source_refused(&error);
+        if self.wanted.lack == Lack::IsAnError || self.made() == 0 || !is_of_server {
+            return Err(self.failed(client, error));
+        }
+        self.lacking += 1;
         Ok(())
     }
 
@@ -302,11 +336,14 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
 
     fn into_connected(self) -> Connected {
         let took = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        Connected {
-            sockets: self.sockets.into_iter().flatten().collect(),
-            record: ConnectionsRecord::of(self.times.clone(), took, self.refused),
+        let mut connected = Connected {
+            sockets: self.sockets,
+            record: ConnectionsRecord::default(),
             times: self.times,
-        }
+        };
+        let made = connected.times_of_made().into_iter().flatten();
+        connected.record = ConnectionsRecord::of(made.collect(), took, self.refused);
+        connected
     }
 }
 
@@ -356,6 +393,7 @@ mod tests {
             count,
             per_s: None,
             timeout: Duration::from_millis(50),
+            lack: Lack::IsAnError,
         }
     }
 
@@ -374,7 +412,7 @@ mod tests {
         let connected = connect(&wanted(count), |client| servers[client as usize % 3].1);
         let connected = connected.expect("they listen");
         assert_eq!(connected.record.made, u64::from(count));
-        for (client, socket) in connected.sockets.into_iter().enumerate() {
+        for (client, socket) in connected.sockets.into_iter().flatten().enumerate() {
             let peer = std::net::TcpStream::from(socket).peer_addr();
             assert_eq!(peer.expect("it is connected"), servers[client % 3].1);
         }
@@ -464,6 +502,29 @@ mod tests {
             error
                 .help()
                 .is_some_and(|help| help.contains("--connect-rate"))
+        );
+    }
+
+    #[test]
+    fn a_run_that_can_do_without_some_begins_without_them() {
+        let (_listener, address) = listener();
+        let (_bound, full) = nowhere();
+        let to = |client| if client < 3 { address } else { full };
+        let wanted = Wanted {
+            lack: Lack::IsLeft,
+            ..wanted(500)
+        };
+        let connected = connect(&wanted, to).expect("it takes three");
+        let made: Vec<bool> = connected.sockets.iter().map(Option::is_some).collect();
+        assert!(
+            made.iter()
+                .zip(0..)
+                .all(|(made, client)| *made == (client < 3))
+        );
+        assert_eq!(connected.record.made, 3);
+        assert!(
+            connect(&wanted, |_| full).is_err(),
+            "somebody is to be there"
         );
     }
 

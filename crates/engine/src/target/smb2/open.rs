@@ -7,7 +7,7 @@ use super::prepare::{self, Found, FoundFiles, Preparing};
 use super::terms::{guest_remark, keeping, of_another_client, of_connections, reach};
 use super::tree::ShareTree;
 use super::worker::{Operator, ShareWorker};
-use crate::backend::connection::ConnectedClient;
+use crate::backend::connection::{ConnectedClient, First};
 use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::clock::Clock;
 use crate::control::{Cancellation, CleanUpLimits, Context, cancel_clean_up_on};
@@ -175,12 +175,12 @@ impl<'run> OpenShare<'run> {
     /// connections, and behind them those beside them.
     fn clients(
         &self,
-        sockets: Vec<OwnedFd>,
+        sockets: Vec<Option<OwnedFd>>,
         context: &mut Context<'_>,
     ) -> Result<Vec<Vec<ConnectedClient<Operator>>>, RunError> {
         let (plan, count) = (self.plan, self.target.connections_per_client);
         let options = self.operation_options();
-        let mut sockets: Vec<Option<OwnedFd>> = sockets.into_iter().map(Some).collect();
+        let mut sockets = sockets;
         let mut take = |place: u32| sockets.get_mut(place as usize).and_then(Option::take);
         let mut of_workers = Vec::new();
         for worker in 0..plan.workers.max(1) {
@@ -255,7 +255,7 @@ impl<'run> OpenShare<'run> {
         let actors = operating(options, slots(), state);
         Ok(ConnectedClient {
             client: Smb2Client::over(made.session, client_options, actors),
-            socket: made.socket,
+            first: First::Made(made.socket),
             dial,
         })
     }

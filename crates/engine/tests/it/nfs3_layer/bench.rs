@@ -4,7 +4,7 @@ use crate::support::live::serve;
 use crate::support::replays::nfs;
 use filestone_engine::RunError;
 use filestone_engine::backend::Backend;
-use filestone_engine::backend::connection::ConnectedClient;
+use filestone_engine::backend::connection::{ConnectedClient, First};
 use filestone_engine::backend::sockets::{SocketOptions, Sockets};
 use filestone_engine::clock::Clock;
 use filestone_engine::driver::{Dial, Patience};
@@ -106,7 +106,7 @@ impl Client {
         let options = site.client_options(number, &pattern);
         let connected = |client, dial: &Dial| ConnectedClient {
             client,
-            socket: dial.connect(TIMEOUT).expect("the server is there"),
+            first: First::Made(dial.connect(TIMEOUT).expect("the server is there")),
             dial: *dial,
         };
         let mut client = LoadClient::new(&options);

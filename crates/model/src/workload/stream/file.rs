@@ -1,10 +1,10 @@
 //! The file that a client of a fleet is at.
 
+use super::pieces::Pieces;
 use super::shared::SharedFleet;
 use crate::load::CLIENTS;
-use crate::payload::unit::HEAD_LEN;
 use crate::payload::{FileKey, Payload, Place, Reading, Unit};
-use crate::plan::{Drawn, DrawnFor, GroupPlan};
+use crate::plan::{Drawn, DrawnFor, GroupPlan, Offsets};
 use std::io::Write;
 
 /// What is done with a file.
@@ -41,12 +41,13 @@ pub(super) struct FileAtHand {
     pub next_len: u64,
     /// Whether it is another client's, and lent.
     pub is_lent: bool,
-    start: u64,
-    end: u64,
-    /// Bytes of each transfer.
-    transfer: u64,
+    pieces: Pieces,
+    /// Bytes of each write that it consists of, where that matters.
+    unit_len: u64,
     /// Transfers so far.
     number: u32,
+    /// The place in the file of the next one.
+    place: u64,
     path: Vec<u8>,
 }
 
@@ -54,27 +55,50 @@ impl FileAtHand {
     /// This file is next, from `start` to `end` of it.
     pub fn begin(&mut self, task: Task, key: FileKey, start: u64, end: u64) {
         (self.task, self.key) = (task, key);
-        (self.start, self.end) = (start, end);
+        self.pieces = Pieces::new(start, end, 1, false);
         self.begin_anew();
     }
 
     /// It is begun once more.
     pub fn begin_anew(&mut self) {
-        self.offset = self.start;
+        self.offset = self.pieces.start();
         self.number = 0;
     }
 
-    /// Draws what is drawn for it.
-    pub fn draw(&mut self, group: &GroupPlan, drawn: &DrawnFor) {
-        self.transfer = if self.task.writes() {
+    /// Draws what is drawn for it, which `owner` has written or writes.
+    pub fn draw(&mut self, group: &GroupPlan, owner: &GroupPlan, drawn: &DrawnFor) {
+        let len = if self.task.writes() {
             drawn.whole(Drawn::WriteSize, group.write_size)
         } else {
             drawn.whole(Drawn::ReadSize, group.read_size)
         };
+        self.unit_len = owner.write_size.min.max(1);
+        let (start, end) = (self.pieces.start(), self.pieces.end());
+        let pieces = Pieces::new(start, end, len, group.checksums);
+        let is_drawn = group.offsets == Offsets::Random && self.task != Task::Prepare;
+        self.pieces = if is_drawn {
+            pieces.in_order_of(drawn.order())
+        } else {
+            pieces
+        };
+    }
+
+    /// How many transfers of it are done.
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     pub fn is_at_end(&self) -> bool {
-        self.offset >= self.end
+        u64::from(self.number) >= self.pieces.count()
+    }
+
+    /// How long it is when all of it is written, or as far as that has come in order.
+    pub fn written_len(&self) -> u64 {
+        if self.is_at_end() {
+            self.pieces.end()
+        } else {
+            self.offset
+        }
     }
 
     /// Where it is, below the directory under test.
@@ -96,28 +120,20 @@ impl FileAtHand {
         let _ = write!(self.path, "{CLIENTS}/client{client}");
     }
 
-    /// Works out how long the next transfer is.
-    pub fn measure_next(&mut self, group: &GroupPlan) {
-        let left = self.end.saturating_sub(self.offset);
-        let len = left.min(self.transfer.max(1));
-        let rest = left - len;
-        let head = HEAD_LEN as u64;
-        let is_short = group.checksums && self.task.writes() && (1..head).contains(&rest);
-        // The last unit has a whole head.
-        self.next_len = if is_short { left - head } else { len };
+    /// Works out where and how long the next transfer is.
+    pub fn measure_next(&mut self) {
+        self.place = self.pieces.place(self.number.into());
+        let piece = self.pieces.at(self.place);
+        (self.offset, self.next_len) = (piece.offset, piece.len);
     }
 
     /// What the next transfer moves.
     pub fn payload(&self, group: &GroupPlan, shared: &SharedFleet, pattern: usize) -> Payload {
         if !self.task.writes() {
-            return Payload::Reading(Reading {
-                file: self.key,
-                offset: self.offset,
-                is_first: self.number == 0,
-            });
+            return Payload::Reading(self.reading());
         }
         let place = Place {
-            number: self.number,
+            number: u32::try_from(self.place).unwrap_or(u32::MAX),
             offset: self.offset,
             len: u32::try_from(self.next_len).unwrap_or(u32::MAX),
         };
@@ -135,6 +151,25 @@ impl FileAtHand {
         })
     }
 
+    /// Where the next read is among the writes that the file consists of. Those in a drawn order are of
+    /// whole writes.
+    fn reading(&self) -> Reading {
+        let is_drawn = self.pieces.is_in_drawn_order();
+        let before = self.offset.saturating_sub(self.pieces.start());
+        let number = before.div_ceil(self.unit_len.max(1));
+        Reading {
+            file: self.key,
+            offset: self.offset,
+            number: if is_drawn {
+                u32::try_from(number).unwrap_or(u32::MAX)
+            } else {
+                0
+            },
+            is_first: is_drawn || self.number == 0,
+            is_last: is_drawn || u64::from(self.number) + 1 >= self.pieces.count(),
+        }
+    }
+
     /// Another number for each unit of a run.
     fn anywhere(&self) -> u64 {
         let FileKey {
@@ -143,7 +178,7 @@ impl FileAtHand {
             file,
             pass,
         } = self.key;
-        let words = [run, client, file, pass, self.number];
+        let words = [run, client, file, pass, self.place as u32];
         words.iter().fold(0_u64, |mixed, word| {
             let mixed = (mixed ^ u64::from(*word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             mixed ^ mixed >> 29

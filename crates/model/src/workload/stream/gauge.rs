@@ -2,7 +2,7 @@
 //! shows, and only who controls the fleet what it is told; plain loads and stores are enough.
 
 use super::orders::Orders;
-use crate::measure::fleet_record::{ClientState, FleetCounters};
+use crate::measure::fleet_record::{ClientState, FirstConnection, FleetCounters};
 use crate::time::Moment;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -21,12 +21,19 @@ pub(super) enum Count {
     Late = 9,
 }
 
+/// It has no connection, or had it before it was asked how long that took.
+const WITHOUT: u64 = 0;
+/// Its connection is not there yet.
+const NOT_YET: u64 = u64::MAX;
+
 /// What one client shows.
 #[derive(Debug, Default)]
 pub struct ClientGauge {
     counts: [AtomicU64; 10],
     /// Since when it has been failing, in nanoseconds; 0 if it is not.
     failing_since: AtomicU64,
+    /// How long it took to connect it, in nanoseconds.
+    connect_nanos: AtomicU64,
     state: AtomicU8,
     orders: AtomicU64,
 }
@@ -63,6 +70,25 @@ impl ClientGauge {
     pub(super) fn fail(&self, since: Option<Moment>) {
         let nanos = since.map_or(0, |since| since.nanos().max(1));
         self.failing_since.store(nanos, Ordering::Relaxed);
+    }
+
+    /// How far its first connection is from now on.
+    pub fn connect(&self, connection: FirstConnection) {
+        let nanos = match connection {
+            FirstConnection::None => WITHOUT,
+            FirstConnection::Awaited => NOT_YET,
+            FirstConnection::Made(nanos) => nanos.clamp(WITHOUT + 1, NOT_YET - 1),
+        };
+        self.connect_nanos.store(nanos, Ordering::Relaxed);
+    }
+
+    /// How far its first connection is.
+    pub fn connection(&self) -> FirstConnection {
+        match self.connect_nanos.load(Ordering::Relaxed) {
+            WITHOUT => FirstConnection::None,
+            NOT_YET => FirstConnection::Awaited,
+            nanos => FirstConnection::Made(nanos),
+        }
     }
 
     /// What it is doing.

@@ -11,6 +11,7 @@ mod file;
 mod gauge;
 mod orders;
 mod pacer;
+mod pieces;
 mod shared;
 mod shelf;
 
@@ -21,7 +22,7 @@ pub use shared::SharedFleet;
 use crate::load::action::OpenMode;
 use crate::load::{Action, Expected, Line, Lines, LoadWork};
 use crate::measure::Sample;
-use crate::measure::fleet_record::ClientState;
+use crate::measure::fleet_record::{ClientState, FirstConnection};
 use crate::operation::{Failure, Outcome};
 use crate::payload::{Payload, Reading};
 use crate::plan::{Direction, DrawnFor, GroupPlan};
@@ -74,6 +75,18 @@ enum Step {
     Ended,
 }
 
+/// What has failed and has not gone well since.
+#[derive(Debug, Clone, Copy)]
+struct Trouble {
+    /// When what failed first was due.
+    since: Moment,
+    step: Step,
+    /// At which transfer of the file.
+    number: u32,
+    /// How often something has failed since.
+    failures: u32,
+}
+
 /// One client of a fleet.
 #[derive(Debug)]
 pub struct Stream {
@@ -104,8 +117,9 @@ pub struct Stream {
     /// Its place in the line of those who wait for a file.
     in_line: Option<u32>,
     nap: u64,
+    /// Since when nothing has gone well.
     failing_since: Option<Moment>,
-    failures_in_a_row: u32,
+    trouble: Option<Trouble>,
     not_before: Moment,
     is_given_up: bool,
     lost: Option<String>,
@@ -144,7 +158,7 @@ impl Stream {
             in_line: None,
             nap: NAP_MIN,
             failing_since: None,
-            failures_in_a_row: 0,
+            trouble: None,
             not_before: Moment::ZERO,
             is_given_up: false,
             lost: None,
@@ -281,6 +295,7 @@ impl Stream {
     fn hold(&mut self, now: Moment) {
         self.let_go();
         self.end_failing(now);
+        self.trouble = None;
         self.nap = NAP_MIN;
         self.step = Step::Held;
         self.enter(ClientState::Stopped);
@@ -328,7 +343,10 @@ impl Stream {
             } else {
                 Step::MakeDirectory
             };
-            self.enter(ClientState::Starting);
+            self.enter(match self.gauge().connection() {
+                FirstConnection::Awaited => ClientState::Connecting,
+                FirstConnection::None | FirstConnection::Made(_) => ClientState::Starting,
+            });
         }
         if self.step == Step::Choose {
             if self.orders.command == Command::Quiesce {
@@ -434,7 +452,7 @@ impl Stream {
         };
         let len = drawn_of_file.whole(crate::plan::Drawn::FileSize, group.file_size);
         self.file.begin(task, key, start, start.saturating_add(len));
-        self.file.draw(group, &drawn);
+        self.file.draw(group, group, &drawn);
         self.name_file(group, self.number);
         self.pace(group, &drawn);
         self.step = match task {
@@ -486,14 +504,11 @@ impl Stream {
                 (key.run, key.client, key.pass) = (self.shared.run(), writer, content.pass);
                 self.file.begin(Task::Read, key, 0, content.len);
                 self.file.is_lent = true;
-                self.file.draw(group, &drawn);
-                let owner = self
-                    .shared
-                    .plan()
-                    .groups
-                    .get(group.reads.unwrap_or(0) as usize);
-                if let Some(owner) = owner.cloned() {
-                    self.name_file(&owner, writer);
+                let shared = Arc::clone(&self.shared);
+                let owner = group.reads.unwrap_or(0) as usize;
+                if let Some(owner) = shared.plan().groups.get(owner) {
+                    self.file.draw(group, owner, &drawn);
+                    self.name_file(owner, writer);
                 }
                 self.pace(group, &drawn);
                 self.step = Step::Open;
@@ -603,8 +618,8 @@ impl Stream {
 
     /// An operation has ended well.
     fn went_well(&mut self, group: &GroupPlan, done: Moment) {
-        if self.end_failing(done) {
-            self.enter_usual();
+        if let Some(trouble) = self.trouble {
+            self.leave_trouble(trouble, done);
         }
         self.step = match self.step {
             Step::MakeDirectory => Step::Choose,
@@ -634,7 +649,6 @@ impl Stream {
         self.gauge()
             .add(Count::FailingNanos, now.nanos_since(since));
         self.gauge().fail(None);
-        self.failures_in_a_row = 0;
         true
     }
 
@@ -659,7 +673,7 @@ impl Stream {
         if let Some(len) = self.lengths.get_mut(key.file as usize)
             && self.file.task.writes()
         {
-            *len = self.file.offset;
+            *len = self.file.written_len();
         }
         match self.file.task {
             Task::Prepare => self.prepared += u32::from(is_whole),
@@ -667,7 +681,7 @@ impl Stream {
                 self.gauge().add(Count::FilesWritten, 1);
                 let content = shelf::Content {
                     pass: key.pass,
-                    len: self.file.offset,
+                    len: self.file.written_len(),
                 };
                 if let Some(shelf) = self.shared.shelf(self.number) {
                     shelf.complete(key.file, content);
@@ -679,7 +693,7 @@ impl Stream {
                         file: self.serial,
                     };
                     self.file.begin(Task::ReadBack, key, 0, content.len);
-                    self.file.draw(group, &drawn);
+                    self.file.draw(group, group, &drawn);
                     return Step::Open;
                 }
                 self.end_file();
@@ -710,22 +724,56 @@ impl Stream {
         }
     }
 
-    /// An operation has failed that was due at `since`.
-    fn failed(&mut self, group: &GroupPlan, since: Moment, done: Moment) {
+    /// That a file can be closed or opened shows nothing of what has failed in it; that data are moved
+    /// again does, and the trouble is over when it is beyond what has failed.
+    fn leave_trouble(&mut self, trouble: Trouble, done: Moment) {
+        let is_at_data = match self.step {
+            Step::Transfer | Step::SyncAfterWrite | Step::SyncBeforeClose | Step::Close => true,
+            Step::Begin
+            | Step::MakeDirectory
+            | Step::Choose
+            | Step::Unlink
+            | Step::Open
+            | Step::Abandon
+            | Step::Held
+            | Step::Ended => false,
+        };
+        let is_same = self.step == trouble.step;
+        if (is_same || is_at_data) && self.end_failing(done) {
+            self.enter_usual();
+        }
+        if self.step == Step::Close || is_same && self.file.number() >= trouble.number {
+            self.trouble = None;
+        }
+    }
+
+    /// An operation has failed that was due at `due`.
+    fn failed(&mut self, group: &GroupPlan, due: Moment, done: Moment) {
         self.gauge().add(Count::Failures, 1);
-        let since = *self.failing_since.get_or_insert(since);
+        let (failed, number) = (self.step, self.file.number());
+        let has_moved = self.failing_since.is_none();
+        let since = *self.failing_since.get_or_insert(due);
         self.gauge().fail(Some(since));
-        let failed = self.step;
-        if done.nanos_since(since) >= group.retry_ns {
+        // Who comes only as far as before has not left its trouble, whatever went well before that.
+        let is_same =
+            |trouble: &Trouble| !has_moved || (trouble.step, trouble.number) == (failed, number);
+        let mut trouble = self.trouble.filter(is_same).unwrap_or(Trouble {
+            since: due,
+            step: failed,
+            number,
+            failures: 0,
+        });
+        if done.nanos_since(trouble.since) >= group.retry_ns {
             self.gauge()
                 .add(Count::FailingNanos, done.nanos_since(since));
             self.gauge().fail(None);
-            let what = failed.name();
+            let what = trouble.step.name();
             return self.end(ClientState::Failed, Some(format!("it could not {what}")));
         }
         self.enter(ClientState::Failing);
-        let pause = RETRY_MIN << self.failures_in_a_row.min(4);
-        self.failures_in_a_row += 1;
+        let pause = RETRY_MIN << trouble.failures.min(4);
+        trouble.failures += 1;
+        self.trouble = Some(trouble);
         self.not_before = done.after_nanos(pause.min(RETRY_MAX));
         self.step = match failed {
             Step::Transfer | Step::SyncAfterWrite | Step::SyncBeforeClose | Step::Close => {
@@ -781,7 +829,7 @@ impl Workload<Lines> for Stream {
         }
         if self.step != Step::Transfer || self.file.task == Task::Prepare {
             if self.step == Step::Transfer {
-                self.file.measure_next(group);
+                self.file.measure_next();
             }
             return Next::Unmeasured(self.operation(settings));
         }
@@ -791,7 +839,7 @@ impl Workload<Lines> for Stream {
         {
             return Next::NotBefore(due);
         }
-        self.file.measure_next(group);
+        self.file.measure_next();
         self.pacer.charge(self.file.next_len);
         match due {
             Some(due) => Next::Due(due, self.operation(settings)),
@@ -838,6 +886,13 @@ impl Workload<Lines> for Stream {
 
     fn is_called(&self) -> bool {
         self.gauge().orders() != self.orders
+    }
+
+    fn connected(&mut self, nanos: u64) {
+        self.gauge().connect(FirstConnection::Made(nanos));
+        if self.state == ClientState::Connecting {
+            self.enter(ClientState::Starting);
+        }
     }
 
     /// Whoever waits for one of its files waits no longer.

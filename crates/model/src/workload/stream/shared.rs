@@ -85,7 +85,7 @@ impl SharedFleet {
     }
 
     /// When a client begins.
-    pub(super) fn begins(&self, client: u32) -> Moment {
+    pub fn begins(&self, client: u32) -> Moment {
         let begins = self.beginnings.get(client as usize);
         Moment::from_nanos(begins.copied().unwrap_or(0))
     }

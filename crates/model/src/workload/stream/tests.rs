@@ -7,8 +7,8 @@ use crate::operation::{Answer, Completion, OpKind, Ticket};
 use crate::payload::{Inspector, Unit};
 use crate::plan::fleet_of_tests::pairs;
 use crate::plan::{
-    FleetPlan, LocalTarget, Plan, QuiescePlan, RampPlan, RatePlan, RateUnit, Span, TargetPlan,
-    WorkloadPlan,
+    FleetPlan, LocalTarget, Offsets, Plan, QuiescePlan, RampPlan, RatePlan, RateUnit, Span,
+    TargetPlan, WorkloadPlan,
 };
 use std::collections::BTreeMap;
 
@@ -28,8 +28,14 @@ struct World {
     service: u64,
     /// It refuses everything in this time.
     down: std::ops::Range<u64>,
+    /// It answers nothing in this time.
+    frozen: std::ops::Range<u64>,
+    /// From then on it knows nothing of what was there before.
+    forgets: u64,
     /// Every transfer: by whom, what, when it was due, and when it began.
     transfers: Vec<Transfer>,
+    /// Files have room for so much.
+    room: Option<u64>,
     /// Data of a written file are changed on their way, once.
     corrupts: bool,
 }
@@ -50,6 +56,7 @@ struct Transfer {
     kind: OpKind,
     due: u64,
     begun: u64,
+    offset: u64,
     len: u64,
 }
 
@@ -74,7 +81,10 @@ impl World {
             files: BTreeMap::new(),
             service,
             down: 0..0,
+            frozen: 0..0,
+            forgets: u64::MAX,
             transfers: Vec::new(),
+            room: None,
             corrupts: false,
             shared,
         }
@@ -155,18 +165,22 @@ impl World {
             table: shared.payloads().table(),
         };
         let is_down = self.down.contains(&now.nanos());
-        let outcome = if is_down {
+        let is_forgotten = now.nanos() >= self.forgets && line.expected == Expected::Success;
+        let (offset, len) = extent_of(&line.action);
+        let is_full = self.room.is_some_and(|room| offset + len > room);
+        let outcome = if is_down || is_forgotten || is_full {
             Outcome::Failed(Failure::Unexpected(crate::failure::Mismatch::Failed))
         } else {
             server.carry_out(&line, corrupts)
         };
-        let (kind, len) = (line.action.kind(), length_of(&line.action));
+        let kind = line.action.kind();
         if role == Role::Measured {
             transfers.push(Transfer {
                 client: client as u32,
                 kind,
                 due: due.nanos(),
                 begun: now.nanos(),
+                offset,
                 len,
             });
         }
@@ -178,7 +192,9 @@ impl World {
             outcome,
             data_bytes: len,
         });
-        self.wakes[client] = now.after_nanos(self.service);
+        let end = now.nanos() + self.service;
+        let is_kept = self.frozen.contains(&end);
+        self.wakes[client] = Moment::from_nanos(if is_kept { self.frozen.end } else { end });
     }
 
     /// Lets the world go on until this time; then these clients are told something, as those who wait see
@@ -219,10 +235,10 @@ impl World {
     }
 }
 
-fn length_of(action: &Action<'_>) -> u64 {
+fn extent_of(action: &Action<'_>) -> (u64, u64) {
     match action {
-        Action::ReadX { len, .. } | Action::WriteX { len, .. } => *len,
-        _ => 0,
+        Action::ReadX { offset, len, .. } | Action::WriteX { offset, len, .. } => (*offset, *len),
+        _ => (0, 0),
     }
 }
 
@@ -270,8 +286,9 @@ impl Server<'_> {
         unit.fill(len, self.table, &mut data);
         let path = self.open.as_ref().expect("it is open");
         let file = self.files.get_mut(path).expect("it is there");
-        assert_eq!(file.len() as u64, offset, "one after the other");
-        file.extend_from_slice(&data);
+        let end = (offset + len) as usize;
+        file.resize(file.len().max(end), 0);
+        file[offset as usize..end].copy_from_slice(&data);
     }
 
     fn read(
@@ -402,18 +419,67 @@ fn readers_wait_for_writers_and_find_what_they_wrote() {
 }
 
 #[test]
-fn corrupted_data_are_found_and_counted_once() {
+fn files_are_moved_at_random_offsets_each_once() {
     let mut fleet = pairs();
-    fleet.groups[0].count = 1;
-    fleet.groups[1].count = 1;
+    for group in &mut fleet.groups {
+        (group.count, group.files) = (1, 1);
+        group.offsets = Offsets::Random;
+        group.file_size = Span::always(40 * 4096 + 20);
+    }
+    fleet.groups[1].read_size = Span::always(2 * 4096);
+    fleet.groups[0].quiesce.files = Some(2);
     let mut world = World::new(fleet, MS);
     world.run(SECOND);
-    world.corrupts = true;
-    world.run(3 * SECOND);
+    let of = |client| {
+        let own = world.transfers.iter();
+        let own = own.filter(move |transfer| transfer.client == client);
+        own.map(|transfer| (transfer.offset, transfer.len))
+            .collect::<Vec<_>>()
+    };
+    let (written, read) = (of(0), of(1));
+    // What is left over is shorter than a head: the write before it gives 20 bytes.
+    let mut wanted: Vec<(u64, u64)> = (0..40).map(|number| (4096 * number, 4096)).collect();
+    wanted[39].1 -= 20;
+    wanted.push((40 * 4096 - 20, 40));
+    let sorted = |pieces: &[(u64, u64)]| {
+        let mut pieces = pieces.to_vec();
+        pieces.sort_unstable();
+        pieces
+    };
+    for pass in written.chunks(41) {
+        assert_eq!(sorted(pass), wanted);
+        assert_ne!(pass, wanted);
+    }
+    assert_ne!(
+        written[..41],
+        written[41..],
+        "each pass has an order of its own"
+    );
+    let mut wanted: Vec<(u64, u64)> = (0..20).map(|number| (8192 * number, 8192)).collect();
+    wanted[19].1 -= 20;
+    wanted.push((40 * 4096 - 20, 40));
+    assert_eq!(sorted(&read[..21]), wanted);
     let counters = world.counters(1, 0);
-    assert_eq!(counters.checksum_errors, 1, "{counters:?}");
-    assert_eq!(counters.failures, 0);
-    assert_eq!(world.state(1), ClientState::Running);
+    assert_eq!((counters.checksum_errors, counters.failures), (0, 0));
+    assert!(counters.files_read >= 2);
+}
+
+#[test]
+fn corrupted_data_are_found_and_counted_once() {
+    for offsets in [Offsets::Sequential, Offsets::Random] {
+        let mut fleet = pairs();
+        for group in &mut fleet.groups {
+            (group.count, group.offsets) = (1, offsets);
+        }
+        let mut world = World::new(fleet, MS);
+        world.run(SECOND);
+        world.corrupts = true;
+        world.run(3 * SECOND);
+        let counters = world.counters(1, 0);
+        assert_eq!(counters.checksum_errors, 1, "{counters:?}");
+        assert_eq!(counters.failures, 0);
+        assert_eq!(world.state(1), ClientState::Running);
+    }
 }
 
 #[test]
@@ -531,6 +597,93 @@ fn what_fails_is_tried_again_and_the_time_is_counted() {
     assert!((1000..2000).contains(&failing), "{failing}");
     // Files are whole whenever they are closed.
     assert!(world.files.values().all(|file| file.len() <= 4 * 4096));
+}
+
+/// A write each 250 ms, from 2 ms on, when directory and file are made.
+fn writer_of_four_a_second() -> FleetPlan {
+    let mut fleet = writer();
+    fleet.groups[0].rate = Some(RatePlan {
+        unit: RateUnit::OperationsPerS,
+        per_s: Span::always(4.0),
+    });
+    fleet
+}
+
+#[test]
+fn a_client_goes_on_a_second_behind_when_its_server_was_frozen() {
+    let mut world = World::new(writer_of_four_a_second(), MS);
+    world.frozen = 3 * SECOND..8 * SECOND;
+    world.run(14 * SECOND);
+    // Twelve before the server stood still, one that it kept, which was due at 3002 ms; then those that
+    // were due from 7 s on, of which 2000 ms are made up for, as fast as it answers.
+    let due: Vec<u64> = world
+        .transfers
+        .iter()
+        .map(|transfer| transfer.due / MS)
+        .collect();
+    let before = (0..13).map(|write| 2 + 250 * write);
+    let after = (0..28).map(|write| 7000 + 250 * write);
+    assert_eq!(due, before.chain(after).collect::<Vec<u64>>());
+    // 13 to 15 end their file at 8003 ms, which is closed, and the next opened.
+    let begun: Vec<u64> = world.transfers[12..19]
+        .iter()
+        .map(|transfer| transfer.begun / MS)
+        .collect();
+    assert_eq!(begun, [3002, 8000, 8001, 8002, 8005, 8006, 8250]);
+    let counters = world.counters(0, 14 * SECOND);
+    assert_eq!((counters.failures, counters.failing_ns), (0, 0));
+    assert_eq!(world.state(0), ClientState::Running);
+}
+
+#[test]
+fn a_client_gives_up_when_its_server_has_forgotten_its_files() {
+    // Its write of 3002 ms is answered when the server is back. It tries 100 ms after that to close the
+    // file, which takes 1 ms, and to open it anew, then again after 200, 400, 800, 1000 and 1000 ms.
+    for (back, failures, last) in [(4200, 6, 6706), (3500, 7, 7007)] {
+        let mut world = World::new(writer_of_four_a_second(), MS);
+        world.frozen = 3 * SECOND..back * MS;
+        world.forgets = 3 * SECOND;
+        world.run((back + 50) * MS);
+        assert_eq!(world.state(0), ClientState::Failing);
+        world.run(14 * SECOND);
+        let counters = world.counters(0, 14 * SECOND);
+        assert_eq!(counters.failures, failures);
+        assert_eq!(counters.failing_ns, (last - 3002) * MS);
+        assert_eq!((counters.writes, counters.files_written), (12, 3));
+        assert_eq!(world.state(0), ClientState::Failed);
+        assert_eq!(world.wakes, [Moment::NEVER]);
+    }
+}
+
+#[test]
+fn who_comes_only_as_far_as_before_gives_up_too() {
+    // The third write of each file finds no room.
+    let mut fleet = writer();
+    fleet.groups[0].file_size = Span::always(2 * 4096 + 100);
+    let mut world = World::new(fleet, MS);
+    world.room = Some(2 * 4096);
+    world.run(20 * SECOND);
+    assert_eq!(world.state(0), ClientState::Failed);
+    let counters = world.counters(0, 0);
+    // Directory, open and two writes: 4 ms. It fails at 5; then close, open, two writes and the third
+    // are 5 ms, after 100, 200, 400, 800, 1000 and 1000 ms: 5, 110, 315, 720, 1525, 2530, 3535.
+    assert_eq!((counters.failures, counters.writes), (7, 14));
+    // Each time but the last from when it was due, a millisecond before, until the first write is done.
+    assert_eq!(counters.failing_ns, (3500 + 6 * 4 + 1) * MS);
+}
+
+#[test]
+fn a_client_is_connecting_until_it_is_connected() {
+    let mut world = World::new(writer(), MS);
+    world.shared.gauges()[0].connect(FirstConnection::Awaited);
+    world.run(1);
+    assert_eq!(world.state(0), ClientState::Connecting);
+    world.clients[0].connected(77);
+    assert_eq!(world.state(0), ClientState::Starting);
+    assert_eq!(
+        world.shared.gauges()[0].connection(),
+        FirstConnection::Made(77)
+    );
 }
 
 #[test]

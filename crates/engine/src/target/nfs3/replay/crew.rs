@@ -1,7 +1,7 @@
 //! The clients of a load, over sockets: any number of them on each worker's thread.
 
 use super::site::Nfs3Site;
-use crate::backend::connection::ConnectedClient;
+use crate::backend::connection::{ConnectedClient, First};
 use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::control::Context;
 use crate::driver::{Dial, Patience};
@@ -10,12 +10,12 @@ use crate::replay::over_sockets::LoadWorker;
 use crate::replay::replaying::{Crew, Wanted};
 use crate::replay::round_robin::RoundRobin;
 use crate::run::{ConnectedClients, Recording, WorkerBody};
-use crate::target::clients::{connect_sockets, dial_of};
+use crate::target::clients::{Connected, connect_sockets, connect_sockets_that_can_be, dial_of};
 use crate::worker::Member;
 use filestone_model::client::nfs3::load::LoadClient;
 use filestone_model::plan::Plan;
+use filestone_model::time::Moment;
 use filestone_model::workload::LineSource;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,12 +33,13 @@ impl<W: LineSource> Crew<RoundRobin<Nfs3Site>, W> for OverSockets {
         context: &mut Context<'_>,
     ) -> Result<ConnectedClients, RunError> {
         let (plan, sites) = (wanted.plan, &wanted.replaying.site);
-        let lock_managers = sites.of(0).lock_manager().is_some();
-        let count = plan.clients * (1 + u32::from(lock_managers));
         let dial = |place| dial_of_place(plan, sites, place);
-        let connected = connect_sockets(plan, count, dial, context)?;
-        let mut sockets: Vec<Option<OwnedFd>> = connected.sockets.into_iter().map(Some).collect();
+        let moments = moments_of(wanted);
+        let connected = connect_sockets_of(wanted, moments, context)?;
+        let connect_times = connected.times_of_made();
+        let mut sockets = connected.sockets;
         let mut take = |place: u32| sockets.get_mut(place as usize).and_then(Option::take);
+        let moment = |number: u32| moments.map(|moments| moment_of(moments, number));
         let options = SocketOptions {
             dial: *sites.of(0).dial(),
             pattern: Arc::clone(wanted.table),
@@ -59,14 +60,16 @@ impl<W: LineSource> Crew<RoundRobin<Nfs3Site>, W> for OverSockets {
                 {
                     locks.push(ConnectedClient {
                         client,
-                        socket,
+                        first: First::Made(socket),
                         dial: dial(plan.clients + number),
                     });
                 }
                 let dial = dial(number);
-                clients.extend(take(number).map(|socket| ConnectedClient {
+                let first = take(number).map(First::Made);
+                let first = first.or_else(|| moment(number).map(First::At));
+                clients.extend(first.map(|first| ConnectedClient {
                     client,
-                    socket,
+                    first,
                     dial,
                 }));
             }
@@ -89,9 +92,66 @@ impl<W: LineSource> Crew<RoundRobin<Nfs3Site>, W> for OverSockets {
         Ok(ConnectedClients {
             workers,
             record: Some(connected.record),
-            connect_times: connected.times,
+            connect_times,
         })
     }
+}
+
+/// When each client is to have its connection, if the run can begin without it: not where it has a
+/// second one, to a lock manager.
+fn moments_of<'w, W: LineSource>(
+    wanted: &'w Wanted<'_, RoundRobin<Nfs3Site>, W>,
+) -> Option<&'w [Moment]> {
+    let locks = wanted.replaying.site.of(0).lock_manager().is_some();
+    wanted.first_connections.as_deref().filter(|_| !locks)
+}
+
+fn connect_sockets_of<W: LineSource>(
+    wanted: &Wanted<'_, RoundRobin<Nfs3Site>, W>,
+    moments: Option<&[Moment]>,
+    context: &mut Context<'_>,
+) -> Result<Connected, RunError> {
+    let (plan, sites) = (wanted.plan, &wanted.replaying.site);
+    let dial = |place| dial_of_place(plan, sites, place);
+    if let Some(moments) = moments {
+        return connect_first(plan, moments, dial, context);
+    }
+    let lock_managers = sites.of(0).lock_manager().is_some();
+    let count = plan.clients * (1 + u32::from(lock_managers));
+    connect_sockets(plan, count, dial, context)
+}
+
+/// The connections of those clients whose moment is 0, as far as the server takes them.
+fn connect_first(
+    plan: &Plan,
+    moments: &[Moment],
+    dial: impl Fn(u32) -> Dial,
+    context: &mut Context<'_>,
+) -> Result<Connected, RunError> {
+    let is_first = |client: &u32| moment_of(moments, *client) == Moment::ZERO;
+    let first: Vec<u32> = (0..plan.clients).filter(is_first).collect();
+    let of = |place: u32| first.get(place as usize).copied().unwrap_or(0);
+    let made =
+        connect_sockets_that_can_be(plan, first.len() as u32, |place| dial(of(place)), context)?;
+    let mut all = Connected {
+        sockets: (0..plan.clients).map(|_| None).collect(),
+        times: vec![0; plan.clients as usize],
+        record: made.record,
+    };
+    for ((client, socket), time) in first.iter().zip(made.sockets).zip(made.times) {
+        let place = *client as usize;
+        if let (Some(to), Some(took)) = (all.sockets.get_mut(place), all.times.get_mut(place)) {
+            (*to, *took) = (socket, time);
+        }
+    }
+    Ok(all)
+}
+
+fn moment_of(moments: &[Moment], client: u32) -> Moment {
+    moments
+        .get(client as usize)
+        .copied()
+        .unwrap_or(Moment::ZERO)
 }
 
 /// How the connection at that place is made: first those of all clients, then those to their

@@ -1,7 +1,7 @@
 //! The clients of a load on a share, over sockets: any number of them on each worker's thread.
 
 use super::site::ShareSite;
-use crate::backend::connection::{ClientConnection, ConnectedClient};
+use crate::backend::connection::{ClientConnection, ConnectedClient, First};
 use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::control::Context;
 use crate::driver::{CallError, Patience};
@@ -54,7 +54,7 @@ impl<W: LineSource> Crew<RoundRobin<ShareSite>, W> for OverSockets {
         };
         let workers = plan.workers.max(1) as usize;
         let mut of_workers: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
-        for (number, socket) in (0..).zip(connected.sockets) {
+        for (number, socket) in (0..).zip(connected.sockets.into_iter().flatten()) {
             context.go_on()?;
             let site = sites.of(number);
             let client = client(plan, site, number, socket, wanted.table)?;
@@ -79,7 +79,7 @@ impl<W: LineSource> Crew<RoundRobin<ShareSite>, W> for OverSockets {
         Ok(ConnectedClients {
             workers: (0..).zip(of_workers).map(body).collect::<Result<_, _>>()?,
             record: Some(connected.record),
-            connect_times: connected.times,
+            connect_times: connected.times.into_iter().map(Some).collect(),
         })
     }
 }
@@ -110,7 +110,7 @@ fn client(
     let actor = replaying(site.load_options(number, reaching.way));
     Ok(ConnectedClient {
         client: Smb2Client::over(made.session, options, [actor]),
-        socket: made.socket,
+        first: First::Made(made.socket),
         dial,
     })
 }
