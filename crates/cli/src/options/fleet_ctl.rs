@@ -30,7 +30,9 @@ pub struct CtlOptions {
     #[arg(long, value_name = "PID", global = true)]
     pub pid: Option<u32>,
     /// What to print on standard output; json is what the fleet answers
+    // Named apart from what `fleet` itself prints: a global option of the same name would be given to it, too.
     #[arg(
+        id = "answer_format",
         long = "as",
         value_name = "FORMAT",
         default_value = "text",

@@ -336,8 +336,8 @@ fn calibrate_measures_the_tool_itself() {
 /// What a run of SMB is compared with are exchanges of SMB.
 #[test]
 fn the_headroom_of_a_run_is_of_its_own_protocol() {
-    for (target, exchange) in [("nfs:", "NULL"), ("smb:", "ECHO")] {
-        let probe = ["probe", "null", target, "--count", "50"];
+    for (target, exchange) in [(&[][..], "NULL"), (&["smb:"][..], "ECHO")] {
+        let probe = [&["probe", "null", "--count", "50"], target].concat();
         let json = filestone(&[&probe[..], &["--as", "json"]].concat());
         assert_eq!(json.status.code(), Some(0), "{}", text(&json.stderr));
         let record: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");

@@ -1,30 +1,14 @@
 //! What requests come to: who is told what.
 
+use super::controlled::Controlled;
 use super::selection::clients_of;
 use super::{
     Answer, ChangeView, ControlAnswer, ControlRequest, Refusal, Request, SetRequest, TellRequest,
     Unchanged, viewing,
 };
 use crate::fleet::{HoldsFrom, NewValue, SettingError, changed, settings_of};
-use crate::measure::fleet_record::{
-    ChangeKind, ChangeRecord, ClientState, GroupRecord, SettingChange,
-};
-use crate::time::Moment;
+use crate::measure::fleet_record::{ChangeKind, ChangeRecord, ClientState, SettingChange};
 use crate::workload::stream::{Command, Orders, SharedFleet};
-
-/// A fleet as its controller sees it at a moment.
-pub struct Controlled<'f> {
-    /// Its clients.
-    pub shared: &'f SharedFleet,
-    /// The moment.
-    pub now: Moment,
-    /// Whether nothing begins any more.
-    pub is_over: bool,
-    /// How often it was changed.
-    pub changes: u32,
-    /// Its groups at this moment.
-    pub groups: &'f dyn Fn() -> Vec<GroupRecord>,
-}
 
 /// Does what a line asks; what is answered, and what was changed.
 pub fn answer(fleet: &Controlled<'_>, line: &[u8]) -> (ControlAnswer, Option<ChangeRecord>) {

@@ -5,10 +5,12 @@
 //! [`SharedFleet`](crate::workload::stream::SharedFleet).
 
 mod acting;
+mod controlled;
 mod selection;
 mod viewing;
 
-pub use acting::{Controlled, answer};
+pub use acting::answer;
+pub use controlled::Controlled;
 pub use selection::clients_of;
 
 use crate::measure::fleet_record::{

@@ -1,6 +1,6 @@
 //! What is shown of a fleet while it runs.
 
-use super::acting::Controlled;
+use super::controlled::Controlled;
 use super::selection::{clients_of, name_of};
 use super::{
     Answer, ClientOrder, ClientView, ClientsView, ClientsWanted, FleetView, GroupView, ListRequest,
