@@ -46,7 +46,7 @@ const READ_LEN: u32 = 128 << 10;
 const SECOND: u64 = 1_000_000_000;
 const FILE: FileId = FileId(0);
 /// Where the transaction id is, after the record mark.
-const XID: &[std::ops::Range<usize>] = &[4..8];
+const XID: std::ops::Range<usize> = 4..8;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -187,7 +187,7 @@ fn reply(kind: OpKind) -> Reply {
     message.truncate(message.len() - discarded);
     Reply {
         bytes: [&mark.to_bytes(), message.as_slice()].concat(),
-        taken_over: XID,
+        taken_over: const { &[XID] },
     }
 }
 
