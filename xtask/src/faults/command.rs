@@ -123,7 +123,8 @@ impl Line<'_> {
                 "2",
             ]),
             Face::Fleet => command
-                .args(["fleet", "--readers", "1", "--writers", "1", &target])
+                // With a second writer there is a WRITE in flight at nearly any moment.
+                .args(["fleet", "--readers", "1", "--writers", "2", &target])
                 .args(["--size", PROBE_SIZE, "--file-size", "64K"])
                 .args(["--rate", "100ops/s"]),
         };
