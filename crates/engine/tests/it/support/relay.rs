@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A call, as far as tests ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -144,6 +145,7 @@ impl Relay {
         let mut state = self.state.lock().expect("nobody panics");
         if state.refuse > 0 {
             state.refuse -= 1;
+            close_in_order(client);
             return;
         }
         let Ok(server) = TcpStream::connect(state.server) else {
@@ -260,6 +262,16 @@ fn reply(xid: u32, results: &[u8]) -> Vec<u8> {
     header.encode(&mut Writer::new(&mut out));
     out.extend_from_slice(results);
     out
+}
+
+/// Closes a connection so that its client sees the end of it: one that is closed with a call unread is
+/// reset.
+fn close_in_order(mut client: TcpStream) {
+    std::thread::spawn(move || {
+        let _ = client.shutdown(Shutdown::Write);
+        let _ = client.set_read_timeout(Some(Duration::from_secs(10)));
+        let _ = std::io::copy(&mut client, &mut std::io::sink());
+    });
 }
 
 /// A judge that cuts everything instead of giving the reply to the call number `which` of those
