@@ -20,6 +20,10 @@ const DELAY: Duration = Duration::from_millis(5);
 const DRAIN_DELAY: Duration = Duration::from_millis(400);
 /// How long before the end of the window that begins.
 const DRAIN_LEAD: Duration = Duration::from_millis(150);
+/// How often a server and its relay are started at most.
+const START_ATTEMPTS: u32 = 3;
+/// How long a run may have measured at most before a call shows it.
+const BEGUN_LATE: Duration = Duration::from_millis(500);
 /// How far into its phase a fault begins.
 const INTO_WARM_UP: Duration = Duration::from_millis(300);
 const INTO_WINDOW: Duration = Duration::from_millis(500);
@@ -73,8 +77,7 @@ struct Attempt {
 pub fn attempt(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Result<Seen> {
     let folder = Folder::new("faults")?;
     command::make_files(&folder.path)?;
-    let server = Server::start(filestone)?;
-    let relay = Relay::start(free_port()?, server.address, DELAY)?;
+    let (server, relay) = server_and_relay(filestone)?;
     let line = Line {
         filestone,
         folder: &folder.path,
@@ -130,6 +133,21 @@ pub fn attempt(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Res
     })
 }
 
+/// Both on ports of their own. A process that another run starts at that moment may still hold
+/// the port that was just found to be free: then with others.
+fn server_and_relay(filestone: &Path) -> Result<(Server, Relay)> {
+    let start = || {
+        let server = Server::start(filestone)?;
+        let relay = Relay::start(free_port()?, server.address, DELAY)?;
+        Ok((server, relay))
+    };
+    let mut started = start();
+    for _ in 1..START_ATTEMPTS {
+        started = started.or_else(|_: anyhow::Error| start());
+    }
+    started
+}
+
 impl Attempt {
     /// Waits for the phase and lets the fault begin; when it began.
     fn bring_about(&mut self, prepare_call: Option<usize>) -> Result<Option<Instant>> {
@@ -158,7 +176,8 @@ impl Attempt {
         let Some(begun) = self.begun()? else {
             return Ok(None);
         };
-        let window_end = begun + warm_up(self.cell.face) + WINDOW;
+        // The first call that shows it may have come late, but none of these comes in a window.
+        let window_end = begun + warm_up(self.cell.face) + WINDOW - BEGUN_LATE;
         self.begin_at_call(command::clean_up_call(self.cell.face), window_end)
     }
 

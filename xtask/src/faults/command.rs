@@ -21,8 +21,11 @@ pub const RECONNECT: Duration = Duration::from_millis(1500);
 /// Bytes of a WRITE of the probe, and above which one is not that of a marker.
 const PROBE_SIZE: &str = "16K";
 const MARKER_MAX: usize = 8 << 10;
+/// A file of the fleet takes 1.3 s to write: between two files, which all writers reach at the
+/// same time, a full server is not noticed, because a file cut to nothing gives its room back.
+const FLEET_FILE: &str = "2M";
 /// What the mix asks: FSSTAT stands in it because nothing else asks that.
-const MIX: &str = "fsstat 20\nread 20\nwrite 20\nlookup 15\ngetattr 15\ncreate 10\n";
+const MIX: &str = "fsstat 30\nread 20\nwrite 20\nlookup 10\ngetattr 10\ncreate 10\n";
 const REMOVE_SET: &str = "--remove-set";
 /// Files that a client of the replay makes at most.
 const LOAD_FILES: u32 = 400;
@@ -125,7 +128,7 @@ impl Line<'_> {
             Face::Fleet => command
                 // With a second writer there is a WRITE in flight at nearly any moment.
                 .args(["fleet", "--readers", "1", "--writers", "2", &target])
-                .args(["--size", PROBE_SIZE, "--file-size", "64K"])
+                .args(["--size", PROBE_SIZE, "--file-size", FLEET_FILE])
                 .args(["--rate", "100ops/s"]),
         };
         command
