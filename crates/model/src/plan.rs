@@ -17,7 +17,7 @@ mod sources;
 mod target;
 
 pub use crate::file_set::{FileSetPlan, FileSizes, Popularity, SizeClass};
-pub use check::{
+pub use check::{Missing, missing_in, 
     ConnectionPlanError, FieldName, MixPlanError, PlanError, ReplayPlanError, SharedKind,
     SharingError, SteeringPlanError,
 };

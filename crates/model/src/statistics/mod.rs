@@ -9,6 +9,7 @@ pub mod change_points;
 pub mod estimate;
 pub mod holm;
 mod moments;
+pub mod jump;
 pub mod regression;
 pub mod sample_size;
 pub mod sequential;

@@ -41,7 +41,10 @@ pub fn of(caveat: &Caveat) -> String {
             of_all(*count, *calls, "calls were sent again because no reply came in time")
         }
         Caveat::LateReplies { count } => late_replies(*count),
-        Caveat::WireDiffers { .. } | Caveat::ReadingsFailed { .. } => cost::of(caveat).unwrap_or_default(),
+        Caveat::WireDiffers { .. }
+        | Caveat::InterfaceNotQuiet { .. }
+        | Caveat::ServerCallsDiffer { .. }
+        | Caveat::ReadingsFailed { .. } => cost::of(caveat).unwrap_or_default(),
         Caveat::LongListings { count, excess_bytes_max } => long_listings(*count, *excess_bytes_max),
         Caveat::Reconnected { times, unusable_ns } => reconnected(*times, *unusable_ns),
         Caveat::ConnectionsLost { count, clients } => of_all(*count, *clients, NOT_BACK),
@@ -114,7 +117,10 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::Forged { .. } => FORGED_HELP,
         Caveat::Retransmissions { .. } => RETRANSMISSIONS_HELP,
         Caveat::LateReplies { .. } => "raise --timeout, or look for a server that answers twice",
-        Caveat::WireDiffers { .. } | Caveat::ReadingsFailed { .. } => {
+        Caveat::WireDiffers { .. }
+        | Caveat::InterfaceNotQuiet { .. }
+        | Caveat::ServerCallsDiffer { .. }
+        | Caveat::ReadingsFailed { .. } => {
             return cost::help_for(caveat);
         }
         Caveat::LongListings { .. } => LONG_LISTINGS_HELP,

@@ -13,11 +13,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     for gate in gates {
         can_tell(gate)?;
         for (figure, place) in gate.condition().figures() {
-            let missing = match figure {
-                GateFigure::OfOperations(figure) => of_operations(plan, figure),
-                GateFigure::OfRun(total) => of_run(plan, total),
-            };
-            if let Some(missing) = missing {
+            if let Some(missing) = missing_in(plan, figure) {
                 let error = gate.error(place, format!("{figure}: {}", missing.why));
                 return Err(PlanError::Gate(error.with_help(missing.help)));
             }
@@ -44,9 +40,20 @@ fn can_tell(gate: &Gate) -> Result<(), PlanError> {
 }
 
 /// Why a run has no such figure, and what to do.
-struct Missing {
-    why: &'static str,
-    help: String,
+#[derive(Debug)]
+pub struct Missing {
+    /// Why.
+    pub why: &'static str,
+    /// What to do.
+    pub help: String,
+}
+
+/// Why no run of this plan has a figure; `None` if one may have it.
+pub fn missing_in(plan: &Plan, figure: GateFigure) -> Option<Missing> {
+    match figure {
+        GateFigure::OfOperations(figure) => of_operations(plan, figure),
+        GateFigure::OfRun(total) => of_run(plan, total),
+    }
 }
 
 fn missing(why: &'static str, help: impl Into<String>) -> Missing {
@@ -104,8 +111,12 @@ fn of_run(plan: &Plan, total: RunTotal) -> Option<Missing> {
         RunTotal::ServerCpu
         | RunTotal::ServerSwitches
         | RunTotal::ServerInterrupts
+        | RunTotal::ServerBusy
         | RunTotal::WireBytes
-        | RunTotal::WirePackets => {
+        | RunTotal::WirePackets
+        | RunTotal::ReplyPackets
+        | RunTotal::ModelReplyPackets
+        | RunTotal::WireRate => {
             let help =
                 "--cost counts bytes and packets, --server-pid and its like what the server does";
             let why = "this run does not read what operations cost";

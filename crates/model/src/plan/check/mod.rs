@@ -11,6 +11,7 @@ mod sharing;
 mod steering;
 mod target;
 
+pub use gates::{Missing, missing_in};
 pub use connections::ConnectionPlanError;
 pub use error::{FieldName, PlanError};
 pub use mix::MixPlanError;
