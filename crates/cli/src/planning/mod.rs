@@ -9,6 +9,7 @@ pub mod mix;
 pub mod repeats;
 pub mod replay;
 pub mod share;
+pub mod read_study;
 pub mod sweep;
 
 use crate::error::Error;

@@ -1,0 +1,201 @@
+//! What is said below the study's table.
+
+use super::{BASELINES, GRAPHS, Graph, MEAN, Source, baseline, carrier, is_read, of_run, size, value};
+use crate::quantity::{grouped, time_with_chance};
+use crate::report::parts::units::counted;
+use crate::report::sweep::{Swept, SweptLine};
+use filestone_model::gate::{GateFigure, RunTotal};
+use filestone_model::sweep::{SweepKnee, ValueKind};
+
+/// Packets that were counted may be so many more or fewer than by the model, as a share.
+const PACKETS_OFF: f64 = 0.01;
+/// Sizes that are named of those where they are.
+const NAMED_MAX: usize = 4;
+/// What the study is remembered for: GETATTR takes so much more of the server's processor than NULL.
+const OF_THE_STUDY: &str = "the study of the 1990s had 2.75 µs of the latter";
+
+/// All of them.
+pub fn sentences(swept: &Swept) -> Vec<String> {
+    let mut all = vec![];
+    for line in swept.lines() {
+        all.push(knee(&line));
+        all.extend(packets(&line));
+        all.extend(difference(&line));
+    }
+    all.extend(missing(swept));
+    all
+}
+
+/// Between two neighbouring sizes.
+type Bracket = [f64; 2];
+
+/// The sizes between which replies come to take so many packets.
+fn begins(line: &SweptLine<'_>, figure: GateFigure, packets: f64) -> Option<Bracket> {
+    let known = line.points.iter();
+    let known: Vec<(f64, f64)> = known
+        .filter_map(|point| Some((size(point)?, value(point, figure)?)))
+        .collect();
+    let pairs = known.iter().zip(known.iter().skip(1));
+    let mut pairs = pairs.filter(|(before, after)| {
+        before.1.round() < packets && after.1.round() >= packets
+    });
+    pairs.next().map(|(before, after)| [before.0, after.0])
+}
+
+fn bytes(number: f64) -> String {
+    grouped(number.round() as u64)
+}
+
+fn between([low, high]: Bracket) -> String {
+    format!("between {} and {} bytes", bytes(low), bytes(high))
+}
+
+/// The knee, and what is there.
+fn knee(line: &SweptLine<'_>) -> String {
+    let over = carrier(line);
+    let counted = begins(line, of_run(RunTotal::ReplyPackets), 2.0);
+    let second = counted.or_else(|| begins(line, of_run(RunTotal::ModelReplyPackets), 2.0));
+    let Some(SweepKnee {
+        at,
+        interval,
+        method,
+        ..
+    }) = line.knee()
+    else {
+        let there = second.map(|second| format!(", where a second packet begins ({})", between(second)));
+        return format!(
+            "Response times over {over} have no knee that chance does not explain{}.",
+            there.unwrap_or_default()
+        );
+    };
+    let ends = interval.unwrap_or((at, at));
+    let place = match interval {
+        Some((low, high)) if low < high => {
+            format!("{} bytes ({} to {})", bytes(at), bytes(low), bytes(high))
+        }
+        _ => format!("{} bytes", bytes(at)),
+    };
+    let name = match second {
+        Some(second) if ends.0 <= second[1] && ends.1 >= second[0] => format!(
+            ", where the MTU ends: a reply takes a second packet from {} on",
+            between(second)
+        ),
+        Some(second) => format!(
+            ", and not where the MTU ends: a reply takes a second packet from {} on",
+            between(second)
+        ),
+        None => String::new(),
+    };
+    format!("Knee over {over} at {place}{name}; found as {method}.")
+}
+
+/// Packets that came back, beside those of the model.
+fn packets(line: &SweptLine<'_>) -> Option<String> {
+    let over = carrier(line);
+    let both: Vec<(String, f64, f64)> = line
+        .points
+        .iter()
+        .filter_map(|point| {
+            let found = value(point, of_run(RunTotal::ReplyPackets))?;
+            let expected = value(point, of_run(RunTotal::ModelReplyPackets))?;
+            let call = point.values.first()?.shown(ValueKind::Bytes);
+            Some((call, found, expected))
+        })
+        .collect();
+    if both.is_empty() {
+        return None;
+    }
+    let is_off = |(_, found, expected): &&(String, f64, f64)| {
+        (found - expected).abs() > PACKETS_OFF * expected
+    };
+    let off: Vec<&(String, f64, f64)> = both.iter().filter(is_off).collect();
+    let points = counted(both.len() as u64, "point");
+    let steps = steps(line);
+    if off.is_empty() {
+        return Some(format!(
+            "Packets per response over {over} are within 1 % of the model's at all {points}{steps}."
+        ));
+    }
+    let named = off.iter().take(NAMED_MAX);
+    let named: Vec<String> = named
+        .map(|(call, found, expected)| format!("{call}: {found:.2}, by the model {expected:.0}"))
+        .collect();
+    let more = if off.len() > NAMED_MAX { ", …" } else { "" };
+    Some(format!(
+        "Packets per response over {over} are within 1 % of the model's at {} of {points}{steps}; not at {}{more}.",
+        both.len() - off.len(),
+        named.join(", ")
+    ))
+}
+
+/// From which sizes on replies take further packets, of those that were measured.
+fn steps(line: &SweptLine<'_>) -> String {
+    let figure = of_run(RunTotal::ReplyPackets);
+    let found = (2..=6).filter_map(|packets| {
+        let [_, first] = begins(line, figure, f64::from(packets))?;
+        Some(format!("{packets} from {}", bytes(first)))
+    });
+    let found: Vec<String> = found.collect();
+    if found.is_empty() {
+        return String::new();
+    }
+    format!(": {} bytes on", found.join(", "))
+}
+
+/// What GETATTR takes more than NULL, with the interval of the difference.
+fn difference(line: &SweptLine<'_>) -> Option<String> {
+    let [null, getattr] = BASELINES.map(|name| baseline(line, name));
+    let (null, getattr) = (null?, getattr?);
+    let more = |figure: GateFigure| {
+        let more = getattr.tally.estimate(&figure)?;
+        let more = more.minus(&null.tally.estimate(&figure)?);
+        Some(time_with_chance(more.value, more.half_width()))
+    };
+    let response = more(MEAN)?;
+    let of_server = match more(of_run(RunTotal::ServerCpu)) {
+        Some(time) => format!(", and {time} of the server's processor time; {OF_THE_STUDY}"),
+        None => String::new(),
+    };
+    Some(format!(
+        "GETATTR − NULL over {}: {response} of response time{of_server}.",
+        carrier(line)
+    ))
+}
+
+/// Which graphs there are none of, and what would read them.
+pub fn missing(swept: &Swept) -> Vec<String> {
+    if !swept.is_study {
+        return vec![];
+    }
+    let untold = GRAPHS.iter().filter(|graph| !is_read(swept, graph));
+    let untold: Vec<&Graph> = untold.collect();
+    let sources = [
+        Source::Interface,
+        Source::OtherEnd,
+        Source::Server,
+        Source::ServerHost,
+    ];
+    let of_source = |source: Source| {
+        let graphs = untold.iter().filter(|graph| graph.source == source);
+        let titles: Vec<&str> = graphs.map(|graph| graph.title).collect();
+        (!titles.is_empty()).then(|| format!("Not read: {}. {}", titles.join("; "), what_reads(source)))
+    };
+    sources.into_iter().filter_map(of_source).collect()
+}
+
+const fn what_reads(source: Source) -> &'static str {
+    match source {
+        Source::Clients => "",
+        Source::Interface => "No interface of this host leads to the target.",
+        Source::OtherEnd => {
+            "The loopback interface is its own other end: packets that come back are those that were sent."
+        }
+        Source::Server => {
+            "--server-pid, --server-here, --server-metrics or --server-proc reads the server's side."
+        }
+        Source::ServerHost => {
+            "--server-here, --server-metrics (with the collector interrupts) or --server-proc reads the \
+             server's host; a process has no interrupts of its own."
+        }
+    }
+}
