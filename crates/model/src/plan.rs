@@ -17,9 +17,9 @@ mod sources;
 mod target;
 
 pub use crate::file_set::{FileSetPlan, FileSizes, Popularity, SizeClass};
-pub use check::{Missing, missing_in, 
-    ConnectionPlanError, FieldName, MixPlanError, PlanError, ReplayPlanError, SharedKind,
-    SharingError, SteeringPlanError,
+pub use check::{
+    ConnectionPlanError, FieldName, Missing, MixPlanError, PlanError, ReplayPlanError, SharedKind,
+    SharingError, SteeringPlanError, missing_in,
 };
 pub use connections::{ConnectionPlan, OnLost};
 pub use cost::CostPlan;

@@ -87,7 +87,9 @@ fn refuse_cost(options: &SweepOptions) -> Result<(), Error> {
     }
     Err(
         Error::usage("before -- stands what reads costs of the read study (--read-study)")
-            .with_help("of --over it stands behind --: sweep --over size=1,2 -- probe read TARGET --cost"),
+            .with_help(
+                "of --over it stands behind --: sweep --over size=1,2 -- probe read TARGET --cost",
+            ),
     )
 }
 
@@ -133,7 +135,10 @@ fn limits(target: &str, options: &SweepOptions) -> Result<ReadLimits, Error> {
         limits = limits.with(&transport.text, said);
         if said > 0 {
             let most = bytes_text(said);
-            console::note(&format!("over {} the server takes reads of up to {most}", transport.text));
+            console::note(&format!(
+                "over {} the server takes reads of up to {most}",
+                transport.text
+            ));
         }
     }
     Ok(limits)
@@ -173,8 +178,10 @@ fn refuse_unread(measured: &Measurement<'_>, options: &SweepOptions) -> Result<(
     let jobs = measured.jobs.iter();
     let mut missing = jobs.filter_map(|job| missing_in(&job.plan, options.figure));
     missing.next().map_or(Ok(()), |missing| {
-        Err(Error::usage(format!("--figure {}: {}", options.figure, missing.why))
-            .with_help(missing.help))
+        Err(
+            Error::usage(format!("--figure {}: {}", options.figure, missing.why))
+                .with_help(missing.help),
+        )
     })
 }
 

@@ -34,11 +34,15 @@ pub fn swept(name: &str) -> Result<GateFigure, String> {
     let total = TOTALS.iter().find(|swept| swept.total.name() == name);
     match total {
         Some(swept) => Ok(GateFigure::OfRun(swept.total)),
-        None => comparable(name).map(GateFigure::OfOperations).map_err(|why| {
-            let names = TOTALS.iter().map(|swept| swept.total.name());
-            let near = suggestion(name.as_bytes(), names);
-            near.map_or(why, |near| format!("there is no such figure; did you mean {near}?"))
-        }),
+        None => comparable(name)
+            .map(GateFigure::OfOperations)
+            .map_err(|why| {
+                let names = TOTALS.iter().map(|swept| swept.total.name());
+                let near = suggestion(name.as_bytes(), names);
+                near.map_or(why, |near| {
+                    format!("there is no such figure; did you mean {near}?")
+                })
+            }),
     }
 }
 

@@ -74,7 +74,11 @@ pub struct SweepOptions {
     pub dry_run: bool,
     /// What is measured: a command line of probe, mix, replay or fleet; of the read study further options
     /// of probe
-    #[arg(value_name = "COMMAND-LINE", last = true, required_unless_present = "read_study")]
+    #[arg(
+        value_name = "COMMAND-LINE",
+        last = true,
+        required_unless_present = "read_study"
+    )]
     pub words: Vec<String>,
     #[command(flatten)]
     pub cost: CostOptions,

@@ -6,10 +6,10 @@ mod fields;
 pub mod fleet;
 pub mod gates;
 pub mod mix;
+pub mod read_study;
 pub mod repeats;
 pub mod replay;
 pub mod share;
-pub mod read_study;
 pub mod sweep;
 
 use crate::error::Error;

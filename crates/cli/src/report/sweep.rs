@@ -68,6 +68,8 @@ pub struct FirstRun {
     pub started_at: String,
     /// The version of filestone.
     pub version: String,
+    /// Processors that it could use.
+    pub processors: u32,
 }
 
 /// One of its points.
@@ -97,6 +99,7 @@ impl Swept {
             self.first = Some(FirstRun {
                 started_at: run.started_at.clone(),
                 version: run.tool.version.clone(),
+                processors: run.host.cpus,
             });
         }
         if let Some(point) = self.points.get_mut(point) {

@@ -4,8 +4,8 @@ use crate::cost::advance::{advanced, between};
 use crate::cost::per_operation::of_readings;
 use crate::cost::wire::WirePath;
 use crate::cost::{
-    CallsRecord, CostFigure, CostRecord, Counter, CounterReading, KnownCost, ReadingPhase, SourceRecord,
-    Vantage, WireCostRecord,
+    CallsRecord, CostFigure, CostRecord, Counter, CounterReading, KnownCost, ReadingPhase,
+    SourceRecord, Vantage, WireCostRecord,
 };
 use crate::measure::flow::Flow;
 use crate::measure::run_record::{KindRecord, RunRecord, TickRecord};
@@ -102,16 +102,23 @@ fn calls_of(record: &RunRecord, source: &SourceRecord) -> Option<CallsRecord> {
 /// By how many operations their number at a reading may be off: within a tick it is worked out from the
 /// share that is past, and the reading itself takes a while.
 fn unsure_at(record: &RunRecord, reading: &CounterReading) -> f64 {
-    let Ok(moment) = u64::try_from(reading.moment_ns) else {
-        return 0.0;
+    let moment = reading.moment_ns.unsigned_abs();
+    let is_in = |tick: &&TickRecord| {
+        let end_ns = tick.start_ns.saturating_add(tick.len_ns);
+        (tick.start_ns..end_ns).contains(&moment)
     };
-    let is_in = |tick: &&TickRecord| (tick.start_ns..tick.start_ns + tick.len_ns).contains(&moment);
+    // One that is made a little early is as far off as one that is made as much later.
     let Some(tick) = record.ticks.iter().find(is_in) else {
         return 0.0;
     };
     let past = (moment - tick.start_ns) as f64 / tick.len_ns.max(1) as f64;
+    let nearer = if reading.moment_ns < 0 {
+        past
+    } else {
+        past.min(1.0 - past)
+    };
     let meanwhile = reading.uncertainty_ns as f64 / tick.len_ns.max(1) as f64;
-    tick.ended as f64 * (past.min(1.0 - past) + meanwhile)
+    tick.ended as f64 * (nearer + meanwhile)
 }
 
 /// Operations that had ended by then: within a tick as many as there is of it.
@@ -240,7 +247,8 @@ fn wire_of(record: &RunRecord, way: &RunPath, costs: &CostRecord) -> Option<Wire
     let message_bytes = calls.message_bytes + replies.message_bytes;
     let back = costs.figure(Vantage::LoadGenerator, Counter::ReceivedPackets);
     let back = back.and_then(CostFigure::known);
-    let [idle, load] = [ReadingPhase::Idle, ReadingPhase::Load].map(|phase| traffic(way, costs, phase));
+    let [idle, load] =
+        [ReadingPhase::Idle, ReadingPhase::Load].map(|phase| traffic(way, costs, phase));
     let counted_packets = counted(Counter::ReceivedPackets, Counter::SentPackets);
     let counted_bytes = counted(Counter::ReceivedBytes, Counter::SentBytes);
     let acknowledgements = counted_packets
@@ -368,7 +376,10 @@ mod tests {
         let difference = wire.difference_percent.unwrap_or(f64::NAN);
         assert!(is_near(difference, 0.0), "{wire:?}");
         // One reply each, as it was counted; and no byte before the run.
-        assert!(is_near(value(wire.reply_packets_per_operation), 1.0), "{wire:?}");
+        assert!(
+            is_near(value(wire.reply_packets_per_operation), 1.0),
+            "{wire:?}"
+        );
         assert_eq!(wire.model_reply_packets_per_operation, Some(1.0));
         let traffic = [wire.idle_bytes_per_s, wire.load_bytes_per_s];
         assert_eq!(traffic, [Some(0.0), Some(237_000.0)]);
@@ -406,7 +417,10 @@ mod tests {
         assert_eq!((found.counted, found.made), (2001, 2000.0));
         let later = calls(25, 1975).expect("calls");
         assert!((later.made - 1975.0).abs() < 1e-9, "{later:?}");
-        assert!((later.uncertainty - found.uncertainty - 25.0).abs() < 1e-9, "{later:?}");
+        assert!(
+            (later.uncertainty - found.uncertainty - 25.0).abs() < 1e-9,
+            "{later:?}"
+        );
         assert!(found.uncertainty >= 4.0, "{found:?}");
     }
 }

@@ -60,8 +60,12 @@ struct Split {
 pub fn jump(points: &[Placed]) -> Option<Jump> {
     let scaled = Scaled::of(points)?;
     let befores = SIDE_MIN..=points.len() - SIDE_MIN;
-    let splits: Vec<Split> = befores.filter_map(|before| split(&scaled, before)).collect();
-    let best = splits.iter().min_by(|one, other| one.rest.total_cmp(&other.rest))?;
+    let splits: Vec<Split> = befores
+        .filter_map(|before| split(&scaled, before))
+        .collect();
+    let best = splits
+        .iter()
+        .min_by(|one, other| one.rest.total_cmp(&other.rest))?;
     if !scaled.is_told(best.rest, splits.len())? {
         return None;
     }
@@ -69,7 +73,11 @@ pub fn jump(points: &[Placed]) -> Option<Jump> {
     let likely = || splits.iter().filter(|split| split.rest <= most);
     let at = |place: usize| points.get(place).map(|point| point.x);
     let (from, to) = (at(best.before - 1)?, at(best.before)?);
-    let middle = scaled.points.get(best.before - 1)?.x.midpoint(scaled.points.get(best.before)?.x);
+    let middle = scaled
+        .points
+        .get(best.before - 1)?
+        .x
+        .midpoint(scaled.points.get(best.before)?.x);
     let [value, slope, height] = best.factors;
     Some(Jump {
         from,
@@ -128,7 +136,9 @@ mod tests {
     #[test]
     fn a_bend_is_no_jump_and_a_straight_line_is_neither() {
         let bent = |x: f64| 50.0 + x / 50.0 - (x - 1344.0).max(0.0) / 100.0;
-        assert!(matches!(crooked(&placed(bent)), Some(Crooked::Bends(bend)) if (bend.x - 1344.0).abs() < 1e-3));
+        assert!(
+            matches!(crooked(&placed(bent)), Some(Crooked::Bends(bend)) if (bend.x - 1344.0).abs() < 1e-3)
+        );
         assert_eq!(crooked(&placed(|x| 7.0 + x)), None);
         assert_eq!(jump(&placed(|_| 7.0)), None);
         assert_eq!(jump(&[]), None);
@@ -152,7 +162,10 @@ mod tests {
             alarms += u32::from(jump(&placed(|x| noise(50.0 + x / 100.0))).is_some());
         }
         assert!(told >= 380, "{told}");
-        assert!(f64::from(held) >= 0.93 * f64::from(told), "{held} of {told}");
+        assert!(
+            f64::from(held) >= 0.93 * f64::from(told),
+            "{held} of {told}"
+        );
         assert!(alarms <= 8, "{alarms}");
     }
 }

@@ -162,7 +162,9 @@ mod tests {
     #[test]
     fn a_packet_more_that_costs_its_time_at_once_is_a_jump() {
         // 50 µs + 1 ns for each byte, and 4 µs for a second packet beyond 1,344 bytes.
-        let sizes = [1, 256, 512, 768, 1024, 1280, 1344, 1376, 1536, 1792, 2048, 2560];
+        let sizes = [
+            1, 256, 512, 768, 1024, 1280, 1344, 1376, 1536, 1792, 2048, 2560,
+        ];
         let places = sizes.map(|bytes| {
             let x = f64::from(bytes);
             let figure = 50_000.0 + x + if bytes > 1344 { 4000.0 } else { 0.0 };

@@ -110,7 +110,8 @@ impl PointTotal {
         let quantile = |runs: u32| student_quantile(0.975, f64::from(runs) - 1.0);
         let deviation = half_width / quantile(count) * f64::from(count).sqrt();
         let wanted = share * self.value.abs();
-        let is_enough = |runs: &u32| quantile(*runs) * deviation / f64::from(*runs).sqrt() <= wanted;
+        let is_enough =
+            |runs: &u32| quantile(*runs) * deviation / f64::from(*runs).sqrt() <= wanted;
         (least..most).find(is_enough).unwrap_or(most)
     }
 }
@@ -145,7 +146,10 @@ mod tests {
         let one = of(&[(0.5, 0.1)]).expect("one");
         let (low, high) = one.interval.expect("it knows itself");
         assert!((one.value, one.runs) == (0.5, 1), "{one:?}");
-        assert!((low - 0.4).abs() < 1e-6 && (high - 0.6).abs() < 1e-6, "{one:?}");
+        assert!(
+            (low - 0.4).abs() < 1e-6 && (high - 0.6).abs() < 1e-6,
+            "{one:?}"
+        );
         assert_eq!(of(&[(0.5, 0.0)]).expect("one").interval, None);
         // Of −1 and 1 the mean is 0, its error 1, and t of one degree 12.706.
         let two = of(&[(-1.0, 0.1), (1.0, 0.0)]).expect("two");
@@ -161,7 +165,10 @@ mod tests {
         // Mean 100, deviation √10: with five runs ± 2.776445·√2 = 3.93; with 12 ± 2.200985·√(10/12) = 2.01,
         // and with 13 ± 2.178813·√(10/13) = 1.91.
         let five = of(&[96.0, 98.0, 100.0, 102.0, 104.0].map(|value| (value, 0.0))).expect("five");
-        assert!(five.is_known_within(0.04) && !five.is_known_within(0.039), "{five:?}");
+        assert!(
+            five.is_known_within(0.04) && !five.is_known_within(0.039),
+            "{five:?}"
+        );
         assert_eq!(five.runs_until(0.02, 50), 13);
         assert_eq!(five.runs_until(0.02, 9), 9);
         let one = of(&[(100.0, 0.1)]).expect("one");
@@ -172,7 +179,10 @@ mod tests {
     #[test]
     fn columns_are_those_that_gates_know() {
         for swept in TOTALS {
-            assert_eq!(SweptTotal::of(swept.total).map(|one| one.unit), Some(swept.unit));
+            assert_eq!(
+                SweptTotal::of(swept.total).map(|one| one.unit),
+                Some(swept.unit)
+            );
             assert!(swept.total.is_cost() || swept.total == RunTotal::GeneratorBusy);
         }
         assert!(SweptTotal::of(RunTotal::Caveats).is_none());

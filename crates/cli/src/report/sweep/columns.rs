@@ -58,12 +58,18 @@ impl Shown {
 /// The figures of the table, those of operations before those of whole runs.
 const COLUMNS: [Shown; 11] = [
     Shown::new(MEAN, "mean response, 95 %"),
-    Shown::new(of_all(Quantity::Time(Timed::Response, Statistic::P50)), "p50")
-        .alone()
-        .gives_way(3),
-    Shown::new(of_all(Quantity::Time(Timed::Response, Statistic::P99)), "p99")
-        .alone()
-        .gives_way(4),
+    Shown::new(
+        of_all(Quantity::Time(Timed::Response, Statistic::P50)),
+        "p50",
+    )
+    .alone()
+    .gives_way(3),
+    Shown::new(
+        of_all(Quantity::Time(Timed::Response, Statistic::P99)),
+        "p99",
+    )
+    .alone()
+    .gives_way(4),
     Shown::new(ACHIEVED, "achieved").alone(),
     Shown::new(of_all(Quantity::Goodput), "goodput")
         .alone()
@@ -72,8 +78,16 @@ const COLUMNS: [Shown; 11] = [
     Shown::new(GateFigure::OfRun(RunTotal::WireBytes), "wire bytes").gives_way(8),
     Shown::new(GateFigure::OfRun(RunTotal::WirePackets), "packets").gives_way(6),
     Shown::new(GateFigure::OfRun(RunTotal::ServerCpu), "server CPU").gives_way(9),
-    Shown::new(GateFigure::OfRun(RunTotal::ServerSwitches), "server switches").gives_way(7),
-    Shown::new(GateFigure::OfRun(RunTotal::ServerInterrupts), "server interrupts").gives_way(5),
+    Shown::new(
+        GateFigure::OfRun(RunTotal::ServerSwitches),
+        "server switches",
+    )
+    .gives_way(7),
+    Shown::new(
+        GateFigure::OfRun(RunTotal::ServerInterrupts),
+        "server interrupts",
+    )
+    .gives_way(5),
 ];
 
 /// The figures of the study's table.
@@ -82,7 +96,10 @@ const COLUMNS_OF_STUDY: [Shown; 9] = [
     Shown::new(GateFigure::OfRun(RunTotal::WireRate), "on the wire").gives_way(3),
     Shown::new(GateFigure::OfRun(RunTotal::WireBytes), "bytes").gives_way(4),
     Shown::new(GateFigure::OfRun(RunTotal::ReplyPackets), "packets back"),
-    Shown::new(GateFigure::OfRun(RunTotal::ModelReplyPackets), "by the model"),
+    Shown::new(
+        GateFigure::OfRun(RunTotal::ModelReplyPackets),
+        "by the model",
+    ),
     Shown::new(GateFigure::OfRun(RunTotal::ServerBusy), "server busy").gives_way(2),
     Shown::new(GateFigure::OfRun(RunTotal::ServerCpu), "server CPU"),
     Shown::new(GateFigure::OfRun(RunTotal::ServerInterrupts), "interrupts").gives_way(5),

@@ -206,7 +206,9 @@ fn over_names(swept: &Swept) -> Panel {
     let rows = (0..).zip(&swept.points);
     let points = rows.filter_map(|(row, point): (u32, _)| {
         let known = point.tally.value(&swept.figure)?;
-        let interval = known.interval.filter(|_| !is_hardly_known(&swept.figure, &known));
+        let interval = known
+            .interval
+            .filter(|_| !is_hardly_known(&swept.figure, &known));
         Some(Point {
             interval: interval.map(|(low, high)| (low / unit, high / unit)),
             ..Point::new(known.value / unit, f64::from(row) + 0.5)

@@ -12,7 +12,10 @@ pub fn script(swept: &Swept) -> String {
     let first = swept.parameters.first();
     let is_logarithmic = first.is_some_and(|first| first.is_logarithmic) && is_numeric(swept);
     let plots = if swept.is_study {
-        format!("set multiplot layout 4,2\n{}unset multiplot\n", graphs(swept))
+        format!(
+            "set multiplot layout 4,2\n{}unset multiplot\n",
+            graphs(swept)
+        )
     } else {
         plot(swept, &swept.figure)
     };
@@ -39,7 +42,9 @@ fn is_numeric(swept: &Swept) -> bool {
 
 /// The graphs of the study that there is anything for.
 fn graphs(swept: &Swept) -> String {
-    let known = GRAPHS.iter().filter(|graph| columns::is_there(swept, &graph.figure));
+    let known = GRAPHS
+        .iter()
+        .filter(|graph| columns::is_there(swept, &graph.figure));
     let plots = known.map(|graph| {
         let title = format!("set title '{}'\n", quoted(graph.title));
         format!("{title}{}", plot(swept, &graph.figure))
@@ -49,7 +54,10 @@ fn graphs(swept: &Swept) -> String {
 
 fn plot(swept: &Swept, figure: &GateFigure) -> String {
     let (_, label) = DrawnUnit::of(figure).in_script();
-    let lines = swept.lines().into_iter().map(|line| of_line(swept, line, figure));
+    let lines = swept
+        .lines()
+        .into_iter()
+        .map(|line| of_line(swept, line, figure));
     let label = if label.is_empty() {
         String::new()
     } else {

@@ -176,10 +176,12 @@ fn is_read(swept: &Swept, graph: &Graph) -> bool {
     if swept.runs() > 0 {
         return is_there(swept, &graph.figure);
     }
-    let plan = swept.points.first().and_then(|point| point.plan.cost.as_ref());
-    let reads_host = |plan: &CostPlan| {
-        plan.this_host || plan.metrics.is_some() || plan.command.is_some()
-    };
+    let plan = swept
+        .points
+        .first()
+        .and_then(|point| point.plan.cost.as_ref());
+    let reads_host =
+        |plan: &CostPlan| plan.this_host || plan.metrics.is_some() || plan.command.is_some();
     match graph.source {
         Source::Clients => true,
         Source::Interface | Source::OtherEnd => plan.is_some(),

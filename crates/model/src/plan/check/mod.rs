@@ -11,9 +11,9 @@ mod sharing;
 mod steering;
 mod target;
 
-pub use gates::{Missing, missing_in};
 pub use connections::ConnectionPlanError;
 pub use error::{FieldName, PlanError};
+pub use gates::{Missing, missing_in};
 pub use mix::MixPlanError;
 pub use replay::ReplayPlanError;
 pub use sharing::{SharedKind, SharingError};

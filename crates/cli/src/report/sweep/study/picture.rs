@@ -49,7 +49,11 @@ pub fn page(swept: &Swept) -> Picture {
 
 /// Each graph as a picture, over the sizes in fine steps and over all: names of files and pictures.
 pub fn pictures(swept: &Swept) -> Vec<(String, Picture)> {
-    let has_more = swept.points.iter().filter_map(size).any(|size| size > FINE_MAX);
+    let has_more = swept
+        .points
+        .iter()
+        .filter_map(size)
+        .any(|size| size > FINE_MAX);
     let picture = |graph: &Graph| {
         let mut panels = vec![panel(swept, graph, Sizes::Fine)];
         if has_more {
@@ -80,7 +84,9 @@ fn panel(swept: &Swept, graph: &Graph, sizes: Sizes) -> Panel {
 }
 
 fn marks(lines: &[SweptLine<'_>]) -> Vec<Mark> {
-    let knees = lines.iter().filter_map(|line| Some((line.knee()?, carrier(line))));
+    let knees = lines
+        .iter()
+        .filter_map(|line| Some((line.knee()?, carrier(line))));
     knees
         .map(|(knee, carrier)| Mark {
             x: knee.at,
@@ -112,7 +118,12 @@ fn lines_of(
             ..point
         });
         let name = format!("by the model, {over}");
-        lines.push(Line::new(&name, styles.model, Form::Joined, points.collect()));
+        lines.push(Line::new(
+            &name,
+            styles.model,
+            Form::Joined,
+            points.collect(),
+        ));
         return lines;
     }
     let baselines = BASELINES.into_iter().zip(styles.baselines);
@@ -133,12 +144,7 @@ fn lines_of(
     lines
 }
 
-fn points(
-    swept: &Swept,
-    line: &SweptLine<'_>,
-    figure: GateFigure,
-    sizes: Sizes,
-) -> Vec<Point> {
+fn points(swept: &Swept, line: &SweptLine<'_>, figure: GateFigure, sizes: Sizes) -> Vec<Point> {
     let Some(parameter) = swept.parameters.first() else {
         return vec![];
     };

@@ -4,13 +4,18 @@ use super::{carrier, missing, size};
 use crate::quantity::waiting_text;
 use crate::report::parts::page::Page;
 use crate::report::parts::units::counted;
-use crate::report::sweep::{Swept, SweptLine, heading};
+use crate::report::sweep::{Swept, SweptLine};
+use crate::shell::shell_line;
 use filestone_model::text::{bytes_text, thousands};
 
 /// Points, runs and how long they take, in nanoseconds.
 pub fn text(swept: &Swept, expected_ns: u64, page: Page) -> String {
     let runs = u64::from(swept.wanted.most) * swept.points.len() as u64;
-    let mut sentences = vec![heading(swept)];
+    let mut sentences = vec![format!(
+        "read study: {}: {}",
+        shell_line(&swept.command),
+        counted(swept.points.len() as u64, "point")
+    )];
     sentences.extend(swept.lines().iter().map(of_line));
     sentences.push(format!(
         "{}, {} of each, in random order: about {}",
@@ -19,7 +24,10 @@ pub fn text(swept: &Swept, expected_ns: u64, page: Page) -> String {
         waiting_text(expected_ns)
     ));
     sentences.extend(missing(swept));
-    sentences.iter().map(|sentence| page.prose(sentence)).collect()
+    sentences
+        .iter()
+        .map(|sentence| page.prose(sentence))
+        .collect()
 }
 
 /// `over udp: null, getattr, and 38 sizes of read from 1 byte to 32 KiB`.

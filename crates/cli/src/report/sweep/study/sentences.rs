@@ -1,18 +1,21 @@
 //! What is said below the study's table.
 
-use super::{BASELINES, GRAPHS, Graph, MEAN, Source, baseline, carrier, is_read, of_run, size, value};
-use crate::quantity::{grouped, time_with_chance};
+use super::{
+    BASELINES, GRAPHS, Graph, MEAN, Source, baseline, carrier, is_read, of_run, size, value,
+};
+use crate::quantity::{grouped, time_with_chance, with_chance};
 use crate::report::parts::units::counted;
-use crate::report::sweep::{Swept, SweptLine};
+use crate::report::repeats::percent;
+use crate::report::sweep::{Swept, SweptLine, SweptPoint};
 use filestone_model::gate::{GateFigure, RunTotal};
-use filestone_model::sweep::{SweepKnee, ValueKind};
+use filestone_model::sweep::SweepKnee;
 
 /// Packets that were counted may be so many more or fewer than by the model, as a share.
 const PACKETS_OFF: f64 = 0.01;
 /// Sizes that are named of those where they are.
 const NAMED_MAX: usize = 4;
 /// What the study is remembered for: GETATTR takes so much more of the server's processor than NULL.
-const OF_THE_STUDY: &str = "the study of the 1990s had 2.75 µs of the latter";
+const OF_THE_STUDY: &str = "2.75 µs";
 
 /// All of them.
 pub fn sentences(swept: &Swept) -> Vec<String> {
@@ -22,8 +25,30 @@ pub fn sentences(swept: &Swept) -> Vec<String> {
         all.extend(packets(&line));
         all.extend(difference(&line));
     }
+    all.extend(shared_host(swept));
     all.extend(missing(swept));
     all
+}
+
+/// How busy both ends were that have the processors of one host between them.
+fn shared_host(swept: &Swept) -> Option<String> {
+    let plan = swept.points.first()?.plan.cost.as_ref()?;
+    let is_shared = plan.process.is_some() || plan.this_host;
+    let processors = swept.first.as_ref().filter(|_| is_shared)?.processors;
+    let busiest = |total| {
+        let points = swept.points.iter();
+        let known = points.filter_map(|point| value(point, of_run(total)));
+        known.max_by(f64::total_cmp).map(percent)
+    };
+    let (server, own) = (
+        busiest(RunTotal::ServerBusy)?,
+        busiest(RunTotal::GeneratorBusy)?,
+    );
+    let processors = counted(processors.into(), "processor");
+    Some(format!(
+        "The server is on this host: it had up to {server} of a processor and the load generator up to {own}, \
+         which may use {processors}. Where both have to share one, each makes the other slower (taskset, --pin)."
+    ))
 }
 
 /// Between two neighbouring sizes.
@@ -36,9 +61,8 @@ fn begins(line: &SweptLine<'_>, figure: GateFigure, packets: f64) -> Option<Brac
         .filter_map(|point| Some((size(point)?, value(point, figure)?)))
         .collect();
     let pairs = known.iter().zip(known.iter().skip(1));
-    let mut pairs = pairs.filter(|(before, after)| {
-        before.1.round() < packets && after.1.round() >= packets
-    });
+    let mut pairs =
+        pairs.filter(|(before, after)| before.1.round() < packets && after.1.round() >= packets);
     pairs.next().map(|(before, after)| [before.0, after.0])
 }
 
@@ -62,7 +86,8 @@ fn knee(line: &SweptLine<'_>) -> String {
         ..
     }) = line.knee()
     else {
-        let there = second.map(|second| format!(", where a second packet begins ({})", between(second)));
+        let there =
+            second.map(|second| format!(", where a second packet begins ({})", between(second)));
         return format!(
             "Response times over {over} have no knee that chance does not explain{}.",
             there.unwrap_or_default()
@@ -77,11 +102,11 @@ fn knee(line: &SweptLine<'_>) -> String {
     };
     let name = match second {
         Some(second) if ends.0 <= second[1] && ends.1 >= second[0] => format!(
-            ", where the MTU ends: a reply takes a second packet from {} on",
+            ", where the MTU ends: replies begin to take a second packet {}",
             between(second)
         ),
         Some(second) => format!(
-            ", and not where the MTU ends: a reply takes a second packet from {} on",
+            ", and not where the MTU ends: replies begin to take a second packet {}",
             between(second)
         ),
         None => String::new(),
@@ -89,41 +114,67 @@ fn knee(line: &SweptLine<'_>) -> String {
     format!("Knee over {over} at {place}{name}; found as {method}.")
 }
 
+/// Packets of a point's replies: as they were counted, and by the model.
+struct Packets {
+    call: String,
+    counted: f64,
+    half_width: f64,
+    by_model: f64,
+}
+
+impl Packets {
+    fn of(point: &SweptPoint) -> Option<Self> {
+        let counted = point.tally.value(&of_run(RunTotal::ReplyPackets))?;
+        Some(Self {
+            call: point.values.first()?.text.clone(),
+            counted: counted.value,
+            half_width: counted
+                .interval
+                .map_or(0.0, |(low, high)| (high - low) / 2.0),
+            by_model: value(point, of_run(RunTotal::ModelReplyPackets))?,
+        })
+    }
+
+    /// A difference that the interval of what was counted explains says nothing.
+    fn is_off(&self) -> bool {
+        let difference = (self.counted - self.by_model).abs();
+        difference - self.half_width > PACKETS_OFF * self.by_model
+    }
+
+    fn text(&self) -> String {
+        let counted = with_chance(self.counted, self.half_width, 3);
+        format!(
+            "{}: {counted}, by the model {:.0}",
+            self.call, self.by_model
+        )
+    }
+}
+
 /// Packets that came back, beside those of the model.
 fn packets(line: &SweptLine<'_>) -> Option<String> {
-    let over = carrier(line);
-    let both: Vec<(String, f64, f64)> = line
-        .points
-        .iter()
-        .filter_map(|point| {
-            let found = value(point, of_run(RunTotal::ReplyPackets))?;
-            let expected = value(point, of_run(RunTotal::ModelReplyPackets))?;
-            let call = point.values.first()?.shown(ValueKind::Bytes);
-            Some((call, found, expected))
-        })
-        .collect();
-    if both.is_empty() {
+    let all: Vec<Packets> = line.points.iter().filter_map(Packets::of).collect();
+    if all.is_empty() {
         return None;
     }
-    let is_off = |(_, found, expected): &&(String, f64, f64)| {
-        (found - expected).abs() > PACKETS_OFF * expected
-    };
-    let off: Vec<&(String, f64, f64)> = both.iter().filter(is_off).collect();
-    let points = counted(both.len() as u64, "point");
+    let over = carrier(line);
     let steps = steps(line);
+    let off: Vec<&Packets> = all.iter().filter(|packets| packets.is_off()).collect();
+    let points = counted(all.len() as u64, "point");
+    let as_modelled = "what the model says, within 1 % or their interval,";
     if off.is_empty() {
         return Some(format!(
-            "Packets per response over {over} are within 1 % of the model's at all {points}{steps}."
+            "Packets per response over {over} are {as_modelled} at all {points}{steps}."
         ));
     }
-    let named = off.iter().take(NAMED_MAX);
-    let named: Vec<String> = named
-        .map(|(call, found, expected)| format!("{call}: {found:.2}, by the model {expected:.0}"))
+    let named: Vec<String> = off
+        .iter()
+        .take(NAMED_MAX)
+        .map(|packets| packets.text())
         .collect();
     let more = if off.len() > NAMED_MAX { ", …" } else { "" };
     Some(format!(
-        "Packets per response over {over} are within 1 % of the model's at {} of {points}{steps}; not at {}{more}.",
-        both.len() - off.len(),
+        "Packets per response over {over} are {as_modelled} at {} of {points}{steps}; not at {}{more}.",
+        all.len() - off.len(),
         named.join(", ")
     ))
 }
@@ -149,17 +200,20 @@ fn difference(line: &SweptLine<'_>) -> Option<String> {
     let more = |figure: GateFigure| {
         let more = getattr.tally.estimate(&figure)?;
         let more = more.minus(&null.tally.estimate(&figure)?);
-        Some(time_with_chance(more.value, more.half_width()))
+        let half_width = Some(more.half_width()).filter(|half_width| *half_width > 0.0)?;
+        Some(time_with_chance(more.value, half_width))
     };
-    let response = more(MEAN)?;
-    let of_server = match more(of_run(RunTotal::ServerCpu)) {
-        Some(time) => format!(", and {time} of the server's processor time; {OF_THE_STUDY}"),
-        None => String::new(),
+    let response = more(MEAN).map(|time| format!("{time} of response time"));
+    let of_server = more(of_run(RunTotal::ServerCpu)).map(|time| {
+        format!("{time} of the server's processor time (the study of the 1990s: {OF_THE_STUDY})")
+    });
+    let both: Vec<String> = response.into_iter().chain(of_server).collect();
+    let known = if both.is_empty() {
+        "of a single run no interval is known".into()
+    } else {
+        format!("{}, with 95 % intervals", both.join(", "))
     };
-    Some(format!(
-        "GETATTR − NULL over {}: {response} of response time{of_server}.",
-        carrier(line)
-    ))
+    Some(format!("GETATTR − NULL over {}: {known}.", carrier(line)))
 }
 
 /// Which graphs there are none of, and what would read them.
@@ -178,7 +232,8 @@ pub fn missing(swept: &Swept) -> Vec<String> {
     let of_source = |source: Source| {
         let graphs = untold.iter().filter(|graph| graph.source == source);
         let titles: Vec<&str> = graphs.map(|graph| graph.title).collect();
-        (!titles.is_empty()).then(|| format!("Not read: {}. {}", titles.join("; "), what_reads(source)))
+        (!titles.is_empty())
+            .then(|| format!("Not read: {}. {}", titles.join("; "), what_reads(source)))
     };
     sources.into_iter().filter_map(of_source).collect()
 }

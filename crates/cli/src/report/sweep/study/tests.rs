@@ -8,9 +8,7 @@ use crate::report::picture::render;
 use crate::report::repeats::RepeatsEnd;
 use filestone_model::comparison::ComparedRun;
 use filestone_model::comparison::repeats::RepeatPlan;
-use filestone_model::cost::{
-    CostFigure, CostRecord, Counter, KnownCost, Vantage, WireCostRecord,
-};
+use filestone_model::cost::{CostFigure, CostRecord, Counter, KnownCost, Vantage, WireCostRecord};
 use filestone_model::plan::CostPlan;
 use filestone_model::sweep::{PointTally, SweepValue};
 
@@ -90,12 +88,14 @@ fn study(has_server: bool) -> Swept {
         process: has_server.then_some(4711),
         ..CostPlan::of_this_end(500_000_000, 500_000_000)
     });
-    let planned = points(LIMITS).into_iter().map(|values| super::super::SweptPoint {
-        values,
-        plan: plan.clone(),
-        tally: PointTally::new(MEAN),
-        failed: None,
-    });
+    let planned = points(LIMITS)
+        .into_iter()
+        .map(|values| super::super::SweptPoint {
+            values,
+            plan: plan.clone(),
+            tally: PointTally::new(MEAN),
+            failed: None,
+        });
     let mut swept = Swept {
         command: ["probe", "read", "server:/export/file"]
             .map(String::from)
@@ -140,7 +140,10 @@ fn the_knee_is_where_the_second_packet_begins() {
     assert_eq!(ends(&lines[0]), Some((1312.0, 1344.0)));
     assert_eq!(ends(&lines[1]), Some((1344.0, 1376.0)));
     let told = sentences(&swept).join("\n");
-    assert!(told.contains("takes a second packet from between 1,344 and 1,376 bytes on"), "{told}");
+    assert!(
+        told.contains("begin to take a second packet between 1,344 and 1,376 bytes"),
+        "{told}"
+    );
     assert!(told.contains("2 from 1,376, 3 from 3,072"), "{told}");
 }
 
@@ -149,7 +152,7 @@ fn the_knee_is_where_the_second_packet_begins() {
 #[test]
 fn getattr_takes_more_than_null_with_an_interval() {
     let told = sentences(&study(true)).join("\n");
-    let expected = "GETATTR − NULL over tcp: 2.00 ± 0.09 µs of response time, and 1.00 ± 0.05 µs of the \
+    let expected = "GETATTR − NULL over tcp: 2.00 ± 0.09 µs of response time, 1.00 ± 0.05 µs of the \
                     server's processor time";
     assert!(told.contains(expected), "{told}");
 }
@@ -157,9 +160,15 @@ fn getattr_takes_more_than_null_with_an_interval() {
 #[test]
 fn what_was_not_read_is_said_with_what_would_read_it() {
     let told = missing(&study(false)).join("\n");
-    assert!(told.contains("processors busy") && told.contains("--server-pid"), "{told}");
+    assert!(
+        told.contains("processors busy") && told.contains("--server-pid"),
+        "{told}"
+    );
     let told = missing(&study(true)).join("\n");
-    assert!(told.contains("interrupts") && !told.contains("context switches"), "{told}");
+    assert!(
+        told.contains("interrupts") && !told.contains("context switches"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -179,7 +188,10 @@ fn packets_that_are_not_the_models_are_named() {
     swept.points[20].tally = PointTally::new(MEAN);
     swept.count(20, &ComparedRun::from(&record));
     let told = sentences(&swept).join("\n");
-    assert!(told.contains("not at 3.75 KiB: 1.00, by the model 3"), "{told}");
+    assert!(
+        told.contains("not at 3840: 1.000, by the model 3"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -190,12 +202,22 @@ fn there_are_eight_graphs_on_one_page_and_each_alone() {
     // The marks of both knees, and lines of reads and baselines of two transports.
     assert_eq!(page.panels[0].marks.len(), 2);
     assert_eq!(page.panels[0].lines.len(), 6);
-    assert!(page.panels[6].lines.is_empty(), "a process has no interrupts");
+    assert!(
+        page.panels[6].lines.is_empty(),
+        "a process has no interrupts"
+    );
     let svg = render(&page);
-    assert!(svg.contains("nothing was measured") && svg.contains("--server-here"), "{svg}");
+    assert!(
+        svg.contains("nothing was measured") && svg.contains("--server-here"),
+        "{svg}"
+    );
     let pictures = picture::pictures(&swept);
     assert_eq!(pictures.len(), 8);
-    assert!(pictures.iter().all(|(_, picture)| picture.panels.len() == 2));
+    assert!(
+        pictures
+            .iter()
+            .all(|(_, picture)| picture.panels.len() == 2)
+    );
     let (name, packets) = &pictures[3];
     assert_eq!(name, "packets.svg");
     insta::assert_snapshot!(render(packets));

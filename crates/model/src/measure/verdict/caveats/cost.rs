@@ -81,7 +81,10 @@ mod tests {
             };
             counts_other(&calls).is_some()
         };
-        assert_eq!([99_849, 99_851, 100_149, 100_151].map(is_told), [true, false, false, true]);
+        assert_eq!(
+            [99_849, 99_851, 100_149, 100_151].map(is_told),
+            [true, false, false, true]
+        );
         // A server in the kernel that runs beside the one that is called.
         assert_eq!([0, 40_000, 60_000].map(is_told), [false, false, true]);
     }
