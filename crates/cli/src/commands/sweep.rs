@@ -18,7 +18,7 @@ use filestone_model::text::bytes_text;
 use std::sync::atomic::AtomicBool;
 
 /// What is to be measured, as command lines.
-struct Lines {
+struct PointLines {
     /// What stands behind `--`, as it is shown.
     words: Vec<String>,
     parameters: Vec<SweepParameter>,
@@ -63,7 +63,7 @@ pub fn run(options: &SweepOptions) -> Result<Exit, Error> {
 }
 
 /// The points of `--over`.
-fn of_options(options: &SweepOptions) -> Result<Lines, Error> {
+fn of_options(options: &SweepOptions) -> Result<PointLines, Error> {
     refuse_cost(options)?;
     let words = inner::words(&options.words);
     let parameters = parameters(&options.over, &words)?;
@@ -72,7 +72,7 @@ fn of_options(options: &SweepOptions) -> Result<Lines, Error> {
         let line = line_of_point(&words, &parameters, &point);
         (point, line)
     });
-    Ok(Lines {
+    Ok(PointLines {
         points: points.collect(),
         words,
         parameters,
@@ -94,7 +94,7 @@ fn refuse_cost(options: &SweepOptions) -> Result<(), Error> {
 }
 
 /// The points of `--read-study`, as far as the server takes them.
-fn of_study(target: &str, options: &SweepOptions) -> Result<Lines, Error> {
+fn of_study(target: &str, options: &SweepOptions) -> Result<PointLines, Error> {
     let more = &options.words;
     read_study::refuse(more)?;
     let limits = if options.dry_run {
@@ -107,7 +107,7 @@ fn of_study(target: &str, options: &SweepOptions) -> Result<Lines, Error> {
         (point, line)
     });
     let words = ["probe", "read", target].map(String::from).into_iter();
-    Ok(Lines {
+    Ok(PointLines {
         points: points.collect(),
         words: words.chain(more.iter().cloned()).collect(),
         parameters: read_study::parameters(limits),

@@ -28,7 +28,7 @@ const PACKETS_OF_KNEE: f64 = 2.0;
 
 /// One of the study's graphs.
 #[derive(Debug)]
-pub struct Graph {
+pub struct StudyGraph {
     /// Its file, without the end.
     pub name: &'static str,
     /// What it shows.
@@ -38,12 +38,12 @@ pub struct Graph {
     /// The same by the model, if that knows it.
     pub model: Option<GateFigure>,
     /// What reads it.
-    pub source: Source,
+    pub source: GraphSource,
 }
 
 /// What reads a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum GraphSource {
     /// The load generator itself.
     Clients,
     /// The interface on the way to the target.
@@ -60,9 +60,9 @@ const fn graph(
     name: &'static str,
     title: &'static str,
     figure: GateFigure,
-    source: Source,
-) -> Graph {
-    Graph {
+    source: GraphSource,
+) -> StudyGraph {
+    StudyGraph {
         name,
         title,
         figure,
@@ -76,52 +76,52 @@ const fn of_run(total: RunTotal) -> GateFigure {
 }
 
 /// The eight of the study.
-pub const GRAPHS: [Graph; 8] = [
-    graph("response-time", "response time", MEAN, Source::Clients),
+pub const GRAPHS: [StudyGraph; 8] = [
+    graph("response-time", "response time", MEAN, GraphSource::Clients),
     graph(
         "wire-rate",
         "on the wire, both ways",
         of_run(RunTotal::WireRate),
-        Source::Interface,
+        GraphSource::Interface,
     ),
     graph(
         "wire-bytes",
         "bytes per operation, both ways",
         of_run(RunTotal::WireBytes),
-        Source::Interface,
+        GraphSource::Interface,
     ),
-    Graph {
+    StudyGraph {
         model: Some(of_run(RunTotal::ModelReplyPackets)),
         ..graph(
             "packets",
             "packets per response",
             of_run(RunTotal::ReplyPackets),
-            Source::OtherEnd,
+            GraphSource::OtherEnd,
         )
     },
     graph(
         "server-busy",
         "server: processors busy",
         of_run(RunTotal::ServerBusy),
-        Source::Server,
+        GraphSource::Server,
     ),
     graph(
         "server-cpu",
         "server: processor time per call",
         of_run(RunTotal::ServerCpu),
-        Source::Server,
+        GraphSource::Server,
     ),
     graph(
         "interrupts",
         "server: interrupts per operation",
         of_run(RunTotal::ServerInterrupts),
-        Source::ServerHost,
+        GraphSource::ServerHost,
     ),
     graph(
         "context-switches",
         "server: context switches per operation",
         of_run(RunTotal::ServerSwitches),
-        Source::Server,
+        GraphSource::Server,
     ),
 ];
 
@@ -172,7 +172,7 @@ fn baseline<'sweep>(line: &SweptLine<'sweep>, name: &str) -> Option<&'sweep Swep
 }
 
 /// Whether a figure was read at any point, or will be by what the plans say.
-fn is_read(swept: &Swept, graph: &Graph) -> bool {
+fn is_read(swept: &Swept, graph: &StudyGraph) -> bool {
     if swept.runs() > 0 {
         return is_there(swept, &graph.figure);
     }
@@ -183,10 +183,10 @@ fn is_read(swept: &Swept, graph: &Graph) -> bool {
     let reads_host =
         |plan: &CostPlan| plan.this_host || plan.metrics.is_some() || plan.command.is_some();
     match graph.source {
-        Source::Clients => true,
-        Source::Interface | Source::OtherEnd => plan.is_some(),
-        Source::Server => plan.is_some_and(|plan| plan.process.is_some() || reads_host(plan)),
-        Source::ServerHost => plan.is_some_and(reads_host),
+        GraphSource::Clients => true,
+        GraphSource::Interface | GraphSource::OtherEnd => plan.is_some(),
+        GraphSource::Server => plan.is_some_and(|plan| plan.process.is_some() || reads_host(plan)),
+        GraphSource::ServerHost => plan.is_some_and(reads_host),
     }
 }
 

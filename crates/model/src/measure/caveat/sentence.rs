@@ -41,9 +41,7 @@ pub fn of(caveat: &Caveat) -> String {
             of_all(*count, *calls, "calls were sent again because no reply came in time")
         }
         Caveat::LateReplies { count } => late_replies(*count),
-        Caveat::WireDiffers { .. }
-        | Caveat::InterfaceNotQuiet { .. }
-        | Caveat::ServerCallsDiffer { .. }
+        Caveat::WireDiffers { .. } | Caveat::InterfaceNotQuiet { .. } | Caveat::ServerCallsDiffer { .. }
         | Caveat::ReadingsFailed { .. } => cost::of(caveat).unwrap_or_default(),
         Caveat::LongListings { count, excess_bytes_max } => long_listings(*count, *excess_bytes_max),
         Caveat::Reconnected { times, unusable_ns } => reconnected(*times, *unusable_ns),
@@ -98,9 +96,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         }
         Caveat::AchievedBelowOffered { .. }
         | Caveat::AchievedAboveOffered { .. }
-        | Caveat::Outlasted { .. } => {
-            return load::help_for(caveat);
-        }
+        | Caveat::Outlasted { .. } => return load::help_for(caveat),
         Caveat::Skipped { .. } => {
             "the response times of these would have been the longest; allow more in flight or offer less"
         }
@@ -120,9 +116,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::WireDiffers { .. }
         | Caveat::InterfaceNotQuiet { .. }
         | Caveat::ServerCallsDiffer { .. }
-        | Caveat::ReadingsFailed { .. } => {
-            return cost::help_for(caveat);
-        }
+        | Caveat::ReadingsFailed { .. } => return cost::help_for(caveat),
         Caveat::LongListings { .. } => LONG_LISTINGS_HELP,
         Caveat::Reconnected { .. } => RECONNECTED_HELP,
         Caveat::ConnectionsLost { .. } => NOT_BACK_HELP,

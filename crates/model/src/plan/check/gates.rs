@@ -41,7 +41,7 @@ fn can_tell(gate: &Gate) -> Result<(), PlanError> {
 
 /// Why a run has no such figure, and what to do.
 #[derive(Debug)]
-pub struct Missing {
+pub struct MissingFigure {
     /// Why.
     pub why: &'static str,
     /// What to do.
@@ -49,21 +49,21 @@ pub struct Missing {
 }
 
 /// Why no run of this plan has a figure; `None` if one may have it.
-pub fn missing_in(plan: &Plan, figure: GateFigure) -> Option<Missing> {
+pub fn missing_in(plan: &Plan, figure: GateFigure) -> Option<MissingFigure> {
     match figure {
         GateFigure::OfOperations(figure) => of_operations(plan, figure),
         GateFigure::OfRun(total) => of_run(plan, total),
     }
 }
 
-fn missing(why: &'static str, help: impl Into<String>) -> Missing {
+fn missing(why: &'static str, help: impl Into<String>) -> MissingFigure {
     let help = help.into();
-    Missing { why, help }
+    MissingFigure { why, help }
 }
 
 const SEVERAL_LOADS: &str = "several loads are offered in this run, and the figure is of one";
 
-fn of_operations(plan: &Plan, figure: RunFigure) -> Option<Missing> {
+fn of_operations(plan: &Plan, figure: RunFigure) -> Option<MissingFigure> {
     if let Some(operation) = figure.operation {
         let kinds = plan.kinds().into_iter();
         let measured = kinds.filter(|(_, role)| *role == Role::Measured);
@@ -86,7 +86,7 @@ fn of_steered(plan: &Plan) -> &'static str {
     }
 }
 
-fn of_run(plan: &Plan, total: RunTotal) -> Option<Missing> {
+fn of_run(plan: &Plan, total: RunTotal) -> Option<MissingFigure> {
     match total {
         RunTotal::Offered => of_offered(plan),
         RunTotal::CurvePeak | RunTotal::CurveKnee => {
@@ -134,7 +134,7 @@ fn of_run(plan: &Plan, total: RunTotal) -> Option<Missing> {
     }
 }
 
-fn of_offered(plan: &Plan) -> Option<Missing> {
+fn of_offered(plan: &Plan) -> Option<MissingFigure> {
     if plan.steering.is_some() {
         return Some(missing(SEVERAL_LOADS, of_steered(plan)));
     }

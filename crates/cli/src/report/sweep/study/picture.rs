@@ -1,6 +1,6 @@
 //! The study's graphs: all of them as one picture, and each as one of its own.
 
-use super::{BASELINES, FINE_MAX, GRAPHS, Graph, baseline, carrier, missing, size};
+use super::{BASELINES, FINE_MAX, GRAPHS, StudyGraph, baseline, carrier, missing, size};
 use crate::report::picture::{
     Axis, Form, Line, Mark, Panel, Picture, Point, Quantity, Style, Symbol,
 };
@@ -54,7 +54,7 @@ pub fn pictures(swept: &Swept) -> Vec<(String, Picture)> {
         .iter()
         .filter_map(size)
         .any(|size| size > FINE_MAX);
-    let picture = |graph: &Graph| {
+    let picture = |graph: &StudyGraph| {
         let mut panels = vec![panel(swept, graph, Sizes::Fine)];
         if has_more {
             panels.push(panel(swept, graph, Sizes::All));
@@ -66,7 +66,7 @@ pub fn pictures(swept: &Swept) -> Vec<(String, Picture)> {
     GRAPHS.iter().map(picture).collect()
 }
 
-fn panel(swept: &Swept, graph: &Graph, sizes: Sizes) -> Panel {
+fn panel(swept: &Swept, graph: &StudyGraph, sizes: Sizes) -> Panel {
     let lines = swept.lines();
     let drawn = lines.iter().zip(STYLES);
     let drawn = drawn.flat_map(|(line, styles)| lines_of(swept, line, graph, sizes, &styles));
@@ -99,7 +99,7 @@ fn marks(lines: &[SweptLine<'_>]) -> Vec<Mark> {
 fn lines_of(
     swept: &Swept,
     line: &SweptLine<'_>,
-    graph: &Graph,
+    graph: &StudyGraph,
     sizes: Sizes,
     styles: &Styles,
 ) -> Vec<Line> {

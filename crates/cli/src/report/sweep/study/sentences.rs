@@ -1,7 +1,8 @@
 //! What is said below the study's table.
 
 use super::{
-    BASELINES, GRAPHS, Graph, MEAN, Source, baseline, carrier, is_read, of_run, size, value,
+    BASELINES, GRAPHS, GraphSource, MEAN, StudyGraph, baseline, carrier, is_read, of_run, size,
+    value,
 };
 use crate::quantity::{grouped, time_with_chance, with_chance};
 use crate::report::parts::units::counted;
@@ -115,14 +116,14 @@ fn knee(line: &SweptLine<'_>) -> String {
 }
 
 /// Packets of a point's replies: as they were counted, and by the model.
-struct Packets {
+struct ReplyPackets {
     call: String,
     counted: f64,
     half_width: f64,
     by_model: f64,
 }
 
-impl Packets {
+impl ReplyPackets {
     fn of(point: &SweptPoint) -> Option<Self> {
         let counted = point.tally.value(&of_run(RunTotal::ReplyPackets))?;
         Some(Self {
@@ -152,13 +153,13 @@ impl Packets {
 
 /// Packets that came back, beside those of the model.
 fn packets(line: &SweptLine<'_>) -> Option<String> {
-    let all: Vec<Packets> = line.points.iter().filter_map(Packets::of).collect();
+    let all: Vec<ReplyPackets> = line.points.iter().filter_map(ReplyPackets::of).collect();
     if all.is_empty() {
         return None;
     }
     let over = carrier(line);
     let steps = steps(line);
-    let off: Vec<&Packets> = all.iter().filter(|packets| packets.is_off()).collect();
+    let off: Vec<&ReplyPackets> = all.iter().filter(|packets| packets.is_off()).collect();
     let points = counted(all.len() as u64, "point");
     let as_modelled = "what the model says, within 1 % or their interval,";
     if off.is_empty() {
@@ -222,14 +223,14 @@ pub fn missing(swept: &Swept) -> Vec<String> {
         return vec![];
     }
     let untold = GRAPHS.iter().filter(|graph| !is_read(swept, graph));
-    let untold: Vec<&Graph> = untold.collect();
+    let untold: Vec<&StudyGraph> = untold.collect();
     let sources = [
-        Source::Interface,
-        Source::OtherEnd,
-        Source::Server,
-        Source::ServerHost,
+        GraphSource::Interface,
+        GraphSource::OtherEnd,
+        GraphSource::Server,
+        GraphSource::ServerHost,
     ];
-    let of_source = |source: Source| {
+    let of_source = |source: GraphSource| {
         let graphs = untold.iter().filter(|graph| graph.source == source);
         let titles: Vec<&str> = graphs.map(|graph| graph.title).collect();
         (!titles.is_empty())
@@ -238,17 +239,17 @@ pub fn missing(swept: &Swept) -> Vec<String> {
     sources.into_iter().filter_map(of_source).collect()
 }
 
-const fn what_reads(source: Source) -> &'static str {
+const fn what_reads(source: GraphSource) -> &'static str {
     match source {
-        Source::Clients => "",
-        Source::Interface => "No interface of this host leads to the target.",
-        Source::OtherEnd => {
+        GraphSource::Clients => "",
+        GraphSource::Interface => "No interface of this host leads to the target.",
+        GraphSource::OtherEnd => {
             "The loopback interface is its own other end: packets that come back are those that were sent."
         }
-        Source::Server => {
+        GraphSource::Server => {
             "--server-pid, --server-here, --server-metrics or --server-proc reads the server's side."
         }
-        Source::ServerHost => {
+        GraphSource::ServerHost => {
             "--server-here, --server-metrics (with the collector interrupts) or --server-proc reads the \
              server's host; a process has no interrupts of its own."
         }
