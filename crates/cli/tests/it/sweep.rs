@@ -316,7 +316,7 @@ fn costs_are_columns_and_figures_where_they_are_read() {
         "-o",
         &directory,
     ];
-    let read = ["--cost", "--cost-idle", "20ms", "--cost-interval", "20ms"];
+    let read = ["--cost", "--cost-idle", "200ms", "--cost-interval", "100ms"];
     let shown = text(&done(&sweep(&about, &read)).stdout);
     assert!(
         shown.contains("wire bytes") && shown.contains("packets"),
@@ -357,7 +357,7 @@ fn the_read_study_is_a_sweep_with_graphs_of_its_own() {
         "--cost-idle",
         "5ms",
         "--cost-interval",
-        "5ms",
+        "100ms",
     ];
     let study = [
         &["sweep", "--read-study", &target, "-o", &directory],

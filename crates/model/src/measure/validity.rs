@@ -75,7 +75,7 @@ rules! {
     LongListings = "long-listings", WithCaveats, 0.0, "replies";
     WireDiffers = "wire-differs", WithCaveats, WIRE_OFF_PERCENT, "% of the bytes by the model";
     InterfaceNotQuiet = "interface-not-quiet", WithCaveats, IDLE_TRAFFIC_PERCENT, "% of the bytes in the window";
-    ServerCallsDiffer = "server-calls-differ", WithCaveats, CALLS_OFF_PERCENT, "% of the calls made";
+    ServerCallsDiffer = "server-calls-differ", WithCaveats, 10.0 * CALLS_OFF_PERCENT, "in 1,000 of the calls made";
     ReadingsFailed = "readings-failed", WithCaveats, 0.0, "readings";
     Jukebox = "jukebox", WithCaveats, 0.0, "calls";
     TransferBeyondServer = "transfer-beyond-server", WithCaveats;
