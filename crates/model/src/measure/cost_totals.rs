@@ -96,7 +96,7 @@ mod tests {
             (RunTotal::ServerCpu, 20_000.0, 1000.0),
             (RunTotal::ServerBusy, 0.101, 0.0),
         ] {
-            let found = of(&cost(), 5000.0, total).expect(total.name());
+            let found = of(&cost(), 5000.0, total).expect("it was read");
             assert!((found.value - value).abs() < 1e-9, "{total:?}: {found:?}");
             assert_eq!(found.half_width, half_width, "{total:?}");
         }
