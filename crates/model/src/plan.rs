@@ -18,8 +18,8 @@ mod target;
 
 pub use crate::file_set::{FileSetPlan, FileSizes, Popularity, SizeClass};
 pub use check::{
-    ConnectionPlanError, FieldName, MixPlanError, PlanError, ReplayPlanError, SharedKind,
-    SharingError, SteeringPlanError,
+    ConnectionPlanError, FieldName, MissingFigure, MixPlanError, PlanError, ReplayPlanError,
+    SharedKind, SharingError, SteeringPlanError, missing_in,
 };
 pub use connections::{ConnectionPlan, OnLost};
 pub use cost::CostPlan;

@@ -1,51 +1,188 @@
-//! `filestone sweep`: the same measurement over the values of one or two options.
+//! `filestone sweep`: the same measurement over the values of one or two options, and the read study.
 
 use super::inner::{self, Inner};
-use crate::Exit;
 use crate::error::Error;
 use crate::execution::sweep::{self, Sweep, SweepPoint};
 use crate::execution::{Measurement, refuse_own, refuse_steered};
 use crate::options::Command;
 use crate::options::sweep::SweepOptions;
+use crate::planning::read_study::{self, ReadLimits};
 use crate::planning::sweep::{line_of_point, parameters};
-use filestone_model::sweep::{name_of_point, points};
+use crate::{Exit, console, protocols};
+use filestone_engine::control::{Context, Unobserved};
+use filestone_engine::doctor::examine;
+use filestone_engine::target::Contact;
+use filestone_model::plan::missing_in;
+use filestone_model::sweep::{SweepParameter, SweepValue, name_of_point, points};
+use filestone_model::text::bytes_text;
+use std::sync::atomic::AtomicBool;
+
+/// What is to be measured, as command lines.
+struct PointLines {
+    /// What stands behind `--`, as it is shown.
+    words: Vec<String>,
+    parameters: Vec<SweepParameter>,
+    /// The values of each point, and its command line.
+    points: Vec<(Vec<SweepValue>, Vec<String>)>,
+}
 
 /// Plans every point, then measures them all.
 pub fn run(options: &SweepOptions) -> Result<Exit, Error> {
-    let words = inner::words(&options.words);
-    let parameters = parameters(&options.over, &words)?;
-    let points = points(&parameters).map_err(|why| Error::usage(format!("--over: {why}")))?;
+    let lines = match &options.read_study {
+        Some(target) => of_study(target, options)?,
+        None => of_options(options)?,
+    };
     let mut read: Vec<(String, Vec<String>, Box<Command>)> = vec![];
-    for point in &points {
-        let name = name_of_point(&parameters, point);
-        let line = line_of_point(&words, &parameters, point);
-        match inner::read(&line).map_err(|error| of_point(&name, error))? {
+    for (point, line) in &lines.points {
+        let name = name_of_point(&lines.parameters, point);
+        match inner::read(line).map_err(|error| of_point(&name, error))? {
             Inner::Shown(exit) => return Ok(exit),
             Inner::Read(mut command) => {
-                if let Some(report) = inner::report_options(&mut command) {
-                    refuse_own(report, "sweep")?;
-                    // Plans that are only shown need no password.
-                    report.dry_run = options.dry_run;
-                }
-                read.push((name, line, command));
+                prepare(&mut command, options)?;
+                read.push((name, line.clone(), command));
             }
         }
     }
     let mut planned = vec![];
-    for ((name, line, command), values) in read.iter().zip(points) {
+    for ((name, line, command), (values, _)) in read.iter().zip(lines.points) {
         let measured = inner::measurement(command, line).map_err(|error| of_point(name, error))?;
         refuse_several(&measured)?;
         refuse_steered(&measured.jobs, "sweep")?;
+        refuse_unread(&measured, options)?;
         planned.push(SweepPoint { values, measured });
     }
     sweep::execute(
         Sweep {
-            command: words,
-            parameters,
+            command: lines.words,
+            is_study: options.read_study.is_some(),
+            parameters: lines.parameters,
             points: planned,
         },
         options,
     )
+}
+
+/// The points of `--over`.
+fn of_options(options: &SweepOptions) -> Result<PointLines, Error> {
+    refuse_cost(options)?;
+    let words = inner::words(&options.words);
+    let parameters = parameters(&options.over, &words)?;
+    let points = points(&parameters).map_err(|why| Error::usage(format!("--over: {why}")))?;
+    let points = points.into_iter().map(|point| {
+        let line = line_of_point(&words, &parameters, &point);
+        (point, line)
+    });
+    Ok(PointLines {
+        points: points.collect(),
+        words,
+        parameters,
+    })
+}
+
+/// What an inner command reads stands behind `--`, with everything else that it does.
+fn refuse_cost(options: &SweepOptions) -> Result<(), Error> {
+    let is_given = options.cost.plan().is_some() || options.cost.without_readings().is_some();
+    if !is_given {
+        return Ok(());
+    }
+    Err(
+        Error::usage("before -- stands what reads costs of the read study (--read-study)")
+            .with_help(
+                "of --over it stands behind --: sweep --over size=1,2 -- probe read TARGET --cost",
+            ),
+    )
+}
+
+/// The points of `--read-study`, as far as the server takes them.
+fn of_study(target: &str, options: &SweepOptions) -> Result<PointLines, Error> {
+    let more = &options.words;
+    read_study::refuse(more)?;
+    let limits = if options.dry_run {
+        ReadLimits::UNKNOWN
+    } else {
+        limits(target, options)?
+    };
+    let points = read_study::points(limits).into_iter().map(|point| {
+        let line = read_study::line_of_point(target, &point, more);
+        (point, line)
+    });
+    let words = ["probe", "read", target].map(String::from).into_iter();
+    Ok(PointLines {
+        points: points.collect(),
+        words: words.chain(more.iter().cloned()).collect(),
+        parameters: read_study::parameters(limits),
+    })
+}
+
+/// Asks the server over each transport for the longest read that it answers in full.
+fn limits(target: &str, options: &SweepOptions) -> Result<ReadLimits, Error> {
+    let mut limits = ReadLimits::UNKNOWN;
+    for [getattr, transport] in read_study::asked() {
+        let line = read_study::line_of_point(target, &[getattr, transport.clone()], &options.words);
+        let Inner::Read(command) = inner::read(&line)? else {
+            continue;
+        };
+        let measured = inner::measurement(&command, &line)?;
+        let Some(job) = measured.jobs.into_iter().next() else {
+            continue;
+        };
+        let contact = Contact {
+            password: job.password,
+            connections: job.plan.connections,
+            target: job.plan.target,
+        };
+        let said = read_max(&contact)?;
+        limits = limits.with(&transport.text, said);
+        if said > 0 {
+            let most = bytes_text(said);
+            console::note(&format!(
+                "over {} the server takes reads of up to {most}",
+                transport.text
+            ));
+        }
+    }
+    Ok(limits)
+}
+
+/// The longest read of a server in bytes; 0 if it does not say.
+fn read_max(contact: &Contact) -> Result<u64, Error> {
+    let stop = AtomicBool::new(false);
+    let mut unobserved = Unobserved;
+    let mut context = Context::new(&stop, &mut unobserved);
+    let found = examine(Some(contact), protocols::known(), &mut context);
+    if let Some(failure) = found.failure {
+        return Err(failure.into());
+    }
+    let facts = found.facts.target.and_then(|target| target.transfers);
+    Ok(facts.map_or(0, |transfers| transfers.read_max_bytes))
+}
+
+/// What the sweep says of each point's command.
+fn prepare(command: &mut Command, options: &SweepOptions) -> Result<(), Error> {
+    if let Some(report) = inner::report_options(command) {
+        refuse_own(report, "sweep")?;
+        // Plans that are only shown need no password.
+        report.dry_run = options.dry_run;
+    }
+    if let (Some(_), Command::Probe(probe)) = (&options.read_study, command) {
+        read_study::prepare(probe, &options.cost);
+    }
+    Ok(())
+}
+
+/// What a sweep is about must be read in its runs.
+fn refuse_unread(measured: &Measurement<'_>, options: &SweepOptions) -> Result<(), Error> {
+    if options.figure.of_operations().is_some() {
+        return Ok(());
+    }
+    let jobs = measured.jobs.iter();
+    let mut missing = jobs.filter_map(|job| missing_in(&job.plan, options.figure));
+    missing.next().map_or(Ok(()), |missing| {
+        Err(
+            Error::usage(format!("--figure {}: {}", options.figure, missing.why))
+                .with_help(missing.help),
+        )
+    })
 }
 
 fn of_point(name: &str, error: Error) -> Error {

@@ -16,8 +16,8 @@ use crate::report::repeats::{self, RepeatsEnd};
 use crate::report::rows::Columns;
 use filestone_engine::ErrorCategory;
 use filestone_model::comparison::repeats::{RepeatPlan, order, plan_of_run};
-use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::Headroom;
+use filestone_model::measure::{Caveat, RunRecord};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -337,7 +337,14 @@ fn why_nothing(record: &RunRecord) -> String {
     let failures = record.totals.kinds.iter().flat_map(|kind| &kind.failures);
     let most = failures.max_by_key(|failure| failure.count);
     let most = most.map(|most| format!(": {}", most.failure));
-    format!("nothing succeeded{}", most.unwrap_or_default())
+    let is_limit = |caveat: &&Caveat| matches!(caveat, Caveat::TransferBeyondServer { .. });
+    let limit = record.caveats.iter().find(is_limit);
+    let limit = limit.map(|caveat| format!("; {}", caveat.sentence().0));
+    format!(
+        "nothing succeeded{}{}",
+        most.unwrap_or_default(),
+        limit.unwrap_or_default()
+    )
 }
 
 /// Waits, unless it is to stop.

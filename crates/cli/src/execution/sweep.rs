@@ -13,9 +13,11 @@ use crate::console::{self, Reader};
 use crate::error::Error;
 use crate::inputs::record_file;
 use crate::options::sweep::{SweepFormat, SweepOptions};
+use crate::planning::read_study;
 use crate::report::parts::page::Page;
 use crate::report::repeats::RepeatsEnd;
-use crate::report::sweep::{self as report, Swept, SweptPoint, document, picture, script};
+use crate::report::sweep::study::preview;
+use crate::report::sweep::{self as report, Swept, SweptPoint, document, script};
 use crate::report::{json, picture as drawing};
 use filestone_model::comparison::ComparedRun;
 use filestone_model::comparison::repeats::RepeatPlan;
@@ -25,11 +27,19 @@ use filestone_model::sweep::{PointTally, SweepParameter, SweepValue, name_of_poi
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
+/// Runs of each point, unless something else is asked for, and the pause between two.
+const RUNS: u32 = 5;
+const PAUSE: u64 = 500_000_000;
+/// What connections, mounts and the record take, about.
+const AROUND_A_RUN: u64 = 100_000_000;
+
 /// What is swept, planned.
 #[derive(Debug)]
 pub struct Sweep<'run> {
     /// The command line behind `--`.
     pub command: Vec<String>,
+    /// Whether it is the read study.
+    pub is_study: bool,
     /// What it goes over.
     pub parameters: Vec<SweepParameter>,
     /// A measurement for each point.
@@ -68,7 +78,11 @@ pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<Exit, Error> 
     let seed = seed(&sweep, options, earlier.as_ref())?;
     let (mut swept, jobs) = planned(sweep, options, seed);
     if options.dry_run {
-        return show_points(&swept, &jobs);
+        return if swept.is_study && options.format == SweepFormat::Text {
+            show_study(&swept, &jobs)
+        } else {
+            show_points(&swept, &jobs)
+        };
     }
     if let Some(path) = &options.output {
         claim(path, &swept, earlier.as_ref())?;
@@ -135,11 +149,8 @@ fn planned(sweep: Sweep<'_>, options: &SweepOptions, seed: u64) -> (Swept, Vec<J
         command: sweep.command,
         parameters: sweep.parameters,
         seed,
-        wanted: RepeatPlan {
-            most: options.until.map_or(options.repeat, |_| options.repeat_max),
-            until: options.until,
-            pause_ns: options.pause,
-        },
+        wanted: wanted(options, sweep.is_study),
+        is_study: sweep.is_study,
         figure: options.figure,
         points,
         order: vec![],
@@ -147,6 +158,38 @@ fn planned(sweep: Sweep<'_>, options: &SweepOptions, seed: u64) -> (Swept, Vec<J
         first: None,
     };
     (swept, jobs)
+}
+
+fn wanted(options: &SweepOptions, is_study: bool) -> RepeatPlan {
+    let (runs, pause_ns) = if is_study {
+        (read_study::RUNS, read_study::PAUSE)
+    } else {
+        (RUNS, PAUSE)
+    };
+    let runs = options.repeat.unwrap_or(runs);
+    RepeatPlan {
+        most: options.until.map_or(runs, |_| options.repeat_max),
+        until: options.until,
+        pause_ns: options.pause.unwrap_or(pause_ns),
+    }
+}
+
+/// What the study will do, and how long it takes.
+fn show_study(swept: &Swept, jobs: &[Job]) -> Result<Exit, Error> {
+    let text = preview::text(swept, expected_ns(jobs, &swept.wanted), console::page());
+    console::result(&text)?;
+    Ok(Exit::Done)
+}
+
+/// How long all runs take by their plans; of those that end with a count nothing is known.
+fn expected_ns(jobs: &[Job], wanted: &RepeatPlan) -> u64 {
+    let of_run = |job: &Job| {
+        let idle = job.plan.cost.as_ref().map_or(0, |cost| cost.idle_ns);
+        let window = job.plan.duration_ns.unwrap_or(0);
+        idle + job.plan.warm_up_ns + window + wanted.pause_ns + AROUND_A_RUN
+    };
+    let round: u64 = jobs.iter().map(of_run).sum();
+    round.saturating_mul(wanted.most.into())
 }
 
 fn show_points(swept: &Swept, jobs: &[Job]) -> Result<Exit, Error> {
@@ -250,9 +293,9 @@ impl Tally for Points<'_> {
 
     fn count(&mut self, point: usize, record: RunRecord) {
         self.caveats.add(&record);
-        let figure = self.swept.figure;
+        let figure = self.swept.figure.of_operations();
         let mut run = ComparedRun::from(&record);
-        if run.lacks(&[figure]) {
+        if run.lacks(figure.as_slice()) {
             run.intervals = record.intervals;
         }
         self.swept.count(point, &run);
@@ -272,7 +315,7 @@ pub fn render(swept: &Swept, format: SweepFormat, page: Page) -> Result<String, 
         SweepFormat::Json => json::document(&document::of(swept))?,
         SweepFormat::Csv => document::csv(swept),
         SweepFormat::Gnuplot => script::script(swept),
-        SweepFormat::Svg => drawing::render(&picture::picture(swept)),
+        SweepFormat::Svg => drawing::render(&report::drawing(swept)),
     })
 }
 

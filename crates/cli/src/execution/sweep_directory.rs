@@ -8,7 +8,7 @@ use crate::printable::excerpt;
 use crate::report::json;
 use crate::report::picture::render;
 use crate::report::sweep::document::{self, FORMAT, SweepDocument};
-use crate::report::sweep::{Swept, picture, script};
+use crate::report::sweep::{Swept, drawing, script, study};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,8 @@ pub fn read_with_runs(path: &Path) -> Result<Swept, Error> {
         let numbers = 1..=swept.wanted.most;
         let runs = numbers.map(|number| place.join(format!("{number:03}")).join(RECORD_FILE));
         let runs: Vec<PathBuf> = runs.take_while(|run| run.is_file()).collect();
-        for read in compared_runs::read(&runs, &[swept.figure])? {
+        let judged = swept.figure.of_operations();
+        for read in compared_runs::read(&runs, judged.as_slice())? {
             swept.count(point, &read.run);
         }
     }
@@ -97,15 +98,28 @@ pub fn write_plan(directory: &Path, swept: &Swept) -> Result<(), Error> {
 /// Writes what came of it, in every form.
 pub fn write_found(directory: &Path, swept: &Swept) -> Result<(), Error> {
     write_document(directory, swept)?;
-    for (name, text) in [
+    let forms = [
         ("sweep.csv", document::csv(swept)),
         ("sweep.gnuplot", script::script(swept)),
-        ("sweep.svg", render(&picture::picture(swept))),
-    ] {
+        ("sweep.svg", render(&drawing(swept))),
+    ];
+    let forms = forms.into_iter().map(|(name, text)| (name.into(), text));
+    for (name, text) in forms.chain(graphs(swept)) {
         let path = directory.join(name);
         fs::write(&path, text).map_err(|error| Error::file(&path, &error))?;
     }
     Ok(())
+}
+
+/// The graphs of the study, by the names of their files.
+fn graphs(swept: &Swept) -> Vec<(String, String)> {
+    if !swept.is_study {
+        return vec![];
+    }
+    let pictures = study::picture::pictures(swept).into_iter();
+    pictures
+        .map(|(name, picture)| (name, render(&picture)))
+        .collect()
 }
 
 /// It appears whole or not at all.

@@ -1,6 +1,9 @@
 //! Figures by their names, with a suggestion for one that is misspelt.
 
+use filestone_model::gate::GateFigure;
+use filestone_model::load::diagnostic::suggestion;
 use filestone_model::measure::figures::{Quantity, RunFigure};
+use filestone_model::sweep::TOTALS;
 
 /// A name with more letters wrong is taken for something else altogether.
 const NEAR: usize = 6;
@@ -23,6 +26,24 @@ pub fn comparable(name: &str) -> Result<RunFigure, String> {
          hundred more did not succeed is worse without being asked for"
             .into(),
     )
+}
+
+/// Reads the name of a figure that the points of a sweep have: one by which runs can be compared, or one
+/// of whole runs, such as a cost.
+pub fn swept(name: &str) -> Result<GateFigure, String> {
+    let total = TOTALS.iter().find(|swept| swept.total.name() == name);
+    match total {
+        Some(swept) => Ok(GateFigure::OfRun(swept.total)),
+        None => comparable(name)
+            .map(GateFigure::OfOperations)
+            .map_err(|why| {
+                let names = TOTALS.iter().map(|swept| swept.total.name());
+                let near = suggestion(name.as_bytes(), names);
+                near.map_or(why, |near| {
+                    format!("there is no such figure; did you mean {near}?")
+                })
+            }),
+    }
 }
 
 fn known(name: &str, is_meant: fn(Quantity) -> bool) -> Result<RunFigure, String> {
@@ -81,6 +102,11 @@ mod tests {
         assert_eq!(comparable("error"), Err("there is no such figure".into()));
         assert!(comparable("errors").is_err_and(|said| said.contains("a change is a ratio")));
         assert!(comparable("read.errors").is_err() && comparable("achieved").is_ok());
+        let cost = swept("server_cpu_per_operation").map(|figure| figure.to_string());
+        assert_eq!(cost.as_deref(), Ok("server_cpu_per_operation"));
+        let misspelt = swept("server_cpu_per_op");
+        assert!(misspelt.is_err_and(|said| said.contains("server_cpu_per_operation")));
+        assert!(swept("caveats").is_err() && swept("achieved").is_ok());
         assert_eq!(distance("kitten", "sitting"), 3);
         assert!(figure("read.response_time.p99").is_ok());
     }

@@ -1,11 +1,12 @@
 //! The options of `filestone sweep`.
 
-use super::figure::comparable;
+use super::cost::CostOptions;
+use super::figure::swept;
 use super::mix_values::percent;
 use super::values::{seed, within};
 use crate::quantity;
 use clap::{Args, ValueEnum};
-use filestone_model::measure::figures::RunFigure;
+use filestone_model::gate::GateFigure;
 use std::path::PathBuf;
 
 /// Most runs of a point.
@@ -14,12 +15,15 @@ const RUNS_MAX: u32 = 999;
 /// `filestone sweep`.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "filestone sweep --over KEY=VALUES [--over KEY=VALUES] [OPTIONS] -- COMMAND-LINE",
+    override_usage = "filestone sweep --over KEY=VALUES [--over KEY=VALUES] [OPTIONS] -- COMMAND-LINE\n       \
+                      filestone sweep --read-study TARGET [OPTIONS] [-- OPTIONS-OF-PROBE]",
     after_help = "\
 Examples:
   filestone sweep --over size=512..64K -o result -- probe read server:/export/file -d 2s
   filestone sweep --over in-flight=1..64 --until 1% -- probe getattr nfs://server/export -d 1s
   filestone sweep --over size=1..8K:+512 --over transport=tcp,udp -- probe read server:/export/file
+  filestone sweep --over size=512..64K --figure wire_bytes_per_operation -- probe read server:/export/file --cost
+  filestone sweep --read-study server:/export/file --server-metrics http://server:9100/metrics -o study
   filestone report result --as svg > sweep.svg
 
 VALUES is a list with commas of values and ranges: 512,4K,8K or 512..64K, of which each is twice
@@ -30,11 +34,16 @@ The same command line with the same --output goes on where it was interrupted."
 )]
 pub struct SweepOptions {
     /// An option of COMMAND-LINE without its dashes, and the values that it takes in turn; once or twice
-    #[arg(long, value_name = "KEY=VALUES", required = true, value_parser = over)]
+    #[arg(long, value_name = "KEY=VALUES", required_unless_present = "read_study", value_parser = over)]
     pub over: Vec<Over>,
-    /// Make N runs of each point
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = within::<1, RUNS_MAX>)]
-    pub repeat: u32,
+    /// The read study, of a file of 1 MiB or more: NULL, GETATTR, and READ of 1 byte to what the server takes,
+    /// over UDP and TCP, with response times, packets and bytes, and what the server's side costs where one
+    /// of the options below says how to read it
+    #[arg(long, value_name = "TARGET", conflicts_with = "over")]
+    pub read_study: Option<String>,
+    /// Make N runs of each point [default: 5; of the read study 3]
+    #[arg(long, value_name = "N", value_parser = within::<1, RUNS_MAX>)]
+    pub repeat: Option<u32>,
     /// Make runs of each point, at least 5, until the 95 % interval over runs of --figure is within PERCENT
     /// of its mean either way
     #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "repeat")]
@@ -42,12 +51,13 @@ pub struct SweepOptions {
     /// With --until: runs of a point at most
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = within::<5, RUNS_MAX>, requires = "until")]
     pub repeat_max: u32,
-    /// The figure that is drawn, and that --until is about, such as achieved or read.response_time.p99
-    #[arg(long, value_name = "FIGURE", default_value = "response_time.mean", value_parser = comparable)]
-    pub figure: RunFigure,
-    /// Wait this long between two runs
-    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = quantity::duration)]
-    pub pause: u64,
+    /// The figure that is drawn, and that --until is about, such as achieved, read.response_time.p99, or
+    /// server_cpu_per_operation of runs that read costs
+    #[arg(long, value_name = "FIGURE", default_value = "response_time.mean", value_parser = swept)]
+    pub figure: GateFigure,
+    /// Wait this long between two runs [default: 500 ms; of the read study 100 ms]
+    #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
+    pub pause: Option<u64>,
     /// What the order of runs and their chance come from [default: a new one, recorded]
     #[arg(long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,
@@ -58,12 +68,20 @@ pub struct SweepOptions {
     /// What to print
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
     pub format: SweepFormat,
-    /// Print the points with their plans as JSON instead of measuring them
+    /// Print the points with their plans as JSON instead of measuring them; of the read study what it does
+    /// and how long it takes, with --as json the plans
     #[arg(long)]
     pub dry_run: bool,
-    /// What is measured: a command line of probe, mix, replay or fleet
-    #[arg(value_name = "COMMAND-LINE", last = true, required = true)]
+    /// What is measured: a command line of probe, mix, replay or fleet; of the read study further options
+    /// of probe
+    #[arg(
+        value_name = "COMMAND-LINE",
+        last = true,
+        required_unless_present = "read_study"
+    )]
     pub words: Vec<String>,
+    #[command(flatten)]
+    pub cost: CostOptions,
 }
 
 /// An option and its values, as they were written.

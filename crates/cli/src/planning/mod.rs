@@ -6,6 +6,7 @@ mod fields;
 pub mod fleet;
 pub mod gates;
 pub mod mix;
+pub mod read_study;
 pub mod repeats;
 pub mod replay;
 pub mod share;

@@ -1,107 +1,40 @@
 //! A sweep: what each of its points comes to, and where a figure bends over them.
 //!
-//! A column more is a line in [`COLUMNS`]; the document, the rows of values and the script have every
+//! What the table shows is [`columns`]'; the document, the rows of values and the script have every
 //! figure that runs have.
 
+mod columns;
 pub mod document;
 pub mod picture;
 pub mod script;
+pub mod study;
+mod unit;
 
-use super::parts::known::value_within;
 use super::parts::page::Page;
-use super::parts::table::{Column, Table};
 use super::parts::units::counted;
+use super::picture::Picture;
 use super::repeats::{RepeatsEnd, percent};
 use super::sketch;
-use crate::quantity::{grouped, plain, time_with_chance, with_chance};
+use crate::quantity::{grouped, plain};
 use crate::shell::shell_line;
 use filestone_model::comparison::ComparedRun;
 use filestone_model::comparison::repeats::RepeatPlan;
 use filestone_model::figure::{Quantity, RunFigure, Statistic, Timed};
-use filestone_model::gate::RunTotal;
+use filestone_model::gate::GateFigure;
 use filestone_model::plan::Plan;
 use filestone_model::sweep::{
-    PointFigure, PointTally, PointTotal, SweepKnee, SweepParameter, SweepPlace, SweepValue,
-    ValueKind, knee, name_of_point,
+    PointTally, SweepKnee, SweepParameter, SweepPlace, SweepValue, ValueKind, knee, name_of_point,
 };
 use filestone_model::text::{bytes_text, time_text};
 use std::collections::BTreeMap;
 
-/// What is known within no more than this share has one digit.
-const HARDLY: f64 = 0.5;
-/// What is not known to have an interval has three.
-const UNKNOWN: f64 = 0.01;
-const MEAN: RunFigure = of_all(Quantity::Time(Timed::Response, Statistic::Mean));
-const ACHIEVED: RunFigure = of_all(Quantity::Achieved);
+/// What is drawn unless something else is asked for.
+pub const MEAN: GateFigure = of_all(Quantity::Time(Timed::Response, Statistic::Mean));
+const ACHIEVED: GateFigure = of_all(Quantity::Achieved);
 
-const fn of_all(quantity: Quantity) -> RunFigure {
-    RunFigure::of_all(quantity)
+const fn of_all(quantity: Quantity) -> GateFigure {
+    GateFigure::OfOperations(RunFigure::of_all(quantity))
 }
-
-/// A figure that has a column of its own.
-struct Shown {
-    figure: RunFigure,
-    head: &'static str,
-    /// Whether its interval stands beside it.
-    has_interval: bool,
-    gives_way: Option<u8>,
-}
-
-/// What is counted over all runs of a point.
-struct Count {
-    head: &'static str,
-    of: fn(&PointTally) -> u64,
-}
-
-/// What a call over UDP can need besides; it has a column where any point has it.
-const COUNTS: [Count; 3] = [
-    Count {
-        head: "errors",
-        of: |tally| tally.errors,
-    },
-    Count {
-        head: "sent again",
-        of: |tally| tally.retransmissions,
-    },
-    Count {
-        head: "late or twice",
-        of: |tally| tally.late_replies,
-    },
-];
-
-/// The figures of the table.
-const COLUMNS: [Shown; 5] = [
-    Shown {
-        figure: MEAN,
-        head: "mean response, 95 %",
-        has_interval: true,
-        gives_way: None,
-    },
-    Shown {
-        figure: of_all(Quantity::Time(Timed::Response, Statistic::P50)),
-        head: "p50",
-        has_interval: false,
-        gives_way: Some(3),
-    },
-    Shown {
-        figure: of_all(Quantity::Time(Timed::Response, Statistic::P99)),
-        head: "p99",
-        has_interval: false,
-        gives_way: Some(4),
-    },
-    Shown {
-        figure: ACHIEVED,
-        head: "achieved",
-        has_interval: false,
-        gives_way: None,
-    },
-    Shown {
-        figure: of_all(Quantity::Goodput),
-        head: "goodput",
-        has_interval: false,
-        gives_way: Some(2),
-    },
-];
 
 /// A sweep, as far as it has come.
 #[derive(Debug)]
@@ -115,7 +48,9 @@ pub struct Swept {
     /// How often.
     pub wanted: RepeatPlan,
     /// The figure that is looked at.
-    pub figure: RunFigure,
+    pub figure: GateFigure,
+    /// Whether it is the read study, with baselines and pictures of its own.
+    pub is_study: bool,
     /// The points: those of one value of the second parameter stand together.
     pub points: Vec<SweptPoint>,
     /// Of which point each whole run was, in the order of time.
@@ -133,6 +68,8 @@ pub struct FirstRun {
     pub started_at: String,
     /// The version of filestone.
     pub version: String,
+    /// Processors that it could use.
+    pub processors: u32,
 }
 
 /// One of its points.
@@ -162,6 +99,7 @@ impl Swept {
             self.first = Some(FirstRun {
                 started_at: run.started_at.clone(),
                 version: run.tool.version.clone(),
+                processors: run.host.cpus,
             });
         }
         if let Some(point) = self.points.get_mut(point) {
@@ -182,7 +120,7 @@ impl Swept {
     }
 
     /// Whole runs of all points.
-    fn runs(&self) -> usize {
+    pub fn runs(&self) -> usize {
         self.points.iter().map(|point| point.tally.runs()).sum()
     }
 }
@@ -211,7 +149,7 @@ impl SweptLine<'_> {
     pub fn knee(&self) -> Option<SweepKnee> {
         let parameter = self.sweep.parameters.first()?;
         let place = |point: &SweptPoint| {
-            let value = |figure| point.tally.figure(figure).map(|known| known.value);
+            let value = |figure| point.tally.value(figure).map(|known| known.value);
             Some(SweepPlace {
                 x: point.values.first()?.number?,
                 figure: value(&self.sweep.figure)?,
@@ -219,6 +157,9 @@ impl SweptLine<'_> {
                 response_time_mean_ns: value(&MEAN)?,
             })
         };
+        if self.sweep.is_study {
+            return study::knee(self);
+        }
         let places: Vec<SweepPlace> = self.points.iter().filter_map(place).collect();
         knee::knee(parameter, &places)
     }
@@ -241,8 +182,8 @@ pub fn text(swept: &Swept, page: Page) -> String {
         return text;
     }
     text.push('\n');
-    text.push_str(&table(swept, page));
-    if let Some(picture) = picture::sketched(swept) {
+    text.push_str(&columns::table(swept, page));
+    if let Some(picture) = sketched(swept) {
         text.push_str(&sketch::render(&picture, page));
     }
     text.push('\n');
@@ -252,15 +193,34 @@ pub fn text(swept: &Swept, page: Page) -> String {
     text
 }
 
+/// The picture of it: of the study all of its graphs.
+pub fn drawing(swept: &Swept) -> Picture {
+    if swept.is_study {
+        study::picture::page(swept)
+    } else {
+        picture::picture(swept)
+    }
+}
+
+/// A picture whose first diagram has an axis of numbers.
+fn sketched(swept: &Swept) -> Option<Picture> {
+    let is_drawn = swept.is_study || picture::numbers(swept).is_some();
+    is_drawn.then(|| drawing(swept))
+}
+
 /// `sweep over size: filestone probe read, 5 points, 25 runs`.
 pub fn heading(swept: &Swept) -> String {
     let names = swept
         .parameters
         .iter()
         .map(|parameter| parameter.name.as_str());
+    let what = if swept.is_study {
+        "read study".into()
+    } else {
+        format!("sweep over {}", names.collect::<Vec<_>>().join(" and "))
+    };
     format!(
-        "sweep over {}: {}: {}, {}{}",
-        names.collect::<Vec<_>>().join(" and "),
+        "{what}: {}: {}, {}{}",
         shell_line(&swept.command),
         counted(swept.points.len() as u64, "point"),
         counted(swept.runs() as u64, "run"),
@@ -271,165 +231,6 @@ pub fn heading(swept: &Swept) -> String {
             None => ", not at its end",
         }
     )
-}
-
-/// What a row has behind the values of its point.
-struct SweepColumns {
-    figures: Vec<Shown>,
-    totals: Vec<RunTotal>,
-    counts: Vec<Count>,
-    /// Caveats that need no word in a row.
-    everywhere: Vec<String>,
-}
-
-fn table(swept: &Swept, page: Page) -> String {
-    let shown = SweepColumns {
-        figures: shown(swept),
-        totals: totals(swept),
-        counts: counts(swept),
-        everywhere: everywhere(swept),
-    };
-    let mut table = Table::new(heads(swept, &shown));
-    let mut before = None;
-    for point in &swept.points {
-        let second = point.values.get(1);
-        let is_new = before != Some(second);
-        before = Some(second);
-        let mut cells = values(swept, point, is_new);
-        cells.extend(row(point, &shown));
-        table.row(cells);
-    }
-    table.render(page)
-}
-
-fn heads(swept: &Swept, shown: &SweepColumns) -> Vec<Column> {
-    let parameters = swept.parameters.iter().rev();
-    let mut columns: Vec<Column> = parameters
-        .map(|parameter| Column::figure(parameter.name.clone()))
-        .collect();
-    columns.push(Column::figure("runs").gives_way(1));
-    columns.extend(shown.figures.iter().map(|shown| {
-        let head = match shown.head {
-            "" => shown.figure.to_string(),
-            head => head.into(),
-        };
-        let column = Column::figure(head);
-        match shown.gives_way {
-            Some(order) => column.gives_way(order),
-            None => column,
-        }
-    }));
-    let totals = shown.totals.iter();
-    columns.extend(totals.map(|total| Column::figure(total.name().replace('_', " ")).gives_way(1)));
-    columns.extend(shown.counts.iter().map(|count| Column::figure(count.head)));
-    columns.push(Column::text("caveats"));
-    columns
-}
-
-/// The figures that only whole runs have, of any point.
-fn totals(swept: &Swept) -> Vec<RunTotal> {
-    let mut all = vec![];
-    for known in swept.points.iter().flat_map(|point| point.tally.totals()) {
-        if !all.contains(&known.total) {
-            all.push(known.total);
-        }
-    }
-    all
-}
-
-/// Errors, and what else was counted at any point.
-fn counts(swept: &Swept) -> Vec<Count> {
-    let is_counted = |count: &Count| {
-        swept
-            .points
-            .iter()
-            .any(|point| (count.of)(&point.tally) > 0)
-    };
-    let counts = COUNTS.into_iter();
-    let counts = counts
-        .enumerate()
-        .filter(|(place, count)| *place == 0 || is_counted(count));
-    counts.map(|(_, count)| count).collect()
-}
-
-/// The columns, the judged figure before the others if it is none of them.
-fn shown(swept: &Swept) -> Vec<Shown> {
-    let judged = Shown {
-        figure: swept.figure,
-        head: "",
-        has_interval: true,
-        gives_way: None,
-    };
-    let is_among = COLUMNS.iter().any(|column| column.figure == swept.figure);
-    let judged = (!is_among).then_some(judged);
-    let columns = COLUMNS.into_iter().map(|column| Shown {
-        has_interval: column.has_interval || column.figure == swept.figure,
-        ..column
-    });
-    judged.into_iter().chain(columns).collect()
-}
-
-/// The values of a point; that of the second parameter stands where its points begin.
-fn values(swept: &Swept, point: &SweptPoint, is_new: bool) -> Vec<String> {
-    let both = swept.parameters.iter().zip(&point.values).enumerate().rev();
-    let cell = |(place, (parameter, value)): (usize, (&SweepParameter, &SweepValue))| match place {
-        1 if !is_new => String::new(),
-        _ => value.shown(parameter.kind),
-    };
-    both.map(cell).collect()
-}
-
-fn row(point: &SweptPoint, shown: &SweepColumns) -> Vec<String> {
-    let none = || String::from("–");
-    let mut cells = vec![point.tally.runs().to_string()];
-    let figures = point.tally.figures();
-    cells.extend(shown.figures.iter().map(|column| {
-        let known = figures.iter().find(|known| known.figure == column.figure);
-        known.map_or_else(none, |known| cell(known, column.has_interval))
-    }));
-    let totals = point.tally.totals();
-    cells.extend(shown.totals.iter().map(|total| {
-        let known = totals.iter().find(|known| known.total == *total);
-        known.map_or_else(none, total_text)
-    }));
-    let counts = shown.counts.iter();
-    cells.extend(counts.map(|count| grouped((count.of)(&point.tally))));
-    cells.push(doubts(point, &shown.everywhere));
-    cells
-}
-
-/// A figure that only whole runs have, with its interval.
-fn total_text(known: &PointTotal) -> String {
-    let half_width = known.interval.map_or(0.0, |(_, high)| high - known.value);
-    match known.unit {
-        "share" => percent(known.value),
-        "ns" => time_with_chance(known.value, half_width),
-        _ => with_chance(known.value, half_width, 3),
-    }
-}
-
-fn cell(known: &PointFigure, has_interval: bool) -> String {
-    let half_width = half_width(known);
-    // What is hardly known has one digit all the same.
-    let digits = known.value * half_width.unwrap_or(UNKNOWN).min(HARDLY);
-    let value = value_within(known.figure, known.value, digits);
-    match half_width.filter(|_| has_interval) {
-        Some(_) if is_hardly_known(known) => format!("{value}, hardly known"),
-        Some(share) => format!("{value} ± {}", percent(share)),
-        None => value,
-    }
-}
-
-/// Whether its interval says no more than that it was measured.
-pub fn is_hardly_known(known: &PointFigure) -> bool {
-    half_width(known).is_some_and(|share| share > HARDLY)
-}
-
-/// Half of its interval, as a share.
-fn half_width(known: &PointFigure) -> Option<f64> {
-    let (low, high) = known.interval?;
-    let share = (high / low).sqrt() - 1.0;
-    share.is_finite().then_some(share)
 }
 
 /// Why a point is to be doubted, apart from what all are.
@@ -461,7 +262,11 @@ pub fn everywhere(swept: &Swept) -> Vec<String> {
 
 /// What is to be said below the table.
 fn sentences(swept: &Swept) -> Vec<String> {
-    let mut sentences = knees(swept);
+    let mut sentences = if swept.is_study {
+        study::sentences(swept)
+    } else {
+        knees(swept)
+    };
     let everywhere = everywhere(swept);
     if !everywhere.is_empty() {
         sentences.push(format!(

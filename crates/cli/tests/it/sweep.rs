@@ -300,3 +300,111 @@ fn it_is_enough_when_the_interval_is_narrow_and_gates_are_of_each_run() {
         .map(|point| point["runs"].as_u64());
     assert_eq!(runs.collect::<Vec<_>>(), [Some(5), Some(5)]);
 }
+
+/// Costs that the runs read have columns and can be what a sweep is about; what they do not read is refused.
+#[test]
+fn costs_are_columns_and_figures_where_they_are_read() {
+    let scratch = Scratch::new();
+    let directory = scratch.name("costs");
+    let about = [
+        "--over",
+        "size=512,4K",
+        "--repeat",
+        "2",
+        "--figure",
+        "wire_bytes_per_operation",
+        "-o",
+        &directory,
+    ];
+    let read = ["--cost", "--cost-idle", "200ms", "--cost-interval", "100ms"];
+    let shown = text(&done(&sweep(&about, &read)).stdout);
+    assert!(shown.contains("wire bytes"), "{shown}");
+    assert!(!shown.contains("server CPU"), "{shown}");
+    let csv = fs::read_to_string(format!("{directory}/sweep.csv")).expect("rows");
+    assert!(csv.contains(",wire_bytes_per_operation_bytes,"), "{csv}");
+    let found = document(&directory);
+    assert_eq!(found["figure"], "wire_bytes_per_operation");
+
+    let output = filestone(&sweep(&about[..6], &[]));
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(
+        told.contains("does not read what operations cost"),
+        "{told}"
+    );
+    let output = filestone(&sweep(&[&about[..4], &["--cost"]].concat(), &[]));
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("--read-study"), "{told}");
+}
+
+/// The study of a server on the loopback interface, which is its own other end: all graphs but those of
+/// what comes back and of the server's host.
+#[test]
+fn the_read_study_is_a_sweep_with_graphs_of_its_own() {
+    let scratch = Scratch::new();
+    let directory = scratch.name("study");
+    let (_server, address, _out) = serve(&["--file-size", "1M"]);
+    let target = format!("nfs://{address}/export/file");
+    let quick = [
+        "--repeat",
+        "1",
+        "--pause",
+        "0",
+        "--cost-idle",
+        "5ms",
+        "--cost-interval",
+        "100ms",
+    ];
+    let study = [
+        &["sweep", "--read-study", &target, "-o", &directory],
+        &quick[..],
+        &["--", "-d", "20ms", "--warm-up", "0"],
+    ];
+    let output = done(&study.concat());
+    let told = text(&output.stderr);
+    assert!(
+        told.contains("over udp the server takes reads of up to "),
+        "{told}"
+    );
+    let shown = text(&output.stdout);
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.starts_with("read study: ") && words.contains("85 points, 85 runs"),
+        "{shown}"
+    );
+    assert!(words.contains("GETATTR − NULL over udp: "), "{shown}");
+    assert!(words.contains("--server-pid, --server-here, "), "{shown}");
+    for name in ["sweep", "response-time", "packets", "interrupts"] {
+        let svg = fs::read_to_string(format!("{directory}/{name}.svg")).expect(name);
+        assert!(svg.starts_with("<svg "), "{name}");
+    }
+    let csv = fs::read_to_string(format!("{directory}/sweep.csv")).expect("rows");
+    assert!(
+        csv.starts_with("call,transport,") && csv.contains("\ngetattr,udp,"),
+        "{csv}"
+    );
+    let again = text(&done(&["report", &directory]).stdout);
+    assert_eq!(again, shown);
+}
+
+#[test]
+fn the_read_study_says_before_how_long_it_takes() {
+    let target = [
+        "sweep",
+        "--read-study",
+        "nfs://127.0.0.1:1/export/file",
+        "--dry-run",
+    ];
+    let shown = text(&done(&target).stdout);
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("258 runs, 3 of each, in random order: about 12 min 30 s"),
+        "{shown}"
+    );
+    let plans = done(&[&target[..], &["--as", "json"]].concat());
+    let plans: Vec<Value> = serde_json::from_slice(&plans.stdout).expect("plans");
+    assert_eq!(plans.len(), 86);
+    let refused = filestone(&[&target[..], &["--", "--size", "4K"]].concat());
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+}

@@ -1,5 +1,6 @@
 //! What a comparison takes from the record of a run.
 
+use crate::cost::CostRecord;
 use crate::measure::figures::headline::HEADLINE;
 use crate::measure::figures::{Quantity, RunFigure, Stretches};
 use crate::measure::run_record::{Host, IntervalRecord, RunRecord, Target, Tool, Totals};
@@ -37,6 +38,9 @@ pub struct ComparedRun {
     /// The verdict on it; records of older versions have none.
     #[serde(default)]
     pub validity: Option<Validity>,
+    /// What its operations cost, where that was read.
+    #[serde(default)]
+    pub cost: Option<CostRecord>,
     /// Periods of the run; read only if [`Self::lacks`] says so.
     #[serde(skip)]
     pub intervals: Vec<IntervalRecord>,
@@ -68,6 +72,7 @@ impl From<&RunRecord> for ComparedRun {
             totals: record.totals.clone(),
             caveats: record.caveats.clone(),
             validity: record.validity,
+            cost: record.cost.as_ref().map(without_readings),
             intervals: vec![],
         }
     }
@@ -142,6 +147,16 @@ impl ComparedRun {
         let errors = RunFigure::of_all(Quantity::Errors);
         let stretches = Stretches::of_parts(&self.totals, &[], 0);
         stretches.value(&errors).unwrap_or(0.0) as u64
+    }
+}
+
+/// What costs came to; of the readings behind them there are many.
+fn without_readings(cost: &CostRecord) -> CostRecord {
+    CostRecord {
+        sources: vec![],
+        figures: cost.figures.clone(),
+        wire: cost.wire.clone(),
+        calls: cost.calls,
     }
 }
 

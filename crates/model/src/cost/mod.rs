@@ -20,4 +20,6 @@ pub mod wire;
 
 pub use counter::{Counter, CounterUnit};
 pub use reading::{CounterReading, LineCount, ReadingPhase};
-pub use record::{CostFigure, CostRecord, KnownCost, SourceRecord, Vantage, WireCostRecord};
+pub use record::{
+    CallsRecord, CostFigure, CostRecord, KnownCost, SourceRecord, Vantage, WireCostRecord,
+};

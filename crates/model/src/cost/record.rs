@@ -25,6 +25,21 @@ pub struct CostRecord {
     /// What the messages came to on the way, by model and by counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireCostRecord>,
+    /// Calls that the server's kernel counted, and those that were made meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<CallsRecord>,
+}
+
+/// Calls between the first reading of the measured window and the last, at both ends.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CallsRecord {
+    /// Those that the server's kernel counted.
+    pub counted: u64,
+    /// Those that were made, those that were sent again included.
+    pub made: f64,
+    /// By so many both may differ since readings do not meet the moments of calls: what was in
+    /// flight then, and what may have ended meanwhile.
+    pub uncertainty: f64,
 }
 
 /// The readings of one source.
@@ -58,6 +73,10 @@ pub struct CostFigure {
     pub per_operation: Option<KnownCost>,
     /// How much there is of it in a second without any operation.
     pub idle_per_s: Option<f64>,
+    /// How much there was of it in a second of the measured window; records of before it was kept
+    /// have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_per_s: Option<f64>,
     /// Why it cannot be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -73,7 +92,7 @@ pub struct KnownCost {
 }
 
 /// What the messages of an operation came to on the way.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WireCostRecord {
     /// The interface that they went through.
     pub interface: String,
@@ -89,6 +108,18 @@ pub struct WireCostRecord {
     pub packets_per_operation: Option<KnownCost>,
     /// Bytes, likewise.
     pub bytes_per_operation: Option<KnownCost>,
+    /// Packets that came back, by the interface's counters; none where it is its own other end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_packets_per_operation: Option<KnownCost>,
+    /// Packets of the replies by the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_reply_packets_per_operation: Option<f64>,
+    /// Bytes in a second that went through the interface before the run, when nothing was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_bytes_per_s: Option<f64>,
+    /// The same in the measured window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_bytes_per_s: Option<f64>,
     /// Packets that were counted and carry no data by the model: acknowledgements.
     pub acknowledgements_per_operation: Option<f64>,
     /// By how much the counted bytes differ from the model's with acknowledgements, as a share of
@@ -110,6 +141,15 @@ impl KnownCost {
         Self {
             value: self.value + other.value,
             half_width: self.half_width + other.half_width,
+        }
+    }
+
+    /// So many times as much.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self {
+            value: self.value * factor,
+            half_width: self.half_width * factor.abs(),
         }
     }
 }

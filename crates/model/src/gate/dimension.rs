@@ -48,7 +48,8 @@ impl Dimension {
     pub const TIME: Self = Self { bytes: 0, time: 1 };
     /// Of amounts of data.
     pub const BYTES: Self = Self { bytes: 1, time: 0 };
-    const BYTES_PER_TIME: Self = Self { bytes: 1, time: -1 };
+    /// Of amounts of data per second.
+    pub(super) const BYTES_PER_TIME: Self = Self { bytes: 1, time: -1 };
 
     /// That of a figure.
     pub const fn of(unit: FigureUnit) -> Self {

@@ -59,6 +59,10 @@ totals! {
     ServerInterrupts = "server_interrupts_per_operation", NUMBER, "Interrupts of its host for each.";
     WireBytes = "wire_bytes_per_operation", BYTES, "Bytes on the way for each, headers included.";
     WirePackets = "packets_per_operation", NUMBER, "Packets on the way for each.";
+    ReplyPackets = "reply_packets_per_operation", NUMBER, "Of these those that came back.";
+    ModelReplyPackets = "model_reply_packets_per_operation", NUMBER, "The same by the model.";
+    WireRate = "wire_bytes_per_second", BYTES_PER_TIME, "Bytes on the way in a second.";
+    ServerBusy = "server_busy", NUMBER, "Processors of the server that were busy.";
 }
 
 impl RunTotal {
@@ -76,11 +80,23 @@ impl RunTotal {
                 | Self::ServerInterrupts
                 | Self::WireBytes
                 | Self::WirePackets
+                | Self::ReplyPackets
+                | Self::ModelReplyPackets
+                | Self::WireRate
+                | Self::ServerBusy
         )
     }
 }
 
 impl GateFigure {
+    /// The figure of operations, if it is one.
+    pub const fn of_operations(self) -> Option<RunFigure> {
+        match self {
+            Self::OfOperations(figure) => Some(figure),
+            Self::OfRun(_) => None,
+        }
+    }
+
     /// What it is counted in.
     pub const fn dimension(self) -> Dimension {
         match self {

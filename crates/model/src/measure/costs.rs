@@ -1,13 +1,17 @@
 //! What the operations of a run cost, from readings and what the run itself counted.
 
+use crate::cost::advance::{advanced, between};
 use crate::cost::per_operation::of_readings;
 use crate::cost::wire::WirePath;
 use crate::cost::{
-    CostFigure, CostRecord, Counter, CounterReading, KnownCost, ReadingPhase, SourceRecord,
-    Vantage, WireCostRecord,
+    CallsRecord, CostFigure, CostRecord, Counter, CounterReading, KnownCost, ReadingPhase,
+    SourceRecord, Vantage, WireCostRecord,
 };
-use crate::measure::run_record::{RunRecord, TickRecord};
+use crate::measure::flow::Flow;
+use crate::measure::run_record::{KindRecord, RunRecord, TickRecord};
 use std::collections::BTreeSet;
+
+const NANOS: f64 = 1e9;
 
 /// The way that a run's messages took, as this host knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,9 +43,82 @@ pub fn conclude(
         sources,
         figures,
         wire: None,
+        calls: None,
     };
     costs.wire = path.and_then(|path| wire_of(record, path, &costs));
+    costs.calls = costs
+        .sources
+        .iter()
+        .find_map(|source| calls_of(record, source));
     costs
+}
+
+/// The first reading of a part of a run, and the last.
+fn ends(source: &SourceRecord, phase: ReadingPhase) -> Option<[&CounterReading; 2]> {
+    let of_phase = |reading: &&CounterReading| reading.phase == phase;
+    let first = source.readings.iter().find(of_phase)?;
+    let last = source.readings.iter().rfind(of_phase)?;
+    (last.moment_ns > first.moment_ns).then_some([first, last])
+}
+
+/// What a counter advanced by in a second of a part of a run.
+fn rate(
+    source: &SourceRecord,
+    phase: ReadingPhase,
+    of: impl Fn(&CounterReading) -> Option<u64>,
+    slack: u64,
+) -> Option<f64> {
+    let [first, last] = ends(source, phase)?;
+    let seconds = last.moment_ns.abs_diff(first.moment_ns) as f64 / NANOS;
+    let advance = between(first, last, of, slack).ok()?;
+    Some(advance as f64 / seconds)
+}
+
+/// Calls that the server's kernel counted beside those that were made; `None` where they are not of
+/// the same: of a mount the kernel of this host makes them.
+fn calls_of(record: &RunRecord, source: &SourceRecord) -> Option<CallsRecord> {
+    if source.vantage != Vantage::Server || record.plan.target.is_directory() {
+        return None;
+    }
+    let ended = record.totals.ledger.ended();
+    let kinds = record.totals.kinds.iter();
+    let all: u64 = kinds.map(|kind| kind.calls + kind.retransmissions).sum();
+    if ended == 0 || all == 0 {
+        return None;
+    }
+    let of_each = all as f64 / ended as f64;
+    let [first, last] = ends(source, ReadingPhase::Load)?;
+    let counted = [first, last].map(|reading| reading.count(Counter::NfsdCalls));
+    let counted = advanced(counted[0]?, counted[1]?)?;
+    let in_flight = Flow::of(record).slots.max(1.0);
+    let unsure = [first, last].map(|reading| in_flight + unsure_at(record, reading));
+    Some(CallsRecord {
+        counted,
+        made: (last.completed - first.completed) * of_each,
+        uncertainty: unsure.iter().sum::<f64>() * of_each,
+    })
+}
+
+/// By how many operations their number at a reading may be off: within a tick it is worked out from the
+/// share that is past, and the reading itself takes a while.
+fn unsure_at(record: &RunRecord, reading: &CounterReading) -> f64 {
+    let moment = reading.moment_ns.unsigned_abs();
+    let is_in = |tick: &&TickRecord| {
+        let end_ns = tick.start_ns.saturating_add(tick.len_ns);
+        (tick.start_ns..end_ns).contains(&moment)
+    };
+    // One that is made a little early is as far off as one that is made as much later.
+    let Some(tick) = record.ticks.iter().find(is_in) else {
+        return 0.0;
+    };
+    let past = (moment - tick.start_ns) as f64 / tick.len_ns.max(1) as f64;
+    let nearer = if reading.moment_ns < 0 {
+        past
+    } else {
+        past.min(1.0 - past)
+    };
+    let meanwhile = reading.uncertainty_ns as f64 / tick.len_ns.max(1) as f64;
+    tick.ended as f64 * (nearer + meanwhile)
 }
 
 /// Operations that had ended by then: within a tick as many as there is of it.
@@ -92,6 +169,7 @@ fn figure(
 ) -> CostFigure {
     let processors = source.readings.first().and_then(|first| first.processors);
     let slack = counter.slack() * u64::from(processors.unwrap_or(1));
+    let load_per_s = rate(source, ReadingPhase::Load, &of, slack);
     let found = of_readings(&source.readings, of, slack);
     let known = found.as_ref().ok();
     CostFigure {
@@ -103,25 +181,56 @@ fn figure(
             half_width: line.slope.half_width(),
         }),
         idle_per_s: known.map(|line| line.intercept.value),
+        load_per_s: load_per_s.filter(|_| known.is_some()),
         reason: found.err().map(|why| why.to_string()),
     }
+}
+
+/// What the messages of one direction come to by the model.
+struct Modelled {
+    message_bytes: u64,
+    packets: u64,
+    bytes: u64,
+}
+
+fn modelled(record: &RunRecord, way: &RunPath, of: fn(&KindRecord) -> u64) -> Modelled {
+    let mut all = Modelled {
+        message_bytes: 0,
+        packets: 0,
+        bytes: 0,
+    };
+    for kind in &record.totals.kinds {
+        let sum = of(kind);
+        // All messages of a kind count as long as their mean.
+        let mean = sum.checked_div(kind.calls).unwrap_or(0);
+        let each = way.path.message(mean);
+        all.message_bytes += sum;
+        all.packets += each.packets * kind.calls;
+        all.bytes += sum + (each.bytes - mean.min(each.bytes)) * kind.calls;
+    }
+    all
+}
+
+/// Bytes that went through the interface in a second of a part of a run, both ways.
+fn traffic(way: &RunPath, costs: &CostRecord, phase: ReadingPhase) -> Option<f64> {
+    let mut sources = costs.sources.iter();
+    let source = sources.find(|source| source.vantage == Vantage::LoadGenerator)?;
+    let of = |counter| rate(source, phase, |reading| reading.count(counter), 0);
+    let sent = of(Counter::SentBytes)?;
+    if way.is_loopback {
+        return Some(sent);
+    }
+    Some(sent + of(Counter::ReceivedBytes)?)
 }
 
 /// What the messages came to; `None` if no operation of the window ended.
 fn wire_of(record: &RunRecord, way: &RunPath, costs: &CostRecord) -> Option<WireCostRecord> {
     let operations = record.totals.ledger.ended();
     let per_operation = |sum: f64| (operations > 0).then(|| sum / operations as f64);
-    let (mut message_bytes, mut packets, mut bytes) = (0, 0, 0);
-    for kind in &record.totals.kinds {
-        for direction in [kind.bytes_sent, kind.bytes_received] {
-            // All messages of a kind count as long as their mean.
-            let mean = direction.checked_div(kind.calls).unwrap_or(0);
-            let each = way.path.message(mean);
-            message_bytes += direction;
-            packets += each.packets * kind.calls;
-            bytes += direction + (each.bytes - mean.min(each.bytes)) * kind.calls;
-        }
-    }
+    let [calls, replies] = [
+        modelled(record, way, |kind| kind.bytes_sent),
+        modelled(record, way, |kind| kind.bytes_received),
+    ];
     let counted = |received, sent| {
         let figure = |counter| {
             let found = costs.figure(Vantage::LoadGenerator, counter)?;
@@ -133,8 +242,13 @@ fn wire_of(record: &RunRecord, way: &RunPath, costs: &CostRecord) -> Option<Wire
         }
         Some(sent.with(figure(received)?))
     };
-    let model_packets = per_operation(packets as f64)?;
-    let model_bytes = per_operation(bytes as f64)?;
+    let model_packets = per_operation((calls.packets + replies.packets) as f64)?;
+    let model_bytes = per_operation((calls.bytes + replies.bytes) as f64)?;
+    let message_bytes = calls.message_bytes + replies.message_bytes;
+    let back = costs.figure(Vantage::LoadGenerator, Counter::ReceivedPackets);
+    let back = back.and_then(CostFigure::known);
+    let [idle, load] =
+        [ReadingPhase::Idle, ReadingPhase::Load].map(|phase| traffic(way, costs, phase));
     let counted_packets = counted(Counter::ReceivedPackets, Counter::SentPackets);
     let counted_bytes = counted(Counter::ReceivedBytes, Counter::SentBytes);
     let acknowledgements = counted_packets
@@ -151,6 +265,10 @@ fn wire_of(record: &RunRecord, way: &RunPath, costs: &CostRecord) -> Option<Wire
         model_bytes_per_operation: model_bytes,
         packets_per_operation: counted_packets,
         bytes_per_operation: counted_bytes,
+        reply_packets_per_operation: back.filter(|_| !way.is_loopback),
+        model_reply_packets_per_operation: per_operation(replies.packets as f64),
+        idle_bytes_per_s: idle,
+        load_bytes_per_s: load,
         acknowledgements_per_operation: acknowledgements,
         difference_percent: counted_bytes.map(|bytes| 100.0 * (bytes.value - expected) / expected),
     })
@@ -257,5 +375,52 @@ mod tests {
         assert!(is_near(acknowledgements, 0.5), "{wire:?}");
         let difference = wire.difference_percent.unwrap_or(f64::NAN);
         assert!(is_near(difference, 0.0), "{wire:?}");
+        // One reply each, as it was counted; and no byte before the run.
+        assert!(
+            is_near(value(wire.reply_packets_per_operation), 1.0),
+            "{wire:?}"
+        );
+        assert_eq!(wire.model_reply_packets_per_operation, Some(1.0));
+        let traffic = [wire.idle_bytes_per_s, wire.load_bytes_per_s];
+        assert_eq!(traffic, [Some(0.0), Some(237_000.0)]);
+    }
+
+    /// A run of 1,000 operations a second, a call each, whose server counted so many calls from the
+    /// reading at `from_ms` to that at 2 s; one call of all was sent again.
+    fn calls(from_ms: i64, counted: u64) -> Option<CallsRecord> {
+        let ticks = (0..300).map(|place| tick(place, 100, 1)).collect();
+        let mut record = run_of_30_s(totals(30_000, 0, 0, 0), ticks);
+        let kind = &mut record.totals.kinds[0];
+        (kind.calls, kind.retransmissions) = (29_999, 1);
+        let at = |moment_ns, count: u64| CounterReading {
+            moment_ns,
+            phase: ReadingPhase::Load,
+            uncertainty_ns: 1_000_000,
+            counters: [(Counter::NfsdCalls, count)].into(),
+            ..CounterReading::default()
+        };
+        let source = SourceRecord {
+            name: "/proc".into(),
+            vantage: Vantage::Server,
+            readings: vec![at(from_ms * 1_000_000, 7), at(2_000_000_000, 7 + counted)],
+            failed: 0,
+            first_failure: None,
+        };
+        conclude(&record, vec![source], None).calls
+    }
+
+    /// From 0 to 2 s there are 2,000. At both ends a millisecond of the reading is one operation of a
+    /// tick of 100. A quarter of a tick past a boundary 25 are worked out, and may be none.
+    #[test]
+    fn calls_of_the_server_are_held_against_those_between_the_same_readings() {
+        let found = calls(0, 2001).expect("calls");
+        assert_eq!((found.counted, found.made), (2001, 2000.0));
+        let later = calls(25, 1975).expect("calls");
+        assert!((later.made - 1975.0).abs() < 1e-9, "{later:?}");
+        assert!(
+            (later.uncertainty - found.uncertainty - 25.0).abs() < 1e-9,
+            "{later:?}"
+        );
+        assert!(found.uncertainty >= 4.0, "{found:?}");
     }
 }

@@ -7,9 +7,10 @@
 
 mod extent;
 
-use crate::cost::{Counter, Vantage};
+use crate::cost::KnownCost;
 use crate::figure::{Quantity, RunFigure};
 use crate::gate::{Expression, Gate, GateFigure, RunTotal};
+use crate::measure::cost_totals;
 use crate::measure::curve_record::{ObjectiveRecord, SearchEnd};
 use crate::measure::figures::accuracy::STRETCHES_MIN;
 use crate::measure::figures::{NoInterval, Stretches};
@@ -151,8 +152,12 @@ impl Run<'_> {
             RunTotal::ServerCpu
             | RunTotal::ServerSwitches
             | RunTotal::ServerInterrupts
+            | RunTotal::ServerBusy
             | RunTotal::WireBytes
-            | RunTotal::WirePackets => return self.cost(total).ok_or_else(nothing),
+            | RunTotal::WirePackets
+            | RunTotal::ReplyPackets
+            | RunTotal::ModelReplyPackets
+            | RunTotal::WireRate => return self.cost(total).ok_or_else(nothing),
             RunTotal::Caveats => record.caveats.len() as u64,
             RunTotal::Scheduled => totals.ledger.scheduled,
             RunTotal::TimedOut => totals.ledger.timed_out,
@@ -173,17 +178,8 @@ impl Run<'_> {
     /// What was read, with its interval.
     fn cost(&self, total: RunTotal) -> Option<Extent> {
         let cost = self.record.cost.as_ref()?;
-        let (value, half_width) = match total {
-            RunTotal::WireBytes => cost.wire.as_ref().map(|wire| wire.bytes_per_operation)?,
-            RunTotal::WirePackets => cost.wire.as_ref().map(|wire| wire.packets_per_operation)?,
-            RunTotal::ServerCpu => cost.server_cpu()?.known(),
-            RunTotal::ServerSwitches => cost.server_switches()?.known(),
-            _ => {
-                let interrupts = cost.figure(Vantage::Server, Counter::Interrupts)?;
-                interrupts.known()
-            }
-        }
-        .map(|known| (known.value, known.half_width))?;
+        let achieved = self.record.totals.achieved_load_ops_per_s;
+        let KnownCost { value, half_width } = cost_totals::of(cost, achieved, total)?;
         Some(Extent {
             value,
             low: value - half_width,

@@ -4,6 +4,7 @@
 pub mod assembly;
 pub mod caveat;
 pub mod connections_record;
+pub mod cost_totals;
 pub mod costs;
 pub mod curve_doubts;
 pub mod curve_record;

@@ -9,7 +9,8 @@ use super::curve_doubts::WAITED_SHARE;
 use super::run_record::{RunEnd, RunRecord};
 pub use super::validity_record::Validity;
 use super::verdict::caveats::{
-    CLOCK_READ_NS, UNMEASURED_PERCENT, WAITED_PERCENT, WINDOW_MIN_NS, WIRE_OFF_PERCENT,
+    CALLS_OFF_PERCENT, CLOCK_READ_NS, IDLE_TRAFFIC_PERCENT, UNMEASURED_PERCENT, WAITED_PERCENT,
+    WINDOW_MIN_NS, WIRE_OFF_PERCENT,
 };
 use super::verdict::percentile::SPREAD_MAX;
 use super::verdict::{
@@ -73,6 +74,8 @@ rules! {
     LateReplies = "late-replies", WithCaveats, 0.0, "replies";
     LongListings = "long-listings", WithCaveats, 0.0, "replies";
     WireDiffers = "wire-differs", WithCaveats, WIRE_OFF_PERCENT, "% of the bytes by the model";
+    InterfaceNotQuiet = "interface-not-quiet", WithCaveats, IDLE_TRAFFIC_PERCENT, "% of the bytes in the window";
+    ServerCallsDiffer = "server-calls-differ", WithCaveats, 10.0 * CALLS_OFF_PERCENT, "in 1,000 of the calls made";
     ReadingsFailed = "readings-failed", WithCaveats, 0.0, "readings";
     Jukebox = "jukebox", WithCaveats, 0.0, "calls";
     TransferBeyondServer = "transfer-beyond-server", WithCaveats;

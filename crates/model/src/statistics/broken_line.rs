@@ -43,6 +43,8 @@ pub struct Bend {
     pub slope_before: f64,
     /// How steep the second is.
     pub slope_after: f64,
+    /// What both leave of the points, squared and weighted.
+    pub(super) rest: f64,
 }
 
 /// Two lines that meet at a place, fitted; or one, if they do not bend.
@@ -58,21 +60,12 @@ struct Fit {
 
 /// Where the line through these points, in order of their places, bends; `None` if it need not.
 pub fn bend(points: &[Placed]) -> Option<Bend> {
-    let is_sound = |point: &Placed| point.x.is_finite() && point.y.is_finite() && point.y > 0.0;
-    let is_ordered = points.is_sorted_by(|one, other| one.x < other.x);
-    if points.len() < POINTS_MIN || !points.iter().all(is_sound) || !is_ordered {
-        return None;
-    }
     let scaled = Scaled::of(points)?;
-    let straight = scaled.straight()?;
     let bent = scaled.best()?;
-    let freedom = (points.len() - PARAMETERS) as f64;
-    let is_told = straight.rest > ROUNDING * points.len() as f64
-        && is_better(straight.rest, bent.rest, freedom, scaled.places());
-    if !is_told {
+    if !scaled.is_told(bent.rest, scaled.places())? {
         return None;
     }
-    let (low, high) = scaled.interval(&bent, freedom)?;
+    let (low, high) = scaled.interval(&bent)?;
     Some(Bend {
         x: scaled.x(bent.at),
         y: bent.value,
@@ -80,6 +73,7 @@ pub fn bend(points: &[Placed]) -> Option<Bend> {
         high: scaled.x(high),
         slope_before: bent.slope_before / scaled.span,
         slope_after: bent.slope_after / scaled.span,
+        rest: bent.rest,
     })
 }
 
@@ -95,14 +89,20 @@ fn is_better(straight: f64, bent: f64, freedom: f64, places: usize) -> bool {
 }
 
 /// The points with places from 0 to 1, so that sums of their squares keep their digits.
-struct Scaled {
-    points: Vec<Placed>,
+pub(super) struct Scaled {
+    pub(super) points: Vec<Placed>,
     first: f64,
     span: f64,
 }
 
 impl Scaled {
-    fn of(points: &[Placed]) -> Option<Self> {
+    /// `None` of points that are too few, out of order, or not more than 0.
+    pub(super) fn of(points: &[Placed]) -> Option<Self> {
+        let is_sound = |point: &Placed| point.x.is_finite() && point.y.is_finite() && point.y > 0.0;
+        let is_ordered = points.is_sorted_by(|one, other| one.x < other.x);
+        if points.len() < POINTS_MIN || !points.iter().all(is_sound) || !is_ordered {
+            return None;
+        }
         let (first, last) = (points.first()?.x, points.last()?.x);
         let span = last - first;
         let scaled = points.iter().map(|point| Placed {
@@ -116,7 +116,26 @@ impl Scaled {
         })
     }
 
-    fn x(&self, place: f64) -> f64 {
+    /// Whether four parameters, of which one is looked for at so many places, leave so much less than
+    /// a straight line that it is no chance.
+    pub(super) fn is_told(&self, rest: f64, places: usize) -> Option<bool> {
+        let straight = self.straight()?.rest;
+        let is_rounding = straight <= ROUNDING * self.points.len() as f64;
+        Some(!is_rounding && is_better(straight, rest, self.freedom(), places))
+    }
+
+    fn freedom(&self) -> f64 {
+        (self.points.len() - PARAMETERS) as f64
+    }
+
+    /// What may be left at most at places that are in the 95 % interval of the likelihood ratio.
+    pub(super) fn most(&self, best: f64) -> Option<f64> {
+        let freedom = self.freedom();
+        let quantile = FisherSnedecor::new(1.0, freedom).ok()?.inverse_cdf(0.95);
+        Some(best * (1.0 + quantile / freedom) + ROUNDING)
+    }
+
+    pub(super) fn x(&self, place: f64) -> f64 {
         self.first + self.span * place
     }
 
@@ -157,9 +176,8 @@ impl Scaled {
 
     /// Places at which lines that meet leave hardly more than at the best: the 95 % interval of the
     /// likelihood ratio.
-    fn interval(&self, best: &Fit, freedom: f64) -> Option<(f64, f64)> {
-        let quantile = FisherSnedecor::new(1.0, freedom).ok()?.inverse_cdf(0.95);
-        let most = best.rest * (1.0 + quantile / freedom) + ROUNDING;
+    fn interval(&self, best: &Fit) -> Option<(f64, f64)> {
+        let most = self.most(best.rest)?;
         let (from, to) = (self.inner().first()?.x, self.inner().last()?.x);
         let places =
             (0..=PLACES).map(|place| from + (to - from) * f64::from(place) / f64::from(PLACES));
@@ -208,10 +226,25 @@ fn left(point: &Placed, fitted: f64) -> f64 {
 /// The two lines through points that meet at this place: `value + before·min(x − at, 0) +
 /// after·max(x − at, 0)`, by the normal equations of these three.
 fn meeting_at(points: &[Placed], at: f64) -> Option<Fit> {
+    let ([value, before, after], rest) = fitted(points, |x| terms(x, at))?;
+    Some(Fit {
+        at,
+        value,
+        slope_before: before,
+        slope_after: after,
+        rest,
+    })
+}
+
+/// The factors of three terms by which they come nearest to the points, and what is left.
+pub(super) fn fitted(
+    points: &[Placed],
+    terms: impl Fn(f64) -> [f64; 3],
+) -> Option<([f64; 3], f64)> {
     let mut matrix = [[0.0; 4]; 3];
     for point in points {
         let weight = 1.0 / (point.y * point.y);
-        let terms = terms(point.x, at);
+        let terms = terms(point.x);
         for (row, term) in matrix.iter_mut().zip(terms) {
             let all = terms.into_iter().chain([point.y]);
             row.iter_mut()
@@ -219,21 +252,13 @@ fn meeting_at(points: &[Placed], at: f64) -> Option<Fit> {
                 .for_each(|(sum, other)| *sum += weight * term * other);
         }
     }
-    let [value, before, after] = solved(matrix)?;
-    let fitted = |x: f64| {
-        let [one, below, above] = terms(x, at);
-        one * value + below * before + above * after
+    let factors = solved(matrix)?;
+    let value = |x: f64| -> f64 {
+        let both = terms(x).into_iter().zip(factors);
+        both.map(|(term, factor)| term * factor).sum()
     };
-    Some(Fit {
-        at,
-        value,
-        slope_before: before,
-        slope_after: after,
-        rest: points
-            .iter()
-            .map(|point| left(point, fitted(point.x)))
-            .sum(),
-    })
+    let rest = points.iter().map(|point| left(point, value(point.x)));
+    Some((factors, rest.sum()))
 }
 
 fn terms(x: f64, at: f64) -> [f64; 3] {

@@ -8,6 +8,7 @@ pub mod change_place;
 pub mod change_points;
 pub mod estimate;
 pub mod holm;
+pub mod jump;
 mod moments;
 pub mod regression;
 pub mod sample_size;

@@ -6,7 +6,8 @@
 
 use super::parameter::SweepParameter;
 use crate::measure::knee::{KneeMethod, LoadResponse};
-use crate::statistics::broken_line::{Placed, bend};
+use crate::statistics::broken_line::{Bend, Placed, bend};
+use crate::statistics::jump::{Crooked, crooked};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,9 @@ use serde::{Deserialize, Serialize};
 const OFFERED: &str = "offered";
 /// What two lines are, with their source.
 const TWO_LINES: &str = "two straight lines that meet, by least squares (Hudson 1966)";
+
+/// What a jump between two lines is.
+const ONE_SLOPE: &str = "a jump between two straight lines of one slope, by least squares";
 
 /// What is known of a point where a knee is looked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,17 +73,40 @@ fn of_load(places: &[SweepPlace]) -> Option<SweepKnee> {
 }
 
 fn of_lines(places: &[SweepPlace]) -> Option<SweepKnee> {
+    bend(&placed(places)).map(of_bend)
+}
+
+/// The knee over sizes of messages that take one packet more from one of them on: what that costs may
+/// come all at once.
+pub fn of_sizes(places: &[SweepPlace]) -> Option<SweepKnee> {
+    let mut places = places.to_vec();
+    places.sort_by(|one, other| one.x.total_cmp(&other.x));
+    Some(match crooked(&placed(&places))? {
+        Crooked::Bends(bend) => of_bend(bend),
+        Crooked::Jumps(jump) => SweepKnee {
+            at: jump.from.midpoint(jump.to),
+            interval: Some((jump.low, jump.high)),
+            figure: jump.y,
+            method: ONE_SLOPE.into(),
+        },
+    })
+}
+
+fn placed(places: &[SweepPlace]) -> Vec<Placed> {
     let placed = places.iter().map(|place| Placed {
         x: place.x,
         y: place.figure,
     });
-    let found = bend(&placed.collect::<Vec<_>>())?;
-    Some(SweepKnee {
+    placed.collect()
+}
+
+fn of_bend(found: Bend) -> SweepKnee {
+    SweepKnee {
         at: found.x,
         interval: Some((found.low, found.high)),
         figure: found.y,
         method: TWO_LINES.into(),
-    })
+    }
 }
 
 #[cfg(test)]
@@ -130,5 +157,28 @@ mod tests {
         assert!((found.at - 500.0).abs() < 1e-6, "{found:?}");
         assert!((found.figure - 2e6).abs() < 1.0, "{found:?}");
         assert!(found.method.contains("Kleinrock"), "{found:?}");
+    }
+
+    #[test]
+    fn a_packet_more_that_costs_its_time_at_once_is_a_jump() {
+        // 50 µs + 1 ns for each byte, and 4 µs for a second packet beyond 1,344 bytes.
+        let sizes = [
+            1, 256, 512, 768, 1024, 1280, 1344, 1376, 1536, 1792, 2048, 2560,
+        ];
+        let places = sizes.map(|bytes| {
+            let x = f64::from(bytes);
+            let figure = 50_000.0 + x + if bytes > 1344 { 4000.0 } else { 0.0 };
+            SweepPlace {
+                x,
+                figure,
+                achieved_load_ops_per_s: 1e9 / figure,
+                response_time_mean_ns: figure,
+            }
+        });
+        let found = of_sizes(&places).expect("a knee");
+        assert_eq!(found.interval, Some((1344.0, 1376.0)));
+        assert_eq!(found.at, 1360.0);
+        assert!((found.figure - 53_360.0).abs() < 1e-3, "{found:?}");
+        assert!(found.method.contains("jump"), "{found:?}");
     }
 }

@@ -14,6 +14,6 @@ pub mod value_kind;
 
 pub use knee::{SweepKnee, SweepPlace};
 pub use parameter::{SweepParameter, SweepValue, name_of_point, points};
-pub use tally::{PointFigure, PointTally};
-pub use totals::{PointTotal, SweptTotal, TOTALS, TotalValue};
+pub use tally::{PointFigure, PointTally, PointValue};
+pub use totals::{PointTotal, SweptTotal, TOTALS};
 pub use value_kind::ValueKind;

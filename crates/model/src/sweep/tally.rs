@@ -1,19 +1,23 @@
 //! What the runs of a point come to, and when they are enough.
 
-use super::totals::{PointTotal, TOTALS, TotalValue};
+use super::totals::{PointTotal, SweptTotal, TOTALS, estimate};
 use crate::comparison::repeats::{ENOUGH_MIN, RepeatPlan, RepeatedFigure, repeated};
 use crate::comparison::side::{Side, single};
 use crate::comparison::{ComparedRun, RunValue};
+use crate::cost::KnownCost;
+use crate::gate::{GateFigure, RunTotal};
 use crate::measure::figures::RunFigure;
+use crate::statistics::Estimate;
+use crate::statistics::estimate::student_quantile;
 use std::collections::BTreeMap;
 
 /// What the runs of a point come to so far.
 #[derive(Debug, Clone)]
 pub struct PointTally {
-    judged: RunFigure,
+    judged: GateFigure,
     side: Side,
     /// Of each of [`TOTALS`], what the runs have.
-    totals: [Vec<TotalValue>; TOTALS.len()],
+    totals: [Vec<KnownCost>; TOTALS.len()],
     /// Operations that were sent and did not end well, of all runs together.
     pub errors: u64,
     /// Calls that were sent again, of all runs together: over UDP what was lost, or answered late.
@@ -39,9 +43,18 @@ pub struct PointFigure {
     pub deviation: Option<f64>,
 }
 
+/// A figure of a point, whether of operations or of whole runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PointValue {
+    /// The figure.
+    pub value: f64,
+    /// The ends of its 95 % interval, if it has one.
+    pub interval: Option<(f64, f64)>,
+}
+
 impl PointTally {
     /// No run yet; this figure says when they are enough.
-    pub fn new(judged: RunFigure) -> Self {
+    pub fn new(judged: GateFigure) -> Self {
         Self {
             judged,
             side: Side::default(),
@@ -55,9 +68,10 @@ impl PointTally {
 
     /// Counts a whole run.
     pub fn add(&mut self, run: &ComparedRun) {
-        self.add_values(&run.figures(&[self.judged]));
+        let judged = self.judged.of_operations();
+        self.add_values(&run.figures(judged.as_slice()));
         for (swept, runs) in TOTALS.iter().zip(&mut self.totals) {
-            runs.extend((swept.of)(run));
+            runs.extend(swept.in_run(run));
         }
         self.errors += run.errors();
         let kinds = run.totals.kinds.iter();
@@ -98,6 +112,52 @@ impl PointTally {
         all.find(|known| known.figure == *figure)
     }
 
+    /// One of them, or of those that only whole runs have.
+    pub fn value(&self, figure: &GateFigure) -> Option<PointValue> {
+        match figure {
+            GateFigure::OfOperations(figure) => self.figure(figure).map(|known| PointValue {
+                value: known.value,
+                interval: known.interval,
+            }),
+            GateFigure::OfRun(total) => self.total(*total).map(|known| PointValue {
+                value: known.value,
+                interval: known.interval,
+            }),
+        }
+    }
+
+    /// The same with its standard error, so that differences have one, too.
+    pub fn estimate(&self, figure: &GateFigure) -> Option<Estimate> {
+        match figure {
+            GateFigure::OfOperations(figure) => {
+                let known = repeated(&self.side);
+                let known = known.iter().find(|known| known.figure == *figure);
+                match known {
+                    // The delta method, back from logarithms.
+                    Some(known) => Some(Estimate {
+                        value: known.over_runs.value,
+                        standard_error: known.over_runs.value
+                            * known.over_runs.logarithm.standard_error,
+                        freedom: known.over_runs.logarithm.freedom,
+                    }),
+                    None => self.of_one(figure).map(|one| of_itself(&one)),
+                }
+            }
+            GateFigure::OfRun(total) => estimate(self.values_of(*total)?),
+        }
+    }
+
+    /// What the runs have of a figure that only whole runs have.
+    fn values_of(&self, total: RunTotal) -> Option<&[KnownCost]> {
+        let mut both = TOTALS.iter().zip(&self.totals);
+        let (_, runs) = both.find(|(swept, _)| swept.total == total)?;
+        Some(runs)
+    }
+
+    fn total(&self, total: RunTotal) -> Option<PointTotal> {
+        PointTotal::of(SweptTotal::of(total)?, self.values_of(total)?)
+    }
+
     /// The figures that only whole runs have.
     pub fn totals(&self) -> Vec<PointTotal> {
         let both = TOTALS.iter().zip(&self.totals);
@@ -120,17 +180,23 @@ impl PointTally {
         })
     }
 
-    fn judged(&self) -> Option<RepeatedFigure> {
-        let mut all = repeated(&self.side).into_iter();
-        all.find(|known| known.figure == self.judged)
+    fn judged(&self) -> Judged {
+        match self.judged {
+            GateFigure::OfOperations(figure) => {
+                let mut all = repeated(&self.side).into_iter();
+                Judged::OfOperations(all.find(|known| known.figure == figure))
+            }
+            GateFigure::OfRun(total) => Judged::OfRun(self.total(total)),
+        }
     }
 
     /// Whether the figure is known as well as was asked for.
     pub fn is_enough(&self, wanted: &RepeatPlan) -> bool {
-        let known = self.judged();
-        wanted
-            .until
-            .is_some_and(|share| known.is_some_and(|known| known.is_known_within(share)))
+        let known = |share| match self.judged() {
+            Judged::OfOperations(known) => known.is_some_and(|known| known.is_known_within(share)),
+            Judged::OfRun(known) => known.is_some_and(|known| known.is_known_within(share)),
+        };
+        wanted.until.is_some_and(known)
     }
 
     /// How many runs there are likely to be.
@@ -141,9 +207,27 @@ impl PointTally {
         if self.is_enough(wanted) {
             return self.runs() as u32;
         }
-        let least = wanted.most.min(ENOUGH_MIN as u32);
-        self.judged()
-            .map_or(least, |known| known.runs_until(share, wanted.most))
+        let likely = match self.judged() {
+            Judged::OfOperations(known) => known.map(|known| known.runs_until(share, wanted.most)),
+            Judged::OfRun(known) => known.map(|known| known.runs_until(share, wanted.most)),
+        };
+        likely.unwrap_or(wanted.most.min(ENOUGH_MIN as u32))
+    }
+}
+
+/// What the runs come to of the figure that says when they are enough.
+enum Judged {
+    OfOperations(Option<RepeatedFigure>),
+    OfRun(Option<PointTotal>),
+}
+
+/// What a single run knows of itself.
+fn of_itself(one: &PointFigure) -> Estimate {
+    let half_width = one.interval.map_or(0.0, |(low, high)| (high - low) / 2.0);
+    Estimate {
+        value: one.value,
+        standard_error: half_width / student_quantile(0.975, f64::INFINITY),
+        freedom: f64::INFINITY,
     }
 }
 
@@ -163,12 +247,11 @@ impl From<&RepeatedFigure> for PointFigure {
 mod tests {
     use super::*;
     use crate::random::{Purpose, stream};
-    use crate::statistics::Estimate;
     use rand_distr::{Distribution as _, StandardNormal};
 
     fn tally(values: &[f64]) -> PointTally {
         let figure: RunFigure = "response_time.mean".parse().expect("a figure");
-        let mut tally = PointTally::new(figure);
+        let mut tally = PointTally::new(GateFigure::OfOperations(figure));
         for value in values {
             let own = Estimate {
                 value: *value,
@@ -225,7 +308,7 @@ mod tests {
             let mut tally = tally(&[]);
             while !tally.is_enough(&until(0.02)) {
                 let noise: f64 = StandardNormal.sample(&mut random);
-                let figure = tally.judged;
+                let figure = "response_time.mean".parse().expect("a figure");
                 let value = (0.05 * noise).exp();
                 tally.add_values(&[RunValue {
                     figure,

@@ -150,6 +150,7 @@ mod tests {
             line: None,
             per_operation: cost,
             idle_per_s: cost.map(|_| 100.0),
+            load_per_s: None,
             reason: None,
         }
     }
@@ -198,7 +199,9 @@ mod tests {
                 bytes_per_operation: known(237.0, 1.0),
                 acknowledgements_per_operation: Some(0.5),
                 difference_percent: Some(0.004),
+                ..WireCostRecord::default()
             }),
+            calls: None,
         }
     }
 

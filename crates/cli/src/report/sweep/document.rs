@@ -4,11 +4,11 @@
 use super::{Swept, SweptLine, SweptPoint};
 use crate::report::repeats::RepeatsEnd;
 use filestone_model::comparison::repeats::RepeatPlan;
-use filestone_model::figure::RunFigure;
+use filestone_model::gate::GateFigure;
 use filestone_model::plan::Plan;
 use filestone_model::statistics::CONFIDENCE;
 use filestone_model::sweep::{
-    PointFigure, PointTally, PointTotal, SweepKnee, SweepParameter, SweepValue,
+    PointFigure, PointTally, PointTotal, SweepKnee, SweepParameter, SweepValue, SweptTotal,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,9 @@ pub struct SweepDocument {
     pub format: u32,
     /// The command line behind `--`.
     pub command: Vec<String>,
+    /// Whether it is the read study.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_study: bool,
     /// What it goes over: one option or two.
     pub parameters: Vec<SweepParameter>,
     /// What the order comes from; run k of each point has this seed and k − 1.
@@ -105,6 +108,7 @@ pub fn of(swept: &Swept) -> SweepDocument {
     SweepDocument {
         format: FORMAT,
         command: swept.command.clone(),
+        is_study: swept.is_study,
         parameters: swept.parameters.clone(),
         seed: swept.seed,
         runs_max: swept.wanted.most,
@@ -178,7 +182,7 @@ fn figure(known: &PointFigure) -> PointFigureDocument {
 impl SweepDocument {
     /// The sweep, of which no run has been counted yet; `None` if its figure has no such name.
     pub fn into_sweep(self) -> Option<Swept> {
-        let figure: RunFigure = self.figure.parse().ok()?;
+        let figure: GateFigure = self.figure.parse().ok()?;
         let points = self.points.into_iter().map(|point| SweptPoint {
             values: point.values,
             plan: point.plan,
@@ -188,6 +192,7 @@ impl SweepDocument {
         Some(Swept {
             points: points.collect(),
             command: self.command,
+            is_study: self.is_study,
             parameters: self.parameters,
             seed: self.seed,
             wanted: RepeatPlan {
@@ -284,8 +289,12 @@ pub fn column(name: &str) -> String {
 }
 
 /// `response_time_mean_ns`, `achieved_ops_per_s`.
-pub fn column_of(figure: &RunFigure) -> String {
-    named(&figure.to_string(), figure.quantity.unit().name())
+pub fn column_of(figure: &GateFigure) -> String {
+    let unit = match figure {
+        GateFigure::OfOperations(figure) => figure.quantity.unit().name(),
+        GateFigure::OfRun(total) => SweptTotal::of(*total).map_or("", |swept| swept.unit),
+    };
+    named(&figure.to_string(), unit)
 }
 
 fn named(name: &str, unit: &str) -> String {

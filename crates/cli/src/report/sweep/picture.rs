@@ -1,14 +1,14 @@
 //! A sweep as a picture: the figure, and what is achieved, over the values of a number; of names, a row
 //! of each.
 
-use super::{
-    ACHIEVED, Swept, SweptLine, SweptPoint, doubts, everywhere, heading, is_hardly_known, knees,
-};
+use super::columns::is_hardly_known;
+use super::unit::DrawnUnit;
+use super::{ACHIEVED, Swept, SweptLine, SweptPoint, doubts, everywhere, heading, knees};
 use crate::report::caption;
 use crate::report::picture::{
     Axis, Form, Line, Mark, Panel, Picture, Point, Quantity, Style, Symbol,
 };
-use filestone_model::figure::{FigureUnit, RunFigure};
+use filestone_model::gate::GateFigure;
 use filestone_model::sweep::{SweepParameter, ValueKind};
 
 /// Looks of lines in turn. Of more lines each has a diagram of its own.
@@ -27,6 +27,17 @@ pub fn picture(swept: &Swept) -> Picture {
         Some(lines) => over_numbers(swept, &lines, &mut notes),
         None => vec![over_names(swept)],
     };
+    let title = format!("{} over {}", swept.figure, names(swept));
+    of_panels(swept, &title, panels, notes)
+}
+
+/// A picture of these panels, with what makes it quotable.
+pub(super) fn of_panels(
+    swept: &Swept,
+    title: &str,
+    panels: Vec<Panel>,
+    mut notes: Vec<String>,
+) -> Picture {
     let drawn = || {
         panels
             .iter()
@@ -42,17 +53,11 @@ pub fn picture(swept: &Swept) -> Picture {
     notes.extend(knees(swept));
     notes.extend(caveats(swept));
     Picture {
-        title: format!("{} over {}", swept.figure, names(swept)),
+        title: title.into(),
         circumstances: vec![heading(swept), origin(swept)],
         panels,
         notes,
     }
-}
-
-/// The first diagram of it, if it has an axis of numbers.
-pub fn sketched(swept: &Swept) -> Option<Picture> {
-    numbers(swept)?;
-    Some(picture(swept))
 }
 
 fn names(swept: &Swept) -> String {
@@ -82,7 +87,7 @@ fn caveats(swept: &Swept) -> Option<String> {
 }
 
 /// The lines of a sweep whose first parameter is a number.
-fn numbers(swept: &Swept) -> Option<Vec<SweptLine<'_>>> {
+pub(super) fn numbers(swept: &Swept) -> Option<Vec<SweptLine<'_>>> {
     let first = swept.parameters.first()?;
     first.is_numeric().then(|| swept.lines())
 }
@@ -113,7 +118,7 @@ fn over_numbers(swept: &Swept, lines: &[SweptLine<'_>], notes: &mut Vec<String>)
     panels
 }
 
-fn panel(swept: &Swept, lines: &[SweptLine<'_>], figure: RunFigure) -> Panel {
+fn panel(swept: &Swept, lines: &[SweptLine<'_>], figure: GateFigure) -> Panel {
     let Some(parameter) = swept.parameters.first() else {
         return Panel::new(Axis::load(""), Axis::load(""), vec![]);
     };
@@ -141,18 +146,18 @@ fn panel(swept: &Swept, lines: &[SweptLine<'_>], figure: RunFigure) -> Panel {
 }
 
 /// A point without that figure is a gap.
-fn drawn(
+pub(super) fn drawn(
     point: &SweptPoint,
     parameter: &SweepParameter,
-    figure: RunFigure,
+    figure: GateFigure,
     everywhere: &[String],
 ) -> Option<Point> {
     let x = place(point.values.first()?.number?, parameter);
-    let known = point.tally.figure(&figure);
-    let unit = unit_of(figure);
+    let known = point.tally.value(&figure);
+    let unit = DrawnUnit::of(&figure).on_axis();
     let y = known.map_or(f64::NAN, |known| known.value / unit);
     // An interval of many times the value would hide all others.
-    let told = known.filter(|known| !is_hardly_known(known));
+    let told = known.filter(|known| !is_hardly_known(&figure, known));
     let interval = told.and_then(|known| known.interval);
     let is_doubted = !doubts(point, everywhere).is_empty() || point.tally.errors > 0;
     let is_doubted = is_doubted || told.is_none();
@@ -191,31 +196,19 @@ fn across(parameter: &SweepParameter) -> Axis {
     Axis::new(quantity, &label)
 }
 
-fn up(figure: RunFigure) -> Axis {
-    match figure.quantity.unit() {
-        FigureUnit::Nanoseconds => Axis::time(&figure.to_string()),
-        FigureUnit::OperationsPerSecond => Axis::load(&format!("{figure} (operations/s)")),
-        FigureUnit::BytesPerSecond => Axis::load(&format!("{figure} (MB/s)")),
-        FigureUnit::Operations => Axis::load(&figure.to_string()),
-    }
-}
-
-/// How many of what records count it in are one on its axis.
-fn unit_of(figure: RunFigure) -> f64 {
-    match figure.quantity.unit() {
-        FigureUnit::Nanoseconds => NANOS,
-        FigureUnit::BytesPerSecond => 1e6,
-        FigureUnit::OperationsPerSecond | FigureUnit::Operations => 1.0,
-    }
+fn up(figure: GateFigure) -> Axis {
+    DrawnUnit::of(&figure).axis(&figure.to_string())
 }
 
 /// A row for each point, the figure across.
 fn over_names(swept: &Swept) -> Panel {
-    let unit = unit_of(swept.figure);
+    let unit = DrawnUnit::of(&swept.figure).on_axis();
     let rows = (0..).zip(&swept.points);
     let points = rows.filter_map(|(row, point): (u32, _)| {
-        let known = point.tally.figure(&swept.figure)?;
-        let interval = known.interval.filter(|_| !is_hardly_known(&known));
+        let known = point.tally.value(&swept.figure)?;
+        let interval = known
+            .interval
+            .filter(|_| !is_hardly_known(&swept.figure, &known));
         Some(Point {
             interval: interval.map(|(low, high)| (low / unit, high / unit)),
             ..Point::new(known.value / unit, f64::from(row) + 0.5)

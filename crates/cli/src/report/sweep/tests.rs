@@ -3,7 +3,7 @@ use crate::report::{canned, json};
 use filestone_model::measure::RunRecord;
 
 /// A run of so many bytes, whose operations take so long, with a caveat from 8 KiB on.
-fn run(bytes: f64, mean_ns: f64) -> RunRecord {
+pub fn run(bytes: f64, mean_ns: f64) -> RunRecord {
     let mut record = canned::in_stretches();
     let totals = &mut record.totals;
     totals.figures.clear();
@@ -46,6 +46,7 @@ pub fn swept(sizes: &str, transports: Option<&str>) -> Swept {
             pause_ns: 0,
         },
         figure: MEAN,
+        is_study: false,
         points: points
             .into_iter()
             .map(|values| SweptPoint {
@@ -145,5 +146,5 @@ fn the_picture_of_numbers_has_lines_and_that_of_names_has_rows() {
         .for_each(|point| drop(point.values.remove(0)));
     let rows = picture::picture(&names);
     assert_eq!(rows.panels[0].y.names, ["transport=tcp", "transport=udp"]);
-    assert!(picture::sketched(&names).is_none());
+    assert!(sketched(&names).is_none());
 }

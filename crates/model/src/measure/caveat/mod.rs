@@ -105,6 +105,18 @@ pub enum Caveat {
         counted_bytes_per_operation: f64,
         difference_percent: f64,
     },
+    /// Much went through an interface before the run, when nothing was sent.
+    InterfaceNotQuiet {
+        interface: String,
+        idle_bytes_per_s: f64,
+        percent_of_load: f64,
+    },
+    /// The server's kernel counted other calls than were made.
+    ServerCallsDiffer {
+        counted: u64,
+        made: u64,
+        difference_percent: f64,
+    },
     /// A source of readings did not always answer.
     ReadingsFailed {
         source_name: String,

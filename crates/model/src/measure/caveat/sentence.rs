@@ -41,7 +41,8 @@ pub fn of(caveat: &Caveat) -> String {
             of_all(*count, *calls, "calls were sent again because no reply came in time")
         }
         Caveat::LateReplies { count } => late_replies(*count),
-        Caveat::WireDiffers { .. } | Caveat::ReadingsFailed { .. } => cost::of(caveat).unwrap_or_default(),
+        Caveat::WireDiffers { .. } | Caveat::InterfaceNotQuiet { .. } | Caveat::ServerCallsDiffer { .. }
+        | Caveat::ReadingsFailed { .. } => cost::of(caveat).unwrap_or_default(),
         Caveat::LongListings { count, excess_bytes_max } => long_listings(*count, *excess_bytes_max),
         Caveat::Reconnected { times, unusable_ns } => reconnected(*times, *unusable_ns),
         Caveat::ConnectionsLost { count, clients } => of_all(*count, *clients, NOT_BACK),
@@ -95,9 +96,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         }
         Caveat::AchievedBelowOffered { .. }
         | Caveat::AchievedAboveOffered { .. }
-        | Caveat::Outlasted { .. } => {
-            return load::help_for(caveat);
-        }
+        | Caveat::Outlasted { .. } => return load::help_for(caveat),
         Caveat::Skipped { .. } => {
             "the response times of these would have been the longest; allow more in flight or offer less"
         }
@@ -114,9 +113,10 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::Forged { .. } => FORGED_HELP,
         Caveat::Retransmissions { .. } => RETRANSMISSIONS_HELP,
         Caveat::LateReplies { .. } => "raise --timeout, or look for a server that answers twice",
-        Caveat::WireDiffers { .. } | Caveat::ReadingsFailed { .. } => {
-            return cost::help_for(caveat);
-        }
+        Caveat::WireDiffers { .. }
+        | Caveat::InterfaceNotQuiet { .. }
+        | Caveat::ServerCallsDiffer { .. }
+        | Caveat::ReadingsFailed { .. } => return cost::help_for(caveat),
         Caveat::LongListings { .. } => LONG_LISTINGS_HELP,
         Caveat::Reconnected { .. } => RECONNECTED_HELP,
         Caveat::ConnectionsLost { .. } => NOT_BACK_HELP,

@@ -1,7 +1,7 @@
 //! Of each rule a record that breaks it and one that just does not.
 
 use super::*;
-use crate::cost::{KnownCost, SourceRecord, Vantage, WireCostRecord};
+use crate::cost::{CallsRecord, KnownCost, SourceRecord, Vantage, WireCostRecord};
 use crate::failure::ReplyFault;
 use crate::measure::caveat::Caveat;
 use crate::measure::curve_record::{CurvePointRecord, CurveRecord, PeakEnd};
@@ -123,10 +123,30 @@ fn wire(record: &mut RunRecord, difference_percent: f64) {
         message_bytes_per_operation: 900.0,
         model_packets_per_operation: 2.0,
         model_bytes_per_operation: 1000.0,
-        packets_per_operation: None,
         bytes_per_operation: Some(counted),
-        acknowledgements_per_operation: None,
         difference_percent: Some(difference_percent),
+        ..WireCostRecord::default()
+    });
+}
+
+/// So many bytes went through the interface in a second before the run, of 100,000 in the run.
+fn idle(record: &mut RunRecord, bytes_per_s: f64) {
+    let cost = record.cost.get_or_insert_default();
+    cost.wire = Some(WireCostRecord {
+        interface: "eth0".into(),
+        idle_bytes_per_s: Some(bytes_per_s),
+        load_bytes_per_s: Some(100_000.0),
+        ..WireCostRecord::default()
+    });
+}
+
+/// The server's kernel counted so many calls, while 100,000 were made; 50 more or fewer are chance.
+fn calls(record: &mut RunRecord, counted: u64) {
+    let cost = record.cost.get_or_insert_default();
+    cost.calls = Some(CallsRecord {
+        counted,
+        made: 100_000.0,
+        uncertainty: 50.0,
     });
 }
 
@@ -226,6 +246,8 @@ const CASES: &[Case] = &[
     case("retransmissions", |record| record.totals.kinds[0].retransmissions = 1, nothing),
     case("late-replies", |record| record.totals.late_replies = 1, nothing),
     case("long-listings", |record| record.totals.long_listings = 1, nothing),
+    case("interface-not-quiet", |record| idle(record, 1001.0), |record| idle(record, 999.0)),
+    case("server-calls-differ", |record| calls(record, 100_151), |record| calls(record, 100_149)),
     case("wire-differs", |record| wire(record, 1.01), |record| wire(record, 0.99)),
     case("readings-failed", |record| readings(record, 1), |record| readings(record, 0)),
     case("jukebox", |record| replay(record).jukebox_calls = 1, |record| replay(record).jukebox_calls = 0),

@@ -3,7 +3,7 @@
 mod cost;
 mod mix;
 
-pub use cost::WIRE_OFF_PERCENT;
+pub use cost::{CALLS_OFF_PERCENT, IDLE_TRAFFIC_PERCENT, WIRE_OFF_PERCENT};
 pub use mix::UNMEASURED_PERCENT;
 
 use super::{Check, Subject, checks, of_warm_up};

@@ -13,11 +13,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     for gate in gates {
         can_tell(gate)?;
         for (figure, place) in gate.condition().figures() {
-            let missing = match figure {
-                GateFigure::OfOperations(figure) => of_operations(plan, figure),
-                GateFigure::OfRun(total) => of_run(plan, total),
-            };
-            if let Some(missing) = missing {
+            if let Some(missing) = missing_in(plan, figure) {
                 let error = gate.error(place, format!("{figure}: {}", missing.why));
                 return Err(PlanError::Gate(error.with_help(missing.help)));
             }
@@ -44,19 +40,30 @@ fn can_tell(gate: &Gate) -> Result<(), PlanError> {
 }
 
 /// Why a run has no such figure, and what to do.
-struct Missing {
-    why: &'static str,
-    help: String,
+#[derive(Debug)]
+pub struct MissingFigure {
+    /// Why.
+    pub why: &'static str,
+    /// What to do.
+    pub help: String,
 }
 
-fn missing(why: &'static str, help: impl Into<String>) -> Missing {
+/// Why no run of this plan has a figure; `None` if one may have it.
+pub fn missing_in(plan: &Plan, figure: GateFigure) -> Option<MissingFigure> {
+    match figure {
+        GateFigure::OfOperations(figure) => of_operations(plan, figure),
+        GateFigure::OfRun(total) => of_run(plan, total),
+    }
+}
+
+fn missing(why: &'static str, help: impl Into<String>) -> MissingFigure {
     let help = help.into();
-    Missing { why, help }
+    MissingFigure { why, help }
 }
 
 const SEVERAL_LOADS: &str = "several loads are offered in this run, and the figure is of one";
 
-fn of_operations(plan: &Plan, figure: RunFigure) -> Option<Missing> {
+fn of_operations(plan: &Plan, figure: RunFigure) -> Option<MissingFigure> {
     if let Some(operation) = figure.operation {
         let kinds = plan.kinds().into_iter();
         let measured = kinds.filter(|(_, role)| *role == Role::Measured);
@@ -79,7 +86,7 @@ fn of_steered(plan: &Plan) -> &'static str {
     }
 }
 
-fn of_run(plan: &Plan, total: RunTotal) -> Option<Missing> {
+fn of_run(plan: &Plan, total: RunTotal) -> Option<MissingFigure> {
     match total {
         RunTotal::Offered => of_offered(plan),
         RunTotal::CurvePeak | RunTotal::CurveKnee => {
@@ -104,8 +111,12 @@ fn of_run(plan: &Plan, total: RunTotal) -> Option<Missing> {
         RunTotal::ServerCpu
         | RunTotal::ServerSwitches
         | RunTotal::ServerInterrupts
+        | RunTotal::ServerBusy
         | RunTotal::WireBytes
-        | RunTotal::WirePackets => {
+        | RunTotal::WirePackets
+        | RunTotal::ReplyPackets
+        | RunTotal::ModelReplyPackets
+        | RunTotal::WireRate => {
             let help =
                 "--cost counts bytes and packets, --server-pid and its like what the server does";
             let why = "this run does not read what operations cost";
@@ -123,7 +134,7 @@ fn of_run(plan: &Plan, total: RunTotal) -> Option<Missing> {
     }
 }
 
-fn of_offered(plan: &Plan) -> Option<Missing> {
+fn of_offered(plan: &Plan) -> Option<MissingFigure> {
     if plan.steering.is_some() {
         return Some(missing(SEVERAL_LOADS, of_steered(plan)));
     }

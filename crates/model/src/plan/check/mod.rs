@@ -13,6 +13,7 @@ mod target;
 
 pub use connections::ConnectionPlanError;
 pub use error::{FieldName, PlanError};
+pub use gates::{MissingFigure, missing_in};
 pub use mix::MixPlanError;
 pub use replay::ReplayPlanError;
 pub use sharing::{SharedKind, SharingError};

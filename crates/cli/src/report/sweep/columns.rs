@@ -1,0 +1,300 @@
+//! The table of a sweep: a row for each point, a column for each figure.
+//!
+//! A column more is a line in [`COLUMNS`]. Figures that only whole runs have, such as costs, have one
+//! where any point has them.
+
+use super::{ACHIEVED, MEAN, Swept, SweptPoint, doubts, everywhere, of_all};
+use crate::quantity::{grouped, time_with_chance, with_chance};
+use crate::report::parts::known::value_within;
+use crate::report::parts::page::Page;
+use crate::report::parts::table::{Column, Table};
+use crate::report::repeats::percent;
+use filestone_model::figure::{Quantity, Statistic, Timed};
+use filestone_model::gate::{GateFigure, RunTotal};
+use filestone_model::sweep::{
+    PointFigure, PointTally, PointTotal, PointValue, SweepParameter, SweepValue,
+};
+
+/// What is known within no more than this share has one digit.
+const HARDLY: f64 = 0.5;
+/// What is not known to have an interval has three.
+const UNKNOWN: f64 = 0.01;
+
+/// A figure that has a column of its own.
+#[derive(Debug, Clone, Copy)]
+struct Shown {
+    figure: GateFigure,
+    head: &'static str,
+    /// Whether its interval stands beside it.
+    has_interval: bool,
+    gives_way: Option<u8>,
+}
+
+impl Shown {
+    const fn new(figure: GateFigure, head: &'static str) -> Self {
+        Self {
+            figure,
+            head,
+            has_interval: true,
+            gives_way: None,
+        }
+    }
+
+    const fn alone(self) -> Self {
+        Self {
+            has_interval: false,
+            ..self
+        }
+    }
+
+    const fn gives_way(self, order: u8) -> Self {
+        Self {
+            gives_way: Some(order),
+            ..self
+        }
+    }
+}
+
+/// The figures of the table, those of operations before those of whole runs.
+const COLUMNS: [Shown; 11] = [
+    Shown::new(MEAN, "mean response, 95 %"),
+    Shown::new(
+        of_all(Quantity::Time(Timed::Response, Statistic::P50)),
+        "p50",
+    )
+    .alone()
+    .gives_way(3),
+    Shown::new(
+        of_all(Quantity::Time(Timed::Response, Statistic::P99)),
+        "p99",
+    )
+    .alone()
+    .gives_way(4),
+    Shown::new(ACHIEVED, "achieved").alone(),
+    Shown::new(of_all(Quantity::Goodput), "goodput")
+        .alone()
+        .gives_way(2),
+    Shown::new(GateFigure::OfRun(RunTotal::GeneratorBusy), "generator busy").gives_way(1),
+    Shown::new(GateFigure::OfRun(RunTotal::WireBytes), "wire bytes").gives_way(8),
+    Shown::new(GateFigure::OfRun(RunTotal::WirePackets), "packets").gives_way(6),
+    Shown::new(GateFigure::OfRun(RunTotal::ServerCpu), "server CPU").gives_way(9),
+    Shown::new(
+        GateFigure::OfRun(RunTotal::ServerSwitches),
+        "server switches",
+    )
+    .gives_way(7),
+    Shown::new(
+        GateFigure::OfRun(RunTotal::ServerInterrupts),
+        "server interrupts",
+    )
+    .gives_way(5),
+];
+
+/// The figures of the study's table.
+const COLUMNS_OF_STUDY: [Shown; 9] = [
+    Shown::new(MEAN, "mean response, 95 %"),
+    Shown::new(GateFigure::OfRun(RunTotal::WireRate), "on the wire").gives_way(3),
+    Shown::new(GateFigure::OfRun(RunTotal::WireBytes), "bytes").gives_way(4),
+    Shown::new(GateFigure::OfRun(RunTotal::ReplyPackets), "packets back"),
+    Shown::new(
+        GateFigure::OfRun(RunTotal::ModelReplyPackets),
+        "by the model",
+    ),
+    Shown::new(GateFigure::OfRun(RunTotal::ServerBusy), "server busy").gives_way(2),
+    Shown::new(GateFigure::OfRun(RunTotal::ServerCpu), "server CPU"),
+    Shown::new(GateFigure::OfRun(RunTotal::ServerInterrupts), "interrupts").gives_way(5),
+    Shown::new(GateFigure::OfRun(RunTotal::ServerSwitches), "switches").gives_way(6),
+];
+
+/// What is counted over all runs of a point.
+struct Count {
+    head: &'static str,
+    of: fn(&PointTally) -> u64,
+}
+
+/// What a call over UDP can need besides; it has a column where any point has it.
+const COUNTS: [Count; 3] = [
+    Count {
+        head: "errors",
+        of: |tally| tally.errors,
+    },
+    Count {
+        head: "sent again",
+        of: |tally| tally.retransmissions,
+    },
+    Count {
+        head: "late or twice",
+        of: |tally| tally.late_replies,
+    },
+];
+
+/// What a row has behind the values of its point.
+struct SweepColumns {
+    figures: Vec<Shown>,
+    counts: Vec<Count>,
+    /// Caveats that need no word in a row.
+    everywhere: Vec<String>,
+}
+
+pub(super) fn table(swept: &Swept, page: Page) -> String {
+    let shown = SweepColumns {
+        figures: shown(swept),
+        counts: counts(swept),
+        everywhere: everywhere(swept),
+    };
+    let mut table = Table::new(heads(swept, &shown));
+    let mut before = None;
+    for point in &swept.points {
+        let second = point.values.get(1);
+        let is_new = before != Some(second);
+        before = Some(second);
+        let mut cells = values(swept, point, is_new);
+        cells.extend(row(point, &shown));
+        table.row(cells);
+    }
+    table.render(page)
+}
+
+fn heads(swept: &Swept, shown: &SweepColumns) -> Vec<Column> {
+    let parameters = swept.parameters.iter().rev();
+    let mut columns: Vec<Column> = parameters
+        .map(|parameter| Column::figure(parameter.name.clone()))
+        .collect();
+    columns.push(Column::figure("runs").gives_way(1));
+    columns.extend(shown.figures.iter().map(|shown| {
+        let head = match shown.head {
+            "" => shown.figure.to_string(),
+            head => head.into(),
+        };
+        let column = Column::figure(head);
+        match shown.gives_way {
+            Some(order) => column.gives_way(order),
+            None => column,
+        }
+    }));
+    columns.extend(shown.counts.iter().map(|count| Column::figure(count.head)));
+    columns.push(Column::text("caveats"));
+    columns
+}
+
+/// Errors, and what else was counted at any point.
+fn counts(swept: &Swept) -> Vec<Count> {
+    let is_counted = |count: &Count| {
+        swept
+            .points
+            .iter()
+            .any(|point| (count.of)(&point.tally) > 0)
+    };
+    let counts = COUNTS.into_iter();
+    let counts = counts
+        .enumerate()
+        .filter(|(place, count)| *place == 0 || is_counted(count));
+    counts.map(|(_, count)| count).collect()
+}
+
+/// The columns, the judged figure before the others if it is none of them.
+fn shown(swept: &Swept) -> Vec<Shown> {
+    let columns: &[Shown] = if swept.is_study {
+        &COLUMNS_OF_STUDY
+    } else {
+        &COLUMNS
+    };
+    let judged = swept.figure;
+    let is_among = columns.iter().any(|column| column.figure == judged);
+    let judged = (!is_among).then(|| Shown::new(swept.figure, ""));
+    let columns = columns.iter().map(|column| Shown {
+        has_interval: column.has_interval || column.figure == swept.figure,
+        // What it is all about stays.
+        gives_way: column.gives_way.filter(|_| column.figure != swept.figure),
+        ..*column
+    });
+    let columns = columns.filter(|column| {
+        column.figure.of_operations().is_some() || is_there(swept, &column.figure)
+    });
+    judged.into_iter().chain(columns).collect()
+}
+
+/// Whether any point has a figure.
+pub(super) fn is_there(swept: &Swept, figure: &GateFigure) -> bool {
+    let mut points = swept.points.iter();
+    points.any(|point| point.tally.value(figure).is_some())
+}
+
+/// The values of a point; that of the second parameter stands where its points begin.
+fn values(swept: &Swept, point: &SweptPoint, is_new: bool) -> Vec<String> {
+    let both = swept.parameters.iter().zip(&point.values).enumerate().rev();
+    let cell = |(place, (parameter, value)): (usize, (&SweepParameter, &SweepValue))| match place {
+        1 if !is_new => String::new(),
+        _ => value.shown(parameter.kind),
+    };
+    both.map(cell).collect()
+}
+
+fn row(point: &SweptPoint, shown: &SweepColumns) -> Vec<String> {
+    let mut cells = vec![point.tally.runs().to_string()];
+    let figures = point.tally.figures();
+    let totals = point.tally.totals();
+    cells.extend(shown.figures.iter().map(|column| {
+        let text = match column.figure {
+            GateFigure::OfOperations(figure) => {
+                let known = figures.iter().find(|known| known.figure == figure);
+                known.map(|known| cell(known, column.has_interval))
+            }
+            GateFigure::OfRun(total) => {
+                let known = totals.iter().find(|known| known.total == total);
+                known.map(total_text)
+            }
+        };
+        text.unwrap_or_else(|| "–".into())
+    }));
+    let counts = shown.counts.iter();
+    cells.extend(counts.map(|count| grouped((count.of)(&point.tally))));
+    cells.push(doubts(point, &shown.everywhere));
+    cells
+}
+
+/// A figure that only whole runs have, with its interval.
+fn total_text(known: &PointTotal) -> String {
+    let half_width = known.half_width().unwrap_or(0.0);
+    match known.unit {
+        "share" => percent(known.value),
+        "ns" => time_with_chance(known.value, half_width),
+        "bytes" => with_chance(known.value, half_width, 1),
+        "bytes/s" => {
+            let [value, half_width] = [known.value, half_width].map(|bytes| bytes / 1e6);
+            format!("{} MB/s", with_chance(value, half_width, 3))
+        }
+        _ => with_chance(known.value, half_width, 3),
+    }
+}
+
+fn cell(known: &PointFigure, has_interval: bool) -> String {
+    let half_width = share_of_figure(known.interval);
+    // What is hardly known has one digit all the same.
+    let digits = known.value * half_width.unwrap_or(UNKNOWN).min(HARDLY);
+    let value = value_within(known.figure, known.value, digits);
+    match half_width.filter(|_| has_interval) {
+        Some(share) if share > HARDLY => format!("{value}, hardly known"),
+        Some(share) => format!("{value} ± {}", percent(share)),
+        None => value,
+    }
+}
+
+/// Whether its interval says no more than that it was measured.
+pub fn is_hardly_known(figure: &GateFigure, known: &PointValue) -> bool {
+    let share = match figure {
+        GateFigure::OfOperations(_) => share_of_figure(known.interval),
+        GateFigure::OfRun(_) => {
+            let half_width = known.interval.map(|(low, high)| (high - low) / 2.0);
+            half_width.map(|half_width| half_width / known.value.abs())
+        }
+    };
+    share.is_some_and(|share| share > HARDLY)
+}
+
+/// Half of the interval of a figure of operations, as a share.
+fn share_of_figure(interval: Option<(f64, f64)>) -> Option<f64> {
+    let (low, high) = interval?;
+    let share = (high / low).sqrt() - 1.0;
+    share.is_finite().then_some(share)
+}

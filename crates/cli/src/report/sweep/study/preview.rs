@@ -1,0 +1,44 @@
+//! What the study will do, before it does it.
+
+use super::{carrier, missing, size};
+use crate::quantity::waiting_text;
+use crate::report::parts::page::Page;
+use crate::report::parts::units::counted;
+use crate::report::sweep::{Swept, SweptLine};
+use crate::shell::shell_line;
+use filestone_model::text::{bytes_text, thousands};
+
+/// Points, runs and how long they take, in nanoseconds.
+pub fn text(swept: &Swept, expected_ns: u64, page: Page) -> String {
+    let runs = u64::from(swept.wanted.most) * swept.points.len() as u64;
+    let mut sentences = vec![format!(
+        "read study: {}: {}",
+        shell_line(&swept.command),
+        counted(swept.points.len() as u64, "point")
+    )];
+    sentences.extend(swept.lines().iter().map(of_line));
+    sentences.push(format!(
+        "{}, {} of each, in random order: about {}",
+        counted(runs, "run"),
+        swept.wanted.most,
+        waiting_text(expected_ns)
+    ));
+    sentences.extend(missing(swept));
+    sentences
+        .iter()
+        .map(|sentence| page.prose(sentence))
+        .collect()
+}
+
+/// `over udp: null, getattr, and 38 sizes of read from 1 byte to 32 KiB`.
+fn of_line(line: &SweptLine<'_>) -> String {
+    let sizes: Vec<f64> = line.points.iter().filter_map(size).collect();
+    let ends = [sizes.first(), sizes.last()].map(|end| end.copied().unwrap_or_default() as u64);
+    format!(
+        "over {}: null, getattr, and {} sizes of read from {} B to {}",
+        carrier(line),
+        thousands(sizes.len() as u64),
+        ends[0],
+        bytes_text(ends[1])
+    )
+}

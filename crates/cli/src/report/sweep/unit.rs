@@ -1,0 +1,61 @@
+//! What the figures of a sweep are drawn in.
+
+use crate::report::picture::Axis;
+use filestone_model::figure::FigureUnit;
+use filestone_model::gate::GateFigure;
+use filestone_model::sweep::SweptTotal;
+
+const NANOS: f64 = 1e9;
+
+/// What a figure is drawn in.
+pub(super) enum DrawnUnit {
+    /// Times, in seconds on axes and in milliseconds in scripts.
+    Time,
+    /// So many of what records count it in, by name; without one a number.
+    Number(f64, &'static str),
+}
+
+impl DrawnUnit {
+    pub(super) fn of(figure: &GateFigure) -> Self {
+        match figure {
+            GateFigure::OfOperations(figure) => match figure.quantity.unit() {
+                FigureUnit::Nanoseconds => Self::Time,
+                FigureUnit::OperationsPerSecond => Self::Number(1.0, "operations/s"),
+                FigureUnit::BytesPerSecond => Self::Number(1e6, "MB/s"),
+                FigureUnit::Operations => Self::Number(1.0, ""),
+            },
+            GateFigure::OfRun(total) => match SweptTotal::of(*total).map(|swept| swept.unit) {
+                Some("ns") => Self::Time,
+                Some("share") => Self::Number(0.01, "%"),
+                Some("bytes/s") => Self::Number(1e3, "KB/s"),
+                Some(unit) => Self::Number(1.0, unit),
+                None => Self::Number(1.0, ""),
+            },
+        }
+    }
+
+    /// How many of what records count it in are one on an axis.
+    pub(super) const fn on_axis(&self) -> f64 {
+        match self {
+            Self::Time => NANOS,
+            Self::Number(unit, _) => *unit,
+        }
+    }
+
+    /// An axis with this name.
+    pub(super) fn axis(&self, name: &str) -> Axis {
+        match self {
+            Self::Time => Axis::time(name),
+            Self::Number(_, "") => Axis::load(name),
+            Self::Number(_, unit) => Axis::load(&format!("{name} ({unit})")),
+        }
+    }
+
+    /// How many are one in a script, and its name there.
+    pub(super) const fn in_script(&self) -> (f64, &'static str) {
+        match self {
+            Self::Time => (1e6, "ms"),
+            Self::Number(unit, name) => (*unit, name),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Where a line jumps: two straight lines of one slope, the second above or below the first, through
+//! points in order of their places.
+//!
+//! Its place is one between two neighbouring points; which, is looked for as [`broken_line`]'s bend
+//! is, and held to the same test: four parameters against the two of a straight line, with errors that
+//! are a share of each value.
+//!
+//! [`broken_line`]: super::broken_line
+
+use super::broken_line::{Bend, Placed, Scaled, bend, fitted};
+
+/// Points that a side has at least: of fewer a single one that is off would be a jump.
+const SIDE_MIN: usize = 2;
+
+/// Where a line jumps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Jump {
+    /// The last place before it.
+    pub from: f64,
+    /// The first place after it.
+    pub to: f64,
+    /// The lower end of the 95 % interval of its place.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// How far it goes up.
+    pub height: f64,
+    /// The middle of its two ends.
+    pub y: f64,
+    rest: f64,
+}
+
+/// What a line does that is not straight.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Crooked {
+    /// It goes on at another slope.
+    Bends(Bend),
+    /// It goes on higher or lower.
+    Jumps(Jump),
+}
+
+/// Whether the line through these points bends or jumps: that which leaves less. `None` if it need do
+/// neither.
+pub fn crooked(points: &[Placed]) -> Option<Crooked> {
+    match (bend(points), jump(points)) {
+        (Some(bend), Some(jump)) if jump.rest < bend.rest => Some(Crooked::Jumps(jump)),
+        (Some(bend), _) => Some(Crooked::Bends(bend)),
+        (None, jump) => jump.map(Crooked::Jumps),
+    }
+}
+
+/// A jump between two neighbouring points, by the number of points before it.
+struct Split {
+    before: usize,
+    factors: [f64; 3],
+    rest: f64,
+}
+
+/// Where the line through these points, in order of their places, jumps; `None` if it need not.
+pub fn jump(points: &[Placed]) -> Option<Jump> {
+    let scaled = Scaled::of(points)?;
+    let befores = SIDE_MIN..=points.len() - SIDE_MIN;
+    let splits: Vec<Split> = befores
+        .filter_map(|before| split(&scaled, before))
+        .collect();
+    let best = splits
+        .iter()
+        .min_by(|one, other| one.rest.total_cmp(&other.rest))?;
+    if !scaled.is_told(best.rest, splits.len())? {
+        return None;
+    }
+    let most = scaled.most(best.rest)?;
+    let likely = || splits.iter().filter(|split| split.rest <= most);
+    let at = |place: usize| points.get(place).map(|point| point.x);
+    let (from, to) = (at(best.before - 1)?, at(best.before)?);
+    let middle = scaled
+        .points
+        .get(best.before - 1)?
+        .x
+        .midpoint(scaled.points.get(best.before)?.x);
+    let [value, slope, height] = best.factors;
+    Some(Jump {
+        from,
+        to,
+        low: likely().map(|split| split.before - 1).min().and_then(at)?,
+        high: likely().map(|split| split.before).max().and_then(at)?,
+        height,
+        y: value + slope * middle + height / 2.0,
+        rest: best.rest,
+    })
+}
+
+fn split(scaled: &Scaled, before: usize) -> Option<Split> {
+    let last = scaled.points.get(before.checked_sub(1)?)?.x;
+    let above = |x: f64| if x > last { 1.0 } else { 0.0 };
+    let (factors, rest) = fitted(&scaled.points, |x| [1.0, x, above(x)])?;
+    Some(Split {
+        before,
+        factors,
+        rest,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Purpose, stream};
+    use rand_distr::{Distribution as _, StandardNormal};
+
+    /// 50 + x/100, and 5 more beyond 1344.
+    fn jumping(x: f64) -> f64 {
+        50.0 + x / 100.0 + if x > 1344.0 { 5.0 } else { 0.0 }
+    }
+
+    const PLACES: [f64; 14] = [
+        1.0, 256.0, 512.0, 768.0, 1024.0, 1280.0, 1312.0, 1344.0, 1376.0, 1536.0, 1792.0, 2048.0,
+        2304.0, 2560.0,
+    ];
+
+    fn placed(y: impl FnMut(f64) -> f64) -> Vec<Placed> {
+        let mut y = y;
+        PLACES.map(|x| Placed { x, y: y(x) }).to_vec()
+    }
+
+    #[test]
+    fn a_jump_is_found_between_two_places() {
+        let found = jump(&placed(jumping)).expect("it jumps");
+        assert_eq!((found.from, found.to), (1344.0, 1376.0));
+        assert_eq!((found.low, found.high), (1344.0, 1376.0));
+        assert!((found.height - 5.0).abs() < 1e-9, "{found:?}");
+        // In the middle, at 1360: 63.6 before it and 68.6 after it.
+        assert!((found.y - 66.1).abs() < 1e-9, "{found:?}");
+        assert!(matches!(crooked(&placed(jumping)), Some(Crooked::Jumps(_))));
+    }
+
+    #[test]
+    fn a_bend_is_no_jump_and_a_straight_line_is_neither() {
+        let bent = |x: f64| 50.0 + x / 50.0 - (x - 1344.0).max(0.0) / 100.0;
+        assert!(
+            matches!(crooked(&placed(bent)), Some(Crooked::Bends(bend)) if (bend.x - 1344.0).abs() < 1e-3)
+        );
+        assert_eq!(crooked(&placed(|x| 7.0 + x)), None);
+        assert_eq!(jump(&placed(|_| 7.0)), None);
+        assert_eq!(jump(&[]), None);
+    }
+
+    /// Noise of 1 %, and a jump of 8 % of what is there.
+    #[test]
+    fn with_noise_the_interval_holds_the_jump_and_straight_lines_seldom_jump() {
+        let mut random = stream(7, Purpose::Permutations, 0);
+        let mut noise = |value: f64| {
+            let one: f64 = StandardNormal.sample(&mut random);
+            value * (1.0 + 0.01 * one)
+        };
+        let tries = 400;
+        let (mut told, mut held, mut alarms) = (0, 0, 0);
+        for _ in 0..tries {
+            if let Some(found) = jump(&placed(|x| noise(jumping(x)))) {
+                told += 1;
+                held += u32::from((found.low..=found.high).contains(&1360.0));
+            }
+            alarms += u32::from(jump(&placed(|x| noise(50.0 + x / 100.0))).is_some());
+        }
+        assert!(told >= 380, "{told}");
+        assert!(
+            f64::from(held) >= 0.93 * f64::from(told),
+            "{held} of {told}"
+        );
+        assert!(alarms <= 8, "{alarms}");
+    }
+}
