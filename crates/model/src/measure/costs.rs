@@ -6,6 +6,7 @@ use crate::cost::{
     CostFigure, CostRecord, Counter, CounterReading, KnownCost, ReadingPhase, SourceRecord,
     Vantage, WireCostRecord,
 };
+use crate::gate::RunTotal;
 use crate::measure::run_record::{RunRecord, TickRecord};
 use std::collections::BTreeSet;
 
@@ -42,6 +43,22 @@ pub fn conclude(
     };
     costs.wire = path.and_then(|path| wire_of(record, path, &costs));
     costs
+}
+
+/// What was read of a figure that only whole runs have, if it is a cost.
+pub fn known(cost: &CostRecord, total: RunTotal) -> Option<KnownCost> {
+    let wire = cost.wire.as_ref();
+    match total {
+        RunTotal::WireBytes => wire?.bytes_per_operation,
+        RunTotal::WirePackets => wire?.packets_per_operation,
+        RunTotal::ServerCpu => cost.server_cpu()?.known(),
+        RunTotal::ServerSwitches => cost.server_switches()?.known(),
+        RunTotal::ServerInterrupts => {
+            let interrupts = cost.figure(Vantage::Server, Counter::Interrupts)?;
+            interrupts.known()
+        }
+        _ => None,
+    }
 }
 
 /// Operations that had ended by then: within a tick as many as there is of it.

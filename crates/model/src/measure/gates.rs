@@ -7,9 +7,10 @@
 
 mod extent;
 
-use crate::cost::{Counter, Vantage};
+use crate::cost::KnownCost;
 use crate::figure::{Quantity, RunFigure};
 use crate::gate::{Expression, Gate, GateFigure, RunTotal};
+use crate::measure::costs::known;
 use crate::measure::curve_record::{ObjectiveRecord, SearchEnd};
 use crate::measure::figures::accuracy::STRETCHES_MIN;
 use crate::measure::figures::{NoInterval, Stretches};
@@ -172,18 +173,7 @@ impl Run<'_> {
 
     /// What was read, with its interval.
     fn cost(&self, total: RunTotal) -> Option<Extent> {
-        let cost = self.record.cost.as_ref()?;
-        let (value, half_width) = match total {
-            RunTotal::WireBytes => cost.wire.as_ref().map(|wire| wire.bytes_per_operation)?,
-            RunTotal::WirePackets => cost.wire.as_ref().map(|wire| wire.packets_per_operation)?,
-            RunTotal::ServerCpu => cost.server_cpu()?.known(),
-            RunTotal::ServerSwitches => cost.server_switches()?.known(),
-            _ => {
-                let interrupts = cost.figure(Vantage::Server, Counter::Interrupts)?;
-                interrupts.known()
-            }
-        }
-        .map(|known| (known.value, known.half_width))?;
+        let KnownCost { value, half_width } = known(self.record.cost.as_ref()?, total)?;
         Some(Extent {
             value,
             low: value - half_width,
