@@ -25,6 +25,18 @@ pub struct TotalValue {
     pub half_width: Option<f64>,
 }
 
+impl TotalValue {
+    /// How much more it is than an independent one.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        let both = self.half_width.zip(other.half_width);
+        Self {
+            value: self.value - other.value,
+            half_width: both.map(|(one, other)| one.hypot(other)),
+        }
+    }
+}
+
 /// Those that points have.
 pub const TOTALS: [SweptTotal; 1] = [SweptTotal {
     total: RunTotal::GeneratorBusy,
@@ -57,13 +69,7 @@ pub struct PointTotal {
 impl PointTotal {
     /// What these runs come to; `None` of none.
     pub(super) fn of(swept: &SweptTotal, runs: &[TotalValue]) -> Option<Self> {
-        let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
-        let over_runs = Estimate::of_independent(&values);
-        let first = runs.first()?;
-        let (value, half_width) = match over_runs {
-            Some(mean) => (mean.value, Some(mean.half_width())),
-            None => (first.value, first.half_width),
-        };
+        let (value, half_width) = over_runs(runs)?;
         Some(Self {
             total: swept.total,
             unit: swept.unit,
@@ -72,6 +78,16 @@ impl PointTotal {
             runs: runs.len(),
         })
     }
+}
+
+/// The mean of these runs with half of its 95 % interval; of one run what that knows of itself.
+pub(crate) fn over_runs(runs: &[TotalValue]) -> Option<(f64, Option<f64>)> {
+    let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
+    let first = runs.first()?;
+    Some(match Estimate::of_independent(&values) {
+        Some(mean) => (mean.value, Some(mean.half_width())),
+        None => (first.value, first.half_width),
+    })
 }
 
 #[cfg(test)]
