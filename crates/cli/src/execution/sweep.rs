@@ -18,7 +18,6 @@ use crate::report::repeats::RepeatsEnd;
 use crate::report::sweep::{self as report, Swept, SweptPoint, document, picture, script};
 use crate::report::{json, picture as drawing};
 use filestone_model::comparison::ComparedRun;
-use filestone_model::comparison::repeats::RepeatPlan;
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::Plan;
 use filestone_model::sweep::{PointTally, SweepParameter, SweepValue, name_of_point};
@@ -65,13 +64,19 @@ pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<Exit, Error> 
     );
     let earlier = options.output.as_deref().map(sweep_directory::earlier);
     let earlier = earlier.transpose()?.flatten();
-    let seed = seed(&sweep, options, earlier.as_ref())?;
+    let place = Place {
+        noun: "sweep",
+        path: options.output.as_deref(),
+    };
+    let own = first.measured.jobs.first().map_or(0, |job| job.plan.seed);
+    let seed = place.seed(own, options.seed, earlier.as_ref())?;
     let (mut swept, jobs) = planned(sweep, options, seed);
     if options.dry_run {
         return show_points(&swept, &jobs);
     }
     if let Some(path) = &options.output {
-        claim(path, &swept, earlier.as_ref())?;
+        place.claim(&swept, earlier.as_ref())?;
+        sweep_directory::write_plan(path, &swept)?;
     }
     notes.iter().for_each(|note| console::note(note));
     let stop = interruption::stop_flag()?;
@@ -95,24 +100,55 @@ pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<Exit, Error> 
     let mut points = Points {
         swept: &mut swept,
         caveats: ToldCaveats::default(),
+        also: &mut |_, _| (),
     };
     let ended = rounds.run(&mut points);
     let caveats = points.caveats;
     finish(&mut swept, ended, &caveats, options)
 }
 
-/// The seed of all points: that of the earlier time, if there was one.
-fn seed(sweep: &Sweep<'_>, options: &SweepOptions, earlier: Option<&Swept>) -> Result<u64, Error> {
-    match (earlier.map(|earlier| earlier.seed), options.seed) {
-        (Some(earlier), Some(seed)) if earlier != seed => Err(another(
-            options.output.as_deref(),
-            &format!("its seed is {earlier}, and not {seed}"),
-        )),
-        (Some(seed), _) | (None, Some(seed)) => Ok(seed),
-        (None, None) => {
-            let jobs = sweep.points.iter().flat_map(|point| &point.measured.jobs);
-            Ok(jobs.map(|job| job.plan.seed).next().unwrap_or(0))
+/// Where a sweep is kept, or what is kept as one is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'run> {
+    /// What it is.
+    pub noun: &'static str,
+    /// `--output`.
+    pub path: Option<&'run Path>,
+}
+
+impl Place<'_> {
+    /// The seed of all points: that of the earlier time, if there was one.
+    pub fn seed(self, own: u64, asked: Option<u64>, earlier: Option<&Swept>) -> Result<u64, Error> {
+        match (earlier.map(|earlier| earlier.seed), asked) {
+            (Some(earlier), Some(seed)) if earlier != seed => {
+                Err(self.another(&format!("its seed is {earlier}, and not {seed}")))
+            }
+            (Some(seed), _) | (None, Some(seed)) => Ok(seed),
+            (None, None) => Ok(own),
         }
+    }
+
+    /// Makes sure, before the first run, that the directory is free or of this very sweep.
+    pub fn claim(self, swept: &Swept, earlier: Option<&Swept>) -> Result<(), Error> {
+        match (earlier, self.path) {
+            (None, None) => Ok(()),
+            (None, Some(path)) => {
+                OutputDirectory::claim(path, Existing::Refuse)?.abandon();
+                Ok(())
+            }
+            (Some(earlier), _) => match difference(swept, earlier) {
+                Some(why) => Err(self.another(&why)),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn another(self, why: &str) -> Error {
+        let path = self.path.unwrap_or(Path::new("")).display();
+        let noun = self.noun;
+        Error::usage(format!("--output {path}: this is another {noun}: {why}")).with_help(
+            "nothing was overwritten and nothing was sent; name a new or an empty directory",
+        )
     }
 }
 
@@ -135,11 +171,7 @@ fn planned(sweep: Sweep<'_>, options: &SweepOptions, seed: u64) -> (Swept, Vec<J
         command: sweep.command,
         parameters: sweep.parameters,
         seed,
-        wanted: RepeatPlan {
-            most: options.until.map_or(options.repeat, |_| options.repeat_max),
-            until: options.until,
-            pause_ns: options.pause,
-        },
+        wanted: options.rounds.plan(),
         figure: options.figure,
         points,
         order: vec![],
@@ -149,7 +181,8 @@ fn planned(sweep: Sweep<'_>, options: &SweepOptions, seed: u64) -> (Swept, Vec<J
     (swept, jobs)
 }
 
-fn show_points(swept: &Swept, jobs: &[Job]) -> Result<Exit, Error> {
+/// Shows the points with their plans.
+pub(super) fn show_points(swept: &Swept, jobs: &[Job]) -> Result<Exit, Error> {
     let points = jobs.iter().enumerate().map(|(number, job)| ShownPoint {
         point: swept.name(number),
         plan: &job.plan,
@@ -157,19 +190,6 @@ fn show_points(swept: &Swept, jobs: &[Job]) -> Result<Exit, Error> {
     let points: Vec<ShownPoint<'_>> = points.collect();
     console::result(&json::document(&points)?)?;
     Ok(Exit::Done)
-}
-
-/// Makes sure, before the first run, that the directory is free or this sweep's, and says whose it is.
-fn claim(path: &Path, swept: &Swept, earlier: Option<&Swept>) -> Result<(), Error> {
-    match earlier {
-        None => OutputDirectory::claim(path, Existing::Refuse)?.abandon(),
-        Some(earlier) => {
-            if let Some(why) = difference(swept, earlier) {
-                return Err(another(Some(path), &why));
-            }
-        }
-    }
-    sweep_directory::write_plan(path, swept)
 }
 
 /// What tells a sweep from another one, whatever the number of runs.
@@ -204,14 +224,8 @@ fn is_same(point: &SweptPoint, earlier: &SweptPoint) -> bool {
     is_as_kept && texts(point) == texts(earlier)
 }
 
-fn another(path: Option<&Path>, why: &str) -> Error {
-    let path = path.unwrap_or(Path::new("")).display();
-    Error::usage(format!("--output {path}: this is another sweep: {why}"))
-        .with_help("nothing was overwritten and nothing was sent; name a new or an empty directory")
-}
-
 /// The directories of the points' runs.
-fn places(swept: &Swept, root: Option<&Path>) -> Vec<Option<PathBuf>> {
+pub(super) fn places(swept: &Swept, root: Option<&Path>) -> Vec<Option<PathBuf>> {
     let points = 0..swept.points.len();
     points
         .map(|point| root.map(|root| sweep_directory::place_of(root, swept, point)))
@@ -219,9 +233,13 @@ fn places(swept: &Swept, root: Option<&Path>) -> Vec<Option<PathBuf>> {
 }
 
 /// Counts runs of points.
-struct Points<'run> {
-    swept: &'run mut Swept,
-    caveats: ToldCaveats,
+pub(super) struct Points<'run> {
+    /// The sweep.
+    pub swept: &'run mut Swept,
+    /// The caveats of all.
+    pub caveats: ToldCaveats,
+    /// Who else counts a run of a point.
+    pub also: &'run mut dyn FnMut(usize, &RunRecord),
 }
 
 impl Tally for Points<'_> {
@@ -250,6 +268,7 @@ impl Tally for Points<'_> {
 
     fn count(&mut self, point: usize, record: RunRecord) {
         self.caveats.add(&record);
+        (self.also)(point, &record);
         let figure = self.swept.figure;
         let mut run = ComparedRun::from(&record);
         if run.lacks(&[figure]) {
@@ -292,7 +311,7 @@ fn finish(
         render(swept, options.format, console::page()).and_then(|text| console::result(&text))
     };
     caveats.tell();
-    if let Some(help) = how_to_go_on(ended.end, options) {
+    if let Some(help) = how_to_go_on(ended.end, options.output.as_deref()) {
         console::help(help);
     }
     if let Some(error) = ended.error {
@@ -306,8 +325,8 @@ fn finish(
 }
 
 /// What makes the runs that are missing.
-fn how_to_go_on(end: RepeatsEnd, options: &SweepOptions) -> Option<&'static str> {
-    match (end, &options.output) {
+pub(super) fn how_to_go_on(end: RepeatsEnd, output: Option<&Path>) -> Option<&'static str> {
+    match (end, output) {
         (RepeatsEnd::All | RepeatsEnd::Enough, _) => None,
         (RepeatsEnd::Interrupted | RepeatsEnd::Failed, Some(_)) => {
             Some("the same command line goes on where this ended")
@@ -319,7 +338,7 @@ fn how_to_go_on(end: RepeatsEnd, options: &SweepOptions) -> Option<&'static str>
 }
 
 /// If not one point could be measured, that is what came of it.
-fn nothing_measured(swept: &Swept) -> Exit {
+pub(super) fn nothing_measured(swept: &Swept) -> Exit {
     if swept.points.iter().all(|point| point.failed.is_some()) {
         Exit::NothingSucceeded
     } else {

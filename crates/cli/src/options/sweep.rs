@@ -1,15 +1,11 @@
 //! The options of `filestone sweep`.
 
 use super::figure::comparable;
-use super::mix_values::percent;
-use super::values::{seed, within};
-use crate::quantity;
+use super::rounds::RoundsOptions;
+use super::values::seed;
 use clap::{Args, ValueEnum};
 use filestone_model::measure::figures::RunFigure;
 use std::path::PathBuf;
-
-/// Most runs of a point.
-const RUNS_MAX: u32 = 999;
 
 /// `filestone sweep`.
 #[derive(Debug, Args)]
@@ -32,22 +28,11 @@ pub struct SweepOptions {
     /// An option of COMMAND-LINE without its dashes, and the values that it takes in turn; once or twice
     #[arg(long, value_name = "KEY=VALUES", required = true, value_parser = over)]
     pub over: Vec<Over>,
-    /// Make N runs of each point
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = within::<1, RUNS_MAX>)]
-    pub repeat: u32,
-    /// Make runs of each point, at least 5, until the 95 % interval over runs of --figure is within PERCENT
-    /// of its mean either way
-    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "repeat")]
-    pub until: Option<f64>,
-    /// With --until: runs of a point at most
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = within::<5, RUNS_MAX>, requires = "until")]
-    pub repeat_max: u32,
+    #[command(flatten)]
+    pub rounds: RoundsOptions,
     /// The figure that is drawn, and that --until is about, such as achieved or read.response_time.p99
     #[arg(long, value_name = "FIGURE", default_value = "response_time.mean", value_parser = comparable)]
     pub figure: RunFigure,
-    /// Wait this long between two runs
-    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = quantity::duration)]
-    pub pause: u64,
     /// What the order of runs and their chance come from [default: a new one, recorded]
     #[arg(long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,

@@ -5,6 +5,7 @@ pub mod doctor;
 mod fields;
 pub mod fleet;
 pub mod gates;
+pub mod ladder;
 pub mod mix;
 pub mod repeats;
 pub mod replay;
