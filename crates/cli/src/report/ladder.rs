@@ -1,6 +1,6 @@
 //! A ladder: what each rung takes and costs, and what it adds to the one before.
 //!
-//! A column more of the times is a line in [`TIMES`], of what operations cost one in [`COSTS`]; the
+//! A column more is a line in [`TIMES`], in [`PARTS`] of the response time, or in [`COSTS`]; the
 //! document and the rows of values have every figure that runs have.
 
 pub mod comparison;
@@ -68,11 +68,15 @@ const fn plain(figure: LadderFigure, head: &'static str, gives_way: Option<u8>) 
     }
 }
 
-/// The parts of the response time.
-const TIMES: [Shown; 6] = [
+/// How long it takes.
+const TIMES: [Shown; 3] = [
     whole(LadderFigure::Response, "response, 95 %"),
     plain(LadderFigure::ResponseP50, "p50", Some(2)),
     plain(LadderFigure::ResponseP99, "p99", Some(3)),
+];
+
+/// The parts of that.
+const PARTS: [Shown; 3] = [
     plain(LadderFigure::Queue, "queue", None),
     plain(LadderFigure::Exchange, "exchange", None),
     plain(LadderFigure::Elsewhere, "elsewhere", None),
@@ -192,9 +196,15 @@ pub fn text(ladder: &Ladder, page: Page) -> String {
     }
     text.push('\n');
     text.push_str(&times(ladder, page));
-    if COSTS.iter().any(|column| ladder.has(column.figure)) {
-        text.push_str("\nEach operation costs\n");
-        text.push_str(&costs(ladder, page));
+    for (title, columns) in [
+        ("Of the response time, on average", &PARTS[..]),
+        ("Each operation costs", &COSTS[..]),
+    ] {
+        let shown = shown(ladder, columns);
+        if !shown.is_empty() {
+            text.push_str(&format!("\n{title}\n"));
+            text.push_str(&of_rungs(ladder, &shown).render(page));
+        }
     }
     text.push('\n');
     for sentence in sentences(ladder) {
@@ -238,17 +248,17 @@ fn times(ladder: &Ladder, page: Page) -> String {
     table.render(page)
 }
 
-fn costs(ladder: &Ladder, page: Page) -> String {
-    let shown = shown(ladder, &COSTS);
+/// A row for each rung that has any of these figures.
+fn of_rungs(ladder: &Ladder, shown: &[&Shown]) -> Table {
     let mut columns = vec![Column::text(RUNG)];
-    columns.extend(heads(&shown));
+    columns.extend(heads(shown));
     let mut table = Table::new(columns);
-    for rung in ladder.rungs() {
+    for rung in ladder.rungs().filter(|rung| rung.tally.runs() > 0) {
         let mut cells = vec![rung.name().into()];
-        cells.extend(figures(&rung, &shown));
+        cells.extend(figures(&rung, shown));
         table.row(cells);
     }
-    table.render(page)
+    table
 }
 
 /// The columns of figures that any rung has.
