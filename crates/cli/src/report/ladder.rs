@@ -16,7 +16,7 @@ use crate::quantity::{grouped, time_text, time_with_chance, time_within, with_ch
 use filestone_model::comparison::repeats::RepeatPlan;
 use filestone_model::cost::CounterUnit;
 use filestone_model::figure::{Quantity, RunFigure, Statistic, Timed};
-use filestone_model::ladder::{LadderFigure, LadderValue, RungTally, step};
+use filestone_model::ladder::{LadderFigure, LadderValue, RungPair, RungTally};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Plan, unmeasured_for};
 use filestone_model::sweep::{PointTally, SweepParameter, SweepValue, ValueKind};
@@ -179,8 +179,16 @@ impl LadderRung<'_> {
 
     /// What it has more than the rung below.
     pub fn step(&self, figure: LadderFigure) -> Option<LadderValue> {
+        self.pair()?.step(figure)
+    }
+
+    /// With the rung below.
+    fn pair(&self) -> Option<RungPair<'_>> {
         let (_, below) = self.below?;
-        step(below, self.tally, figure)
+        Some(RungPair {
+            below,
+            above: self.tally,
+        })
     }
 }
 
@@ -400,4 +408,4 @@ fn pairs(ladder: &Ladder) -> Option<String> {
 }
 
 #[cfg(test)]
-pub mod tests;
+mod tests;

@@ -11,4 +11,4 @@ pub mod tally;
 
 pub use figure::LadderFigure;
 pub use rung::{RUNGS, Rung};
-pub use tally::{LadderValue, RungTally, difference, step};
+pub use tally::{LadderValue, RungPair, RungTally, difference, difference_of_steps};

@@ -90,56 +90,89 @@ impl LadderValue {
     }
 }
 
-/// What a rung has more than the one below, run by run: what drifts from round to round is in both
-/// runs of a pair, and so in no difference. `None` where one of them has the costs of operations that
-/// the other has not.
-pub fn step(below: &RungTally, above: &RungTally, figure: LadderFigure) -> Option<LadderValue> {
-    if below.is_with_companion(figure) || above.is_with_companion(figure) {
-        return None;
+/// A rung and one below it, of one ladder.
+#[derive(Debug, Clone, Copy)]
+pub struct RungPair<'ladder> {
+    /// The lower one.
+    pub below: &'ladder RungTally,
+    /// The upper one.
+    pub above: &'ladder RungTally,
+}
+
+impl RungPair<'_> {
+    /// What the upper rung has more, run by run: what drifts from round to round is in both runs of a
+    /// pair, and so in no difference. `None` where one of them has the costs of operations that the
+    /// other has not.
+    pub fn step(&self, figure: LadderFigure) -> Option<LadderValue> {
+        LadderValue::of(figure, &self.differences(figure)?, false)
     }
-    let pairs = above.of(figure).zip(below.of(figure));
-    let differences = pairs.filter_map(|(above, below)| Some(above?.minus(below?)));
-    LadderValue::of(figure, &differences.collect::<Vec<_>>(), false)
+
+    fn differences(&self, figure: LadderFigure) -> Option<Vec<TotalValue>> {
+        let Self { below, above } = self;
+        if below.is_with_companion(figure) || above.is_with_companion(figure) {
+            return None;
+        }
+        let pairs = above.of(figure).zip(below.of(figure));
+        let differences = pairs.filter_map(|(above, below)| Some(above?.minus(below?)));
+        Some(differences.collect())
+    }
 }
 
 /// What a rung has more in one ladder than in another (Welch's t).
 pub fn difference(base: &RungTally, new: &RungTally, figure: LadderFigure) -> Option<LadderValue> {
     let values = |tally: &RungTally| -> Vec<TotalValue> { tally.of(figure).flatten().collect() };
-    let (base_values, new_values) = (values(base), values(new));
-    let runs = base_values.len().min(new_values.len());
+    let more = more_than(figure, &values(base), &values(new))?;
+    Some(LadderValue {
+        has_companion: new.is_with_companion(figure),
+        ..more
+    })
+}
+
+/// What a step is more in one ladder than in another, likewise: by what the two ladders differ
+/// because the host was another one meanwhile is in none of its parts.
+pub fn difference_of_steps(
+    base: RungPair<'_>,
+    new: RungPair<'_>,
+    figure: LadderFigure,
+) -> Option<LadderValue> {
+    more_than(
+        figure,
+        &base.differences(figure)?,
+        &new.differences(figure)?,
+    )
+}
+
+fn more_than(figure: LadderFigure, base: &[TotalValue], new: &[TotalValue]) -> Option<LadderValue> {
     let estimate = |values: &[TotalValue]| {
         let values: Vec<f64> = values.iter().map(|run| run.value).collect();
         Estimate::of_independent(&values)
     };
-    let has_companion = new.is_with_companion(figure);
-    let both = estimate(&new_values).zip(estimate(&base_values));
-    if let Some((new, base)) = both {
-        let more = new.minus(&base);
-        return Some(LadderValue {
-            figure,
-            value: more.value,
-            half_width: Some(more.half_width()),
-            runs,
-            has_companion,
-        });
-    }
-    let [new, base] = [&new_values, &base_values].map(|values| over_runs(values));
-    let ((new, own), (base, of_base)) = (new?, base?);
+    let (value, half_width) = match estimate(new).zip(estimate(base)) {
+        Some((new, base)) => {
+            let more = new.minus(&base);
+            (more.value, Some(more.half_width()))
+        }
+        None => {
+            let ((new, own), (base, of_base)) = (over_runs(new)?, over_runs(base)?);
+            let both = own.zip(of_base);
+            (new - base, both.map(|(own, of_base)| own.hypot(of_base)))
+        }
+    };
     Some(LadderValue {
         figure,
-        value: new - base,
-        half_width: own.zip(of_base).map(|(own, of_base)| own.hypot(of_base)),
-        runs,
-        has_companion,
+        value,
+        half_width,
+        runs: base.len().min(new.len()),
+        has_companion: false,
     })
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::*;
 
     /// A tally whose runs have these mean response times and server's processor times.
-    pub fn tally(runs: &[(f64, f64)], has_companion: bool) -> RungTally {
+    fn tally(runs: &[(f64, f64)], has_companion: bool) -> RungTally {
         let mut tally = RungTally {
             runs: vec![],
             has_companion,
@@ -160,6 +193,10 @@ pub mod tests {
             tally.runs.push(run);
         }
         tally
+    }
+
+    fn step(below: &RungTally, above: &RungTally, figure: LadderFigure) -> Option<LadderValue> {
+        RungPair { below, above }.step(figure)
     }
 
     fn near(found: Option<f64>, expected: f64) {
@@ -186,6 +223,30 @@ pub mod tests {
             apart.half_width.is_some_and(|half| half > 200.0),
             "{apart:?}"
         );
+    }
+
+    /// The host of the new ladder is 50 slower, and its step 5 larger; steps are 9, 10 and 11, and 14, 15
+    /// and 16, so that the standard error of the difference is √(2/3), and t of four degrees 2.7764.
+    #[test]
+    fn a_slower_host_is_in_no_difference_of_steps() {
+        let ladder = |host: f64, step: f64| {
+            let rounds = [100.0, 200.0, 300.0].map(|round| round + host);
+            let above = [step - 1.0, step, step + 1.0];
+            let above = rounds
+                .iter()
+                .zip(above)
+                .map(|(round, own)| (round + own, 1.0));
+            let below = rounds.map(|round| (round, 1.0));
+            (
+                tally(&below, false),
+                tally(&above.collect::<Vec<_>>(), false),
+            )
+        };
+        let (base, new) = (ladder(0.0, 10.0), ladder(50.0, 15.0));
+        let [base, new] = [&base, &new].map(|(below, above)| RungPair { below, above });
+        let more = difference_of_steps(base, new, LadderFigure::Response).expect("both");
+        near(Some(more.value), 5.0);
+        near(more.half_width, 2.7764 * (2.0 / 3.0f64).sqrt());
     }
 
     #[test]

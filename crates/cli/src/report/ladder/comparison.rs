@@ -1,11 +1,11 @@
 //! Two ladders side by side: what each rung takes and costs in either, and the difference.
 
-use super::{Ladder, LadderRung, cell, heading, more};
+use super::{Ladder, LadderRung, NONE, cell, heading, more};
 use crate::report::ladder::document::MeanDocument;
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::sweep::document::named;
-use filestone_model::ladder::{LadderFigure, LadderValue, difference};
+use filestone_model::ladder::{LadderFigure, LadderValue, difference, difference_of_steps};
 use filestone_model::statistics::CONFIDENCE;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -67,6 +67,8 @@ pub struct ComparedFigure {
     pub new: MeanDocument,
     /// How much more it is in the other.
     pub difference: MeanDocument,
+    /// How much more the step from the rung below is in the other, if that is the same rung in both.
+    pub step_difference: Option<MeanDocument>,
 }
 
 /// A figure that both have.
@@ -74,6 +76,8 @@ struct Both {
     base: LadderValue,
     new: LadderValue,
     more: LadderValue,
+    /// Of the steps.
+    more_added: Option<LadderValue>,
 }
 
 impl<'ladder> ComparedLadders<'ladder> {
@@ -97,7 +101,19 @@ fn both(base: &LadderRung<'_>, new: &LadderRung<'_>, figure: LadderFigure) -> Op
         base: base.tally.value(figure)?,
         new: new.tally.value(figure)?,
         more: difference(base.tally, new.tally, figure)?,
+        more_added: more_added(base, new, figure),
     })
+}
+
+/// What the step to a rung is more, where both are from the same one.
+fn more_added(
+    base: &LadderRung<'_>,
+    new: &LadderRung<'_>,
+    figure: LadderFigure,
+) -> Option<LadderValue> {
+    let is_same = base.below.map(|(name, _)| name) == new.below.map(|(name, _)| name);
+    let (base, new) = (base.pair()?, new.pair()?);
+    is_same.then(|| difference_of_steps(base, new, figure))?
 }
 
 /// Tables.
@@ -113,7 +129,8 @@ pub fn text(compared: ComparedLadders<'_>, page: Page) -> String {
     }
     text.push('\n');
     text.push_str(&page.prose(
-        "difference: how much more it is in the new one, with its 95 % interval (Welch's t over runs).",
+        "difference: how much more it is in the new one; adds more: the same of the step from the rung \
+         below, so without what the two ladders differ by as a whole. 95 % intervals (Welch's t over runs).",
     ));
     text
 }
@@ -124,6 +141,7 @@ fn table(compared: ComparedLadders<'_>, figure: LadderFigure) -> Table {
         Column::figure("base"),
         Column::figure("new"),
         Column::figure("difference"),
+        Column::figure("adds more"),
     ]);
     for (base, new) in compared.rungs() {
         if let Some(both) = both(&base, &new, figure) {
@@ -132,6 +150,7 @@ fn table(compared: ComparedLadders<'_>, figure: LadderFigure) -> Table {
                 cell(&both.base, true),
                 cell(&both.new, true),
                 more(&both.more),
+                both.more_added.map_or_else(|| NONE.into(), |it| more(&it)),
             ]);
         }
     }
@@ -152,6 +171,7 @@ pub fn document(compared: ComparedLadders<'_>) -> LadderComparison {
                 base: both.base.into(),
                 new: both.new.into(),
                 difference: both.more.into(),
+                step_difference: both.more_added.map(MeanDocument::from),
             })
             .collect(),
     });
@@ -164,7 +184,9 @@ pub fn document(compared: ComparedLadders<'_>) -> LadderComparison {
 
 /// A row per rung and figure.
 pub fn csv(compared: ComparedLadders<'_>) -> String {
-    let mut text = String::from("rung,figure,base,new,difference,difference_low,difference_high\n");
+    let mut text = String::from(
+        "rung,figure,base,new,difference,difference_low,difference_high,step_difference,step_difference_low,step_difference_high\n",
+    );
     for rung in document(compared).rungs {
         for figure in rung.figures {
             let number =
@@ -173,6 +195,7 @@ pub fn csv(compared: ComparedLadders<'_>) -> String {
                 base,
                 new,
                 difference,
+                step_difference: step,
                 ..
             } = figure;
             let cells = [
@@ -181,6 +204,9 @@ pub fn csv(compared: ComparedLadders<'_>) -> String {
                 Some(difference.value),
                 difference.low,
                 difference.high,
+                step.map(|step| step.value),
+                step.and_then(|step| step.low),
+                step.and_then(|step| step.high),
             ];
             let cells = cells.map(number).join(",");
             let name = named(&figure.name, &figure.unit);
