@@ -21,8 +21,8 @@ Examples:
   filestone report result --as svg > ladder.svg
   filestone compare before after
 
-By default each run takes 2 s (-d), after 200 ms (--warm-up) and 1 s without load (--cost-idle), with
-readings every 200 ms (--cost-interval) and one call in flight (-j).
+By default each run takes 2 s (-d), after 200 ms (--warm-up) and 1 s without load (--cost-idle),
+with readings every 200 ms (--cost-interval) and one call in flight (-j).
 It makes what it works on in a directory of its own below TARGET, and cleans up.
 The same command line with the same --output goes on where it was interrupted.")]
 pub struct LadderOptions {

@@ -11,8 +11,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The figures that have a table.
-const SHOWN: [(LadderFigure, &str); 3] = [
+const SHOWN: [(LadderFigure, &str); 4] = [
     (LadderFigure::Response, "Mean response time"),
+    (LadderFigure::ResponseP50, "Median response time"),
     (
         LadderFigure::ServerCpu,
         "Processor time of the server for each operation",
