@@ -142,6 +142,7 @@ fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
         Some(Command::Explain(options)) => commands::explain::run(&options),
         Some(Command::Ab(options)) => commands::ab::run(&options),
         Some(Command::Sweep(options)) => commands::sweep::run(&options),
+        Some(Command::Ladder(options)) => commands::ladder::run(&options),
         Some(Command::History(options)) => commands::history::run(&options),
         Some(Command::Report(options)) => commands::report::run(&options),
         Some(Command::As(options)) => run_as(&options.ancestor),

@@ -349,6 +349,7 @@ fn base_plan(target: &TargetPlan, case: Case, arrivals: ArrivalsPlan, time: Dura
         stability: Stability::Unstable,
         file_size_bytes: 0,
         files_max: 1,
+        own_files: false,
     });
     Plan {
         arrivals,

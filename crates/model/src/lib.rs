@@ -25,6 +25,7 @@ pub mod fleet_control;
 pub mod gate;
 pub mod history;
 pub mod kind;
+pub mod ladder;
 pub mod language;
 pub mod load;
 pub mod measure;

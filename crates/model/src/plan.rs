@@ -101,9 +101,26 @@ pub struct ProbePlan {
     pub file_size_bytes: u64,
     /// How many entries of a directory are visited at most.
     pub files_max: u32,
+    /// Whether what changes nothing, too, works on files of the run's own, one for each client, which
+    /// are as long as [`Self::file_size_bytes`] where they are read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_files: bool,
 }
 
 impl ProbePlan {
+    /// Whether an operation changes nothing and works on files, so that these can be the run's own.
+    pub const fn can_have_own_files(operation: OpKind) -> bool {
+        matches!(
+            operation,
+            OpKind::GetAttr
+                | OpKind::Lookup
+                | OpKind::Access
+                | OpKind::Read
+                | OpKind::ReadDir
+                | OpKind::ReadDirPlus
+        )
+    }
+
     /// Length of the file that a client's copies are of: whole operations, at least one.
     pub fn copied_bytes(&self) -> u64 {
         let len = u64::from(self.size_bytes.max(1));
@@ -741,6 +758,7 @@ pub(crate) mod tests {
             stability: Stability::Unstable,
             file_size_bytes: 1 << 26,
             files_max: 10_000,
+            own_files: false,
         });
         Plan {
             duration_ns: Some(1_000_000_000),

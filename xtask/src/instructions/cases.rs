@@ -102,6 +102,7 @@ fn plan(operation: OpKind, in_flight: u32) -> Plan {
         stability: Stability::Unstable,
         file_size_bytes: READ_LEN.into(),
         files_max: 1,
+        own_files: false,
     });
     Plan {
         in_flight,

@@ -1,12 +1,15 @@
 //! `filestone compare`: whether runs are better or worse than others.
 
 use crate::error::Error;
+use crate::execution::ladder_directory;
 use crate::inputs::compared_runs;
 use crate::options::compare::{CompareFormat, CompareOptions};
 use crate::printable::printable;
 use crate::report::comparison::{
     self, Compared, Method, ReadRun, document, picture as percentiles,
 };
+use crate::report::ladder::Ladder;
+use crate::report::ladder::comparison::{self as ladder_comparison, ComparedLadders};
 use crate::report::{json, picture};
 use crate::{Exit, console};
 use filestone_model::comparison::{Aspect, Question, Side, Unlike, Verdict, compare, likeness};
@@ -19,6 +22,9 @@ const CANNOT_TELL: u8 = 125;
 /// Reads both sides and says what came of it.
 pub fn run(options: &CompareOptions) -> Result<Exit, Error> {
     let paths = paths(options)?;
+    if let Some(ladders) = ladders(&paths)? {
+        return of_ladders(&ladders, options.format);
+    }
     let base = compared_runs::read(paths.base, &options.judge)?;
     let new = compared_runs::read(paths.new, &options.judge)?;
     let runs = || base.iter().chain(&new);
@@ -51,6 +57,46 @@ pub fn run(options: &CompareOptions) -> Result<Exit, Error> {
         Verdict::Better | Verdict::NotWorse => Exit::Done,
         Verdict::CannotTell => Exit::Code(CANNOT_TELL),
     })
+}
+
+/// Two ladders; `None` if none is named.
+fn ladders(paths: &Paths<'_>) -> Result<Option<[Ladder; 2]>, Error> {
+    let at = |path: &PathBuf| ladder_directory::document_at(path);
+    let all = || paths.base.iter().chain(paths.new);
+    let Some(one) = all().find(|path| at(path).is_some()) else {
+        return Ok(None);
+    };
+    let ([base], [new]) = (paths.base, paths.new) else {
+        return Err(Error::usage(format!(
+            "{}: this is a ladder, and one ladder is compared with one other",
+            one.display()
+        )));
+    };
+    let read = |path: &PathBuf| match at(path) {
+        Some(document) => ladder_directory::read_with_runs(&document),
+        None => Err(Error::usage(format!(
+            "{}: this is no ladder, and {} is one",
+            path.display(),
+            one.display()
+        ))
+        .with_help("name two ladders, or the runs of a rung of each")),
+    };
+    Ok(Some([read(base)?, read(new)?]))
+}
+
+/// Shows two ladders side by side. There is no verdict on the whole of them.
+fn of_ladders([base, new]: &[Ladder; 2], format: CompareFormat) -> Result<Exit, Error> {
+    let compared = ComparedLadders { base, new };
+    console::result(&match format {
+        CompareFormat::Text => ladder_comparison::text(compared, console::page()),
+        CompareFormat::Json => json::document(&ladder_comparison::document(compared))?,
+        CompareFormat::Csv => ladder_comparison::csv(compared),
+        CompareFormat::Svg => {
+            return Err(Error::usage("--as svg: of two ladders there is no picture")
+                .with_help("of two ladders there are text, json and csv"));
+        }
+    })?;
+    Ok(Exit::Done)
 }
 
 /// Where the sides are.

@@ -201,6 +201,7 @@ fn plan(step: &Step, duration: u64, processor: u32, here: &Environment) -> Plan 
         stability: Stability::Unstable,
         file_size_bytes: 1 << 20,
         files_max: 1000,
+        own_files: false,
     });
     Plan {
         // Caches and branch predictors of both sides get a moment.

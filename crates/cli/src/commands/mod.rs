@@ -15,6 +15,7 @@ pub mod fleet_addresses;
 pub mod fleet_ctl;
 pub mod history;
 mod inner;
+pub mod ladder;
 pub mod mix;
 pub mod probe;
 pub mod replay;

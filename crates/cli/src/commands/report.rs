@@ -1,10 +1,9 @@
 //! `filestone report`: any report of a stored record.
 
 use crate::error::Error;
-use crate::execution::{sweep, sweep_directory};
+use crate::execution::{ladder, ladder_directory, sweep, sweep_directory};
 use crate::inputs::record_file;
 use crate::options::ReportOptions;
-use crate::options::sweep::SweepFormat;
 use crate::planning::gates::with_gates;
 use crate::report::{self, json, layers, picture};
 use crate::{Exit, console};
@@ -21,6 +20,9 @@ pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
     let page = console::page();
     if let Some(document) = sweep_directory::document_at(&options.record) {
         return of_sweep(options, &document);
+    }
+    if let Some(document) = ladder_directory::document_at(&options.record) {
+        return of_ladder(options, &document);
     }
     let records = read(options)?;
     for record in &records {
@@ -71,25 +73,44 @@ pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
 
 /// A sweep, in one of its forms.
 fn of_sweep(options: &ReportOptions, document: &Path) -> Result<Exit, Error> {
-    let shown = options.record.display();
-    let format = SweepFormat::from_str(&options.format, false).map_err(|_| {
-        Error::usage(format!(
-            "{shown}: this is a sweep; --as {} is of a run",
-            options.format
-        ))
-        .with_help("of a sweep there are text, json, csv, gnuplot and svg")
-    })?;
-    if !options.gates.fail_if.is_empty() {
-        return Err(Error::usage(format!(
-            "--fail-if: {shown} is a sweep, and gates are of runs"
-        ))
-        .with_help(
-            "behind the -- of sweep they are of each run; report DIR/POINT/001 takes them, too",
-        ));
-    }
+    let forms = "text, json, csv, gnuplot and svg";
+    let format = form_of(options, "sweep", forms)?;
     let swept = sweep_directory::read_with_runs(document)?;
     console::result(&sweep::render(&swept, format, console::page())?)?;
     Ok(Exit::Done)
+}
+
+/// A ladder, in one of its forms.
+fn of_ladder(options: &ReportOptions, document: &Path) -> Result<Exit, Error> {
+    let format = form_of(options, "ladder", "text, json, csv and svg")?;
+    let ladder = ladder_directory::read_with_runs(document)?;
+    console::result(&ladder::render(&ladder, format, console::page())?)?;
+    Ok(Exit::Done)
+}
+
+/// The form that is asked for, if a `noun`, which is many runs, has it.
+fn form_of<F: ValueEnum>(options: &ReportOptions, noun: &str, forms: &str) -> Result<F, Error> {
+    let shown = options.record.display();
+    let format = F::from_str(&options.format, false).map_err(|_| {
+        Error::usage(format!(
+            "{shown}: this is a {noun}; --as {} is of a run",
+            options.format
+        ))
+        .with_help(format!("of a {noun} there are {forms}"))
+    })?;
+    if options.gates.fail_if.is_empty() {
+        return Ok(format);
+    }
+    let help = match noun {
+        "sweep" => {
+            "behind the -- of sweep they are of each run; report DIR/POINT/001 takes them, too"
+        }
+        _ => "report DIR/RUNG/001 takes them",
+    };
+    Err(Error::usage(format!(
+        "--fail-if: {shown} is a {noun}, and gates are of runs"
+    ))
+    .with_help(help))
 }
 
 /// The records, held to the gates of the command line where there are any, instead of their own.

@@ -8,6 +8,7 @@ use crate::report::comparison::document::ComparisonDocument;
 use crate::report::explanation::ExplainedRecord;
 use crate::report::history::document::HistoryDocument;
 use crate::report::json;
+use crate::report::ladder::document::LadderDocument;
 use crate::report::repeats::RepeatsDocument;
 use crate::report::sweep::document::SweepDocument;
 use crate::{Exit, console};
@@ -23,6 +24,7 @@ pub fn run(options: &SchemaOptions) -> Result<Exit, Error> {
         Document::Ab => schemars::schema_for!(AbDocument),
         Document::Repeats => schemars::schema_for!(RepeatsDocument),
         Document::Sweep => schemars::schema_for!(SweepDocument),
+        Document::Ladder => schemars::schema_for!(LadderDocument),
         Document::Explain => schemars::schema_for!(Vec<ExplainedRecord>),
         Document::History => schemars::schema_for!(HistoryDocument),
         Document::Addresses => schemars::schema_for!(ShownAddresses),

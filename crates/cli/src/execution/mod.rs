@@ -3,6 +3,8 @@
 
 pub mod ab;
 pub mod interruption;
+pub mod ladder;
+pub mod ladder_directory;
 pub mod live;
 pub mod output_directory;
 pub mod repeats;

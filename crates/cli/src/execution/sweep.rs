@@ -27,9 +27,6 @@ use filestone_model::sweep::{PointTally, SweepParameter, SweepValue, name_of_poi
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Runs of each point, unless something else is asked for, and the pause between two.
-const RUNS: u32 = 5;
-const PAUSE: u64 = 500_000_000;
 /// What connections, mounts and the record take, about.
 const AROUND_A_RUN: u64 = 100_000_000;
 
@@ -75,7 +72,12 @@ pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<Exit, Error> 
     );
     let earlier = options.output.as_deref().map(sweep_directory::earlier);
     let earlier = earlier.transpose()?.flatten();
-    let seed = seed(&sweep, options, earlier.as_ref())?;
+    let place = Place {
+        noun: "sweep",
+        path: options.output.as_deref(),
+    };
+    let own = first.measured.jobs.first().map_or(0, |job| job.plan.seed);
+    let seed = place.seed(own, options.seed, earlier.as_ref())?;
     let (mut swept, jobs) = planned(sweep, options, seed);
     if options.dry_run {
         return if swept.is_study && options.format == SweepFormat::Text {
@@ -85,7 +87,8 @@ pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<Exit, Error> 
         };
     }
     if let Some(path) = &options.output {
-        claim(path, &swept, earlier.as_ref())?;
+        place.claim(&swept, earlier.as_ref())?;
+        sweep_directory::write_plan(path, &swept)?;
     }
     notes.iter().for_each(|note| console::note(note));
     let stop = interruption::stop_flag()?;
@@ -109,24 +112,55 @@ pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<Exit, Error> 
     let mut points = Points {
         swept: &mut swept,
         caveats: ToldCaveats::default(),
+        also: &mut |_, _| (),
     };
     let ended = rounds.run(&mut points);
     let caveats = points.caveats;
     finish(&mut swept, ended, &caveats, options)
 }
 
-/// The seed of all points: that of the earlier time, if there was one.
-fn seed(sweep: &Sweep<'_>, options: &SweepOptions, earlier: Option<&Swept>) -> Result<u64, Error> {
-    match (earlier.map(|earlier| earlier.seed), options.seed) {
-        (Some(earlier), Some(seed)) if earlier != seed => Err(another(
-            options.output.as_deref(),
-            &format!("its seed is {earlier}, and not {seed}"),
-        )),
-        (Some(seed), _) | (None, Some(seed)) => Ok(seed),
-        (None, None) => {
-            let jobs = sweep.points.iter().flat_map(|point| &point.measured.jobs);
-            Ok(jobs.map(|job| job.plan.seed).next().unwrap_or(0))
+/// Where a sweep is kept, or what is kept as one is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'run> {
+    /// What it is.
+    pub noun: &'static str,
+    /// `--output`.
+    pub path: Option<&'run Path>,
+}
+
+impl Place<'_> {
+    /// The seed of all points: that of the earlier time, if there was one.
+    pub fn seed(self, own: u64, asked: Option<u64>, earlier: Option<&Swept>) -> Result<u64, Error> {
+        match (earlier.map(|earlier| earlier.seed), asked) {
+            (Some(earlier), Some(seed)) if earlier != seed => {
+                Err(self.another(&format!("its seed is {earlier}, and not {seed}")))
+            }
+            (Some(seed), _) | (None, Some(seed)) => Ok(seed),
+            (None, None) => Ok(own),
         }
+    }
+
+    /// Makes sure, before the first run, that the directory is free or of this very sweep.
+    pub fn claim(self, swept: &Swept, earlier: Option<&Swept>) -> Result<(), Error> {
+        match (earlier, self.path) {
+            (None, None) => Ok(()),
+            (None, Some(path)) => {
+                OutputDirectory::claim(path, Existing::Refuse)?.abandon();
+                Ok(())
+            }
+            (Some(earlier), _) => match difference(swept, earlier) {
+                Some(why) => Err(self.another(&why)),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn another(self, why: &str) -> Error {
+        let path = self.path.unwrap_or(Path::new("")).display();
+        let noun = self.noun;
+        Error::usage(format!("--output {path}: this is another {noun}: {why}")).with_help(
+            "nothing was overwritten and nothing was sent; name a new or an empty directory",
+        )
     }
 }
 
@@ -161,16 +195,10 @@ fn planned(sweep: Sweep<'_>, options: &SweepOptions, seed: u64) -> (Swept, Vec<J
 }
 
 fn wanted(options: &SweepOptions, is_study: bool) -> RepeatPlan {
-    let (runs, pause_ns) = if is_study {
-        (read_study::RUNS, read_study::PAUSE)
+    if is_study {
+        options.rounds.plan(read_study::RUNS, read_study::PAUSE)
     } else {
-        (RUNS, PAUSE)
-    };
-    let runs = options.repeat.unwrap_or(runs);
-    RepeatPlan {
-        most: options.until.map_or(runs, |_| options.repeat_max),
-        until: options.until,
-        pause_ns: options.pause.unwrap_or(pause_ns),
+        options.rounds.plan_by_default()
     }
 }
 
@@ -192,7 +220,8 @@ fn expected_ns(jobs: &[Job], wanted: &RepeatPlan) -> u64 {
     round.saturating_mul(wanted.most.into())
 }
 
-fn show_points(swept: &Swept, jobs: &[Job]) -> Result<Exit, Error> {
+/// Shows the points with their plans.
+pub(super) fn show_points(swept: &Swept, jobs: &[Job]) -> Result<Exit, Error> {
     let points = jobs.iter().enumerate().map(|(number, job)| ShownPoint {
         point: swept.name(number),
         plan: &job.plan,
@@ -200,19 +229,6 @@ fn show_points(swept: &Swept, jobs: &[Job]) -> Result<Exit, Error> {
     let points: Vec<ShownPoint<'_>> = points.collect();
     console::result(&json::document(&points)?)?;
     Ok(Exit::Done)
-}
-
-/// Makes sure, before the first run, that the directory is free or this sweep's, and says whose it is.
-fn claim(path: &Path, swept: &Swept, earlier: Option<&Swept>) -> Result<(), Error> {
-    match earlier {
-        None => OutputDirectory::claim(path, Existing::Refuse)?.abandon(),
-        Some(earlier) => {
-            if let Some(why) = difference(swept, earlier) {
-                return Err(another(Some(path), &why));
-            }
-        }
-    }
-    sweep_directory::write_plan(path, swept)
 }
 
 /// What tells a sweep from another one, whatever the number of runs.
@@ -247,14 +263,8 @@ fn is_same(point: &SweptPoint, earlier: &SweptPoint) -> bool {
     is_as_kept && texts(point) == texts(earlier)
 }
 
-fn another(path: Option<&Path>, why: &str) -> Error {
-    let path = path.unwrap_or(Path::new("")).display();
-    Error::usage(format!("--output {path}: this is another sweep: {why}"))
-        .with_help("nothing was overwritten and nothing was sent; name a new or an empty directory")
-}
-
 /// The directories of the points' runs.
-fn places(swept: &Swept, root: Option<&Path>) -> Vec<Option<PathBuf>> {
+pub(super) fn places(swept: &Swept, root: Option<&Path>) -> Vec<Option<PathBuf>> {
     let points = 0..swept.points.len();
     points
         .map(|point| root.map(|root| sweep_directory::place_of(root, swept, point)))
@@ -262,9 +272,13 @@ fn places(swept: &Swept, root: Option<&Path>) -> Vec<Option<PathBuf>> {
 }
 
 /// Counts runs of points.
-struct Points<'run> {
-    swept: &'run mut Swept,
-    caveats: ToldCaveats,
+pub(super) struct Points<'run> {
+    /// The sweep.
+    pub swept: &'run mut Swept,
+    /// The caveats of all.
+    pub caveats: ToldCaveats,
+    /// Who else counts a run of a point.
+    pub also: &'run mut dyn FnMut(usize, &RunRecord),
 }
 
 impl Tally for Points<'_> {
@@ -293,6 +307,7 @@ impl Tally for Points<'_> {
 
     fn count(&mut self, point: usize, record: RunRecord) {
         self.caveats.add(&record);
+        (self.also)(point, &record);
         let figure = self.swept.figure.of_operations();
         let mut run = ComparedRun::from(&record);
         if run.lacks(figure.as_slice()) {
@@ -335,7 +350,7 @@ fn finish(
         render(swept, options.format, console::page()).and_then(|text| console::result(&text))
     };
     caveats.tell();
-    if let Some(help) = how_to_go_on(ended.end, options) {
+    if let Some(help) = how_to_go_on(ended.end, options.output.as_deref()) {
         console::help(help);
     }
     if let Some(error) = ended.error {
@@ -349,8 +364,8 @@ fn finish(
 }
 
 /// What makes the runs that are missing.
-fn how_to_go_on(end: RepeatsEnd, options: &SweepOptions) -> Option<&'static str> {
-    match (end, &options.output) {
+pub(super) fn how_to_go_on(end: RepeatsEnd, output: Option<&Path>) -> Option<&'static str> {
+    match (end, output) {
         (RepeatsEnd::All | RepeatsEnd::Enough, _) => None,
         (RepeatsEnd::Interrupted | RepeatsEnd::Failed, Some(_)) => {
             Some("the same command line goes on where this ended")
@@ -362,7 +377,7 @@ fn how_to_go_on(end: RepeatsEnd, options: &SweepOptions) -> Option<&'static str>
 }
 
 /// If not one point could be measured, that is what came of it.
-fn nothing_measured(swept: &Swept) -> Exit {
+pub(super) fn nothing_measured(swept: &Swept) -> Exit {
     if swept.points.iter().all(|point| point.failed.is_some()) {
         Exit::NothingSucceeded
     } else {

@@ -9,11 +9,13 @@ use crate::report::json;
 use crate::report::picture::render;
 use crate::report::sweep::document::{self, FORMAT, SweepDocument};
 use crate::report::sweep::{Swept, drawing, script, study};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The document while it is being written.
-const PART_FILE: &str = "sweep.json.part";
+/// Of a document while it is being written.
+const PART_EXTENSION: &str = "json.part";
 /// Longer names of directories are cut.
 const NAME_MAX: usize = 100;
 
@@ -28,11 +30,16 @@ pub fn earlier(directory: &Path) -> Result<Option<Swept>, Error> {
 
 /// The document of a sweep, if this is one, or the directory of one.
 pub fn document_at(path: &Path) -> Option<PathBuf> {
-    let inside = path.join(SWEEP_FILE);
+    named_document(path, SWEEP_FILE)
+}
+
+/// The document of that name, if this is one, or the directory of one.
+pub(super) fn named_document(path: &Path, name: &str) -> Option<PathBuf> {
+    let inside = path.join(name);
     if inside.is_file() {
         return Some(inside);
     }
-    let is_named = path.file_name().is_some_and(|name| name == SWEEP_FILE);
+    let is_named = path.file_name().is_some_and(|own| own == name);
     (is_named && path.is_file()).then(|| path.into())
 }
 
@@ -41,10 +48,7 @@ pub fn read_with_runs(path: &Path) -> Result<Swept, Error> {
     let mut swept = read(path)?;
     let root = path.parent().unwrap_or(Path::new("."));
     for point in 0..swept.points.len() {
-        let place = place_of(root, &swept, point);
-        let numbers = 1..=swept.wanted.most;
-        let runs = numbers.map(|number| place.join(format!("{number:03}")).join(RECORD_FILE));
-        let runs: Vec<PathBuf> = runs.take_while(|run| run.is_file()).collect();
+        let runs = runs_of(root, &swept, point);
         let judged = swept.figure.of_operations();
         for read in compared_runs::read(&runs, judged.as_slice())? {
             swept.count(point, &read.run);
@@ -53,27 +57,54 @@ pub fn read_with_runs(path: &Path) -> Result<Swept, Error> {
     Ok(swept)
 }
 
+/// The records of a point's runs.
+pub(super) fn runs_of(root: &Path, swept: &Swept, point: usize) -> Vec<PathBuf> {
+    let place = place_of(root, swept, point);
+    let numbers = 1..=swept.wanted.most;
+    let runs = numbers.map(|number| place.join(format!("{number:03}")).join(RECORD_FILE));
+    runs.take_while(|run| run.is_file()).collect()
+}
+
 fn read(path: &Path) -> Result<Swept, Error> {
-    let damaged = |why: &str| {
-        Error::usage(format!(
-            "{}: this is no sweep: {}",
-            path.display(),
-            excerpt(why)
-        ))
-        .with_help("a sweep with --output DIR writes one")
-    };
-    let document: SweepDocument =
-        serde_json::from_str(&text_of(path)?).map_err(|error| damaged(&error.to_string()))?;
-    if document.format != FORMAT {
-        let found = document.format;
+    let document: SweepDocument = read_document(path, "sweep", FORMAT)?;
+    let swept = document.into_sweep();
+    swept.ok_or_else(|| damaged(path, "sweep", "there is no figure of that name"))
+}
+
+/// Only the shape of a document.
+#[derive(Deserialize)]
+struct Shape {
+    format: u32,
+}
+
+/// What a sweep left, or what is kept as one is: a `noun`, of this format.
+pub(super) fn read_document<D: DeserializeOwned>(
+    path: &Path,
+    noun: &str,
+    format: u32,
+) -> Result<D, Error> {
+    let text = text_of(path)?;
+    let broken = |error: serde_json::Error| damaged(path, noun, &error.to_string());
+    let shape: Shape = serde_json::from_str(&text).map_err(broken)?;
+    if shape.format != format {
         return Err(Error::usage(format!(
-            "{}: this sweep has format {found}; this version reads format {FORMAT}",
-            path.display()
+            "{}: this {noun} has format {}; this version reads format {format}",
+            path.display(),
+            shape.format
         ))
         .with_help("use the version of filestone that wrote it, or a newer one"));
     }
-    let swept = document.into_sweep();
-    swept.ok_or_else(|| damaged("there is no figure of that name"))
+    serde_json::from_str(&text).map_err(broken)
+}
+
+/// That a document says nothing.
+pub(super) fn damaged(path: &Path, noun: &str, why: &str) -> Error {
+    Error::usage(format!(
+        "{}: this is no {noun}: {}",
+        path.display(),
+        excerpt(why)
+    ))
+    .with_help(format!("a {noun} with --output DIR writes one"))
 }
 
 /// The directory of the runs of a point: `02-size=1024`.
@@ -122,11 +153,15 @@ fn graphs(swept: &Swept) -> Vec<(String, String)> {
         .collect()
 }
 
-/// It appears whole or not at all.
 fn write_document(directory: &Path, swept: &Swept) -> Result<(), Error> {
-    let (part, whole) = (directory.join(PART_FILE), directory.join(SWEEP_FILE));
-    let text = json::document(&document::of(swept))?;
+    write_whole(&directory.join(SWEEP_FILE), &document::of(swept))
+}
+
+/// A document that appears whole or not at all.
+pub(super) fn write_whole(path: &Path, document: &impl Serialize) -> Result<(), Error> {
+    let part = path.with_extension(PART_EXTENSION);
+    let text = json::document(document)?;
     write_synced(&part, &text)
-        .and_then(|()| fs::rename(&part, &whole))
-        .map_err(|error| Error::file(&whole, &error))
+        .and_then(|()| fs::rename(&part, path))
+        .map_err(|error| Error::file(path, &error))
 }

@@ -23,6 +23,8 @@ pub const REPEATS_FILE: &str = "repeats.json";
 pub const AB_FILE: &str = "ab.json";
 /// What a sweep is and comes to, beside the directories of its points.
 pub const SWEEP_FILE: &str = "sweep.json";
+/// What the runs of a ladder come to.
+pub const LADDER_FILE: &str = "ladder.json";
 /// Longer files are no records: that of a day with a row for each second has some 200 MB.
 const RECORD_BYTES_MAX: u64 = 1 << 30;
 
@@ -105,23 +107,30 @@ fn is_other_document(path: &Path) -> bool {
     !has_records && serde_json::from_str::<IgnoredAny>(&text).is_ok()
 }
 
-/// That the directory of a sweep is not one of runs of the same.
-fn of_sweep(path: &Path) -> Error {
+/// That the directory of a sweep is not one of runs of the same, nor that of a ladder, which is kept
+/// as one; `None` of other directories.
+fn of_points(path: &Path) -> Option<Error> {
     let shown = path.display();
-    Error::usage(format!(
-        "{shown}: this is a sweep, whose points have runs of their own"
-    ))
-    .with_help(format!(
-        "name a point, such as {shown}/1-size=512, or a run of it, such as {shown}/1-size=512/001; \
+    let is_there = |name: &str| path.join(name).exists();
+    let (noun, points, one) = match (is_there(SWEEP_FILE), is_there(LADDER_FILE)) {
+        (true, _) => ("sweep", "points", "1-size=512"),
+        (_, true) => ("ladder", "rungs", "01-rung=null"),
+        _ => return None,
+    };
+    let error = Error::usage(format!(
+        "{shown}: this is a {noun}, whose {points} have runs of their own"
+    ));
+    Some(error.with_help(format!(
+        "name one of them, such as {shown}/{one}, or a run of it, such as {shown}/{one}/001; \
          filestone report {shown} shows them all"
-    ))
+    )))
 }
 
 /// That there is no record where runs were to be.
 fn none_in(path: &Path) -> Error {
     let shown = path.display();
-    if path.join(SWEEP_FILE).exists() {
-        return of_sweep(path);
+    if let Some(error) = of_points(path) {
+        return error;
     }
     if path.join(AB_FILE).exists() {
         let sides = ["a", "b"].map(|side| path.join(side).display().to_string());
@@ -240,8 +249,8 @@ fn no_single_run(path: &Path) -> Error {
             one.display()
         ))
     };
-    if path.join(SWEEP_FILE).exists() {
-        return of_sweep(path);
+    if let Some(error) = of_points(path) {
+        return error;
     }
     if path.join(REPEATS_FILE).exists() {
         return of_several("repeats", "001", "filestone compare takes them all");

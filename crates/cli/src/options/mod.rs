@@ -15,6 +15,7 @@ pub mod fleet_addresses;
 pub mod fleet_ctl;
 pub mod generator;
 pub mod history;
+pub mod ladder;
 pub mod layer_targets;
 pub mod mix;
 pub mod mix_values;
@@ -23,6 +24,7 @@ pub mod password;
 pub mod probe;
 pub mod repeat;
 pub mod replay;
+pub mod rounds;
 pub mod run_report;
 pub mod serve;
 pub mod smb;
@@ -40,6 +42,7 @@ use doctor::DoctorOptions;
 use explain::ExplainOptions;
 use fleet::FleetOptions;
 use history::HistoryOptions;
+use ladder::LadderOptions;
 use mix::MixOptions;
 use password::PasswordOptions;
 use probe::ProbeOptions;
@@ -118,6 +121,8 @@ pub enum Command {
     Ab(Box<AbOptions>),
     /// Measure over the values of one or two options, and show what each point comes to
     Sweep(Box<SweepOptions>),
+    /// Measure operations from NULL to READDIRPLUS: what each takes and costs, and adds to the one before
+    Ladder(Box<LadderOptions>),
     /// Show a figure over many runs of one plan, and where it changed
     History(HistoryOptions),
     /// Make a report of a run record
@@ -266,6 +271,8 @@ pub enum Document {
     Repeats,
     /// What `filestone sweep --as json` prints, and leaves beside the runs: sweep.json
     Sweep,
+    /// What `filestone ladder --as json` prints, and leaves beside the runs: ladder.json
+    Ladder,
     /// What `filestone explain --as json` prints
     Explain,
     /// What `filestone history --as json` prints

@@ -89,6 +89,10 @@ pub struct WorkloadOptions {
     /// one more to copy from; 64M are 64 MiB [default: 64M; of copies not less than --size]
     #[arg(long, value_name = "BYTES", value_parser = file_size)]
     pub file_size: Option<u64>,
+    /// Work on files in a directory of its own, of --file-size each where they are read, instead of
+    /// what is at TARGET: of getattr, lookup, access, read, readdir and readdirplus
+    #[arg(hide_short_help = true, long)]
+    pub own_files: bool,
     /// Visit at most N entries of a directory; 0 visits the directory itself [default: 10000]
     #[arg(long, value_name = "N", value_parser = within::<0, 10_000_000>)]
     pub files: Option<u32>,

@@ -2,15 +2,11 @@
 
 use super::cost::CostOptions;
 use super::figure::swept;
-use super::mix_values::percent;
-use super::values::{seed, within};
-use crate::quantity;
+use super::rounds::RoundsOptions;
+use super::values::seed;
 use clap::{Args, ValueEnum};
 use filestone_model::gate::GateFigure;
 use std::path::PathBuf;
-
-/// Most runs of a point.
-const RUNS_MAX: u32 = 999;
 
 /// `filestone sweep`.
 #[derive(Debug, Args)]
@@ -38,26 +34,15 @@ pub struct SweepOptions {
     pub over: Vec<Over>,
     /// The read study, of a file of 1 MiB or more: NULL, GETATTR, and READ of 1 byte to what the server takes,
     /// over UDP and TCP, with response times, packets and bytes, and what the server's side costs where one
-    /// of the options below says how to read it
+    /// of the options below says how to read it; 3 runs of each, 100 ms between two, unless said otherwise
     #[arg(long, value_name = "TARGET", conflicts_with = "over")]
     pub read_study: Option<String>,
-    /// Make N runs of each point [default: 5; of the read study 3]
-    #[arg(long, value_name = "N", value_parser = within::<1, RUNS_MAX>)]
-    pub repeat: Option<u32>,
-    /// Make runs of each point, at least 5, until the 95 % interval over runs of --figure is within PERCENT
-    /// of its mean either way
-    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "repeat")]
-    pub until: Option<f64>,
-    /// With --until: runs of a point at most
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = within::<5, RUNS_MAX>, requires = "until")]
-    pub repeat_max: u32,
+    #[command(flatten)]
+    pub rounds: RoundsOptions,
     /// The figure that is drawn, and that --until is about, such as achieved, read.response_time.p99, or
     /// server_cpu_per_operation of runs that read costs
     #[arg(long, value_name = "FIGURE", default_value = "response_time.mean", value_parser = swept)]
     pub figure: GateFigure,
-    /// Wait this long between two runs [default: 500 ms; of the read study 100 ms]
-    #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
-    pub pause: Option<u64>,
     /// What the order of runs and their chance come from [default: a new one, recorded]
     #[arg(long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,

@@ -31,6 +31,7 @@ fn option_of(field: Field) -> String {
         Field::Objective | Field::Quantile | Field::ThresholdTime => "--slo",
         Field::OnLost => "--on-lost",
         Field::OfferedLoad => "--offered",
+        Field::OwnFiles => "--own-files",
         Field::Peak => "--peak",
         Field::Pin => "--pin",
         Field::PointTime => "--point-duration",

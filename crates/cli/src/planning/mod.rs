@@ -5,6 +5,7 @@ pub mod doctor;
 mod fields;
 pub mod fleet;
 pub mod gates;
+pub mod ladder;
 pub mod mix;
 pub mod read_study;
 pub mod repeats;
@@ -92,7 +93,12 @@ pub fn probe(
         here,
     };
     let target = options.target.target.as_ref();
-    let target = reaching.target(target, built_in_path(operation))?;
+    let built_in_path = if options.workload.own_files {
+        DIRECTORY
+    } else {
+        built_in_path(operation)
+    };
+    let target = reaching.target(target, built_in_path)?;
     let load = &options.load;
     let clients = load.clients.unwrap_or(1);
     let workload = WorkloadPlan::Probe(workload(&options.workload, operation)?);
@@ -323,6 +329,9 @@ pub fn nfs_target(
     Ok(plan)
 }
 
+/// The directory of the built-in server that runs work in.
+const DIRECTORY: &str = "/export";
+
 /// What of the built-in server an operation is for.
 pub const fn built_in_path(operation: OpKind) -> &'static str {
     match operation {
@@ -333,7 +342,7 @@ pub const fn built_in_path(operation: OpKind) -> &'static str {
         | OpKind::Access
         | OpKind::ReadDir
         | OpKind::ReadDirPlus => "/export/files",
-        _ => "/export",
+        _ => DIRECTORY,
     }
 }
 
@@ -387,6 +396,7 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
             _ => file_size_bytes,
         },
         files_max: options.files.unwrap_or(FILES_DEFAULT),
+        own_files: options.own_files,
     })
 }
 

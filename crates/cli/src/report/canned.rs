@@ -92,6 +92,7 @@ fn plan(operation: OpKind) -> Plan {
         stability: Stability::Unstable,
         file_size_bytes: 64 << 20,
         files_max: 10_000,
+        own_files: false,
     });
     Plan {
         in_flight: 8,

@@ -19,6 +19,7 @@ pub mod gnuplot;
 pub mod hdr;
 pub mod history;
 pub mod json;
+pub mod ladder;
 pub mod layers;
 pub mod load_statistics;
 pub mod mix;

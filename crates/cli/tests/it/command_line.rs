@@ -21,6 +21,7 @@ fn help_of_every_command() {
         vec!["explain", "--help"],
         vec!["ab", "--help"],
         vec!["sweep", "--help"],
+        vec!["ladder", "--help"],
         vec!["history", "--help"],
         vec!["report", "--help"],
         vec!["as", "--help"],

@@ -9,6 +9,7 @@ mod explain;
 mod fleet;
 mod gates;
 mod history;
+mod ladder;
 mod loopback;
 mod mix;
 mod outcomes;

@@ -74,6 +74,10 @@ impl Running {
         Self(child)
     }
 
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     pub fn interrupt(&self) {
         self.signal(Signal::INT);
     }

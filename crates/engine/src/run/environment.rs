@@ -295,6 +295,7 @@ mod tests {
             stability: Stability::Unstable,
             file_size_bytes: 4096,
             files_max: 1,
+            own_files: false,
         };
         Plan {
             clients,

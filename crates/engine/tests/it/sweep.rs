@@ -3,6 +3,7 @@
 use crate::support::{plan, run, server};
 use filestone_model::comparison::RunValue;
 use filestone_model::figure::RunFigure;
+use filestone_model::gate::GateFigure;
 use filestone_model::measure::figures::Stretches;
 use filestone_model::plan::ArrivalsPlan;
 use filestone_model::queueing::Service;
@@ -19,7 +20,7 @@ fn figure(name: &str) -> RunFigure {
 
 /// What a closed loop with so many in flight comes to, of two runs.
 fn point(in_flight: u32) -> PointTally {
-    let mut tally = PointTally::new(figure("response_time.mean"));
+    let mut tally = PointTally::new(GateFigure::OfOperations(figure("response_time.mean")));
     for seconds in [2, 3] {
         let plan = plan(ArrivalsPlan::Closed, in_flight, seconds);
         let run = run(

@@ -14,6 +14,17 @@ pub enum CounterUnit {
     Number,
 }
 
+impl CounterUnit {
+    /// What it is called in documents: nothing of a number.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "ns",
+            Self::Bytes => "bytes",
+            Self::Number => "",
+        }
+    }
+}
+
 macro_rules! counters {
     ($($(#[$doc:meta])* $counter:ident = $name:literal, $unit:ident;)*) => {
         /// Something that a host or a process counts, and only ever counts up.

@@ -67,6 +67,7 @@ fn probe(in_flight: u32) -> Plan {
         stability: Stability::Unstable,
         file_size_bytes: 1 << 20,
         files_max: 1,
+        own_files: false,
     });
     Plan {
         in_flight,

@@ -106,7 +106,7 @@ fn third(ticks: &[(u64, f64)]) -> ThirdRecord {
 }
 
 #[cfg(test)]
-pub(in crate::measure) mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::measure::run_record::{FailureCount, KindRecord};
     use crate::measure::{Distribution, DistributionRecord, Ledger};
@@ -183,7 +183,7 @@ pub(in crate::measure) mod tests {
         }
     }
 
-    pub(in crate::measure) fn totals(read: u64, get: u64, create: u64, remove: u64) -> Totals {
+    pub(crate) fn totals(read: u64, get: u64, create: u64, remove: u64) -> Totals {
         let kinds = vec![
             row(OpKind::Read, Role::Measured, read),
             row(OpKind::GetAttr, Role::Measured, get),

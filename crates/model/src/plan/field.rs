@@ -47,6 +47,7 @@ fields! {
     OnLost = "on_lost";
     Oplock = "oplock";
     Operation = "operation";
+    OwnFiles = "own_files";
     OfferedLoad = "offered_load_ops_per_s";
     Peak = "peak_ops_per_s";
     Pin = "pin";

@@ -75,6 +75,13 @@ impl FileTable {
         self.files.get(id.0 as usize)
     }
 
+    /// The object has been written, and is so long now.
+    pub fn set_len(&mut self, id: FileId, len: u64) {
+        if let Some(entry) = self.files.get_mut(id.0 as usize) {
+            entry.len = len;
+        }
+    }
+
     /// How many objects there are.
     pub fn len(&self) -> u32 {
         self.files.len() as u32

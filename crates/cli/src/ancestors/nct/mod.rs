@@ -162,6 +162,7 @@ fn plan(measured: &Measure, here: &Environment) -> Plan {
         file_size_bytes: 0,
         // nct asks for one object, and never for what is in it.
         files_max: 0,
+        own_files: false,
     });
     let plan = Plan {
         clients,

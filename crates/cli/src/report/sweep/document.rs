@@ -297,7 +297,8 @@ pub fn column_of(figure: &GateFigure) -> String {
     named(&figure.to_string(), unit)
 }
 
-fn named(name: &str, unit: &str) -> String {
+/// A figure as the name of a column, with its unit.
+pub(in crate::report) fn named(name: &str, unit: &str) -> String {
     let unit = unit.replace("operations", "ops").replace('/', "_per_");
     let name = format!("{}_{unit}", column(name));
     name.trim_end_matches('_').into()

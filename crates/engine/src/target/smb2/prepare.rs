@@ -84,6 +84,12 @@ impl Preparing<'_> {
         let root = self.files.add(&found.path, entry_of(&found.opened));
         self.files.table.subjects = root.0..root.0 + 1;
         match self.probe.operation {
+            _ if self.probe.own_files => {
+                self.make_own_directory(found, context)?;
+                self.write_sources(context)?;
+                self.name_own_files();
+                Ok(())
+            }
             OpKind::GetAttr | OpKind::Access if is_directory => {
                 self.visit_files(found, context, |_| true)?;
                 if self.files.table.subjects.is_empty() {
@@ -212,7 +218,14 @@ impl Preparing<'_> {
         Ok(())
     }
 
-    /// One file for each client that has data, from which they are copied.
+    /// What lookups ask for of what was written.
+    fn name_own_files(&mut self) {
+        for client in 0..self.plan.clients {
+            self.files.table.add_name(written_name(client).as_bytes());
+        }
+    }
+
+    /// One file for each client that has data, which are copied or read.
     fn write_sources(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
         let clients = self.plan.clients;
         let Some(own) = &self.own else { return Ok(()) };
@@ -222,11 +235,15 @@ impl Preparing<'_> {
             0 => WRITE_MAX,
             most => most.min(WRITE_MAX),
         };
-        let len = self.probe.copied_bytes();
+        let (len, purpose) = match self.probe.operation {
+            OpKind::Copy => (self.probe.copied_bytes(), "what is copied"),
+            OpKind::Read => (self.probe.copied_bytes(), "what is read"),
+            _ => (0, "files of our own"),
+        };
         let (all, target) = (len.saturating_mul(clients.into()), self.target.to_string());
         let first = self.files.table.len();
         for client in 0..clients {
-            let path = child_of(&directory, &format!("source{client}"));
+            let path = child_of(&directory, &written_name(client));
             let opening = new_file(&path);
             let before = len.saturating_mul(client.into());
             let (mut told, mut is_told) = (Instant::now(), client > 0);
@@ -236,7 +253,7 @@ impl Preparing<'_> {
                 }
                 (told, is_told) = (Instant::now(), true);
                 let written = (before + at) >> 20;
-                let what = format!("writing what is copied in {target}: {written} MiB");
+                let what = format!("writing {purpose} in {target}: {written} MiB");
                 context.preparing(&format!("{what} of {}", all >> 20));
             };
             let written = self.connection.fill(&opening, len, transfer, tell);
@@ -277,6 +294,11 @@ impl Preparing<'_> {
         self.files.table.own_files = first..self.files.table.len();
         Ok(())
     }
+}
+
+/// What the file of a client is called that is written before the run.
+fn written_name(client: u32) -> String {
+    format!("source{client}")
 }
 
 /// One that must not be there.

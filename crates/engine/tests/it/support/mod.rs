@@ -37,6 +37,7 @@ pub fn plan(arrivals: ArrivalsPlan, in_flight: u32, seconds: u64) -> Plan {
         stability: Stability::Unstable,
         file_size_bytes: 0,
         files_max: 0,
+        own_files: false,
     });
     Plan {
         arrivals,

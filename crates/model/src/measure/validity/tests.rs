@@ -100,6 +100,7 @@ fn reads_of(record: &mut RunRecord, size_bytes: u32) {
         stability: Stability::Unstable,
         file_size_bytes: 0,
         files_max: 1,
+        own_files: false,
     });
 }
 

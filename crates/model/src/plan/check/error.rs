@@ -73,6 +73,8 @@ pub enum PlanError {
     ProbeTarget,
     /// No probe asks that: only lines of load files do.
     ProbeOperation(OpKind),
+    /// It works on no files, or on files of its own anyway.
+    OwnFiles(OpKind),
     /// No run can be made on a target.
     Target(TargetPlanError),
     /// What clients share cannot be shared.
@@ -189,6 +191,7 @@ impl PlanError {
             .with_help(why.help()),
             PlanError::ProbeTarget => probe_target(name),
             PlanError::ProbeOperation(kind) => probe_operation(*kind, name),
+            PlanError::OwnFiles(kind) => own_files(*kind, name),
             PlanError::Target(error) => error.explanation(name),
             PlanError::Sharing(error) => error.explanation(name),
             PlanError::Fleet(error) => wrong(error.to_string()),
@@ -216,6 +219,15 @@ fn probe_operation(kind: OpKind, name: FieldName) -> Explanation {
     let field = name(Field::Operation);
     wrong(format!("{field} {}: only load files have it", kind.name()))
         .with_help("see filestone probe --help for what a probe asks")
+}
+
+fn own_files(kind: OpKind, name: FieldName) -> Explanation {
+    wrong(format!(
+        "{}: {} looks at no files, or works on its own anyway",
+        name(Field::OwnFiles),
+        kind.name()
+    ))
+    .with_help("it is for getattr, lookup, access, read, readdir and readdirplus")
 }
 
 fn datagram(field: Field, bytes: u32, name: FieldName) -> Explanation {

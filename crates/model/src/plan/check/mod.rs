@@ -115,6 +115,10 @@ impl Plan {
         ensure(OpKind::probed().any(|kind| kind == probe.operation), || {
             PlanError::ProbeOperation(probe.operation)
         })?;
+        let can_have_own_files = ProbePlan::can_have_own_files(probe.operation);
+        ensure(!probe.own_files || can_have_own_files, || {
+            PlanError::OwnFiles(probe.operation)
+        })?;
         match probe.operation {
             OpKind::Copy => within(Field::SizeBytes, probe.size_bytes, 1..=COPY_SIZE_MAX),
             _ => transfer(&self.target, Field::SizeBytes, probe.size_bytes),

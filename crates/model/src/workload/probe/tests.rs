@@ -44,6 +44,7 @@ fn plan(operation: OpKind) -> ProbePlan {
         stability: Stability::Unstable,
         file_size_bytes: 20_000,
         files_max: 10_000,
+        own_files: false,
     }
 }
 

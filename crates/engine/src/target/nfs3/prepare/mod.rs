@@ -7,6 +7,7 @@ pub mod file_set;
 mod files;
 mod listing;
 mod mix;
+mod own_files;
 
 pub use crate::target::nfs3::Session;
 pub use error::PrepareError;
@@ -190,6 +191,11 @@ impl Prepared {
         let root = self.files.add(object);
         self.files.table.subjects = root.0..root.0 + 1;
         match plan.probe.operation {
+            _ if plan.probe.own_files => {
+                self.make_own_directory(plan, root, is_directory, context)?;
+                self.make_own_files(plan, context)?;
+                self.visit_own_files(plan, context)
+            }
             OpKind::Null | OpKind::FsStat | OpKind::FsInfo | OpKind::PathConf => Ok(()),
             OpKind::GetAttr | OpKind::Access if is_directory => {
                 self.visit_files(plan, &object, context, |_| true)?;
@@ -347,7 +353,7 @@ impl Prepared {
         let first = self.files.table.len();
         for client in 0..plan.clients {
             context.go_on()?;
-            let name = format!("client{client}");
+            let name = own_files::own_name(client);
             let directory = &own.directory;
             let made = self
                 .session

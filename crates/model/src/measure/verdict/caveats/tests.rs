@@ -1,4 +1,4 @@
-pub(in crate::measure) use super::mix::tests::record as run_of_30_s;
+pub(crate) use super::mix::tests::record as run_of_30_s;
 use super::mix::tests::sound;
 use super::*;
 use crate::measure::replay_record::ReplayRecord;

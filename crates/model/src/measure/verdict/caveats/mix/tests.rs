@@ -9,7 +9,7 @@ use crate::operation::OpKind;
 const SECOND: u64 = 1_000_000_000;
 
 /// A run of 30 s with these totals and ticks.
-pub(in crate::measure) fn record(totals: Totals, ticks: Vec<TickRecord>) -> RunRecord {
+pub(crate) fn record(totals: Totals, ticks: Vec<TickRecord>) -> RunRecord {
     let plan = plan();
     let window_ns = 30 * SECOND;
     let mix = figures(&plan, &totals, &ticks, window_ns, FileSetRecord::default());

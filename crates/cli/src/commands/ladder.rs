@@ -1,0 +1,38 @@
+//! `filestone ladder`: operations from the emptiest on, and what each adds to the one before.
+
+use super::probe;
+use crate::Exit;
+use crate::console;
+use crate::error::Error;
+use crate::execution::ladder::{self, PlannedRung};
+use crate::options::ladder::LadderOptions;
+use crate::planning::ladder::probe_of;
+
+/// Plans every rung, then measures them all.
+pub fn run(options: &LadderOptions) -> Result<Exit, Error> {
+    let rungs = options.rungs();
+    let read: Vec<_> = rungs.iter().map(|rung| probe_of(options, rung)).collect();
+    let (mut planned, mut left_out) = (vec![], vec![]);
+    for (rung, probe) in rungs.iter().zip(&read) {
+        match probe::measurement(probe) {
+            Ok(measured) => {
+                let jobs = measured.jobs.into_iter();
+                planned.extend(jobs.map(|job| PlannedRung {
+                    name: rung.name,
+                    job,
+                }));
+            }
+            Err(error) => left_out.push((rung.name, error)),
+        }
+    }
+    // What is wrong with one rung is not wrong with all; but one that was named is wanted.
+    let is_wrong = planned.is_empty() || !options.rungs.is_empty();
+    for (name, error) in left_out {
+        if is_wrong {
+            let what = format!("{name}: {}", error.what);
+            return Err(Error { what, ..error });
+        }
+        console::note(&format!("{name}: left out: {}", error.what));
+    }
+    ladder::execute(planned, options)
+}

@@ -1,0 +1,126 @@
+//! `filestone ladder`: runs of every rung, as those of the points of a sweep: in rounds, in random order,
+//! and kept in the same way.
+
+use super::live::RowStream;
+use super::output_directory::Existing;
+use super::rounds::{Rounds, RoundsEnd};
+use super::sweep::{Place, Points, how_to_go_on, nothing_measured, places, show_points};
+use super::told_caveats::ToldCaveats;
+use super::verdict::FailingCaveats;
+use super::{Calibration, Job, interruption, ladder_directory};
+use crate::Exit;
+use crate::console::{self, Reader};
+use crate::error::Error;
+use crate::options::ladder::{LadderFormat, LadderOptions};
+use crate::report::ladder::{self as report, Ladder, document, picture, rungs};
+use crate::report::parts::page::Page;
+use crate::report::{json, picture as drawing};
+use filestone_model::comparison::repeats::RepeatPlan;
+
+/// A rung, planned.
+#[derive(Debug)]
+pub struct PlannedRung {
+    /// What it is called.
+    pub name: &'static str,
+    /// Its probe.
+    pub job: Job,
+}
+
+/// Measures all rungs, or shows their plans.
+pub fn execute(planned: Vec<PlannedRung>, options: &LadderOptions) -> Result<Exit, Error> {
+    let output = options.output.as_deref();
+    let place = Place {
+        noun: "ladder",
+        path: output,
+    };
+    let earlier = output.map(ladder_directory::earlier).transpose()?.flatten();
+    let own = planned.first().map_or(0, |rung| rung.job.plan.seed);
+    let asked = options.load.generator.seed;
+    let seed = place.seed(own, asked, earlier.as_ref().map(|it| &it.swept))?;
+    let (mut ladder, jobs) = begun(planned, &options.rounds.plan_by_default(), seed);
+    if options.dry_run {
+        return show_points(&ladder.swept, &jobs);
+    }
+    if let Some(path) = output {
+        place.claim(&ladder.swept, earlier.as_ref().map(|it| &it.swept))?;
+        ladder_directory::write_plan(path, &ladder)?;
+    }
+    let stop = interruption::stop_flag()?;
+    let places = places(&ladder.swept, output);
+    let wanted = ladder.swept.wanted;
+    let rounds = Rounds {
+        jobs: &jobs,
+        wanted: &wanted,
+        seed,
+        calibration: Calibration::unless(options.calibration.no_calibrate),
+        places: &places,
+        existing: Existing::GoOn,
+        mark: None,
+        rows: RowStream::Error,
+        failing: &FailingCaveats::None,
+        stop: &stop,
+    };
+    let tallies = &mut ladder.tallies;
+    let mut points = Points {
+        swept: &mut ladder.swept,
+        caveats: ToldCaveats::default(),
+        also: &mut |rung, record| {
+            if let Some(tally) = tallies.get_mut(rung) {
+                tally.add(record);
+            }
+        },
+    };
+    let ended = rounds.run(&mut points);
+    let caveats = points.caveats;
+    finish(&mut ladder, ended, &caveats, options)
+}
+
+/// The ladder without runs, and the job of each rung.
+fn begun(planned: Vec<PlannedRung>, wanted: &RepeatPlan, seed: u64) -> (Ladder, Vec<Job>) {
+    let (mut plans, mut jobs) = (vec![], vec![]);
+    for PlannedRung { name, mut job } in planned {
+        job.plan.seed = seed;
+        plans.push((name.to_owned(), job.plan.clone()));
+        jobs.push(job);
+    }
+    (Ladder::begun(rungs(plans), *wanted, seed), jobs)
+}
+
+/// A ladder in one of its forms.
+pub fn render(ladder: &Ladder, format: LadderFormat, page: Page) -> Result<String, Error> {
+    Ok(match format {
+        LadderFormat::Text => report::text(ladder, page),
+        LadderFormat::Json => json::document(&document::of(ladder))?,
+        LadderFormat::Csv => document::csv(ladder),
+        LadderFormat::Svg => drawing::render(&picture::picture(ladder)),
+    })
+}
+
+/// Keeps and shows what was found.
+fn finish(
+    ladder: &mut Ladder,
+    ended: RoundsEnd,
+    caveats: &ToldCaveats,
+    options: &LadderOptions,
+) -> Result<Exit, Error> {
+    let output = options.output.as_deref();
+    (ladder.swept.end, ladder.swept.order) = (Some(ended.end), ended.order);
+    let kept = output.map_or(Ok(()), |path| ladder_directory::write_found(path, ladder));
+    let shown = if ladder.swept.order.is_empty() && ended.error.is_some() {
+        Ok(Reader::Present)
+    } else {
+        render(ladder, options.format, console::page()).and_then(|text| console::result(&text))
+    };
+    caveats.tell();
+    if let Some(help) = how_to_go_on(ended.end, output) {
+        console::help(help);
+    }
+    if let Some(error) = ended.error {
+        return Err(error);
+    }
+    kept?;
+    match (ended.exit, shown?) {
+        (Exit::Interrupted, Reader::Gone) => Ok(Exit::Done),
+        (exit, _) => Ok(exit.max(nothing_measured(&ladder.swept)).max(ended.worst)),
+    }
+}

@@ -1,0 +1,149 @@
+//! From a ladder's options to those of the probe that each of its rungs is.
+
+use crate::options::cost::CostOptions;
+use crate::options::data::Stable;
+use crate::options::ladder::LadderOptions;
+use crate::options::probe::{LoadOptions, ProbeOptions, WorkloadOptions};
+use crate::options::run_report::RunReportOptions;
+use filestone_model::ladder::Rung;
+use filestone_model::operation::Stability;
+use filestone_model::plan::ProbePlan;
+
+const MILLISECOND: u64 = 1_000_000;
+/// A run is one of many, and short.
+const DURATION_DEFAULT: u64 = 2000 * MILLISECOND;
+const WARM_UP_DEFAULT: u64 = 200 * MILLISECOND;
+/// So that a run has as many readings as a line takes.
+const COST_IDLE_DEFAULT: u64 = 1000 * MILLISECOND;
+const COST_INTERVAL_DEFAULT: u64 = 200 * MILLISECOND;
+/// Length of the files that are read and written: whole READs of all sizes.
+const FILE_SIZE: u64 = 1 << 20;
+
+/// What the probe of a rung is asked.
+pub fn probe_of(options: &LadderOptions, rung: &Rung) -> ProbeOptions {
+    let load = &options.load;
+    let duration = match (load.duration, load.count) {
+        (None, Some(_)) => None,
+        (duration, _) => Some(duration.unwrap_or(DURATION_DEFAULT)),
+    };
+    ProbeOptions {
+        operation: rung.operation,
+        target: options.target.clone(),
+        share: options.share.clone(),
+        workload: WorkloadOptions {
+            size: rung.size_bytes,
+            stable: rung.stability.map(stable),
+            file_size: Some(FILE_SIZE),
+            own_files: ProbePlan::can_have_own_files(rung.operation),
+            ..WorkloadOptions::default()
+        },
+        load: LoadOptions {
+            duration,
+            warm_up: Some(load.warm_up.unwrap_or(WARM_UP_DEFAULT)),
+            ..load.clone()
+        },
+        report: RunReportOptions {
+            dry_run: options.dry_run,
+            cost: cost(&options.cost),
+            ..RunReportOptions::default()
+        },
+        calibration: options.calibration.clone(),
+        verbose: false,
+    }
+}
+
+/// Bytes and packets are always counted: that needs no right and no word of the server.
+fn cost(asked: &CostOptions) -> CostOptions {
+    CostOptions {
+        cost: true,
+        cost_idle: Some(asked.cost_idle.unwrap_or(COST_IDLE_DEFAULT)),
+        cost_interval: Some(asked.cost_interval.unwrap_or(COST_INTERVAL_DEFAULT)),
+        ..asked.clone()
+    }
+}
+
+const fn stable(stability: Stability) -> Stable {
+    match stability {
+        Stability::Unstable => Stable::Unstable,
+        Stability::DataSync => Stable::DataSync,
+        Stability::FileSync => Stable::FileSync,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inputs::credentials::Credentials;
+    use crate::options::{Command, CommandLine};
+    use crate::planning::{Environment, cost::with_cost, probe};
+    use clap::Parser;
+    use filestone_model::ladder::RUNGS;
+    use filestone_model::plan::Plan;
+
+    fn plans(line: &str) -> Vec<(&'static str, Result<Plan, String>)> {
+        let words = line.split_whitespace();
+        let read = CommandLine::try_parse_from(words).expect("a command line");
+        let Some(Command::Ladder(options)) = read.command else {
+            panic!("{line}: no ladder");
+        };
+        let plan = |rung: &Rung| {
+            let asked = probe_of(&options, rung);
+            let credentials = Credentials::read(&asked.share.access)?;
+            let plan = probe(&asked, &credentials, &Environment::CANNED)?;
+            with_cost(plan, &asked.report.cost)
+        };
+        let rungs = options.rungs().into_iter();
+        rungs
+            .map(|rung| (rung.name, plan(rung).map_err(|error| error.what)))
+            .collect()
+    }
+
+    #[test]
+    fn every_rung_is_a_probe_on_files_of_its_own() {
+        let all = plans("filestone ladder server:/export");
+        assert_eq!(all.len(), RUNGS.len());
+        for (name, plan) in all {
+            let plan = plan.expect(name);
+            let probe = plan.probe().expect(name);
+            assert_eq!(probe.file_size_bytes, FILE_SIZE, "{name}");
+            assert_eq!(
+                (plan.duration_ns, plan.in_flight, plan.clients),
+                (Some(DURATION_DEFAULT), 1, 1),
+                "{name}"
+            );
+            assert!(
+                plan.cost
+                    .is_some_and(|cost| cost.interval_ns == 200_000_000)
+            );
+        }
+    }
+
+    #[test]
+    fn options_are_those_of_all_rungs() {
+        let line =
+            "filestone ladder server:/export --rungs read-4K,null --count 7 -j 3 --server-pid 4711";
+        let some = plans(line);
+        let names: Vec<_> = some.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["null", "read-4K"]);
+        for (name, plan) in some {
+            let plan = plan.expect(name);
+            assert_eq!((plan.duration_ns, plan.count), (None, Some(7)));
+            assert_eq!(plan.in_flight, 3);
+            assert_eq!(plan.cost.expect("it is read").process, Some(4711));
+        }
+    }
+
+    #[test]
+    fn what_no_datagram_holds_is_no_rung_over_udp() {
+        let all = plans("filestone ladder server:/export --transport udp");
+        let refused = all.iter().filter_map(|(name, plan)| {
+            let why = plan.as_ref().err()?;
+            Some(format!("{name}: {why}"))
+        });
+        let refused: Vec<String> = refused.collect();
+        assert_eq!(
+            refused,
+            ["read-128K: --size 131072: a datagram holds at most 64512 bytes of data"]
+        );
+    }
+}

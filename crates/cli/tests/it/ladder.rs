@@ -1,0 +1,199 @@
+//! `filestone ladder`: every rung in random order, what each adds, and how it goes on.
+
+use crate::support::{Scratch, done, filestone, serve, text};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+const SHORT: [&str; 16] = [
+    "ladder",
+    "-d",
+    "300ms",
+    "--warm-up",
+    "0",
+    "--pause",
+    "5ms",
+    "--seed",
+    "5",
+    "--repeat",
+    "2",
+    "--cost-idle",
+    "200ms",
+    "--cost-interval",
+    "100ms",
+    "--no-calibrate",
+];
+
+fn ladder<'word>(more: &[&'word str]) -> Vec<&'word str> {
+    [&SHORT[..], more].concat()
+}
+
+fn rungs(document: &Value) -> &[Value] {
+    document["rungs"].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn figure<'rung>(rung: &'rung Value, name: &str) -> &'rung Value {
+    let figures = rung["figures"].as_array().expect("figures");
+    let found = figures.iter().find(|figure| figure["name"] == name);
+    found.unwrap_or_else(|| panic!("{name} in {rung}"))
+}
+
+#[test]
+fn every_rung_is_measured_and_what_it_made_is_gone() {
+    let scratch = Scratch::new();
+    let (directory, again) = (scratch.name("ladder"), scratch.name("again"));
+    let (server, address, _out) = serve(&["--files", "3"]);
+    let target = format!("nfs://{address}/export");
+    let process = server.id().to_string();
+    let asked = ["--server-pid", &process, &target, "-o", &directory];
+    let output = done(&ladder(&asked));
+    let told = text(&output.stderr);
+    assert!(told.contains("rung=readdirplus, run 2 of 2: "), "{told}");
+    let shown = text(&output.stdout);
+    let words = shown.replace('\n', " ");
+    assert!(words.contains("13 rungs, 26 runs"), "{shown}");
+
+    let found = fs::read_to_string(Path::new(&directory).join("ladder.json")).expect("it is there");
+    let found: Value = serde_json::from_str(&found).expect("JSON");
+    assert_eq!(rungs(&found).len(), 13);
+    assert_eq!(found["end"], "all");
+    for rung in rungs(&found) {
+        assert_eq!(
+            (&rung["runs"], &rung["errors"]),
+            (&2.into(), &0.into()),
+            "{rung}"
+        );
+        assert!(rung["failed"].is_null(), "{rung}");
+        let response = figure(rung, "response_time.mean");
+        let exchange = figure(rung, "service_time.mean");
+        let parts = [response, exchange].map(|time| time["value"].as_f64().unwrap_or(0.0));
+        assert!(parts[0] >= parts[1] && parts[1] > 0.0, "{rung}");
+    }
+    let getattr = &rungs(&found)[1];
+    assert_eq!(getattr["below"], "null");
+    assert!(figure(getattr, "response_time.mean")["step"]["low"].is_number());
+    assert_eq!(
+        figure(getattr, "server_cpu_per_operation")["has_companion"],
+        false
+    );
+    let create = &rungs(&found)[10];
+    assert_eq!(
+        figure(create, "server_cpu_per_operation")["has_companion"],
+        true
+    );
+
+    // The three files, the long one, the link, and the directory of the three.
+    let listed = done(&["probe", "readdir", &target, "--count", "1", "--as", "json"]);
+    let listed: Value = serde_json::from_slice(&listed.stdout).expect("JSON");
+    assert_eq!(listed["totals"]["ledger"]["ok"], 1);
+    let names = done(&["probe", "lookup", &target, "--count", "1", "--as", "json"]);
+    let names: Value = serde_json::from_slice(&names.stdout).expect("JSON");
+    assert_eq!(names["target"]["files"], 3, "nothing of ours is left");
+
+    assert_eq!(text(&done(&["report", &directory]).stdout), shown);
+    let csv = text(&done(&["report", &directory, "--as", "csv"]).stdout);
+    assert!(csv.starts_with("rung,runs,errors,"), "{csv}");
+    assert_eq!(csv.lines().count(), 14);
+    assert!(Path::new(&directory).join("ladder.svg").is_file());
+    // With all runs there, nothing is measured.
+    let second = text(&done(&ladder(&asked)).stderr);
+    assert!(second.contains("26 runs there already"), "{second}");
+
+    let short = ["--rungs", "null,getattr", &target, "-o", &again];
+    done(&ladder(&short));
+    let compared = done(&["compare", &directory, &again, "--as", "json"]);
+    let compared: Value = serde_json::from_slice(&compared.stdout).expect("JSON");
+    assert_eq!(rungs(&compared).len(), 2);
+    assert!(figure(&rungs(&compared)[1], "response_time.mean")["difference"]["value"].is_number());
+    for (line, said) in [
+        (
+            vec!["report", &directory, "--as", "hdr"],
+            "this is a ladder",
+        ),
+        (
+            vec!["report", &directory, "--fail-if", "errors"],
+            "gates are of runs",
+        ),
+        (
+            vec!["compare", &directory, &again, "--as", "svg"],
+            "there is no picture",
+        ),
+        (vec!["compare", &directory, "nothing"], "this is no ladder"),
+        (vec!["explain", &directory], "this is a ladder"),
+        (
+            ladder(&["--rungs", "null", &target, "-o", &directory]),
+            "this is another ladder",
+        ),
+    ] {
+        let refused = filestone(&line);
+        assert_eq!(refused.status.code(), Some(2), "{line:?}");
+        assert!(
+            text(&refused.stderr).contains(said),
+            "{}",
+            text(&refused.stderr)
+        );
+    }
+}
+
+#[test]
+fn a_rung_that_the_server_refuses_is_shown_as_such() {
+    let (_server, address, _out) = serve(&["--fault", "error=NFS3ERR_NOTSUPP,proc=readdirplus"]);
+    let target = format!("nfs://{address}/export");
+    let some = [
+        "--rungs",
+        "null,readdirplus",
+        "--as",
+        "csv",
+        "--transport",
+        "udp",
+        &target,
+    ];
+    let output = filestone(&ladder(&some));
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(
+        told.contains("left out: nothing succeeded: NFS3ERR_NOTSUPP (10004)"),
+        "{told}"
+    );
+    let rows = text(&output.stdout);
+    let mut rows = rows.lines().skip(1);
+    assert!(
+        rows.next().is_some_and(|row| row.starts_with("null,2,0,")),
+        "{told}"
+    );
+    assert!(
+        rows.next()
+            .is_some_and(|row| row.starts_with("readdirplus,0,0,0,0,1,")),
+        "{told}"
+    );
+}
+
+#[test]
+fn rungs_are_planned_before_anything_runs() {
+    let planned = done(&ladder(&[
+        "--dry-run",
+        "--rungs",
+        "null,read-128K",
+        "server:/export",
+    ]));
+    let shown: Value = serde_json::from_slice(&planned.stdout).expect("JSON");
+    assert_eq!(shown[1]["point"], "rung=read-128K");
+    assert_eq!(shown[1]["plan"]["workload"]["own_files"], true);
+    assert_eq!(shown[0]["plan"]["workload"]["own_files"], Value::Null);
+    let udp = ["--dry-run", "--transport", "udp", "server:/export"];
+    let planned = done(&ladder(&udp));
+    let shown: Value = serde_json::from_slice(&planned.stdout).expect("JSON");
+    assert_eq!(shown.as_array().map(Vec::len), Some(12));
+    let told = text(&planned.stderr);
+    assert!(
+        told.contains("read-128K: left out: --size 131072"),
+        "{told}"
+    );
+    for more in [
+        vec!["--rungs", "read"],
+        vec!["--rungs", "read-128K", "--transport", "udp"],
+    ] {
+        let refused = filestone(&ladder(&more));
+        assert_eq!(refused.status.code(), Some(2), "{more:?}");
+    }
+}

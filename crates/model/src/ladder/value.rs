@@ -1,0 +1,34 @@
+//! What a run has of a figure, and several runs together.
+
+use crate::statistics::Estimate;
+
+/// What a run has of a figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RungValue {
+    /// The figure.
+    pub value: f64,
+    /// Half of the 95 % interval that the run knows of it.
+    pub half_width: Option<f64>,
+}
+
+impl RungValue {
+    /// How much more it is than an independent one.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        let both = self.half_width.zip(other.half_width);
+        Self {
+            value: self.value - other.value,
+            half_width: both.map(|(one, other)| one.hypot(other)),
+        }
+    }
+}
+
+/// The mean of these runs with half of its 95 % interval; of one run what that knows of itself.
+pub(super) fn over_runs(runs: &[RungValue]) -> Option<(f64, Option<f64>)> {
+    let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
+    let first = runs.first()?;
+    Some(match Estimate::of_independent(&values) {
+        Some(mean) => (mean.value, Some(mean.half_width())),
+        None => (first.value, first.half_width),
+    })
+}
