@@ -768,9 +768,9 @@ fn a_rate_that_is_halved_gives_half_from_then_on() {
         ..orders
     });
     world.run(10 * SECOND);
-    // Due at 2, 12 … 4992 ms; then 20 ms after the last, at 5012, 5032 … 9992 ms.
+    // Due at 2, 12 … 4992 ms; of the wait for the next a fifth is left, so 4 ms: 5004, 5024 … 9984 ms.
     let before = (0..500).map(|write| 2 + 10 * write);
-    let after = (0..250).map(|write| 5012 + 20 * write);
+    let after = (0..250).map(|write| 5004 + 20 * write);
     assert_eq!(world.due_ms(0), before.chain(after).collect::<Vec<u64>>());
     // The other goes on as before.
     assert_eq!(world.due_ms(1).len(), 1000);
