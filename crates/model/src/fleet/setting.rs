@@ -181,8 +181,8 @@ fn fixed(key: &str) -> Option<&'static str> {
         "target" | "source" | "uid" | "gid" | "machine_name" => {
             "where connections come from and go to is decided before the run begins"
         }
-        "direction" | "reads" | "offsets" | "append" | "unlink_first" | "stable" | "checksums"
-        | "sync_after_write" | "sync_before_close" => {
+        "direction" | "reads" | "draw" | "draw_each" | "offsets" | "append" | "unlink_first"
+        | "stable" | "checksums" | "sync_after_write" | "sync_before_close" => {
             "what clients do with their files is decided before the run begins"
         }
         _ => return None,

@@ -248,13 +248,19 @@ impl Stream {
         }
     }
 
-    /// The rate of the file that it is at, or of the next one, is another.
-    fn change_pace(&mut self, group: &GroupPlan, now: Moment) {
-        let drawn = DrawnFor {
+    /// How sizes and rates are drawn for the file that it is at, or for the next one.
+    fn drawn(&self, group: &GroupPlan) -> DrawnFor {
+        DrawnFor {
             seed: self.shared.seed(),
             client: self.number,
             file: self.serial,
-        };
+            drawing: group.drawing,
+        }
+    }
+
+    /// The rate of the file that it is at, or of the next one, is another.
+    fn change_pace(&mut self, group: &GroupPlan, now: Moment) {
+        let drawn = self.drawn(group);
         let rate = group.rate.map(|rate| {
             let per_s = drawn.number(crate::plan::Drawn::Rate, rate.per_s);
             (rate.unit, per_s)
@@ -406,11 +412,7 @@ impl Stream {
     /// Chooses the next file; when to ask again, if there is none now.
     fn choose(&mut self, group: &GroupPlan, now: Moment) -> Option<Moment> {
         let files = group.files.max(1);
-        let drawn = DrawnFor {
-            seed: self.shared.seed(),
-            client: self.number,
-            file: self.serial,
-        };
+        let drawn = self.drawn(group);
         let turn = (self.serial % u64::from(files)) as u32;
         if let Some(writer) = self.writer {
             return self.choose_of(writer, turn, group, now);
@@ -493,11 +495,7 @@ impl Stream {
                 Some(now)
             }
             Asked::Lent(content) => {
-                let drawn = DrawnFor {
-                    seed: self.shared.seed(),
-                    client: self.number,
-                    file: self.serial,
-                };
+                let drawn = self.drawn(group);
                 self.end_wait(now);
                 self.passed_over = 0;
                 let mut key = self.file.key;
@@ -687,11 +685,7 @@ impl Stream {
                     shelf.complete(key.file, content);
                 }
                 if group.direction == Direction::Both {
-                    let drawn = DrawnFor {
-                        seed: self.shared.seed(),
-                        client: self.number,
-                        file: self.serial,
-                    };
+                    let drawn = self.drawn(group);
                     self.file.begin(Task::ReadBack, key, 0, content.len);
                     self.file.draw(group, group, &drawn);
                     return Step::Open;
