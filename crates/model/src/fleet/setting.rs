@@ -11,8 +11,8 @@ use crate::quantity;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// From when a changed setting holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// From when a changed setting holds: the earlier is the less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HoldsFrom {
     /// From the next read or write on.
     NextTransfer,

@@ -6,7 +6,7 @@ mod load;
 mod mix;
 
 use super::Caveat;
-use crate::text::{thousands, time_text};
+use crate::text::{counted, thousands, time_text};
 
 /// What is to be doubted, with its figures.
 pub fn of(caveat: &Caveat) -> String {
@@ -56,6 +56,10 @@ pub fn of(caveat: &Caveat) -> String {
             of_all(*count, *lines, "results were other than the load file expects")
         }
         Caveat::ClientsLost { lost, clients, first } => format!("{lost} of {clients} clients ended early; the first because {first}"),
+        Caveat::SettingsChanged { changes } => format!(
+            "clients were changed {} while they were measured: totals are of all their settings together",
+            counted(*changes, "time")
+        ),
         Caveat::NothingChecked => {
             "bare TCP only carries bytes: no result was compared with the load file".into()
         }
@@ -129,6 +133,9 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
             "the table of mismatches names the lines; --on-mismatch stop ends a client at its first"
         }
         Caveat::ClientsLost { .. } => "its load is missing from the numbers after that",
+        Caveat::SettingsChanged { .. } => {
+            "the table of changes says when; rows and intervals that have one number of settings are of these alone"
+        }
         Caveat::NothingChecked => return None,
         Caveat::NotSeenOnTheWire { .. } => {
             "on an NFS mount, leave the feedback on: it shows what is asked beside what is seen"

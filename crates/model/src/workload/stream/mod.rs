@@ -14,10 +14,12 @@ mod pacer;
 mod pieces;
 mod shared;
 mod shelf;
+mod times;
 
 pub use gauge::ClientGauge;
 pub use orders::{Command, OrderCount, Orders, SETTINGS_MAX, SettingsInUse};
 pub use shared::SharedFleet;
+pub use times::TimesCounted;
 
 use crate::load::action::OpenMode;
 use crate::load::{Action, Expected, Line, Lines, LoadWork};
@@ -224,6 +226,7 @@ impl Stream {
     #[cold]
     fn take_up(&mut self, orders: Orders, group: &GroupPlan, now: Moment) {
         let before = std::mem::replace(&mut self.orders, orders);
+        self.gauge().take_up(orders);
         if before.settings != orders.settings {
             self.change_pace(group, now);
             if group.append {
@@ -343,6 +346,7 @@ impl Stream {
                 return Err(Next::NotBefore(begins));
             }
             self.began = now;
+            self.gauge().count_times();
             (self.bytes, self.files) = (0, 0);
             self.step = if self.writer.is_some() {
                 Step::Choose
@@ -355,6 +359,7 @@ impl Stream {
             });
         }
         if self.step == Step::Choose {
+            self.gauge().begin_file(None);
             if self.orders.command == Command::Quiesce {
                 self.hold(now);
                 return Err(Next::NotBefore(Moment::NEVER));
@@ -364,6 +369,7 @@ impl Stream {
             } else if let Some(moment) = self.choose(group, now) {
                 return Err(Next::NotBefore(moment));
             }
+            self.gauge().begin_file(Some(self.orders.settings));
             self.enter_unless_ended();
         }
         if self.step == Step::Transfer {
@@ -765,6 +771,8 @@ impl Stream {
             return self.end(ClientState::Failed, Some(format!("it could not {what}")));
         }
         self.enter(ClientState::Failing);
+        self.gauge()
+            .retry_until(trouble.since.after_nanos(group.retry_ns));
         let pause = RETRY_MIN << trouble.failures.min(4);
         trouble.failures += 1;
         self.trouble = Some(trouble);
@@ -860,6 +868,9 @@ impl Workload<Lines> for Stream {
         let delay = completion.sent.nanos_since(sample.ready);
         if self.step == Step::Transfer && health.lateness_ns.is_some_and(|limit| delay > limit) {
             self.gauge().add(Count::Late, 1);
+        }
+        if self.step == Step::Transfer && self.file.task != Task::Prepare {
+            self.gauge().took(completion.done.nanos_since(sample.due));
         }
         match completion.outcome {
             Outcome::Ok => self.went_well(group, completion.done),
