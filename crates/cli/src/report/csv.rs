@@ -183,9 +183,19 @@ mod tests {
     #[test]
     fn rows_of_a_fleet_say_after_which_changes_they_were_measured() {
         let text = render(&canned::changed_fleet());
-        let last = |line: &str| line.rsplit(',').next().map(String::from);
-        let settings: Vec<String> = text.lines().filter_map(last).collect();
-        assert_eq!(settings, ["settings", "0", "0-4", "0-4"]);
+        let cells = |line: &str| -> Option<[String; 2]> {
+            let phase = line.split(',').nth(2)?.to_owned();
+            Some([phase, line.rsplit(',').next()?.to_owned()])
+        };
+        let mut settings: Vec<[String; 2]> = text.lines().filter_map(cells).collect();
+        settings.dedup();
+        let expected = [
+            ["phase", "settings"],
+            ["measure", "0"],
+            ["measure", "0-4"],
+            ["total", "0-4"],
+        ];
+        assert_eq!(settings, expected);
         let widths: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
         assert!(widths.iter().all(|width| *width == widths[0]), "{widths:?}");
     }

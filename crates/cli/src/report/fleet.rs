@@ -183,9 +183,9 @@ fn groups(fleet: &FleetRecord, page: Page) -> String {
         Column::figure("WRITES"),
         Column::figure("FILES"),
         Column::figure("MBIT/S"),
-        Column::figure("20 S").gives_way(1),
-        Column::figure("P50 <").gives_way(2),
-        Column::figure("P99 <").gives_way(2),
+        Column::figure("20 S").gives_way(2),
+        Column::figure("P50 <").gives_way(1),
+        Column::figure("P99 <").gives_way(3),
         Column::figure("BAD DATA"),
         Column::figure("FAILED"),
     ]);

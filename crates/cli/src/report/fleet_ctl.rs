@@ -49,12 +49,12 @@ fn groups<'g>(groups: impl IntoIterator<Item = &'g GroupRecord>, page: Page) -> 
         Column::figure("CLIENTS"),
         Column::figure("READS"),
         Column::figure("WRITES"),
-        Column::figure("FILES").gives_way(3),
+        Column::figure("FILES").gives_way(4),
         Column::figure("MBIT/S"),
-        Column::figure("20 S").gives_way(2),
-        Column::figure("P50 <").gives_way(4),
-        Column::figure("P99 <").gives_way(4),
-        Column::figure("BAD DATA").gives_way(1),
+        Column::figure("20 S").gives_way(3),
+        Column::figure("P50 <").gives_way(1),
+        Column::figure("P99 <").gives_way(5),
+        Column::figure("BAD DATA").gives_way(2),
         Column::figure("FAILED"),
         Column::text("STATES"),
     ]);
@@ -129,11 +129,11 @@ fn clients(clients: &[ClientView], page: Page) -> String {
         Column::figure("FILES"),
         Column::figure("BYTES"),
         Column::figure("MBIT/S"),
-        Column::figure("20 S").gives_way(3),
-        Column::figure("P50 <").gives_way(2),
-        Column::figure("P99 <").gives_way(2),
+        Column::figure("20 S").gives_way(4),
+        Column::figure("P50 <").gives_way(1),
+        Column::figure("P99 <").gives_way(3),
         Column::figure("FAILED"),
-        Column::figure("FAILING").gives_way(1),
+        Column::figure("FAILING").gives_way(2),
     ]);
     for client in clients {
         let counters = &client.counters;
