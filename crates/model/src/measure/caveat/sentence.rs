@@ -1,12 +1,13 @@
 //! Caveats as sentences, with their figures, and what to do about each.
 
+mod clients;
 mod cost;
 mod curve;
 mod load;
 mod mix;
 
 use super::Caveat;
-use crate::text::{counted, thousands, time_text};
+use crate::text::{thousands, time_text};
 
 /// What is to be doubted, with its figures.
 pub fn of(caveat: &Caveat) -> String {
@@ -55,11 +56,7 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::Mismatches { count, lines } => {
             of_all(*count, *lines, "results were other than the load file expects")
         }
-        Caveat::ClientsLost { lost, clients, first } => format!("{lost} of {clients} clients ended early; the first because {first}"),
-        Caveat::SettingsChanged { changes } => format!(
-            "clients were changed {} while they were measured: totals are of all their settings together",
-            counted(*changes, "time")
-        ),
+        Caveat::ClientsLost { .. } | Caveat::SettingsChanged { .. } => clients::of(caveat).unwrap_or_default(),
         Caveat::NothingChecked => {
             "bare TCP only carries bytes: no result was compared with the load file".into()
         }
@@ -132,9 +129,8 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::Mismatches { .. } => {
             "the table of mismatches names the lines; --on-mismatch stop ends a client at its first"
         }
-        Caveat::ClientsLost { .. } => "its load is missing from the numbers after that",
-        Caveat::SettingsChanged { .. } => {
-            "the table of changes says when; rows and intervals that have one number of settings are of these alone"
+        Caveat::ClientsLost { .. } | Caveat::SettingsChanged { .. } => {
+            return clients::help_for(caveat);
         }
         Caveat::NothingChecked => return None,
         Caveat::NotSeenOnTheWire { .. } => {
