@@ -122,7 +122,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::Reconnected { .. } => RECONNECTED_HELP,
         Caveat::ConnectionsLost { .. } => NOT_BACK_HELP,
         Caveat::Jukebox { .. } => JUKEBOX_HELP,
-        Caveat::Interrupted { .. } => return None,
+        Caveat::Interrupted { .. } | Caveat::NothingChecked => return None,
         Caveat::TargetLost { .. } => "what was measured up to then is kept",
         Caveat::LedgerOutOfBalance { .. } => "please report this with the record (--output DIR)",
         Caveat::LeftBehind { .. } => "it holds nothing but what this run made; remove it by hand",
@@ -132,7 +132,6 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::ClientsLost { .. } | Caveat::SettingsChanged { .. } => {
             return clients::help_for(caveat);
         }
-        Caveat::NothingChecked => return None,
         Caveat::NotSeenOnTheWire { .. } => {
             "on an NFS mount, leave the feedback on: it shows what is asked beside what is seen"
         }
