@@ -52,6 +52,13 @@ pub fn resident_bytes() -> u64 {
     statm.map_or(0, |statm| statm.resident * procfs::page_size())
 }
 
+/// The same of another process of this host; `None` if it is not there.
+pub fn resident_bytes_of(process: u32) -> Option<u64> {
+    let process = i32::try_from(process).ok()?;
+    let statm = procfs::process::Process::new(process).ok()?.statm().ok()?;
+    Some(statm.resident * procfs::page_size())
+}
+
 fn memory_bytes() -> Option<u64> {
     use procfs::Current as _;
     Some(procfs::Meminfo::current().ok()?.mem_total)

@@ -25,8 +25,9 @@ pub use connections::{ConnectionPlan, OnLost};
 pub use cost::CostPlan;
 pub use field::Field;
 pub use fleet::{
-    Direction, Drawn, DrawnFor, FILES_MAX, FleetPlan, FleetPlanError, GroupMember, GroupPlan,
-    HealthPlan, Kinds, Offsets, QuiescePlan, RampPlan, RatePlan, RateUnit, Span,
+    Direction, Drawing, DrawingEach, DrawingShape, Drawn, DrawnFor, FILES_MAX, FleetPlan,
+    FleetPlanError, GroupMember, GroupPlan, HealthPlan, Kinds, Offsets, QuiescePlan, RampPlan,
+    RatePlan, RateUnit, Span,
 };
 pub use identities::{CLIENT_NUMBER, Callers, CallersOfGroup, Identities, Ids, Modes};
 pub use mix::{

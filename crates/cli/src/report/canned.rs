@@ -5,7 +5,7 @@ mod fleet;
 mod mix;
 mod steered;
 
-pub use fleet::fleet;
+pub use fleet::{changed_fleet, fleet};
 pub use mix::mix;
 pub use steered::{curve, mix_through_mount, objective};
 
@@ -118,6 +118,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
             start_ns: second * SECOND,
             end_ns: (second + 1) * SECOND,
             phase: Phase::Measure,
+            settings: None,
             ledger: all_ok(10 * per_tick),
             bytes_sent: 10 * per_tick * 132,
             bytes_received: 10 * per_tick * 4228,

@@ -1,10 +1,13 @@
 //! Comma-separated values: a row per interval and kind of operation, then one
 //! per kind for the whole run, whose phase is `total`.
 //!
+//! Of fleets a last column has after which changes a row was measured.
+//!
 //! Units are in the names of the columns. Nothing needs quoting: all values are
 //! numbers and words of ours.
 
 use crate::report::parts::ledger::counts;
+use filestone_model::measure::fleet_record::SettingsGeneration;
 use filestone_model::measure::rows::in_rows;
 use filestone_model::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
 use filestone_model::measure::{DistributionRecord, Ledger, Role, RunRecord};
@@ -17,7 +20,8 @@ const TIMES: [&str; 10] = [
 /// The table.
 pub fn render(record: &RunRecord) -> String {
     let record = &*in_rows(record);
-    let mut text = header();
+    let is_fleet = record.fleet.is_some();
+    let mut text = header(is_fleet);
     for interval in &record.intervals {
         let is_measured = |kind: &&IntervalKindRecord| kind.role == Role::Measured;
         let measured_kinds = interval.kinds.iter().filter(is_measured).count();
@@ -35,9 +39,13 @@ pub fn render(record: &RunRecord) -> String {
                 bytes,
                 response_time: &kind.response_time_ns,
                 service_time: &kind.service_time_ns,
+                settings: is_fleet.then_some(interval.settings),
             }));
         }
     }
+    let of_all = record.intervals.iter();
+    let of_all = of_all.filter_map(|interval| interval.settings);
+    let of_all = of_all.reduce(SettingsGeneration::and);
     for kind in &record.totals.kinds {
         text.push_str(&row(&Row {
             start_ns: 0,
@@ -49,6 +57,7 @@ pub fn render(record: &RunRecord) -> String {
             bytes: Some([kind.bytes_sent, kind.bytes_received]),
             response_time: &kind.response_time_ns,
             service_time: &kind.service_time_ns,
+            settings: is_fleet.then_some(of_all),
         }));
     }
     text
@@ -65,6 +74,8 @@ struct Row<'record> {
     bytes: Option<[u64; 2]>,
     response_time: &'record DistributionRecord,
     service_time: &'record DistributionRecord,
+    /// Of a fleet: after which changes it was measured, if the record says.
+    settings: Option<Option<SettingsGeneration>>,
 }
 
 fn phase(interval: &IntervalRecord) -> &'static str {
@@ -74,7 +85,7 @@ fn phase(interval: &IntervalRecord) -> &'static str {
     }
 }
 
-fn header() -> String {
+fn header(is_fleet: bool) -> String {
     let mut columns: Vec<String> = [
         "start_ns",
         "end_ns",
@@ -96,6 +107,7 @@ fn header() -> String {
     for what in ["response_time", "service_time"] {
         columns.extend(TIMES.iter().map(|figure| format!("{what}_{figure}_ns")));
     }
+    columns.extend(is_fleet.then(|| "settings".into()));
     columns.join(",") + "\n"
 }
 
@@ -118,6 +130,10 @@ fn row(row: &Row) -> String {
     });
     columns.extend(times(row.response_time));
     columns.extend(times(row.service_time));
+    let settings = row
+        .settings
+        .map(|settings| settings.map(|settings| settings.to_string()));
+    columns.extend(settings.map(Option::unwrap_or_default));
     columns.join(",") + "\n"
 }
 
@@ -162,6 +178,26 @@ mod tests {
         let joined = &rows[0];
         let (p50, max) = (of(joined, 16), of(joined, 22));
         assert!(100_000 < p50 && p50 < max, "{joined:?}");
+    }
+
+    #[test]
+    fn rows_of_a_fleet_say_after_which_changes_they_were_measured() {
+        let text = render(&canned::changed_fleet());
+        let cells = |line: &str| -> Option<[String; 2]> {
+            let phase = line.split(',').nth(2)?.to_owned();
+            Some([phase, line.rsplit(',').next()?.to_owned()])
+        };
+        let mut settings: Vec<[String; 2]> = text.lines().filter_map(cells).collect();
+        settings.dedup();
+        let expected = [
+            ["phase", "settings"],
+            ["measure", "0"],
+            ["measure", "0-4"],
+            ["total", "0-4"],
+        ];
+        assert_eq!(settings, expected);
+        let widths: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
+        assert!(widths.iter().all(|width| *width == widths[0]), "{widths:?}");
     }
 
     #[test]

@@ -5,13 +5,17 @@ use crate::quantity::{bytes_text, duration_text, grouped};
 use crate::report::parts::heading::what_was_measured;
 use crate::report::parts::page::{Detail, Fact, Page};
 use crate::report::parts::table::{Column, Table};
-use crate::report::parts::units::{counted, load, micros};
+use crate::report::parts::units::{at_most, counted, load, micros};
 use crate::report::parts::{facts, ledger, percentile};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::connections_record::ConnectionsRecord;
 use filestone_model::measure::fleet_record::{
     FleetRecord, GroupRecord, HealthFinding, HealthRule, StepRecord,
 };
+
+/// What is below the table of changes.
+const CHANGES_NOTE: &str = "A row with one number of SETTINGS was measured after that change, 0 before the \
+     first; one with two is mixed, from the oldest that clients still went by to the last.";
 
 /// The report; nothing if the record is not a fleet's.
 pub fn render(record: &RunRecord, _detail: Detail, page: Page) -> String {
@@ -36,8 +40,10 @@ pub fn render(record: &RunRecord, _detail: Detail, page: Page) -> String {
 
 /// A row for each number of clients.
 fn steps(record: &RunRecord, fleet: &FleetRecord, page: Page) -> String {
-    let mut table = Table::new([
-        Column::figure("CLIENTS"),
+    let is_changed = !fleet.changes.is_empty();
+    let mut columns = vec![Column::figure("CLIENTS")];
+    columns.extend(is_changed.then(|| Column::figure("SETTINGS")));
+    columns.extend([
         Column::figure("OPS/S"),
         Column::figure("MB/S"),
         Column::figure("P50"),
@@ -48,6 +54,10 @@ fn steps(record: &RunRecord, fleet: &FleetRecord, page: Page) -> String {
         Column::figure("MEMORY"),
         Column::figure("EACH").gives_way(3),
     ]);
+    let mut steps = fleet.steps.iter();
+    let has_server = steps.any(|step| step.server_memory_bytes.is_some());
+    columns.extend(has_server.then(|| Column::figure("SERVER").gives_way(4)));
+    let mut table = Table::new(columns);
     let before = memory_before(record.connections.as_ref());
     for step in &fleet.steps {
         let times = &step.response_time_ns;
@@ -56,8 +66,11 @@ fn steps(record: &RunRecord, fleet: &FleetRecord, page: Page) -> String {
             let own = step.memory_bytes.saturating_sub(before);
             bytes_text(own / u64::from(step.clients.max(1)))
         });
-        table.row([
-            grouped(step.clients.into()),
+        let settings = step.settings;
+        let settings = settings.map_or("-".into(), |settings| settings.to_string());
+        let mut cells = vec![grouped(step.clients.into())];
+        cells.extend(is_changed.then_some(settings));
+        cells.extend([
             load(step.achieved_load_ops_per_s),
             format!("{:.1}", step.goodput_bytes_per_s / 1e6),
             percentile::cell(times, 0.5, times.p50),
@@ -68,6 +81,9 @@ fn steps(record: &RunRecord, fleet: &FleetRecord, page: Page) -> String {
             bytes_text(step.memory_bytes),
             each.unwrap_or("-".into()),
         ]);
+        let of_server = step.server_memory_bytes;
+        cells.extend(has_server.then(|| of_server.map_or("-".into(), bytes_text)));
+        table.row(cells);
     }
     format!("\n{}", table.render(page))
 }
@@ -130,6 +146,8 @@ fn changes(fleet: &FleetRecord, page: Page) -> String {
     }
     let mut table = Table::new([
         Column::text("changed at").at_least(14),
+        Column::figure("SETTLED").gives_way(1),
+        Column::figure("SETTINGS"),
         Column::figure("CLIENTS"),
         Column::text("WHAT"),
     ]);
@@ -147,11 +165,13 @@ fn changes(fleet: &FleetRecord, page: Page) -> String {
         );
         table.row([
             duration_text(change.at_ns),
+            change.settled_ns.map_or("-".into(), duration_text),
+            change.number.to_string(),
             grouped(change.clients.into()),
             what.trim_end().to_owned(),
         ]);
     }
-    format!("\n{}", table.render(page))
+    format!("\n{}{}", table.render(page), page.prose(CHANGES_NOTE))
 }
 
 /// A row for each group.
@@ -163,12 +183,15 @@ fn groups(fleet: &FleetRecord, page: Page) -> String {
         Column::figure("WRITES"),
         Column::figure("FILES"),
         Column::figure("MBIT/S"),
-        Column::figure("20 S").gives_way(1),
+        Column::figure("20 S").gives_way(2),
+        Column::figure("P50 <").gives_way(1),
+        Column::figure("P99 <").gives_way(3),
         Column::figure("BAD DATA"),
         Column::figure("FAILED"),
     ]);
     for group in &fleet.groups {
         let counters = &group.counters;
+        let times = group.response_time_at_most;
         let rate = group.read_bits_per_s + group.write_bits_per_s;
         let latest = group.read_bits_per_s_20s + group.write_bits_per_s_20s;
         table.row([
@@ -179,6 +202,8 @@ fn groups(fleet: &FleetRecord, page: Page) -> String {
             grouped(counters.files_read + counters.files_written),
             format!("{:.2}", rate / 1e6),
             format!("{:.2}", latest / 1e6),
+            at_most(times.and_then(|times| times.p50_ns)),
+            at_most(times.and_then(|times| times.p99_ns)),
             grouped(counters.checksum_errors),
             grouped(counters.failures),
         ]);
@@ -286,5 +311,14 @@ mod tests {
     fn a_fleet_that_was_stopped() {
         let record = canned::fleet();
         insta::assert_snapshot!(render(&record, Detail::Whole, Page::default()));
+    }
+
+    #[test]
+    fn a_fleet_that_was_changed_while_it_ran() {
+        let record = canned::changed_fleet();
+        let fleet = record.fleet.as_ref().expect("it is a fleet");
+        let page = Page::default();
+        let tables = steps(&record, fleet, page) + &changes(fleet, page);
+        insta::assert_snapshot!(tables);
     }
 }

@@ -3,18 +3,18 @@
 use crate::quantity::{bytes_text, duration_text, grouped};
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
-use crate::report::parts::units::counted;
+use crate::report::parts::units::{at_most, counted};
 use filestone_model::fleet_control::{
     Answer, ChangeView, ClientView, ClientsView, FleetView, GroupView,
 };
-use filestone_model::measure::fleet_record::ClientState;
+use filestone_model::measure::fleet_record::{ClientState, GroupRecord};
 use std::collections::BTreeMap;
 
 /// The answer.
 pub fn render(answer: &Answer, page: Page) -> String {
     match answer {
         Answer::Fleet(fleet) => fleet_text(fleet, page),
-        Answer::Group(group) => groups(std::slice::from_ref(group), page) + &settings(group, page),
+        Answer::Group(group) => groups([&group.record], page) + &settings(group, page),
         Answer::Client(client) => {
             let of_client = client.settings.as_ref();
             clients(std::slice::from_ref(client), page)
@@ -33,7 +33,9 @@ fn fleet_text(fleet: &FleetView, page: Page) -> String {
         counted(fleet.changes.into(), "time")
     ));
     text.push('\n');
-    text.push_str(&groups(&fleet.groups, page));
+    let each = fleet.groups.iter().map(|group| &group.record);
+    let all = (fleet.groups.len() > 1).then_some(&fleet.all);
+    text.push_str(&groups(each.chain(all), page));
     if let Some(listed) = &fleet.clients {
         text.push('\n');
         text.push_str(&clients_text(listed, page));
@@ -41,22 +43,24 @@ fn fleet_text(fleet: &FleetView, page: Page) -> String {
     text
 }
 
-fn groups(groups: &[GroupView], page: Page) -> String {
+fn groups<'g>(groups: impl IntoIterator<Item = &'g GroupRecord>, page: Page) -> String {
     let mut table = Table::new([
         Column::text("group").at_least(14),
         Column::figure("CLIENTS"),
         Column::figure("READS"),
         Column::figure("WRITES"),
-        Column::figure("FILES").gives_way(3),
+        Column::figure("FILES").gives_way(4),
         Column::figure("MBIT/S"),
-        Column::figure("20 S").gives_way(2),
-        Column::figure("BAD DATA").gives_way(1),
+        Column::figure("20 S").gives_way(3),
+        Column::figure("P50 <").gives_way(1),
+        Column::figure("P99 <").gives_way(5),
+        Column::figure("BAD DATA").gives_way(2),
         Column::figure("FAILED"),
         Column::text("STATES"),
     ]);
-    for group in groups {
-        let record = &group.record;
+    for record in groups {
         let counters = &record.counters;
+        let times = record.response_time_at_most;
         let states: Vec<String> = record
             .states
             .iter()
@@ -76,6 +80,8 @@ fn groups(groups: &[GroupView], page: Page) -> String {
                 "{:.2}",
                 (record.read_bits_per_s_20s + record.write_bits_per_s_20s) / 1e6
             ),
+            at_most(times.and_then(|times| times.p50_ns)),
+            at_most(times.and_then(|times| times.p99_ns)),
             grouped(counters.checksum_errors),
             grouped(counters.failures),
             states.join(", "),
@@ -123,20 +129,30 @@ fn clients(clients: &[ClientView], page: Page) -> String {
         Column::figure("FILES"),
         Column::figure("BYTES"),
         Column::figure("MBIT/S"),
+        Column::figure("20 S").gives_way(4),
+        Column::figure("P50 <").gives_way(1),
+        Column::figure("P99 <").gives_way(3),
         Column::figure("FAILED"),
-        Column::figure("FAILING").gives_way(1),
+        Column::figure("FAILING").gives_way(2),
     ]);
     for client in clients {
         let counters = &client.counters;
         let state: ClientState = client.state;
+        let times = client.response_time_at_most;
         table.row([
             client.name.clone(),
-            state.name().into(),
+            match client.retries_until_ns {
+                Some(end) => format!("{}, until {}", state.name(), duration_text(end)),
+                None => state.name().into(),
+            },
             grouped(counters.reads),
             grouped(counters.writes),
             grouped(counters.files_read + counters.files_written),
             bytes_text(counters.bytes_read + counters.bytes_written),
             format!("{:.2}", client.bits_per_s / 1e6),
+            format!("{:.2}", client.bits_per_s_20s / 1e6),
+            at_most(times.and_then(|times| times.p50_ns)),
+            at_most(times.and_then(|times| times.p99_ns)),
             grouped(counters.failures),
             duration_text(counters.failing_ns),
         ]);
@@ -175,3 +191,6 @@ fn change_text(change: &ChangeView, page: Page) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 //! one is told with its line.
 
 use crate::support::{Running, Scratch, command, done, filestone, record_of, text};
+use filestone_model::measure::Caveat;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -182,6 +183,16 @@ fn a_fleet_is_changed_while_it_runs_and_its_record_says_so() {
     assert!(!std::path::Path::new(&socket).exists());
     let record: filestone_model::measure::RunRecord =
         serde_json::from_str(&record).expect("a record");
+    let generations: Vec<u32> = record
+        .intervals
+        .iter()
+        .filter_map(|interval| interval.settings)
+        .map(|settings| settings.generation)
+        .collect();
+    assert_eq!(generations.len(), record.intervals.len());
+    assert!(generations.is_sorted() && generations.last() == Some(&4));
+    let changed = record.caveats.iter();
+    assert!(changed.map(Caveat::id).any(|id| id == "settings-changed"));
     let changes = record.fleet.expect("a fleet").changes;
     let kinds: Vec<&str> = changes.iter().map(|change| change.what.name()).collect();
     assert_eq!(kinds, ["set", "quiesce", "stop", "start"]);

@@ -71,6 +71,8 @@ pub struct Sockets<C> {
     given_up: usize,
     /// Those of lost clients that are up again, but over which no reply has come yet.
     recovering: Vec<u32>,
+    /// Those that are up for the first time, and have not come to an agreement with the server yet.
+    becoming: Vec<u32>,
     changes: Vec<ConnectionChange>,
     /// Whether lost clients are given up, whatever is to happen to them otherwise.
     gives_up: bool,
@@ -164,6 +166,7 @@ impl<C: Client> Sockets<C> {
             later: VecDeque::new(),
             given_up: 0,
             recovering: Vec::new(),
+            becoming: Vec::new(),
             changes: Vec::new(),
             gives_up: false,
             timers: BinaryHeap::with_capacity(clients.len()),
@@ -639,13 +642,16 @@ impl<C: Client> Sockets<C> {
             return Ok(());
         }
         let replies = connection.client.replies();
-        if replies > connection.replies_at_connect {
+        // One that never came to an agreement is still on its way.
+        if replies > connection.replies_at_connect && !connection.is_new {
             connection.attempts = 0;
         }
         if connection.attempts == 0 {
             connection.lost_at = now;
         }
-        connection.down_at = now;
+        if !connection.is_new {
+            connection.down_at = now;
+        }
         let in_flight = connection.client.in_flight();
         connection.go_down(now.after(Pauses::RECONNECTION.before(connection.attempts)));
         connection.loss = Some(loss);
@@ -739,6 +745,23 @@ impl<C: Client> Sockets<C> {
         });
     }
 
+    /// New connections that can be used by now have been made.
+    fn look_at_becoming(&mut self) {
+        let now = self.clock.now();
+        let (connections, changes) = (&mut self.connections, &mut self.changes);
+        self.becoming.retain(|index| {
+            let connection = &mut connections[*index as usize];
+            let is_up = matches!(connection.link, Link::Up(_));
+            let is_made = is_up && connection.client.is_ready();
+            if is_made {
+                connection.is_new = false;
+                let nanos = now.nanos_since(connection.down_at);
+                changes.push(ConnectionChange::Made(*index, nanos));
+            }
+            is_up && !is_made
+        });
+    }
+
     /// Time-outs of all clients, and connections that are down.
     #[cold]
     fn scan(&mut self, now: Moment, completed: &mut Completions) -> Result<(), BackendError> {
@@ -758,10 +781,11 @@ impl<C: Client> Sockets<C> {
             }
         }
         self.make_first(now, connecting)?;
+        self.look_at_becoming();
         // Attempts go by milliseconds.
         let soon = now.after_nanos(SCAN_NANOS / 10);
         let next = self.later.front().map(|(due, _)| (*due).max(soon));
-        let next = if self.down.is_empty() {
+        let next = if self.down.is_empty() && self.becoming.is_empty() {
             next
         } else {
             Some(soon)
@@ -814,14 +838,17 @@ impl<C: Client> Sockets<C> {
                 connection.link = Link::Up(socket);
                 connection.replies_at_connect = connection.client.replies();
                 let nanos = self.clock.now().nanos_since(connection.down_at);
-                if std::mem::take(&mut connection.is_new) {
-                    self.changes
-                        .push(ConnectionChange::Made(index as u32, nanos));
-                } else {
+                connection.client.connected(now, &mut connection.output);
+                if !connection.is_new {
                     self.unusable_nanos += nanos;
                     self.reconnections += 1;
+                } else if connection.client.is_ready() {
+                    connection.is_new = false;
+                    let made = ConnectionChange::Made(index as u32, nanos);
+                    self.changes.push(made);
+                } else {
+                    self.becoming.push(index as u32);
                 }
-                connection.client.connected(now, &mut connection.output);
                 set_timer(&mut self.timers, connection, index as u32);
                 if connection.is_lost {
                     self.recovering.push(index as u32);

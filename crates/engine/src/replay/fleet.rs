@@ -8,7 +8,8 @@ use crate::error::RunError;
 use crate::fleet_socket::{FleetSocket, Serves, SocketChoice};
 use crate::host;
 use crate::run::{Attendant, Look, Stage};
-use filestone_model::fleet_control::{ControlAnswer, Controlled, answer};
+use filestone_model::fleet::HoldsFrom;
+use filestone_model::fleet_control::{BytesAt, ChangeBook, ControlAnswer, Controlled, answer};
 use filestone_model::measure::fleet_record::{
     ChangeRecord, ClientState, FirstConnection, FleetCounters, FleetRecord, GroupRecord,
     LostClient, StateCount,
@@ -18,7 +19,7 @@ use filestone_model::measure::{FleetWatch, Mismatches, RunRecord};
 use filestone_model::plan::{FleetPlan, Plan};
 use filestone_model::time::Moment;
 use filestone_model::workload::Stream;
-use filestone_model::workload::stream::{ClientGauge, SharedFleet, StreamAccount};
+use filestone_model::workload::stream::{ClientGauge, SharedFleet, StreamAccount, TimesCounted};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,6 +31,9 @@ const LOST_MAX: usize = 20;
 const LOOK_NANOS: u64 = 1_000_000_000;
 /// So many looks make 20 s.
 const LOOKS: usize = 20;
+/// How often it is looked at each client, and how many of these looks are kept: no more than 20 s.
+const CLIENT_LOOK_NANOS: u64 = 4_000_000_000;
+const CLIENT_LOOKS: usize = 5;
 
 /// A fleet.
 pub struct Fleet<'run> {
@@ -48,10 +52,12 @@ struct Seen {
     now: Moment,
     /// The counters of each group at the last looks, one a second.
     looks: VecDeque<Counted>,
+    /// What each client had moved at the last looks at them, the oldest first.
+    bytes: VecDeque<Arc<BytesAt>>,
     /// When it was looked last, by this host's clock; `None` before the run has begun.
     looked: Option<Instant>,
     is_over: bool,
-    changes: Vec<ChangeRecord>,
+    changes: ChangeBook,
 }
 
 impl Seen {
@@ -84,9 +90,10 @@ impl<'run> Fleet<'run> {
             watch: FleetWatch::new(fleet),
             now: Moment::ZERO,
             looks: VecDeque::new(),
+            bytes: VecDeque::new(),
             looked: None,
             is_over: false,
-            changes: Vec::new(),
+            changes: ChangeBook::default(),
         };
         Self {
             plan,
@@ -130,11 +137,12 @@ struct Controller {
 
 impl Serves for Controller {
     fn answer(&mut self, line: &[u8]) -> ControlAnswer {
-        let (now, is_over, changes, before) = {
+        let (now, is_over, changes, before, bytes) = {
             let seen = lock(&self.seen);
-            let changes = seen.changes.len() as u32;
+            let changes = seen.changes.count();
             let before = seen.looks.front().cloned();
-            (seen.moment(), seen.is_over, changes, before)
+            let bytes = seen.bytes.front().map(Arc::clone);
+            (seen.moment(), seen.is_over, changes, before, bytes)
         };
         let shared = &*self.shared;
         let groups = || -> Vec<GroupRecord> {
@@ -149,11 +157,27 @@ impl Serves for Controller {
             now,
             is_over,
             changes,
+            earlier: bytes.as_deref(),
             groups: &groups,
         };
         let (answer, change) = answer(&fleet, line);
-        lock(&self.seen).changes.extend(change);
+        if let Some(change) = change {
+            self.enter(change);
+        }
         answer
+    }
+}
+
+impl Controller {
+    fn enter(&self, change: ChangeRecord) {
+        let seen = &mut *lock(&self.seen);
+        let at_ns = change.at_ns;
+        seen.changes.enter(change);
+        // Nobody has done anything yet by what held before.
+        if seen.looked.is_none() && self.shared.is_settled(HoldsFrom::NextFile) {
+            let count = seen.changes.count();
+            seen.changes.settle(count, HoldsFrom::NextFile, at_ns);
+        }
     }
 }
 
@@ -228,6 +252,7 @@ impl Piece for Fleet<'_> {
             ending: Ending::new(self.plan, cancellations.clone()),
             next_look: Moment::ZERO,
             is_over: false,
+            server: self.plan.cost.as_ref().and_then(|cost| cost.process),
         })
     }
 
@@ -257,14 +282,22 @@ impl Piece for Fleet<'_> {
         let plan = self.shared.plan();
         let groups = (0..plan.groups.len())
             .map(|place| group_record(&self.shared, place, &last, twenty_ago.as_ref()));
+        let generations = seen.changes.generations();
+        for interval in &mut record.intervals {
+            interval.settings = Some(generations.of(interval.start_ns, interval.end_ns));
+        }
+        let mut steps = seen.watch.steps();
+        for step in &mut steps {
+            step.settings = Some(generations.of(step.start_ns, step.end_ns));
+        }
         record.fleet = Some(FleetRecord {
             groups: groups.collect(),
-            steps: seen.watch.steps(),
+            steps,
             stopped_by: seen.watch.finding(),
             mismatches: mismatches.into_records(),
             lost,
             busy_calls,
-            changes: std::mem::take(&mut seen.changes),
+            changes: seen.changes.take(),
         });
     }
 }
@@ -290,6 +323,8 @@ fn group_record(
         let counters = gauge.counters(last.at);
         counters.bytes_read + counters.bytes_written
     });
+    let mut times = TimesCounted::default();
+    gauges.iter().for_each(|gauge| gauge.add_times(&mut times));
     let counters = last.groups.get(place).copied().unwrap_or_default();
     let bits = |bytes: u64, nanos: u64| match nanos {
         0 => 0.0,
@@ -311,6 +346,7 @@ fn group_record(
         write_bits_per_s: bits(counters.bytes_written, all),
         read_bits_per_s_20s: bits(counters.bytes_read - earlier.bytes_read, latest),
         write_bits_per_s_20s: bits(counters.bytes_written - earlier.bytes_written, latest),
+        response_time_at_most: times.record(),
         client_bytes_min: moved.clone().min().unwrap_or(0),
         client_bytes_max: moved.max().unwrap_or(0),
     }
@@ -323,6 +359,8 @@ struct FleetProgress {
     ending: Ending,
     next_look: Moment,
     is_over: bool,
+    /// The server, if it is a process of this host that the plan names.
+    server: Option<u32>,
 }
 
 impl FleetProgress {
@@ -333,17 +371,45 @@ impl FleetProgress {
         let seen = &mut *lock(&self.seen);
         (seen.now, seen.looked) = (now, Some(Instant::now()));
         seen.watch.look(now.nanos(), &sum, host::resident_bytes());
+        if let Some(bytes) = self.server.and_then(host::resident_bytes_of) {
+            seen.watch.look_at_server(now.nanos(), bytes);
+        }
         let gauges = self.shared.gauges();
         seen.watch.connections(now.nanos(), |client| {
             let gauge = gauges.get(client as usize);
             gauge.map_or(FirstConnection::None, ClientGauge::connection)
         });
+        let last = seen.bytes.back().map(|bytes| bytes.at);
+        if last.is_none_or(|last| now.nanos_since(last) >= CLIENT_LOOK_NANOS) {
+            let bytes = BytesAt::now(&self.shared, now);
+            seen.bytes.push_back(Arc::new(bytes));
+            if seen.bytes.len() > CLIENT_LOOKS {
+                seen.bytes.pop_front();
+            }
+        }
         if now >= self.next_look {
             self.next_look = now.after_nanos(LOOK_NANOS);
             seen.looks.push_back(counted);
             if seen.looks.len() > LOOKS {
                 seen.looks.pop_front();
             }
+        }
+    }
+
+    /// Looks whether clients go by what they were told.
+    fn settle(&self, now: Moment) {
+        let (count, unsettled) = {
+            let seen = lock(&self.seen);
+            (seen.changes.count(), seen.changes.unsettled())
+        };
+        let Some(last) = unsettled else {
+            return;
+        };
+        // What is told meanwhile is looked at with the next look.
+        let mut settled = [HoldsFrom::NextFile, HoldsFrom::NextTransfer].into_iter();
+        let settled = settled.find(|up_to| *up_to <= last && self.shared.is_settled(*up_to));
+        if let Some(up_to) = settled {
+            lock(&self.seen).changes.settle(count, up_to, now.nanos());
         }
     }
 
@@ -368,6 +434,7 @@ impl Attendant for FleetProgress {
     fn look(&mut self, at: &Look<'_>, _observer: &mut dyn Observer) -> Moment {
         if !self.is_over {
             self.count(at.now);
+            self.settle(at.now);
             self.halt_if_ill(at.halt);
             self.is_over = at.stage != Stage::Running;
             lock(&self.seen).is_over = self.is_over;

@@ -1,6 +1,7 @@
 //! The clients of all workers, connected.
 
 mod connecting;
+mod first;
 
 use crate::backend::connection::{ConnectedClient, First};
 use crate::backend::sockets::{SocketOptions, Sockets};
@@ -16,6 +17,7 @@ use filestone_model::client::Client;
 use filestone_model::language::Operations;
 use filestone_model::measure::connections_record::ClientMemory;
 use filestone_model::plan::Plan;
+pub use first::{connect_first, moment_of};
 use std::time::Duration;
 
 /// How long one connection may take to be made before the run.
@@ -40,7 +42,7 @@ pub fn connect_sockets(
 }
 
 /// The same, without those that the server does not take.
-pub fn connect_sockets_that_can_be(
+fn connect_sockets_that_can_be(
     plan: &Plan,
     count: u32,
     dial: impl Fn(u32) -> Dial,

@@ -13,7 +13,7 @@ use filestone_model::plan::{
     Direction, FleetPlan, GroupPlan, HealthPlan, LeftOverPolicy, NfsTarget, OnLost, Plan, RampPlan,
     SmbTarget, Span, TargetPlan, WorkloadPlan,
 };
-use filestone_server::{Options, Server, SmbOptions};
+use filestone_server::{Options, Running, Server, SmbOptions};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::AtomicBool;
 
@@ -133,29 +133,64 @@ fn a_fleet_runs_on_nfs() {
     assert_whole(&run(&plan(target, groups(3)), built_in), 3);
 }
 
+/// The built-in server, and the target of a fleet on it, over each protocol that clients connect by.
+fn served() -> [(Running, TargetPlan); 2] {
+    let start = |smb| {
+        let options = Options {
+            smb,
+            ..Options::default()
+        };
+        Server::start(options).expect("the server starts")
+    };
+    [
+        (
+            start(None),
+            TargetPlan::Nfs3(NfsTarget::built_in("/export")),
+        ),
+        (
+            start(Some(SmbOptions::default())),
+            TargetPlan::Smb(SmbTarget::built_in("")),
+        ),
+    ]
+}
+
+/// Where the target is, if it is reached at this address.
+fn at(target: &TargetPlan, address: SocketAddr) -> BuiltIn {
+    let is_smb = target.smb().is_some();
+    BuiltIn {
+        nfs3: Some(address).filter(|_| !is_smb),
+        smb: Some(address).filter(|_| is_smb),
+        ..BuiltIn::default()
+    }
+}
+
+fn address_of(server: &Running, target: &TargetPlan) -> SocketAddr {
+    let smb = server.smb_addresses().first().copied();
+    let smb = smb.filter(|_| target.smb().is_some());
+    smb.unwrap_or(server.address())
+}
+
 #[test]
 fn each_step_of_a_ramp_connects_its_own_clients() {
-    let server = Server::start(Options::default()).expect("the server starts");
-    let built_in = BuiltIn {
-        nfs3: Some(server.address()),
-        ..BuiltIn::default()
-    };
-    let target = TargetPlan::Nfs3(NfsTarget::built_in("/export"));
-    let mut plan = plan(target, groups(2));
-    if let WorkloadPlan::Fleet(fleet) = &mut plan.workload {
-        fleet.ramp = Some(RampPlan {
-            clients: 2,
-            every_ns: SECOND / 5,
-        });
+    for (server, target) in served() {
+        let built_in = at(&target, address_of(&server, &target));
+        let mut plan = plan(target, groups(2));
+        if let WorkloadPlan::Fleet(fleet) = &mut plan.workload {
+            fleet.ramp = Some(RampPlan {
+                clients: 2,
+                every_ns: SECOND / 5,
+            });
+        }
+        plan.interval_ns = SECOND / 5;
+        let record = run(&plan, built_in);
+        assert_whole(&record, 2);
+        let made = record.connections.as_ref().expect("they were made").made;
+        assert_eq!(made, 2, "before the run");
+        assert_eq!(record.totals.reconnections, 0);
+        let steps = &record.fleet.as_ref().expect("it is a fleet").steps;
+        let connected = |step: &StepRecord| step.connect_time_p99_ns.is_some();
+        assert!(steps.len() >= 3 && steps.iter().take(3).all(connected));
     }
-    plan.interval_ns = SECOND / 5;
-    let record = run(&plan, built_in);
-    assert_whole(&record, 2);
-    let made = record.connections.as_ref().expect("they were made").made;
-    assert_eq!(made, 2, "before the run");
-    let steps = &record.fleet.as_ref().expect("it is a fleet").steps;
-    let connected = |step: &StepRecord| step.connect_time_p99_ns.is_some();
-    assert!(steps.len() >= 3 && steps.iter().take(3).all(connected));
 }
 
 /// Where a server seems to be that takes so many connections from clients' own addresses, and no more.
@@ -185,46 +220,38 @@ fn taking(server: SocketAddr, most: usize) -> SocketAddr {
 
 #[test]
 fn the_rest_goes_on_without_those_that_the_server_does_not_take() {
-    let server = Server::start(Options::default()).expect("the server starts");
-    let built_in = BuiltIn {
-        nfs3: Some(taking(server.address(), 4)),
-        ..BuiltIn::default()
-    };
-    let target = NfsTarget::built_in("/export");
-    let mut plan = plan(TargetPlan::Nfs3(target), groups(2));
-    plan.duration_ns = Some(SECOND);
-    plan.interval_ns = SECOND / 5;
-    // Who is lost is not waited for when the run is over.
-    (plan.timeout_ns, plan.reconnect_ns) = (SECOND / 2, SECOND / 10);
-    if let WorkloadPlan::Fleet(fleet) = &mut plan.workload {
-        fleet.ramp = Some(RampPlan {
-            clients: 3,
-            every_ns: SECOND / 5,
-        });
-        for group in &mut fleet.groups {
-            group.sources = "127.9.2.1-127.9.2.9".parse().expect("addresses");
+    for (server, target) in served() {
+        let built_in = at(&target, taking(address_of(&server, &target), 4));
+        let mut plan = plan(target, groups(2));
+        plan.duration_ns = Some(SECOND);
+        plan.interval_ns = SECOND / 5;
+        // Who is lost is not waited for when the run is over.
+        (plan.timeout_ns, plan.reconnect_ns) = (SECOND / 2, SECOND / 10);
+        if let WorkloadPlan::Fleet(fleet) = &mut plan.workload {
+            fleet.ramp = Some(RampPlan {
+                clients: 3,
+                every_ns: SECOND / 5,
+            });
+            for group in &mut fleet.groups {
+                group.sources = "127.9.2.1-127.9.2.9".parse().expect("addresses");
+            }
         }
+        let record = run(&plan, built_in);
+        assert_eq!(record.end, RunEnd::Finished);
+        let fleet = record.fleet.as_ref().expect("it is a fleet");
+        let count = |states: &[ClientState]| {
+            let all = fleet.groups.iter().flat_map(|group| &group.states);
+            let those = all.filter(|count| states.contains(&count.state));
+            those.map(|count| count.clients).sum::<u32>()
+        };
+        // Three begin with the first step, and a fourth with the second.
+        assert!(count(&[ClientState::Stopped]) >= 2, "{:?}", fleet.groups);
+        assert!(count(&[ClientState::Stopped]) <= 4, "{:?}", fleet.groups);
+        assert_eq!(count(&ClientState::ALL), 6);
+        let errors = fleet.groups.iter();
+        let errors: u64 = errors.map(|group| group.counters.checksum_errors).sum();
+        assert_eq!(errors, 0);
     }
-    let record = run(&plan, built_in);
-    assert_eq!(record.end, RunEnd::Finished);
-    let fleet = record.fleet.as_ref().expect("it is a fleet");
-    let count = |states: &[ClientState]| {
-        let all = fleet.groups.iter().flat_map(|group| &group.states);
-        let those = all.filter(|count| states.contains(&count.state));
-        those.map(|count| count.clients).sum::<u32>()
-    };
-    // Three begin with the first step, and a fourth with the second.
-    assert!(count(&[ClientState::Stopped]) >= 2, "{:?}", fleet.groups);
-    assert!(count(&[ClientState::Stopped]) <= 4, "{:?}", fleet.groups);
-    assert_eq!(count(&ClientState::ALL), 6);
-    assert_eq!(
-        fleet
-            .groups
-            .iter()
-            .map(|group| group.counters.checksum_errors)
-            .sum::<u64>(),
-        0
-    );
 }
 
 #[test]

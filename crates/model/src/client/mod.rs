@@ -171,6 +171,12 @@ pub trait Client {
     /// The connection is up: calls that waited for it go into `out`.
     fn connected(&mut self, now: Moment, out: &mut Output);
 
+    /// Whether what is submitted can go out over a connection that is up: some have to come to an
+    /// agreement with the server first.
+    fn is_ready(&self) -> bool {
+        true
+    }
+
     /// The connection was lost: what was sent is lost with it.
     fn disconnected(&mut self, now: Moment, completed: &mut Completions);
 

@@ -6,8 +6,8 @@
 use super::setting::{SETTINGS, whole};
 use crate::load::diagnostic::suggestion;
 use crate::plan::{
-    Direction, FleetPlan, GroupPlan, HealthPlan, Identities, LeftOverPolicy, Offsets, RampPlan,
-    Ranges,
+    Direction, Drawing, DrawingEach, DrawingShape, FleetPlan, GroupPlan, HealthPlan, Identities,
+    LeftOverPolicy, Offsets, RampPlan, Ranges,
 };
 use crate::quantity;
 use std::fmt;
@@ -29,7 +29,7 @@ const TOP: [&str; 8] = [
 ];
 const RAMP: [&str; 2] = ["clients", "every"];
 const HEALTH: [&str; 4] = ["connect", "response", "errors", "lateness"];
-pub(super) const GROUP: [&str; 28] = [
+pub(super) const GROUP: [&str; 30] = [
     "name",
     "count",
     "direction",
@@ -42,6 +42,8 @@ pub(super) const GROUP: [&str; 28] = [
     "read_size",
     "write_size",
     "file_size",
+    "draw",
+    "draw_each",
     "offsets",
     "files",
     "rate",
@@ -223,6 +225,10 @@ fn group_of(section: &Section<'_>, place: usize) -> Read<GroupPlan> {
                 .unwrap_or_default(),
             machine_name: section.read("machine_name", text)?,
         },
+        drawing: Drawing {
+            shape: section.read("draw", shape)?.unwrap_or_default(),
+            each: section.read("draw_each", each)?.unwrap_or_default(),
+        },
         offsets: section.read("offsets", offsets)?.unwrap_or(usual.offsets),
         checksums: flag("checksums", usual.checksums)?,
         stable: flag("stable", usual.stable)?,
@@ -267,6 +273,22 @@ fn direction(text: &str) -> Result<Direction, String> {
         "read" => Direction::Read,
         "both" => Direction::Both,
         _ => return Err("expected write, read or both".into()),
+    })
+}
+
+fn shape(text: &str) -> Result<DrawingShape, String> {
+    Ok(match text {
+        "uniform" => DrawingShape::Uniform,
+        "log-uniform" => DrawingShape::LogUniform,
+        _ => return Err("expected uniform or log-uniform".into()),
+    })
+}
+
+fn each(text: &str) -> Result<DrawingEach, String> {
+    Ok(match text {
+        "file" => DrawingEach::File,
+        "client" => DrawingEach::Client,
+        _ => return Err("expected file or client".into()),
     })
 }
 

@@ -11,8 +11,8 @@ use crate::quantity;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// From when a changed setting holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// From when a changed setting holds: the earlier is the less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HoldsFrom {
     /// From the next read or write on.
     NextTransfer,
@@ -181,8 +181,8 @@ fn fixed(key: &str) -> Option<&'static str> {
         "target" | "source" | "uid" | "gid" | "machine_name" => {
             "where connections come from and go to is decided before the run begins"
         }
-        "direction" | "reads" | "offsets" | "append" | "unlink_first" | "stable" | "checksums"
-        | "sync_after_write" | "sync_before_close" => {
+        "direction" | "reads" | "draw" | "draw_each" | "offsets" | "append" | "unlink_first"
+        | "stable" | "checksums" | "sync_after_write" | "sync_before_close" => {
             "what clients do with their files is decided before the run begins"
         }
         _ => return None,

@@ -3,8 +3,8 @@
 use super::controlled::Controlled;
 use super::selection::clients_of;
 use super::{
-    Answer, ChangeView, ControlAnswer, ControlRequest, Refusal, Request, SetRequest, TellRequest,
-    Unchanged, viewing,
+    Answer, CHANGES_MAX, ChangeView, ControlAnswer, ControlRequest, Refusal, Request, SetRequest,
+    TellRequest, Unchanged, viewing,
 };
 use crate::fleet::{HoldsFrom, NewValue, SettingError, changed, settings_of};
 use crate::measure::fleet_record::{ChangeKind, ChangeRecord, ClientState, SettingChange};
@@ -92,7 +92,7 @@ fn tell_all<'t>(
     what: ChangeKind,
     tell: &'t TellRequest,
 ) -> Result<(Wanted<'t>, Outcome), Refusal> {
-    refuse_after_the_end(fleet)?;
+    refuse_if_nothing_can_change(fleet)?;
     let clients = clients_of(&tell.which, fleet.shared.plan())?;
     let mut outcome = Outcome::default();
     for client in &clients {
@@ -155,7 +155,7 @@ fn set_all<'s>(
     fleet: &Controlled<'_>,
     set: &'s SetRequest,
 ) -> Result<(Wanted<'s>, Outcome), Refusal> {
-    refuse_after_the_end(fleet)?;
+    refuse_if_nothing_can_change(fleet)?;
     let shared = fleet.shared;
     let values = settings_of(&set.settings)?;
     if values.is_empty() {
@@ -253,9 +253,13 @@ fn note_settings(
     }
 }
 
-fn refuse_after_the_end(fleet: &Controlled<'_>) -> Result<(), Refusal> {
+fn refuse_if_nothing_can_change(fleet: &Controlled<'_>) -> Result<(), Refusal> {
     if fleet.is_over {
         return Err(Refusal::new("the run is over: nothing begins any more"));
+    }
+    if fleet.changes >= CHANGES_MAX {
+        let what = format!("the run has been changed {CHANGES_MAX} times, the most that it keeps");
+        return Err(Refusal::new(what).with_help("end it with ^C, and begin another"));
     }
     Ok(())
 }
@@ -275,6 +279,7 @@ fn carry_out(fleet: &Controlled<'_>, wanted: &Wanted<'_>, outcome: Outcome) -> C
             what: wanted.what,
             which: wanted.which.into(),
             clients,
+            settled_ns: None,
             settings: outcome.settings.clone(),
         }
     });

@@ -14,6 +14,28 @@ pub struct Controlled<'f> {
     pub is_over: bool,
     /// How often it was changed.
     pub changes: u32,
+    /// What clients had moved some seconds ago, 20 at most; none at the begin.
+    pub earlier: Option<&'f BytesAt>,
     /// Its groups at this moment.
     pub groups: &'f dyn Fn() -> Vec<GroupRecord>,
+}
+
+/// What each client had read and written at a moment.
+#[derive(Debug, Clone)]
+pub struct BytesAt {
+    /// The moment.
+    pub at: Moment,
+    /// Bytes, by the number of the client.
+    pub of_clients: Box<[u64]>,
+}
+
+impl BytesAt {
+    /// What they have by now.
+    pub fn now(shared: &SharedFleet, now: Moment) -> Self {
+        let bytes = shared.gauges().iter().map(|gauge| gauge.data_bytes());
+        Self {
+            at: now,
+            of_clients: bytes.collect(),
+        }
+    }
 }

@@ -5,16 +5,18 @@
 //! [`SharedFleet`](crate::workload::stream::SharedFleet).
 
 mod acting;
+mod change_book;
 mod controlled;
 mod selection;
 mod viewing;
 
 pub use acting::answer;
-pub use controlled::Controlled;
+pub use change_book::{ChangeBook, Generations};
+pub use controlled::{BytesAt, Controlled};
 pub use selection::clients_of;
 
 use crate::measure::fleet_record::{
-    ChangeKind, ClientState, FleetCounters, GroupRecord, SettingChange,
+    ChangeKind, ClientState, FleetCounters, GroupRecord, SettingChange, TimesAtMost,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,6 +28,8 @@ pub const VERSION: u32 = 1;
 pub const LINE_MAX: usize = 64 << 10;
 /// Clients in one answer at most.
 pub const WINDOW_MAX: u32 = 1000;
+/// Changes of one run at most: each is in its record.
+pub const CHANGES_MAX: u32 = 10_000;
 
 /// One line to a fleet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -172,6 +176,8 @@ pub struct FleetView {
     pub now_ns: u64,
     /// How often it was changed.
     pub changes: u32,
+    /// All clients together, as if they were a group.
+    pub all: GroupRecord,
     /// Its groups.
     pub groups: Vec<GroupView>,
     /// Clients, if they were asked for.
@@ -216,10 +222,19 @@ pub struct ClientView {
     pub name: String,
     /// What it is doing.
     pub state: ClientState,
+    /// Until when it tries again what has failed, in nanoseconds since the run began: if that fails then,
+    /// it gives up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries_until_ns: Option<u64>,
     /// What it has done.
     pub counters: FleetCounters,
     /// Bits read and written per second of the run.
     pub bits_per_s: f64,
+    /// The same of the last 16 to 20 s.
+    pub bits_per_s_20s: f64,
+    /// How long its reads and writes took at most; none if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_time_at_most: Option<TimesAtMost>,
     /// The settings that it goes by, if one client was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<BTreeMap<String, String>>,

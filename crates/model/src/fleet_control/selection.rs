@@ -2,10 +2,8 @@
 
 use super::Refusal;
 use crate::load::diagnostic::suggestion;
+use crate::measure::fleet_record::ALL;
 use crate::plan::FleetPlan;
-
-/// What all clients are called.
-const ALL: &str = "all";
 
 /// The clients that a text names, in the order of their numbers.
 ///

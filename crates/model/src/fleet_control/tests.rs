@@ -20,6 +20,7 @@ fn ask(shared: &SharedFleet, line: &str) -> Answer {
         now: Moment::from_nanos(2_000_000_000),
         is_over: false,
         changes: 3,
+        earlier: None,
         groups: &Vec::<GroupRecord>::new,
     };
     answer(&fleet, line.as_bytes()).0.answer
@@ -176,6 +177,7 @@ proptest::proptest! {
             now: Moment::ZERO,
             is_over: false,
             changes: 0,
+            earlier: None,
             groups: &Vec::<GroupRecord>::new,
         };
         let (answer, change) = answer(&fleet, &line);

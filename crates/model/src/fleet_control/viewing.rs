@@ -9,17 +9,25 @@ use super::{
 use crate::fleet::SETTINGS;
 use crate::measure::fleet_record::GroupRecord;
 use crate::plan::GroupPlan;
+use crate::time::Moment;
+use crate::workload::stream::{ClientGauge, TimesCounted};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 pub(super) fn list(fleet: &Controlled<'_>, request: &ListRequest) -> Result<Answer, Refusal> {
     let wanted = request.clients.as_ref();
     let clients = wanted.map(|wanted| window(fleet, wanted)).transpose()?;
-    let groups = (fleet.groups)().into_iter().enumerate();
+    let groups = (fleet.groups)();
+    let mut times = TimesCounted::default();
+    let gauges = fleet.shared.gauges().iter();
+    gauges.for_each(|gauge| gauge.add_times(&mut times));
+    let all = GroupRecord::total(&groups, times.record());
+    let groups = groups.into_iter().enumerate();
     Ok(Answer::Fleet(Box::new(FleetView {
         name: fleet.shared.plan().name.clone(),
         now_ns: fleet.now.nanos(),
         changes: fleet.changes,
+        all,
         groups: groups
             .map(|(place, record)| group_view(fleet, place, record))
             .collect(),
@@ -126,17 +134,35 @@ fn client_view(fleet: &Controlled<'_>, client: u32) -> ClientView {
     let counters = gauge.map(|gauge| gauge.counters(fleet.now));
     let counters = counters.unwrap_or_default();
     let bytes = counters.bytes_read + counters.bytes_written;
+    let since = fleet.earlier.map_or(Moment::ZERO, |earlier| earlier.at);
+    let earlier = fleet
+        .earlier
+        .and_then(|earlier| earlier.of_clients.get(client as usize));
+    let earlier = earlier.copied().unwrap_or(0);
+    let mut times = TimesCounted::default();
+    if let Some(gauge) = gauge {
+        gauge.add_times(&mut times);
+    }
     ClientView {
         client,
         name: name_of(client, fleet.shared.plan()),
         state: gauge.map_or(crate::measure::fleet_record::ClientState::Failed, |gauge| {
             gauge.state()
         }),
+        retries_until_ns: gauge
+            .and_then(ClientGauge::retries_until)
+            .map(Moment::nanos),
         counters,
-        bits_per_s: match fleet.now.nanos() {
-            0 => 0.0,
-            nanos => 8e9 * bytes as f64 / nanos as f64,
-        },
+        bits_per_s: bits_per_s(bytes, fleet.now.nanos()),
+        bits_per_s_20s: bits_per_s(bytes.saturating_sub(earlier), fleet.now.nanos_since(since)),
+        response_time_at_most: times.record(),
         settings: None,
+    }
+}
+
+fn bits_per_s(bytes: u64, nanos: u64) -> f64 {
+    match nanos {
+        0 => 0.0,
+        nanos => 8e9 * bytes as f64 / nanos as f64,
     }
 }

@@ -158,6 +158,7 @@ impl Assembly {
             } else {
                 Phase::Drain
             },
+            settings: None,
             ledger,
             bytes_sent: bytes.0,
             bytes_received: bytes.1,

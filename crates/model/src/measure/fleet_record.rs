@@ -4,6 +4,10 @@ use crate::measure::distribution::DistributionRecord;
 use crate::measure::replay_record::MismatchRecord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What all clients are called.
+pub const ALL: &str = "all";
 
 /// What a client is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -172,9 +176,58 @@ pub struct ChangeRecord {
     pub which: String,
     /// How many clients that were.
     pub clients: u32,
+    /// When all of them were seen to go by it, in nanoseconds since the run began; none if the run was
+    /// over before, and in records of versions that did not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_ns: Option<u64>,
     /// Which settings, and by how much.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<SettingChange>,
+}
+
+/// After which changes of a fleet something was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct SettingsGeneration {
+    /// The number of the last change before its end; 0 if there was none.
+    pub generation: u32,
+    /// The oldest generation that clients still went by in it, where not all went by the last one all
+    /// the time: it is mixed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mixed_from: Option<u32>,
+}
+
+impl SettingsGeneration {
+    /// From the oldest that clients went by to the last.
+    pub fn new(oldest: u32, last: u32) -> Self {
+        Self {
+            generation: last,
+            mixed_from: (oldest < last).then_some(oldest),
+        }
+    }
+
+    /// The oldest that clients went by.
+    pub fn oldest(self) -> u32 {
+        self.mixed_from.unwrap_or(self.generation)
+    }
+
+    /// That of this and of what follows it, together.
+    #[must_use]
+    pub fn and(self, next: Self) -> Self {
+        Self::new(
+            self.oldest().min(next.oldest()),
+            self.generation.max(next.generation),
+        )
+    }
+}
+
+impl fmt::Display for SettingsGeneration {
+    /// `1`, or `0-1` of what is mixed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.mixed_from {
+            Some(oldest) => write!(f, "{oldest}-{}", self.generation),
+            None => write!(f, "{}", self.generation),
+        }
+    }
 }
 
 /// A setting of clients that was changed.
@@ -208,6 +261,9 @@ pub struct StepRecord {
     pub start_ns: u64,
     /// End, likewise.
     pub end_ns: u64,
+    /// After which changes it was measured; records of versions that did not look have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<SettingsGeneration>,
     /// 99 % of the connections of the clients that began with it took no longer to be made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_time_p99_ns: Option<u64>,
@@ -224,6 +280,23 @@ pub struct StepRecord {
     /// The most that the load generator took of memory, and the built-in server if it is in the same
     /// process.
     pub memory_bytes: u64,
+    /// The most that the server took, where it is a process of this host that the plan names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_memory_bytes: Option<u64>,
+}
+
+/// How long reads and writes took at most, from when they were due: the ends of stretches, four to a
+/// doubling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TimesAtMost {
+    /// How many there were.
+    pub count: u64,
+    /// Half of them took no longer; none where that is more than 268 s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ns: Option<u64>,
+    /// 99 % of them took no longer, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ns: Option<u64>,
 }
 
 /// What clients of a group came to.
@@ -245,10 +318,56 @@ pub struct GroupRecord {
     pub read_bits_per_s_20s: f64,
     /// The same of the last 20 s.
     pub write_bits_per_s_20s: f64,
+    /// How long its reads and writes took at most; none if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_time_at_most: Option<TimesAtMost>,
     /// Bytes that the client has read and written that has moved least.
     pub client_bytes_min: u64,
     /// The same of the one that has moved most.
     pub client_bytes_max: u64,
+}
+
+impl GroupRecord {
+    /// All of these together, of which the times are these.
+    pub fn total(groups: &[Self], times: Option<TimesAtMost>) -> Self {
+        let clients = |state: ClientState| {
+            let states = groups.iter().flat_map(|group| &group.states);
+            let same = states.filter(|count| count.state == state);
+            same.map(|count| count.clients).sum()
+        };
+        let states = ClientState::ALL.map(|state| StateCount {
+            state,
+            clients: clients(state),
+        });
+        let sum = |of: fn(&Self) -> f64| groups.iter().map(of).sum();
+        let counters = groups.iter().map(|group| &group.counters);
+        Self {
+            name: ALL.into(),
+            clients: groups.iter().map(|group| group.clients).sum(),
+            states: states
+                .into_iter()
+                .filter(|count| count.clients > 0)
+                .collect(),
+            counters: counters.fold(FleetCounters::default(), FleetCounters::with),
+            read_bits_per_s: sum(|group| group.read_bits_per_s),
+            write_bits_per_s: sum(|group| group.write_bits_per_s),
+            read_bits_per_s_20s: sum(|group| group.read_bits_per_s_20s),
+            write_bits_per_s_20s: sum(|group| group.write_bits_per_s_20s),
+            response_time_at_most: times,
+            client_bytes_min: least(groups),
+            client_bytes_max: most(groups),
+        }
+    }
+}
+
+fn least(groups: &[GroupRecord]) -> u64 {
+    let bytes = groups.iter().map(|group| group.client_bytes_min);
+    bytes.min().unwrap_or(0)
+}
+
+fn most(groups: &[GroupRecord]) -> u64 {
+    let bytes = groups.iter().map(|group| group.client_bytes_max);
+    bytes.max().unwrap_or(0)
 }
 
 /// How many clients were in a state.

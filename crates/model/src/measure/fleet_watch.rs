@@ -30,6 +30,7 @@ struct Step {
     checksum_errors_before: u64,
     checksum_errors: u64,
     memory_bytes: u64,
+    server_memory_bytes: Option<u64>,
 }
 
 /// Looks at a fleet while it runs.
@@ -89,6 +90,7 @@ impl FleetWatch {
                 checksum_errors_before: self.counters.checksum_errors,
                 checksum_errors: 0,
                 memory_bytes: 0,
+                server_memory_bytes: None,
             });
         }
         self.counters = *counters;
@@ -97,6 +99,14 @@ impl FleetWatch {
             step.checksum_errors = counters
                 .checksum_errors
                 .saturating_sub(step.checksum_errors_before);
+        }
+    }
+
+    /// So much the server has in memory at this time, of which [`Self::look`] has been told.
+    pub fn look_at_server(&mut self, now_ns: u64, memory_bytes: u64) {
+        let place = self.step_at(now_ns);
+        if let Some(step) = self.steps.get_mut(place) {
+            step.server_memory_bytes = step.server_memory_bytes.max(Some(memory_bytes));
         }
     }
 
@@ -256,6 +266,7 @@ impl FleetWatch {
                 clients: step.clients,
                 start_ns: step.start_ns,
                 end_ns: step.end_ns,
+                settings: None,
                 connect_time_p99_ns: step.connect_time_p99_ns,
                 achieved_load_ops_per_s: per_s(step.ok),
                 goodput_bytes_per_s: per_s(step.data_bytes),
@@ -263,6 +274,7 @@ impl FleetWatch {
                 errors: step.errors,
                 checksum_errors: step.checksum_errors,
                 memory_bytes: step.memory_bytes,
+                server_memory_bytes: step.server_memory_bytes,
             }
         };
         // A step that began while the run was being stopped is none.
@@ -324,6 +336,7 @@ mod tests {
             start_ns: number * SECOND,
             end_ns: (number + 1) * SECOND,
             phase: Phase::Measure,
+            settings: None,
             ledger,
             bytes_sent: 0,
             bytes_received: 0,
@@ -348,6 +361,9 @@ mod tests {
         for number in 0..5 {
             counters.checksum_errors = number;
             watch.look(number * SECOND + 1, &counters, 100 + number);
+            if number > 0 {
+                watch.look_at_server(number * SECOND + 1, 1000 - number);
+            }
             watch.connections(number * SECOND + 1, made);
             watch.row(&row(number, 50_000, 1));
         }
@@ -365,6 +381,8 @@ mod tests {
             .collect();
         // The last step lasts as long as the run.
         assert_eq!(seen, [(10, 1, 1, 100), (20, 2, 1, 101), (30, 5, 3, 104)]);
+        let of_server: Vec<_> = steps.iter().map(|step| step.server_memory_bytes).collect();
+        assert_eq!(of_server, [None, Some(999), Some(998)]);
         let of_last = &steps[2];
         assert_eq!(of_last.response_time_ns.count, 300);
         assert!((of_last.achieved_load_ops_per_s - 100.0).abs() < 1e-9);

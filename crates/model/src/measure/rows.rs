@@ -42,6 +42,10 @@ fn joined(intervals: &[IntervalRecord]) -> Result<IntervalRecord, HistogramError
         row.bytes_sent += interval.bytes_sent;
         row.bytes_received += interval.bytes_received;
         row.client_cpu_ns += interval.client_cpu_ns;
+        row.settings = match (row.settings, interval.settings) {
+            (Some(one), Some(next)) => Some(one.and(next)),
+            (one, next) => one.or(next),
+        };
     }
     for kind in &mut row.kinds {
         let of_kind = |interval: &IntervalRecord| {

@@ -7,7 +7,7 @@ use crate::measure::connections_record::ConnectionsRecord;
 use crate::measure::curve_record::{CurveRecord, ObjectiveRecord};
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::figure_record::{FigureRecord, KeptInterval, OpenFigureRecord};
-use crate::measure::fleet_record::FleetRecord;
+use crate::measure::fleet_record::{FleetRecord, SettingsGeneration};
 use crate::measure::gate_record::GateRecord;
 use crate::measure::interval::TickCounts;
 use crate::measure::ledger::Ledger;
@@ -518,6 +518,9 @@ pub struct IntervalRecord {
     pub end_ns: u64,
     /// Part of the run.
     pub phase: Phase,
+    /// Of a fleet: after which changes of it this was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<SettingsGeneration>,
     /// Operations of this interval by their end; scheduled counts those that
     /// began in it, so it balances only over the whole run.
     pub ledger: Ledger,

@@ -68,6 +68,7 @@ rules! {
     Forged = "forged", WithCaveats, 0.0, "operations";
     Mismatches = "mismatches", WithCaveats, 0.0, "results";
     ClientsLost = "clients-lost", WithCaveats, 0.0, "clients";
+    SettingsChanged = "settings-changed", WithCaveats, 0.0, "changes";
     ConnectionsLost = "connections-lost", WithCaveats, 0.0, "clients";
     Reconnected = "reconnected", WithCaveats, 0.0, "connections";
     Retransmissions = "retransmissions", WithCaveats, 0.0, "calls";

@@ -16,8 +16,8 @@ pub const TRANSFER_MAX: u64 = 1 << 30;
 /// Groups of a fleet at most.
 pub const GROUPS_MAX: usize = 1024;
 
-/// Values from the least to the greatest, both included. Which of them is taken is drawn anew for each
-/// client and each file, uniformly, from the run's seed.
+/// Values from the least to the greatest, both included. Which of them is taken is drawn from the run's
+/// seed, as the [`Drawing`] of the group says.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Span<T> {
     /// The least.
@@ -49,7 +49,45 @@ pub enum Drawn {
     Rate = 3,
 }
 
-/// For whom something is drawn.
+/// How values between the least and the greatest are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Drawing {
+    /// Which are more likely than others.
+    pub shape: DrawingShape,
+    /// How often it is drawn.
+    pub each: DrawingEach,
+}
+
+impl Drawing {
+    /// Whether it is that of a plan that does not say.
+    pub fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Which values are more likely than others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DrawingShape {
+    /// All are as likely.
+    #[default]
+    Uniform,
+    /// From a value to twice as much is as likely wherever that begins: small ones are more likely.
+    LogUniform,
+}
+
+/// How often a value is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DrawingEach {
+    /// For each file of each client.
+    #[default]
+    File,
+    /// For each client, once.
+    Client,
+}
+
+/// For whom something is drawn, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawnFor {
     /// The run's seed.
@@ -58,6 +96,8 @@ pub struct DrawnFor {
     pub client: u32,
     /// Which of the files that it writes or reads one after the other.
     pub file: u64,
+    /// How.
+    pub drawing: Drawing,
 }
 
 impl DrawnFor {
@@ -70,7 +110,11 @@ impl DrawnFor {
     /// From 0 to below 1.
     fn share(&self, what: Drawn) -> f64 {
         let seed = self.seed ^ (u64::from(self.client) << 2 | what as u64);
-        stream(seed, Purpose::Fleet, self.file).random()
+        let file = match self.drawing.each {
+            DrawingEach::File => self.file,
+            DrawingEach::Client => 0,
+        };
+        stream(seed, Purpose::Fleet, file).random()
     }
 
     /// A whole number of this span.
@@ -79,8 +123,17 @@ impl DrawnFor {
         if width == 0 {
             return span.min;
         }
-        let above = (self.share(what) * (width as f64 + 1.0)) as u64;
-        span.min + above.min(width)
+        match self.drawing.shape {
+            DrawingShape::Uniform => {
+                let above = (self.share(what) * (width as f64 + 1.0)) as u64;
+                span.min + above.min(width)
+            }
+            DrawingShape::LogUniform => {
+                let least = span.min.max(1) as f64;
+                let drawn = self.log_uniform(what, least, span.max as f64 + 1.0);
+                (drawn as u64).clamp(span.min, span.max)
+            }
+        }
     }
 
     /// A number of this span.
@@ -88,7 +141,18 @@ impl DrawnFor {
         if span.min >= span.max {
             return span.min;
         }
-        span.min + self.share(what) * (span.max - span.min)
+        match self.drawing.shape {
+            DrawingShape::Uniform => span.min + self.share(what) * (span.max - span.min),
+            DrawingShape::LogUniform => {
+                let drawn = self.log_uniform(what, span.min, span.max);
+                drawn.clamp(span.min, span.max)
+            }
+        }
+    }
+
+    /// From `least`, which is more than 0, to below `end`.
+    fn log_uniform(&self, what: Drawn, least: f64, end: f64) -> f64 {
+        least * (end / least).powf(self.share(what))
     }
 }
 
@@ -178,6 +242,9 @@ pub struct GroupPlan {
     pub write_size: Span<u64>,
     /// Bytes of each file.
     pub file_size: Span<u64>,
+    /// How sizes and rates are drawn that are from one value to another.
+    #[serde(default, skip_serializing_if = "Drawing::is_usual")]
+    pub drawing: Drawing,
     /// In which order the pieces of each are moved.
     #[serde(default)]
     pub offsets: Offsets,
@@ -223,6 +290,7 @@ impl GroupPlan {
             read_size: Span::always(4096),
             write_size: Span::always(4096),
             file_size: Span::always(1_000_000),
+            drawing: Drawing::default(),
             offsets: Offsets::Sequential,
             files: 2,
             rate: None,
@@ -736,6 +804,7 @@ pub(crate) mod tests {
                 seed: 1,
                 client: 2,
                 file,
+                drawing: Drawing::default(),
             };
             let value = drawn.whole(Drawn::FileSize, span);
             assert_eq!(value, drawn.whole(Drawn::FileSize, span));
@@ -756,8 +825,52 @@ pub(crate) mod tests {
             seed: 1,
             client: 0,
             file: 0,
+            drawing: Drawing::default(),
         };
         assert!(drawn.whole(Drawn::ReadSize, all) > 0);
+    }
+
+    fn drawn_by(shape: DrawingShape, each: DrawingEach) -> impl Fn(u64) -> DrawnFor {
+        move |file| DrawnFor {
+            seed: 1,
+            client: 2,
+            file,
+            drawing: Drawing { shape, each },
+        }
+    }
+
+    #[test]
+    fn each_doubling_is_as_likely_where_that_is_asked_for() {
+        let drawn = drawn_by(DrawingShape::LogUniform, DrawingEach::File);
+        // Ten doublings; of 10,000 draws 1,000 each, with a standard deviation of 30.
+        let mut seen = [0; 10];
+        for file in 0..10_000 {
+            let value = drawn(file).whole(Drawn::FileSize, Span { min: 1, max: 1023 });
+            seen[value.ilog2() as usize] += 1;
+        }
+        let is_near = |count: &i32| (850..1150).contains(count);
+        assert!(seen.iter().all(is_near), "{seen:?}");
+        let span = Span { min: 0.5, max: 2.0 };
+        let below = (0..10_000).filter(|file| drawn(*file).number(Drawn::Rate, span) < 1.0);
+        assert!((4800..5200).contains(&below.count()));
+        let all = Span {
+            min: 1,
+            max: u64::MAX,
+        };
+        assert!((0..100).all(|file| drawn(file).whole(Drawn::ReadSize, all) > 0));
+    }
+
+    #[test]
+    fn what_is_drawn_for_a_client_is_the_same_for_all_its_files() {
+        let once = drawn_by(DrawingShape::Uniform, DrawingEach::Client);
+        let each = drawn_by(DrawingShape::Uniform, DrawingEach::File);
+        let span = Span { min: 1, max: 1000 };
+        let own = once(0).whole(Drawn::FileSize, span);
+        assert_eq!(own, each(0).whole(Drawn::FileSize, span));
+        assert!((0..100).all(|file| once(file).whole(Drawn::FileSize, span) == own));
+        assert!((0..100).any(|file| each(file).whole(Drawn::FileSize, span) != own));
+        // The order of a file's pieces is another matter.
+        assert_ne!(once(0).order(), once(1).order());
     }
 
     #[test]

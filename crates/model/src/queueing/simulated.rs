@@ -228,6 +228,7 @@ impl<'run> Play<'run> {
             start_ns,
             end_ns,
             phase: Phase::Measure,
+            settings: None,
             ledger,
             bytes_sent: 0,
             bytes_received: 0,

@@ -4,8 +4,8 @@ use super::{SECOND, plan, record};
 use filestone_model::load::Mismatch;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::fleet_record::{
-    ClientState, FleetCounters, FleetRecord, GroupRecord, HealthFinding, HealthRule, LostClient,
-    StateCount, StepRecord,
+    ChangeKind, ChangeRecord, ClientState, FleetCounters, FleetRecord, GroupRecord, HealthFinding,
+    HealthRule, LostClient, SettingChange, SettingsGeneration, StateCount, StepRecord, TimesAtMost,
 };
 use filestone_model::measure::replay_record::MismatchRecord;
 use filestone_model::operation::OpKind;
@@ -42,6 +42,7 @@ pub fn fleet() -> RunRecord {
         clients,
         start_ns: u64::from(clients / 25 - 1) * SECOND,
         end_ns: u64::from(clients / 25) * SECOND,
+        settings: Some(SettingsGeneration::default()),
         connect_time_p99_ns: Some(300_000),
         achieved_load_ops_per_s: 600.0 * f64::from(clients),
         goodput_bytes_per_s: 2_400_000.0 * f64::from(clients),
@@ -49,8 +50,9 @@ pub fn fleet() -> RunRecord {
         errors: checksum_errors * 3,
         checksum_errors,
         memory_bytes: (9 << 20) + u64::from(clients) * 16_384,
+        server_memory_bytes: None,
     };
-    let group = |name: &str, counters| GroupRecord {
+    let group = |name: &str, counters: FleetCounters| GroupRecord {
         name: name.into(),
         clients: 25,
         states: vec![
@@ -68,6 +70,11 @@ pub fn fleet() -> RunRecord {
         write_bits_per_s: 0.0,
         read_bits_per_s_20s: 8e6,
         write_bits_per_s_20s: 0.0,
+        response_time_at_most: Some(TimesAtMost {
+            count: counters.reads,
+            p50_ns: Some(128_000),
+            p99_ns: Some(160_000),
+        }),
         client_bytes_min: 40_960,
         client_bytes_max: 81_920,
     };
@@ -108,5 +115,51 @@ pub fn fleet() -> RunRecord {
         busy_calls: 0,
         changes: vec![],
     });
+    record
+}
+
+/// The same, which was changed four times in its second step.
+pub fn changed_fleet() -> RunRecord {
+    let mut record = fleet();
+    let setting = |key: &str, from: &str, to: &str| SettingChange {
+        key: key.into(),
+        from: from.into(),
+        to: to.into(),
+        clients: 12,
+    };
+    let change = |number: u32, millis: u64, what, which: &str, clients| ChangeRecord {
+        number,
+        at_ns: millis * (SECOND / 1000),
+        what,
+        which: which.into(),
+        clients,
+        settled_ns: Some((millis + 47) * (SECOND / 1000)),
+        settings: vec![],
+    };
+    let changes = vec![
+        ChangeRecord {
+            settings: vec![
+                setting("rate", "5Mbit/s", "2.5Mbit/s"),
+                setting("file_size", "1MB", "64KiB..1MiB"),
+            ],
+            ..change(1, 1250, ChangeKind::Set, "writers[0..11]", 12)
+        },
+        change(2, 1500, ChangeKind::Quiesce, "readers", 25),
+        change(3, 1750, ChangeKind::Start, "readers/3", 1),
+        ChangeRecord {
+            settled_ns: None,
+            ..change(4, 1990, ChangeKind::Stop, "writers/7,*ers/1?", 21)
+        },
+    ];
+    if let Some(fleet) = &mut record.fleet {
+        fleet.changes = changes;
+        if let Some(step) = fleet.steps.last_mut() {
+            step.settings = Some(SettingsGeneration::new(0, 4));
+            step.server_memory_bytes = Some(47 << 20);
+        }
+    }
+    for (interval, last) in record.intervals.iter_mut().zip([0, 4]) {
+        interval.settings = Some(SettingsGeneration::new(0, last));
+    }
     record
 }

@@ -12,6 +12,11 @@ pub fn micros(nanos: f64) -> String {
     }
 }
 
+/// Whole microseconds, of what is known no better: a bound below which a time was.
+pub fn at_most(nanos: Option<u64>) -> String {
+    nanos.map_or("-".into(), |nanos| grouped(nanos / 1000))
+}
+
 /// Nanoseconds in seconds.
 pub fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9

@@ -47,6 +47,19 @@ pub struct Reaching {
     pub cancellation: Cancellation,
 }
 
+impl Reaching {
+    /// A session that is not established yet, for so many requests at a time.
+    pub fn session(&self, slots: u32) -> Smb2Session {
+        Smb2Session::new(Smb2Options {
+            slots,
+            timeout_nanos: nanos_of(self.timeout),
+            frame_max: FRAME_MAX,
+            compounds: self.compounds,
+            channel: self.way.channel() as u16,
+        })
+    }
+}
+
 /// Why something asked of a share was not done.
 #[derive(Debug)]
 pub enum Unmet {
@@ -116,17 +129,10 @@ impl Connection {
 
     /// The same over a socket that is connected.
     pub fn over(reaching: &Reaching, socket: OwnedFd, slots: u32) -> Result<Self, SmbError> {
-        let options = Smb2Options {
-            slots,
-            timeout_nanos: nanos_of(reaching.timeout),
-            frame_max: FRAME_MAX,
-            compounds: reaching.compounds,
-            channel: reaching.way.channel() as u16,
-        };
         let mut connection = Self {
             reaching: reaching.clone(),
             socket,
-            session: Smb2Session::new(options),
+            session: reaching.session(slots),
             desk: Desk::default(),
             out: Output::default(),
             sent: Vec::new(),

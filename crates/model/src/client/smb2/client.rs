@@ -1023,6 +1023,10 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         self.flush(out);
     }
 
+    fn is_ready(&self) -> bool {
+        matches!(self.inner.standing, Standing::Ready)
+    }
+
     fn disconnected(&mut self, now: Moment, completed: &mut Completions) {
         for slot in 0..self.inner.establisher() {
             self.catch_up(slot);

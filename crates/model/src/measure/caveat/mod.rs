@@ -148,6 +148,8 @@ pub enum Caveat {
         clients: u64,
         first: String,
     },
+    /// Clients of a fleet were told so often to go by something else while they were measured.
+    SettingsChanged { changes: u64 },
     /// A load was replayed over bare TCP: what it expects is not checked there. In records of
     /// versions that took it for a reason to doubt the numbers.
     NothingChecked,

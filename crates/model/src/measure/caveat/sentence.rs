@@ -1,5 +1,6 @@
 //! Caveats as sentences, with their figures, and what to do about each.
 
+mod clients;
 mod cost;
 mod curve;
 mod load;
@@ -56,7 +57,7 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::Mismatches { count, lines } => {
             of_all(*count, *lines, "results were other than the load file expects")
         }
-        Caveat::ClientsLost { lost, clients, first } => format!("{lost} of {clients} clients ended early; the first because {first}"),
+        Caveat::ClientsLost { .. } | Caveat::SettingsChanged { .. } => clients::of(caveat).unwrap_or_default(),
         Caveat::NothingChecked => {
             "bare TCP only carries bytes: no result was compared with the load file".into()
         }
@@ -121,15 +122,16 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::Reconnected { .. } => RECONNECTED_HELP,
         Caveat::ConnectionsLost { .. } => NOT_BACK_HELP,
         Caveat::Jukebox { .. } => JUKEBOX_HELP,
-        Caveat::Interrupted { .. } => return None,
+        Caveat::Interrupted { .. } | Caveat::NothingChecked => return None,
         Caveat::TargetLost { .. } => "what was measured up to then is kept",
         Caveat::LedgerOutOfBalance { .. } => "please report this with the record (--output DIR)",
         Caveat::LeftBehind { .. } => "it holds nothing but what this run made; remove it by hand",
         Caveat::Mismatches { .. } => {
             "the table of mismatches names the lines; --on-mismatch stop ends a client at its first"
         }
-        Caveat::ClientsLost { .. } => "its load is missing from the numbers after that",
-        Caveat::NothingChecked => return None,
+        Caveat::ClientsLost { .. } | Caveat::SettingsChanged { .. } => {
+            return clients::help_for(caveat);
+        }
         Caveat::NotSeenOnTheWire { .. } => {
             "on an NFS mount, leave the feedback on: it shows what is asked beside what is seen"
         }

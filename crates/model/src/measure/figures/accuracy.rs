@@ -358,6 +358,7 @@ mod tests {
             start_ns: place * SECOND,
             end_ns: (place + 1) * SECOND,
             phase: Phase::Measure,
+            settings: None,
             ledger,
             bytes_sent: 0,
             bytes_received: 0,

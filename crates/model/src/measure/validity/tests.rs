@@ -6,12 +6,13 @@ use crate::failure::ReplyFault;
 use crate::measure::caveat::Caveat;
 use crate::measure::curve_record::{CurvePointRecord, CurveRecord, PeakEnd};
 use crate::measure::distribution::DistributionRecord;
+use crate::measure::fleet_record::{FleetRecord, SettingsGeneration};
 use crate::measure::ledger::Ledger;
 use crate::measure::mix_figures::tests::{tick, times, totals};
 use crate::measure::mix_record::{WireLimitRecord, WireRecord};
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::{ClientRecord, ReplayRecord};
-use crate::measure::run_record::{FailureCount, Totals, WorkerRecord};
+use crate::measure::run_record::{FailureCount, IntervalRecord, Phase, Totals, WorkerRecord};
 use crate::measure::verdict::caveats::find;
 use crate::measure::verdict::caveats::tests::run_of_30_s;
 use crate::operation::{OpKind, Stability};
@@ -75,6 +76,25 @@ fn busy(record: &mut RunRecord, busy_percent: f64) {
         busy_percent,
         waited_percent: 0.0,
     }];
+}
+
+/// A fleet that was changed so often before the first interval ended, and before the second did.
+fn generations(record: &mut RunRecord, of: [u32; 2]) {
+    record.fleet = Some(FleetRecord::default());
+    record.intervals = (0..)
+        .zip(of)
+        .map(|(number, generation)| IntervalRecord {
+            start_ns: number,
+            end_ns: number + 1,
+            phase: Phase::Measure,
+            settings: Some(SettingsGeneration::new(generation, generation)),
+            ledger: Ledger::default(),
+            bytes_sent: 0,
+            bytes_received: 0,
+            client_cpu_ns: 0,
+            kinds: vec![],
+        })
+        .collect();
 }
 
 fn waited(record: &mut RunRecord, by_all: f64, by_others: f64) {
@@ -243,6 +263,7 @@ const CASES: &[Case] = &[
     case("mismatches", |record| replay(record).mismatch_count = 1, |record| replay(record).mismatch_count = 0),
     case("clients-lost", |record| lost_client(record, Some("gone".into())), |record| lost_client(record, None)),
     case("connections-lost", |record| record.totals.lost_clients = 1, nothing),
+    case("settings-changed", |record| generations(record, [0, 1]), |record| generations(record, [1, 1])),
     case("reconnected", |record| record.totals.reconnections = 1, nothing),
     case("retransmissions", |record| record.totals.kinds[0].retransmissions = 1, nothing),
     case("late-replies", |record| record.totals.late_replies = 1, nothing),

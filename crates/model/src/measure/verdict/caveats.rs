@@ -1,6 +1,7 @@
 //! Which caveats a record calls for.
 
 mod cost;
+mod fleet;
 mod mix;
 
 pub use cost::{CALLS_OFF_PERCENT, IDLE_TRAFFIC_PERCENT, WIRE_OFF_PERCENT};
@@ -48,6 +49,9 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
     match &record.replay {
         Some(replay) => find_in_replay(record, replay, &mut caveats),
         None => find_waiting(record, &mut caveats),
+    }
+    if let Some(fleet) = &record.fleet {
+        caveats.extend(fleet::find(record, fleet));
     }
     if let Some(wire) = record.mix.as_ref().and_then(|mix| mix.wire.as_ref()) {
         caveats.extend(mix::not_caused(wire));

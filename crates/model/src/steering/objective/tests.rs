@@ -279,6 +279,7 @@ fn lossy(load: f64, start_ns: u64, capacity: f64) -> crate::measure::run_record:
         start_ns,
         end_ns: start_ns + 1_000_000_000,
         phase: Phase::Measure,
+        settings: None,
         ledger,
         bytes_sent: 0,
         bytes_received: 0,

@@ -1,10 +1,13 @@
 //! What one client of a fleet shows while it runs, and what it is told. Only its worker writes what it
 //! shows, and only who controls the fleet what it is told; plain loads and stores are enough.
 
-use super::orders::Orders;
+use super::orders::{Command, Orders};
+use super::times::{Times, TimesCounted};
+use crate::fleet::HoldsFrom;
 use crate::measure::fleet_record::{ClientState, FirstConnection, FleetCounters};
 use crate::time::Moment;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub(super) enum Count {
 const WITHOUT: u64 = 0;
 /// Its connection is not there yet.
 const NOT_YET: u64 = u64::MAX;
+/// It is between two files.
+const NO_FILE: u32 = u32::MAX;
 
 /// What one client shows.
 #[derive(Debug, Default)]
@@ -32,10 +37,18 @@ pub struct ClientGauge {
     counts: [AtomicU64; 10],
     /// Since when it has been failing, in nanoseconds; 0 if it is not.
     failing_since: AtomicU64,
+    /// Until when it tries again what has failed, in nanoseconds; 0 if nothing has.
+    retries_until: AtomicU64,
     /// How long it took to connect it, in nanoseconds.
     connect_nanos: AtomicU64,
     state: AtomicU8,
     orders: AtomicU64,
+    /// What it has taken up of these.
+    taken_up: AtomicU64,
+    /// The place of the settings by which it began the file that it is at.
+    of_file: AtomicU32,
+    /// How long its reads and writes took, once it has begun.
+    times: OnceLock<Box<Times>>,
 }
 
 impl ClientGauge {
@@ -43,6 +56,8 @@ impl ClientGauge {
     pub(super) fn new(orders: Orders) -> Self {
         Self {
             orders: AtomicU64::new(orders.packed()),
+            taken_up: AtomicU64::new(orders.packed()),
+            of_file: AtomicU32::new(NO_FILE),
             ..Self::default()
         }
     }
@@ -54,6 +69,60 @@ impl ClientGauge {
 
     pub(super) fn order(&self, orders: Orders) {
         self.orders.store(orders.packed(), Ordering::Relaxed);
+    }
+
+    /// It goes by these from its next operation on.
+    pub(super) fn take_up(&self, orders: Orders) {
+        self.taken_up.store(orders.packed(), Ordering::Relaxed);
+    }
+
+    /// It has begun a file by the settings at this place, or is between two.
+    pub(super) fn begin_file(&self, settings: Option<u32>) {
+        self.of_file
+            .store(settings.unwrap_or(NO_FILE), Ordering::Relaxed);
+    }
+
+    /// Whether it asks for nothing any more but by what it was told, as far as that holds no later than
+    /// `up_to`.
+    pub(super) fn is_settled(&self, up_to: HoldsFrom) -> bool {
+        match self.state() {
+            // These move no data, and take up what they were told before they do.
+            ClientState::Waiting
+            | ClientState::Connecting
+            | ClientState::Stopped
+            | ClientState::Failed => return true,
+            ClientState::Starting
+            | ClientState::Running
+            | ClientState::Quiescing
+            | ClientState::Failing => {}
+        }
+        let orders = self.orders();
+        let has_taken_up = self.taken_up.load(Ordering::Relaxed) == orders.packed();
+        let of_file = self.of_file.load(Ordering::Relaxed);
+        let is_of_file = match up_to {
+            HoldsFrom::NextTransfer => true,
+            HoldsFrom::NextFile => of_file == NO_FILE || of_file == orders.settings,
+        };
+        has_taken_up && is_of_file && orders.command == Command::Run
+    }
+
+    /// It begins: from now on it is counted how long its reads and writes take.
+    pub(super) fn count_times(&self) {
+        self.times.get_or_init(Box::default);
+    }
+
+    /// A read or write took so long.
+    pub(super) fn took(&self, nanos: u64) {
+        if let Some(times) = self.times.get() {
+            times.add(nanos);
+        }
+    }
+
+    /// Adds how long its reads and writes took.
+    pub fn add_times(&self, sum: &mut TimesCounted) {
+        if let Some(times) = self.times.get() {
+            sum.add(times);
+        }
     }
 
     pub(super) fn add(&self, what: Count, count: u64) {
@@ -70,6 +139,22 @@ impl ClientGauge {
     pub(super) fn fail(&self, since: Option<Moment>) {
         let nanos = since.map_or(0, |since| since.nanos().max(1));
         self.failing_since.store(nanos, Ordering::Relaxed);
+        if since.is_none() {
+            self.retries_until.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// It tries again what has failed until then.
+    pub(super) fn retry_until(&self, end: Moment) {
+        self.retries_until.store(end.nanos(), Ordering::Relaxed);
+    }
+
+    /// Until when it tries again what has failed, if something has.
+    pub fn retries_until(&self) -> Option<Moment> {
+        match self.retries_until.load(Ordering::Relaxed) {
+            0 => None,
+            nanos => Some(Moment::from_nanos(nanos)),
+        }
     }
 
     /// How far its first connection is from now on.
@@ -98,12 +183,20 @@ impl ClientGauge {
         known.copied().unwrap_or(ClientState::Failed)
     }
 
+    /// Bytes that it has read and written by now.
+    pub fn data_bytes(&self) -> u64 {
+        self.count(Count::BytesRead)
+            .saturating_add(self.count(Count::BytesWritten))
+    }
+
+    fn count(&self, what: Count) -> u64 {
+        let place = self.counts.get(what as usize);
+        place.map_or(0, |place| place.load(Ordering::Relaxed))
+    }
+
     /// What it has done by now, time that it has been failing included.
     pub fn counters(&self, now: Moment) -> FleetCounters {
-        let count = |what: Count| {
-            let place = self.counts.get(what as usize);
-            place.map_or(0, |place| place.load(Ordering::Relaxed))
-        };
+        let count = |what: Count| self.count(what);
         let failing = match self.failing_since.load(Ordering::Relaxed) {
             0 => 0,
             since => now.nanos().saturating_sub(since),

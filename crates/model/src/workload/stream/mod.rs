@@ -14,10 +14,12 @@ mod pacer;
 mod pieces;
 mod shared;
 mod shelf;
+mod times;
 
 pub use gauge::ClientGauge;
 pub use orders::{Command, OrderCount, Orders, SETTINGS_MAX, SettingsInUse};
 pub use shared::SharedFleet;
+pub use times::TimesCounted;
 
 use crate::load::action::OpenMode;
 use crate::load::{Action, Expected, Line, Lines, LoadWork};
@@ -224,6 +226,7 @@ impl Stream {
     #[cold]
     fn take_up(&mut self, orders: Orders, group: &GroupPlan, now: Moment) {
         let before = std::mem::replace(&mut self.orders, orders);
+        self.gauge().take_up(orders);
         if before.settings != orders.settings {
             self.change_pace(group, now);
             if group.append {
@@ -248,13 +251,19 @@ impl Stream {
         }
     }
 
-    /// The rate of the file that it is at, or of the next one, is another.
-    fn change_pace(&mut self, group: &GroupPlan, now: Moment) {
-        let drawn = DrawnFor {
+    /// How sizes and rates are drawn for the file that it is at, or for the next one.
+    fn drawn(&self, group: &GroupPlan) -> DrawnFor {
+        DrawnFor {
             seed: self.shared.seed(),
             client: self.number,
             file: self.serial,
-        };
+            drawing: group.drawing,
+        }
+    }
+
+    /// The rate of the file that it is at, or of the next one, is another.
+    fn change_pace(&mut self, group: &GroupPlan, now: Moment) {
+        let drawn = self.drawn(group);
         let rate = group.rate.map(|rate| {
             let per_s = drawn.number(crate::plan::Drawn::Rate, rate.per_s);
             (rate.unit, per_s)
@@ -337,6 +346,7 @@ impl Stream {
                 return Err(Next::NotBefore(begins));
             }
             self.began = now;
+            self.gauge().count_times();
             (self.bytes, self.files) = (0, 0);
             self.step = if self.writer.is_some() {
                 Step::Choose
@@ -349,6 +359,7 @@ impl Stream {
             });
         }
         if self.step == Step::Choose {
+            self.gauge().begin_file(None);
             if self.orders.command == Command::Quiesce {
                 self.hold(now);
                 return Err(Next::NotBefore(Moment::NEVER));
@@ -358,6 +369,7 @@ impl Stream {
             } else if let Some(moment) = self.choose(group, now) {
                 return Err(Next::NotBefore(moment));
             }
+            self.gauge().begin_file(Some(self.orders.settings));
             self.enter_unless_ended();
         }
         if self.step == Step::Transfer {
@@ -406,11 +418,7 @@ impl Stream {
     /// Chooses the next file; when to ask again, if there is none now.
     fn choose(&mut self, group: &GroupPlan, now: Moment) -> Option<Moment> {
         let files = group.files.max(1);
-        let drawn = DrawnFor {
-            seed: self.shared.seed(),
-            client: self.number,
-            file: self.serial,
-        };
+        let drawn = self.drawn(group);
         let turn = (self.serial % u64::from(files)) as u32;
         if let Some(writer) = self.writer {
             return self.choose_of(writer, turn, group, now);
@@ -493,11 +501,7 @@ impl Stream {
                 Some(now)
             }
             Asked::Lent(content) => {
-                let drawn = DrawnFor {
-                    seed: self.shared.seed(),
-                    client: self.number,
-                    file: self.serial,
-                };
+                let drawn = self.drawn(group);
                 self.end_wait(now);
                 self.passed_over = 0;
                 let mut key = self.file.key;
@@ -687,11 +691,7 @@ impl Stream {
                     shelf.complete(key.file, content);
                 }
                 if group.direction == Direction::Both {
-                    let drawn = DrawnFor {
-                        seed: self.shared.seed(),
-                        client: self.number,
-                        file: self.serial,
-                    };
+                    let drawn = self.drawn(group);
                     self.file.begin(Task::ReadBack, key, 0, content.len);
                     self.file.draw(group, group, &drawn);
                     return Step::Open;
@@ -771,6 +771,8 @@ impl Stream {
             return self.end(ClientState::Failed, Some(format!("it could not {what}")));
         }
         self.enter(ClientState::Failing);
+        self.gauge()
+            .retry_until(trouble.since.after_nanos(group.retry_ns));
         let pause = RETRY_MIN << trouble.failures.min(4);
         trouble.failures += 1;
         self.trouble = Some(trouble);
@@ -866,6 +868,9 @@ impl Workload<Lines> for Stream {
         let delay = completion.sent.nanos_since(sample.ready);
         if self.step == Step::Transfer && health.lateness_ns.is_some_and(|limit| delay > limit) {
             self.gauge().add(Count::Late, 1);
+        }
+        if self.step == Step::Transfer && self.file.task != Task::Prepare {
+            self.gauge().took(completion.done.nanos_since(sample.due));
         }
         match completion.outcome {
             Outcome::Ok => self.went_well(group, completion.done),

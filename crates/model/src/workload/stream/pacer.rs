@@ -36,8 +36,9 @@ impl Pacer {
         self.nanos_per_unit = 1e9 / per_s;
     }
 
-    /// From now on so many units are moved per second, or as many as can be. The transfer that is waited
-    /// for is due as long after the last one as it takes now, but not before now; what is late stays late.
+    /// From now on so many units are moved per second, or as many as can be. Of the wait for a transfer the
+    /// same share is left as before, of what it takes now: clients that took turns still do, and together
+    /// move from now on what the new rate says. What is late stays late.
     pub fn change(&mut self, rate: Option<(RateUnit, f64)>, now: Moment) {
         let Some((unit, per_s)) = rate else {
             *self = Self::default();
@@ -47,8 +48,12 @@ impl Pacer {
         if let (Some(due), Some(last)) = (self.base, self.last)
             && due > now
         {
+            let wait = due.nanos_since(last).max(1) as f64;
+            let left = (due.nanos_since(now) as f64 / wait).min(1.0);
             let takes = self.units(self.last_bytes) * self.nanos_per_unit;
-            self.base = Some(last.after_nanos(takes.round() as u64).max(now));
+            let due = now.after_nanos((left * takes).round() as u64);
+            let last = due.nanos().saturating_sub(takes.round() as u64);
+            (self.base, self.last) = (Some(due), Some(Moment::from_nanos(last)));
         }
     }
 
@@ -121,33 +126,53 @@ mod tests {
     }
 
     #[test]
+    fn clients_that_took_turns_still_do_when_their_rate_is_changed() {
+        let at = Moment::from_nanos;
+        const MS: u64 = 1_000_000;
+        // A hundred clients with one a second each, one after the other each 10 ms.
+        for (rate, each) in [(2.0, 500), (0.5, 2000)] {
+            let due = (0..100).map(|client| {
+                let mut pacer = Pacer::default();
+                pacer.change(Some((RateUnit::OperationsPerS, 1.0)), at(0));
+                assert_eq!(pacer.due(at(10 * MS * client)), Some(at(10 * MS * client)));
+                pacer.charge(1);
+                pacer.change(Some((RateUnit::OperationsPerS, rate)), at(1000 * MS));
+                pacer.due(at(1000 * MS)).expect("it has a rate").nanos()
+            });
+            // From then on one after the other in the new time.
+            let expected = (0..100).map(|client| 1000 * MS + client * each * MS / 100);
+            assert!(due.eq(expected), "{rate}");
+        }
+    }
+
+    #[test]
     fn a_changed_rate_holds_for_the_transfer_that_is_waited_for() {
         const MS: u64 = 1_000_000;
         let at = |millis| Moment::from_nanos(millis * MS);
         let ops = |per_s| Some((RateUnit::OperationsPerS, per_s));
         let mut pacer = Pacer::default();
-        // One each 10 s; at 2 s, ten a second: the next is not due 100 ms after the last, but now.
+        // One each 10 s: at 2 s four fifths of the wait are left, and are 80 ms at ten a second.
         pacer.change(ops(0.1), at(0));
         assert_eq!(pacer.due(at(0)), Some(at(0)));
         pacer.charge(4096);
         assert_eq!(pacer.due(at(1)), Some(at(10_000)));
         pacer.change(ops(10.0), at(2000));
-        assert_eq!(pacer.due(at(2000)), Some(at(2000)));
+        assert_eq!(pacer.due(at(2000)), Some(at(2080)));
         pacer.charge(4096);
-        assert_eq!(pacer.due(at(2001)), Some(at(2100)));
-        // Slower: as long after the last as it takes now, however often it is changed meanwhile.
-        pacer.change(ops(5.0), at(2010));
-        assert_eq!(pacer.due(at(2010)), Some(at(2200)));
-        pacer.change(ops(2.0), at(2020));
-        assert_eq!(pacer.due(at(2020)), Some(at(2500)));
-        // 4096 bytes at 32.768 kbit/s take a second.
-        pacer.change(Some((RateUnit::BitsPerS, 32_768.0)), at(2030));
-        assert_eq!(pacer.due(at(2030)), Some(at(3000)));
+        assert_eq!(pacer.due(at(2081)), Some(at(2180)));
+        // Slower, and slower again while that is waited for: nine tenths of 200 ms, then 45 % of 500 ms.
+        pacer.change(ops(5.0), at(2090));
+        assert_eq!(pacer.due(at(2090)), Some(at(2270)));
+        pacer.change(ops(2.0), at(2180));
+        assert_eq!(pacer.due(at(2180)), Some(at(2405)));
+        // 4096 bytes at 32.768 kbit/s take a second, of which 40 % are left.
+        pacer.change(Some((RateUnit::BitsPerS, 32_768.0)), at(2205));
+        assert_eq!(pacer.due(at(2205)), Some(at(2605)));
         // What is late stays late, and what follows goes by the new rate.
         pacer.change(ops(10.0), at(3500));
-        assert_eq!(pacer.due(at(3500)), Some(at(3000)));
+        assert_eq!(pacer.due(at(3500)), Some(at(2605)));
         pacer.charge(4096);
-        assert_eq!(pacer.due(at(3500)), Some(at(3100)));
+        assert_eq!(pacer.due(at(3500)), Some(at(2705)));
         pacer.change(None, at(3500));
         assert_eq!(pacer.due(at(3500)), None);
         pacer.charge(4096);

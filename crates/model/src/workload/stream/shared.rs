@@ -3,7 +3,7 @@
 use super::gauge::ClientGauge;
 use super::orders::{OrderCount, Orders, SettingsInUse, SettingsTable};
 use super::shelf::Shelf;
-use crate::fleet::is_always_ready;
+use crate::fleet::{HoldsFrom, is_always_ready};
 use crate::payload::{Pattern, Payloads};
 use crate::plan::{FleetPlan, GroupPlan, Plan};
 use crate::time::Moment;
@@ -118,6 +118,11 @@ impl SharedFleet {
         if let Some(gauge) = self.gauges.get(client as usize) {
             gauge.order(orders);
         }
+    }
+
+    /// Whether all clients go by what they were told, as far as that holds no later than `up_to`.
+    pub fn is_settled(&self, up_to: HoldsFrom) -> bool {
+        self.gauges.iter().all(|gauge| gauge.is_settled(up_to))
     }
 
     /// How often clients were told something.

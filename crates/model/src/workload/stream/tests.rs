@@ -2,7 +2,10 @@
 //! that everything a fleet does can be worked out on paper.
 
 use super::*;
+use crate::fleet::HoldsFrom;
+use crate::fleet_control::ChangeBook;
 use crate::measure::Role;
+use crate::measure::fleet_record::{ChangeKind, ChangeRecord, SettingsGeneration};
 use crate::operation::{Answer, Completion, OpKind, Ticket};
 use crate::payload::{Inspector, Unit};
 use crate::plan::fleet_of_tests::pairs;
@@ -768,9 +771,9 @@ fn a_rate_that_is_halved_gives_half_from_then_on() {
         ..orders
     });
     world.run(10 * SECOND);
-    // Due at 2, 12 … 4992 ms; then 20 ms after the last, at 5012, 5032 … 9992 ms.
+    // Due at 2, 12 … 4992 ms; of the wait for the next a fifth is left, so 4 ms: 5004, 5024 … 9984 ms.
     let before = (0..500).map(|write| 2 + 10 * write);
-    let after = (0..250).map(|write| 5012 + 20 * write);
+    let after = (0..250).map(|write| 5004 + 20 * write);
     assert_eq!(world.due_ms(0), before.chain(after).collect::<Vec<u64>>());
     // The other goes on as before.
     assert_eq!(world.due_ms(1).len(), 1000);
@@ -914,11 +917,15 @@ fn who_fails_is_stopped_when_its_file_is_closed() {
     world.tell(150 * MS, 0..1, |orders| orders.told(Command::Stop));
     world.run(160 * MS);
     assert_eq!(world.state(0), ClientState::Failing);
+    // What failed first was due at 100 ms.
+    let until = world.shared.gauges()[0].retries_until();
+    assert_eq!(until, Some(Moment::from_nanos(3600 * MS)));
     assert_eq!(world.counters(0, 0).failures, 2);
     world.run(2 * SECOND);
     assert_eq!(world.state(0), ClientState::Stopped);
     let counters = world.counters(0, 2 * SECOND);
     assert_eq!((counters.failures, counters.failing_ns), (4, 1454 * MS));
+    assert_eq!(world.shared.gauges()[0].retries_until(), None);
     world.tell(2 * SECOND, 0..1, |orders| orders.told(Command::Run));
     world.run(3 * SECOND);
     assert_eq!(world.state(0), ClientState::Running);
@@ -937,6 +944,99 @@ fn who_is_stopped_while_it_prepares_prepares_that_file_anew() {
     assert_eq!((counters.checksum_errors, counters.failures), (0, 0));
     assert!(counters.files_read > 100);
     assert!(world.files.values().all(|file| file.len() == 16_384));
+}
+
+/// Runs until all go by what they were told, as a look each 50 ms sees it, and says when that was.
+fn settled_at(world: &mut World, up_to: HoldsFrom, from: u64) -> u64 {
+    let mut now = from;
+    loop {
+        now += 50 * MS;
+        world.run(now);
+        if world.shared.is_settled(up_to) {
+            return now;
+        }
+        assert!(now < 60 * SECOND);
+    }
+}
+
+#[test]
+fn seconds_before_a_change_around_it_and_after_it_are_told_apart() {
+    let mut fleet = writer();
+    fleet.groups[0].rate = ops(4.0);
+    let mut world = World::new(fleet, MS);
+    let told = 2500 * MS;
+    let doubled = world.settings(|group| group.rate = ops(8.0));
+    world.tell(told, 0..1, |orders| Orders {
+        settings: doubled,
+        ..orders
+    });
+    let mut book = ChangeBook::default();
+    book.enter(rate_change(told));
+    let settled = settled_at(&mut world, HoldsFrom::NextTransfer, told);
+    book.settle(1, HoldsFrom::NextTransfer, settled);
+    world.run(6 * SECOND);
+    // Due each 250 ms from 2 ms on; then at 2501 ms, when what is left of the wait is over, and each 125 ms.
+    let due = world.due_ms(0);
+    let count = |second: u64| due.iter().filter(|due| **due / 1000 == second).count();
+    assert_eq!([0, 1, 2, 3, 4, 5].map(count), [4, 4, 6, 8, 8, 8]);
+    let generations = book.generations();
+    let mark = |second: u64| {
+        let start = second * SECOND;
+        generations.of(start, start + SECOND).to_string()
+    };
+    let marks = [0, 1, 2, 3, 4, 5].map(mark);
+    assert_eq!(marks, ["0", "0", "0-1", "1", "1", "1"]);
+    assert_eq!(settled, told + 50 * MS);
+    // A row of all of it is mixed, and one of what was before is not.
+    assert_eq!(generations.of(0, 6 * SECOND), SettingsGeneration::new(0, 1));
+    assert_eq!(generations.of(0, told), SettingsGeneration::new(0, 0));
+}
+
+fn rate_change(at_ns: u64) -> ChangeRecord {
+    ChangeRecord {
+        number: 1,
+        at_ns,
+        what: ChangeKind::Set,
+        which: "all".into(),
+        clients: 1,
+        settled_ns: None,
+        settings: vec![],
+    }
+}
+
+#[test]
+fn who_is_told_goes_by_it_when_its_transfer_its_file_or_all_it_does_has_ended() {
+    let mut fleet = writer();
+    // Four writes a second, one each 250 ms from 2 ms on, so a file each second: the second file is begun
+    // when the fourth write has ended.
+    fleet.groups[0].rate = ops(4.0);
+    let mut world = World::new(fleet, MS);
+    assert!(
+        world.shared.is_settled(HoldsFrom::NextFile),
+        "it has not begun"
+    );
+    let longer = world.settings(|group| {
+        group.rate = ops(4.0);
+        group.file_size = Span::always(8 * 4096);
+    });
+    world.tell(300 * MS, 0..1, |orders| Orders {
+        settings: longer,
+        ..orders
+    });
+    let transfer = settled_at(&mut world, HoldsFrom::NextTransfer, 300 * MS);
+    assert_eq!(transfer, 350 * MS);
+    assert!(!world.shared.is_settled(HoldsFrom::NextFile));
+    // The fourth write is due at 752 ms, and the file closed at 754 ms.
+    let file = settled_at(&mut world, HoldsFrom::NextFile, 700 * MS);
+    assert_eq!(file, 800 * MS);
+    // The next has eight writes, from 1002 to 2752 ms. Who is to quiesce has settled when it is closed.
+    world.tell(1100 * MS, 0..1, |orders| orders.told(Command::Quiesce));
+    let stopped = settled_at(&mut world, HoldsFrom::NextTransfer, 1100 * MS);
+    assert_eq!(stopped, 2800 * MS);
+    assert_eq!(world.state(0), ClientState::Stopped);
+    world.tell(5 * SECOND, 0..1, |orders| orders.told(Command::Run));
+    let begun = settled_at(&mut world, HoldsFrom::NextFile, 5 * SECOND);
+    assert_eq!(begun, 5050 * MS);
 }
 
 #[test]

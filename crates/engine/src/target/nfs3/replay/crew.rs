@@ -10,7 +10,7 @@ use crate::replay::over_sockets::LoadWorker;
 use crate::replay::replaying::{Crew, Wanted};
 use crate::replay::round_robin::RoundRobin;
 use crate::run::{ConnectedClients, Recording, WorkerBody};
-use crate::target::clients::{Connected, connect_sockets, connect_sockets_that_can_be, dial_of};
+use crate::target::clients::{Connected, connect_first, connect_sockets, dial_of, moment_of};
 use crate::worker::Member;
 use filestone_model::client::nfs3::load::LoadClient;
 use filestone_model::plan::Plan;
@@ -119,39 +119,6 @@ fn connect_sockets_of<W: LineSource>(
     let lock_managers = sites.of(0).lock_manager().is_some();
     let count = plan.clients * (1 + u32::from(lock_managers));
     connect_sockets(plan, count, dial, context)
-}
-
-/// The connections of those clients whose moment is 0, as far as the server takes them.
-fn connect_first(
-    plan: &Plan,
-    moments: &[Moment],
-    dial: impl Fn(u32) -> Dial,
-    context: &mut Context<'_>,
-) -> Result<Connected, RunError> {
-    let is_first = |client: &u32| moment_of(moments, *client) == Moment::ZERO;
-    let first: Vec<u32> = (0..plan.clients).filter(is_first).collect();
-    let of = |place: u32| first.get(place as usize).copied().unwrap_or(0);
-    let made =
-        connect_sockets_that_can_be(plan, first.len() as u32, |place| dial(of(place)), context)?;
-    let mut all = Connected {
-        sockets: (0..plan.clients).map(|_| None).collect(),
-        times: vec![0; plan.clients as usize],
-        record: made.record,
-    };
-    for ((client, socket), time) in first.iter().zip(made.sockets).zip(made.times) {
-        let place = *client as usize;
-        if let (Some(to), Some(took)) = (all.sockets.get_mut(place), all.times.get_mut(place)) {
-            (*to, *took) = (socket, time);
-        }
-    }
-    Ok(all)
-}
-
-fn moment_of(moments: &[Moment], client: u32) -> Moment {
-    moments
-        .get(client as usize)
-        .copied()
-        .unwrap_or(Moment::ZERO)
 }
 
 /// How the connection at that place is made: first those of all clients, then those to their

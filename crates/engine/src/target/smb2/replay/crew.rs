@@ -10,7 +10,7 @@ use crate::replay::over_sockets::{LoadConnection, LoadWorker, tried_for};
 use crate::replay::replaying::{Crew, Wanted};
 use crate::replay::round_robin::RoundRobin;
 use crate::run::{ConnectedClients, Recording, WorkerBody};
-use crate::target::clients::{connect_sockets, dial_of};
+use crate::target::clients::{connect_first, connect_sockets, dial_of, moment_of};
 use crate::target::smb2::connection::{Connection, Reaching, why_in_words};
 use crate::target::smb2::terms::of_another_client;
 use crate::worker::Member;
@@ -20,14 +20,17 @@ use filestone_model::completions::Completions;
 use filestone_model::load::Lines;
 use filestone_model::measure::Mismatches;
 use filestone_model::plan::Plan;
-use filestone_model::time::Moment;
+use filestone_model::time::{Moment, nanos_of};
 use filestone_model::workload::LineSource;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One connection of a load's client.
 type Replayer = Smb2Client<Lines>;
+
+/// Requests of a client at a time: its line's, and those that make its connection again.
+const SLOTS: u32 = 2;
 
 /// Clients over sockets.
 pub struct OverSockets;
@@ -44,7 +47,11 @@ impl<W: LineSource> Crew<RoundRobin<ShareSite>, W> for OverSockets {
     ) -> Result<ConnectedClients, RunError> {
         let (plan, sites) = (wanted.plan, &wanted.replaying.site);
         let dial = |number| dial_of(plan, number, sites.of(number).reaching().dial);
-        let connected = connect_sockets(plan, plan.clients, dial, context)?;
+        let moments = wanted.first_connections.as_deref();
+        let connected = match moments {
+            Some(moments) => connect_first(plan, moments, dial, context)?,
+            None => connect_sockets(plan, plan.clients, dial, context)?,
+        };
         let options = SocketOptions {
             dial: sites.of(0).reaching().dial,
             pattern: Arc::clone(wanted.table),
@@ -54,10 +61,17 @@ impl<W: LineSource> Crew<RoundRobin<ShareSite>, W> for OverSockets {
         };
         let workers = plan.workers.max(1) as usize;
         let mut of_workers: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
-        for (number, socket) in (0..).zip(connected.sockets.into_iter().flatten()) {
+        let mut logging_on = LoggingOn {
+            plan,
+            table: wanted.table,
+            moments,
+            is_anybody_in: false,
+            times: Vec::with_capacity(plan.clients as usize),
+        };
+        let sockets = connected.sockets.into_iter().zip(connected.times);
+        for (number, (socket, time)) in (0..).zip(sockets) {
             context.go_on()?;
-            let site = sites.of(number);
-            let client = client(plan, site, number, socket, wanted.table)?;
+            let client = logging_on.client(sites.of(number), number, socket, time)?;
             of_workers[number as usize % workers].push(client);
         }
         let member = |number: u32| Member {
@@ -79,40 +93,75 @@ impl<W: LineSource> Crew<RoundRobin<ShareSite>, W> for OverSockets {
         Ok(ConnectedClients {
             workers: (0..).zip(of_workers).map(body).collect::<Result<_, _>>()?,
             record: Some(connected.record),
-            connect_times: connected.times.into_iter().map(Some).collect(),
+            connect_times: logging_on.times,
         })
     }
 }
 
-/// A client over a socket that is connected.
-fn client(
-    plan: &Plan,
-    site: &ShareSite,
-    number: u32,
-    socket: OwnedFd,
-    table: &Arc<[u8]>,
-) -> Result<ConnectedClient<Replayer>, RunError> {
-    let own = site.reaching();
-    let dial = dial_of(plan, number, own.dial);
-    let reaching = Reaching {
-        dial,
-        way: of_another_client(&own.way),
-        ..own.clone()
-    };
-    let made = Connection::over(&reaching, socket, 2).and_then(Connection::hand_over);
-    let made = made.map_err(crate::target::smb2::SmbError::into_run_error)?;
-    let options = Smb2ClientOptions {
-        way: Arc::clone(&reaching.way),
-        pattern: Arc::clone(table),
-        timeout_nanos: plan.timeout_ns,
-        lane: Lane::ALONE,
-    };
-    let actor = replaying(site.load_options(number, reaching.way));
-    Ok(ConnectedClient {
-        client: Smb2Client::over(made.session, options, [actor]),
-        first: First::Made(made.socket),
-        dial,
-    })
+/// Clients that log on, one after the other.
+struct LoggingOn<'w> {
+    plan: &'w Plan,
+    table: &'w Arc<[u8]>,
+    /// When each is to have its connection, if the run can begin without it.
+    moments: Option<&'w [Moment]>,
+    is_anybody_in: bool,
+    /// How long it took of each, from the first attempt to connect on; of those that are left to the run, none.
+    times: Vec<Option<u64>>,
+}
+
+impl LoggingOn<'_> {
+    /// A client over a socket that is connected, which took so long, or that connects later.
+    fn client(
+        &mut self,
+        site: &ShareSite,
+        number: u32,
+        socket: Option<OwnedFd>,
+        connect_nanos: u64,
+    ) -> Result<ConnectedClient<Replayer>, RunError> {
+        let reaching = self.reaching(site, number);
+        let began = Instant::now();
+        let made = socket.map(|socket| {
+            Connection::over(&reaching, socket, SLOTS).and_then(Connection::hand_over)
+        });
+        let (session, first) = match made {
+            Some(Ok(made)) => {
+                self.is_anybody_in = true;
+                let took = connect_nanos.saturating_add(nanos_of(began.elapsed()));
+                self.times.push(Some(took));
+                (made.session, First::Made(made.socket))
+            }
+            Some(Err(error)) if self.moments.is_none() || !self.is_anybody_in => {
+                return Err(error.into_run_error());
+            }
+            // The server has taken others, so that this one is tried again while the run goes on.
+            Some(Err(_)) | None => {
+                self.times.push(None);
+                let moment = moment_of(self.moments.unwrap_or_default(), number);
+                (reaching.session(SLOTS), First::At(moment))
+            }
+        };
+        let options = Smb2ClientOptions {
+            way: Arc::clone(&reaching.way),
+            pattern: Arc::clone(self.table),
+            timeout_nanos: self.plan.timeout_ns,
+            lane: Lane::ALONE,
+        };
+        let actor = replaying(site.load_options(number, reaching.way));
+        Ok(ConnectedClient {
+            client: Smb2Client::over(session, options, [actor]),
+            first,
+            dial: reaching.dial,
+        })
+    }
+
+    fn reaching(&self, site: &ShareSite, number: u32) -> Reaching {
+        let own = site.reaching();
+        Reaching {
+            dial: dial_of(self.plan, number, own.dial),
+            way: of_another_client(&own.way),
+            ..own.clone()
+        }
+    }
 }
 
 impl LoadConnection for Replayer {
