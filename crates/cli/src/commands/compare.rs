@@ -7,7 +7,7 @@ use crate::printable::printable;
 use crate::report::comparison::{
     self, Compared, Method, ReadRun, document, picture as percentiles,
 };
-use crate::report::{json, picture};
+use crate::report::{html, json, picture};
 use crate::{Exit, console};
 use filestone_model::comparison::{Aspect, Question, Side, Unlike, Verdict, compare, likeness};
 use std::collections::HashMap;
@@ -44,6 +44,7 @@ pub fn run(options: &CompareOptions) -> Result<Exit, Error> {
         CompareFormat::Text => comparison::text(&compared, console::page()),
         CompareFormat::Json => json::document(&document::of(&compared))?,
         CompareFormat::Csv => document::csv(&compared),
+        CompareFormat::Html => html::of_comparison(&compared)?,
         CompareFormat::Svg => picture::render(&percentiles::picture(&compared)?),
     })?;
     Ok(match compared.comparison.verdict {

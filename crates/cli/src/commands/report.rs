@@ -6,7 +6,7 @@ use crate::inputs::record_file;
 use crate::options::ReportOptions;
 use crate::options::sweep::SweepFormat;
 use crate::planning::gates::with_gates;
-use crate::report::{self, json, layers, picture};
+use crate::report::{self, html, json, layers, picture};
 use crate::{Exit, console};
 use clap::ValueEnum;
 use filestone_model::gate::GatesPlan;
@@ -37,6 +37,9 @@ pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
         }
         (records, "json") => {
             console::result(&json::document(&records)?)?;
+        }
+        (records, "html") => {
+            console::result(&html::of_records(records)?)?;
         }
         (records, "svg") => {
             let picture = layers::picture::picture(records).ok_or_else(|| {
@@ -77,7 +80,7 @@ fn of_sweep(options: &ReportOptions, document: &Path) -> Result<Exit, Error> {
             "{shown}: this is a sweep; --as {} is of a run",
             options.format
         ))
-        .with_help("of a sweep there are text, json, csv, gnuplot and svg")
+        .with_help("of a sweep there are text, json, csv, gnuplot, svg and html")
     })?;
     if !options.gates.fail_if.is_empty() {
         return Err(Error::usage(format!(
@@ -112,5 +115,7 @@ fn too_many(options: &ReportOptions, count: usize, name: &str) -> Error {
         "{}: there are {count} records in it; --as {name} is about one",
         options.record.display()
     ))
-    .with_help("text, json and svg take several; --output DIR keeps each in a directory of its own")
+    .with_help(
+        "text, json, svg and html take several; --output DIR keeps each in a directory of its own",
+    )
 }

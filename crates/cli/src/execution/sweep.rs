@@ -16,7 +16,7 @@ use crate::options::sweep::{SweepFormat, SweepOptions};
 use crate::report::parts::page::Page;
 use crate::report::repeats::RepeatsEnd;
 use crate::report::sweep::{self as report, Swept, SweptPoint, document, picture, script};
-use crate::report::{json, picture as drawing};
+use crate::report::{html, json, picture as drawing};
 use filestone_model::comparison::ComparedRun;
 use filestone_model::comparison::repeats::RepeatPlan;
 use filestone_model::measure::RunRecord;
@@ -272,6 +272,7 @@ pub fn render(swept: &Swept, format: SweepFormat, page: Page) -> Result<String, 
         SweepFormat::Json => json::document(&document::of(swept))?,
         SweepFormat::Csv => document::csv(swept),
         SweepFormat::Gnuplot => script::script(swept),
+        SweepFormat::Html => html::of_sweep(swept)?,
         SweepFormat::Svg => drawing::render(&picture::picture(swept)),
     })
 }

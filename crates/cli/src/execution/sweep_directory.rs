@@ -5,10 +5,10 @@ use crate::error::Error;
 use crate::inputs::compared_runs;
 use crate::inputs::record_file::{RECORD_FILE, SWEEP_FILE, text_of};
 use crate::printable::excerpt;
-use crate::report::json;
 use crate::report::picture::render;
 use crate::report::sweep::document::{self, FORMAT, SweepDocument};
 use crate::report::sweep::{Swept, picture, script};
+use crate::report::{html, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -101,6 +101,7 @@ pub fn write_found(directory: &Path, swept: &Swept) -> Result<(), Error> {
         ("sweep.csv", document::csv(swept)),
         ("sweep.gnuplot", script::script(swept)),
         ("sweep.svg", render(&picture::picture(swept))),
+        (html::FILE, html::of_sweep(swept)?),
     ] {
         let path = directory.join(name);
         fs::write(&path, text).map_err(|error| Error::file(&path, &error))?;

@@ -182,7 +182,7 @@ impl Swept {
     }
 
     /// Whole runs of all points.
-    fn runs(&self) -> usize {
+    pub fn runs(&self) -> usize {
         self.points.iter().map(|point| point.tally.runs()).sum()
     }
 }
