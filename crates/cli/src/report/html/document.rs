@@ -12,7 +12,6 @@ use sha2::{Digest, Sha256};
 
 /// Longer texts of others are shown by their ends.
 const LETTERS_MAX: usize = 2_000;
-/// A text that keeps its lines, such as a plan, may be longer.
 const UPLOT: &str = include_str!("assets/uplot/uPlot.iife.min.js");
 const UPLOT_STYLE: &str = include_str!("assets/uplot/uPlot.min.css");
 const UPLOT_LICENCE: &str = include_str!("assets/uplot/LICENSE");

@@ -299,4 +299,24 @@ mod tests {
         assert_eq!(found.succeeded.high[1], None);
         assert_eq!(found.p50.unknown, [[0, 1], [2, 3]]);
     }
+
+    #[test]
+    fn an_hour_of_twelve_kinds_in_100_ms_is_less_than_four_megabytes() {
+        let samples = (0..36_000_u64).map(|place| Sample {
+            rates: Some([1234.5 + (place % 977) as f64 * 1.37, (place % 3) as f64]),
+            count: 100 + place % 50,
+            percentiles: Some([
+                123_456 + place * 7919 % 999_983,
+                1_234_567 + place * 104_729 % 9_999_991,
+            ]),
+            slowest: Some(12_345_678 + place * 15_485_863 % 99_999_989),
+        });
+        let samples: Vec<Sample> = samples.collect();
+        let group = group_of(samples.len());
+        assert_eq!(samples.chunks(group).count(), POINTS_MAX);
+        let operations: Vec<SeriesData> =
+            (0..13).map(|_| series("read", &samples, group)).collect();
+        let text = serde_json::to_string(&operations).expect("JSON");
+        assert!(text.len() < 4_000_000, "{} bytes", text.len());
+    }
 }

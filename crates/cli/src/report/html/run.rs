@@ -15,6 +15,9 @@ use filestone_model::measure::validity as rules;
 use filestone_model::measure::{DistributionRecord, RunRecord, Validity};
 use maud::{Markup, html};
 
+/// How well the headline figures are known: part of the answer where its first line is an ancestor's.
+const KNOWN: &str = "95 % intervals";
+
 /// The page of this run alone.
 pub fn add(sheet: &mut Sheet, record: &RunRecord) -> Result<(), Error> {
     sheet.title = what_was_measured(record);
@@ -76,13 +79,30 @@ impl Parts {
         said.retain(|block| !matches!(block, Block::Prose(text) if *text == heading));
         let is_steered = record.plan.steering.is_some();
         let mut before_tables = true;
-        let (lead, mut rest): (Vec<Block>, Vec<Block>) = said.into_iter().partition(|block| {
+        let (lead, rest): (Vec<Block>, Vec<Block>) = said.into_iter().partition(|block| {
             before_tables &= !matches!(block, Block::Table(_));
             // Of a curve the facts are what came of it.
             before_tables || (is_steered && matches!(block, Block::Facts(_)))
         });
-        rest.extend(marked::blocks(&costs::section(record, page)));
-        Self { lead, rest }
+        let mut parts = Self { lead, rest };
+        parts
+            .rest
+            .extend(marked::blocks(&costs::section(record, page)));
+        parts.lead.extend(parts.take_fact(KNOWN));
+        parts
+    }
+
+    /// Takes a fact from among the rest.
+    fn take_fact(&mut self, wanted: &str) -> Option<Block> {
+        let mut lists = self.rest.iter_mut().filter_map(|block| match block {
+            Block::Facts(facts) => Some(facts),
+            _ => None,
+        });
+        let taken = lists.find_map(|facts| {
+            let place = facts.iter().position(|(name, _)| name == wanted)?;
+            Some(facts.remove(place))
+        });
+        taken.map(|fact| Block::Facts(vec![fact]))
     }
 }
 
@@ -114,7 +134,7 @@ fn caveats(record: &RunRecord) -> Markup {
                     @let (what, advice) = caveat.sentence();
                     li {
                         strong { (caveat.id()) } ": " (clean(&in_our_form(&what)))
-                        @if let Some(advice) = advice { " " em { (clean(&advice.to_string())) } }
+                        @if let Some(advice) = advice { span.help { "help: " (clean(advice)) } }
                     }
                 }
             }

@@ -37,7 +37,8 @@ function axisOptions(axis, side, nameWidth) {
     },
     filter: (_, splits) => splits,
   };
-  if (side === 3) options.size = axis.quantity === "name" ? nameWidth : 64;
+  options.border = { show: true, stroke: () => colour("rule"), width: 1 };
+  options.size = side === 2 ? 34 : axis.quantity === "name" ? nameWidth : 64;
   if (axis.quantity === "percentile") {
     options.splits = (_u, _axis, low, high) => nineSplits(low, high);
     options.space = 55;
@@ -101,28 +102,28 @@ class Diagram {
     const { wanted } = this;
     const series = wanted.series ?? [{ show: false }];
     const nameWidth = Math.min(210, Math.floor(this.width() * 0.35));
-    const [low, high] = wanted.y.ends ?? [0, 1];
-    const fixed = wanted.y.quantity === "name" ? [wanted.y.names.length, 0] : [low, high];
     const isNamed = wanted.y.quantity === "name";
+    const ends = isNamed ? [0, wanted.y.names.length] : wanted.y.ends;
     return {
       width: this.width(),
       height: wanted.height,
+      padding: [10, 26, 0, 0],
       legend: { show: false },
       scales: {
-        x: { time: false, distr: wanted.x.log ? 3 : 1, range: (_, from, to) => [from ?? wanted.x.ends[0], to ?? wanted.x.ends[1]] },
+        x: { time: false, distr: wanted.x.log ? 3 : 1, range: (plot, from, to) => this.stretch(plot, from, to) },
         y: {
           distr: wanted.y.log ? 3 : 1,
           dir: isNamed ? -1 : 1,
-          range: wanted.yRange ?? (() => (isNamed ? [0, wanted.y.names.length] : fixed)),
+          range: wanted.yRange ?? (() => ends),
         },
       },
       axes: [axisOptions(wanted.x, 2, nameWidth), axisOptions(wanted.y, 3, nameWidth)],
       series: [{}, ...series],
-      bands: wanted.bands,
+      bands: wanted.bands ?? [],
       cursor: {
         drag: { x: true, y: false },
         points: { show: false },
-        sync: wanted.sync ? { key: wanted.sync, setSeries: false, scales: ["x", null] } : undefined,
+        ...(wanted.sync ? { sync: { key: wanted.sync, setSeries: false, scales: ["x", null] } } : {}),
       },
       hooks: {
         drawClear: [(plot) => this.clipped(plot, wanted.under)],
@@ -131,6 +132,13 @@ class Diagram {
         setScale: [(plot, key) => key === "x" && this.zoomed(plot)],
       },
     };
+  }
+
+  /** All that is drawn has the axis to its ends, such as a warm-up, of which there are no data. */
+  stretch(plot, from, to) {
+    const all = plot.data[0];
+    const isAll = from === null || (from <= all[0] && to >= all[all.length - 1]);
+    return isAll ? this.wanted.x.ends : [from, to];
   }
 
   /** Draws within the frame alone. */
