@@ -28,6 +28,7 @@ use crate::report::layers;
 use crate::report::parts::marked::{self, Block};
 use crate::report::parts::page::Page;
 use crate::report::picture::Picture;
+use crate::report::repeats::{self, Repeats};
 use crate::report::sweep::{self, Swept};
 use crate::shell::shell_line;
 use document::Sheet;
@@ -102,6 +103,14 @@ pub fn of_sweep(swept: &Swept) -> Result<String, Error> {
         "What is measured at each point",
         html! { pre tabindex="0" { (document::clean(&command)) } },
     );
+    document::page(&sheet)
+}
+
+/// What several runs of one plan come to; each has a page of its own beside its record.
+pub fn of_repeats(repeats: &Repeats) -> Result<String, Error> {
+    let mut sheet = Sheet::titled("Several runs of one plan");
+    let said = repeats::text(repeats, Page::marked());
+    add_finding(&mut sheet, marked::blocks(&said), None, None);
     document::page(&sheet)
 }
 

@@ -46,6 +46,14 @@ struct Section {
 }
 
 impl Sheet {
+    /// Nothing yet but what it is about.
+    pub fn titled(title: &str) -> Self {
+        Self {
+            title: title.into(),
+            ..Self::default()
+        }
+    }
+
     /// One more section, which the list of contents names.
     pub fn section(&mut self, id: &str, heading: &str, content: Markup) {
         self.sections.push(Section {

@@ -88,7 +88,8 @@ impl Parts {
         parts
             .rest
             .extend(marked::blocks(&costs::section(record, page)));
-        parts.lead.extend(parts.take_fact(KNOWN));
+        let known = parts.take_fact(KNOWN);
+        parts.lead.extend(known);
         parts
     }
 
