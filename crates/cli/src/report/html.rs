@@ -18,6 +18,7 @@ mod environment;
 mod heat_map;
 mod over_time;
 mod run;
+mod values;
 
 #[cfg(test)]
 mod tests;

@@ -1,18 +1,15 @@
 //! Pictures as data: columns of numbers, as short as their precision allows, which the page's script
 //! draws. Times are in microseconds there, so that they are short.
 
+use super::values::{Number, SpanData};
 use crate::error::Error;
 use crate::report::html::heat_map::HeatMapData;
 use crate::report::html::over_time::OverTimeData;
 use crate::report::picture::{
     Axis, Form, Line, Panel, Picture, Point, Quantity, Style, Symbol, legible,
 };
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-/// Digits of a number: more than can be seen in a chart, and as many as a percentile has.
-const DIGITS: usize = 5;
-/// Up to here every whole number is a number of JSON and of a browser.
-const WHOLE_MAX: f64 = 9e15;
 /// Seconds are drawn in microseconds.
 const MICROS: f64 = 1e6;
 
@@ -40,29 +37,6 @@ pub fn as_data(charts: &[ChartData]) -> Result<String, Error> {
         .replace('&', "\\u0026")
         .replace('\u{2028}', "\\u2028")
         .replace('\u{2029}', "\\u2029"))
-}
-
-/// A number in as few letters as it needs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Number(pub f64);
-
-impl Serialize for Number {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let rounded = format!("{:.*e}", DIGITS - 1, self.0).parse::<f64>();
-        match rounded {
-            Ok(value) if !value.is_finite() => serializer.serialize_none(),
-            Ok(value) if value.fract() == 0.0 && value.abs() < WHOLE_MAX => {
-                serializer.serialize_i64(value as i64)
-            }
-            Ok(value) => serializer.serialize_f64(value),
-            Err(_) => serializer.serialize_none(),
-        }
-    }
-}
-
-/// Nanoseconds in the microseconds of a chart.
-pub fn micros(nanos: u64) -> Number {
-    Number(nanos as f64 / 1e3)
 }
 
 /// A picture.
@@ -114,19 +88,6 @@ struct LineData {
 struct MarkData {
     x: Number,
     text: String,
-}
-
-/// A part of an axis.
-#[derive(Debug, Clone, Serialize)]
-pub struct SpanData {
-    /// Where it begins.
-    pub from: Number,
-    /// Where it ends.
-    pub to: Number,
-    /// Its name.
-    pub text: String,
-    /// Whether it is no part of what was measured.
-    pub shaded: bool,
 }
 
 impl PictureData {
@@ -212,10 +173,11 @@ fn line(line: &Line, panel: &Panel) -> LineData {
         found.map(|(place, _)| place).collect()
     };
     let has_interval = line.points.iter().any(|point| point.interval.is_some());
-    let ends = |end: fn((f64, f64)) -> f64| {
+    let ends = |end: fn(&Point) -> Option<f64>| {
         let points = line.points.iter().filter(|_| has_interval);
-        let end = |point: &Point| Some(Number(end(point.interval?) * along));
-        points.map(end).collect()
+        points
+            .map(|point| Some(Number(end(point)? * along)))
+            .collect()
     };
     LineData {
         name: legible(&line.name),
@@ -227,8 +189,8 @@ fn line(line: &Line, panel: &Panel) -> LineData {
         },
         x: column(|point| point.x, across),
         y: column(|point| point.y, up),
-        low: ends(|(low, _)| low),
-        high: ends(|(_, high)| high),
+        low: ends(|point| Some(point.interval?.0)),
+        high: ends(|point| Some(point.interval?.1)),
         symbol: places(|point| point.symbol != Symbol::None),
         hollow: places(|point| point.symbol == Symbol::Hollow),
         sparse: places(|point| point.is_sparse),

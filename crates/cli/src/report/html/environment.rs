@@ -2,11 +2,11 @@
 
 use super::blocks;
 use crate::error::Error;
-use crate::inputs::record_file::RECORD_FILE;
 use crate::quantity::{bytes_text, grouped, time_text};
+use crate::report::json::{self, RECORD_FILE};
 use crate::report::parts::marked::Block;
 use crate::report::picture::legible;
-use crate::report::{json, probe};
+use crate::report::probe;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::{Host, Target};
 use maud::{Markup, html};

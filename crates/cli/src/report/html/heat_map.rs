@@ -1,7 +1,7 @@
 //! How many operations took how long, over time: a count for each stretch of time and each stretch of
 //! the logarithmic axis of response times.
 
-use super::chart::Number;
+use super::values::Number;
 use crate::report::parts::units::seconds;
 use filestone_model::measure::{DistributionRecord, RunRecord};
 use serde::Serialize;

@@ -4,7 +4,7 @@
 //! them, of loads the lowest, too, so that no slow interval and no pause is lost however far one is
 //! zoomed out.
 
-use super::chart::{Number, SpanData, micros};
+use super::values::{Number, SpanData, micros};
 use crate::quantity::duration_text;
 use crate::report::dbench::{self, Form};
 use crate::report::over_time::{
@@ -149,7 +149,7 @@ pub fn notes(record: &RunRecord) -> Vec<String> {
         group => format!(
             "{}; zooming in shows no more than that, {} does",
             thinned_note(group, &each),
-            crate::inputs::record_file::RECORD_FILE
+            crate::report::json::RECORD_FILE
         ),
     };
     [vec![points], notes_on_phases(record)].concat()

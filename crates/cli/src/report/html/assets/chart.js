@@ -240,17 +240,20 @@ function nearest(values, value) {
 /** Parts of the x axis that were not measured, and the names of parts. */
 function drawSpans(plot, context, ratio, spans) {
   context.font = `${12 * ratio}px system-ui, sans-serif`;
-  context.textBaseline = "top";
+  context.textBaseline = "bottom";
   for (const { from, to, text, shaded } of spans) {
-    const [left, right] = [from, to].map((x) => plot.valToPos(x, "x", true));
+    const { bbox } = plot;
+    const within = (x) => Math.min(Math.max(plot.valToPos(x, "x", true), bbox.left), bbox.left + bbox.width);
+    const [left, right] = [within(from), within(to)];
+    if (right <= left) continue;
     if (shaded) {
       context.fillStyle = colour("shade");
-      context.fillRect(left, plot.bbox.top, right - left, plot.bbox.height);
+      context.fillRect(left, bbox.top, right - left, bbox.height);
     }
     if (text && context.measureText(text).width < right - left - 6 * ratio) {
       context.fillStyle = colour("quiet");
       context.textAlign = "left";
-      context.fillText(text, Math.max(left, plot.bbox.left) + 4 * ratio, plot.bbox.top + 3 * ratio);
+      context.fillText(text, left + 4 * ratio, bbox.top + bbox.height - 3 * ratio);
     }
   }
 }

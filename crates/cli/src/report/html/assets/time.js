@@ -54,18 +54,19 @@ function loadPart(figure, data, sync, chosen) {
   const bands = [];
   const entries = [];
   data.operations.forEach((operation, place) => {
-    const look = place === 0 ? LOOKS.first : lookOf(place);
+    // Of all operations alone the line is that of the pictures.
+    const lookNow = () => (place === 0 && chosen.operations.size === 1 ? { colour: "first", dash: [] } : lookOf(place));
     const { high, low } = operation.succeeded;
     const add = (values, entry, options) => {
       columns.push(values);
-      series.push(seriesOf(() => colour(look.colour), look.dash, options));
-      entries.push({ operation: place, values, ...entry });
+      series.push(seriesOf(() => colour(lookNow().colour), lookOf(place).dash, options));
+      entries.push(Object.assign(entry, { operation: place, values }));
       return series.length;
     };
-    const top = add(high, { name: `${operation.name}, succeeded`, look });
+    const top = add(high, { name: `${operation.name}, succeeded`, get look() { return lookNow(); } });
     if (low.length > 0) {
       const bottom = add(low, { name: null }, { width: 0.7 });
-      bands.push({ series: [top, bottom], fill: () => withAlpha(colour(look.colour), 0.3) });
+      bands.push({ series: [top, bottom], fill: () => withAlpha(colour(lookNow().colour), 0.3) });
     }
     if (operation.errors.length > 0) {
       add(operation.errors, { name: `${operation.name}, errors`, look: LOOKS.wrong }, {
