@@ -10,7 +10,7 @@ use crate::report::comparison::{
 };
 use crate::report::ladder::Ladder;
 use crate::report::ladder::comparison::{self as ladder_comparison, ComparedLadders};
-use crate::report::{json, picture};
+use crate::report::{html, json, picture};
 use crate::{Exit, console};
 use filestone_model::comparison::{Aspect, Question, Side, Unlike, Verdict, compare, likeness};
 use std::collections::HashMap;
@@ -50,6 +50,7 @@ pub fn run(options: &CompareOptions) -> Result<Exit, Error> {
         CompareFormat::Text => comparison::text(&compared, console::page()),
         CompareFormat::Json => json::document(&document::of(&compared))?,
         CompareFormat::Csv => document::csv(&compared),
+        CompareFormat::Html => html::of_comparison(&compared)?,
         CompareFormat::Svg => picture::render(&percentiles::picture(&compared)?),
     })?;
     Ok(match compared.comparison.verdict {
@@ -91,9 +92,11 @@ fn of_ladders([base, new]: &[Ladder; 2], format: CompareFormat) -> Result<Exit, 
         CompareFormat::Text => ladder_comparison::text(compared, console::page()),
         CompareFormat::Json => json::document(&ladder_comparison::document(compared))?,
         CompareFormat::Csv => ladder_comparison::csv(compared),
-        CompareFormat::Svg => {
-            return Err(Error::usage("--as svg: of two ladders there is no picture")
-                .with_help("of two ladders there are text, json and csv"));
+        CompareFormat::Svg | CompareFormat::Html => {
+            return Err(
+                Error::usage("--as: of two ladders there is no picture and no page")
+                    .with_help("of two ladders there are text, json and csv"),
+            );
         }
     })?;
     Ok(Exit::Done)

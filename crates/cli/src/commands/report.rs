@@ -5,7 +5,7 @@ use crate::execution::{ladder, ladder_directory, sweep, sweep_directory};
 use crate::inputs::record_file;
 use crate::options::ReportOptions;
 use crate::planning::gates::with_gates;
-use crate::report::{self, json, layers, picture};
+use crate::report::{self, html, json, layers, picture};
 use crate::{Exit, console};
 use clap::ValueEnum;
 use filestone_model::gate::GatesPlan;
@@ -40,6 +40,9 @@ pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
         (records, "json") => {
             console::result(&json::document(&records)?)?;
         }
+        (records, "html") => {
+            console::result(&html::of_records(records)?)?;
+        }
         (records, "svg") => {
             let picture = layers::picture::picture(records).ok_or_else(|| {
                 Error::usage(format!(
@@ -73,7 +76,7 @@ pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
 
 /// A sweep, in one of its forms.
 fn of_sweep(options: &ReportOptions, document: &Path) -> Result<Exit, Error> {
-    let forms = "text, json, csv, gnuplot and svg";
+    let forms = "text, json, csv, gnuplot, svg and html";
     let format = form_of(options, "sweep", forms)?;
     let swept = sweep_directory::read_with_runs(document)?;
     console::result(&sweep::render(&swept, format, console::page())?)?;
@@ -133,5 +136,7 @@ fn too_many(options: &ReportOptions, count: usize, name: &str) -> Error {
         "{}: there are {count} records in it; --as {name} is about one",
         options.record.display()
     ))
-    .with_help("text, json and svg take several; --output DIR keeps each in a directory of its own")
+    .with_help(
+        "text, json, svg and html take several; --output DIR keeps each in a directory of its own",
+    )
 }

@@ -9,7 +9,7 @@ use crate::inputs::record_file::{self, RECORD_FILE};
 use crate::report::gnuplot::{GRAPHS, INTERVALS_FILE, RAW_FILE};
 use crate::report::mix::found;
 use crate::report::picture::render;
-use crate::report::{gallery, gnuplot, hdr, json, layers, ticks};
+use crate::report::{gallery, gnuplot, hdr, html, json, layers, ticks};
 use filestone_model::measure::RunRecord;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -146,6 +146,7 @@ impl OutputDirectory {
         for (name, picture) in gallery::files(record) {
             self.write_file(name, &picture)?;
         }
+        self.write_file(html::FILE, &html::of_records(std::slice::from_ref(record))?)?;
         match found::files(record, terminal) {
             Some(found) => self.write_found(&found),
             None => self.write_graphs(record, terminal),
@@ -240,28 +241,36 @@ impl OutputDirectory {
     }
 }
 
-/// The picture of several replays on their layers, beside the directories of each.
+/// The picture and the page of several replays on their layers, beside the directories of each.
 #[derive(Debug)]
-pub struct LayersPicture(PathBuf);
+pub struct LayersPicture {
+    picture: PathBuf,
+    page: PathBuf,
+}
 
 impl LayersPicture {
     /// Makes sure, before the runs, that nothing is overwritten by it.
     pub fn claim(directory: &Path) -> Result<Self, Error> {
-        let path = directory.join(LAYERS_FILE);
-        match path.symlink_metadata() {
-            Ok(_) => Err(Error::usage(format!("{}: this exists", path.display())).with_help(
+        let [picture, page] = [LAYERS_FILE, html::FILE].map(|name| directory.join(name));
+        let is_there = |path: &&PathBuf| path.symlink_metadata().is_ok();
+        match Some(&picture).filter(is_there).or(Some(&page).filter(is_there)) {
+            Some(path) => Err(Error::usage(format!("{}: this exists", path.display())).with_help(
                 "nothing was overwritten and nothing was sent; name a new or an empty directory",
             )),
-            Err(_) => Ok(Self(path)),
+            None => Ok(Self { picture, page }),
         }
     }
 
-    /// Draws the picture; nothing if there are not two layers to compare.
+    /// Draws the picture and writes the page; nothing if there are not two layers to compare.
     pub fn write(&self, records: &[RunRecord]) -> Result<(), Error> {
         let Some(picture) = layers::picture::picture(records) else {
             return Ok(());
         };
-        fs::write(&self.0, render(&picture)).map_err(|error| Error::file(&self.0, &error))
+        let page = html::of_records(records)?;
+        for (path, text) in [(&self.picture, render(&picture)), (&self.page, page)] {
+            fs::write(path, text).map_err(|error| Error::file(path, &error))?;
+        }
+        Ok(())
     }
 }
 
@@ -340,7 +349,14 @@ fn is_ncts(name: &str) -> bool {
 /// Whether a file of that name is what a run of nct's, or of ours, leaves.
 fn is_ours(name: &str) -> bool {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    [RECORD_FILE, RAW_FILE, INTERVALS_FILE, INTERVAL_LOG_FILE].contains(&name)
+    let alone = [
+        RECORD_FILE,
+        RAW_FILE,
+        INTERVALS_FILE,
+        INTERVAL_LOG_FILE,
+        html::FILE,
+    ];
+    alone.contains(&name)
         || GRAPHS.iter().any(|graph| graph.name == stem)
         || found::STEMS.contains(&stem)
         || gallery::is_ours(name)

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::inputs::record_file::REPEATS_FILE;
 use crate::options::run_report::RunFormat;
 use crate::report::repeats::{self, Repeats};
-use crate::report::{json, text};
+use crate::report::{html, json, text};
 use filestone_model::comparison::repeats::RepeatPlan;
 use filestone_model::measure::RunRecord;
 use std::path::{Path, PathBuf};
@@ -173,6 +173,9 @@ impl Repeated<'_> {
             let path = root.join(REPEATS_FILE);
             let document = json::document(&repeats::document(&self.repeats))?;
             write_synced(&path, &document).map_err(|error| Error::file(&path, &error))?;
+            let path = root.join(html::FILE);
+            let page = html::of_repeats(&self.repeats)?;
+            std::fs::write(&path, page).map_err(|error| Error::file(&path, &error))?;
         }
         shown
     }

@@ -18,7 +18,7 @@ use crate::report::parts::page::Page;
 use crate::report::repeats::RepeatsEnd;
 use crate::report::sweep::study::preview;
 use crate::report::sweep::{self as report, Swept, SweptPoint, document, script};
-use crate::report::{json, picture as drawing};
+use crate::report::{html, json, picture as drawing};
 use filestone_model::comparison::ComparedRun;
 use filestone_model::comparison::repeats::RepeatPlan;
 use filestone_model::measure::RunRecord;
@@ -330,6 +330,7 @@ pub fn render(swept: &Swept, format: SweepFormat, page: Page) -> Result<String, 
         SweepFormat::Json => json::document(&document::of(swept))?,
         SweepFormat::Csv => document::csv(swept),
         SweepFormat::Gnuplot => script::script(swept),
+        SweepFormat::Html => html::of_sweep(swept)?,
         SweepFormat::Svg => drawing::render(&report::drawing(swept)),
     })
 }

@@ -5,10 +5,10 @@ use crate::error::Error;
 use crate::inputs::compared_runs;
 use crate::inputs::record_file::{RECORD_FILE, SWEEP_FILE, text_of};
 use crate::printable::excerpt;
-use crate::report::json;
 use crate::report::picture::render;
 use crate::report::sweep::document::{self, FORMAT, SweepDocument};
 use crate::report::sweep::{Swept, drawing, script, study};
+use crate::report::{html, json};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -133,6 +133,7 @@ pub fn write_found(directory: &Path, swept: &Swept) -> Result<(), Error> {
         ("sweep.csv", document::csv(swept)),
         ("sweep.gnuplot", script::script(swept)),
         ("sweep.svg", render(&drawing(swept))),
+        (html::FILE, html::of_sweep(swept)?),
     ];
     let forms = forms.into_iter().map(|(name, text)| (name.into(), text));
     for (name, text) in forms.chain(graphs(swept)) {

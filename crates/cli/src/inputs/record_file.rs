@@ -3,6 +3,7 @@
 use crate::console;
 use crate::error::{Error, reason};
 use crate::printable::excerpt;
+pub use crate::report::json::RECORD_FILE;
 use filestone_model::measure::figures::with_figures;
 use filestone_model::measure::run_record::FORMAT;
 use filestone_model::measure::{RunRecord, validity};
@@ -15,8 +16,6 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// The record in the directory of a run.
-pub const RECORD_FILE: &str = "run.json";
 /// What several runs of the same come to, beside their directories.
 pub const REPEATS_FILE: &str = "repeats.json";
 /// What two sides that were measured in turn come to, beside their directories.

@@ -83,6 +83,8 @@ pub enum CompareFormat {
     Csv,
     /// A picture of the response-time percentiles of both sides
     Svg,
+    /// One page that any browser opens offline, with both sides in one picture
+    Html,
 }
 
 pub(super) fn tolerated(text: &str) -> Result<f64, String> {

@@ -91,6 +91,8 @@ pub enum SweepFormat {
     Gnuplot,
     /// A picture of the figure over the points
     Svg,
+    /// One page that any browser opens offline
+    Html,
 }
 
 /// Reads `KEY=VALUES`.

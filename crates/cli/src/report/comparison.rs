@@ -7,7 +7,6 @@ use super::parts::known::value_within;
 use super::parts::page::Page;
 use super::parts::table::{Column, Table};
 use super::parts::units::counted;
-use crate::printable::printable;
 use crate::quantity::{duration_text, grouped, plain, resolution};
 use filestone_model::comparison::{
     Change, ComparedRun, Comparison, Failing, Question, RUN_SPREAD, Row, Side, SideFigure, Unlike,
@@ -142,7 +141,7 @@ pub fn text(compared: &Compared, page: Page) -> String {
         text.push_str(&format!("\n{}\n", table(compared, page)));
         text.push_str(&page.prose(&method(compared)));
     }
-    printable(&text)
+    page.printable(&text)
 }
 
 /// The verdict in words.

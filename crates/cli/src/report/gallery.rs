@@ -50,6 +50,14 @@ pub fn files(record: &RunRecord) -> impl Iterator<Item = (&'static str, String)>
         .filter_map(|kind| Some((kind.name, picture::render(&(kind.draw)(record)?))))
 }
 
+/// The picture of the loads that a run was steered along, if it was.
+pub fn of_steering(record: &RunRecord) -> Option<Picture> {
+    let curve = record.curve.as_ref();
+    let curve = curve.map(|found| curve::picture(record, found));
+    let search = record.objective.as_ref();
+    curve.or_else(|| search.map(|found| objective::picture(record, found)))
+}
+
 /// The picture that a record is about: its curve, its search, or its percentiles.
 pub fn first(record: &RunRecord) -> Result<String, Error> {
     let mut files = files(record);

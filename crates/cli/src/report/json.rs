@@ -4,6 +4,9 @@ use crate::error::Error;
 use filestone_model::measure::RunRecord;
 use serde::Serialize;
 
+/// The record in the directory of a run.
+pub const RECORD_FILE: &str = "run.json";
+
 /// The record, indented.
 pub fn render(record: &RunRecord) -> Result<String, Error> {
     document(record)

@@ -18,6 +18,7 @@ pub mod gallery;
 pub mod gnuplot;
 pub mod hdr;
 pub mod history;
+pub mod html;
 pub mod json;
 pub mod ladder;
 pub mod layers;
@@ -87,6 +88,11 @@ pub const REPORTS: &[Report] = &[
         name: "hdr",
         about: "HdrHistogram's interval log, format 1.3",
         render: |record, _| hdr::render(record),
+    },
+    Report {
+        name: "html",
+        about: "One page that any browser opens offline: everything, with pictures to zoom in",
+        render: |record, _| html::of_records(std::slice::from_ref(record)),
     },
     Report {
         name: "svg",

@@ -7,10 +7,10 @@ use crate::report::parts::units::seconds;
 use crate::report::picture::{
     Axis, Form, Line, Panel, Picture, Point, Quantity, Span, Style, Symbol,
 };
-use filestone_model::measure::RunRecord;
 use filestone_model::measure::rows::in_rows;
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
 use filestone_model::measure::verdict::percentile;
+use filestone_model::measure::{Ledger, RunRecord};
 use filestone_model::plan::TICK_NANOS;
 
 /// Points of a line at most; more are thinned.
@@ -57,14 +57,16 @@ pub fn picture(record: &RunRecord) -> Picture {
 fn loads(record: &RunRecord) -> Vec<Line> {
     let each = duration_text(record.plan.interval_ns);
     let errors: Vec<Point> = rated(record)
-        .map(|interval| rate(interval, unsuccessful(interval)))
+        .map(|interval| rate(interval, unsuccessful(&interval.ledger)))
         .filter(|point| point.y > 0.0)
         .collect();
     let name = if errors.is_empty() {
         "no errors".into()
     } else {
         let intervals = record.intervals.iter();
-        let count: u64 = intervals.map(unsuccessful).fold(0, u64::saturating_add);
+        let count: u64 = intervals
+            .map(|interval| unsuccessful(&interval.ledger))
+            .fold(0, u64::saturating_add);
         format!("errors ({} in all), per {each}", grouped(count))
     };
     let succeeded = rated(record).map(|interval| rate(interval, interval.ledger.ok));
@@ -98,16 +100,18 @@ fn rate(interval: &IntervalRecord, count: u64) -> Point {
     Point::new(middle(interval), count as f64 / length)
 }
 
-fn middle(interval: &IntervalRecord) -> f64 {
+/// Where an interval stands on the axis of time, in seconds.
+pub fn middle(interval: &IntervalRecord) -> f64 {
     (seconds(interval.start_ns) + seconds(interval.end_ns)) / 2.0
 }
 
-const fn length_ns(interval: &IntervalRecord) -> u64 {
+/// How long it is.
+pub const fn length_ns(interval: &IntervalRecord) -> u64 {
     interval.end_ns.saturating_sub(interval.start_ns)
 }
 
-const fn unsuccessful(interval: &IntervalRecord) -> u64 {
-    let ledger = &interval.ledger;
+/// Operations that ended and not well; a record of someone else's may hold any counts.
+pub const fn unsuccessful(ledger: &Ledger) -> u64 {
     let lost = ledger.timed_out.saturating_add(ledger.disconnected);
     ledger.failed.saturating_add(lost)
 }
@@ -165,8 +169,8 @@ fn offered(record: &RunRecord) -> Vec<Point> {
     points
 }
 
-/// When which load was offered and measured.
-fn steps(record: &RunRecord) -> Vec<(u64, u64, f64)> {
+/// When which load was offered and measured: from, to, operations per second.
+pub fn steps(record: &RunRecord) -> Vec<(u64, u64, f64)> {
     match (&record.curve, &record.objective) {
         (Some(curve), _) => curve
             .points
@@ -279,7 +283,7 @@ fn extremes(group: &[Point], keep: Keep) -> Vec<Point> {
 }
 
 /// Warm-up, window and drain; of a run whose load was steered, what lies between its loads.
-fn spans(record: &RunRecord) -> Vec<Span> {
+pub fn spans(record: &RunRecord) -> Vec<Span> {
     let window = seconds(record.window_ns);
     let span = |from, to, text: &str| Span {
         from,
@@ -338,18 +342,28 @@ fn drain_end_ns(record: &RunRecord) -> u64 {
 
 /// What is not in the picture, and what is not obvious in it.
 fn notes(record: &RunRecord) -> Vec<String> {
-    let mut notes = Vec::new();
     let each = duration_text(record.plan.interval_ns);
-    match group_of(record.intervals.len()) {
-        1 => notes.push(format!(
+    let points = match group_of(record.intervals.len()) {
+        1 => format!(
             "a point is an interval of {each}, at its middle; p50 and p99 are dotted where too few \
              operations lie beyond"
-        )),
-        group => notes.push(format!(
-            "a point stands for {group} intervals of {each}: the highest of them, of loads the \
-             lowest, too"
-        )),
-    }
+        ),
+        group => thinned_note(group, &each),
+    };
+    [vec![points], notes_on_phases(record)].concat()
+}
+
+/// What a point of a thinned line is.
+pub fn thinned_note(group: usize, each: &str) -> String {
+    format!(
+        "a point stands for {group} intervals of {each}: the highest of them, of loads the lowest, \
+         too"
+    )
+}
+
+/// What lies outside of the window, and what was never sent.
+pub fn notes_on_phases(record: &RunRecord) -> Vec<String> {
+    let mut notes = Vec::new();
     if record.plan.steering.is_some() {
         notes.push("grey: not measured (warm-ups of the loads)".into());
     } else if record.plan.warm_up_ns > 0 {

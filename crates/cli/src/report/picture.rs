@@ -8,6 +8,7 @@ mod lettering;
 mod scale;
 mod svg;
 
+pub use lettering::legible;
 #[cfg(test)]
 pub use lettering::width;
 pub use scale::Scale;

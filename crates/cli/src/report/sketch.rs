@@ -12,8 +12,11 @@ const INDENT: usize = 12;
 /// Fewer points show nothing that the table does not.
 const POINTS_MIN: usize = 3;
 
-/// The picture; nothing if it would not help.
+/// The picture; nothing if it would not help, as where the picture itself can be shown.
 pub fn render(picture: &Picture, page: Page) -> String {
+    if page.is_marked() {
+        return String::new();
+    }
     let Some(panel) = picture.panels.first() else {
         return String::new();
     };

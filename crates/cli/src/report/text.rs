@@ -3,12 +3,26 @@
 use super::parts::page::{Detail, Page};
 use super::parts::{costs, gates, validity};
 use super::{explanation, fleet, mix, probe, replay};
-use crate::printable::printable;
 use filestone_model::measure::RunRecord;
 
 /// The whole report; caveats are told apart from it, on standard error.
 pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
-    let report = if record.replay.is_some() {
+    let limits = match detail {
+        Detail::Brief => String::new(),
+        Detail::Whole | Detail::Clients => explanation::paragraph(record, page),
+    };
+    page.printable(
+        &(validity::heading(record, page)
+            + &body(record, detail, page)
+            + &costs::section(record, page)
+            + &limits
+            + &gates::section(record, page)),
+    )
+}
+
+/// The report of what was run, without what all runs have.
+pub fn body(record: &RunRecord, detail: Detail, page: Page) -> String {
+    if record.replay.is_some() {
         replay::render(record, detail, page)
     } else if record.fleet.is_some() {
         fleet::render(record, detail, page)
@@ -16,19 +30,7 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
         mix::render(record, detail, page)
     } else {
         probe::render(record, detail, page)
-    };
-    let limits = match detail {
-        Detail::Brief => String::new(),
-        Detail::Whole | Detail::Clients => explanation::paragraph(record, page),
-    };
-    let verdict = validity::heading(record, page);
-    printable(
-        &(verdict
-            + &report
-            + &costs::section(record, page)
-            + &limits
-            + &gates::section(record, page)),
-    )
+    }
 }
 
 #[cfg(test)]

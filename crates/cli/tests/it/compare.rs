@@ -84,6 +84,8 @@ fn two_runs_and_one_against_several_are_compared() {
     assert_eq!(other_way.status.code(), Some(0));
     let svg = filestone(&["compare", &one, &slow, "--as", "svg"]);
     assert!(text(&svg.stdout).starts_with("<?xml") || text(&svg.stdout).starts_with("<svg"));
+    let page = filestone(&["compare", &one, &slow, "--as", "html"]);
+    assert!(text(&page.stdout).starts_with("<!DOCTYPE html>"));
 
     // Another plan is refused unless that is allowed.
     let unlike = scratch.name("unlike");

@@ -103,8 +103,12 @@ fn a_run_prints_rows_summary_and_tables_and_keeps_a_directory() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(text(&output.stderr).contains("caveat: "));
-    for name in ["percentiles.svg", "over-time.svg"] {
-        let report = filestone(&["report", &path, "--as", name]);
+    for (name, format) in [
+        ("percentiles.svg", "percentiles.svg"),
+        ("over-time.svg", "over-time.svg"),
+        ("report.html", "html"),
+    ] {
+        let report = filestone(&["report", &path, "--as", format]);
         let kept = std::fs::read_to_string(directory.join(name)).expect("a picture");
         assert_eq!(text(&report.stdout), kept, "{name}");
     }

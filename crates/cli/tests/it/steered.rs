@@ -88,6 +88,7 @@ fn a_curve_has_its_points_its_peak_and_its_knee_in_every_format() {
         "curve.svg",
         "intervals.hlog",
         "over-time.svg",
+        "report.html",
         "run.json",
     ];
     assert_eq!(names, expected);

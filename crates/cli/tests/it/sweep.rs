@@ -94,7 +94,7 @@ fn every_point_is_measured_in_random_order_and_reported_again() {
         csv,
         fs::read_to_string(format!("{directory}/sweep.csv")).expect("a file")
     );
-    for name in ["sweep.svg", "sweep.gnuplot"] {
+    for name in ["sweep.svg", "sweep.gnuplot", "report.html"] {
         assert!(Path::new(&directory).join(name).is_file(), "{name}");
     }
     for (arguments, said) in [

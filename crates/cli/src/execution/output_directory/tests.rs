@@ -33,6 +33,7 @@ fn a_directory_gets_the_record_and_everything_made_of_it() {
             "percentiles.svg",
             "raw",
             "recv.gnuplot",
+            "report.html",
             "requests.gnuplot",
             "run.json",
             "send.gnuplot"

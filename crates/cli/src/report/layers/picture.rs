@@ -6,8 +6,9 @@ use super::rows::{Layer, Row};
 use crate::report::caption;
 use crate::report::dbench::{self, Form as Spelling};
 use crate::report::parts::heading;
+use crate::report::percentiles;
 use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style};
-use filestone_model::measure::RunRecord;
+use filestone_model::measure::{DistributionRecord, RunRecord};
 use filestone_model::plan::ReplayPlan;
 
 /// Kinds that are drawn, those that a pass spends most time in.
@@ -66,6 +67,32 @@ pub fn picture(records: &[RunRecord]) -> Option<Picture> {
     );
     panel.height = names.len() as f64 * (BAR * layers.len() as f64 + BETWEEN);
     Some(captioned(records, plan, panel, left_out))
+}
+
+/// The percentiles of the service times of all operations, a line a layer; `None` if these are not
+/// several replays, or a histogram cannot be read.
+pub fn percentiles(records: &[RunRecord]) -> Option<Picture> {
+    let compared = Comparison::of(records)?;
+    let lines = compared.layers.iter().zip(STYLES.iter().cycle());
+    let lines = lines.map(|(layer, style)| {
+        let runs = layer.runs.iter();
+        let times: Vec<_> = runs.map(|run| &run.totals.service_time_ns).collect();
+        let times = DistributionRecord::merged(&times).ok()?;
+        let points = percentiles::points(&times);
+        Some(Line::new(&layer.name, *style, Form::Joined, points))
+    });
+    let panel = percentiles::panel(lines.collect::<Option<_>>()?, "service time (done − sent)");
+    let loads = heading::loads_text(compared.plan);
+    Some(Picture {
+        title: format!("Percentiles of the service times of {loads} by layer"),
+        circumstances: vec![],
+        panels: vec![panel],
+        notes: vec![
+            "of all operations as they came, so of as many of each kind as a layer got to; dotted: \
+             too few operations lie beyond"
+                .into(),
+        ],
+    })
 }
 
 /// What a pass spends on a kind, on the last layer that met it.

@@ -8,6 +8,7 @@ pub mod heading;
 pub mod kinds;
 pub mod known;
 pub mod ledger;
+pub mod marked;
 pub mod page;
 pub mod percentile;
 pub mod shortfall;

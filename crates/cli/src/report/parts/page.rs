@@ -2,6 +2,12 @@
 //!
 //! Reports stay functions of the record and a page. Where the width of the reader's page is not
 //! known, it has 80 columns: what does not fit there is in the record and in its other forms.
+//!
+//! A page can also be marked ([`super::marked`]): then each part of a report says what it is, and
+//! whoever shows it lays it out.
+
+use super::marked;
+use crate::printable::printable;
 
 /// Columns of a terminal that says nothing else.
 const COLUMNS: usize = 80;
@@ -16,6 +22,7 @@ const FACT_INDENT: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
     columns: usize,
+    is_marked: bool,
 }
 
 /// A line of a report: its name and its value.
@@ -35,7 +42,7 @@ pub enum Detail {
 
 impl Default for Page {
     fn default() -> Self {
-        Self { columns: COLUMNS }
+        Self::of(COLUMNS)
     }
 }
 
@@ -44,6 +51,30 @@ impl Page {
     pub fn of(columns: usize) -> Self {
         Self {
             columns: columns.max(COLUMNS_MIN),
+            is_marked: false,
+        }
+    }
+
+    /// A page of any width, whose parts are told apart by [`marked::blocks`].
+    pub const fn marked() -> Self {
+        Self {
+            columns: usize::MAX,
+            is_marked: true,
+        }
+    }
+
+    /// Whether parts say what they are.
+    pub const fn is_marked(self) -> bool {
+        self.is_marked
+    }
+
+    /// A report without the control characters of others; of a marked page they are taken out part by
+    /// part.
+    pub fn printable(self, report: &str) -> String {
+        if self.is_marked {
+            report.into()
+        } else {
+            printable(report)
         }
     }
 
@@ -54,6 +85,9 @@ impl Page {
 
     /// A sentence, in as many lines as it takes.
     pub fn prose(self, text: &str) -> String {
+        if self.is_marked {
+            return marked::prose(text);
+        }
         wrapped(text, self.columns.min(PROSE_MAX), 0, 0)
     }
 
@@ -76,6 +110,9 @@ impl Page {
     ) -> String {
         let width = self.columns.min(PROSE_MAX);
         let fact = |(name, value): (N, String)| {
+            if self.is_marked {
+                return marked::fact(name.as_ref(), &value);
+            }
             let line = format!("{:<indent$}{value}", name.as_ref());
             let name = name.as_ref().chars().count().max(indent);
             wrapped(&line, width, name, indent)

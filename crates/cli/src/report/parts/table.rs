@@ -4,6 +4,7 @@
 //! The libraries that draw tables (comfy-table, tabled) squeeze or wrap every cell instead, which
 //! makes figures unreadable.
 
+use crate::report::parts::marked::{self, MarkedColumn};
 use crate::report::parts::page::{Page, wrapped};
 
 /// Blanks between two columns, where nothing else is said.
@@ -92,9 +93,23 @@ impl Table {
 
     /// The head and all rows, as wide as their cells need.
     pub fn render(&self, page: Page) -> String {
+        if page.is_marked() {
+            return self.marked();
+        }
         let layout = self.layout(page);
         let rows = self.rows.iter().map(|row| layout.row(row));
         layout.head() + &rows.collect::<String>()
+    }
+
+    /// Every column, since whoever shows them has room for them.
+    fn marked(&self) -> String {
+        let columns = self.columns.iter().map(|column| MarkedColumn {
+            head: column.head.clone(),
+            group: column.group.into(),
+            is_text: column.is_text,
+        });
+        let rows = self.rows.iter().map(|row| marked::row(row));
+        marked::head(columns) + &rows.collect::<String>()
     }
 
     /// The greatest width of the cells of a column.

@@ -24,6 +24,11 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
+/// The same letters without those that would reach beyond their element, for whoever escapes them.
+pub fn legible(text: &str) -> String {
+    text.chars().map(visible).collect()
+}
+
 /// XML 1.0 has no way to write control characters and two others (section 2.2); characters
 /// that turn the direction of writing would turn that of the text around them, too.
 fn visible(letter: char) -> char {

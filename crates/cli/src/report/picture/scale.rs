@@ -208,6 +208,11 @@ impl Scale {
         format!("{value:.decimals$}").replace('-', "−")
     }
 
+    /// The values at which the axis begins and ends.
+    pub const fn ends(&self) -> [f64; 2] {
+        [self.low, self.high]
+    }
+
     /// Whether equal distances are equal ratios.
     pub const fn is_logarithmic(&self) -> bool {
         self.is_logarithmic

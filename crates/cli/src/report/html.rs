@@ -1,0 +1,160 @@
+//! The report as one HTML page that opens offline and can be mailed.
+//!
+//! Nothing is said or worked out a second time: sentences and tables are those of the text report,
+//! on a marked page ([`super::parts::marked`]); pictures are the same [`Picture`]s that become SVG.
+//! What only this page has is data to zoom in: [`over_time`] and [`heat_map`].
+//!
+//! The page loads nothing, and its Content-Security-Policy says so: one script and one style sheet,
+//! each allowed by its hash, which [`document`] works out. Whatever comes from records is text, which
+//! the templates escape, or data, which [`chart`] does; a record cannot add markup.
+//!
+//! What is drawn and what is served live are to share the components in `assets`: a file each, without
+//! a build step.
+
+mod blocks;
+mod chart;
+mod document;
+mod environment;
+mod heat_map;
+mod over_time;
+mod run;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use crate::error::Error;
+use crate::report::comparison::{self, Compared};
+use crate::report::layers;
+use crate::report::parts::marked::{self, Block};
+use crate::report::parts::page::Page;
+use crate::report::picture::Picture;
+use crate::report::repeats::{self, Repeats};
+use crate::report::sweep::{self, Swept};
+use crate::shell::shell_line;
+use document::Sheet;
+use filestone_model::comparison::Verdict;
+use filestone_model::measure::RunRecord;
+use maud::html;
+
+/// The file in the directory of a run.
+pub const FILE: &str = "report.html";
+
+/// The page of a run, or of several runs of one load on several layers.
+pub fn of_records(records: &[RunRecord]) -> Result<String, Error> {
+    let mut sheet = Sheet::default();
+    match records {
+        [record] => run::add(&mut sheet, record)?,
+        records => {
+            add_layers(&mut sheet, records);
+            for (number, record) in (1..).zip(records) {
+                run::add_to_others(&mut sheet, record, number)?;
+            }
+        }
+    }
+    document::page(&sheet)
+}
+
+/// What the layers come to together.
+fn add_layers(sheet: &mut Sheet, records: &[RunRecord]) {
+    let picture = layers::picture::picture(records);
+    sheet.title = picture
+        .as_ref()
+        .map_or_else(|| "Several runs".into(), |picture| picture.title.clone());
+    if let Some(picture) = &picture {
+        sheet.origin.clone_from(&picture.circumstances);
+    }
+    let said = marked::blocks(&layers::render(records, Page::marked()));
+    let together = layers::picture::percentiles(records);
+    let charts = [picture, together].into_iter().flatten();
+    let charts: Vec<_> = charts.map(|picture| sheet.picture(&picture)).collect();
+    if said.is_empty() && charts.is_empty() {
+        return;
+    }
+    let (tables, sentences): (Vec<Block>, Vec<Block>) = said
+        .into_iter()
+        .partition(|block| matches!(block, Block::Table(_)));
+    sheet.section(
+        "layers",
+        "Layers",
+        html! {
+            (blocks::all(&sentences))
+            @for chart in &charts { (chart) }
+            (blocks::all(&tables))
+        },
+    );
+}
+
+/// The page of a sweep.
+pub fn of_sweep(swept: &Swept) -> Result<String, Error> {
+    let mut sheet = Sheet::default();
+    let picture = (swept.runs() > 0).then(|| sweep::picture::picture(swept));
+    sheet.title = picture
+        .as_ref()
+        .map_or_else(|| "A sweep".into(), |picture| picture.title.clone());
+    add_finding(
+        &mut sheet,
+        marked::blocks(&sweep::text(swept, Page::marked())),
+        picture.as_ref(),
+        None,
+    );
+    let command = shell_line(&swept.command);
+    sheet.section(
+        "repeat",
+        "What is measured at each point",
+        html! { pre tabindex="0" { (document::clean(&command)) } },
+    );
+    document::page(&sheet)
+}
+
+/// What several runs of one plan come to; each has a page of its own beside its record.
+pub fn of_repeats(repeats: &Repeats) -> Result<String, Error> {
+    let mut sheet = Sheet::titled("Several runs of one plan");
+    let said = repeats::text(repeats, Page::marked());
+    add_finding(&mut sheet, marked::blocks(&said), None, None);
+    document::page(&sheet)
+}
+
+/// The page of a comparison of two sides.
+pub fn of_comparison(compared: &Compared) -> Result<String, Error> {
+    let mut sheet = Sheet::default();
+    let picture = comparison::picture::picture(compared)?;
+    sheet.title.clone_from(&picture.title);
+    let class = match compared.comparison.verdict {
+        Verdict::Better | Verdict::NotWorse => "valid",
+        Verdict::CannotTell => "with-caveats",
+        Verdict::Worse => "invalid",
+    };
+    let said = comparison::text(compared, Page::marked());
+    add_finding(
+        &mut sheet,
+        marked::blocks(&said),
+        Some(&picture),
+        Some(class),
+    );
+    document::page(&sheet)
+}
+
+/// What was found, in sentences, then as a picture and in tables.
+fn add_finding(
+    sheet: &mut Sheet,
+    said: Vec<Block>,
+    picture: Option<&Picture>,
+    class: Option<&'static str>,
+) {
+    let (tables, sentences): (Vec<Block>, Vec<Block>) = said
+        .into_iter()
+        .partition(|block| matches!(block, Block::Table(_)));
+    sheet.section(
+        "result",
+        "Result",
+        html! { div.verdict.(class.unwrap_or_default()) { (blocks::all(&sentences)) } },
+    );
+    if let Some(picture) = picture {
+        let chart = sheet.picture(picture);
+        sheet.section("pictures", "Picture", chart);
+    }
+    if !tables.is_empty() {
+        sheet.section("figures", "Figures", blocks::all(&tables));
+    }
+}

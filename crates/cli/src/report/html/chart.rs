@@ -1,0 +1,211 @@
+//! Pictures as data: columns of numbers, as short as their precision allows, which the page's script
+//! draws. Times are in microseconds there, so that they are short.
+
+use super::values::{Number, SpanData};
+use crate::error::Error;
+use crate::report::html::heat_map::HeatMapData;
+use crate::report::html::over_time::OverTimeData;
+use crate::report::picture::{
+    Axis, Form, Line, Panel, Picture, Point, Quantity, Style, Symbol, legible,
+};
+use serde::Serialize;
+
+/// Seconds are drawn in microseconds.
+const MICROS: f64 = 1e6;
+
+/// A chart of the page.
+#[derive(Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ChartData {
+    /// One of the pictures.
+    Picture(PictureData),
+    /// Load and response times over time, by operation.
+    OverTime(OverTimeData),
+    /// How many operations took how long, over time.
+    HeatMap(HeatMapData),
+}
+
+/// The charts as JSON that can stand in an element of a page, whatever its text is: it has no `<`,
+/// and none of the characters that end a line of a script.
+pub fn as_data(charts: &[ChartData]) -> Result<String, Error> {
+    let text = serde_json::to_string(charts).map_err(|error| {
+        Error::internal(format!("the data of the page cannot be made: {error}"))
+    })?;
+    Ok(text
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029"))
+}
+
+/// A picture.
+#[derive(Debug, Serialize)]
+pub struct PictureData {
+    panels: Vec<PanelData>,
+}
+
+#[derive(Debug, Serialize)]
+struct PanelData {
+    x: AxisData,
+    y: AxisData,
+    height: Number,
+    lines: Vec<LineData>,
+    marks: Vec<MarkData>,
+    spans: Vec<SpanData>,
+}
+
+#[derive(Debug, Serialize)]
+struct AxisData {
+    label: String,
+    quantity: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    names: Vec<String>,
+    log: bool,
+    ends: [Number; 2],
+}
+
+#[derive(Debug, Serialize)]
+struct LineData {
+    name: String,
+    style: &'static str,
+    form: &'static str,
+    x: Vec<Number>,
+    y: Vec<Number>,
+    /// Ends of intervals; nothing of a point without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    low: Vec<Option<Number>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    high: Vec<Option<Number>>,
+    /// Places of points that have a symbol, a hollow one, a dotted way to them, or none.
+    symbol: Vec<usize>,
+    hollow: Vec<usize>,
+    sparse: Vec<usize>,
+    gap: Vec<usize>,
+}
+
+#[derive(Debug, Serialize)]
+struct MarkData {
+    x: Number,
+    text: String,
+}
+
+impl PictureData {
+    /// Of a picture; a panel without anything to draw is left out.
+    pub fn of(picture: &Picture) -> Self {
+        Self {
+            panels: picture.panels.iter().filter_map(panel).collect(),
+        }
+    }
+}
+
+fn panel(panel: &Panel) -> Option<PanelData> {
+    let (x, y) = panel.scales()?;
+    let unit = unit(panel.x.quantity);
+    Some(PanelData {
+        x: axis(&panel.x, x.is_logarithmic(), x.ends()),
+        y: axis(&panel.y, y.is_logarithmic(), y.ends()),
+        height: Number(panel.height),
+        lines: panel.lines.iter().map(|one| line(one, panel)).collect(),
+        marks: panel
+            .marks
+            .iter()
+            .map(|mark| MarkData {
+                x: Number(mark.x * unit),
+                text: legible(&mark.text),
+            })
+            .collect(),
+        spans: panel
+            .spans
+            .iter()
+            .map(|span| SpanData {
+                from: Number(span.from * unit),
+                to: Number(span.to * unit),
+                text: legible(&span.text),
+                shaded: span.is_shaded,
+            })
+            .collect(),
+    })
+}
+
+/// What values of an axis are multiplied with.
+const fn unit(quantity: Quantity) -> f64 {
+    match quantity {
+        Quantity::Time => MICROS,
+        _ => 1.0,
+    }
+}
+
+fn axis(axis: &Axis, log: bool, ends: [f64; 2]) -> AxisData {
+    let quantity = match axis.quantity {
+        Quantity::Load => "load",
+        Quantity::Time => "time",
+        Quantity::Elapsed => "elapsed",
+        Quantity::Percentile => "percentile",
+        Quantity::Ratio => "ratio",
+        Quantity::Near => "near",
+        Quantity::Name => "name",
+    };
+    AxisData {
+        label: legible(&axis.label),
+        quantity,
+        names: axis.names.iter().map(|name| legible(name)).collect(),
+        log,
+        ends: ends.map(|end| Number(end * unit(axis.quantity))),
+    }
+}
+
+fn line(line: &Line, panel: &Panel) -> LineData {
+    let (across, up) = (unit(panel.x.quantity), unit(panel.y.quantity));
+    // The intervals of bars lie along the axis that the bars do.
+    let along = if panel.y.quantity == Quantity::Name {
+        across
+    } else {
+        up
+    };
+    let column = |value: fn(&Point) -> f64, unit: f64| {
+        let points = line.points.iter();
+        points.map(|point| Number(value(point) * unit)).collect()
+    };
+    let places = |is: fn(&Point) -> bool| {
+        let points = line.points.iter().enumerate();
+        let found = points.filter(|(_, point)| is(point));
+        found.map(|(place, _)| place).collect()
+    };
+    let has_interval = line.points.iter().any(|point| point.interval.is_some());
+    let ends = |end: fn(&Point) -> Option<f64>| {
+        let points = line.points.iter().filter(|_| has_interval);
+        points
+            .map(|point| Some(Number(end(point)? * along)))
+            .collect()
+    };
+    LineData {
+        name: legible(&line.name),
+        style: style(line.style),
+        form: match line.form {
+            Form::Joined => "joined",
+            Form::Scattered => "scattered",
+            Form::Bars => "bars",
+        },
+        x: column(|point| point.x, across),
+        y: column(|point| point.y, up),
+        low: ends(|point| Some(point.interval?.0)),
+        high: ends(|point| Some(point.interval?.1)),
+        symbol: places(|point| point.symbol != Symbol::None),
+        hollow: places(|point| point.symbol == Symbol::Hollow),
+        sparse: places(|point| point.is_sparse),
+        gap: places(|point| point.is_after_gap),
+    }
+}
+
+const fn style(style: Style) -> &'static str {
+    match style {
+        Style::First => "first",
+        Style::FirstAgain => "first-again",
+        Style::Second => "second",
+        Style::Third => "third",
+        Style::Wrong => "wrong",
+        Style::Bound => "bound",
+        Style::Fine => "fine",
+    }
+}

@@ -1,0 +1,172 @@
+//! One run on the page: verdict, answer and caveats first, then pictures, then every table, then
+//! where and how it was made.
+
+use super::chart::ChartData;
+use super::document::{Sheet, clean};
+use super::{blocks, environment, heat_map, over_time};
+use crate::error::{Error, in_our_form};
+use crate::report::caption;
+use crate::report::parts::heading::what_was_measured;
+use crate::report::parts::marked::{self, Block};
+use crate::report::parts::page::{Detail, Page};
+use crate::report::parts::{costs, gates, validity};
+use crate::report::{explanation, gallery, text};
+use filestone_model::measure::validity as rules;
+use filestone_model::measure::{DistributionRecord, RunRecord, Validity};
+use maud::{Markup, html};
+
+/// How well the headline figures are known: part of the answer where its first line is an ancestor's.
+const KNOWN: &str = "95 % intervals";
+
+/// The page of this run alone.
+pub fn add(sheet: &mut Sheet, record: &RunRecord) -> Result<(), Error> {
+    sheet.title = what_was_measured(record);
+    sheet.origin = vec![caption::origin(record)];
+    let parts = Parts::of(record);
+    sheet.section("result", "Result", result(record, &parts));
+    let about = gallery::of_steering(record).map(|picture| sheet.picture(&picture));
+    if let Some(about) = about {
+        sheet.section("loads", "Load by load", about);
+    }
+    let charts = pictures(sheet, record);
+    if !charts.is_empty() {
+        sheet.section(
+            "pictures",
+            "Over time and by percentile",
+            html! { @for chart in &charts { (chart) } },
+        );
+    }
+    sheet.section("figures", "Figures", blocks::all(&parts.rest));
+    sheet.section("environment", "Environment", environment::section(record));
+    sheet.section("plan", "Plan", environment::plan(record)?);
+    sheet.section("repeat", "To repeat it", environment::command());
+    Ok(())
+}
+
+/// One of several, in a section of its own.
+pub fn add_to_others(sheet: &mut Sheet, record: &RunRecord, number: u32) -> Result<(), Error> {
+    let parts = Parts::of(record);
+    let charts = pictures(sheet, record);
+    let plan = environment::plan(record)?;
+    let heading = format!("{number}: {}", what_was_measured(record));
+    sheet.section(
+        &format!("run-{number}"),
+        &heading,
+        html! {
+            p.origin { (clean(&caption::origin(record))) }
+            (result(record, &parts))
+            @for chart in &charts { (chart) }
+            (blocks::all(&parts.rest))
+            details { summary { "Environment" } (environment::section(record)) }
+            (plan)
+        },
+    );
+    Ok(())
+}
+
+/// The report in two: what says what came of it, and everything else.
+struct Parts {
+    lead: Vec<Block>,
+    rest: Vec<Block>,
+}
+
+impl Parts {
+    fn of(record: &RunRecord) -> Self {
+        let page = Page::marked();
+        let mut said = marked::blocks(&text::body(record, Detail::Whole, page));
+        // The title of the page says it already.
+        let heading = what_was_measured(record);
+        said.retain(|block| !matches!(block, Block::Prose(text) if *text == heading));
+        let is_steered = record.plan.steering.is_some();
+        let mut before_tables = true;
+        let (lead, rest): (Vec<Block>, Vec<Block>) = said.into_iter().partition(|block| {
+            before_tables &= !matches!(block, Block::Table(_));
+            // Of a curve the facts are what came of it.
+            before_tables || (is_steered && matches!(block, Block::Facts(_)))
+        });
+        let mut parts = Self { lead, rest };
+        parts
+            .rest
+            .extend(marked::blocks(&costs::section(record, page)));
+        let known = parts.take_fact(KNOWN);
+        parts.lead.extend(known);
+        parts
+    }
+
+    /// Takes a fact from among the rest.
+    fn take_fact(&mut self, wanted: &str) -> Option<Block> {
+        let mut lists = self.rest.iter_mut().filter_map(|block| match block {
+            Block::Facts(facts) => Some(facts),
+            _ => None,
+        });
+        let taken = lists.find_map(|facts| {
+            let place = facts.iter().position(|(name, _)| name == wanted)?;
+            Some(facts.remove(place))
+        });
+        taken.map(|fact| Block::Facts(vec![fact]))
+    }
+}
+
+/// The verdict, the answer, the caveats, what limited it, and what came of its gates.
+fn result(record: &RunRecord, parts: &Parts) -> Markup {
+    let page = Page::marked();
+    let class = match rules::of(record) {
+        Validity::Valid => "valid",
+        Validity::WithCaveats => "with-caveats",
+        Validity::Invalid => "invalid",
+    };
+    let verdict = marked::blocks(&validity::heading(record, page));
+    let limits = marked::blocks(&explanation::paragraph(record, page));
+    let gates = marked::blocks(&gates::section(record, page));
+    html! {
+        div.verdict.(class) { (blocks::all(&verdict)) }
+        div.answer { (blocks::all(&parts.lead)) }
+        (caveats(record))
+        (blocks::all(&limits))
+        (blocks::all(&gates))
+    }
+}
+
+fn caveats(record: &RunRecord) -> Markup {
+    html! {
+        @if !record.caveats.is_empty() {
+            ul.caveats aria-label="Caveats" {
+                @for caveat in &record.caveats {
+                    @let (what, advice) = caveat.sentence();
+                    li {
+                        strong { (caveat.id()) } ": " (clean(&in_our_form(&what)))
+                        @if let Some(advice) = advice { span.help { "help: " (clean(advice)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What there is to see of it over time and by percentile.
+fn pictures(sheet: &mut Sheet, record: &RunRecord) -> Vec<Markup> {
+    let times: Vec<Option<DistributionRecord>> = record
+        .intervals
+        .iter()
+        .map(|interval| interval.response_time().map(std::borrow::Cow::into_owned))
+        .collect();
+    let mut charts = Vec::new();
+    if let Some(data) = over_time::data(record, &times) {
+        let still = crate::report::over_time::picture(record);
+        charts.push(sheet.chart(
+            ChartData::OverTime(data),
+            &still.title,
+            &over_time::notes(record),
+            Some(&still),
+        ));
+    }
+    if let Some(data) = heat_map::data(record, &times) {
+        let notes = ["darker, on a dark page lighter: more operations of that stretch of time; the scale is logarithmic".into()];
+        let title = "Response times over time, all operations";
+        charts.push(sheet.chart(ChartData::HeatMap(data), title, &notes, None));
+    }
+    if let Some(picture) = crate::report::percentiles::picture(record) {
+        charts.push(sheet.picture(&picture));
+    }
+    charts
+}
