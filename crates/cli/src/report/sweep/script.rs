@@ -44,10 +44,10 @@ fn is_numeric(swept: &Swept) -> bool {
 fn graphs(swept: &Swept) -> String {
     let known = GRAPHS
         .iter()
-        .filter(|graph| columns::is_there(swept, &graph.figure));
+        .filter(|graph| columns::is_there(swept, &graph.figure_in(swept)));
     let plots = known.map(|graph| {
         let title = format!("set title '{}'\n", quoted(graph.title));
-        format!("{title}{}", plot(swept, &graph.figure))
+        format!("{title}{}", plot(swept, &graph.figure_in(swept)))
     });
     plots.collect()
 }

@@ -12,6 +12,7 @@ pub use sentences::{missing, sentences};
 
 use super::columns::is_there;
 use super::{ACHIEVED, MEAN, Swept, SweptLine, SweptPoint};
+use filestone_model::figure::Quantity;
 use filestone_model::gate::{GateFigure, RunTotal};
 use filestone_model::plan::CostPlan;
 use filestone_model::sweep::{SweepKnee, SweepPlace, knee};
@@ -39,6 +40,26 @@ pub struct StudyGraph {
     pub model: Option<GateFigure>,
     /// What reads it.
     pub source: GraphSource,
+}
+
+impl StudyGraph {
+    /// The figure that it shows: of response times the one that is asked for.
+    pub fn figure_in(&self, swept: &Swept) -> GateFigure {
+        match self.source {
+            GraphSource::Clients => response(swept),
+            GraphSource::Interface
+            | GraphSource::OtherEnd
+            | GraphSource::Server
+            | GraphSource::ServerHost => self.figure,
+        }
+    }
+}
+
+/// The response time that the study is about: `--figure`, if that is one.
+fn response(swept: &Swept) -> GateFigure {
+    let figure = swept.figure.of_operations();
+    let is_time = figure.is_some_and(|figure| matches!(figure.quantity, Quantity::Time(..)));
+    if is_time { swept.figure } else { MEAN }
 }
 
 /// What reads a figure.
@@ -156,7 +177,7 @@ pub(super) fn knee(line: &SweptLine<'_>) -> Option<SweepKnee> {
     let place = |point: &SweptPoint| {
         Some(SweepPlace {
             x: size(point)?,
-            figure: value(point, MEAN)?,
+            figure: value(point, response(line.sweep))?,
             achieved_load_ops_per_s: value(point, ACHIEVED)?,
             response_time_mean_ns: value(point, MEAN)?,
         })
@@ -174,7 +195,7 @@ fn baseline<'sweep>(line: &SweptLine<'sweep>, name: &str) -> Option<&'sweep Swep
 /// Whether a figure was read at any point, or will be by what the plans say.
 fn is_read(swept: &Swept, graph: &StudyGraph) -> bool {
     if swept.runs() > 0 {
-        return is_there(swept, &graph.figure);
+        return is_there(swept, &graph.figure_in(swept));
     }
     let plan = swept
         .points

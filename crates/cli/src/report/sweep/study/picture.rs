@@ -1,12 +1,14 @@
 //! The study's graphs: all of them as one picture, and each as one of its own.
 
-use super::{BASELINES, FINE_MAX, GRAPHS, StudyGraph, baseline, carrier, missing, size};
+use super::{
+    BASELINES, FINE_MAX, GRAPHS, GraphSource, StudyGraph, baseline, carrier, missing, size,
+};
 use crate::report::picture::{
     Axis, Form, Line, Mark, Panel, Picture, Point, Quantity, Style, Symbol,
 };
 use crate::report::sweep::picture::{drawn, of_panels};
 use crate::report::sweep::unit::DrawnUnit;
-use crate::report::sweep::{MEAN, Swept, SweptLine, SweptPoint, everywhere};
+use crate::report::sweep::{Swept, SweptLine, SweptPoint, everywhere};
 use filestone_model::gate::GateFigure;
 
 /// Height of a graph among the others.
@@ -74,10 +76,16 @@ fn panel(swept: &Swept, graph: &StudyGraph, sizes: Sizes) -> Panel {
         Sizes::Fine => Axis::load("bytes per read"),
         Sizes::All => Axis::new(Quantity::Ratio, "bytes per read"),
     };
-    let y = DrawnUnit::of(&graph.figure).axis(graph.title);
+    let figure = graph.figure_in(swept);
+    let title = if figure == graph.figure {
+        graph.title.into()
+    } else {
+        figure.to_string()
+    };
+    let y = DrawnUnit::of(&figure).axis(&title);
     let mut panel = Panel::new(x, y, drawn.collect());
     panel.height = HEIGHT;
-    if graph.figure == MEAN && sizes == Sizes::Fine {
+    if graph.source == GraphSource::Clients && sizes == Sizes::Fine {
         panel.marks = marks(&lines);
     }
     panel
@@ -104,7 +112,8 @@ fn lines_of(
     styles: &Styles,
 ) -> Vec<Line> {
     let over = carrier(line);
-    let points = points(swept, line, graph.figure, sizes);
+    let figure = graph.figure_in(swept);
+    let points = points(swept, line, figure, sizes);
     let ends = [points.first(), points.last()].map(|end| end.map(|point| point.x));
     let read = Line::new(&format!("read, {over}"), styles.read, Form::Joined, points);
     if read.points.is_empty() {
@@ -131,8 +140,8 @@ fn lines_of(
         let [Some(from), Some(to)] = ends else {
             return None;
         };
-        let value = baseline(line, name)?.tally.value(&graph.figure)?.value;
-        let y = value / DrawnUnit::of(&graph.figure).on_axis();
+        let value = baseline(line, name)?.tally.value(&figure)?.value;
+        let y = value / DrawnUnit::of(&figure).on_axis();
         let ends = [from, to].map(|x| Point {
             symbol: Symbol::None,
             ..Point::new(x, y)

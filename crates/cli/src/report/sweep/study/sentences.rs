@@ -1,8 +1,8 @@
 //! What is said below the study's table.
 
 use super::{
-    BASELINES, GRAPHS, GraphSource, MEAN, StudyGraph, baseline, carrier, is_read, of_run, size,
-    value,
+    BASELINES, GRAPHS, GraphSource, MEAN, StudyGraph, baseline, carrier, is_read, of_run, response,
+    size, value,
 };
 use crate::quantity::{grouped, time_with_chance, with_chance};
 use crate::report::parts::units::counted;
@@ -24,7 +24,7 @@ pub fn sentences(swept: &Swept) -> Vec<String> {
     for line in swept.lines() {
         all.push(knee(&line));
         all.extend(packets(&line));
-        all.extend(difference(&line));
+        all.extend(difference(swept, &line));
     }
     all.extend(shared_host(swept));
     all.extend(missing(swept));
@@ -195,7 +195,7 @@ fn steps(line: &SweptLine<'_>) -> String {
 }
 
 /// What GETATTR takes more than NULL, with the interval of the difference.
-fn difference(line: &SweptLine<'_>) -> Option<String> {
+fn difference(swept: &Swept, line: &SweptLine<'_>) -> Option<String> {
     let [null, getattr] = BASELINES.map(|name| baseline(line, name));
     let (null, getattr) = (null?, getattr?);
     let more = |figure: GateFigure| {
@@ -204,7 +204,13 @@ fn difference(line: &SweptLine<'_>) -> Option<String> {
         let half_width = Some(more.half_width()).filter(|half_width| *half_width > 0.0)?;
         Some(time_with_chance(more.value, half_width))
     };
-    let response = more(MEAN).map(|time| format!("{time} of response time"));
+    let figure = response(swept);
+    let name = if figure == MEAN {
+        "response time".into()
+    } else {
+        figure.to_string()
+    };
+    let response = more(figure).map(|time| format!("{time} of {name}"));
     let of_server = more(of_run(RunTotal::ServerCpu)).map(|time| {
         format!("{time} of the server's processor time (the study of the 1990s: {OF_THE_STUDY})")
     });

@@ -225,6 +225,19 @@ fn there_are_eight_graphs_on_one_page_and_each_alone() {
     assert_eq!(script.matches("\nplot ").count(), 7, "{script}");
 }
 
+/// On a host that others use the median says more than the mean: it is what is drawn, if it is asked for.
+#[test]
+fn another_response_time_is_drawn_if_it_is_asked_for() {
+    let mut swept = study(false);
+    swept.figure = "response_time.p50".parse().expect("a figure");
+    let page = super::super::drawing(&swept);
+    assert_eq!(page.panels[0].y.label, "response_time.p50");
+    let told = sentences(&swept).join("\n");
+    assert!(told.contains("of response_time.p50"), "{told}");
+    swept.figure = "server_cpu_per_operation".parse().expect("a figure");
+    assert_eq!(response(&swept), MEAN);
+}
+
 #[test]
 fn it_is_read_back_as_a_study() {
     let swept = study(true);
