@@ -107,7 +107,7 @@ pub fn of_sweep(swept: &Swept) -> Result<String, Error> {
     document::page(&sheet)
 }
 
-/// What several runs of one plan come to; each has a page of its own beside its record.
+/// What several runs of one plan come to; `report --as html` makes the page of one of them.
 pub fn of_repeats(repeats: &Repeats) -> Result<String, Error> {
     let mut sheet = Sheet::titled("Several runs of one plan");
     let said = repeats::text(repeats, Page::marked());

@@ -90,6 +90,10 @@ impl Parts {
             .extend(marked::blocks(&costs::section(record, page)));
         let known = parts.take_fact(KNOWN);
         parts.lead.extend(known);
+        if parts.lead.is_empty() && !parts.rest.is_empty() {
+            // Of a fleet its steps are the answer.
+            parts.lead.push(parts.rest.remove(0));
+        }
         parts
     }
 

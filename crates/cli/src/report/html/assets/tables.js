@@ -9,7 +9,7 @@ const UNITS = {
 /** The number that a cell holds; nothing if it is none. Marks of figures that are not known are no
     part of it. */
 function cellNumber(text) {
-  const found = /^[~?\s]*([-+−]?[\d.,]*\d)\s*([A-Za-zµ]*)/.exec(text);
+  const found = /^[~?±\s]*([-+−]?[\d.,]*\d)\s*([A-Za-zµ]*)/.exec(text);
   if (!found) return null;
   const number = Number(found[1].replaceAll(",", "").replace("−", "-"));
   return Number.isNaN(number) ? null : number * (UNITS[found[2]] ?? 1);

@@ -29,9 +29,11 @@ function anyPercentileText(place) {
   return `${(100 - 100 / Math.max(place, 1)).toFixed(decimals)} %`;
 }
 
-/** A number with the decimals that its step has. */
+/** A number with the decimals that its step has: two of 0.25. */
 function numberText(value, step) {
-  const decimals = step >= 1 || value === 0 ? 0 : Math.min(Math.ceil(-Math.log10(step)), 6);
+  const isWhole = (number) => Math.abs(number - Math.round(number)) < 1e-6 * Math.abs(number);
+  let decimals = 0;
+  while (value !== 0 && decimals < 6 && !isWhole(step * 10 ** decimals)) decimals += 1;
   const text = decimals === 0 ? grouped(Math.abs(value)) : Math.abs(value).toFixed(decimals);
   return value < 0 ? `−${text}` : text;
 }
