@@ -88,7 +88,7 @@ fn add_layers(sheet: &mut Sheet, records: &[RunRecord]) {
 /// The page of a sweep.
 pub fn of_sweep(swept: &Swept) -> Result<String, Error> {
     let mut sheet = Sheet::default();
-    let picture = (swept.runs() > 0).then(|| sweep::picture::picture(swept));
+    let picture = (swept.runs() > 0).then(|| sweep::drawing(swept));
     sheet.title = picture
         .as_ref()
         .map_or_else(|| "A sweep".into(), |picture| picture.title.clone());
