@@ -88,8 +88,8 @@ fn calls_of(record: &RunRecord, source: &SourceRecord) -> Option<CallsRecord> {
     }
     let of_each = all as f64 / ended as f64;
     let [first, last] = ends(source, ReadingPhase::Load)?;
-    let counted = [first, last].map(|reading| reading.count(Counter::NfsdCalls));
-    let counted = advanced(counted[0]?, counted[1]?)?;
+    let count = |reading: &CounterReading| reading.count(Counter::NfsdCalls);
+    let counted = advanced(count(first)?, count(last)?)?;
     let in_flight = Flow::of(record).slots.max(1.0);
     let unsure = [first, last].map(|reading| in_flight + unsure_at(record, reading));
     Some(CallsRecord {
