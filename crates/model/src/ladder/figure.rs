@@ -91,27 +91,23 @@ impl LadderFigure {
 
     /// What counters say.
     fn cost(self, record: &RunRecord) -> Option<RungValue> {
-        let total = RunTotal::ALL
-            .iter()
-            .find(|total| total.name() == self.name())?;
         let achieved = record.totals.achieved_load_ops_per_s;
-        let known = cost_totals::of(record.cost.as_ref()?, achieved, *total)?;
+        let known = cost_totals::of(record.cost.as_ref()?, achieved, self.total()?)?;
         Some(RungValue {
             value: known.value,
             half_width: Some(known.half_width),
         })
     }
 
+    /// The cost that gates know by the same name, if it is one.
+    fn total(self) -> Option<RunTotal> {
+        let mut totals = RunTotal::ALL.iter().filter(|total| total.is_cost());
+        totals.find(|total| total.name() == self.name()).copied()
+    }
+
     /// Whether operations that go with the measured ones, and cannot be told from them, are in it.
-    pub const fn has_companions(self) -> bool {
-        matches!(
-            self,
-            Self::ServerCpu
-                | Self::ServerSwitches
-                | Self::ServerInterrupts
-                | Self::WireBytes
-                | Self::WirePackets
-        )
+    pub fn has_companions(self) -> bool {
+        self.total().is_some()
     }
 }
 
