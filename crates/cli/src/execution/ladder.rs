@@ -4,12 +4,12 @@
 use super::live::RowStream;
 use super::output_directory::Existing;
 use super::rounds::{Rounds, RoundsEnd};
-use super::sweep::{Place, Points, how_to_go_on, nothing_measured, places, show_points};
+use super::sweep::{Found, Place, Points, places, show_points};
 use super::told_caveats::ToldCaveats;
 use super::verdict::FailingCaveats;
 use super::{Calibration, Job, interruption, ladder_directory};
 use crate::Exit;
-use crate::console::{self, Reader};
+use crate::console;
 use crate::error::Error;
 use crate::options::ladder::{LadderFormat, LadderOptions};
 use crate::report::ladder::{self as report, Ladder, document, picture, rungs};
@@ -99,28 +99,19 @@ pub fn render(ladder: &Ladder, format: LadderFormat, page: Page) -> Result<Strin
 /// Keeps and shows what was found.
 fn finish(
     ladder: &mut Ladder,
-    ended: RoundsEnd,
+    mut ended: RoundsEnd,
     caveats: &ToldCaveats,
     options: &LadderOptions,
 ) -> Result<Exit, Error> {
     let output = options.output.as_deref();
-    (ladder.swept.end, ladder.swept.order) = (Some(ended.end), ended.order);
+    (ladder.swept.end, ladder.swept.order) = (Some(ended.end), std::mem::take(&mut ended.order));
     let kept = output.map_or(Ok(()), |path| ladder_directory::write_found(path, ladder));
-    let shown = if ladder.swept.order.is_empty() && ended.error.is_some() {
-        Ok(Reader::Present)
-    } else {
-        render(ladder, options.format, console::page()).and_then(|text| console::result(&text))
+    let found = Found {
+        swept: &ladder.swept,
+        ended,
+        caveats,
+        output,
+        kept,
     };
-    caveats.tell();
-    if let Some(help) = how_to_go_on(ended.end, output) {
-        console::help(help);
-    }
-    if let Some(error) = ended.error {
-        return Err(error);
-    }
-    kept?;
-    match (ended.exit, shown?) {
-        (Exit::Interrupted, Reader::Gone) => Ok(Exit::Done),
-        (exit, _) => Ok(exit.max(nothing_measured(&ladder.swept)).max(ended.worst)),
-    }
+    found.tell(|| render(ladder, options.format, console::page()))
 }

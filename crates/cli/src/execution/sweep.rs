@@ -338,34 +338,65 @@ pub fn render(swept: &Swept, format: SweepFormat, page: Page) -> Result<String, 
 /// Keeps and shows what was found.
 fn finish(
     swept: &mut Swept,
-    ended: RoundsEnd,
+    mut ended: RoundsEnd,
     caveats: &ToldCaveats,
     options: &SweepOptions,
 ) -> Result<Exit, Error> {
-    (swept.end, swept.order) = (Some(ended.end), ended.order);
-    let kept = options.output.as_deref();
-    let kept = kept.map_or(Ok(()), |path| sweep_directory::write_found(path, swept));
-    let shown = if swept.order.is_empty() && ended.error.is_some() {
-        Ok(Reader::Present)
-    } else {
-        render(swept, options.format, console::page()).and_then(|text| console::result(&text))
+    (swept.end, swept.order) = (Some(ended.end), std::mem::take(&mut ended.order));
+    let output = options.output.as_deref();
+    let kept = output.map_or(Ok(()), |path| sweep_directory::write_found(path, swept));
+    let found = Found {
+        swept,
+        ended,
+        caveats,
+        output,
+        kept,
     };
-    caveats.tell();
-    if let Some(help) = how_to_go_on(ended.end, options.output.as_deref()) {
-        console::help(help);
-    }
-    if let Some(error) = ended.error {
-        return Err(error);
-    }
-    kept?;
-    match (ended.exit, shown?) {
-        (Exit::Interrupted, Reader::Gone) => Ok(Exit::Done),
-        (exit, _) => Ok(exit.max(nothing_measured(swept)).max(ended.worst)),
+    found.tell(|| render(swept, options.format, console::page()))
+}
+
+/// What came of all rounds.
+pub(super) struct Found<'run> {
+    /// The sweep, or what is measured as one is.
+    pub swept: &'run Swept,
+    /// How the rounds ended.
+    pub ended: RoundsEnd,
+    /// The caveats of all runs.
+    pub caveats: &'run ToldCaveats,
+    /// `--output`.
+    pub output: Option<&'run Path>,
+    /// Whether it could be kept there.
+    pub kept: Result<(), Error>,
+}
+
+impl Found<'_> {
+    /// Shows it, with its caveats, and how to go on.
+    pub fn tell(self, render: impl FnOnce() -> Result<String, Error>) -> Result<Exit, Error> {
+        let Self { swept, ended, .. } = self;
+        let shown = if swept.order.is_empty() && ended.error.is_some() {
+            Ok(Reader::Present)
+        } else {
+            render().and_then(|text| console::result(&text))
+        };
+        self.caveats.tell();
+        // Where nothing was measured there is nothing to go on from.
+        let help = how_to_go_on(ended.end, self.output);
+        if let Some(help) = help.filter(|_| !swept.order.is_empty()) {
+            console::help(help);
+        }
+        if let Some(error) = ended.error {
+            return Err(error);
+        }
+        self.kept?;
+        match (ended.exit, shown?) {
+            (Exit::Interrupted, Reader::Gone) => Ok(Exit::Done),
+            (exit, _) => Ok(exit.max(nothing_measured(swept)).max(ended.worst)),
+        }
     }
 }
 
 /// What makes the runs that are missing.
-pub(super) fn how_to_go_on(end: RepeatsEnd, output: Option<&Path>) -> Option<&'static str> {
+fn how_to_go_on(end: RepeatsEnd, output: Option<&Path>) -> Option<&'static str> {
     match (end, output) {
         (RepeatsEnd::All | RepeatsEnd::Enough, _) => None,
         (RepeatsEnd::Interrupted | RepeatsEnd::Failed, Some(_)) => {
@@ -378,7 +409,7 @@ pub(super) fn how_to_go_on(end: RepeatsEnd, output: Option<&Path>) -> Option<&'s
 }
 
 /// If not one point could be measured, that is what came of it.
-pub(super) fn nothing_measured(swept: &Swept) -> Exit {
+fn nothing_measured(swept: &Swept) -> Exit {
     if swept.points.iter().all(|point| point.failed.is_some()) {
         Exit::NothingSucceeded
     } else {
