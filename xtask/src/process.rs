@@ -178,10 +178,14 @@ pub fn free_port() -> Result<u16> {
 }
 
 /// Builds filestone for release and says where it is.
+///
+/// Features of dependencies are united over what is built together. With this program among it they are
+/// those of this program, whose libraries are used again.
 pub fn build_filestone() -> Result<PathBuf> {
     let root = crate::tidy::root()?;
     let status = Command::new("cargo")
-        .args(["build", "--quiet", "--release", "-p", "filestone-cli"])
+        .args(["build", "--quiet", "--release", "--bin", "filestone"])
+        .args(["-p", "filestone-cli", "-p", "xtask"])
         .current_dir(root)
         .status()
         .context("cargo did not start")?;

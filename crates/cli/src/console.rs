@@ -8,7 +8,8 @@ use crate::report::parts::page::Page;
 use anstyle::{AnsiColor, Style};
 use filestone_engine::ErrorCategory;
 use filestone_model::measure::{Caveat, RunRecord};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Whether standard output still takes what we write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +35,56 @@ pub fn page() -> Page {
     }
 }
 
+/// What is printed while a view has the terminal, in order; none where it is printed at once.
+static HELD: Mutex<Option<Vec<Held>>> = Mutex::new(None);
+
+/// What waits to be printed.
+enum Held {
+    /// On standard output.
+    Result(String),
+    /// On standard error.
+    Aside(String),
+}
+
+fn held() -> MutexGuard<'static, Option<Vec<Held>>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps what is printed on the terminal until [`release`]: something else has it.
+pub fn hold() {
+    held().get_or_insert_default();
+}
+
+/// Prints what was kept, and from now on at once.
+pub fn release() {
+    let waiting = held().take();
+    for text in waiting.into_iter().flatten() {
+        // A terminal that is gone is nothing to fail for.
+        match text {
+            Held::Result(text) => drop(result(&text)),
+            Held::Aside(text) => aside(&text),
+        }
+    }
+}
+
+/// Keeps this, if something else has the terminal; whether it does.
+fn is_held(text: impl FnOnce() -> Held) -> bool {
+    let mut held = held();
+    match &mut *held {
+        Some(waiting) => {
+            waiting.push(text());
+            true
+        }
+        None => false,
+    }
+}
+
 /// Writes a result to standard output.
 pub fn result(text: &str) -> Result<Reader, Error> {
+    // What goes elsewhere is in nothing's way.
+    if io::stdout().is_terminal() && is_held(|| Held::Result(text.into())) {
+        return Ok(Reader::Present);
+    }
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(Reader::Present),
@@ -52,12 +101,7 @@ const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 const GREEN: Style = AnsiColor::Green.on_default().bold();
 
 fn tell(style: Style, label: &str, text: &str) {
-    // There is nowhere to say that standard error is gone.
-    let _ = writeln!(
-        anstream::stderr(),
-        "{style}{label}:{style:#} {}",
-        printable(text)
-    );
+    aside(&format!("{style}{label}:{style:#} {}\n", printable(text)));
 }
 
 /// Says what went wrong and what to do.
@@ -111,5 +155,9 @@ pub fn failed_gates(record: &RunRecord) {
 
 /// Writes a row or a line to standard error.
 pub fn aside(text: &str) {
+    if is_held(|| Held::Aside(text.into())) {
+        return;
+    }
+    // There is nowhere to say that standard error is gone.
     let _ = anstream::stderr().write_all(text.as_bytes());
 }

@@ -21,9 +21,11 @@ mod protocols;
 mod quantity;
 mod report;
 mod shell;
+mod terminal_view;
 mod usage;
 
 pub use manual::manual;
+pub use report::html::live::document as live_document;
 
 use ancestors::dbench::command_line::Program;
 
@@ -74,12 +76,22 @@ impl Exit {
 
 /// The whole command line, for man pages and completions.
 pub fn command() -> clap::Command {
-    CommandLine::command()
+    let command = CommandLine::command();
+    #[cfg(feature = "mpi")]
+    let command = command.version(execution::hosts::version());
+    command
 }
 
-/// Runs the command line of this process.
+/// Runs the command line of this process; one of many waits for what the first one gives it.
 pub fn main() -> ExitCode {
-    ExitCode::from(run(std::env::args_os()))
+    #[cfg(feature = "mpi")]
+    if let Some(exit_code) = execution::hosts::serve_if_not_first() {
+        return ExitCode::from(exit_code);
+    }
+    let exit_code = run(std::env::args_os());
+    #[cfg(feature = "mpi")]
+    execution::hosts::leave();
+    ExitCode::from(exit_code)
 }
 
 /// Runs a command line of a program that brings protocols of its own, and gives the exit code.
@@ -126,6 +138,8 @@ fn command_of<'word>(mut words: impl Iterator<Item = &'word str>) -> Option<&'wo
 }
 
 fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
+    #[cfg(feature = "mpi")]
+    execution::hosts::follow(&command_line.hosts)?;
     match command_line.command {
         None => commands::short_help(),
         Some(Command::Demo(options)) => commands::demo::run(&options),
@@ -144,6 +158,7 @@ fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
         Some(Command::Sweep(options)) => commands::sweep::run(&options),
         Some(Command::Ladder(options)) => commands::ladder::run(&options),
         Some(Command::History(options)) => commands::history::run(&options),
+        Some(Command::Merge(options)) => commands::merge::run(&options),
         Some(Command::Report(options)) => commands::report::run(&options),
         Some(Command::As(options)) => run_as(&options.ancestor),
         Some(Command::Completions(options)) => commands::completions::run(&options),

@@ -9,10 +9,15 @@
 //!
 //! What waits for a server looks at its [`Cancellation`] every few hundredths of a second.
 
-use crate::fleet_socket::SocketChoice;
+use crate::fleet_socket::{FleetControl, SocketChoice};
+use filestone_model::cost::Counter;
+use filestone_model::measure::fleet_record::{ChangeRecord, GroupRecord};
 use filestone_model::measure::run_record::{IntervalRecord, Target};
+use filestone_model::measure::{
+    ConnectionsRecord, DistributionRecord, IntervalBuffer, RunPhase, RunRecord,
+};
 use filestone_model::password::Password;
-use filestone_model::steering::TimeLeft;
+use filestone_model::steering::{SteeredPoint, TimeLeft};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -34,18 +39,66 @@ pub trait Observer {
     fn remark(&mut self, _what: &str) {}
     /// The target has been found and everything is looked up.
     fn prepared(&mut self, _target: &Target) {}
+    /// Whether it is to be told what the load generator itself came to, which takes some time to add up.
+    fn wants_generator(&self) -> bool {
+        false
+    }
+    /// What the load generator itself came to in the interval that is told next.
+    fn generator(&mut self, _share: &GeneratorShare) {}
+    /// Another part of the run begins.
+    fn phase(&mut self, _phase: RunPhase) {}
+    /// The clients are connected.
+    fn connected(&mut self, _connections: &ConnectionsRecord) {}
+    /// An interval is complete: what all workers counted in it, some of which is in no record of an
+    /// interval. It is filled anew afterwards.
+    fn counted(&mut self, _interval: &mut IntervalBuffer) {}
+    /// An interval of a job of several hosts is complete: what they counted in it, of which this process
+    /// has no more than the record.
+    fn counted_by_hosts(&mut self, _interval: &IntervalRecord) {}
     /// An interval is complete.
     fn interval(&mut self, _record: &IntervalRecord) {}
     /// What a steered run, or a calibration, is doing, and for how long it will go on.
     fn steering(&mut self, _what: &str, _left: Option<TimeLeft>) {}
+    /// So many operations per second are due from now on, of a steered run.
+    fn offered(&mut self, _load_ops_per_s: f64) {}
+    /// A second of a fleet has passed; to look at its groups takes a look at each client.
+    fn fleet(&mut self, _groups: &dyn Fn() -> Vec<GroupRecord>) {}
+    /// A load of a steered run has been measured.
+    fn point(&mut self, _point: &SteeredPoint) {}
     /// A second of a replay has passed.
     fn progress(&mut self, _progress: &Progress) {}
+    /// The clients of a fleet can be told something from now on, until its run is over.
+    fn controllable(&mut self, _control: &FleetControl) {}
+    /// What the server counted lately, where it is read.
+    fn server(&mut self, _rates: &[ServerRates]) {}
+    /// Clients of a fleet were told something.
+    fn changed(&mut self, _change: &ChangeRecord) {}
+    /// All is measured, and what is cleaned up now may take long: the record, but for what comes of that.
+    fn measured(&mut self, _record: &RunRecord) {}
+}
+
+/// What the load generator itself came to in an interval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GeneratorShare {
+    /// ready → sent of measured operations: its own lateness.
+    pub dispatch_delay_ns: DistributionRecord,
+    /// Time that its workers were ready to run and had no processor, summed over all, in nanoseconds.
+    pub waited_ns: u64,
 }
 
 /// An observer that ignores everything.
 pub struct Unobserved;
 
 impl Observer for Unobserved {}
+
+/// What a source of readings of the server counted between its last two readings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerRates {
+    /// Where it was read.
+    pub source: String,
+    /// Of each counter, per second.
+    pub per_s: Vec<(Counter, f64)>,
+}
 
 /// Which part of a replay is going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +129,29 @@ pub struct Progress {
     pub latency_max_ns: u64,
 }
 
+/// What the conductor of a job wants of a run that goes on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Order {
+    /// To offer so many operations per second from now on.
+    Offer(f64),
+    /// To end, as if its time were over.
+    Finish,
+}
+
+/// Conducts a run that is part of a job of several hosts: says when it begins, what it offers and
+/// when it ends, and hears of each interval.
+pub trait Conductor {
+    /// All clients are connected. Returns when the run is to begin, or when `stop` is set.
+    fn start(&mut self, stop: &AtomicBool);
+
+    /// An interval is complete, in which so many operations per second were offered, during all of
+    /// it or not.
+    fn interval(&mut self, interval: &IntervalRecord, offered_load_ops_per_s: f64, is_whole: bool);
+
+    /// The next order, if there is one.
+    fn order(&mut self) -> Option<Order>;
+}
+
 /// What goes through all parts of a run: how it is told to end, whom it tells, and what is in no
 /// plan.
 pub struct Context<'run> {
@@ -89,6 +165,8 @@ pub struct Context<'run> {
     pub password: Option<&'run Password>,
     /// The socket through which a fleet is controlled while it runs.
     pub fleet_socket: SocketChoice,
+    /// Who conducts the run, if it is part of a job of several hosts.
+    pub conductor: Option<&'run mut dyn Conductor>,
 }
 
 impl<'run> Context<'run> {
@@ -100,6 +178,16 @@ impl<'run> Context<'run> {
             observer,
             password: None,
             fleet_socket: SocketChoice::None,
+            conductor: None,
+        }
+    }
+
+    /// The same for a run that is part of a job.
+    #[must_use]
+    pub fn conducted_by(self, conductor: &'run mut dyn Conductor) -> Self {
+        Self {
+            conductor: Some(conductor),
+            ..self
         }
     }
 

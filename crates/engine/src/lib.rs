@@ -27,6 +27,6 @@ mod way;
 pub mod worker;
 pub mod workspace;
 
-pub use target::{Job, Protocol, Protocols, run};
+pub use target::{Job, Protocol, Protocols, reclaim, run};
 
 pub use error::{AreaError, ErrorCategory, RunError};

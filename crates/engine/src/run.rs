@@ -4,6 +4,7 @@
 //! intervals that they hand over, and makes the record.
 
 mod attendant;
+mod conducted;
 mod coordinator;
 mod environment;
 mod header;
@@ -24,13 +25,14 @@ use crate::host;
 use crate::threads::start_worker;
 use crate::way;
 use crate::worker::{Hope, Offer, Signals};
+use conducted::Conducted;
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, RunFacts, Surveyed};
 use filestone_model::measure::connections_record::{ClientMemory, ConnectionsRecord};
 use filestone_model::measure::figures::{self, Stretches};
 use filestone_model::measure::run_record::{Headroom, RunRecord, Target, Tool};
 use filestone_model::measure::verdict::caveats;
 use filestone_model::plan::{ArrivalsPlan, Plan, SteeringPlan};
-use filestone_model::plan::{Field, PlanError, SteeringPlanError};
+use filestone_model::plan::{Field, LevelsPlanError, PlanError, SteeringPlanError};
 use filestone_model::steering::curve::CurveSteering;
 use filestone_model::steering::{LoadRange, ObjectiveSearch, Steering};
 use readings::Watch;
@@ -145,6 +147,7 @@ fn offering(
         ArrivalsPlan::Poisson { .. } => Ok(ArrivalsPlan::Poisson {
             offered_load_ops_per_s,
         }),
+        ArrivalsPlan::Levels(_) => Err(PlanError::Levels(LevelsPlanError::OnlyProbes).into()),
         ArrivalsPlan::Closed => {
             Err(PlanError::Steering(SteeringPlanError::Closed(Field::Curve)).into())
         }
@@ -159,7 +162,7 @@ fn measure(
 ) -> Result<RunRecord, RunError> {
     let sources = readings::open(plan, target.describe())?;
     let clock = Clock::start();
-    let mut clients = target.connect(&clock, context)?;
+    let mut clients = connect(target, &clock, context)?;
     let driver = clients.driver();
     context.preparing("running");
     let workers = clients.workers.len();
@@ -172,7 +175,7 @@ fn measure(
     let signals = Signals {
         stop: context.stop,
         halt,
-        offer: steered.is_some().then_some(offer),
+        offer: (steered.is_some() || context.conductor.is_some()).then_some(offer),
         hope: Some(hope),
     };
     let mut attendant = target.attendant();
@@ -190,36 +193,54 @@ fn measure(
         drop(full);
         look_at_memory(&mut clients.record, |memory| &mut memory.after_bytes);
         let mut watch = sources.map(|sources| Watch::start(plan, sources, context));
-        let started_at = SystemTime::now();
-        let clock = clock.restarted();
+        let conductor = context.conductor.as_deref_mut();
+        let mut conducted = Conducted::after_start(conductor, context.stop, offer, plan);
+        let (started_at, clock) = (SystemTime::now(), clock.restarted());
         let begin = |start: &SyncSender<Clock>| drop(start.send(clock.clone()));
         starts.iter().for_each(begin);
-        let steered = steered.as_mut().map(|it| it as &mut dyn Attendant);
         let own = attendant.as_mut();
         let own = own.map(|own| &mut **own as &mut dyn Attendant);
-        let watching = watch.as_mut().map(|it| it as &mut dyn Attendant);
+        let some = [attending(&mut steered), own, attending(&mut watch)];
+        let all = some.into_iter().chain([attending(&mut conducted)]);
         let surveyed = Surveyed {
             clock: &clock,
             stop: context.stop,
             halt,
-            attendants: steered.into_iter().chain(own).chain(watching).collect(),
+            attendants: all.flatten().collect(),
             observer: &mut *context.observer,
         };
         coordinator.collect(&from_workers, surveyed);
         Ok((started_at, clock, watch))
     })?;
     look_at_memory(&mut clients.record, |memory| &mut memory.end_bytes);
-    let facts = RunFacts {
+    let mut record = coordinator.into_record(RunFacts {
         target: target.describe(),
         driver,
         connections: clients.record,
         file_set: target.file_set(),
         clock: &clock,
         started_at,
-    };
-    let mut record = coordinator.into_record(facts);
+    });
     record.cost = watch.map(|watch| watch.conclude(&record));
     Ok(record)
+}
+
+/// Connects the clients, and tells how.
+fn connect(
+    target: &mut dyn OpenTarget,
+    clock: &Clock,
+    context: &mut Context<'_>,
+) -> Result<ConnectedClients, RunError> {
+    let clients = target.connect(clock, context)?;
+    if let Some(made) = &clients.record {
+        context.observer.connected(made);
+    }
+    Ok(clients)
+}
+
+/// Whoever attends, if they do.
+fn attending<A: Attendant>(it: &mut Option<A>) -> Option<&mut dyn Attendant> {
+    it.as_mut().map(|it| it as &mut dyn Attendant)
 }
 
 /// Notes how much memory is taken now.
@@ -258,7 +279,7 @@ fn start_all<'scope, 'run: 'scope>(
 }
 
 /// What made a record: this program.
-pub(crate) fn tool() -> Tool {
+pub fn tool() -> Tool {
     let profile = if cfg!(debug_assertions) {
         "debug"
     } else {

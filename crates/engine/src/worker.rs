@@ -29,6 +29,7 @@ use filestone_model::completions::{Completions, for_slot};
 use filestone_model::language::{Language, Work};
 use filestone_model::measure::interval::StretchCounts;
 use filestone_model::measure::processors::ThreadTime;
+use filestone_model::measure::stamps::StampedCall;
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::operation::{Completion, OpKind, Outcome, Ticket};
 use filestone_model::plan::{Plan, TICK_NANOS};
@@ -117,6 +118,8 @@ pub struct WorkerEnd {
     pub lost: Option<BackendError>,
     /// What happened to its connections.
     pub connections: ConnectionCounts,
+    /// The calls that the kernel has stamped on their way.
+    pub stamped: Vec<StampedCall>,
     /// Whether its loss ends the run of the others, too.
     pub ends_run: bool,
     /// What its thread came to in the measured window.
@@ -900,6 +903,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             ends_run: lost.is_some(),
             lost,
             connections,
+            stamped: self.line.backend.stamped(),
             time: ThreadTime {
                 thread: self.index,
                 ..self.time

@@ -3,8 +3,10 @@
 //! A closed loop is due whenever its slot comes free and needs no process. An
 //! open loop has a schedule that the server cannot slow down: this file.
 
+mod levels;
 mod pace;
 
+pub use levels::LevelArrivals;
 pub use pace::Pace;
 
 use crate::plan::{ArrivalsPlan, Plan};
@@ -22,6 +24,21 @@ const MERGED_MAX: f64 = 1e7;
 /// given the same number, the fast would be done before the slow, and the load would fall off
 /// towards the end: of 5,000 operations of 7 clients by 5 %.
 pub fn counts_of_clients(plan: &Plan) -> Option<Vec<u64>> {
+    let Some(part) = plan.part else {
+        return counts_of_all(plan);
+    };
+    let all = counts_of_all(&Plan {
+        clients: part.clients,
+        arrivals: part.arrivals,
+        count: part.count,
+        part: None,
+        ..plan.clone()
+    })?;
+    let own = (0..plan.clients).map(|client| part.number_of(client) as usize);
+    Some(own.filter_map(|number| all.get(number).copied()).collect())
+}
+
+fn counts_of_all(plan: &Plan) -> Option<Vec<u64>> {
     let count = plan.count?;
     let equal = || (0..plan.clients).filter_map(|client| plan.count_of_client(client));
     let ArrivalsPlan::Poisson {
@@ -87,10 +104,23 @@ pub enum Arrivals {
         /// Where the distances come from.
         generator: Box<Generator>,
     },
+    /// At several loads and none in turn.
+    Levels(Box<LevelArrivals>),
 }
 
 impl Arrivals {
-    /// The arrivals of one client of a plan.
+    /// The arrivals of client `client` of a plan.
+    pub fn of(plan: &Plan, client: u32) -> Self {
+        let whole = plan.whole();
+        Self::of_client(
+            &whole.arrivals,
+            plan.number_of(client),
+            whole.clients,
+            plan.seed,
+        )
+    }
+
+    /// The arrivals of one client of `clients`.
     ///
     /// Constant arrivals of several clients interleave: client `i` of `n` starts
     /// `i/n` of its period later, so all together they are constant, too.
@@ -115,6 +145,10 @@ impl Arrivals {
                 mean: period(offered_load_ops_per_s),
                 generator: Box::new(stream(seed, Purpose::Arrivals, u64::from(client))),
             },
+            ArrivalsPlan::Levels(loads) => {
+                let arrivals = LevelArrivals::of_client(loads, client, clients, seed);
+                Arrivals::Levels(Box::new(arrivals))
+            }
         }
     }
 
@@ -123,7 +157,8 @@ impl Arrivals {
     pub fn change_load(&mut self, load_ops_per_s: f64, client: u32, clients: u32, now: Moment) {
         let new_period = 1e9 * f64::from(clients.max(1)) / load_ops_per_s;
         match self {
-            Arrivals::Closed => {}
+            // Levels are a plan of their own, which nothing steers.
+            Arrivals::Closed | Arrivals::Levels(_) => {}
             Arrivals::Constant {
                 first,
                 period,
@@ -167,7 +202,7 @@ impl Arrivals {
                 *next = at(end).max(*next);
                 count
             }
-            Arrivals::Poisson { .. } => {
+            Arrivals::Poisson { .. } | Arrivals::Levels(_) => {
                 let mut count = 0;
                 while let Some(due) = self.next_due().filter(|due| *due < end) {
                     count += u64::from(due >= opened);
@@ -199,6 +234,7 @@ impl Arrivals {
                 *last += exponential(generator, *mean);
                 Some(Moment::from_nanos(last.round() as u64))
             }
+            Arrivals::Levels(levels) => Some(levels.next_due()),
         }
     }
 }

@@ -8,9 +8,11 @@ mod fleet;
 #[cfg(test)]
 pub(crate) use fleet::tests as fleet_of_tests;
 mod identities;
+mod levels;
 pub mod limits;
 mod mix;
 mod objective;
+mod part;
 mod ranges;
 mod read_data;
 mod sources;
@@ -18,8 +20,8 @@ mod target;
 
 pub use crate::file_set::{FileSetPlan, FileSizes, Popularity, SizeClass};
 pub use check::{
-    ConnectionPlanError, FieldName, MissingFigure, MixPlanError, PlanError, ReplayPlanError,
-    SharedKind, SharingError, SteeringPlanError, missing_in,
+    ConnectionPlanError, FieldName, LevelsPlanError, MissingFigure, MixPlanError, PlanError,
+    ReplayPlanError, SharedKind, SharingError, SteeringPlanError, missing_in,
 };
 pub use connections::{ConnectionPlan, OnLost};
 pub use cost::CostPlan;
@@ -30,11 +32,13 @@ pub use fleet::{
     RatePlan, RateUnit, Span,
 };
 pub use identities::{CLIENT_NUMBER, Callers, CallersOfGroup, Identities, Ids, Modes};
+pub use levels::LevelsPlan;
 pub use mix::{
     Access, CurvePlan, FeedbackArithmetic, Figure, LeftOut, LocalMix, MixCount, MixPlan, Objective,
     ObjectivePlan, SteeringPlan,
 };
 pub use objective::ObjectiveError;
+pub use part::PartPlan;
 pub(crate) use ranges::Ranged;
 pub use ranges::Ranges;
 pub use read_data::{ReadData, ReadDataError};
@@ -70,10 +74,13 @@ pub enum ArrivalsPlan {
         /// All clients together.
         offered_load_ops_per_s: f64,
     },
+    /// Operations are due at equal distances, at no load and at several in turn, of which each is as
+    /// much more than the one below; in random order, cycle by cycle.
+    Levels(LevelsPlan),
 }
 
 impl ArrivalsPlan {
-    /// The offered load of an open loop; `None` for a closed one.
+    /// The offered load of an open loop, of several in turn their mean; `None` for a closed one.
     pub fn offered_load(&self) -> Option<f64> {
         match *self {
             ArrivalsPlan::Closed => None,
@@ -83,7 +90,33 @@ impl ArrivalsPlan {
             | ArrivalsPlan::Poisson {
                 offered_load_ops_per_s,
             } => Some(offered_load_ops_per_s),
+            ArrivalsPlan::Levels(levels) => Some(levels.mean_ops_per_s()),
         }
+    }
+
+    /// The same arrivals at so many operations per second, on average; a closed loop stays one.
+    #[must_use]
+    pub const fn offering(self, offered_load_ops_per_s: f64) -> Self {
+        match self {
+            Self::Closed => Self::Closed,
+            Self::Constant { .. } => Self::Constant {
+                offered_load_ops_per_s,
+            },
+            Self::Poisson { .. } => Self::Poisson {
+                offered_load_ops_per_s,
+            },
+            Self::Levels(levels) => Self::Levels(LevelsPlan {
+                highest_load_ops_per_s: 2.0 * offered_load_ops_per_s,
+                ..levels
+            }),
+        }
+    }
+
+    /// The same arrivals at so many times the load.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        let load = self.offered_load();
+        load.map_or(self, |load| self.offering(load * factor))
     }
 }
 
@@ -452,6 +485,12 @@ pub struct Plan {
     /// What is read so that the cost of an operation can be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostPlan>,
+    /// Whether the kernel stamps a sample of the calls on their way.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stamps: bool,
+    /// Which part of a job of several hosts this is; `None` if it is all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<PartPlan>,
 }
 
 /// Length of a tick: nct's sample, the finest row of a record.
@@ -486,6 +525,8 @@ impl Plan {
             steering: None,
             gates: GatesPlan::default(),
             cost: None,
+            stamps: false,
+            part: None,
         }
     }
 
@@ -560,7 +601,7 @@ impl Plan {
             Some(member) if !member.group.sources.is_empty() => {
                 member.group.sources.of_client(member.number)
             }
-            _ => self.connections.sources.of_client(client),
+            _ => self.connections.sources.of_client(self.number_of(client)),
         }
     }
 
@@ -665,6 +706,24 @@ impl Plan {
     pub fn layer_kind(&self) -> LayerKind {
         let locks = self.replay().is_some_and(|replay| replay.nfs3.enable_nlm);
         self.target.layer_kind(locks)
+    }
+
+    /// The number that makes client `client` of this plan what it is: that in the job, where this
+    /// is a part of one.
+    pub fn number_of(&self, client: u32) -> u32 {
+        self.part.map_or(client, |part| part.number_of(client))
+    }
+
+    /// The clients, arrivals and count of the whole job, which are the plan's own where it is no
+    /// part of one.
+    pub fn whole(&self) -> PartPlan {
+        self.part.unwrap_or(PartPlan {
+            index: 0,
+            parts: 1,
+            clients: self.clients,
+            arrivals: self.arrivals,
+            count: self.count,
+        })
     }
 
     /// Measured operations of client `index`: the remainder goes to the first ones.

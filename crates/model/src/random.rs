@@ -36,6 +36,8 @@ pub enum Purpose {
     Fleet = 12,
     /// The order in which the pieces of a fleet's files are moved.
     Offsets = 13,
+    /// In which order the load levels of a cycle come.
+    Levels = 14,
 }
 
 /// The random stream for one purpose of one client (or worker).

@@ -59,6 +59,32 @@ pub const fn time_unit(nanos: f64) -> (f64, &'static str) {
     }
 }
 
+/// The seconds since 1970 of a moment such as `2026-11-24T16:05:00.123Z`; `None` of anything else.
+pub fn seconds_of_rfc3339(text: &str) -> Option<f64> {
+    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let mut date = date.splitn(3, '-').map(str::parse::<i64>);
+    let (year, month, day) = (date.next()?.ok()?, date.next()?.ok()?, date.next()?.ok()?);
+    let mut time = time.splitn(3, ':');
+    let hours: u32 = time.next()?.parse().ok()?;
+    let minutes: u32 = time.next()?.parse().ok()?;
+    let seconds: f64 = time.next()?.parse().ok()?;
+    let is_moment = (1970..=9999).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && hours < 24
+        && minutes < 60
+        && (0.0..61.0).contains(&seconds);
+    if !is_moment {
+        return None;
+    }
+    // Days since 1970 of the Gregorian calendar, in years that begin in March.
+    let year = if month <= 2 { year - 1 } else { year };
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719_468;
+    let whole = days * 86_400 + i64::from(hours * 3600 + minutes * 60);
+    Some(whole as f64 + seconds)
+}
+
 /// A word as a shell reads it.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
@@ -80,6 +106,28 @@ pub fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_are_those_that_date_gives() {
+        // date -u -d TEXT +%s
+        for (text, seconds) in [
+            ("1970-01-01T00:00:00Z", 0.0),
+            ("2000-02-29T12:00:00Z", 951_825_600.0),
+            ("2026-03-01T00:00:00.500Z", 1_772_323_200.5),
+            ("2026-11-24T16:05:01Z", 1_795_536_301.0),
+        ] {
+            assert_eq!(seconds_of_rfc3339(text), Some(seconds), "{text}");
+        }
+        for text in [
+            "",
+            "Z",
+            "2026-11-24",
+            "2026-13-24T16:05:01Z",
+            "2026-11-24T16:05:01+01:00",
+        ] {
+            assert_eq!(seconds_of_rfc3339(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn thousands_are_apart() {

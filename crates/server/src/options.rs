@@ -20,6 +20,8 @@ pub struct Options {
     pub pin: Vec<usize>,
     /// Serve SMB, too, over the same tree.
     pub smb: Option<SmbOptions>,
+    /// Send back, at this port by TCP and UDP, what comes (RFC 862); 0 is any that is free.
+    pub echo_port: Option<u16>,
     /// Memory for data, names and inodes, in bytes; beyond it is NFS3ERR_NOSPC.
     pub memory_limit: u64,
     /// Keep no file data: WRITE changes size and times only, READ answers the pattern.
@@ -64,6 +66,7 @@ impl Default for Options {
             threads: 1,
             pin: Vec::new(),
             smb: None,
+            echo_port: None,
             memory_limit: 1 << 30,
             discard: false,
             faults: Vec::new(),

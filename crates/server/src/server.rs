@@ -36,6 +36,7 @@ pub struct Server;
 pub struct Running {
     addresses: Vec<SocketAddr>,
     smb_addresses: Vec<SocketAddr>,
+    echo_addresses: Vec<SocketAddr>,
     mailboxes: Arc<[Mailbox]>,
     tallies: Vec<Arc<Tally>>,
     threads: Vec<JoinHandle<()>>,
@@ -52,6 +53,10 @@ impl Server {
             Some(smb) => listen::bind_streams(&options.addresses, smb.port, &|_| Ok(()))?,
             None => Vec::new(),
         };
+        let echo = options
+            .echo_port
+            .map(|port| listen::bind(&options.addresses, port))
+            .transpose()?;
         let start = Instant::now();
         let now = clock::now();
         let unique = unique_number(&options, &sockets.addresses, now);
@@ -74,11 +79,16 @@ impl Server {
         let mut running = Running {
             addresses: sockets.addresses.clone(),
             smb_addresses: smb_listeners.iter().map(|(address, _)| *address).collect(),
+            echo_addresses: echo
+                .as_ref()
+                .map_or_else(Vec::new, |echo| echo.addresses.clone()),
             mailboxes: Arc::clone(&mailboxes),
             tallies: Vec::new(),
             threads: Vec::new(),
         };
-        for (index, sockets) in deal(sockets, smb_listeners, thread_count)
+        let mut bound = vec![(sockets, Speech::Rpc)];
+        bound.extend(echo.map(|sockets| (sockets, Speech::Echo)));
+        for (index, sockets) in deal(bound, smb_listeners, thread_count)
             .into_iter()
             .enumerate()
         {
@@ -104,6 +114,11 @@ impl Running {
     /// Where it listens for SMB, by TCP; nowhere unless it was told to.
     pub fn smb_addresses(&self) -> &[SocketAddr] {
         &self.smb_addresses
+    }
+
+    /// Where it sends back what comes, by TCP and UDP; nowhere unless it was told to.
+    pub fn echo_addresses(&self) -> &[SocketAddr] {
+        &self.echo_addresses
     }
 
     /// The first of the addresses.
@@ -168,22 +183,28 @@ fn new_tree(options: &Options, unique: u64, now: u64) -> Tree {
 
 /// The first thread accepts connections for all; datagram sockets are dealt in turn.
 fn deal(
-    sockets: Sockets,
+    bound: Vec<(Sockets, Speech)>,
     smb: Vec<(SocketAddr, OwnedFd)>,
     thread_count: usize,
 ) -> Vec<WorkerSockets> {
     let mut dealt: Vec<WorkerSockets> = Vec::new();
     dealt.resize_with(thread_count, WorkerSockets::default);
-    let datagrams = sockets.datagrams.into_iter().zip(sockets.addresses);
-    for (index, (datagram, address)) in datagrams.enumerate() {
-        if let Some(worker) = dealt.get_mut(index % thread_count) {
-            worker.datagrams.push(datagram);
-            worker.datagram_addresses.push(address);
+    for (sockets, speech) in bound {
+        let datagrams = sockets.datagrams.into_iter().zip(sockets.addresses);
+        for (index, (datagram, address)) in datagrams.enumerate() {
+            if let Some(worker) = dealt.get_mut(index % thread_count) {
+                worker.datagrams.push((datagram, speech));
+                worker.datagram_addresses.push(address);
+            }
+        }
+        if let Some(first) = dealt.first_mut() {
+            let listeners = sockets.listeners.into_iter();
+            first
+                .listeners
+                .extend(listeners.map(|listener| (listener, speech)));
         }
     }
     if let Some(first) = dealt.first_mut() {
-        let rpc = sockets.listeners.into_iter();
-        first.listeners = rpc.map(|listener| (listener, Speech::Rpc)).collect();
         let smb = smb.into_iter();
         first
             .listeners

@@ -46,7 +46,7 @@ const DATAGRAM: u64 = 1 << 61;
 #[derive(Debug, Default)]
 pub struct WorkerSockets {
     pub listeners: Vec<(OwnedFd, Speech)>,
-    pub datagrams: Vec<OwnedFd>,
+    pub datagrams: Vec<(OwnedFd, Speech)>,
     /// What each of them is bound to.
     pub datagram_addresses: Vec<SocketAddr>,
 }
@@ -116,7 +116,7 @@ impl Worker {
         for (token, (listener, _)) in (LISTENER..).zip(&worker.sockets.listeners) {
             worker.watch(listener, token, EpollFlags::EPOLLIN)?;
         }
-        for (token, datagram) in (DATAGRAM..).zip(&worker.sockets.datagrams) {
+        for (token, (datagram, _)) in (DATAGRAM..).zip(&worker.sockets.datagrams) {
             worker.watch(datagram, token, EpollFlags::EPOLLIN)?;
         }
         Ok(worker)

@@ -7,7 +7,9 @@
 
 mod cases;
 mod encryption;
+mod job;
 mod limits;
+mod live_page;
 mod table;
 
 use crate::instructions;
@@ -27,6 +29,8 @@ const LIMITS: &[(&str, limits::Measure)] = &[
     ("open loop", limits::open_loop),
     ("memory", limits::memory),
     ("encryption", encryption::limits),
+    ("live page", live_page::limits),
+    ("job", job::limits),
 ];
 
 /// Share of the processors that may be in use before the start; above it the

@@ -26,10 +26,11 @@ pub const NEEDED: &[(&str, &str)] = &[
     ("/usr/bin/dbench", "dbench"),
 ];
 const CLIENTS: u32 = 4;
-/// Of filestone's ECHOs.
-const IN_FLIGHT: &str = "32";
-/// Of smbtorture's: connections, and how many requests each has in flight. The best is taken.
-const DEPTHS: &[Depth] = &[
+/// Of filestone's ECHOs, 32 in flight in all: connections, and how many each has in flight. The best
+/// is taken.
+const OUR_DEPTHS: &[Depth] = &[Depth::new(1, 32), Depth::new(2, 16), Depth::new(4, 8)];
+/// Of smbtorture's.
+const THEIR_DEPTHS: &[Depth] = &[
     Depth::new(1, 1),
     Depth::new(1, 8),
     Depth::new(1, 32),
@@ -152,9 +153,11 @@ pub fn compare(bed: &Bed, rounds: usize, only: Option<&str>) -> Result<Vec<Compa
         rows.extend(pairs(rounds, OF_LOAD, &theirs, &ours)?);
     }
     if is_wanted("ECHO") {
-        let depth = ground.best_depth()?;
-        let theirs = || ground.their_echo(depth, ground.bed.seconds);
-        let ours = || ground.our_echo();
+        let (their_echo, our_echo) = (Ground::their_echo, Ground::our_echo);
+        let theirs = ground.best_depth("smbtorture", THEIR_DEPTHS, their_echo)?;
+        let ours = ground.best_depth("filestone", OUR_DEPTHS, our_echo)?;
+        let theirs = || ground.their_echo(theirs, ground.bed.seconds);
+        let ours = || ground.our_echo(ours, ground.bed.seconds);
         rows.extend(pairs(rounds, OF_ECHO, &theirs, &ours)?);
     }
     if is_wanted("READ") {
@@ -262,13 +265,18 @@ impl Ground<'_> {
         })
     }
 
-    /// Where smbtorture achieves most here.
-    fn best_depth(&self) -> Result<Depth> {
-        let mut best = (0.0, DEPTHS[0]);
-        for depth in DEPTHS {
-            let echoes = self.their_echo(*depth, TRIAL_S)?;
+    /// Where one of both achieves most here.
+    fn best_depth(
+        &self,
+        who: &str,
+        depths: &[Depth],
+        run: fn(&Self, Depth, u32) -> Result<Echoes>,
+    ) -> Result<Depth> {
+        let mut best = (0.0, depths[0]);
+        for depth in depths {
+            let echoes = run(self, *depth, TRIAL_S)?;
             eprintln!(
-                "smbtorture, {} connections, {} requests each: {:.0} ECHO/s, {:.1} µs each",
+                "{who}, {} connections, {} requests each: {:.0} ECHO/s, {:.1} µs each",
                 depth.connections, depth.requests, echoes.per_s, echoes.us_per_echo
             );
             if echoes.per_s > best.0 {
@@ -323,10 +331,12 @@ impl Ground<'_> {
         Ok(Record::read(&output)?.number("/totals/client_cpu_ns_per_op")? / 1e3)
     }
 
-    fn our_echo(&self) -> Result<Echoes> {
-        let (target, duration) = (self.target(), format!("{}s", self.bed.seconds));
-        let mut command = self.filestone(&["probe", "echo", &target, "-j", IN_FLIGHT]);
-        command.args(["--duration", &duration, "--no-calibrate", "--as", "json"]);
+    fn our_echo(&self, depth: Depth, seconds: u32) -> Result<Echoes> {
+        let (target, duration) = (self.target(), format!("{seconds}s"));
+        let [clients, requests] = [depth.connections, depth.requests].map(|n| n.to_string());
+        let mut command = self.filestone(&["probe", "echo", &target, "--clients", &clients]);
+        command.args(["--in-flight", &requests, "--duration", &duration]);
+        command.args(["--no-calibrate", "--as", "json"]);
         show(&command);
         let before = Times::of_children();
         let output = process::run(&mut command, &[], &self.bed.folder.path, self.limit())?;

@@ -1,16 +1,19 @@
-//! filestone against peers that are not ours: nfs-ganesha, Linux's own servers and client, or
-//! Samba, in a network of its own.
+//! filestone against peers that are not ours: nfs-ganesha, Linux's own servers and client,
+//! Samba, or Prometheus, in a network of its own.
 //!
 //! The server, the port mapper and this program run in new network, mount and
 //! process namespaces. So ports 111 and 2049 cannot collide with anybody's, and
 //! when the first process of the namespace ends, the kernel ends all others.
 
+mod browser;
 mod checks;
 mod fixture;
 mod ganesha;
 mod kernel;
 mod loads;
 mod mixes;
+mod mpi;
+mod prometheus;
 mod readme;
 mod samba;
 mod smb;
@@ -39,12 +42,17 @@ pub struct Interop {
     /// Also print the load that NULL and GETATTR achieve
     #[arg(long)]
     pub figures: bool,
-    /// Every dialect of SMB with every protection where the kernel mounts our share, and all checks
+    /// Every dialect of SMB with every protection where the kernel mounts our share, and all checks;
+    /// the report of an hour;
+    /// jobs of many hosts that Slurm starts, and of which a rank is killed, stopped or slowed in each phase
     #[arg(long)]
     pub thorough: bool,
     /// Only the situations whose names hold this
     #[arg(long)]
     pub only: Option<String>,
+    /// Save pictures of the live page in this folder
+    #[arg(long)]
+    pub pictures: Option<PathBuf>,
     /// The filestone to test; set by this program for its own second half
     #[arg(long, hide = true)]
     pub inside: Option<PathBuf>,
@@ -57,8 +65,14 @@ pub enum Peer {
     Ganesha,
     /// Linux's servers and clients of NFS and SMB, in a machine under QEMU
     Kernel,
+    /// Chromium, that looks at the live page
+    Browser,
     /// Samba, in every configuration that a client must cope with
     Samba,
+    /// Prometheus, which scrapes a run and is asked what the dashboard asks
+    Prometheus,
+    /// Jobs of many hosts: Open MPI and MPICH
+    Mpi,
 }
 
 /// Programs, and the Debian packages they are in.
@@ -92,19 +106,28 @@ fn outside(options: &Interop) -> Result<bool> {
             "interop: this user may not make network namespaces\nhelp: run `sudo -E cargo xtask interop`, or as root in a container"
         );
     }
+    if options.peer == Peer::Mpi {
+        return mpi::run(options);
+    }
     let name = match options.peer {
         Peer::Ganesha => "ganesha",
+        Peer::Browser => "browser",
         Peer::Kernel => "kernel",
         Peer::Samba => "samba",
+        Peer::Prometheus => "prometheus",
+        Peer::Mpi => "mpi",
     };
     match options.peer {
         Peer::Ganesha => install(FOR_GANESHA)?,
+        Peer::Browser => install(browser::NEEDED)?,
         Peer::Kernel => kernel::prepare()?,
         Peer::Samba => {
             install(crate::samba::NEEDED)?;
             install(samba::NEEDED)?;
             install(crate::tshark::NEEDED)?;
         }
+        Peer::Prometheus => install(prometheus::NEEDED)?,
+        Peer::Mpi => {}
     }
     let filestone = process::build_filestone()?;
     let mut command = Command::new("unshare");
@@ -126,6 +149,12 @@ fn outside(options: &Interop) -> Result<bool> {
         .args(options.figures.then_some("--figures"))
         .args(options.thorough.then_some("--thorough"))
         .args(options.only.as_ref().map(|only| format!("--only={only}")))
+        .args(
+            options
+                .pictures
+                .iter()
+                .flat_map(|folder| ["--pictures".as_ref(), folder.as_os_str()]),
+        )
         .arg("--inside")
         .arg(filestone);
     let status = command.status().context("unshare did not start")?;
@@ -165,8 +194,12 @@ pub fn install(needed: &Needed) -> Result<()> {
         .concat(),
     ] {
         let status = Command::new("apt-get")
+            // Somebody else may be installing something.
+            .args(["-o", "DPkg::Lock::Timeout=300"])
             .args(&arguments)
             .env("DEBIAN_FRONTEND", "noninteractive")
+            // In the one of maintenance, invoke-rc.d(8) starts no service of a new package.
+            .env("RUNLEVEL", "1")
             .status();
         if !status.is_ok_and(|status| status.success()) {
             bail!(
@@ -190,8 +223,11 @@ fn inside(options: &Interop, filestone: PathBuf) -> Result<bool> {
     };
     let is_good = match options.peer {
         Peer::Ganesha => against_ganesha(options, &bed, start)?,
+        Peer::Browser => browser::run(&bed, options)?,
         Peer::Kernel => kernel::run(options, bed, start)?,
         Peer::Samba => samba::run(options.only.as_deref(), bed, start)?,
+        Peer::Prometheus => prometheus::run(&bed, start)?,
+        Peer::Mpi => mpi::run(options)?,
     };
     println!("interop: {:.1} s", start.elapsed().as_secs_f64());
     Ok(is_good)

@@ -113,6 +113,30 @@ pub fn model_dependencies(tree: &Tree, findings: &mut Findings) {
     }
 }
 
+/// An asynchronous runtime, and what needs one.
+const RUNTIMES: &[&str] = &["tokio", "async-std", "smol", "axum", "hyper"];
+
+pub fn runtime_in_live_alone(tree: &Tree, findings: &mut Findings) {
+    for folder in tree.crates() {
+        // Browsers are driven by a library that has one.
+        if folder == "crates/live" || folder == "xtask" {
+            continue;
+        }
+        let path = format!("{folder}/Cargo.toml");
+        let Some(file) = manifest(tree, findings, &path) else {
+            continue;
+        };
+        let listed = entries(file, "[dependencies]").into_iter();
+        for (line, name) in listed.filter(|(_, name)| RUNTIMES.contains(name)) {
+            findings.complain(
+                format_args!("{path}:{line}"),
+                format!("{name} is an asynchronous runtime, or needs one"),
+                "what measures has none: its timers work in milliseconds; what serves people belongs into live",
+            );
+        }
+    }
+}
+
 pub fn protection_dependencies(tree: &Tree, findings: &mut Findings) {
     only(
         tree,

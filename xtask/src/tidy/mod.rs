@@ -88,6 +88,10 @@ const CHECKS: &[Check] = &[
         run: manifests::protection_dependencies,
     },
     Check {
+        name: "runtime-in-live-alone",
+        run: manifests::runtime_in_live_alone,
+    },
+    Check {
         name: "wire-dependencies",
         run: manifests::wire_dependencies,
     },

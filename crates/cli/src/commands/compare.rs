@@ -92,11 +92,10 @@ fn of_ladders([base, new]: &[Ladder; 2], format: CompareFormat) -> Result<Exit, 
         CompareFormat::Text => ladder_comparison::text(compared, console::page()),
         CompareFormat::Json => json::document(&ladder_comparison::document(compared))?,
         CompareFormat::Csv => ladder_comparison::csv(compared),
-        CompareFormat::Svg | CompareFormat::Html => {
-            return Err(
-                Error::usage("--as: of two ladders there is no picture and no page")
-                    .with_help("of two ladders there are text, json and csv"),
-            );
+        CompareFormat::Html => html::of_ladders(compared)?,
+        CompareFormat::Svg => {
+            return Err(Error::usage("--as svg: of two ladders there is no picture")
+                .with_help("of two ladders there are text, json, csv and html"));
         }
     })?;
     Ok(Exit::Done)

@@ -88,6 +88,7 @@ fn list(options: &ListOptions) -> ListRequest {
         order: options.order.into(),
         first: options.first,
         count: Some(options.count),
+        ..ClientsWanted::default()
     };
     ListRequest {
         clients: options.clients.as_ref().map(wanted),

@@ -29,8 +29,9 @@ pub fn read(words: &[String]) -> Result<Inner, Error> {
     match CommandLine::try_parse_from(line) {
         Ok(CommandLine {
             command: Some(command),
+            ..
         }) => Ok(Inner::Read(Box::new(command))),
-        Ok(CommandLine { command: None }) => Err(Error::usage("nothing stands behind --")),
+        Ok(CommandLine { command: None, .. }) => Err(Error::usage("nothing stands behind --")),
         Err(error) => {
             usage::explain(&error, borrowed.first().copied(), &borrowed).map(Inner::Shown)
         }

@@ -4,15 +4,20 @@ use super::probe;
 use crate::Exit;
 use crate::console;
 use crate::error::Error;
+use crate::execution::Job;
 use crate::execution::ladder::{self, PlannedRung};
 use crate::options::ladder::LadderOptions;
-use crate::planning::ladder::probe_of;
+use crate::planning::ladder::{echo_of, probe_of};
+use filestone_model::ladder::Rung;
+
+/// What the rung is called that no operation is.
+const ECHO: &str = "echo";
 
 /// Plans every rung, then measures them all.
 pub fn run(options: &LadderOptions) -> Result<Exit, Error> {
     let rungs = options.rungs();
     let read: Vec<_> = rungs.iter().map(|rung| probe_of(options, rung)).collect();
-    let (mut planned, mut left_out) = (vec![], vec![]);
+    let (mut planned, mut left_out) = (echo(options)?, vec![]);
     for (rung, probe) in rungs.iter().zip(&read) {
         match probe::measurement(probe) {
             Ok(measured) => {
@@ -35,4 +40,20 @@ pub fn run(options: &LadderOptions) -> Result<Exit, Error> {
         console::note(&format!("{name}: left out: {}", error.what));
     }
     ladder::execute(planned, options)
+}
+
+/// The rung below all others, if there is a server for it.
+fn echo(options: &LadderOptions) -> Result<Vec<PlannedRung>, Error> {
+    let (Some(address), Some(null)) = (&options.echo, Rung::named("null")) else {
+        return Ok(vec![]);
+    };
+    let null = probe_of(options, null);
+    let planned = probe::measurement(&null)?.jobs.into_iter().map(|job| {
+        let plan = echo_of(job.plan, address)?;
+        Ok(PlannedRung {
+            name: ECHO,
+            job: Job::new(plan)?,
+        })
+    });
+    planned.collect()
 }

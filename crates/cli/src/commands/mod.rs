@@ -16,6 +16,7 @@ pub mod fleet_ctl;
 pub mod history;
 mod inner;
 pub mod ladder;
+pub mod merge;
 pub mod mix;
 pub mod probe;
 pub mod replay;

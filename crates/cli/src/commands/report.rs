@@ -85,7 +85,7 @@ fn of_sweep(options: &ReportOptions, document: &Path) -> Result<Exit, Error> {
 
 /// A ladder, in one of its forms.
 fn of_ladder(options: &ReportOptions, document: &Path) -> Result<Exit, Error> {
-    let format = form_of(options, "ladder", "text, json, csv and svg")?;
+    let format = form_of(options, "ladder", "text, json, csv, svg and html")?;
     let ladder = ladder_directory::read_with_runs(document)?;
     console::result(&ladder::render(&ladder, format, console::page())?)?;
     Ok(Exit::Done)

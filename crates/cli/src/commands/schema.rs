@@ -12,6 +12,7 @@ use crate::report::ladder::document::LadderDocument;
 use crate::report::repeats::RepeatsDocument;
 use crate::report::sweep::document::SweepDocument;
 use crate::{Exit, console};
+use filestone_live::site::api::LiveProtocol;
 use filestone_model::doctor::Diagnosis;
 use filestone_model::fleet_control::ControlProtocol;
 use filestone_model::measure::RunRecord;
@@ -29,6 +30,7 @@ pub fn run(options: &SchemaOptions) -> Result<Exit, Error> {
         Document::History => schemars::schema_for!(HistoryDocument),
         Document::Addresses => schemars::schema_for!(ShownAddresses),
         Document::FleetCtl => schemars::schema_for!(ControlProtocol),
+        Document::Live => schemars::schema_for!(LiveProtocol),
         Document::Doctor => schemars::schema_for!(Diagnosis),
     };
     console::result(&json::document(&schema)?)?;

@@ -30,6 +30,7 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
         seed: options.seed,
         listing_bound: options.listing_bound.into(),
         smb: share(options)?,
+        echo_port: options.echo_port,
         ..Options::default()
     };
     if !options.bind.is_empty() {
@@ -68,6 +69,12 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
             )),
             reachable(*first),
         ))?;
+    }
+    if !running.echo_addresses().is_empty() {
+        console::result(&console::page().prose(&format!(
+            "sending back what comes at {} by TCP and UDP",
+            listed(running.echo_addresses())
+        )))?;
     }
     interruption::wait()?;
     console::result(&counted(&running.stop()))?;

@@ -5,7 +5,8 @@ use super::output_directory::{Existing, OutputDirectory, write_synced};
 use super::rounds::pause;
 use super::server_command::ServerCommand;
 use super::verdict::{FailingCaveats, exit_of};
-use super::{Calibration, Job, Measurement, interruption, measure, refuse_own, refuse_steered};
+use super::views::Views;
+use super::{Calibration, Job, Measurement, interruption, refuse_own, refuse_steered};
 use crate::console;
 use crate::error::Error;
 use crate::execution::live::Live;
@@ -14,9 +15,9 @@ use crate::options::ab::AbOptions;
 use crate::options::run_report::FindingFormat;
 use crate::printable::printable;
 use crate::quantity::{duration_text, waiting_text};
-use crate::report::ab::{self, AbEnd, AbFound, AbReport};
+use crate::report::ab::{AbEnd, AbFound, AbReport};
 use crate::report::comparison::ReadRun;
-use crate::report::{json, repeats};
+use crate::report::{html, json, repeats};
 use crate::{Exit, protocols};
 use filestone_engine::ErrorCategory;
 use filestone_engine::doctor::answers;
@@ -49,8 +50,10 @@ pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<Exit, 
         // Whether it can be written to is found out before the first run.
         OutputDirectory::claim(path, Existing::Refuse)?.abandon();
     }
+    let views = Views::open(&options.live, [&job.plan])?;
     let mut blocks = Blocks {
         job,
+        views: &views,
         options,
         calibration: measured.show.calibration,
         headroom: None,
@@ -69,6 +72,7 @@ pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<Exit, 
         Err(error) => (AbEnd::Failed, Some(error)),
     };
     let shown = blocks.show(end);
+    views.close(options.output.as_deref(), &stop);
     let failed = error.iter().chain(shown.as_ref().err());
     failed.for_each(console::error);
     let (Ok(verdict), None) = (shown, error) else {
@@ -122,6 +126,7 @@ struct Blocks<'run> {
     calibration: Calibration,
     headroom: Option<Headroom>,
     stop: &'run AtomicBool,
+    views: &'run Views,
     began: Instant,
     trial: Trial,
     /// Of which arm each block was.
@@ -220,8 +225,9 @@ impl Blocks<'_> {
         job.plan.seed = self.seed();
         job.plan = plan_of_run(&job.plan, round);
         let mut live = Live::with_bar(self.stop, &job.plan).within(format!("{}: ", self.name(arm)));
-        let record = measure(&job, self.calibration, self.stop, &mut live);
-        live.finish();
+        let name = self.name(arm);
+        let views = self.views;
+        let record = views.measure(&name, &job, self.calibration, self.stop, &mut live);
         // A server that has ended by itself explains what went wrong.
         if !self.options.switch
             && let Some(status) = server.ended()
@@ -254,6 +260,7 @@ impl Blocks<'_> {
         let own = self.order.matches(arm.name()).count() + 1;
         let name = self.name(arm);
         self.order.push_str(arm.name());
+        self.views.count(&arm.name().to_uppercase(), record);
         let path = match &self.options.output {
             None => PathBuf::from(format!("{} {own}", arm.name().to_uppercase())),
             Some(root) => {
@@ -359,8 +366,7 @@ impl Blocks<'_> {
 
     /// Keeps and shows what was found.
     fn show(self, end: AbEnd) -> Result<Verdict, Error> {
-        let format = self.options.format;
-        let path = self.options.output.as_ref().map(|root| root.join(AB_FILE));
+        let (format, views) = (self.options.format, self.views);
         let found = AbFound {
             seed: self.seed(),
             planned: self.expected(),
@@ -374,19 +380,20 @@ impl Blocks<'_> {
         if found.order.is_empty() {
             return Ok(Verdict::CannotTell);
         }
-        let AbReport {
-            verdict,
-            text,
-            document,
-        } = ab::render(found, console::page());
-        let document = json::document(&document)?;
-        console::result(match format {
-            FindingFormat::Text => &text,
-            FindingFormat::Json => &document,
+        let report = AbReport::of(found);
+        let document = json::document(&report.document())?;
+        console::result(&match format {
+            FindingFormat::Text => report.text(console::page()),
+            FindingFormat::Json => document.clone(),
         })?;
-        if let Some(path) = path {
+        if let Some(root) = &self.options.output {
+            let path = root.join(AB_FILE);
             write_synced(&path, &document).map_err(|error| Error::file(&path, &error))?;
+            let path = root.join(html::FILE);
+            let page = html::of_ab(&report)?;
+            std::fs::write(&path, page).map_err(|error| Error::file(&path, &error))?;
         }
-        Ok(verdict)
+        views.offer(|| html::of_ab(&report));
+        Ok(report.compared.comparison.verdict)
     }
 }

@@ -1,6 +1,7 @@
 //! ^C: the first one ends a run early and in order, the second one at once.
 
 use crate::error::{Error, reason};
+use crate::terminal_view::screen;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::Arc;
@@ -15,6 +16,9 @@ pub const EXIT_CODE: u8 = 130;
 /// `timeout` sends its signal to the process and then to the group, so each of
 /// its children gets it twice; that must not cost the record.
 const SAME_SIGNAL: Duration = Duration::from_millis(500);
+
+/// How often it is looked whether a view still has the terminal.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
 
@@ -33,12 +37,32 @@ pub fn stop_flag() -> Result<Arc<AtomicBool>, Error> {
     let mut signals = listen()?;
     // It sleeps until the first signal, or until the process ends.
     std::thread::spawn(move || {
-        if signals.forever().next().is_some() {
-            std::thread::sleep(SAME_SIGNAL);
-            armed.store(true, Ordering::Relaxed);
+        if signals.forever().next().is_none() {
+            return;
         }
+        std::thread::sleep(SAME_SIGNAL);
+        if screen::is_shown() {
+            give_terminal_back(&mut signals, &armed);
+        }
+        armed.store(true, Ordering::Relaxed);
     });
     Ok(stop)
+}
+
+/// As long as a view has the terminal, a later signal does not end the process where it stands: the
+/// terminal is given back before. Returns when the view is over without one.
+fn give_terminal_back(signals: &mut Signals, armed: &AtomicBool) {
+    signals.pending().for_each(drop);
+    while screen::is_shown() {
+        let Some(signal) = signals.pending().next() else {
+            std::thread::sleep(LOOK_EVERY);
+            continue;
+        };
+        screen::restore();
+        armed.store(true, Ordering::Relaxed);
+        // Where it cannot be raised, the next ^C does it.
+        let _ = signal_hook::low_level::raise(signal);
+    }
 }
 
 /// Waits for SIGINT or SIGTERM; a later one ends the process.

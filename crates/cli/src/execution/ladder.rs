@@ -7,6 +7,7 @@ use super::rounds::{Rounds, RoundsEnd};
 use super::sweep::{Found, Place, Points, places, show_points};
 use super::told_caveats::ToldCaveats;
 use super::verdict::FailingCaveats;
+use super::views::Views;
 use super::{Calibration, Job, interruption, ladder_directory};
 use crate::Exit;
 use crate::console;
@@ -14,7 +15,7 @@ use crate::error::Error;
 use crate::options::ladder::{LadderFormat, LadderOptions};
 use crate::report::ladder::{self as report, Ladder, document, picture, rungs};
 use crate::report::parts::page::Page;
-use crate::report::{json, picture as drawing};
+use crate::report::{html, json, picture as drawing};
 use filestone_model::comparison::repeats::RepeatPlan;
 
 /// A rung, planned.
@@ -46,6 +47,7 @@ pub fn execute(planned: Vec<PlannedRung>, options: &LadderOptions) -> Result<Exi
         ladder_directory::write_plan(path, &ladder)?;
     }
     let stop = interruption::stop_flag()?;
+    let views = Views::open(&options.live, jobs.iter().map(|job| &job.plan))?;
     let places = places(&ladder.swept, output);
     let wanted = ladder.swept.wanted;
     let rounds = Rounds {
@@ -59,6 +61,7 @@ pub fn execute(planned: Vec<PlannedRung>, options: &LadderOptions) -> Result<Exi
         rows: RowStream::Error,
         failing: &FailingCaveats::None,
         stop: &stop,
+        views: &views,
     };
     let tallies = &mut ladder.tallies;
     let mut points = Points {
@@ -72,7 +75,12 @@ pub fn execute(planned: Vec<PlannedRung>, options: &LadderOptions) -> Result<Exi
     };
     let ended = rounds.run(&mut points);
     let caveats = points.caveats;
-    finish(&mut ladder, ended, &caveats, options)
+    let exit = finish(&mut ladder, ended, &caveats, options);
+    if !ladder.swept.order.is_empty() {
+        views.offer(|| html::of_ladder(&ladder));
+    }
+    views.close(output, &stop);
+    exit
 }
 
 /// The ladder without runs, and the job of each rung.
@@ -93,6 +101,7 @@ pub fn render(ladder: &Ladder, format: LadderFormat, page: Page) -> Result<Strin
         LadderFormat::Json => json::document(&document::of(ladder))?,
         LadderFormat::Csv => document::csv(ladder),
         LadderFormat::Svg => drawing::render(&picture::picture(ladder)),
+        LadderFormat::Html => html::of_ladder(ladder)?,
     })
 }
 

@@ -3,6 +3,7 @@
 use super::sweep_directory::{named_document, read_document, runs_of, write_whole};
 use crate::error::Error;
 use crate::inputs::record_file::{LADDER_FILE, read_records};
+use crate::report::html;
 use crate::report::ladder::document::{self, FORMAT, LadderDocument};
 use crate::report::ladder::{Ladder, picture};
 use crate::report::picture::render;
@@ -58,6 +59,7 @@ pub fn write_found(directory: &Path, ladder: &Ladder) -> Result<(), Error> {
     for (name, text) in [
         ("ladder.csv", document::csv(ladder)),
         ("ladder.svg", render(&picture::picture(ladder))),
+        (html::FILE, html::of_ladder(ladder)?),
     ] {
         let path = directory.join(name);
         fs::write(&path, text).map_err(|error| Error::file(&path, &error))?;

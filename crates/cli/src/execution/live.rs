@@ -2,14 +2,18 @@
 //! progress bar on a terminal.
 
 use crate::console::{self, Reader};
+use crate::execution::output_directory::OutputDirectory;
+use crate::inputs::record_file::RECORD_FILE;
 use crate::quantity::{duration_text, grouped, time_text, waiting_text};
 use crate::report::rows::{Columns, ProgressRow, Rows};
 use filestone_engine::control::Observer;
 use filestone_engine::replay::Progress;
+use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::{IntervalRecord, Phase, Target};
 use filestone_model::plan::Plan;
 use filestone_model::steering::TimeLeft;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where no bar is seen, what a steered run is doing is a line so often.
@@ -29,6 +33,8 @@ pub struct Live<'run> {
     stop: &'run AtomicBool,
     /// Whether the result is wanted even if the rows are not read.
     is_kept: bool,
+    /// Where it is kept.
+    directory: Option<&'run OutputDirectory>,
     shown: Shown,
     stream: RowStream,
     bar: ProgressBar,
@@ -131,6 +137,7 @@ impl<'run> Live<'run> {
         Self {
             stop,
             is_kept: false,
+            directory: None,
             shown: Shown::Nothing,
             stream: RowStream::Output,
             bar: ProgressBar::hidden(),
@@ -157,6 +164,15 @@ impl<'run> Live<'run> {
         self
     }
 
+    /// The same, where the record is kept in this directory, and at once if more is to be done after the
+    /// run.
+    pub fn kept_in(self, directory: Option<&'run OutputDirectory>) -> Self {
+        Self {
+            directory,
+            ..self.kept(directory.is_some())
+        }
+    }
+
     /// Puts this before the first row once the target has been found.
     pub fn released(mut self, text: String) -> Self {
         self.released = Some(text);
@@ -167,6 +183,19 @@ impl<'run> Live<'run> {
     pub fn within(mut self, text: String) -> Self {
         self.within = text;
         self
+    }
+
+    /// Leaves the terminal to a view: no bar, and no rows but where they go elsewhere.
+    pub fn hide(&mut self) {
+        self.bar = ProgressBar::hidden();
+        self.next_line_ns = None;
+        let to_terminal = match self.stream {
+            RowStream::Output => std::io::stdout().is_terminal(),
+            RowStream::Error => true,
+        };
+        if to_terminal {
+            self.shown = Shown::Nothing;
+        }
     }
 
     /// Takes the progress bar away.
@@ -214,6 +243,13 @@ fn steering_text(doing: &str, p99_ns: Option<u64>, left: Option<TimeLeft>) -> St
 }
 
 impl Observer for Live<'_> {
+    fn measured(&mut self, record: &RunRecord) {
+        if let Some(directory) = self.directory {
+            // It is written again, with what comes of the rest, and then an error is told.
+            let _ = directory.keep(record, RECORD_FILE);
+        }
+    }
+
     fn preparing(&mut self, what: &str) {
         self.bar.set_message(format!("{}{what}", self.within));
         self.bar.tick();

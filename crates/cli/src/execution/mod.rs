@@ -2,6 +2,8 @@
 //! run one after the other, write the directory, print, warn, choose the exit code.
 
 pub mod ab;
+#[cfg(feature = "mpi")]
+pub mod hosts;
 pub mod interruption;
 pub mod ladder;
 pub mod ladder_directory;
@@ -13,13 +15,16 @@ mod server_command;
 pub mod sweep;
 pub mod sweep_directory;
 mod told_caveats;
+mod told_metrics;
 pub mod verdict;
+pub mod views;
 
 use crate::console::{self, Reader};
 use crate::error::Error;
 use crate::execution::live::{Live, RowStream};
 use crate::execution::output_directory::{Existing, LayersPicture, OutputDirectory};
 use crate::execution::verdict::{FailingCaveats, exit_of};
+use crate::execution::views::Views;
 use crate::inputs::credentials::Credentials;
 use crate::inputs::loads::{self, Named};
 use crate::options::run_report::{RunFormat, RunReportOptions};
@@ -27,16 +32,17 @@ use crate::planning::{self, Environment};
 use crate::report::mix::file_set;
 use crate::report::parts::page::Detail;
 use crate::report::rows::Columns;
-use crate::report::{dbench, json, layers, replay, text};
+use crate::report::{dbench, html, json, layers, replay, text};
 use crate::{Exit, built_in, protocols};
 use filestone_engine::calibrate::{Effort, calibrate};
-use filestone_engine::control::{Context, Observer, Unobserved};
+use filestone_engine::control::{Conductor, Context, Observer, Unobserved};
 use filestone_engine::fleet_socket::SocketChoice;
 use filestone_model::load::Load;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::Headroom;
 use filestone_model::password::Password;
 use filestone_model::plan::Plan;
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -173,6 +179,7 @@ fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<Exit, Error> {
     let layers = layers.map(LayersPicture::claim).transpose()?;
     let directories = claim(jobs, output)?;
     let stop = interruption::stop_flag()?;
+    let views = Views::open(&show.report.live, jobs.iter().map(|job| &job.plan))?;
     let mut records = Vec::new();
     let mut ended = Ok(Reader::Present);
     for (job, directory) in jobs.iter().zip(&directories) {
@@ -180,7 +187,7 @@ fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<Exit, Error> {
             directory.iter().for_each(OutputDirectory::abandon);
             continue;
         }
-        ended = run_one(job, directory.as_ref(), show, &stop).and_then(|(record, kept)| {
+        ended = run_one(job, directory.as_ref(), show, &stop, &views).and_then(|(record, kept)| {
             let shown = show_one(&record, kept, show, jobs.len());
             records.push(record);
             shown
@@ -188,6 +195,10 @@ fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<Exit, Error> {
     }
     let drawn = layers.map_or(Ok(()), |layers| layers.write(&records));
     let shown = show_all(&records, show.report.format, jobs.len());
+    if !records.is_empty() {
+        views.offer(|| html::of_records(&records));
+    }
+    views.close(output, &stop);
     let exits = records.iter().map(|record| exit_of(record, &failing));
     let exit = exits.max().unwrap_or(Exit::Interrupted);
     drawn?;
@@ -212,14 +223,15 @@ pub fn refuse_own(report: &RunReportOptions, command: &str) -> Result<(), Error>
         ("--as", report.format != RunFormat::Text),
         ("--dry-run", report.dry_run),
     ];
-    match is_given.iter().find(|(_, is_given)| *is_given) {
+    let given = is_given.iter().find(|(_, is_given)| *is_given);
+    let given = given.map(|(option, _)| *option);
+    match given.or_else(|| report.live.first_given()) {
         None => Ok(()),
-        Some((option, _)) => Err(Error::usage(format!(
-            "{option} behind --: here it is {command}'s"
-        ))
-        .with_help(format!(
-            "{command} has --output and --as of its own, before the --"
-        ))),
+        Some(option) => Err(
+            Error::usage(format!("{option} behind --: here it is {command}'s")).with_help(format!(
+                "{command} has --output, --as and --live of its own, before the --"
+            )),
+        ),
     }
 }
 
@@ -264,6 +276,7 @@ fn run_one(
     directory: Option<&OutputDirectory>,
     show: &Presentation<'_>,
     stop: &AtomicBool,
+    views: &Views,
 ) -> Result<(RunRecord, Kept), Error> {
     let stream = match show.report.format {
         RunFormat::Text => RowStream::Output,
@@ -275,9 +288,8 @@ fn run_one(
             .announced(replay::announcement(&job.plan)),
         _ => Live::with_bar(stop, &job.plan),
     };
-    let mut live = live.kept(directory.is_some());
-    let record = measure(job, show.calibration, stop, &mut live);
-    live.finish();
+    let mut live = live.kept_in(directory);
+    let record = views.measure("", job, show.calibration, stop, &mut live);
     let record =
         record.inspect_err(|_| directory.into_iter().for_each(OutputDirectory::abandon))?;
     let kept = match directory {
@@ -333,35 +345,65 @@ fn show_all(records: &[RunRecord], format: RunFormat, count: usize) -> Result<Re
     }
 }
 
-/// Runs a job, against what is built in where its plan names no host.
+/// Runs a job, against what is built in where its plan names no host; on all hosts, if this process
+/// was started as one of many.
 pub fn measure(
     job: &Job,
     calibration: Calibration,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, Error> {
+    #[cfg(feature = "mpi")]
+    if hosts::are_many() {
+        return hosts::measure(job, calibration, stop, observer);
+    }
+    measure_in(job, calibration, &mut Context::new(stop, observer))
+}
+
+/// What all processes do together that make a run of this plan, for whoever watches.
+pub fn plan_of_all(plan: &Plan) -> Result<Cow<'_, Plan>, Error> {
+    #[cfg(feature = "mpi")]
+    if hosts::are_many() {
+        return hosts::plan_of_all(plan).map(Cow::Owned);
+    }
+    Ok(Cow::Borrowed(plan))
+}
+
+/// Runs a job on this host, in a context that needs only to be told what the job brings.
+fn measure_in(
+    job: &Job,
+    calibration: Calibration,
+    context: &mut Context<'_>,
+) -> Result<RunRecord, Error> {
     let plan = &job.plan;
     let is_by_calls = !plan.has_lines() && !plan.target.is_directory();
     let headroom = match calibration {
         Calibration::First if is_by_calls => {
-            observer.preparing("measuring what filestone itself can do here");
-            headroom(plan, stop)?
+            context.preparing("measuring what filestone itself can do here");
+            headroom(plan, context.stop)?
         }
         Calibration::First | Calibration::Omit => None,
     };
     let peers = built_in::Peers::of(plan, Environment::here().processors)?;
-    let password = job.password.as_ref();
-    let fleet_socket = job.fleet_socket.clone();
+    // Borrowed for as long as the job is, too.
+    let conductor: Option<&mut dyn Conductor> = match &mut context.conductor {
+        Some(conductor) => Some(&mut **conductor),
+        None => None,
+    };
+    let mut context = Context {
+        cancellation: context.cancellation.clone(),
+        conductor,
+        ..Context::new(context.stop, &mut *context.observer)
+    }
+    .with_password(job.password.as_ref())
+    .with_fleet_socket(job.fleet_socket.clone());
     let job = filestone_engine::Job {
         plan,
         loads: &job.loads,
         built_in: peers.addresses(),
         headroom: headroom.as_ref(),
     };
-    let context = &mut Context::new(stop, observer)
-        .with_password(password)
-        .with_fleet_socket(fleet_socket);
-    let mut record = filestone_engine::run(&job, protocols::known(), context)?;
+    let mut record = filestone_engine::run(&job, protocols::known(), &mut context)?;
     record.headroom = headroom;
     Ok(record)
 }

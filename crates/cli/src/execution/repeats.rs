@@ -5,6 +5,7 @@ use super::output_directory::{Existing, OutputDirectory, write_synced};
 use super::rounds::{Rounds, RoundsEnd, Tally};
 use super::told_caveats::ToldCaveats;
 use super::verdict::FailingCaveats;
+use super::views::Views;
 use super::{Job, Presentation, interruption, refuse_steered};
 use crate::Exit;
 use crate::console::{self, Reader};
@@ -23,10 +24,15 @@ pub fn execute(jobs: &[Job], show: &Presentation<'_>, wanted: &RepeatPlan) -> Re
     let failing = FailingCaveats::parse(show.report.fail_on_caveat.as_deref())?;
     let places = Places::claim(jobs, show.report.output.as_deref())?;
     let stop = interruption::stop_flag()?;
+    let views = Views::open(&show.report.live, jobs.iter().map(|job| &job.plan))?;
     let mut repeated = Repeated {
         show,
         wanted,
         root: places.root,
+        layers: jobs
+            .iter()
+            .map(|job| job.plan.target.layer().to_string())
+            .collect(),
         records: vec![vec![]; jobs.len()],
         repeats: Repeats::new(jobs.iter().map(|job| &job.plan), wanted),
         partial: None,
@@ -45,6 +51,7 @@ pub fn execute(jobs: &[Job], show: &Presentation<'_>, wanted: &RepeatPlan) -> Re
         },
         failing: &failing,
         stop: &stop,
+        views: &views,
     };
     let RoundsEnd {
         end,
@@ -60,6 +67,10 @@ pub fn execute(jobs: &[Job], show: &Presentation<'_>, wanted: &RepeatPlan) -> Re
         repeated.partial,
     ) = (end, order, partial);
     let shown = repeated.finish();
+    if repeated.runs() > 0 {
+        views.offer(|| html::of_repeats(&repeated.repeats));
+    }
+    views.close(show.report.output.as_deref(), &stop);
     // What went wrong first is told first.
     if let Some(error) = error {
         return Err(error);
@@ -103,6 +114,8 @@ struct Repeated<'run> {
     show: &'run Presentation<'run>,
     wanted: &'run RepeatPlan,
     root: Option<PathBuf>,
+    /// Where each of what is measured goes.
+    layers: Vec<String>,
     /// Whole runs, of each job.
     records: Vec<Vec<RunRecord>>,
     repeats: Repeats,
@@ -118,6 +131,12 @@ impl Tally for Repeated<'_> {
 
     fn expected_runs(&self, _: usize) -> u32 {
         self.repeats.expected_runs()
+    }
+
+    /// The number of what is measured, and its layer.
+    fn thing(&self, thing: usize) -> String {
+        let layer = self.layers.get(thing).map_or("", String::as_str);
+        format!("{}: {layer}", thing + 1)
     }
 
     /// `repeat 3 of 10`.
@@ -141,9 +160,14 @@ impl Tally for Repeated<'_> {
 }
 
 impl Repeated<'_> {
+    /// Whole runs.
+    fn runs(&self) -> usize {
+        self.records.iter().map(Vec::len).sum()
+    }
+
     /// Keeps and shows what all runs together tell.
     fn finish(&self) -> Result<Reader, Error> {
-        let runs: usize = self.records.iter().map(Vec::len).sum();
+        let runs = self.runs();
         if let (0, Some(partial)) = (runs, &self.partial) {
             partial.caveats.iter().for_each(console::caveat);
             return match self.show.report.format {

@@ -5,7 +5,8 @@
 use super::live::{Live, RowStream};
 use super::output_directory::{Existing, OutputDirectory, UNFINISHED_FILE};
 use super::verdict::{FailingCaveats, exit_of};
-use super::{Calibration, Job, measure};
+use super::views::Views;
+use super::{Calibration, Job};
 use crate::Exit;
 use crate::console;
 use crate::error::Error;
@@ -31,6 +32,8 @@ pub trait Tally {
     fn wants_more(&self, thing: usize) -> bool;
     /// How many runs of a thing there are likely to be in the end.
     fn expected_runs(&self, thing: usize) -> u32;
+    /// What a thing is called, of which there are runs: `size=512`.
+    fn thing(&self, thing: usize) -> String;
     /// What a run is called: `repeat 3 of 10`.
     fn name(&self, thing: usize, round: usize) -> String;
     /// Counts a whole run, the next one of its thing.
@@ -40,7 +43,6 @@ pub trait Tally {
 }
 
 /// What is to be measured, and how.
-#[derive(Debug)]
 pub struct Rounds<'run> {
     /// What is measured in turn.
     pub jobs: &'run [Job],
@@ -62,6 +64,8 @@ pub struct Rounds<'run> {
     pub failing: &'run FailingCaveats,
     /// ^C.
     pub stop: &'run AtomicBool,
+    /// Who watches.
+    pub views: &'run Views,
 }
 
 /// How they ended.
@@ -234,8 +238,9 @@ impl Driver<'_, '_> {
             None => self.rounds.calibration,
         };
         let mut live = self.live(&job, thing, round);
-        let record = measure(&job, calibration, self.rounds.stop, &mut live);
-        live.finish();
+        let name = self.tally.name(thing, round);
+        let views = self.rounds.views;
+        let record = views.measure(&name, &job, calibration, self.rounds.stop, &mut live);
         let mut record = match record {
             Ok(record) => record,
             Err(error) => {
@@ -275,6 +280,8 @@ impl Driver<'_, '_> {
         self.headrooms[thing].get_or_insert_with(|| record.headroom.clone());
         self.ended.worst = self.ended.worst.max(exit_of(&record, self.rounds.failing));
         self.ended.order.push(thing);
+        let name = self.tally.thing(thing);
+        self.rounds.views.count(&name, &record);
         self.tally.count(thing, record);
     }
 

@@ -7,6 +7,7 @@ use super::rounds::{Rounds, RoundsEnd, Tally};
 use super::sweep_directory;
 use super::told_caveats::ToldCaveats;
 use super::verdict::FailingCaveats;
+use super::views::Views;
 use super::{Job, Measurement, interruption};
 use crate::Exit;
 use crate::console::{self, Reader};
@@ -92,6 +93,7 @@ pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<Exit, Error> 
     }
     notes.iter().for_each(|note| console::note(note));
     let stop = interruption::stop_flag()?;
+    let views = Views::open(&options.live, jobs.iter().map(|job| &job.plan))?;
     let places = places(&swept, options.output.as_deref());
     let wanted = swept.wanted;
     let rounds = Rounds {
@@ -108,6 +110,7 @@ pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<Exit, Error> 
         },
         failing: &failing,
         stop: &stop,
+        views: &views,
     };
     let mut points = Points {
         swept: &mut swept,
@@ -116,7 +119,12 @@ pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<Exit, Error> 
     };
     let ended = rounds.run(&mut points);
     let caveats = points.caveats;
-    finish(&mut swept, ended, &caveats, options)
+    let exit = finish(&mut swept, ended, &caveats, options);
+    if !swept.order.is_empty() {
+        views.offer(|| html::of_sweep(&swept));
+    }
+    views.close(options.output.as_deref(), &stop);
+    exit
 }
 
 /// Where a sweep is kept, or what is kept as one is.
@@ -293,6 +301,10 @@ impl Tally for Points<'_> {
             Some(_) => point.tally.runs() as u32,
             None => point.tally.expected_runs(&self.swept.wanted),
         }
+    }
+
+    fn thing(&self, point: usize) -> String {
+        self.swept.name(point)
     }
 
     /// `size=512, run 3 of 5`.

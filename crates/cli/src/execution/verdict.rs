@@ -5,12 +5,16 @@ use crate::error::Error;
 use filestone_model::measure::gates::has_failed;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::measure::validity::{RULES, succeeded_in_nothing};
-use filestone_model::measure::{Caveat, RunRecord};
+use filestone_model::measure::{Caveat, JobRecord, RunRecord};
 
 /// The exit code that a record deserves, the gravest reason first.
 pub fn exit_of(record: &RunRecord, failing: &FailingCaveats) -> Exit {
     if record.caveats.iter().any(Caveat::is_fatal) || record.totals.ledger.missing() != 0 {
         return Exit::OutOfBalance;
+    }
+    let has_lost = |job: &JobRecord| !job.lost.is_empty();
+    if record.job.as_ref().is_some_and(has_lost) {
+        return Exit::TargetLost;
     }
     match record.end {
         RunEnd::TargetLost { .. } => Exit::TargetLost,

@@ -2,6 +2,7 @@
 
 use super::compare::{detected, tolerated};
 use super::figure::comparable;
+use super::live::LiveOptions;
 use super::run_report::FindingFormat;
 use super::values::{seed, within};
 use crate::quantity;
@@ -72,6 +73,8 @@ pub struct AbOptions {
     /// What to print
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
     pub format: FindingFormat,
+    #[command(flatten, next_help_heading = "Watch")]
+    pub live: LiveOptions,
     /// What is measured: a command line of probe, mix, replay or run
     #[arg(value_name = "COMMAND-LINE", last = true, required = true)]
     pub words: Vec<String>,

@@ -1,6 +1,8 @@
 //! The options of `filestone ladder`.
 
 use super::cost::CostOptions;
+use super::echo_address::{self, EchoAddress};
+use super::live::LiveOptions;
 use super::probe::{LoadOptions, TargetOptions};
 use super::rounds::RoundsOptions;
 use super::run_report::CalibrationOptions;
@@ -17,7 +19,8 @@ Examples:
   filestone ladder nfs://server/export
   filestone ladder server:/export --transport udp --repeat 10 -o result
   filestone ladder nfs://127.0.0.1:20490/export --server-pid 4711 --rungs null,getattr
-  filestone ladder nfs://server/export --server-metrics http://server:9100/metrics
+  filestone ladder nfs://server/export --server-metrics http://server:9100/metrics --offered 3k --levels 3
+  filestone ladder nfs://127.0.0.1:20490/export --echo 127.0.0.1:20007
   filestone report result --as svg > ladder.svg
   filestone compare before after
 
@@ -34,6 +37,10 @@ pub struct LadderOptions {
     /// write-unstable, write-stable, commit, create, remove, readdirplus
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = rung_parser(), hide_possible_values = true, help_heading = "Operation")]
     pub rungs: Vec<&'static str>,
+    /// Below null, measure a rung echo: as many bytes as a null, there and back, by a server at
+    /// HOST:PORT that sends back what it receives (RFC 862), as filestone serve can
+    #[arg(long, value_name = "HOST:PORT", value_parser = echo_address::parse, help_heading = "Operation")]
+    pub echo: Option<EchoAddress>,
     #[command(flatten)]
     pub load: LoadOptions,
     #[command(flatten, next_help_heading = "Rounds")]
@@ -41,7 +48,7 @@ pub struct LadderOptions {
     #[command(flatten)]
     pub cost: CostOptions,
     /// Write the record of each run, and what all come to, into this directory: ladder.json, ladder.csv,
-    /// ladder.svg, 01-rung=null/001/run.json and so on; what is there already is not measured again
+    /// ladder.svg, report.html, 01-rung=null/001/run.json and so on; what is there already is not measured again
     #[arg(short, long, value_name = "DIR", help_heading = "Report")]
     pub output: Option<PathBuf>,
     /// What to print
@@ -57,6 +64,8 @@ pub struct LadderOptions {
     pub dry_run: bool,
     #[command(flatten)]
     pub calibration: CalibrationOptions,
+    #[command(flatten)]
+    pub live: LiveOptions,
 }
 
 /// What can be made of a ladder.
@@ -70,6 +79,8 @@ pub enum LadderFormat {
     Csv,
     /// A picture
     Svg,
+    /// A page that opens offline: what text, csv and svg show
+    Html,
 }
 
 /// Reads the name of a rung.

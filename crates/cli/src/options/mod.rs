@@ -8,6 +8,7 @@ pub mod compare;
 pub mod cost;
 pub mod data;
 pub mod doctor;
+pub mod echo_address;
 pub mod explain;
 pub mod figure;
 pub mod fleet;
@@ -15,8 +16,12 @@ pub mod fleet_addresses;
 pub mod fleet_ctl;
 pub mod generator;
 pub mod history;
+#[cfg(feature = "mpi")]
+pub mod hosts;
 pub mod ladder;
 pub mod layer_targets;
+pub mod live;
+pub mod merge;
 pub mod mix;
 pub mod mix_values;
 pub mod nfs;
@@ -43,6 +48,7 @@ use explain::ExplainOptions;
 use fleet::FleetOptions;
 use history::HistoryOptions;
 use ladder::LadderOptions;
+use merge::MergeOptions;
 use mix::MixOptions;
 use password::PasswordOptions;
 use probe::ProbeOptions;
@@ -87,6 +93,10 @@ pub struct CommandLine {
     /// What to do.
     #[command(subcommand)]
     pub command: Option<Command>,
+    /// How a job of many hosts is made.
+    #[cfg(feature = "mpi")]
+    #[command(flatten)]
+    pub hosts: hosts::HostsOptions,
 }
 
 /// The commands.
@@ -104,7 +114,7 @@ pub enum Command {
     /// Let many clients write files and read them, by a plan, step by step
     Fleet(Box<FleetOptions>),
     /// Carry out a plan that --dry-run printed, or that a run record holds
-    Run(RunOptions),
+    Run(Box<RunOptions>),
     /// Say what load files and mixes contain, and what each layer would refuse of loads
     Check(CheckOptions),
     /// Serve NFSv3 from memory, or be the other end of bare TCP
@@ -125,6 +135,8 @@ pub enum Command {
     Ladder(Box<LadderOptions>),
     /// Show a figure over many runs of one plan, and where it changed
     History(HistoryOptions),
+    /// Merge the records of runs that several hosts made at the same time into one
+    Merge(MergeOptions),
     /// Make a report of a run record
     Report(ReportOptions),
     /// Take an ancestor's own command line
@@ -279,6 +291,8 @@ pub enum Document {
     History,
     /// The lines on the socket of a fleet: requests and answers
     FleetCtl,
+    /// What the live page asks and is told, over HTTP
+    Live,
     /// What `filestone fleet addresses show --as json` prints
     Addresses,
 }

@@ -10,7 +10,7 @@ use super::values::{count, file_size, operation_parser, operation_size, within};
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use filestone_model::operation::OpKind;
-use filestone_model::plan::limits::{CLIENTS_MAX, IN_FLIGHT_MAX};
+use filestone_model::plan::limits::{CLIENTS_MAX, IN_FLIGHT_MAX, LEVELS_MAX};
 
 /// `filestone probe`.
 #[derive(Debug, Args)]
@@ -125,9 +125,17 @@ pub struct LoadOptions {
     /// Distances between operations of an open loop [default: constant]
     #[arg(long, value_name = "PROCESS", requires = "offered")]
     pub arrivals: Option<ArrivalProcess>,
+    /// Go through none and N loads up to --offered in turn, in random order and back, each for
+    /// --cost-interval [default of that: 100 ms]: for what operations cost; takes whole cycles of that
+    #[arg(long, value_name = "N", value_parser = within::<2, { LEVELS_MAX }>, requires = "offered", conflicts_with_all = ["arrivals", "count"])]
+    pub levels: Option<u32>,
     /// Run this long before measuring [default: 0]
     #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
     pub warm_up: Option<u64>,
+    /// Have the kernel stamp a sample of the calls on their way, one in 2 ms of each worker: how long
+    /// they are in this host's kernel, and how long in the network and at the server
+    #[arg(hide_short_help = true, long)]
+    pub stamps: bool,
     #[command(flatten)]
     pub generator: GeneratorOptions,
 }

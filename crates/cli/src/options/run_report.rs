@@ -1,6 +1,7 @@
 //! What becomes of the result of a run; what is measured before it.
 
 use super::cost::CostOptions;
+use super::live::LiveOptions;
 use super::repeat::RepeatOptions;
 use super::values::mark;
 use clap::{Args, ValueEnum};
@@ -32,6 +33,8 @@ pub struct RunReportOptions {
     pub gates: GateOptions,
     #[command(flatten)]
     pub repeat: RepeatOptions,
+    #[command(flatten)]
+    pub live: LiveOptions,
 }
 
 /// What a run is held to.

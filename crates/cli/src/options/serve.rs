@@ -23,6 +23,7 @@ Examples:
   filestone serve --fault delay=exp:2ms,proc=read --fault freeze=1s@10s
   filestone serve --threads 1 --service-time exp:1ms --service-workers 4
   filestone serve --smb-port 4450
+  filestone serve --port 20490 --echo-port 20007
   filestone serve --smb-port 4450 --user anna --password-file pw --smb-encryption required
   filestone serve --tbench --bind 0.0.0.0")]
 pub struct ServeOptions {
@@ -33,6 +34,10 @@ pub struct ServeOptions {
     /// Serve SMB, too, at this port, over the same files: share export; 0 takes any
     #[arg(long, value_name = "PORT", value_parser = port_or_any)]
     pub smb_port: Option<u16>,
+    /// Send back, at this port by TCP and UDP, what comes (RFC 862): what calls take without a
+    /// protocol; 0 takes any
+    #[arg(long, value_name = "PORT", value_parser = port_or_any)]
+    pub echo_port: Option<u16>,
     /// Who is let in by SMB [default: everybody, as a guest]
     #[arg(long, value_name = "NAME", requires = "smb_port")]
     pub user: Option<String>,
@@ -87,7 +92,7 @@ pub struct ServeOptions {
     )]
     pub listing_bound: ListingBound,
     /// Serve tbench's exchanges instead of NFS: the other end of bare TCP
-    #[arg(long, conflicts_with_all = ["smb_port", "threads", "memory", "discard", "fault", "service_time", "service_workers", "seed", "files", "file_size", "listing_bound"])]
+    #[arg(long, conflicts_with_all = ["smb_port", "echo_port", "threads", "memory", "discard", "fault", "service_time", "service_workers", "seed", "files", "file_size", "listing_bound"])]
     pub tbench: bool,
     /// Socket options, in dbench's words, such as SO_RCVBUF=65536 [default: TCP_NODELAY
     /// SO_REUSEADDR]

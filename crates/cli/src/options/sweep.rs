@@ -2,6 +2,7 @@
 
 use super::cost::CostOptions;
 use super::figure::swept;
+use super::live::LiveOptions;
 use super::rounds::RoundsOptions;
 use super::values::seed;
 use clap::{Args, ValueEnum};
@@ -57,6 +58,8 @@ pub struct SweepOptions {
     /// and how long it takes, with --as json the plans
     #[arg(long)]
     pub dry_run: bool,
+    #[command(flatten, next_help_heading = "Watch")]
+    pub live: LiveOptions,
     /// What is measured: a command line of probe, mix, replay or fleet; of the read study further options
     /// of probe
     #[arg(

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::options::cost::CostOptions;
-use filestone_model::plan::Plan;
+use filestone_model::plan::{ArrivalsPlan, Plan};
 
 /// The plan, with what these options read instead of what it reads itself.
 pub fn with_cost(mut plan: Plan, options: &CostOptions) -> Result<Plan, Error> {
@@ -12,7 +12,11 @@ pub fn with_cost(mut plan: Plan, options: &CostOptions) -> Result<Plan, Error> {
             ..Error::usage(format!("{option}: nothing is read that it is about"))
         });
     }
-    if let Some(cost) = options.plan() {
+    if let Some(mut cost) = options.plan() {
+        if let ArrivalsPlan::Levels(levels) = plan.arrivals {
+            // A reading at each end of a load: what is between belongs to that load alone.
+            cost.interval_ns = levels.level_ns;
+        }
         plan.cost = Some(cost);
         plan.check()?;
     }

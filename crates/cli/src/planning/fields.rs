@@ -25,6 +25,7 @@ fn option_of(field: Field) -> String {
         Field::Gids => "--gid",
         Field::InFlight => "--in-flight",
         Field::Interval => "--mark",
+        Field::Levels => "--levels",
         Field::MachineName => "--machine-name",
         Field::MoreTargets | Field::Target => "--on",
         Field::NoFeedback => "--no-feedback",
@@ -52,6 +53,7 @@ fn option_of(field: Field) -> String {
         Field::Transport => "--transport",
         Field::TruncatedIo => "--trunc-io",
         Field::Uids => "--uid",
+        Field::WarmUp => "--warm-up",
         Field::Workers => "--workers",
         Field::WorkingSet => "--working-set",
         Field::ListingBytes | Field::Loads | Field::Operation | Field::SymbolicLinks => {

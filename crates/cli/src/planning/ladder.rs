@@ -1,13 +1,16 @@
 //! From a ladder's options to those of the probe that each of its rungs is.
 
+use crate::error::Error;
 use crate::options::cost::CostOptions;
 use crate::options::data::Stable;
+use crate::options::echo_address::EchoAddress;
 use crate::options::ladder::LadderOptions;
 use crate::options::probe::{LoadOptions, ProbeOptions, WorkloadOptions};
 use crate::options::run_report::RunReportOptions;
+use filestone_engine::target::echo;
 use filestone_model::ladder::Rung;
 use filestone_model::operation::Stability;
-use filestone_model::plan::ProbePlan;
+use filestone_model::plan::{Plan, ProbePlan, TransportKind};
 
 const MILLISECOND: u64 = 1_000_000;
 /// A run is one of many, and short.
@@ -18,6 +21,11 @@ const COST_IDLE_DEFAULT: u64 = 1000 * MILLISECOND;
 const COST_INTERVAL_DEFAULT: u64 = 200 * MILLISECOND;
 /// Length of the files that are read and written: whole READs of all sizes.
 const FILE_SIZE: u64 = 1 << 20;
+/// Bytes of a call of NULL (RFC 5531 section 9: six words, and twice AUTH_NONE), and of its record mark.
+const NULL_BYTES: u32 = 40;
+const RECORD_MARK_BYTES: u32 = 4;
+/// Bytes of a request of ECHO (MS-SMB2 2.2.28), with its header and that of its frame.
+const SMB_ECHO_BYTES: u32 = 72;
 
 /// What the probe of a rung is asked.
 pub fn probe_of(options: &LadderOptions, rung: &Rung) -> ProbeOptions {
@@ -40,11 +48,15 @@ pub fn probe_of(options: &LadderOptions, rung: &Rung) -> ProbeOptions {
         load: LoadOptions {
             duration,
             warm_up: Some(load.warm_up.unwrap_or(WARM_UP_DEFAULT)),
+            // What several calls in flight wait for is each other.
+            stamps: load.stamps || load.in_flight.is_none_or(|count| count == 1),
+            // One call at a time, of which each finds an idle server, as without --offered.
+            in_flight: load.in_flight.or(load.levels.map(|_| 1)),
             ..load.clone()
         },
         report: RunReportOptions {
             dry_run: options.dry_run,
-            cost: cost(&options.cost),
+            cost: cost(&options.cost, load),
             ..RunReportOptions::default()
         },
         calibration: options.calibration.clone(),
@@ -52,12 +64,35 @@ pub fn probe_of(options: &LadderOptions, rung: &Rung) -> ProbeOptions {
     }
 }
 
+/// The lowest rung's plan, from that of an empty call: the same exchange, of as many bytes, with a server
+/// that sends back what it receives.
+pub fn echo_of(null: Plan, address: &EchoAddress) -> Result<Plan, Error> {
+    let transport = if null.target.is_udp() {
+        TransportKind::Udp
+    } else {
+        TransportKind::Tcp
+    };
+    let bytes = match (null.target.smb(), transport) {
+        (Some(_), _) => SMB_ECHO_BYTES,
+        (None, TransportKind::Tcp) => NULL_BYTES + RECORD_MARK_BYTES,
+        (None, TransportKind::Udp) => NULL_BYTES,
+    };
+    let plan = Plan {
+        target: echo::target(&address.host, address.port, transport, bytes),
+        ..null
+    };
+    plan.check()?;
+    Ok(plan)
+}
+
 /// Bytes and packets are always counted: that needs no right and no word of the server.
-fn cost(asked: &CostOptions) -> CostOptions {
+fn cost(asked: &CostOptions, load: &LoadOptions) -> CostOptions {
+    // Loads in turn have a length of their own.
+    let interval = load.levels.is_none().then_some(COST_INTERVAL_DEFAULT);
     CostOptions {
         cost: true,
         cost_idle: Some(asked.cost_idle.unwrap_or(COST_IDLE_DEFAULT)),
-        cost_interval: Some(asked.cost_interval.unwrap_or(COST_INTERVAL_DEFAULT)),
+        cost_interval: asked.cost_interval.or(interval),
         ..asked.clone()
     }
 }
@@ -78,7 +113,6 @@ mod tests {
     use crate::planning::{Environment, cost::with_cost, probe};
     use clap::Parser;
     use filestone_model::ladder::RUNGS;
-    use filestone_model::plan::Plan;
 
     fn plans(line: &str) -> Vec<(&'static str, Result<Plan, String>)> {
         let words = line.split_whitespace();
@@ -130,6 +164,41 @@ mod tests {
             assert_eq!((plan.duration_ns, plan.count), (None, Some(7)));
             assert_eq!(plan.in_flight, 3);
             assert_eq!(plan.cost.expect("it is read").process, Some(4711));
+        }
+    }
+
+    #[test]
+    fn an_echo_has_as_many_bytes_as_an_empty_call() {
+        let address = EchoAddress {
+            host: "server".into(),
+            port: 20_007,
+        };
+        for (line, expected) in [
+            ("filestone ladder server:/export --rungs null", "/44"),
+            (
+                "filestone ladder server:/export --rungs null --transport udp",
+                "/40 over UDP",
+            ),
+            ("filestone ladder smb: --rungs null", "/72"),
+        ] {
+            let mut all = plans(line);
+            let (_, null) = all.remove(0);
+            let echo = echo_of(null.expect("a plan"), &address).expect("a plan");
+            let shown = echo.target.to_string();
+            assert_eq!(shown, format!("rfc862://server:20007{expected}"), "{line}");
+        }
+    }
+
+    #[test]
+    fn loads_in_turn_are_of_all_rungs_and_in_whole_cycles() {
+        let line = "filestone ladder server:/export --rungs null,getattr --offered 3k --levels 3 \
+                    -d 3s --cost-interval 100ms";
+        for (name, plan) in plans(line) {
+            let plan = plan.expect(name);
+            let times = (plan.warm_up_ns, plan.duration_ns, plan.in_flight);
+            assert_eq!(times, (800 * MILLISECOND, Some(3200 * MILLISECOND), 1));
+            let cost = plan.cost.expect("it is read");
+            assert_eq!(cost.interval_ns, 100 * MILLISECOND);
         }
     }
 

@@ -25,14 +25,16 @@ use crate::quantity::bytes_text;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::limits::SIZE_MAX;
 use filestone_model::plan::{
-    ArrivalsPlan, ConnectionPlan, Identities, Ids, NfsTarget, OtherTarget, Plan, PlanError,
-    ProbePlan, ReadData, SmbTarget, TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
+    ArrivalsPlan, ConnectionPlan, Identities, Ids, LevelsPlan, NfsTarget, OtherTarget, Plan,
+    PlanError, ProbePlan, ReadData, SmbTarget, TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
 };
 use std::hash::{BuildHasher, Hasher};
 
 const SECOND: u64 = 1_000_000_000;
 /// nct's `-d` is 60 s; a first look should not take that long.
 pub const DURATION_DEFAULT: u64 = 10 * SECOND;
+/// How long each of several loads in turn is offered: short, so that what drifts is in all of them alike.
+const LEVEL_DEFAULT: u64 = TICK_NANOS;
 /// Enough slots, of all clients together, that an open loop seldom waits for one.
 const OPEN_LOOP_IN_FLIGHT: u32 = 1024;
 /// Slots of one of many clients: memory of its own that each of them needs.
@@ -102,8 +104,16 @@ pub fn probe(
     let load = &options.load;
     let clients = load.clients.unwrap_or(1);
     let workload = WorkloadPlan::Probe(workload(&options.workload, operation)?);
+    let arrivals = arrivals(load, options.report.cost.cost_interval);
+    let whole = |nanos: u64| match arrivals {
+        ArrivalsPlan::Levels(levels) => {
+            let cycles = nanos.checked_next_multiple_of(levels.cycle_ns());
+            cycles.unwrap_or(nanos)
+        }
+        _ => nanos,
+    };
     let plan = Plan {
-        arrivals: arrivals(load),
+        arrivals,
         clients,
         in_flight: load.in_flight.unwrap_or_else(|| {
             let usual = match load.offered {
@@ -113,12 +123,13 @@ pub fn probe(
             usual.max(target.connections_per_client())
         }),
         workers: workers_of(load.workers, clients, &target, here),
-        warm_up_ns: load.warm_up.unwrap_or(0),
+        warm_up_ns: whole(load.warm_up.unwrap_or(0)),
         duration_ns: match (load.duration, load.count) {
             (None, Some(_)) => None,
-            (duration, _) => Some(duration.unwrap_or(DURATION_DEFAULT)),
+            (duration, _) => Some(whole(duration.unwrap_or(DURATION_DEFAULT))),
         },
         count: load.count,
+        stamps: load.stamps,
         connections: connections(&options.target.nfs),
         ..Plan::new("probe", target, workload, here.seed)
     };
@@ -277,6 +288,7 @@ pub fn server_target(
         host: target.host.clone(),
         port,
         path: target.path.clone(),
+        transport,
     }))
 }
 
@@ -400,7 +412,15 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
     })
 }
 
-fn arrivals(load: &LoadOptions) -> ArrivalsPlan {
+/// When operations are due; loads in turn are each offered from one reading to the next.
+fn arrivals(load: &LoadOptions, between_readings_ns: Option<u64>) -> ArrivalsPlan {
+    if let (Some(highest_load_ops_per_s), Some(levels)) = (load.offered, load.levels) {
+        return ArrivalsPlan::Levels(LevelsPlan {
+            highest_load_ops_per_s,
+            levels,
+            level_ns: between_readings_ns.unwrap_or(LEVEL_DEFAULT),
+        });
+    }
     match (load.offered, load.arrivals) {
         (None, _) => ArrivalsPlan::Closed,
         (Some(offered_load_ops_per_s), Some(ArrivalProcess::Poisson)) => ArrivalsPlan::Poisson {

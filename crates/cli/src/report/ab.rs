@@ -4,7 +4,6 @@ use super::comparison::document::ComparisonDocument;
 use super::comparison::{self, Compared, Method, ReadRun, document};
 use super::parts::page::Page;
 use super::parts::units::counted;
-use filestone_model::comparison::Verdict;
 use filestone_model::comparison::ab::{PAIRS_MIN, Trial};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -33,15 +32,18 @@ pub struct AbFound {
     pub trial: Trial,
 }
 
-/// What is told of it.
+/// What is told of it: a comparison whose sides were measured in turn.
 #[derive(Debug)]
 pub struct AbReport {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// In words.
-    pub text: String,
-    /// For programs.
-    pub document: AbDocument,
+    /// Both sides, and what was found of them.
+    pub compared: Compared,
+    /// Why there were no more blocks.
+    end: AbEnd,
+    planned: u64,
+    order: String,
+    invalid: Vec<String>,
+    seed: u64,
+    pairs: u64,
 }
 
 /// Why there were no more blocks.
@@ -78,58 +80,78 @@ pub struct AbDocument {
     pub comparison: ComparisonDocument,
 }
 
-/// The verdict, the page, and the document.
-pub fn render(found: AbFound, page: Page) -> AbReport {
-    let pairs = found.trial.pairs();
-    let (comparison, question) = (found.trial.found().clone(), found.trial.question().clone());
-    let [base, new] = [found.trial.base(), found.trial.new_side()];
-    let missing = if pairs < PAIRS_MIN {
-        vec![]
-    } else {
-        comparison::missing(base, new, &comparison, &question)
-    };
-    let compared = Compared {
-        base: found.base,
-        new: found.new,
-        question,
-        comparison,
-        missing,
-        despite: vec![],
-        method: Method::InTurn,
-    };
-    let compared = if pairs < PAIRS_MIN {
-        compared
-    } else {
-        compared.with_failures()
-    };
-    let mut text = match found.end {
-        AbEnd::Clear | AbEnd::All => String::new(),
-        AbEnd::Interrupted => page.prose("Interrupted: what follows is of the pairs before."),
-        AbEnd::Failed => page.prose("Ended by an error: what follows is of the pairs before."),
-    };
-    let invalid = found.invalid.iter();
-    text.push_str(&page.facts(invalid.map(|block| ("made again", block.clone()))));
-    if pairs < PAIRS_MIN {
-        let told = format!(
-            "cannot tell: {} of blocks, of {PAIRS_MIN} at least",
-            counted(pairs, "pair")
-        );
-        text.push_str(&page.prose(&told));
-    } else {
-        text.push_str(&comparison::text(&compared, page));
+impl AbReport {
+    /// What there is to tell.
+    pub fn of(found: AbFound) -> Self {
+        let pairs = found.trial.pairs();
+        let (comparison, question) = (found.trial.found().clone(), found.trial.question().clone());
+        let [base, new] = [found.trial.base(), found.trial.new_side()];
+        let missing = if pairs < PAIRS_MIN {
+            vec![]
+        } else {
+            comparison::missing(base, new, &comparison, &question)
+        };
+        let compared = Compared {
+            base: found.base,
+            new: found.new,
+            question,
+            comparison,
+            missing,
+            despite: vec![],
+            method: Method::InTurn,
+        };
+        let compared = if pairs < PAIRS_MIN {
+            compared
+        } else {
+            compared.with_failures()
+        };
+        Self {
+            compared,
+            end: found.end,
+            planned: found.planned,
+            order: found.order,
+            invalid: found.invalid,
+            seed: found.seed,
+            pairs,
+        }
     }
-    let document = AbDocument {
-        format: FORMAT,
-        end: found.end,
-        planned: found.planned,
-        order: found.order,
-        invalid: found.invalid,
-        seed: found.seed,
-        comparison: document::of(&compared),
-    };
-    AbReport {
-        verdict: compared.comparison.verdict,
-        text,
-        document,
+
+    /// Whether there are enough pairs to tell anything.
+    pub fn is_enough(&self) -> bool {
+        self.pairs >= PAIRS_MIN
+    }
+
+    /// In words.
+    pub fn text(&self, page: Page) -> String {
+        let mut text = match self.end {
+            AbEnd::Clear | AbEnd::All => String::new(),
+            AbEnd::Interrupted => page.prose("Interrupted: what follows is of the pairs before."),
+            AbEnd::Failed => page.prose("Ended by an error: what follows is of the pairs before."),
+        };
+        let invalid = self.invalid.iter();
+        text.push_str(&page.facts(invalid.map(|block| ("made again", block.clone()))));
+        if self.is_enough() {
+            text.push_str(&comparison::text(&self.compared, page));
+        } else {
+            let told = format!(
+                "cannot tell: {} of blocks, of {PAIRS_MIN} at least",
+                counted(self.pairs, "pair")
+            );
+            text.push_str(&page.prose(&told));
+        }
+        text
+    }
+
+    /// For programs.
+    pub fn document(&self) -> AbDocument {
+        AbDocument {
+            format: FORMAT,
+            end: self.end,
+            planned: self.planned,
+            order: self.order.clone(),
+            invalid: self.invalid.clone(),
+            seed: self.seed,
+            comparison: document::of(&self.compared),
+        }
     }
 }

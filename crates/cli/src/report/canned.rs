@@ -9,6 +9,7 @@ pub use fleet::{changed_fleet, fleet};
 pub use mix::mix;
 pub use steered::{curve, mix_through_mount, objective};
 
+use filestone_model::job::{HostRun, merge_by_hand};
 use filestone_model::load::{Generation, Mismatch};
 use filestone_model::measure::figures::with_figures;
 use filestone_model::measure::replay_record::{
@@ -31,7 +32,7 @@ use filestone_model::plan::{
 pub fn all() -> Vec<RunRecord> {
     let runs = vec![plain(), with_errors(), interrupted()];
     let replays = vec![replayed(), replayed_with_mismatches()];
-    [runs, replays, mixes(), vec![fleet()]].concat()
+    [runs, replays, mixes(), vec![fleet(), job(3)]].concat()
 }
 
 /// A record of each sort of mix.
@@ -257,6 +258,18 @@ pub fn in_rows_of_two() -> RunRecord {
     let mut record = in_stretches();
     record.plan.row_ns = Some(2 * SECOND);
     record
+}
+
+/// The same by so many hosts, in parts that are alike.
+pub fn job(hosts: u32) -> RunRecord {
+    let run = |part: u32| {
+        let mut record = plain();
+        record.plan.duration_ns = Some(record.window_ns);
+        record.plan.seed = part.into();
+        HostRun::by_hand(format!("node{}", part + 1), part, record)
+    };
+    let runs: Vec<HostRun> = (0..hosts).map(run).collect();
+    merge_by_hand(&runs).expect("one job")
 }
 
 /// CREATE with unmeasured REMOVE, and errors.

@@ -1,5 +1,7 @@
 //! The report of a fleet: its steps, its groups, and what went wrong.
 
+pub mod picture;
+
 use crate::error::in_our_form;
 use crate::quantity::{bytes_text, duration_text, grouped};
 use crate::report::parts::heading::what_was_measured;

@@ -1,9 +1,10 @@
 //! All pictures of a record, by the names of their files.
 
 use crate::error::Error;
+use crate::report::fleet::picture as steps;
 use crate::report::mix::{curve, objective};
 use crate::report::picture::{self, Picture};
-use crate::report::{over_time, percentiles};
+use crate::report::{hosts, over_time, percentiles};
 use filestone_model::measure::RunRecord;
 
 /// One kind of picture.
@@ -15,7 +16,7 @@ struct Kind {
 }
 
 /// The kinds, the one that a record is about before the others.
-const KINDS: [Kind; 4] = [
+const KINDS: [Kind; 6] = [
     Kind {
         name: "curve.svg",
         draw: |record| Some(curve::picture(record, record.curve.as_ref()?)),
@@ -27,6 +28,11 @@ const KINDS: [Kind; 4] = [
         whose: "filestone mix --slo",
     },
     Kind {
+        name: "steps.svg",
+        draw: steps::picture,
+        whose: "filestone fleet with a ramp",
+    },
+    Kind {
         name: "percentiles.svg",
         draw: percentiles::picture,
         whose: "every run at one load",
@@ -35,6 +41,11 @@ const KINDS: [Kind; 4] = [
         name: "over-time.svg",
         draw: |record| Some(over_time::picture(record)),
         whose: "every run",
+    },
+    Kind {
+        name: "hosts.svg",
+        draw: hosts::picture,
+        whose: "a job of several hosts",
     },
 ];
 
@@ -50,15 +61,17 @@ pub fn files(record: &RunRecord) -> impl Iterator<Item = (&'static str, String)>
         .filter_map(|kind| Some((kind.name, picture::render(&(kind.draw)(record)?))))
 }
 
-/// The picture of the loads that a run was steered along, if it was.
-pub fn of_steering(record: &RunRecord) -> Option<Picture> {
+/// The picture of the loads that a run was steered along, or of the steps of its ramp, if it was.
+pub fn of_loads(record: &RunRecord) -> Option<Picture> {
     let curve = record.curve.as_ref();
     let curve = curve.map(|found| curve::picture(record, found));
     let search = record.objective.as_ref();
-    curve.or_else(|| search.map(|found| objective::picture(record, found)))
+    curve
+        .or_else(|| search.map(|found| objective::picture(record, found)))
+        .or_else(|| steps::picture(record))
 }
 
-/// The picture that a record is about: its curve, its search, or its percentiles.
+/// The picture that a record is about: its curve, its search, its steps, or its percentiles.
 pub fn first(record: &RunRecord) -> Result<String, Error> {
     let mut files = files(record);
     let first = files.next().map(|(_, text)| text);
@@ -205,6 +218,9 @@ mod tests {
                 TargetPlan::Tcp(target) => target.host = Some(hostile.clone()),
                 TargetPlan::Smb(target) => target.path = hostile.clone(),
                 TargetPlan::Other(target) => target.path = hostile.clone(),
+            }
+            for host in record.job.iter_mut().flat_map(|job| &mut job.hosts) {
+                host.name = hostile.clone();
             }
             if let Some(mix) = record.plan.mix_mut() {
                 mix.name = hostile.clone();

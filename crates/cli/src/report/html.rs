@@ -16,15 +16,19 @@ mod chart;
 mod document;
 mod environment;
 mod heat_map;
+pub mod live;
 mod over_time;
 mod run;
 mod values;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use crate::error::Error;
+use crate::report::ab::AbReport;
 use crate::report::comparison::{self, Compared};
+use crate::report::ladder::comparison::{self as ladder_comparison, ComparedLadders};
+use crate::report::ladder::{self, Ladder};
 use crate::report::layers;
 use crate::report::parts::marked::{self, Block};
 use crate::report::parts::page::Page;
@@ -107,6 +111,25 @@ pub fn of_sweep(swept: &Swept) -> Result<String, Error> {
     document::page(&sheet)
 }
 
+/// The page of a ladder.
+pub fn of_ladder(ladder: &Ladder) -> Result<String, Error> {
+    let mut sheet = Sheet::default();
+    let picture = ladder::picture::picture(ladder);
+    sheet.title.clone_from(&picture.title);
+    let picture = (ladder.runs() > 0).then_some(picture);
+    let said = ladder::text(ladder, Page::marked());
+    add_finding(&mut sheet, marked::blocks(&said), picture.as_ref(), None);
+    document::page(&sheet)
+}
+
+/// The page of two ladders side by side.
+pub fn of_ladders(compared: ComparedLadders<'_>) -> Result<String, Error> {
+    let mut sheet = Sheet::titled("Two ladders");
+    let said = ladder_comparison::text(compared, Page::marked());
+    add_finding(&mut sheet, marked::blocks(&said), None, None);
+    document::page(&sheet)
+}
+
 /// What several runs of one plan come to; `report --as html` makes the page of one of them.
 pub fn of_repeats(repeats: &Repeats) -> Result<String, Error> {
     let mut sheet = Sheet::titled("Several runs of one plan");
@@ -117,21 +140,41 @@ pub fn of_repeats(repeats: &Repeats) -> Result<String, Error> {
 
 /// The page of a comparison of two sides.
 pub fn of_comparison(compared: &Compared) -> Result<String, Error> {
-    let mut sheet = Sheet::default();
     let picture = comparison::picture::picture(compared)?;
-    sheet.title.clone_from(&picture.title);
-    let class = match compared.comparison.verdict {
+    of_sides(
+        &picture.title,
+        &comparison::text(compared, Page::marked()),
+        Some(&picture),
+        compared.comparison.verdict,
+    )
+}
+
+/// The page of two sides that were measured in turn.
+pub fn of_ab(report: &AbReport) -> Result<String, Error> {
+    let compared = &report.compared;
+    let is_enough = report.is_enough();
+    let picture = is_enough.then(|| comparison::picture::picture(compared));
+    of_sides(
+        "Two sides measured in turn",
+        &report.text(Page::marked()),
+        picture.transpose()?.as_ref(),
+        compared.comparison.verdict,
+    )
+}
+
+fn of_sides(
+    title: &str,
+    said: &str,
+    picture: Option<&Picture>,
+    verdict: Verdict,
+) -> Result<String, Error> {
+    let mut sheet = Sheet::titled(title);
+    let class = match verdict {
         Verdict::Better | Verdict::NotWorse => "valid",
         Verdict::CannotTell => "with-caveats",
         Verdict::Worse => "invalid",
     };
-    let said = comparison::text(compared, Page::marked());
-    add_finding(
-        &mut sheet,
-        marked::blocks(&said),
-        Some(&picture),
-        Some(class),
-    );
+    add_finding(&mut sheet, marked::blocks(said), picture, Some(class));
     document::page(&sheet)
 }
 

@@ -80,8 +80,11 @@ const TIMES: [Shown; 3] = [
 ];
 
 /// The parts of that.
-const PARTS: [Shown; 3] = [
+const PARTS: [Shown; 6] = [
     plain(LadderFigure::Queue, "queue", None),
+    plain(LadderFigure::KernelOut, "kernel, out", None),
+    plain(LadderFigure::Beyond, "network, server", None),
+    plain(LadderFigure::KernelIn, "kernel, in", None),
     plain(LadderFigure::Exchange, "exchange", None),
     plain(LadderFigure::Elsewhere, "elsewhere", None),
 ];
@@ -112,7 +115,8 @@ pub fn rungs(plans: impl IntoIterator<Item = (String, Plan)>) -> Vec<SweptPoint>
 impl Ladder {
     /// One of these rungs, without a run.
     pub fn begun(points: Vec<SweptPoint>, wanted: RepeatPlan, seed: u64) -> Self {
-        let target = points.first().map(|point| point.plan.target.to_string());
+        // The lowest rung may be another server's.
+        let target = points.last().map(|point| point.plan.target.to_string());
         let values = points.iter().flat_map(|point| point.values.clone());
         Self {
             tallies: points.iter().map(|_| RungTally::default()).collect(),
@@ -154,7 +158,7 @@ impl Ladder {
     }
 
     /// Whole runs of all rungs.
-    fn runs(&self) -> usize {
+    pub fn runs(&self) -> usize {
         self.tallies.iter().map(RungTally::runs).sum()
     }
 
@@ -229,7 +233,7 @@ pub fn text(ladder: &Ladder, page: Page) -> String {
 /// `ladder of nfs://server/export: 13 rungs, 65 runs`.
 pub fn heading(ladder: &Ladder) -> String {
     let swept = &ladder.swept;
-    let target = swept.points.first().map(|point| &point.plan.target);
+    let target = swept.points.last().map(|point| &point.plan.target);
     format!(
         "ladder{}: {}, {}{}",
         target.map_or_else(String::new, |target| format!(" of {target}")),
@@ -357,6 +361,13 @@ fn sentences(ladder: &Ladder) -> Vec<String> {
          queue: waiting in filestone; exchange: from sending a call to having its reply."
             .to_owned(),
     ];
+    if ladder.has(LadderFigure::Beyond) {
+        sentences.push(
+            "kernel, out; network, server; kernel, in: parts of the exchange, by the kernel's time stamps of \
+             the packets of a sample of calls; waiting for this program to take a reply is in the last."
+                .into(),
+        );
+    }
     if ladder.has(LadderFigure::Elsewhere) {
         sentences.push(
             "elsewhere: of the exchange what is not the server's processor time, so the network, both \

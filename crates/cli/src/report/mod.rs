@@ -18,6 +18,7 @@ pub mod gallery;
 pub mod gnuplot;
 pub mod hdr;
 pub mod history;
+pub mod hosts;
 pub mod html;
 pub mod json;
 pub mod ladder;
@@ -96,7 +97,7 @@ pub const REPORTS: &[Report] = &[
     },
     Report {
         name: "svg",
-        about: "A picture: the curve, the search, or the percentiles; of several replays, the layers",
+        about: "A picture: the curve, the search, the steps, or the percentiles; of several replays, the layers",
         render: |record, _| gallery::first(record),
     },
     Report {
@@ -118,6 +119,16 @@ pub const REPORTS: &[Report] = &[
         name: "search.svg",
         about: "A picture of a search for a load",
         render: |record, _| gallery::named(record, "search.svg"),
+    },
+    Report {
+        name: "steps.svg",
+        about: "A picture of the steps of a fleet's ramp",
+        render: |record, _| gallery::named(record, "steps.svg"),
+    },
+    Report {
+        name: "hosts.svg",
+        about: "A picture of what each host of a job measured",
+        render: |record, _| gallery::named(record, "hosts.svg"),
     },
 ];
 

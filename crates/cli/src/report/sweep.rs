@@ -6,6 +6,7 @@
 mod columns;
 pub mod document;
 pub mod picture;
+pub mod rounds_document;
 pub mod script;
 pub mod study;
 mod unit;

@@ -1,7 +1,7 @@
 //! The report for people, by what was run.
 
 use super::parts::page::{Detail, Page};
-use super::parts::{costs, gates, validity};
+use super::parts::{costs, gates, hosts, stamps, validity};
 use super::{explanation, fleet, mix, probe, replay};
 use filestone_model::measure::RunRecord;
 
@@ -14,6 +14,8 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     page.printable(
         &(validity::heading(record, page)
             + &body(record, detail, page)
+            + &stamps::section(record, page)
+            + &hosts::section(record, page)
             + &costs::section(record, page)
             + &limits
             + &gates::section(record, page)),

@@ -60,6 +60,9 @@ fn a_slower_server_is_told_and_its_runs_are_kept() {
         "{}",
         text(&output.stderr)
     );
+    let page = std::fs::read_to_string(format!("{directory}/report.html"));
+    let page = page.expect("the page was written");
+    assert!(page.contains("Two sides measured in turn"), "{page}");
     let found = std::fs::read(format!("{directory}/ab.json")).expect("it was written");
     let found: Value = serde_json::from_slice(&found).expect("JSON");
     assert_eq!(found["end"], "clear");

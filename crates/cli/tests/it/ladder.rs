@@ -3,6 +3,7 @@
 use crate::support::{Scratch, done, filestone, serve, text};
 use serde_json::Value;
 use std::fs;
+use std::io::BufRead;
 use std::path::Path;
 
 const SHORT: [&str; 16] = [
@@ -94,7 +95,9 @@ fn every_rung_is_measured_and_what_it_made_is_gone() {
     let csv = text(&done(&["report", &directory, "--as", "csv"]).stdout);
     assert!(csv.starts_with("rung,runs,errors,"), "{csv}");
     assert_eq!(csv.lines().count(), 14);
-    assert!(Path::new(&directory).join("ladder.svg").is_file());
+    for form in ["ladder.svg", "report.html"] {
+        assert!(Path::new(&directory).join(form).is_file(), "{form}");
+    }
     // With all runs there, nothing is measured.
     let second = text(&done(&ladder(&asked)).stderr);
     assert!(second.contains("26 runs there already"), "{second}");
@@ -196,4 +199,86 @@ fn rungs_are_planned_before_anything_runs() {
         let refused = filestone(&ladder(&more));
         assert_eq!(refused.status.code(), Some(2), "{more:?}");
     }
+}
+
+/// The serving of SMB and of echoes, as it says where.
+fn address_in(lines: &str, word: &str) -> String {
+    let line = lines.split(word).nth(1).unwrap_or_default();
+    let found = line
+        .split_whitespace()
+        .find(|it| it.starts_with("127.0.0.1:"));
+    found.expect("an address").trim_end_matches(',').to_owned()
+}
+
+/// What a server says until it has said where it sends back what comes.
+fn said_by(out: &mut impl BufRead) -> String {
+    let mut said = String::new();
+    while !said.contains("sending back what comes at 127.0.0.1:") {
+        assert!(
+            out.read_line(&mut said).is_ok_and(|count| count > 0),
+            "{said}"
+        );
+    }
+    said
+}
+
+#[test]
+fn an_echo_is_the_lowest_rung_and_a_share_has_all_others() {
+    let more = ["--smb-port", "0", "--echo-port", "0"];
+    let (server, address, mut out) = serve(&more);
+    let said = said_by(&mut out);
+    let echo = address_in(&said, "sending back what comes at");
+    let share = address_in(&said, "serving SMB");
+    let process = server.id().to_string();
+    let share = format!("smb://{share}/export");
+    let nfs = format!("nfs://{address}/export");
+    let some = ["--rungs", "null,getattr"];
+    for (target, transport, rungs_of, count) in [
+        (&share, "tcp", &[][..], 14),
+        (&nfs, "tcp", &some[..], 3),
+        (&nfs, "udp", &some[..], 3),
+    ] {
+        let asked = [
+            &["--server-pid", &process, "--echo", &echo, "--as", "json"][..],
+            &["--transport", transport, target],
+            rungs_of,
+        ];
+        let output = done(&ladder(&asked.concat()));
+        let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let rungs = rungs(&found);
+        assert_eq!(rungs.len(), count, "{target}");
+        assert_eq!(
+            (&rungs[0]["name"], &rungs[1]["name"]),
+            (&"echo".into(), &"null".into())
+        );
+        assert_eq!(rungs[1]["below"], "echo");
+        for rung in rungs {
+            let whole = (&rung["runs"], &rung["errors"]);
+            assert_eq!(whole, (&2.into(), &0.into()), "{rung}");
+            figure(rung, "server_cpu_per_operation");
+        }
+    }
+}
+
+/// A cycle of 800 ms has none and three loads, there and back.
+#[test]
+fn costs_are_told_from_loads_in_turn() {
+    let (server, address, _out) = serve(&["--threads", "1"]);
+    let target = format!("nfs://{address}/export");
+    let process = server.id().to_string();
+    let asked = [
+        &["--server-pid", &process, "--rungs", "null", "--as", "json"][..],
+        &["--offered", "1k", "--levels", "3", &target],
+    ];
+    let output = done(&ladder(&asked.concat()));
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let null = &rungs(&found)[0];
+    assert_eq!(null["plan"]["arrivals"]["process"], "levels");
+    assert_eq!(null["plan"]["duration_ns"], 800_000_000);
+    let cpu = figure(null, "server_cpu_per_operation")["value"].as_f64();
+    assert!(cpu.is_some_and(|cpu| cpu > 0.0), "{null}");
+    let refused = filestone(&ladder(&["--offered", "1", "--levels", "3", &target]));
+    assert_eq!(refused.status.code(), Some(2));
+    let said = text(&refused.stderr);
+    assert!(said.contains("--levels: at the lowest load"), "{said}");
 }

@@ -1,5 +1,6 @@
 //! One simulated client with its socket: sending its output, receiving its input.
 
+use crate::backend::stamps::Stamping;
 use crate::backend::transmit;
 use crate::clock::Clock;
 use crate::driver::{CallError, Dial, Pending, leave};
@@ -120,6 +121,8 @@ pub struct ClientConnection<C> {
     pub replies_at_connect: u64,
     /// Whether it has never been up.
     pub is_new: bool,
+    /// The kernel's time stamps of a sample of its calls.
+    pub(super) stamping: Option<Box<Stamping>>,
 }
 
 /// How to receive.
@@ -129,6 +132,19 @@ pub enum Waiting {
     None,
     /// Wait for the socket's time-out at most.
     UntilTimeout,
+}
+
+#[inline]
+fn receive(
+    socket: &OwnedFd,
+    stamping: &mut Option<Box<Stamping>>,
+    buffer: &mut [u8],
+    flags: RecvFlags,
+) -> Result<usize, Errno> {
+    match stamping {
+        Some(stamping) if stamping.is_due() => stamping.receive(socket, buffer, flags),
+        _ => recv(socket, buffer, flags).map(|(_, received)| received),
+    }
 }
 
 impl<C: Client> ClientConnection<C> {
@@ -157,6 +173,7 @@ impl<C: Client> ClientConnection<C> {
             is_lost: false,
             replies_at_connect: 0,
             is_new,
+            stamping: None,
         }
     }
 
@@ -168,7 +185,14 @@ impl<C: Client> ClientConnection<C> {
             return Ok(());
         };
         self.is_blocked = false;
-        match transmit::send(socket, &self.output, &mut self.output_sent, pattern) {
+        if let Some(stamping) = &mut self.stamping {
+            stamping.before_send(socket, now, self.client.in_flight());
+        }
+        let sent = transmit::send(socket, &self.output, &mut self.output_sent, pattern);
+        if let Some(stamping) = &mut self.stamping {
+            stamping.after_send(socket, sent == Ok(true));
+        }
+        match sent {
             Ok(true) => {
                 self.output.clear();
                 self.output_sent = 0;
@@ -221,8 +245,8 @@ impl<C: Client> ClientConnection<C> {
             (len, Waiting::UntilTimeout) => (len, RecvFlags::TRUNC.union(RecvFlags::WAITALL)),
         };
         let len = len.min(buffer.len());
-        let received = match recv(socket, &mut buffer[..len], flags) {
-            Ok((_, received)) => received,
+        let received = match receive(socket, &mut self.stamping, &mut buffer[..len], flags) {
+            Ok(received) => received,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
@@ -232,10 +256,12 @@ impl<C: Client> ClientConnection<C> {
         }
         if discardable > 0 {
             self.client.handle_discarded(received, now, completed);
+            self.take_stamps();
             return Ok(Some(now));
         }
         self.client
             .handle_input(&buffer[..received.min(len)], now, completed)?;
+        self.take_stamps();
         Ok(Some(now))
     }
 
@@ -255,8 +281,8 @@ impl<C: Client> ClientConnection<C> {
             let Link::Up(socket) = &self.link else {
                 return Ok(last);
             };
-            let received = match recv(socket, &mut buffer[..], flags) {
-                Ok((_, received)) => received,
+            let received = match receive(socket, &mut self.stamping, &mut buffer[..], flags) {
+                Ok(received) => received,
                 // A port where nothing listens looks like loss: the call is sent
                 // again, and the server may be back by then.
                 Err(Errno::AGAIN | Errno::INTR | Errno::CONNREFUSED) => return Ok(last),
@@ -266,9 +292,26 @@ impl<C: Client> ClientConnection<C> {
             last = Some(now);
             self.client
                 .handle_input(&buffer[..received.min(buffer.len())], now, completed)?;
+            self.take_stamps();
             flags = RecvFlags::DONTWAIT;
         }
         Ok(last)
+    }
+
+    /// Has a sample of its calls stamped from now on, where the kernel does that.
+    pub(super) fn stamp(&mut self) {
+        if let Link::Up(socket) = &self.link {
+            self.stamping = Stamping::begin(socket).map(Box::new);
+        }
+    }
+
+    #[inline]
+    fn take_stamps(&mut self) {
+        if let (Some(stamping), Link::Up(socket)) = (&mut self.stamping, &self.link)
+            && stamping.is_due()
+        {
+            stamping.taken(socket, self.client.in_flight());
+        }
     }
 
     /// Takes the connection down until `again`.

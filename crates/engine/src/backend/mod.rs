@@ -6,11 +6,13 @@ pub(crate) mod looking;
 pub mod null;
 pub mod simulated;
 pub mod sockets;
+mod stamps;
 mod transmit;
 
 use crate::error::{AreaError, ErrorCategory};
 use filestone_model::completions::Completions;
 use filestone_model::language::Language;
+use filestone_model::measure::stamps::StampedCall;
 use filestone_model::operation::Ticket;
 use filestone_model::time::Moment;
 
@@ -139,6 +141,11 @@ pub trait Backend {
     /// Why a client was lost, of which there is one.
     fn loss(&self) -> BackendError {
         BackendError::AllLost
+    }
+
+    /// The calls that the kernel has stamped on their way.
+    fn stamped(&self) -> Vec<StampedCall> {
+        vec![]
     }
 
     /// What has happened to connections up to `end`.

@@ -13,6 +13,7 @@ use crate::processors;
 use filestone_model::client::{Client, Output};
 use filestone_model::completions::Completions;
 use filestone_model::language::Language;
+use filestone_model::measure::stamps::StampedCall;
 use filestone_model::operation::Ticket;
 use filestone_model::plan::OnLost;
 use filestone_model::session::pauses::Pauses;
@@ -199,6 +200,13 @@ impl<C: Client> Sockets<C> {
         }
         sockets.later.make_contiguous().sort_unstable();
         Ok(sockets)
+    }
+
+    /// Has a sample of the calls of the first connection stamped by the kernel on their way.
+    pub fn stamp(&mut self) {
+        if let Some(connection) = self.connections.first_mut() {
+            connection.stamp();
+        }
     }
 
     /// The connections, in the order of tickets.
@@ -980,6 +988,12 @@ impl<C: Client> Backend for Sockets<C> {
 
     fn late_replies(&self) -> u64 {
         self.late_replies
+    }
+
+    fn stamped(&self) -> Vec<StampedCall> {
+        let first = self.connections.first();
+        let stamping = first.and_then(|connection| connection.stamping.as_ref());
+        stamping.map_or_else(Vec::new, |stamping| stamping.calls().to_vec())
     }
 
     #[inline]

@@ -1,19 +1,19 @@
 //! The directories of a file set: claimed, given up, removed.
 
-use super::Order;
 use super::server::SetServer;
+use super::{Left, Order};
 use crate::control::{Cancellation, CleanUpLimits, Observer, cancel_clean_up_on};
 use crate::error::RunError;
 use crate::workspace::Purpose;
 use crate::workspace::set_directory::{OtherRecipe, SetDirectory};
 use crate::workspace::set_removal;
-use crate::workspace::tree::Directory;
+use crate::workspace::tree::{Directory, Tree};
 use filestone_model::file_set::Recipe;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// How long a set may still be given up after its removal was stopped.
-const LAST_WORD: Duration = Duration::from_millis(300);
+pub const LAST_WORD: Duration = Duration::from_millis(300);
 
 /// How long is cleaned up where nothing says how long it should take.
 fn limits(stopped: Duration) -> CleanUpLimits {
@@ -69,6 +69,33 @@ impl<H: Clone + PartialEq> Claims<H> {
         Ok(home_of_root)
     }
 
+    /// Takes over what a process that is known to be over has claimed. One that cannot be taken over
+    /// does not keep the others.
+    pub fn inherit<T: Tree<Handle = H>>(
+        &mut self,
+        tree: &mut T,
+        left: &Left<'_, H>,
+    ) -> Result<(), RunError> {
+        let mut result = Ok(());
+        let mut seen: Vec<&H> = Vec::new();
+        for (path, root) in left.roots {
+            if seen.contains(&root) {
+                continue;
+            }
+            seen.push(root);
+            let parent = Directory {
+                handle: root.clone(),
+                path: path.clone(),
+                purpose: Purpose::FileSet,
+            };
+            match SetDirectory::inherit(tree, parent, left.name, left.owner) {
+                Ok(home) => self.homes.extend(home),
+                Err(refused) => result = result.and(Err(refused.into())),
+            }
+        }
+        result
+    }
+
     /// Where the first of the claimed directories is.
     pub fn path(&self) -> Option<String> {
         self.homes.first().map(|home| home.directory.path.clone())
@@ -81,21 +108,36 @@ impl<H: Clone + PartialEq> Claims<H> {
         stop: &AtomicBool,
         limit: Duration,
     ) -> Result<(), RunError> {
+        self.release_within(server, stop, limits(limit))
+    }
+
+    /// The same within these limits.
+    pub fn release_within<S: SetServer<Handle = H>>(
+        &self,
+        server: &S,
+        stop: &AtomicBool,
+        limits: CleanUpLimits,
+    ) -> Result<(), RunError> {
         if self.homes.is_empty() {
             return Ok(());
         }
         let cancellation = Cancellation::default();
-        cancel_clean_up_on(stop, limits(limit), &cancellation, || {
-            server.on_tree(&cancellation, |tree| {
-                // One that fails does not keep the others.
-                let mut result = Ok(());
-                for home in &self.homes {
-                    let given_up = home.give_up(tree);
-                    result = result.and(given_up.map_err(RunError::from));
-                }
-                result
-            })
+        cancel_clean_up_on(stop, limits, &cancellation, || {
+            server.on_tree(&cancellation, |tree| self.release_all::<S>(tree))
         })
+    }
+
+    /// One that cannot be given up does not keep the others.
+    pub fn release_all<S: SetServer<Handle = H>>(
+        &self,
+        tree: &mut S::Tree<'_>,
+    ) -> Result<(), RunError> {
+        let mut result = Ok(());
+        for home in &self.homes {
+            let given_up = home.give_up(tree);
+            result = result.and(given_up.map_err(RunError::from));
+        }
+        result
     }
 
     /// Removes all that is claimed.
@@ -121,7 +163,8 @@ impl<H: Clone + PartialEq> Claims<H> {
         removed
     }
 
-    fn remove_all<S: SetServer<Handle = H>>(
+    /// Removes all that is claimed, until something cannot be removed.
+    pub fn remove_all<S: SetServer<Handle = H>>(
         &mut self,
         tree: &mut S::Tree<'_>,
     ) -> Result<(), RunError> {

@@ -20,10 +20,11 @@ mod survey;
 pub(crate) use places::{Part, Places, Spare};
 pub(crate) use server::{Missing, Progress, Seen, SetServer, Step};
 
-use crate::control::{Cancellation, Context, Observer, cancel_on};
+use crate::control::{Cancellation, CleanUpLimits, Context, Observer, cancel_on};
 use crate::error::RunError;
+use crate::workspace::ProcessName;
 use building::Builder;
-use claims::Claims;
+use claims::{Claims, LAST_WORD};
 use filestone_model::client::handles::Handles;
 use filestone_model::file_set::{ClientSet, FileSetPlan, Layout, file_name};
 use filestone_model::measure::mix_record::FileSetRecord;
@@ -53,6 +54,19 @@ pub struct Order<'a, H> {
     pub kinds: &'a [OpKind],
     /// The most that the server says a WRITE may take; 0 of one that does not say.
     pub write_max_bytes: u64,
+}
+
+/// What a process that is over has left.
+#[derive(Debug, Clone, Copy)]
+pub struct Left<'a, H> {
+    /// The directories that the clients' sets are in, with their paths.
+    pub roots: &'a [(String, H)],
+    /// What the set is called.
+    pub name: &'a str,
+    /// The process.
+    pub owner: &'a ProcessName,
+    /// Whether it would have removed the set at its end.
+    pub removes: bool,
 }
 
 /// The objects of a set.
@@ -112,7 +126,35 @@ pub(crate) fn prepare_run<S: SetServer>(
     begun.map_err(|unfinished| unfinished.end(server, removes, context))
 }
 
-/// The same; after an error, the caller decides on what was made.
+/// Does with the file set of a process that is over what that would have done at its end: removes it
+/// or gives it up. A set that another run has, whether it is over or not, is left to that.
+pub(crate) fn reclaim<S: SetServer>(
+    server: &S,
+    left: &Left<'_, S::Handle>,
+    context: &Context<'_>,
+) -> Result<(), RunError> {
+    let mut claims = Claims { homes: Vec::new() };
+    let ended = server.on_tree(&context.cancellation, |tree| {
+        let inherited = claims.inherit(tree, left);
+        let ended = if left.removes {
+            claims.remove_all::<S>(tree)
+        } else {
+            claims.release_all::<S>(tree)
+        };
+        inherited.and(ended)
+    });
+    if ended.is_err() {
+        // What could not be removed is not in use any more, all the same.
+        let limits = CleanUpLimits {
+            stopped: LAST_WORD,
+            finished: LAST_WORD,
+        };
+        let _ = claims.release_within(server, context.stop, limits);
+    }
+    ended
+}
+
+/// Finds, checks and completes the file set; after an error, the caller decides on what was made.
 fn begin<S: SetServer>(
     server: &S,
     order: &Order<'_, S::Handle>,

@@ -264,8 +264,8 @@ impl<'a, H: Clone> Places<'a, H> {
 
     /// The index of a client's directory's home.
     pub fn home_index(&self, client: u32) -> usize {
-        let roots = self.home_of_root.len().max(1);
-        let home = self.home_of_root.get(client as usize % roots);
+        let place = self.layout.directory_of(client, self.home_of_root.len());
+        let home = self.home_of_root.get(place);
         home.copied().unwrap_or_default()
     }
 

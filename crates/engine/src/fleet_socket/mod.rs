@@ -4,10 +4,12 @@
 //! much of it. One thread serves it, which no worker waits for.
 
 mod asking;
+mod control;
 mod place;
 mod serving;
 
 pub use asking::{AskError, ask};
+pub use control::FleetControl;
 pub use place::{RunningFleet, SocketChoice, running};
 pub use serving::{FleetSocket, Serves};
 

@@ -5,7 +5,7 @@
 //! thread rests four times as long as an answer took it.
 
 use super::place::{make_room, usual};
-use super::{SocketChoice, SocketError};
+use super::{FleetControl, SocketChoice, SocketError};
 use filestone_model::fleet_control::{ControlAnswer, LINE_MAX};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, fchmod};
@@ -25,8 +25,6 @@ const CONNECTIONS_MAX: usize = 16;
 const LINE_TIME: Duration = Duration::from_secs(10);
 /// How long a connection may say nothing.
 const IDLE_TIME: Duration = Duration::from_secs(300);
-/// The longest rest after an answer.
-const REST_MAX: Duration = Duration::from_millis(100);
 
 /// What answers the lines that come in.
 pub trait Serves: Send + 'static {
@@ -45,15 +43,18 @@ pub struct FleetSocket {
 
 impl FleetSocket {
     /// The socket that was chosen, if one was.
-    pub fn serve(choice: &SocketChoice, serves: impl Serves) -> Result<Option<Self>, SocketError> {
+    pub fn serve(
+        choice: &SocketChoice,
+        control: FleetControl,
+    ) -> Result<Option<Self>, SocketError> {
         match choice {
             SocketChoice::None => Ok(None),
-            SocketChoice::Usual => Self::at(usual()?, serves).map(Some),
-            SocketChoice::At(path) => Self::at(path.clone(), serves).map(Some),
+            SocketChoice::Usual => Self::at(usual()?, control).map(Some),
+            SocketChoice::At(path) => Self::at(path.clone(), control).map(Some),
         }
     }
 
-    fn at(path: PathBuf, serves: impl Serves) -> Result<Self, SocketError> {
+    fn at(path: PathBuf, control: FleetControl) -> Result<Self, SocketError> {
         make_room(&path)?;
         let refused = |error| SocketError::refused(&path, error);
         let listener = listen(&path).map_err(refused)?;
@@ -62,7 +63,7 @@ impl FleetSocket {
             listener,
             ended,
             connections: Vec::new(),
-            serves,
+            control,
         };
         let thread = std::thread::Builder::new().name("filestone-ctl".into());
         let thread = thread.spawn(move || server.run());
@@ -106,27 +107,26 @@ fn listen(path: &Path) -> std::io::Result<UnixListener> {
     Ok(UnixListener::from(OwnedFd::from(socket)))
 }
 
-struct Server<S> {
+struct Server {
     listener: UnixListener,
     ended: UnixStream,
     connections: Vec<Connection>,
-    serves: S,
+    control: FleetControl,
 }
 
-impl<S: Serves> Server<S> {
+impl Server {
     fn run(&mut self) {
         while let Some(ready) = self.wait() {
-            let begun = Instant::now();
             let mut answered = false;
             for (connection, is_ready) in self.connections.iter_mut().zip(ready) {
                 if is_ready {
-                    answered |= connection.go_on(&mut self.serves);
+                    answered |= connection.go_on(&self.control);
                 }
             }
             self.accept();
             self.connections.retain(Connection::is_open);
             if answered {
-                std::thread::sleep((4 * begun.elapsed()).min(REST_MAX));
+                std::thread::sleep(self.control.rest());
             }
         }
     }
@@ -210,7 +210,7 @@ impl Connection {
     }
 
     /// Takes what has come, answers one line, sends what can be sent. Says whether it answered.
-    fn go_on(&mut self, serves: &mut impl Serves) -> bool {
+    fn go_on(&mut self, control: &FleetControl) -> bool {
         if !self.out.is_empty() {
             self.write();
             return false;
@@ -226,7 +226,8 @@ impl Connection {
         };
         let rest = self.line.split_off(end + 1);
         let line = std::mem::replace(&mut self.line, rest);
-        self.out = serves.answer(&line).to_line();
+        std::thread::sleep(control.rest());
+        self.out = control.answer(&line).to_line();
         self.since = Instant::now();
         self.write();
         true

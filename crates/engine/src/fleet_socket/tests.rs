@@ -30,7 +30,8 @@ impl Scratch {
 
     fn serve(&self, answer_len: usize) -> FleetSocket {
         let choice = SocketChoice::At(self.0.join("ctl"));
-        let served = FleetSocket::serve(&choice, Echo(answer_len)).expect("a socket");
+        let served =
+            FleetSocket::serve(&choice, FleetControl::new(Echo(answer_len))).expect("a socket");
         served.expect("it was chosen")
     }
 }
@@ -78,12 +79,12 @@ fn one_that_is_served_is_left_alone_and_a_stale_one_is_replaced() {
     // Dropped without being removed, as a killed process leaves it.
     drop(UnixListener::bind(&path).expect("a socket"));
     let socket = scratch.serve(0);
-    let other = FleetSocket::serve(&SocketChoice::At(path.clone()), Echo(0));
+    let other = FleetSocket::serve(&SocketChoice::At(path.clone()), FleetControl::new(Echo(0)));
     assert!(matches!(other, Err(SocketError::InUse(_))));
     assert!(ask(&path, &request()).is_ok());
     drop(socket);
     std::fs::write(&path, "mine").expect("a file");
-    let other = FleetSocket::serve(&SocketChoice::At(path.clone()), Echo(0));
+    let other = FleetSocket::serve(&SocketChoice::At(path.clone()), FleetControl::new(Echo(0)));
     assert!(matches!(other, Err(SocketError::NoSocket(_))));
     assert!(path.exists());
 }

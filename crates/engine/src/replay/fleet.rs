@@ -5,7 +5,7 @@ use super::piece::Piece;
 use super::progress::{Cancellations, Ending};
 use crate::control::{Context, Observer};
 use crate::error::RunError;
-use crate::fleet_socket::{FleetSocket, Serves, SocketChoice};
+use crate::fleet_socket::{FleetControl, FleetSocket, Serves, SocketChoice};
 use crate::host;
 use crate::run::{Attendant, Look, Stage};
 use filestone_model::fleet::HoldsFrom;
@@ -110,8 +110,10 @@ impl<'run> Fleet<'run> {
             shared: Arc::clone(&self.shared),
             seen: Arc::clone(&self.seen),
         };
+        let control = FleetControl::new(controller);
+        context.observer.controllable(&control);
         let choice = &context.fleet_socket;
-        let socket = match FleetSocket::serve(choice, controller) {
+        let socket = match FleetSocket::serve(choice, control) {
             Ok(socket) => socket,
             Err(error) if *choice == SocketChoice::Usual => {
                 let told = format!("this fleet cannot be controlled while it runs: {error}");
@@ -145,13 +147,7 @@ impl Serves for Controller {
             (seen.moment(), seen.is_over, changes, before, bytes)
         };
         let shared = &*self.shared;
-        let groups = || -> Vec<GroupRecord> {
-            let last = counted(shared, now);
-            let groups = 0..shared.plan().groups.len();
-            groups
-                .map(|place| group_record(shared, place, &last, before.as_ref()))
-                .collect()
-        };
+        let groups = || group_records(shared, now, before.as_ref());
         let fleet = Controlled {
             shared,
             now,
@@ -251,6 +247,7 @@ impl Piece for Fleet<'_> {
             seen: Arc::clone(&self.seen),
             ending: Ending::new(self.plan, cancellations.clone()),
             next_look: Moment::ZERO,
+            told_changes: 0,
             is_over: false,
             server: self.plan.cost.as_ref().and_then(|cost| cost.process),
         })
@@ -300,6 +297,14 @@ impl Piece for Fleet<'_> {
             changes: seen.changes.take(),
         });
     }
+}
+
+/// The groups now; what they did lately is since the counters `before`.
+fn group_records(shared: &SharedFleet, now: Moment, before: Option<&Counted>) -> Vec<GroupRecord> {
+    let last = counted(shared, now);
+    (0..shared.plan().groups.len())
+        .map(|place| group_record(shared, place, &last, before))
+        .collect()
 }
 
 fn group_record(
@@ -358,6 +363,8 @@ struct FleetProgress {
     seen: Arc<Mutex<Seen>>,
     ending: Ending,
     next_look: Moment,
+    /// So many changes have been told.
+    told_changes: u32,
     is_over: bool,
     /// The server, if it is a process of this host that the plan names.
     server: Option<u32>,
@@ -413,6 +420,12 @@ impl FleetProgress {
         }
     }
 
+    fn tell_changes(&mut self, observer: &mut dyn Observer) {
+        let changes = lock(&self.seen).changes.since(self.told_changes);
+        self.told_changes += changes.len() as u32;
+        changes.iter().for_each(|change| observer.changed(change));
+    }
+
     fn halt_if_ill(&self, halt: &AtomicBool) {
         if lock(&self.seen).watch.finding().is_some() {
             halt.store(true, Ordering::Relaxed);
@@ -431,8 +444,13 @@ impl Attendant for FleetProgress {
         self.halt_if_ill(halt);
     }
 
-    fn look(&mut self, at: &Look<'_>, _observer: &mut dyn Observer) -> Moment {
+    fn look(&mut self, at: &Look<'_>, observer: &mut dyn Observer) -> Moment {
+        self.tell_changes(observer);
         if !self.is_over {
+            if at.now >= self.next_look {
+                let before = lock(&self.seen).looks.front().cloned();
+                observer.fleet(&|| group_records(&self.shared, at.now, before.as_ref()));
+            }
             self.count(at.now);
             self.settle(at.now);
             self.halt_if_ill(at.halt);

@@ -4,14 +4,15 @@
 use super::header::RunHeader;
 use super::{Attendant, Look, Stage};
 use crate::clock::Clock;
-use crate::control::Observer;
+use crate::control::{GeneratorShare, Observer};
 use crate::processors::Meter;
 use crate::worker::{IntervalSink, SharedRecorder, WorkerEnd, new_buffer};
 use filestone_model::measure::mix_figures::figures;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
-use filestone_model::measure::{Assembly, ConnectionsRecord, IntervalBuffer};
+use filestone_model::measure::stamps::{StampedCall, StampsRecord};
+use filestone_model::measure::{Assembly, ConnectionsRecord, IntervalBuffer, RunPhase};
 use filestone_model::plan::{Plan, TICK_NANOS};
 use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -106,6 +107,8 @@ pub struct Coordinator<'run> {
     /// Looks at the processors since the window opened, and what was seen until it closed.
     meter: Option<Meter>,
     used: Option<ProcessorTime>,
+    /// The part of the run that was told last.
+    told_phase: Option<RunPhase>,
 }
 
 /// What the coordinator looks at, and whom it tells.
@@ -134,6 +137,7 @@ impl<'run> Coordinator<'run> {
             ends: Vec::new(),
             meter: None,
             used: None,
+            told_phase: None,
         }
     }
 
@@ -213,6 +217,7 @@ impl<'run> Coordinator<'run> {
     /// Does what is due, and says when to look again.
     fn look(&mut self, stage: Stage, is_stopped: bool, surveyed: &mut Surveyed<'_, '_>) -> Moment {
         let now = surveyed.clock.now();
+        self.tell_phase(now, stage, surveyed.observer);
         let mut next = self.look_at_processors(now, stage);
         if let (Recording::Shared(recorder), Stage::Running) = (self.recording, stage) {
             while now >= self.next_boundary() {
@@ -220,7 +225,14 @@ impl<'run> Coordinator<'run> {
             }
             next = next.min(self.next_boundary());
         }
-        while let Some((record, buffer)) = self.assembly.complete() {
+        while let Some((record, mut buffer)) = self.assembly.complete() {
+            if surveyed.observer.wants_generator() {
+                surveyed.observer.generator(&GeneratorShare {
+                    dispatch_delay_ns: buffer.dispatch_delay.to_record(),
+                    waited_ns: buffer.counts.waited_nanos,
+                });
+            }
+            surveyed.observer.counted(&mut buffer);
             surveyed.observer.interval(&record);
             for attendant in &mut surveyed.attendants {
                 attendant.interval(&record, surveyed.halt, surveyed.observer);
@@ -240,11 +252,30 @@ impl<'run> Coordinator<'run> {
         next
     }
 
-    /// Who has the processors is of interest while the window is open.
-    fn look_at_processors(&mut self, now: Moment, stage: Stage) -> Moment {
+    /// When the measured window opens and closes, if the plan says.
+    fn window(&self) -> (Moment, Moment) {
         let opens = Moment::from_nanos(self.plan.warm_up_ns);
         let closes = self.plan.duration_ns;
         let closes = closes.map_or(Moment::NEVER, |duration| opens.after_nanos(duration));
+        (opens, closes)
+    }
+
+    fn tell_phase(&mut self, now: Moment, stage: Stage, observer: &mut dyn Observer) {
+        let (opens, closes) = self.window();
+        let phase = match stage {
+            Stage::Running if now < opens => RunPhase::WarmUp,
+            Stage::Running if now < closes => RunPhase::Measure,
+            Stage::Running => RunPhase::Drain,
+            Stage::Done | Stage::Left => RunPhase::CleanUp,
+        };
+        if self.told_phase.replace(phase) != Some(phase) {
+            observer.phase(phase);
+        }
+    }
+
+    /// Who has the processors is of interest while the window is open.
+    fn look_at_processors(&mut self, now: Moment, stage: Stage) -> Moment {
+        let (opens, closes) = self.window();
         if self.meter.is_none() {
             if now < opens {
                 return opens;
@@ -334,10 +365,13 @@ impl<'run> Coordinator<'run> {
             window_ns,
             end: how_it_ended(&self.ends),
         };
+        let stamped = self.ends.iter().flat_map(|end| &end.stamped);
+        let stamped: Vec<StampedCall> = stamped.copied().collect();
         let threads: Vec<ThreadTime> = self.ends.iter().map(|end| end.time).collect();
         RunRecord {
             connections: facts.connections,
             mix,
+            stamps: StampsRecord::of(&stamped, window_start, window_end),
             processors: self
                 .used
                 .and_then(|used| ProcessorsRecord::of(used, window_ns, &threads)),

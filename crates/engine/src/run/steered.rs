@@ -16,6 +16,8 @@ pub struct Steered<'run> {
     offer: &'run Offer,
     window_start: Moment,
     is_finished: bool,
+    /// So many points have been told.
+    told: usize,
 }
 
 impl<'run> Steered<'run> {
@@ -26,6 +28,7 @@ impl<'run> Steered<'run> {
             offer,
             window_start: Moment::from_nanos(plan.warm_up_ns),
             is_finished: false,
+            told: 0,
         }
     }
 }
@@ -49,11 +52,18 @@ impl Attendant for Steered<'_> {
         };
         match self.steering.next(&observed) {
             Direction::Stay => {}
-            Direction::Offer(load) => self.offer.change(load),
+            Direction::Offer(load) => {
+                self.offer.change(load);
+                observer.offered(load);
+            }
             Direction::Finish => {
                 self.is_finished = true;
                 halt.store(true, Ordering::Relaxed);
             }
+        }
+        for point in self.steering.points_since(self.told) {
+            observer.point(&point);
+            self.told += 1;
         }
         observer.steering(&self.steering.progress(), self.steering.left());
     }

@@ -96,7 +96,10 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
         });
     }
     let body = |clients| -> Result<Box<dyn WorkerBody>, RunError> {
-        let sockets = Sockets::new(clock.clone(), options.clone(), clients)?;
+        let mut sockets = Sockets::new(clock.clone(), options.clone(), clients)?;
+        if plan.stamps {
+            sockets.stamp();
+        }
         let subjects = subjects.clone();
         Ok(Box::new(CallWorker { sockets, subjects }))
     };

@@ -6,6 +6,7 @@
 
 mod addresses;
 pub mod clients;
+pub mod echo;
 mod error;
 pub mod local;
 pub mod nfs3;
@@ -19,9 +20,10 @@ pub mod tbench;
 pub use error::TargetError;
 pub use rate::Rate;
 
-use crate::control::{Cancellation, Context};
+use crate::control::{Cancellation, CleanUpLimits, Context, cancel_clean_up_on};
 use crate::error::RunError;
 use crate::run::{self, OpenTarget};
+use crate::workspace::ProcessName;
 use filestone_model::client::Unsupported;
 use filestone_model::doctor::facts::TargetFacts;
 use filestone_model::load::Load;
@@ -129,6 +131,18 @@ pub trait Protocol: Send + Sync {
         Err(TargetError::NoReplay(self.name().into()).into())
     }
 
+    /// Does with what a run of the job has left on the target, in a process that is over, what that
+    /// would have done at its end. Nothing, of a protocol whose runs leave nothing that others could
+    /// use.
+    fn reclaim(
+        &self,
+        _job: &Job<'_>,
+        _owner: &ProcessName,
+        _context: &mut Context<'_>,
+    ) -> Result<(), RunError> {
+        Ok(())
+    }
+
     /// What it calls the one request by which an operation of this kind is done.
     fn request_of(&self, kind: OpKind) -> String {
         kind.name().to_uppercase()
@@ -198,6 +212,7 @@ impl Default for Protocols {
                 Box::new(local::Local),
                 Box::new(tbench::Tbench),
                 Box::new(smb2::Smb2),
+                Box::new(echo::Echo),
             ],
             brought: Vec::new(),
         }
@@ -293,4 +308,28 @@ pub fn run(
     record.validity = Some(validity::of(&record));
     record.gates = gates::judge(&record);
     Ok(record)
+}
+
+/// Does with the file set of a job's run that was lost what that run would have done at its end:
+/// removes it or gives it up. `owner` is the process of the run, which is known to be over; a set
+/// that another one has is left to that.
+///
+/// It ends after `limit`. A stop that comes before it began does not keep it from its work; one that
+/// comes later does.
+pub fn reclaim(
+    job: &Job<'_>,
+    protocols: &Protocols,
+    owner: &ProcessName,
+    limit: Duration,
+    context: &mut Context<'_>,
+) -> Result<(), RunError> {
+    let protocol = protocols.of(&job.plan.target)?;
+    let (stop, cancellation) = (context.stop, context.cancellation.clone());
+    let limits = CleanUpLimits {
+        stopped: limit,
+        finished: limit,
+    };
+    cancel_clean_up_on(stop, limits, &cancellation, || {
+        protocol.reclaim(job, owner, context)
+    })
 }

@@ -130,9 +130,7 @@ impl<W> ClientState<W> {
         let (arrivals, count) = if workload.has_own_schedule() {
             (Arrivals::Closed, None)
         } else {
-            let arrivals = &plan.arrivals;
-            let arrivals = Arrivals::of_client(arrivals, number, plan.clients, plan.seed);
-            (arrivals, count)
+            (Arrivals::of(plan, number), count)
         };
         let slots = Slots {
             number,

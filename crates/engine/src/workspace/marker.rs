@@ -42,16 +42,40 @@ pub(crate) struct Marker<'a> {
     pub lines: &'a str,
 }
 
+/// A process, as markers name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessName {
+    /// Its host.
+    pub host: String,
+    /// Its number there.
+    pub process: u32,
+    /// When it began, in clock ticks since the host did, if that can be seen.
+    pub began: Option<u64>,
+}
+
+impl ProcessName {
+    /// The name of this process.
+    pub fn this() -> Self {
+        let process = std::process::id();
+        Self {
+            host: host::name(),
+            process,
+            began: began(process),
+        }
+    }
+}
+
 impl Marker<'_> {
     /// Its text, if this process has locked it or not.
     pub fn text(&self, is_locked: bool) -> String {
-        let process = std::process::id();
-        let mut text = format!(
-            "{MADE_BY} {}\nhost: {}\nprocess: {process}\n",
-            env!("CARGO_PKG_VERSION"),
-            host::name(),
-        );
-        if let Some(began) = began(process) {
+        let ProcessName {
+            host,
+            process,
+            began,
+        } = ProcessName::this();
+        let version = env!("CARGO_PKG_VERSION");
+        let mut text = format!("{MADE_BY} {version}\nhost: {host}\nprocess: {process}\n");
+        if let Some(began) = began {
             text += &format!("{BEGAN}{began}\n");
         }
         let now = humantime::format_rfc3339_seconds(SystemTime::now());
@@ -182,6 +206,15 @@ impl Owner {
         is_this && !self.is_given_up && self.liveness_of(std::process::id()) == Liveness::Running
     }
 
+    /// Whether it is this process, which may have given its directory up. Older markers do not say
+    /// when their process began.
+    pub(crate) fn is_process(&self, name: &ProcessName) -> bool {
+        let began = self.began.zip(name.began);
+        self.host.as_ref() == Some(&name.host)
+            && self.process == Some(name.process)
+            && began.is_none_or(|(then, now)| then == now)
+    }
+
     /// The process, in words.
     pub fn process_in_words(&self) -> String {
         match (self.process, &self.host) {
@@ -264,6 +297,34 @@ mod tests {
         );
         let elsewhere = "made by filestone 0\nhost: elsewhere.invalid\nprocess: 1\n";
         assert_eq!(liveness(elsewhere), Liveness::Unknown);
+    }
+
+    #[test]
+    fn an_owner_is_one_process_of_one_host() {
+        let owner = |text: &str| read(&format!("made by filestone 0\n{text}"));
+        let name = |host: &str, process, began| ProcessName {
+            host: host.into(),
+            process,
+            began,
+        };
+        let lost = name("node3", 7, Some(42));
+        assert!(owner("host: node3\nprocess: 7\nprocess began: 42\ngiven up\n").is_process(&lost));
+        assert!(
+            owner("host: node3\nprocess: 7\n").is_process(&lost),
+            "an older marker"
+        );
+        for other in [
+            "host: node3\nprocess: 7\nprocess began: 43\n",
+            "host: node3\nprocess: 8\nprocess began: 42\n",
+            "host: node4\nprocess: 7\nprocess began: 42\n",
+            "process: 7\n",
+            "",
+        ] {
+            assert!(!owner(other).is_process(&lost), "{other}");
+        }
+        let own = Marker::default().text(false);
+        assert!(read(&own).is_process(&ProcessName::this()));
+        assert!(!Owner::unknown("clients").is_process(&name("", 0, None)));
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! else that the owner has to say, the marker is written over in place.
 
 use super::error::{ClaimError, Purpose};
-use super::marker::{Liveness, LockHolder, Marker, Owner};
+use super::marker::{Liveness, LockHolder, Marker, Owner, ProcessName};
 use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, Tried};
 use filestone_model::file_set::Recipe;
 use std::time::Duration;
@@ -43,6 +43,8 @@ pub(crate) struct SetDirectory<H> {
     name: String,
     /// Keeps the marker locked; dropped before it is removed.
     lock: Option<MarkerLock>,
+    /// The only run that it may be taken over from, which is known to be over.
+    predecessor: Option<ProcessName>,
 }
 
 /// What has the name of the set.
@@ -153,12 +155,46 @@ impl<H> SetDirectory<H> {
         }
     }
 
+    /// Takes over what `owner`, a process that is known to be over, has at `name` in `parent`;
+    /// nothing if what is there is another's. A directory in which there is nothing is removed: it is
+    /// what such a process leaves that ends between two calls.
+    pub fn inherit(
+        tree: &mut impl Tree<Handle = H>,
+        parent: Directory<H>,
+        name: &str,
+        owner: &ProcessName,
+    ) -> Tried<Option<Self>> {
+        let Found::Directory(directory) = tree.find(&parent, name)? else {
+            return Ok(None);
+        };
+        let found = tree.read_marker(&directory, MARKER)?;
+        let mut set = Self {
+            predecessor: Some(owner.clone()),
+            ..Self::new(directory, parent, name)
+        };
+        let text = found.map(|found| found.text).unwrap_or_default();
+        if text.is_empty() && first_foreign(tree, &set.directory)?.is_none() {
+            set.clear_next(tree)?;
+            return set.remove(tree).map(|()| None);
+        }
+        let marked = Owner::read(&set.directory.path, &text);
+        match (marked, Recipe::find(&text)) {
+            (Some(marked), Some(recipe)) if marked.is_process(owner) => {
+                set.take_over(tree, &recipe)?;
+                Ok(Some(set))
+            }
+            (Some(_), Some(_)) => Ok(None),
+            _ => Err(foreign(&set.directory.path, true).into()),
+        }
+    }
+
     fn new(directory: Directory<H>, parent: Directory<H>, name: &str) -> Self {
         Self {
             directory,
             parent,
             name: name.into(),
             lock: None,
+            predecessor: None,
         }
     }
 
@@ -275,8 +311,18 @@ impl<H> SetDirectory<H> {
         let Some(read) = self.read(tree)? else {
             return Err(foreign(&self.directory.path, true).into());
         };
-        check_over(read.owner, read.holder)?;
+        if self.predecessor.is_none() || read.holder == LockHolder::Other {
+            check_over(read.owner, read.holder)?;
+        } else if !self.is_predecessor(&read.owner) {
+            return Err(overtaken(&self.directory).into());
+        }
         Ok(read.lock)
+    }
+
+    /// Whether it is the run that is known to be over.
+    fn is_predecessor(&self, owner: &Owner) -> bool {
+        let predecessor = self.predecessor.as_ref();
+        predecessor.is_some_and(|predecessor| owner.is_process(predecessor))
     }
 
     /// Says in the marker that this process made the set by this recipe.
@@ -313,6 +359,7 @@ impl<H> SetDirectory<H> {
         let path = self.directory.at(NEXT_MARKER);
         match tree.read_marker(&self.directory, NEXT_MARKER)? {
             Some(found) => match found.owner(&self.directory.path) {
+                Some(owner) if self.is_predecessor(&owner) => {}
                 Some(owner) => check_over(owner, found.holder)?,
                 // Without a word in it, the run ended between two calls.
                 None if found.text.is_empty() => {}

@@ -6,8 +6,12 @@
 use crate::support::{SECOND, plan, run, run_on, server};
 use filestone_engine::backend::null::Null;
 use filestone_engine::clock::Clock;
-use filestone_model::measure::run_record::Phase;
-use filestone_model::plan::ArrivalsPlan;
+use filestone_model::cost::{
+    CostFigure, Counter, CounterReading, ReadingPhase, SourceRecord, Vantage,
+};
+use filestone_model::measure::run_record::{Phase, Tool};
+use filestone_model::measure::{RunRecord, costs};
+use filestone_model::plan::{ArrivalsPlan, LevelsPlan};
 use filestone_model::queueing::{Service, SimulatedServer, Stall};
 use filestone_model::time::Moment;
 
@@ -335,4 +339,58 @@ fn what_was_in_flight_when_the_window_opened_is_achieved_in_it() {
     plan.warm_up_ns = SECOND;
     let totals = run(&plan, server(Service::Fixed { ns: 600_000_000 }, None)).totals;
     assert_eq!(totals.achieved_load_ops_per_s, 8.0 * 4.0 / 2.0);
+}
+
+/// Every cycle of 1.6 s has twice 200 ms of none, 1,000, 2,000 and 3,000 operations per second, so five of
+/// them (after one of warm-up) have 2,400 in each. A server's host spends 15 µs on each, and what else it
+/// does grows from nothing to 300 ms in a second: that is no operation's doing, and no load's.
+#[test]
+fn loads_in_turn_tell_what_an_operation_costs_beside_what_grows_meanwhile() {
+    let levels = LevelsPlan {
+        highest_load_ops_per_s: 3000.0,
+        levels: 3,
+        level_ns: 200_000_000,
+    };
+    let mut plan = plan(ArrivalsPlan::Levels(levels), 1, 8);
+    plan.warm_up_ns = levels.cycle_ns();
+    let run = run(&plan, server(Service::Fixed { ns: 100_000 }, None));
+    let record = RunRecord {
+        ticks: run.ticks,
+        totals: run.totals,
+        ..RunRecord::new(plan, Tool::release("0"))
+    };
+    assert_eq!(record.totals.ledger.scheduled, 5 * 2400);
+    assert_eq!(record.totals.ledger.ok, 5 * 2400);
+    assert_eq!(record.totals.offered_load_ops_per_s, Some(1500.0));
+    // Each finds an idle server.
+    assert_eq!(record.totals.response_time_ns.max, 100_000);
+
+    let reading = |place: u64| {
+        let moment_ns = place * levels.level_ns;
+        let before = record.ticks.iter().filter(|tick| tick.start_ns < moment_ns);
+        let completed: u64 = before.map(|tick| tick.ended).sum();
+        let seconds = moment_ns as f64 / 1e9;
+        let growing_ns = 300e6 / 8.0 * seconds * seconds / 2.0;
+        CounterReading {
+            moment_ns: moment_ns as i64,
+            phase: ReadingPhase::Load,
+            counters: [(Counter::CpuBusy, growing_ns as u64 + 15_000 * completed)].into(),
+            ..CounterReading::default()
+        }
+    };
+    let source = SourceRecord {
+        name: "host".into(),
+        vantage: Vantage::Server,
+        readings: (0..=40).map(reading).collect(),
+        failed: 0,
+        first_failure: None,
+    };
+    let cost = costs::conclude(&record, vec![source], None);
+    let known = cost
+        .server_cpu()
+        .and_then(CostFigure::known)
+        .expect("it is read");
+    // But for nanoseconds that a counter does not count.
+    assert!((known.value - 15_000.0).abs() < 0.01, "{known:?}");
+    assert!(known.half_width < 0.01, "{known:?}");
 }

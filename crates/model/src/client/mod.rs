@@ -15,6 +15,7 @@
 
 pub mod actor;
 pub mod desk;
+pub mod echo;
 pub mod handles;
 pub mod inspection;
 pub mod kept_action;

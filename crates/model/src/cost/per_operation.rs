@@ -7,7 +7,10 @@
 
 use super::advance::{NoAdvance, between};
 use super::reading::CounterReading;
-use crate::statistics::regression::{FittedLine, FittedPoint, NoLine, fit};
+use crate::statistics::regression::{FittedLine, FittedPoint, NoLine, TimedPoint, fit, fit_groups};
+use std::collections::BTreeMap;
+
+const NANOS: f64 = 1e9;
 
 /// Why there is no figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -22,32 +25,55 @@ pub enum NoCost {
 
 /// What operations cost by these readings: slope for each operation, intercept per second. For
 /// `slack` see [`between`].
+///
+/// Where several loads were offered in turn, `cycle_ns` is how long all of them take together. Each cycle
+/// then has an intercept of its own, which may change evenly within it, so that what drifts, such as what
+/// others do on the host, is in no slope.
 pub fn of_readings(
     readings: &[CounterReading],
     of: impl Fn(&CounterReading) -> Option<u64>,
     slack: u64,
+    cycle_ns: Option<u64>,
 ) -> Result<FittedLine, NoCost> {
-    Ok(fit(&points(readings, of, slack)?)?)
+    let points = points(readings, of, slack)?;
+    let Some(cycle_ns) = cycle_ns.filter(|cycle| *cycle > 0) else {
+        let points: Vec<FittedPoint> = points.iter().map(|timed| timed.point).collect();
+        return Ok(fit(&points)?);
+    };
+    // Before the window opened there are no cycles: that is one group.
+    let mut groups: BTreeMap<Option<u64>, Vec<TimedPoint>> = BTreeMap::new();
+    for timed in points {
+        let cycle = (timed.time >= 0.0).then(|| (timed.time * NANOS) as u64 / cycle_ns);
+        groups.entry(cycle).or_default().push(timed);
+    }
+    let groups: Vec<Vec<TimedPoint>> = groups.into_values().collect();
+    Ok(fit_groups(&groups)?)
 }
 
-/// A point for each pair of readings one after the other in one part of a run, rates in seconds.
-/// Those of several runs may be put together.
-pub fn points(
+/// A point for each pair of readings one after the other in one part of a run, rates in seconds, at the
+/// moment in the middle between them, in seconds from when the window opened.
+fn points(
     readings: &[CounterReading],
     of: impl Fn(&CounterReading) -> Option<u64>,
     slack: u64,
-) -> Result<Vec<FittedPoint>, NoAdvance> {
+) -> Result<Vec<TimedPoint>, NoAdvance> {
     let pairs = readings.iter().zip(readings.iter().skip(1));
     let apart = pairs.filter(|(before, after)| {
         after.phase == before.phase && after.moment_ns > before.moment_ns
     });
     apart
         .map(|(before, after)| {
-            let seconds = after.moment_ns.abs_diff(before.moment_ns) as f64 / 1e9;
-            Ok(FittedPoint {
+            let apart_ns = after.moment_ns.abs_diff(before.moment_ns);
+            let seconds = apart_ns as f64 / NANOS;
+            let middle_ns = before.moment_ns.saturating_add_unsigned(apart_ns / 2);
+            let point = FittedPoint {
                 x: (after.completed - before.completed) / seconds,
                 y: between(before, after, &of, slack)? as f64 / seconds,
                 weight: seconds,
+            };
+            Ok(TimedPoint {
+                time: middle_ns as f64 / NANOS,
+                point,
             })
         })
         .collect()
@@ -89,19 +115,42 @@ mod tests {
             reading(1, 1000.0, 779_877),
             reading(3, 2000.0, 782_077),
         ];
-        let line = of_readings(&readings, switches, 0).unwrap();
+        let line = of_readings(&readings, switches, 0, None).unwrap();
         assert!((line.slope.value - 2.0).abs() < 1e-9, "{line:?}");
         assert!((line.intercept.value - 100.0).abs() < 1e-6, "{line:?}");
         assert!(line.slope.half_width() < 1e-6, "{line:?}");
+    }
+
+    /// Each operation adds two. What is there anyway grows by 100 in each second, and there are 5,000 more
+    /// of it in the second cycle, whose loads are higher. One line through all takes a part of that for the
+    /// operations'.
+    #[test]
+    fn what_drifts_costs_no_operation_anything() {
+        let loads = [0, 500, 1000, 1000, 500, 0, 500, 1500, 1000, 1000, 1500, 500];
+        let mut readings = vec![reading(0, 0.0, 0)];
+        for (second, operations) in (1_u64..).zip(loads) {
+            let last = readings.last().unwrap();
+            let completed = last.completed + operations as f64;
+            let anyway = 100 * second + if second > 6 { 5000 } else { 0 };
+            let count = switches(last).unwrap() + anyway + 2 * operations;
+            readings.push(reading(second as i64, completed, count));
+        }
+        let line = of_readings(&readings, switches, 0, Some(6_000_000_000)).unwrap();
+        assert!((line.slope.value - 2.0).abs() < 1e-9, "{line:?}");
+        // 350 in the middle of the first cycle, and 950 and 5,000 in that of the second.
+        assert!((line.intercept.value - 3150.0).abs() < 1e-6, "{line:?}");
+        assert!(line.slope.half_width() < 1e-6, "{line:?}");
+        let one = of_readings(&readings, switches, 0, None).unwrap();
+        assert!(one.slope.value > 2.5, "{one:?}");
     }
 
     #[test]
     fn what_the_readings_do_not_tell_is_no_figure() {
         let two = [reading(0, 0.0, 0), reading(1, 1.0, 1)];
         let few = NoCost::Line(NoLine::FewPoints { count: 1 });
-        assert_eq!(of_readings(&two, switches, 0), Err(few));
+        assert_eq!(of_readings(&two, switches, 0, None), Err(few));
         let back = [reading(0, 0.0, 9), reading(1, 1.0, 1)];
-        let back = of_readings(&back, switches, 0).unwrap_err();
+        let back = of_readings(&back, switches, 0, None).unwrap_err();
         assert_eq!(back.to_string(), "it went from 9 back to 1");
         // Two readings of one moment are no point.
         let same = [reading(0, 0.0, 0), reading(0, 0.0, 0)];

@@ -3,6 +3,7 @@
 use super::lengths::Lengths;
 use super::{Changing, FILES_MAX, FILES_PER_DIRECTORY, FileSetError, OBJECTS_MAX};
 use crate::file_set::{FileSetPlan, FileSizes};
+use crate::numbering::Numbering;
 use crate::operation::OpKind;
 
 /// What the names of data files end with: nhfsstone's, chosen longer than the name caches of
@@ -13,6 +14,8 @@ const NAME_TAIL: &str = "abcdefghijklmn";
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
     clients: u32,
+    /// Which clients of a job they are.
+    numbering: Numbering,
     files_per_client: u32,
     symbolic_links_per_client: u32,
     spare_names_per_client: u32,
@@ -96,6 +99,15 @@ fn check_name(name: &str) -> Result<(), FileSetError> {
 impl Layout {
     /// What `plan` asks for with so many clients. Draws the length of each file once.
     pub fn of(plan: &FileSetPlan, clients: u32) -> Result<Self, FileSetError> {
+        Self::of_numbered(plan, clients, Numbering::ALL)
+    }
+
+    /// The same with so many of a job's clients.
+    pub fn of_numbered(
+        plan: &FileSetPlan,
+        clients: u32,
+        numbering: Numbering,
+    ) -> Result<Self, FileSetError> {
         check_name(&plan.name)?;
         plan.popularity.check()?;
         plan.sizes.check()?;
@@ -106,6 +118,7 @@ impl Layout {
         }
         let mut layout = Self {
             clients,
+            numbering,
             files_per_client: plan.files_per_client,
             symbolic_links_per_client: plan.symbolic_links_per_client,
             spare_names_per_client: plan.spare_names_per_client,
@@ -131,7 +144,11 @@ impl Layout {
     /// Enters a client into the sums.
     fn count(&mut self, client: u32, working_bytes: Option<u64>) -> Result<(), FileSetError> {
         let (mut sum, mut working, mut working_sum) = (0_u64, 0, 0_u64);
-        for length in Lengths::of(&self.sizes, client, self.files_per_client)? {
+        for length in Lengths::of(
+            &self.sizes,
+            self.numbering.number_of(client),
+            self.files_per_client,
+        )? {
             // One file at least, and no further one once there is enough.
             if working == 0 || working_bytes.is_none_or(|bytes| working_sum < bytes) {
                 working += 1;
@@ -149,6 +166,12 @@ impl Layout {
         totals.working_bytes += working_sum;
         self.working_files.push(working);
         Ok(())
+    }
+
+    /// Which of so many directories a client's files are in: client i of a job uses directory i
+    /// modulo their number.
+    pub fn directory_of(&self, client: u32, directories: usize) -> usize {
+        self.numbering.number_of(client) as usize % directories.max(1)
     }
 
     /// How many clients there are.
@@ -183,8 +206,12 @@ impl Layout {
     /// The lengths of a client's data files, in their order.
     pub fn lengths(&self, client: u32) -> impl ExactSizeIterator<Item = u64> + use<> {
         // They were checked when the layout was made.
-        Lengths::of(&self.sizes, client, self.files_per_client)
-            .expect("a layout has file sizes that can be drawn")
+        Lengths::of(
+            &self.sizes,
+            self.numbering.number_of(client),
+            self.files_per_client,
+        )
+        .expect("a layout has file sizes that can be drawn")
     }
 
     /// How many of a client's data files, from the first one on, are worked on.

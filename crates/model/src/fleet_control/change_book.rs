@@ -21,6 +21,14 @@ impl ChangeBook {
         self.changes.len() as u32
     }
 
+    /// Those after the first `count`.
+    pub fn since(&self, count: u32) -> Vec<ChangeRecord> {
+        self.changes
+            .get(count as usize..)
+            .unwrap_or_default()
+            .to_vec()
+    }
+
     /// Clients have been told this.
     pub fn enter(&mut self, change: ChangeRecord) {
         self.changes.push(change);

@@ -81,9 +81,24 @@ pub struct ClientsWanted {
     /// Only those that are doing this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<ClientState>,
+    /// Only those of which something has failed, or of which nothing has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failing: Option<bool>,
+    /// Only those that moved at least so many bits per second of late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_min: Option<f64>,
+    /// Only those that moved at most so many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_max: Option<f64>,
+    /// Only those whose own address is so, or like this pattern with `*` and `?`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
     /// In which order.
     #[serde(default)]
     pub order: ClientOrder,
+    /// The other way round.
+    #[serde(default)]
+    pub reversed: bool,
     /// So many of them are left out first.
     #[serde(default)]
     pub first: u32,
@@ -105,6 +120,10 @@ pub enum ClientOrder {
     Bytes,
     /// Those that have failed most first.
     Failures,
+    /// Those that have moved least of late first.
+    Rate,
+    /// By the addresses that they connect from.
+    Address,
 }
 
 /// What is shown.
@@ -220,6 +239,9 @@ pub struct ClientView {
     pub client: u32,
     /// Its group and its number in that, such as `writers/17`.
     pub name: String,
+    /// The address that it connects from, where the plan names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// What it is doing.
     pub state: ClientState,
     /// Until when it tries again what has failed, in nanoseconds since the run began: if that fails then,

@@ -101,7 +101,7 @@ fn add_pattern(pattern: &str, plan: &FleetPlan, clients: &mut Vec<u32>) {
 }
 
 /// Whether a name is as a pattern says: `*` is anything, `?` one byte.
-fn matches(pattern: &str, name: &str) -> bool {
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut of_name) = (0, 0);
     // Where the last `*` stands, and up to where of the name it reaches.

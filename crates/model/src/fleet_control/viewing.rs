@@ -1,18 +1,19 @@
 //! What is shown of a fleet while it runs.
 
 use super::controlled::Controlled;
-use super::selection::{clients_of, name_of};
+use super::selection::{clients_of, matches, name_of};
 use super::{
     Answer, ClientOrder, ClientView, ClientsView, ClientsWanted, FleetView, GroupView, ListRequest,
     Refusal, SettingsView, WINDOW_MAX,
 };
 use crate::fleet::SETTINGS;
-use crate::measure::fleet_record::GroupRecord;
+use crate::measure::fleet_record::{FleetCounters, GroupRecord};
 use crate::plan::GroupPlan;
 use crate::time::Moment;
 use crate::workload::stream::{ClientGauge, TimesCounted};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 pub(super) fn list(fleet: &Controlled<'_>, request: &ListRequest) -> Result<Answer, Refusal> {
     let wanted = request.clients.as_ref();
@@ -92,18 +93,13 @@ fn window(fleet: &Controlled<'_>, wanted: &ClientsWanted) -> Result<ClientsView,
         Some(which) => clients_of(which, plan)?,
         None => (0..plan.clients()).collect(),
     };
-    if let Some(state) = wanted.state {
-        clients.retain(|client| {
-            let gauge = gauges.get(*client as usize);
-            gauge.is_some_and(|gauge| gauge.state() == state)
-        });
-    }
     let counters = |client: &u32| {
         let gauge = gauges.get(*client as usize);
         gauge
             .map(|gauge| gauge.counters(fleet.now))
             .unwrap_or_default()
     };
+    clients.retain(|client| is_wanted(fleet, wanted, *client));
     match wanted.order {
         ClientOrder::Number => {}
         ClientOrder::State => clients.sort_by_key(|client| {
@@ -115,8 +111,17 @@ fn window(fleet: &Controlled<'_>, wanted: &ClientsWanted) -> Result<ClientsView,
             counters.bytes_read + counters.bytes_written
         }),
         ClientOrder::Failures => {
-            clients.sort_by_cached_key(|client| Reverse(counters(client).failures));
+            clients.sort_by_cached_key(|client| Reverse(failures_of(&counters(client))));
         }
+        ClientOrder::Rate => {
+            clients.sort_by_cached_key(|client| recent_bits_per_s(fleet, *client) as u64);
+        }
+        ClientOrder::Address => {
+            clients.sort_by_cached_key(|client| source_of(fleet, *client));
+        }
+    }
+    if wanted.reversed {
+        clients.reverse();
     }
     let count = wanted.count.unwrap_or(WINDOW_MAX).min(WINDOW_MAX);
     let shown = clients.iter().skip(wanted.first as usize);
@@ -129,16 +134,53 @@ fn window(fleet: &Controlled<'_>, wanted: &ClientsWanted) -> Result<ClientsView,
     })
 }
 
-fn client_view(fleet: &Controlled<'_>, client: u32) -> ClientView {
+/// Whether a client is as all filters say.
+fn is_wanted(fleet: &Controlled<'_>, wanted: &ClientsWanted, client: u32) -> bool {
     let gauge = fleet.shared.gauges().get(client as usize);
-    let counters = gauge.map(|gauge| gauge.counters(fleet.now));
-    let counters = counters.unwrap_or_default();
-    let bytes = counters.bytes_read + counters.bytes_written;
+    let is_state = |state| gauge.is_some_and(|gauge| gauge.state() == state);
+    let has_failed = || gauge.is_some_and(|gauge| failures_of(&gauge.counters(fleet.now)) > 0);
+    let is_address = |pattern: &String| {
+        let source = source_of(fleet, client).map(|source| source.to_string());
+        source.is_some_and(|source| matches(pattern, &source))
+    };
+    wanted.state.is_none_or(is_state)
+        && wanted.failing.is_none_or(|failing| failing == has_failed())
+        && wanted
+            .rate_min
+            .is_none_or(|least| recent_bits_per_s(fleet, client) >= least)
+        && wanted
+            .rate_max
+            .is_none_or(|most| recent_bits_per_s(fleet, client) <= most)
+        && wanted.address.as_ref().is_none_or(is_address)
+}
+
+const fn failures_of(counters: &FleetCounters) -> u64 {
+    counters.failures + counters.checksum_errors
+}
+
+/// The address that a client connects from, where the plan names one.
+fn source_of(fleet: &Controlled<'_>, client: u32) -> Option<IpAddr> {
+    let member = fleet.shared.plan().member(client)?;
+    member.group.sources.of_client(member.number)
+}
+
+/// Bits read and written per second of the last 16 to 20 s.
+fn recent_bits_per_s(fleet: &Controlled<'_>, client: u32) -> f64 {
+    let gauge = fleet.shared.gauges().get(client as usize);
+    let bytes = gauge.map_or(0, ClientGauge::data_bytes);
     let since = fleet.earlier.map_or(Moment::ZERO, |earlier| earlier.at);
     let earlier = fleet
         .earlier
         .and_then(|earlier| earlier.of_clients.get(client as usize));
     let earlier = earlier.copied().unwrap_or(0);
+    bits_per_s(bytes.saturating_sub(earlier), fleet.now.nanos_since(since))
+}
+
+fn client_view(fleet: &Controlled<'_>, client: u32) -> ClientView {
+    let gauge = fleet.shared.gauges().get(client as usize);
+    let counters = gauge.map(|gauge| gauge.counters(fleet.now));
+    let counters = counters.unwrap_or_default();
+    let bytes = counters.bytes_read + counters.bytes_written;
     let mut times = TimesCounted::default();
     if let Some(gauge) = gauge {
         gauge.add_times(&mut times);
@@ -146,6 +188,7 @@ fn client_view(fleet: &Controlled<'_>, client: u32) -> ClientView {
     ClientView {
         client,
         name: name_of(client, fleet.shared.plan()),
+        source: source_of(fleet, client).map(|source| source.to_string()),
         state: gauge.map_or(crate::measure::fleet_record::ClientState::Failed, |gauge| {
             gauge.state()
         }),
@@ -154,7 +197,7 @@ fn client_view(fleet: &Controlled<'_>, client: u32) -> ClientView {
             .map(Moment::nanos),
         counters,
         bits_per_s: bits_per_s(bytes, fleet.now.nanos()),
-        bits_per_s_20s: bits_per_s(bytes.saturating_sub(earlier), fleet.now.nanos_since(since)),
+        bits_per_s_20s: recent_bits_per_s(fleet, client),
         response_time_at_most: times.record(),
         settings: None,
     }

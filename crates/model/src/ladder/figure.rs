@@ -4,6 +4,7 @@ use super::value::RungValue;
 use crate::cost::{Counter, CounterUnit, Vantage};
 use crate::gate::RunTotal;
 use crate::measure::cost_totals;
+use crate::measure::stamps::{StampedTime, StampsRecord};
 use crate::measure::{KeptInterval, RunRecord};
 use crate::plan::{Plan, unmeasured_for};
 
@@ -41,6 +42,12 @@ figures! {
     Queue = "queue_time.mean", Nanoseconds;
     /// sent → done: from the system call that sends the call to the one that brings its reply.
     Exchange = "service_time.mean", Nanoseconds;
+    /// Of the exchange, on stamped calls: in this host's kernel on the way out.
+    KernelOut = "kernel_out_time.mean", Nanoseconds;
+    /// In the network and at the server.
+    Beyond = "beyond_time.mean", Nanoseconds;
+    /// In this host's kernel on the way in, and waiting for this program to take it.
+    KernelIn = "kernel_in_time.mean", Nanoseconds;
     /// The exchange without the server's processor time: the network, both kernels, and waiting.
     Elsewhere = "elsewhere_time", Nanoseconds;
     /// Processor time of the server.
@@ -71,6 +78,9 @@ impl LadderFigure {
             Self::ResponseP99 => self.kept(record, times.p99 as f64),
             Self::Queue => plain(totals.slot_wait_ns.mean + totals.dispatch_delay_ns.mean),
             Self::Exchange => self.kept(record, totals.service_time_ns.mean),
+            Self::KernelOut => stamped(record, |stamps| stamps.kernel_out_ns)?,
+            Self::Beyond => stamped(record, |stamps| stamps.beyond_ns)?,
+            Self::KernelIn => stamped(record, |stamps| stamps.kernel_in_ns)?,
             Self::Elsewhere => return elsewhere(record).filter(|_| has_any),
             _ => return self.cost(record),
         };
@@ -109,6 +119,15 @@ impl LadderFigure {
     pub fn has_companions(self) -> bool {
         self.total().is_some()
     }
+}
+
+/// A part of the time of stamped calls. Of operations that come in pairs both have been stamped.
+fn stamped(record: &RunRecord, of: fn(&StampsRecord) -> StampedTime) -> Option<RungValue> {
+    let time = record.stamps.as_ref().map(of)?;
+    (!has_companion(&record.plan)).then_some(RungValue {
+        value: time.mean,
+        half_width: Some(time.half_width),
+    })
 }
 
 /// Whether each operation of a plan's rung has another one that goes with it.
@@ -181,6 +200,19 @@ mod tests {
         record
     }
 
+    /// CREATE, with a REMOVE after each.
+    fn of_pairs() -> ProbePlan {
+        ProbePlan {
+            operation: OpKind::Create,
+            size_bytes: 4096,
+            random: false,
+            stability: Stability::Unstable,
+            file_size_bytes: 4096,
+            files_max: 1,
+            own_files: false,
+        }
+    }
+
     fn value(figure: LadderFigure, record: &RunRecord) -> Option<f64> {
         figure.of(record).map(|known| known.value)
     }
@@ -205,20 +237,33 @@ mod tests {
     }
 
     #[test]
+    fn the_way_of_stamped_calls_is_told_where_all_are_of_one_kind() {
+        let mut record = record();
+        let time = |mean| StampedTime {
+            mean,
+            half_width: 1.0,
+            p50: 0,
+        };
+        record.stamps = Some(StampsRecord {
+            calls: 100,
+            kernel_out_ns: time(2000.0),
+            beyond_ns: time(40_000.0),
+            kernel_in_ns: time(7000.0),
+        });
+        assert_eq!(value(LadderFigure::KernelOut, &record), Some(2000.0));
+        assert_eq!(value(LadderFigure::Beyond, &record), Some(40_000.0));
+        assert_eq!(value(LadderFigure::KernelIn, &record), Some(7000.0));
+        record.plan.workload = WorkloadPlan::Probe(of_pairs());
+        assert_eq!(value(LadderFigure::Beyond, &record), None);
+    }
+
+    #[test]
     fn what_is_elsewhere_is_told_only_where_the_rest_is_the_calls_own() {
         let mut several = record();
         several.plan.in_flight = 2;
         assert_eq!(value(LadderFigure::Elsewhere, &several), None);
         let mut pairs = record();
-        pairs.plan.workload = WorkloadPlan::Probe(ProbePlan {
-            operation: OpKind::Create,
-            size_bytes: 4096,
-            random: false,
-            stability: Stability::Unstable,
-            file_size_bytes: 4096,
-            files_max: 1,
-            own_files: false,
-        });
+        pairs.plan.workload = WorkloadPlan::Probe(of_pairs());
         assert_eq!(value(LadderFigure::Elsewhere, &pairs), None);
         let mut here = record();
         if let (Some(plan), Some(cost)) = (&mut here.plan.cost, &mut here.cost) {

@@ -1,6 +1,7 @@
 //! What a run has of a figure, and several runs together.
 
 use crate::statistics::Estimate;
+use crate::statistics::trimmed::mean_unless_far_off;
 
 /// What a run has of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,11 +24,16 @@ impl RungValue {
     }
 }
 
-/// The mean of these runs with half of its 95 % interval; of one run what that knows of itself.
-pub(super) fn over_runs(runs: &[RungValue]) -> Option<(f64, Option<f64>)> {
+/// The mean of these runs, of eight or more without a few that are far off; `None` of fewer than two.
+pub(super) fn mean_of_runs(runs: &[RungValue]) -> Option<Estimate> {
     let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
+    mean_unless_far_off(&values).map(|mean| mean.estimate)
+}
+
+/// The same with half of its 95 % interval; of one run what that knows of itself.
+pub(super) fn over_runs(runs: &[RungValue]) -> Option<(f64, Option<f64>)> {
     let first = runs.first()?;
-    Some(match Estimate::of_independent(&values) {
+    Some(match mean_of_runs(runs) {
         Some(mean) => (mean.value, Some(mean.half_width())),
         None => (first.value, first.half_width),
     })

@@ -9,6 +9,7 @@ use crate::cost::{
 };
 use crate::measure::flow::Flow;
 use crate::measure::run_record::{KindRecord, RunRecord, TickRecord};
+use crate::plan::ArrivalsPlan;
 use std::collections::BTreeSet;
 
 const NANOS: f64 = 1e9;
@@ -38,7 +39,14 @@ pub fn conclude(
             };
         }
     }
-    let figures: Vec<CostFigure> = sources.iter().flat_map(figures_of).collect();
+    let cycle_ns = match record.plan.arrivals {
+        ArrivalsPlan::Levels(levels) => Some(levels.cycle_ns()),
+        _ => None,
+    };
+    let figures = sources
+        .iter()
+        .flat_map(|source| figures_of(source, cycle_ns));
+    let figures: Vec<CostFigure> = figures.collect();
     let mut costs = CostRecord {
         sources,
         figures,
@@ -133,15 +141,21 @@ fn ended_by(ticks: &[TickRecord], moment_ns: i64) -> f64 {
     ticks.iter().map(of_tick).sum()
 }
 
-fn figures_of(source: &SourceRecord) -> Vec<CostFigure> {
+fn figures_of(source: &SourceRecord, cycle_ns: Option<u64>) -> Vec<CostFigure> {
     let readings = &source.readings;
     let counters: BTreeSet<Counter> = readings
         .iter()
         .flat_map(|reading| reading.counters.keys().copied())
         .collect();
+    let counted = |counter, line| Counted {
+        source,
+        cycle_ns,
+        counter,
+        line,
+    };
     let of_counters = counters
         .into_iter()
-        .map(|counter| figure(source, counter, None, |reading| reading.count(counter)));
+        .map(|counter| figure(counted(counter, None), |reading| reading.count(counter)));
     let lines: BTreeSet<&str> = readings
         .iter()
         .flat_map(|reading| reading.lines.iter().map(|line| line.line.as_str()))
@@ -149,7 +163,7 @@ fn figures_of(source: &SourceRecord) -> Vec<CostFigure> {
     let of_lines = lines.into_iter().map(|line| {
         // A line appears with its first interrupt.
         let of = |reading: &CounterReading| Some(reading.line(line).unwrap_or(0));
-        figure(source, Counter::Interrupts, Some(line.to_owned()), of)
+        figure(counted(Counter::Interrupts, Some(line.to_owned())), of)
     });
     let told = |one: &CostFigure| one.line.is_none() || is_known(one);
     of_counters.chain(of_lines.filter(told)).collect()
@@ -161,16 +175,26 @@ fn is_known(figure: &CostFigure) -> bool {
     known.is_some_and(|known| known.value > known.half_width)
 }
 
-fn figure(
-    source: &SourceRecord,
+/// A counter, or a line of it, in the readings of a source.
+struct Counted<'run> {
+    source: &'run SourceRecord,
+    /// How long all loads take that were offered in turn.
+    cycle_ns: Option<u64>,
     counter: Counter,
     line: Option<String>,
-    of: impl Fn(&CounterReading) -> Option<u64>,
-) -> CostFigure {
+}
+
+fn figure(counted: Counted<'_>, of: impl Fn(&CounterReading) -> Option<u64>) -> CostFigure {
+    let Counted {
+        source,
+        cycle_ns,
+        counter,
+        line,
+    } = counted;
     let processors = source.readings.first().and_then(|first| first.processors);
     let slack = counter.slack() * u64::from(processors.unwrap_or(1));
     let load_per_s = rate(source, ReadingPhase::Load, &of, slack);
-    let found = of_readings(&source.readings, of, slack);
+    let found = of_readings(&source.readings, of, slack, cycle_ns);
     let known = found.as_ref().ok();
     CostFigure {
         vantage: source.vantage,

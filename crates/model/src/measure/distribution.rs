@@ -9,8 +9,8 @@
 //! every row. What takes longer than ten minutes counts as ten minutes in the
 //! percentiles; the maximum still shows it.
 
-use crate::measure::steps::Steps;
 pub use crate::measure::steps::{Digits, HIGHEST_NANOS};
+use crate::measure::steps::{Steps, StepsError, header_of};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::Deserializer;
@@ -146,6 +146,13 @@ impl<C: Counter> Distribution<C> {
         values.map(|value| value.max(min).min(max))
     }
 
+    /// The steps of the histogram that hold something, upwards: the largest value of each, in
+    /// nanoseconds, and how many values it holds.
+    pub fn steps(&mut self) -> impl Iterator<Item = (u64, u64)> {
+        self.flush();
+        self.steps.largest_and_counts()
+    }
+
     /// The record of this distribution.
     pub fn to_record(&mut self) -> DistributionRecord {
         let [p50, p90, p95, p99, p99_9, p99_99] =
@@ -182,6 +189,59 @@ impl Distribution<u64> {
         self.count = self.count.saturating_add(record.count);
         self.sum = self.sum.saturating_add(record.sum);
         Ok(())
+    }
+}
+
+/// Merges the records of several hosts, step by step, so that what comes out is what one host would
+/// have written. Its memory is used again and again.
+#[derive(Debug)]
+pub struct RecordMerger {
+    three: Distribution<u64>,
+    four: Distribution<u64>,
+}
+
+impl RecordMerger {
+    /// With memory for both widths of steps.
+    pub fn new() -> Self {
+        Self {
+            three: Distribution::with_digits(Digits::Three),
+            four: Distribution::with_digits(Digits::Four),
+        }
+    }
+
+    /// The record of all values of these records, in steps as fine as the first's.
+    pub fn merge<'record>(
+        &mut self,
+        records: impl Iterator<Item = &'record DistributionRecord>,
+    ) -> Result<DistributionRecord, HistogramError> {
+        let kept = records.filter(|record| record.count > 0 || !record.histogram.is_empty());
+        let mut decoded = Vec::new();
+        for record in kept {
+            decoded.push((record, STANDARD.decode(&record.histogram)?));
+        }
+        let first = decoded.first();
+        let digits = first.map_or(Ok(Digits::Four), |(_, bytes)| {
+            header_of(bytes).map(|(digits, _)| digits)
+        })?;
+        let all = match digits {
+            Digits::Three => &mut self.three,
+            Digits::Four => &mut self.four,
+        };
+        all.reset();
+        for (record, bytes) in decoded.iter().filter(|(record, _)| record.count > 0) {
+            all.steps.add_encoded(bytes)?;
+            all.min = all.min.min(record.min);
+            all.max = all.max.max(record.max);
+            all.count = all.count.saturating_add(record.count);
+            all.sum = all.sum.saturating_add(record.sum);
+        }
+        Ok(all.to_record())
+    }
+}
+
+impl Default for RecordMerger {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -229,6 +289,9 @@ pub enum HistogramError {
     /// Not HdrHistogram V2.
     #[error("the histogram is not in HdrHistogram's V2 encoding: {0}")]
     Encoding(String),
+    /// Not one that this program writes.
+    #[error("the histogram cannot be merged: {0}")]
+    Steps(#[from] StepsError),
 }
 
 impl DistributionRecord {

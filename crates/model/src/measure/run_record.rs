@@ -9,12 +9,15 @@ use crate::measure::distribution::DistributionRecord;
 use crate::measure::figure_record::{FigureRecord, KeptInterval, OpenFigureRecord};
 use crate::measure::fleet_record::{FleetRecord, SettingsGeneration};
 use crate::measure::gate_record::GateRecord;
+pub use crate::measure::generator_record::{Headroom, Host, RunEnd};
 use crate::measure::interval::TickCounts;
+use crate::measure::job_record::JobRecord;
 use crate::measure::ledger::Ledger;
 use crate::measure::mix_record::MixRecord;
 use crate::measure::processors::{ProcessorsRecord, ThreadTime};
 use crate::measure::replay_record::ReplayRecord;
 use crate::measure::sample::Role;
+use crate::measure::stamps::StampsRecord;
 use crate::measure::validity_record::Validity;
 use crate::operation::OpKind;
 use crate::plan::Plan;
@@ -55,6 +58,9 @@ pub struct RunRecord {
     /// What operations cost on the way and at the server, if that was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostRecord>,
+    /// The hosts that made it together, if it was a job of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobRecord>,
     /// How the run ended.
     pub end: RunEnd,
     /// Length of the measured window in nanoseconds, as it was.
@@ -68,6 +74,9 @@ pub struct RunRecord {
     /// What only a mix has to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<MixRecord>,
+    /// Where calls were while they were under way, of a run that has them stamped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamps: Option<StampsRecord>,
     /// The load–response curve of a run that was steered along one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curve: Option<CurveRecord>,
@@ -111,29 +120,6 @@ impl Tool {
             profile: "release".into(),
         }
     }
-}
-
-/// The host of the load generator.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Host {
-    /// Kernel name and release.
-    pub kernel: String,
-    /// Processor model.
-    pub cpu: String,
-    /// Processors that this process may use.
-    pub cpus: u32,
-    /// Frequency governor, if the kernel says.
-    pub governor: Option<String>,
-    /// The kernel's clock source.
-    pub clock_source: String,
-    /// What one reading of the clock costs, in nanoseconds.
-    pub clock_read_ns: f64,
-    /// Smallest step seen between two readings, in nanoseconds.
-    pub clock_step_ns: f64,
-    /// Memory in bytes.
-    pub memory_bytes: u64,
-    /// What waited for completions in the first worker: `epoll`, or `recv` for a single connection.
-    pub driver: String,
 }
 
 /// What the load went to.
@@ -289,55 +275,6 @@ impl SessionRecord {
             self.dialect
         )
     }
-}
-
-/// What the tool itself can do on this host (`filestone calibrate`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Headroom {
-    /// Calls in flight: those of a closed loop, 32 of others and in records of method 1.
-    #[serde(default = "Headroom::in_flight_of_method_1")]
-    pub in_flight: u32,
-    /// What was exchanged with the built-in server: the emptiest request of the run's protocol.
-    #[serde(default = "Headroom::exchange_of_method_1")]
-    pub exchange: String,
-    /// Exchanges per second through the whole engine.
-    pub engine_ops_per_s: f64,
-    /// The same bytes over a plain socket.
-    pub raw_ops_per_s: f64,
-    /// Client processor time per operation through the engine, in nanoseconds.
-    pub engine_cpu_ns_per_op: f64,
-    /// Client processor time per operation over the plain socket, in nanoseconds.
-    pub raw_cpu_ns_per_op: f64,
-    /// Median lateness of timed starts at 10,000 per second, in nanoseconds.
-    pub timer_lateness_p50_ns: u64,
-    /// 99th percentile of the same.
-    pub timer_lateness_p99_ns: u64,
-}
-
-impl Headroom {
-    const fn in_flight_of_method_1() -> u32 {
-        32
-    }
-
-    /// Whatever protocol a run was of.
-    fn exchange_of_method_1() -> String {
-        "NULL".into()
-    }
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "reason", rename_all = "kebab-case")]
-pub enum RunEnd {
-    /// As planned.
-    Finished,
-    /// Somebody stopped it.
-    Interrupted,
-    /// The server was gone.
-    TargetLost {
-        /// What happened.
-        message: String,
-    },
 }
 
 /// Sums over the measured window.
@@ -658,6 +595,8 @@ impl RunRecord {
             processors: None,
             connections: None,
             cost: None,
+            stamps: None,
+            job: None,
             end: RunEnd::Finished,
             replay: None,
             fleet: None,

@@ -74,6 +74,12 @@ impl Digits {
         ((doublings as usize) << bits) + (value >> doublings) as usize
     }
 
+    /// How many steps there are: whole halves, up to the one with the highest value.
+    const fn steps(self) -> usize {
+        let bits = self.half_bits();
+        ((self.step(HIGHEST_NANOS) >> bits) + 1) << bits
+    }
+
     /// The largest value of a step.
     const fn largest(self, step: usize) -> u64 {
         let half = step >> self.half_bits();
@@ -86,10 +92,8 @@ impl Digits {
 impl<C: Counter> Steps<C> {
     /// Steps of these digits, in which nothing is.
     pub fn new(digits: Digits) -> Self {
-        let bits = digits.half_bits();
-        let last_half = digits.step(HIGHEST_NANOS) >> bits;
         Self {
-            counts: vec![C::zero(); (last_half + 1) << bits].into_boxed_slice(),
+            counts: vec![C::zero(); digits.steps()].into_boxed_slice(),
             digits,
             total: 0,
             low: usize::MAX,
@@ -125,6 +129,12 @@ impl<C: Counter> Steps<C> {
         filled
             .filter(|(_, count)| **count != C::zero())
             .map(|(index, count)| (self.low + index, count.as_u64()))
+    }
+
+    /// The largest value of each step that holds something, and how much it holds.
+    pub fn largest_and_counts(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.filled()
+            .map(|(step, count)| (self.digits.largest(step), count))
     }
 
     /// Adds all of `other`, whose steps may be of another width.
@@ -165,16 +175,58 @@ impl<C: Counter> Steps<C> {
         })
     }
 
-    /// In HdrHistogram's V2 encoding.
-    pub fn encode(&self) -> Vec<u8> {
+    /// What stands before the counts of these digits.
+    fn header(digits: Digits) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(4 * HEADER_LEN);
         bytes.extend_from_slice(&COOKIE.to_be_bytes());
         // The length of the counts, which is not known yet, and no normalization.
         bytes.extend_from_slice(&[0; 8]);
-        bytes.extend_from_slice(&u32::from(self.digits.number()).to_be_bytes());
+        bytes.extend_from_slice(&u32::from(digits.number()).to_be_bytes());
         bytes.extend_from_slice(&1_u64.to_be_bytes());
         bytes.extend_from_slice(&HIGHEST_NANOS.to_be_bytes());
         bytes.extend_from_slice(&1.0_f64.to_be_bytes());
+        bytes
+    }
+
+    /// Adds what was [encoded](Self::encode) elsewhere, whose steps may be of another width. What
+    /// is empty is skipped, not walked through.
+    pub fn add_encoded(&mut self, bytes: &[u8]) -> Result<(), StepsError> {
+        let (digits, counts) = header_of(bytes)?;
+        if digits == self.digits {
+            return self.add_alike(counts);
+        }
+        let steps = digits.steps();
+        each_count(counts, |step, count| {
+            let is_there = step < steps;
+            if is_there {
+                self.record(digits.largest(step), count);
+            }
+            is_there
+        })
+    }
+
+    /// Adds counts of the same width. A coordinator of many hosts adds a million of them a second, so the
+    /// range and the total are entered once.
+    fn add_alike(&mut self, counts: &[u8]) -> Result<(), StepsError> {
+        let (mut low, mut high, mut total) = (self.low, self.high, self.total);
+        let own = &mut self.counts;
+        let added = each_count(counts, |step, more| {
+            let Some(count) = own.get_mut(step) else {
+                return false;
+            };
+            *count = count.saturating_add(counter(more));
+            low = low.min(step);
+            high = high.max(step);
+            total = total.saturating_add(more);
+            true
+        });
+        (self.low, self.high, self.total) = (low, high, total);
+        added
+    }
+
+    /// In HdrHistogram's V2 encoding.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Self::header(self.digits);
         let mut next = 0;
         for (step, count) in self.filled() {
             put_zeros(step - next, &mut bytes);
@@ -188,6 +240,84 @@ impl<C: Counter> Steps<C> {
         bytes[4..8].copy_from_slice(&len.to_be_bytes());
         bytes
     }
+}
+
+/// Why bytes are not the steps of a run's distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum StepsError {
+    /// Not the header that [`Steps::encode`] writes.
+    #[error("its header is not that of a histogram up to ten minutes with three or four digits")]
+    Header,
+    /// Fewer bytes than the header says, or more counts than there are steps.
+    #[error("its counts do not fit into it")]
+    Counts,
+}
+
+/// The digits of encoded steps, and the bytes of their counts.
+pub fn header_of(bytes: &[u8]) -> Result<(Digits, &[u8]), StepsError> {
+    let (header, counts) = bytes
+        .split_at_checked(HEADER_LEN)
+        .ok_or(StepsError::Header)?;
+    for digits in [Digits::Three, Digits::Four] {
+        let mut own = Steps::<u64>::header(digits);
+        // Of the header, the length alone is not known before.
+        if let (Some(own), Some(given)) = (own.get_mut(4..8), header.get(4..8)) {
+            own.copy_from_slice(given);
+        }
+        if own == header {
+            let declared = header.get(4..8).and_then(|len| len.try_into().ok());
+            let declared = declared.map_or(0, u32::from_be_bytes) as usize;
+            let counts = counts.get(..declared).ok_or(StepsError::Counts)?;
+            return Ok((digits, counts));
+        }
+    }
+    Err(StepsError::Header)
+}
+
+/// Tells each step that holds something, and how much, until `add` has no such step.
+#[inline]
+fn each_count(
+    mut counts: &[u8],
+    mut add: impl FnMut(usize, u64) -> bool,
+) -> Result<(), StepsError> {
+    let mut step = 0_usize;
+    while let Some((first, rest)) = counts.split_first() {
+        // Nearly all numbers are of one byte.
+        let (number, rest) = match first & 0x80 {
+            0 => (signed(u64::from(*first)), rest),
+            _ => take(counts).ok_or(StepsError::Counts)?,
+        };
+        counts = rest;
+        let Ok(count) = u64::try_from(number) else {
+            step = step.saturating_add(number.unsigned_abs() as usize);
+            continue;
+        };
+        if count > 0 && !add(step, count) {
+            return Err(StepsError::Counts);
+        }
+        step = step.saturating_add(1);
+    }
+    Ok(())
+}
+
+/// A number out of the zigzag order.
+#[inline]
+const fn signed(zigzag: u64) -> i64 {
+    (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64)
+}
+
+/// The next number of `put`'s, and what follows it.
+fn take(bytes: &[u8]) -> Option<(i64, &[u8])> {
+    let mut number = 0_u64;
+    for (place, byte) in bytes.iter().enumerate().take(9) {
+        let is_ninth = place == 8;
+        let bits = if is_ninth { *byte } else { byte & 0x7f };
+        number |= u64::from(bits) << (7 * place);
+        if is_ninth || byte & 0x80 == 0 {
+            return Some((signed(number), bytes.get(place + 1..).unwrap_or_default()));
+        }
+    }
+    None
 }
 
 /// Steps that hold nothing: one as it is, more as their number below zero.
@@ -354,6 +484,62 @@ mod tests {
             }
             all.compare();
         }
+    }
+
+    #[test]
+    fn what_is_encoded_is_added_as_if_it_had_been_recorded_here() {
+        for digits in [Digits::Three, Digits::Four] {
+            let (mut all, mut merged) = (Steps::<u64>::new(digits), Steps::<u64>::new(digits));
+            for seed in 0..4 {
+                let mut part = Steps::<u32>::new(digits);
+                for (value, times) in values(seed) {
+                    part.record(value, times.into());
+                    all.record(value, times.into());
+                }
+                merged.add_encoded(&part.encode()).expect("encoded");
+            }
+            assert_eq!(merged.encode(), all.encode());
+            assert_eq!(merged.quantiles(QUANTILES), all.quantiles(QUANTILES));
+            merged
+                .add_encoded(&Steps::<u64>::new(digits).encode())
+                .expect("empty");
+            assert_eq!(merged.encode(), all.encode());
+        }
+    }
+
+    #[test]
+    fn steps_of_another_width_are_added_as_the_library_would() {
+        let (mut from, mut to) = (
+            Steps::<u64>::new(Digits::Three),
+            Steps::<u64>::new(Digits::Four),
+        );
+        values(1)
+            .into_iter()
+            .for_each(|(value, times)| from.record(value, times.into()));
+        let mut expected = Steps::<u64>::new(Digits::Four);
+        expected.add(&from);
+        to.add_encoded(&from.encode()).expect("encoded");
+        assert_eq!(to.encode(), expected.encode());
+    }
+
+    #[test]
+    fn bytes_that_are_no_steps_are_refused_wherever_they_are_cut() {
+        let mut steps = Steps::<u64>::new(Digits::Four);
+        values(3)
+            .into_iter()
+            .for_each(|(value, times)| steps.record(value, times.into()));
+        let bytes = steps.encode();
+        for len in 0..bytes.len() {
+            let cut = Steps::<u64>::new(Digits::Four).add_encoded(&bytes[..len]);
+            assert!(cut.is_err(), "{len}");
+        }
+        let mut far = bytes[..HEADER_LEN].to_vec();
+        put(-(1 << 40), &mut far);
+        put(1, &mut far);
+        let len = (far.len() - HEADER_LEN) as u32;
+        far[4..8].copy_from_slice(&len.to_be_bytes());
+        let far = Steps::<u64>::new(Digits::Four).add_encoded(&far);
+        assert_eq!(far, Err(StepsError::Counts));
     }
 
     #[test]

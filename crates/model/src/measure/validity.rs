@@ -9,8 +9,8 @@ use super::curve_doubts::WAITED_SHARE;
 use super::run_record::{RunEnd, RunRecord};
 pub use super::validity_record::Validity;
 use super::verdict::caveats::{
-    CALLS_OFF_PERCENT, CLOCK_READ_NS, IDLE_TRAFFIC_PERCENT, UNMEASURED_PERCENT, WAITED_PERCENT,
-    WINDOW_MIN_NS, WIRE_OFF_PERCENT,
+    CALLS_OFF_PERCENT, CLOCK_READ_NS, IDLE_TRAFFIC_PERCENT, SLOWER_TIMES, UNMEASURED_PERCENT,
+    WAITED_PERCENT, WINDOW_MIN_NS, WIRE_OFF_PERCENT,
 };
 use super::verdict::percentile::SPREAD_MAX;
 use super::verdict::{
@@ -95,6 +95,10 @@ rules! {
     PointsWaited = "points-waited", WithCaveats, 100.0 * WAITED_SHARE, "% of the response time";
     Outlasted = "outlasted", WithCaveats, 1.0, "operations of each slot";
     ShortRun = "short-run", WithCaveats, WINDOW_MIN_NS as f64 / 1e9, "s";
+    HostLost = "host-lost", WithCaveats, 0.0, "hosts";
+    HostDiffers = "host-differs", WithCaveats, 100.0 * SLOWER_TIMES, "% of the median of the others";
+    HostDoubtful = "host-doubtful", WithCaveats;
+    StartsApart = "starts-apart", WithCaveats, 1.0, "intervals";
     Interrupted = "interrupted", WithCaveats;
     DebugBuild = "debug-build", WithCaveats;
     SlowClock = "slow-clock", WithCaveats, CLOCK_READ_NS, "ns a reading";

@@ -38,6 +38,7 @@ fields! {
     Gids = "gids";
     InFlight = "in_flight";
     Interval = "interval_ns";
+    Levels = "levels";
     ListingBytes = "listing_bytes";
     Loads = "loads";
     MachineName = "machine_name";
@@ -73,6 +74,7 @@ fields! {
     Transport = "transport";
     TruncatedIo = "trunc_io_bytes";
     Uids = "uids";
+    WarmUp = "warm_up_ns";
     Workers = "workers";
     WorkingSet = "working_set_bytes";
 }

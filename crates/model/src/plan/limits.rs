@@ -40,5 +40,7 @@ pub const SPEED_RANGE: RangeInclusive<f64> = 0.5..=100.0;
 pub const FILES_OF_ALL_MAX: u64 = 10_000_000;
 /// Load points of a curve.
 pub const POINTS_MAX: u32 = 1000;
+/// Loads of a run in turn, besides none.
+pub const LEVELS_MAX: u32 = 16;
 /// How precise a search may be asked to be, as a share of the load.
 pub const PRECISION_RANGE: RangeInclusive<f64> = 0.001..=0.5;

@@ -35,7 +35,7 @@ pub enum TargetPlan {
     Tcp(TcpTarget),
     /// A share of an SMB2 server.
     Smb(SmbTarget),
-    /// A target of a protocol that a program brings with it.
+    /// A target of a protocol without files, or of one that a program brings with it.
     Other(OtherTarget),
 }
 
@@ -140,8 +140,11 @@ impl TargetPlan {
 
     /// Whether each message is a datagram.
     pub fn is_udp(&self) -> bool {
-        let target = self.nfs3();
-        target.is_some_and(|target| target.transport == TransportKind::Udp)
+        match self {
+            TargetPlan::Nfs3(target) => target.transport == TransportKind::Udp,
+            TargetPlan::Other(target) => target.transport == TransportKind::Udp,
+            TargetPlan::Local(_) | TargetPlan::Tcp(_) | TargetPlan::Smb(_) => false,
+        }
     }
 
     /// Whether the clients of a load block there, so that they need threads of their own.
@@ -368,12 +371,23 @@ pub struct OtherTarget {
     pub port: u16,
     /// Path of the object under test.
     pub path: String,
+    /// How operations travel.
+    #[serde(default, skip_serializing_if = "is_tcp")]
+    pub transport: TransportKind,
+}
+
+fn is_tcp(transport: &TransportKind) -> bool {
+    *transport == TransportKind::Tcp
 }
 
 impl fmt::Display for OtherTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let authority = Authority(&self.host, Some(self.port));
-        write!(f, "{}://{authority}{}", self.name, self.path)
+        write!(f, "{}://{authority}{}", self.name, self.path)?;
+        match self.transport {
+            TransportKind::Tcp => Ok(()),
+            TransportKind::Udp => f.write_str(" over UDP"),
+        }
     }
 }
 

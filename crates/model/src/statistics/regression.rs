@@ -50,16 +50,8 @@ pub enum NoLine {
 
 /// The line that is nearest to these points.
 pub fn fit(points: &[FittedPoint]) -> Result<FittedLine, NoLine> {
-    let is_sound = |p: &FittedPoint| {
-        p.x.is_finite() && p.y.is_finite() && p.weight.is_finite() && p.weight > 0.0
-    };
-    if !points.iter().all(is_sound) {
-        return Err(NoLine::NotANumber);
-    }
     let count = points.len();
-    if count < POINTS_MIN {
-        return Err(NoLine::FewPoints { count });
-    }
+    check(points.iter(), POINTS_MIN)?;
     let sum =
         |of: &dyn Fn(&FittedPoint) -> f64| points.iter().map(|p| p.weight * of(p)).sum::<f64>();
     let weights = sum(&|_| 1.0);
@@ -85,6 +77,124 @@ pub fn fit(points: &[FittedPoint]) -> Result<FittedLine, NoLine> {
             variance * (1.0 / weights + x_mean.powi(2) / spread),
         ),
     })
+}
+
+/// Points that are numbers, and no fewer than so many.
+fn check<'point>(
+    points: impl Iterator<Item = &'point FittedPoint>,
+    needed: usize,
+) -> Result<(), NoLine> {
+    let mut count = 0;
+    for p in points {
+        let is_finite = p.x.is_finite() && p.y.is_finite() && p.weight.is_finite();
+        if !is_finite || p.weight <= 0.0 {
+            return Err(NoLine::NotANumber);
+        }
+        count += 1;
+    }
+    if count < needed {
+        return Err(NoLine::FewPoints { count });
+    }
+    Ok(())
+}
+
+/// A point, and when it was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimedPoint {
+    /// When, in any unit.
+    pub time: f64,
+    /// What.
+    pub point: FittedPoint,
+}
+
+/// Lines with one slope through groups of points, each of which has an intercept of its own that may
+/// change evenly with time: what differs from group to group, and what grows or falls, is in no slope.
+/// The intercept is the mean of theirs in the middle of their times. Groups of fewer than three points
+/// say nothing, and are left out.
+///
+/// With x and y counted from the lines of their groups over time, the slope is Σwxy/Σwx², and its variance
+/// s²/Σwx² with s² = Σw·r²/(n − 2g − 1) for n points in g groups (Frisch and Waugh 1933, "Partial time
+/// regressions as compared with individual trends", *Econometrica* 1).
+pub fn fit_groups(groups: &[Vec<TimedPoint>]) -> Result<FittedLine, NoLine> {
+    let groups: Vec<Group> = groups
+        .iter()
+        .filter(|group| group.len() >= POINTS_MIN)
+        .map(|group| Group::of(group))
+        .collect::<Result<_, _>>()?;
+    let rests = || groups.iter().flat_map(|group| &group.rests);
+    let (count, taken) = (rests().count(), 2 * groups.len() + 1);
+    if count <= taken {
+        return Err(NoLine::FewPoints { count });
+    }
+    let sum = |of: fn(&FittedPoint) -> f64| rests().map(|p| p.weight * of(p)).sum::<f64>();
+    let over_groups = |of: fn(&Group) -> f64| groups.iter().map(of).sum::<f64>();
+    let weights = over_groups(|group| group.weight);
+    let [x_mean, y_mean] = [
+        over_groups(|group| group.weight * group.x) / weights,
+        over_groups(|group| group.weight * group.y) / weights,
+    ];
+    let spread = sum(|p| p.x * p.x);
+    // Loads that differ by rounding alone are one load.
+    if spread <= weights * (x_mean.abs().max(1e-300) * 1e-9).powi(2) {
+        return Err(NoLine::OneLoad);
+    }
+    let slope = sum(|p| p.x * p.y) / spread;
+    let freedom = (count - taken) as f64;
+    let left = rests().map(|p| p.weight * (p.y - slope * p.x).powi(2));
+    let variance = left.sum::<f64>() / freedom;
+    let estimate = |value, variance: f64| Estimate {
+        value,
+        standard_error: variance.sqrt(),
+        freedom,
+    };
+    Ok(FittedLine {
+        slope: estimate(slope, variance / spread),
+        intercept: estimate(
+            y_mean - slope * x_mean,
+            variance * (1.0 / weights + x_mean.powi(2) / spread),
+        ),
+    })
+}
+
+/// A group: its means, and what of its points neither these nor an even change over time have in them.
+struct Group {
+    weight: f64,
+    x: f64,
+    y: f64,
+    rests: Vec<FittedPoint>,
+}
+
+impl Group {
+    fn of(points: &[TimedPoint]) -> Result<Self, NoLine> {
+        check(points.iter().map(|timed| &timed.point), POINTS_MIN)?;
+        let sum = |of: &dyn Fn(&TimedPoint) -> f64| -> f64 {
+            points.iter().map(|p| p.point.weight * of(p)).sum()
+        };
+        let weight = sum(&|_| 1.0);
+        let mean = |of: &dyn Fn(&TimedPoint) -> f64| sum(of) / weight;
+        let (time, x, y) = (
+            mean(&|p| p.time),
+            mean(&|p| p.point.x),
+            mean(&|p| p.point.y),
+        );
+        let spread = sum(&|p| (p.time - time).powi(2));
+        let change = |of: &dyn Fn(&TimedPoint) -> f64| {
+            let change = sum(&|p| (p.time - time) * of(p)) / spread;
+            if spread > 0.0 { change } else { 0.0 }
+        };
+        let (x_change, y_change) = (change(&|p| p.point.x - x), change(&|p| p.point.y - y));
+        let rest = |p: &TimedPoint| FittedPoint {
+            x: p.point.x - x - x_change * (p.time - time),
+            y: p.point.y - y - y_change * (p.time - time),
+            weight: p.point.weight,
+        };
+        Ok(Self {
+            weight,
+            x,
+            y,
+            rests: points.iter().map(rest).collect(),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -120,6 +230,64 @@ mod tests {
         let of_intercept: f64 = 1.0 / 6.0 * (1.0 / 3.0 + 1.0 / 2.0);
         assert_near(line.intercept.standard_error, of_intercept.sqrt());
         assert_eq!(line.slope.freedom, 1.0);
+    }
+
+    /// Loads there and back, one a second: y grows by 10 in each second, and with x by 3.
+    fn there_and_back(higher: f64, off: [f64; 6]) -> Vec<TimedPoint> {
+        let loads = [0.0, 1.0, 2.0, 2.0, 1.0, 0.0];
+        let times = (0..6).map(f64::from);
+        let points = times
+            .zip(loads)
+            .zip(off)
+            .map(|((time, x), off)| TimedPoint {
+                time,
+                point: FittedPoint {
+                    x,
+                    y: higher + 10.0 * time + 3.0 * x + off,
+                    weight: 1.0,
+                },
+            });
+        points.collect()
+    }
+
+    #[test]
+    fn what_groups_differ_by_and_what_grows_is_in_no_slope() {
+        let few = there_and_back(7.0, [0.0; 6])[..2].to_vec();
+        let groups = [0.0, 1000.0].map(|higher| there_and_back(higher, [0.0; 6]));
+        let line = fit_groups(&[groups[0].clone(), few, groups[1].clone()]).unwrap();
+        assert_near(line.slope.value, 3.0);
+        assert!(line.slope.standard_error < 1e-9, "{line:?}");
+        // In the middle of their times 25 have been added.
+        assert_near(line.intercept.value, 525.0);
+        assert_eq!(line.slope.freedom, 7.0);
+    }
+
+    /// On paper: x from its mean is -1, 0, 1, 1, 0, -1, so Σx² = 4, and what is off by 1, -1, 0, 0, -1, 1 makes
+    /// the slope less by 2/4. Of it ½, -1, ½, ½, -1, ½ are left, so Σr² = 3 with 6 - 2 - 1 degrees of freedom,
+    /// s² = 1, and the slope's standard error is √(1/4). Two of these have √(6/7/8).
+    #[test]
+    fn the_error_of_groups_is_that_on_paper() {
+        let group = there_and_back(0.0, [1.0, -1.0, 0.0, 0.0, -1.0, 1.0]);
+        let one = fit_groups(std::slice::from_ref(&group)).unwrap();
+        assert_near(one.slope.value, 2.5);
+        assert_near(one.slope.standard_error, 0.5);
+        assert_eq!(one.slope.freedom, 3.0);
+        let two = fit_groups(&[group.clone(), group]).unwrap();
+        assert_near(two.slope.value, 2.5);
+        assert_near(two.slope.standard_error, (6.0_f64 / 7.0 / 8.0).sqrt());
+    }
+
+    #[test]
+    fn groups_of_one_load_each_tell_nothing() {
+        let group = |load: f64| {
+            let mut points = there_and_back(0.0, [0.0; 6]);
+            points.iter_mut().for_each(|timed| timed.point.x = load);
+            points
+        };
+        assert_eq!(fit_groups(&[group(5.0), group(7.0)]), Err(NoLine::OneLoad));
+        let three = group(5.0)[..3].to_vec();
+        assert_eq!(fit_groups(&[three]), Err(NoLine::FewPoints { count: 3 }));
+        assert_eq!(fit_groups(&[]), Err(NoLine::FewPoints { count: 0 }));
     }
 
     /// Golden values of numpy and scipy: xtask/golden/statistics.py.

@@ -11,7 +11,7 @@ mod tally;
 
 use self::peak::{Peak, PeakSearch, Step};
 use self::point::PointInProgress;
-use super::{Direction, Observed, Steering, TimeLeft};
+use super::{Direction, Observed, SteeredPoint, Steering, TimeLeft};
 use crate::measure::curve_record::{CurveLeg, CurvePointRecord, CurveRecord};
 use crate::measure::hysteresis::hysteresis;
 use crate::measure::knee::{KneeMethod, Plateau, upward_curve};
@@ -228,7 +228,36 @@ impl CurveSteering {
     }
 }
 
+impl From<&CurvePointRecord> for SteeredPoint {
+    fn from(point: &CurvePointRecord) -> Self {
+        let times = &point.response_time_ns;
+        Self {
+            part: match point.leg {
+                CurveLeg::Search => "looking for the peak",
+                CurveLeg::Up => "upwards",
+                CurveLeg::Down => "downwards",
+            },
+            offered_load_ops_per_s: point.offered_load_ops_per_s,
+            achieved_load_ops_per_s: point.achieved_load_ops_per_s,
+            response_times_ns: vec![
+                (
+                    "mean".into(),
+                    times.mean,
+                    point.response_time_mean_half_width_ns,
+                ),
+                ("p50".into(), times.p50 as f64, None),
+                ("p99".into(), times.p99 as f64, None),
+            ],
+        }
+    }
+}
+
 impl Steering for CurveSteering {
+    fn points_since(&self, count: usize) -> Vec<SteeredPoint> {
+        let points = self.points.get(count..).unwrap_or_default();
+        points.iter().map(SteeredPoint::from).collect()
+    }
+
     fn first(&mut self) -> f64 {
         self.current.offered_load()
     }

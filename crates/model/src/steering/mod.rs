@@ -48,6 +48,24 @@ pub trait Steering {
     fn left(&self) -> Option<TimeLeft> {
         None
     }
+
+    /// What came of the loads that were measured, after the first `count` of them.
+    fn points_since(&self, _count: usize) -> Vec<SteeredPoint> {
+        vec![]
+    }
+}
+
+/// What came of a load that was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SteeredPoint {
+    /// What it was measured for: a part of a curve, a search.
+    pub part: &'static str,
+    /// Offered load.
+    pub offered_load_ops_per_s: f64,
+    /// Achieved load.
+    pub achieved_load_ops_per_s: f64,
+    /// Response times by their names, in nanoseconds; of a mean, with half of its 95 % interval.
+    pub response_times_ns: Vec<(String, f64, Option<f64>)>,
 }
 
 /// How long a run will go on, as far as that can be told; in nanoseconds.

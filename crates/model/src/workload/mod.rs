@@ -189,17 +189,21 @@ pub fn of_client(
     client: u32,
 ) -> Box<dyn Workload> {
     let (table, slots, seed) = (Arc::clone(table), plan.in_flight, plan.seed);
+    let number = plan.number_of(client);
     match (&plan.workload, sets.get(client as usize)) {
         (WorkloadPlan::Probe(probe), _) if probe.operation == OpKind::Lock => {
             Box::new(Locks::new(table.own_file(client), probe.size_bytes, slots))
         }
-        (WorkloadPlan::Probe(probe), _) => Box::new(Probe::new(probe, table, client, slots, seed)),
+        (WorkloadPlan::Probe(probe), _) => {
+            Box::new(Probe::new(probe, table, client, slots, seed).numbered(number, seed))
+        }
         (WorkloadPlan::Mix(mix), Some(set)) => {
-            let workload = MixWorkload::new(mix, table, set.clone(), client, slots, seed);
-            match plan.count {
+            let workload = MixWorkload::new(mix, table, set.clone(), number, slots, seed);
+            let whole = plan.whole();
+            match whole.count {
                 // Operations of a warm-up are not counted, and how many there will be is not known.
                 Some(count) if plan.warm_up_ns == 0 => {
-                    Box::new(workload.counted(mix, client, plan.clients, seed, count))
+                    Box::new(workload.counted(mix, number, whole.clients, seed, count))
                 }
                 _ => Box::new(workload),
             }

@@ -56,7 +56,7 @@ impl Probe {
         slots: u32,
         seed: u64,
     ) -> Self {
-        let mut probe = Self {
+        let probe = Self {
             plan: *plan,
             table,
             client,
@@ -65,10 +65,18 @@ impl Probe {
             offset: 0,
             slots: vec![Slot::default(); slots as usize],
         };
+        probe.numbered(client, seed)
+    }
+
+    /// The same, asking what client `number` of a job of several hosts asks, with the files that
+    /// it has here.
+    #[must_use]
+    pub fn numbered(mut self, number: u32, seed: u64) -> Self {
+        self.generator = stream(seed, Purpose::Workload, u64::from(number));
         // Clients start at different places, so that they do not walk in step.
-        let count = probe.visit_count();
-        probe.position = if count == 0 { 0 } else { client % count };
-        probe
+        let count = self.visit_count();
+        self.position = number.checked_rem(count).unwrap_or(0);
+        self
     }
 
     /// How many things the operation visits in turn.

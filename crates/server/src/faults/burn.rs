@@ -1,18 +1,21 @@
 //! What a call costs on purpose: processor time and context switches of the thread that serves it.
 //!
-//! The truth that figures per operation are held against. Time is the thread's own
-//! (CLOCK_THREAD_CPUTIME_ID), so it is as long as asked whoever else uses the processor. A reading of
-//! that clock is a system call and takes a part of a microsecond itself: it is measured, counted as
-//! burnt, and what a burn is longer than it should be is taken off the next.
+//! The truth that figures per operation are held against. A thread burns time by reading the clock
+//! over and over, which no system call is needed for: those would leave the processor's caches and
+//! predictors cold, which costs the call more than was asked. What lies between two readings is burnt,
+//! unless it is so long that something else had the processor. A reading takes time itself: it is
+//! measured, counted as burnt, and what a burn is longer than it should be is taken off the next.
 
 use std::num::NonZeroU64;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
-use rustix::time::{ClockId, clock_gettime};
 
 /// How many pairs of readings tell how long one takes.
 const CALIBRATION_READINGS: usize = 1000;
+/// Readings further apart have an interrupt or another program between them, in nanoseconds. It is
+/// many times what a reading takes, and less than any of those.
+const APART_NS: u64 = 1000;
 /// How long a thread sleeps to give up its processor. Less may be over before it is gone.
 const NAP: Duration = Duration::from_micros(10);
 
@@ -29,7 +32,8 @@ impl Cost {
     /// Uses so much of the processor, on average over calls to the nanosecond.
     pub fn burn(&mut self, time: Duration) {
         if !time.is_zero() {
-            self.burn_by(time, thread_time_ns);
+            let began = Instant::now();
+            self.burn_by(time, || began.elapsed().as_nanos() as u64);
         }
     }
 
@@ -46,11 +50,20 @@ impl Cost {
             self.ahead_ns = 0;
             return;
         }
-        let begin = clock();
+        let mut before = clock();
         // What lies before the first reading's moment and behind the last one's is one reading.
         let mut spent = reading.get();
         while spent < owed {
-            spent = clock().saturating_sub(begin).saturating_add(reading.get());
+            let now = clock();
+            let distance = now.saturating_sub(before);
+            // Of what is too long, the reading itself.
+            let own = if distance < APART_NS {
+                distance
+            } else {
+                reading.get()
+            };
+            spent = spent.saturating_add(own);
+            before = now;
         }
         self.ahead_ns = spent - owed;
     }
@@ -78,11 +91,6 @@ fn duration_of_reading(clock: &mut impl FnMut() -> u64) -> NonZeroU64 {
         .collect();
     let (_, median, _) = distances.select_nth_unstable(CALIBRATION_READINGS / 2);
     NonZeroU64::new(*median).unwrap_or(NonZeroU64::MIN)
-}
-
-fn thread_time_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::try_from(time).map_or(0, |time| time.as_nanos() as u64)
 }
 
 /// Voluntary context switches of this thread so far.
@@ -123,6 +131,23 @@ mod tests {
         }
         let burnt = clock.now_ns - 300 * 2000;
         assert!((5_000_000..5_000_300).contains(&burnt), "{burnt}");
+    }
+
+    /// Who takes the processor away in the middle of a burn, for 3 ms, takes nothing of it.
+    #[test]
+    fn what_others_have_is_not_burnt() {
+        let mut clock = VirtualClock { now_ns: 0 };
+        let mut cost = Cost::default();
+        let mut readings = 0;
+        cost.burn_by(Duration::from_micros(6), || {
+            readings += 1;
+            if readings == 2010 {
+                clock.now_ns += 3_000_000;
+            }
+            clock.read()
+        });
+        // 20 readings to burn, and the calibration's.
+        assert_eq!(clock.now_ns, 300 * (2000 + 20) + 3_000_000);
     }
 
     /// Less than one reading is burnt by every other call, or fewer.

@@ -75,14 +75,16 @@ impl Worker {
             return;
         }
         let smb = match speech {
-            Speech::Rpc => None,
+            Speech::Rpc | Speech::Echo => None,
             Speech::Smb => self.responder.connect(Place {
                 worker: self.index,
                 token,
             }),
         };
         if let Some(slot) = self.slots.get_mut(index as usize) {
-            *slot = Some(Box::new(Connection::new(socket, self.serial, smb)));
+            let mut connection = Connection::new(socket, self.serial, smb);
+            connection.is_echo = speech == Speech::Echo;
+            *slot = Some(Box::new(connection));
         }
     }
 

@@ -31,6 +31,8 @@ pub enum Speech {
     Rpc,
     /// SMB.
     Smb,
+    /// The Echo protocol (RFC 862): what comes is sent back.
+    Echo,
 }
 
 /// A connection's state.
@@ -41,6 +43,8 @@ pub struct Connection {
     pub ends: Ends,
     /// What is kept of it as one of SMB; of one of RPC, nothing.
     pub smb: Option<Box<smb2::Connection>>,
+    /// Whether what comes is sent back as it is.
+    pub is_echo: bool,
     /// Tells this connection from one that had its slot before.
     pub serial: u32,
     /// Received and not served: part of a record, or records that wait for the output to drain.
@@ -83,6 +87,7 @@ impl Connection {
             socket,
             ends,
             smb,
+            is_echo: false,
             serial,
             input: Vec::new(),
             needed: 0,

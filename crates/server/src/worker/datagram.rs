@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recvfrom, sendmsg_addr, sendto};
 
 use super::Worker;
+use super::connection::Speech;
 use super::held::Destination;
 use crate::dispatch::{Ends, Transport};
 use crate::framing::{self, Frame, MARK_LEN};
@@ -25,7 +26,7 @@ impl Worker {
         let mut buffer = std::mem::take(&mut self.receive);
         let mut sink = self.spare_sinks.pop().unwrap_or_default();
         for _ in 0..BATCH {
-            let Some(socket) = self.sockets.datagrams.get(index) else {
+            let Some((socket, speech)) = self.sockets.datagrams.get(index) else {
                 break;
             };
             // An error here is one that a datagram sent earlier has met; the next may not.
@@ -39,6 +40,12 @@ impl Worker {
                 continue;
             };
             let call = buffer.get(..count).unwrap_or_default();
+            if *speech == Speech::Echo {
+                // One that the socket does not take is lost, as UDP has it.
+                let sent = sendto(socket, call, SendFlags::DONTWAIT, &peer).unwrap_or(0);
+                self.responder.tally.count_sent(sent);
+                continue;
+            }
             self.answer_datagram(index, peer, call, &mut sink);
             self.send_datagrams(index, peer, &sink);
             sink.clear();
@@ -74,7 +81,7 @@ impl Worker {
     /// Sends each record of `replies` as a datagram. One that the socket does not take is lost,
     /// as UDP has it.
     pub(super) fn send_datagrams(&self, index: usize, peer: SocketAddr, replies: &ReplySink) {
-        let Some(socket) = self.sockets.datagrams.get(index) else {
+        let Some((socket, _)) = self.sockets.datagrams.get(index) else {
             return;
         };
         let sent = if self.responder.has_detour() {

@@ -129,6 +129,10 @@ impl Worker {
             return Ok(self.answer_input(token, connection, sink));
         }
         let bytes = buffer.get(..count).unwrap_or_default();
+        if connection.is_echo {
+            sink.extend(bytes);
+            return Ok(Fate::Keep);
+        }
         let (used, stop) = self.answer_records(token, connection, bytes, sink);
         let rest = bytes.get(used..).unwrap_or_default();
         if !rest.is_empty() {

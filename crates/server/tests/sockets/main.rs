@@ -5,6 +5,7 @@ mod caching;
 mod client;
 mod compounds;
 mod conversations;
+mod echoing;
 mod faulty;
 mod hostile;
 mod listing;

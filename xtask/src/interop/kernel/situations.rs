@@ -42,6 +42,7 @@ pub const ALL: &[Situation<Ground>] = &[
         "a mount of version 4.2 is left as it was",
         a_mount_of_version_4,
     ),
+    ("calls are counted as knfsd counts them", calls_are_counted),
     ("a mix through a mount of version 3", a_mix_on_version_3),
     ("a mix through a mount of version 4.2", a_mix_on_version_4),
     ("the server restarts in a replay", a_restart_in_a_replay),
@@ -101,6 +102,53 @@ fn locks_are_waited_for(ground: &Ground) -> Result<String> {
         bail!("the guest said {said}");
     };
     Ok(format!("granted after {:.1} s", after - before))
+}
+
+/// Two runs that differ by a number of calls alone differ by as many at the server: what a run asks
+/// before its operations is in both. And in the longer one, as the server's counters were read meanwhile,
+/// there is nothing to doubt about them. In the guest, where the counters are.
+fn calls_are_counted(ground: &Ground) -> Result<String> {
+    const FEW: u32 = 500;
+    const MANY: u32 = 4500;
+    /// The part of all calls that may be missing or too many.
+    const OFF_MAX: f64 = 0.001;
+    let script = format!(
+        "mkdir -p /export/counted; calls() {{ sed -n 's/^rpc \\([0-9]*\\) .*/\\1/p' /proc/net/rpc/nfsd; }}\n\
+         probe() {{ /share/filestone probe getattr nfs://127.0.0.1/export/counted --server-here \
+         --cost-idle 0 --no-calibrate --as json --count $1; }}\n\
+         before=$(calls); probe {FEW} >/dev/null || exit; between=$(calls); probe {MANY} || exit\n\
+         echo $before $between $(calls) >&2"
+    );
+    let output = ground.guest.run(&script, SCRIPT_LIMIT)?;
+    let record = Record::read(&output)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let numbers = said.lines().last().unwrap_or_default().split(' ');
+    let numbers: Vec<f64> = numbers.filter_map(|word| word.parse().ok()).collect();
+    let [before, between, after] = numbers[..] else {
+        bail!("the guest said {said}");
+    };
+    let (more, asked) = (
+        (after - between) - (between - before),
+        f64::from(MANY - FEW),
+    );
+    if (more / asked - 1.0).abs() > OFF_MAX {
+        bail!("{asked} more operations were {more} more calls at the server");
+    }
+    let doubt = record.list("/caveats").iter();
+    let mut doubt = doubt.filter(|caveat| caveat["caveat"] == "server-calls-differ");
+    if let Some(caveat) = doubt.next() {
+        bail!("a healthy run has {caveat}");
+    }
+    let number = |name: &str| record.number(&format!("/cost/calls/{name}"));
+    let (counted, made, uncertainty) =
+        (number("counted")?, number("made")?, number("uncertainty")?);
+    if (counted - made).abs() > OFF_MAX * made + uncertainty {
+        bail!("{counted} calls counted, {made} ± {uncertainty} made");
+    }
+    Ok(format!(
+        "{asked} more operations, {more} more calls; within the run {counted} counted, {made:.0} ± \
+         {uncertainty:.0} made"
+    ))
 }
 
 fn a_mount_of_version_3(ground: &Ground) -> Result<String> {

@@ -74,6 +74,7 @@ fn client(number: u32, state: ClientState, counters: FleetCounters) -> ClientVie
     ClientView {
         client: number,
         name: format!("writers/{number}"),
+        source: None,
         state,
         retries_until_ns: (state == ClientState::Failing).then_some(63 * SECOND),
         counters,

@@ -12,12 +12,12 @@ use sha2::{Digest, Sha256};
 
 /// Longer texts of others are shown by their ends.
 const LETTERS_MAX: usize = 2_000;
-const UPLOT: &str = include_str!("assets/uplot/uPlot.iife.min.js");
-const UPLOT_STYLE: &str = include_str!("assets/uplot/uPlot.min.css");
-const UPLOT_LICENCE: &str = include_str!("assets/uplot/LICENSE");
-const STYLE: &str = include_str!("assets/page.css");
+pub(super) const UPLOT: &str = include_str!("assets/uplot/uPlot.iife.min.js");
+pub(super) const UPLOT_STYLE: &str = include_str!("assets/uplot/uPlot.min.css");
+pub(super) const UPLOT_LICENCE: &str = include_str!("assets/uplot/LICENSE");
+pub(super) const STYLE: &str = include_str!("assets/page.css");
 /// Our components, in an order in which none needs a later one before it runs.
-const SCRIPTS: [&str; 7] = [
+pub(super) const SCRIPTS: [&str; 7] = [
     include_str!("assets/text.js"),
     include_str!("assets/look.js"),
     include_str!("assets/tables.js"),

@@ -9,8 +9,8 @@ use crate::report::caption;
 use crate::report::parts::heading::what_was_measured;
 use crate::report::parts::marked::{self, Block};
 use crate::report::parts::page::{Detail, Page};
-use crate::report::parts::{costs, gates, validity};
-use crate::report::{explanation, gallery, text};
+use crate::report::parts::{costs, gates, stamps, validity};
+use crate::report::{explanation, gallery, hosts, text};
 use filestone_model::measure::validity as rules;
 use filestone_model::measure::{DistributionRecord, RunRecord, Validity};
 use maud::{Markup, html};
@@ -24,9 +24,13 @@ pub fn add(sheet: &mut Sheet, record: &RunRecord) -> Result<(), Error> {
     sheet.origin = vec![caption::origin(record)];
     let parts = Parts::of(record);
     sheet.section("result", "Result", result(record, &parts));
-    let about = gallery::of_steering(record).map(|picture| sheet.picture(&picture));
+    let about = gallery::of_loads(record).map(|picture| sheet.picture(&picture));
     if let Some(about) = about {
         sheet.section("loads", "Load by load", about);
+    }
+    let spread = hosts::picture(record).map(|picture| sheet.picture(&picture));
+    if let Some(spread) = spread {
+        sheet.section("hosts", "Host by host", spread);
     }
     let charts = pictures(sheet, record);
     if !charts.is_empty() {
@@ -85,6 +89,9 @@ impl Parts {
             before_tables || (is_steered && matches!(block, Block::Facts(_)))
         });
         let mut parts = Self { lead, rest };
+        parts
+            .rest
+            .extend(marked::blocks(&stamps::section(record, page)));
         parts
             .rest
             .extend(marked::blocks(&costs::section(record, page)));

@@ -62,7 +62,7 @@ const ELSEWHERE: [&str; 8] = [
 ];
 
 /// Everything that holds of every page.
-fn check(name: &str, page: &str) {
+pub fn check(name: &str, page: &str) {
     let xml = as_xml(page);
     let document = Document::parse(&xml).unwrap_or_else(|error| panic!("{name}: {error}"));
     let elements = || document.descendants().filter(Node::is_element);

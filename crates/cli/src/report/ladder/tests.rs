@@ -185,3 +185,23 @@ fn the_picture_has_a_row_for_each_rung() {
     assert_eq!(drawn.panels[0].y.names.len(), 4);
     insta::assert_snapshot!(drawing::render(&drawn));
 }
+
+/// Of a ladder, of one without a run, and of two.
+#[test]
+fn there_is_a_page_of_it() {
+    use crate::report::html::{of_ladder, of_ladders, tests::check};
+    let base = ladder(&RUNGS);
+    let page = of_ladder(&base).expect("a page");
+    check("ladder", &page);
+    for said in ["getattr", "+5.00 ± 0.25 µs", "data-chart=\"0\""] {
+        assert!(page.contains(said), "{said}");
+    }
+    let plan = run(OpKind::Null, 10.0, 0.0).plan;
+    let hostile = "<script>alert(1)</script>".to_owned();
+    let none = Ladder::begun(super::rungs([(hostile, plan)]), base.swept.wanted, 7);
+    check("no runs", &of_ladder(&none).expect("a page"));
+    let new = ladder(&RUNGS);
+    let (base, new) = (&base, &new);
+    let both = of_ladders(ComparedLadders { base, new }).expect("a page");
+    check("two ladders", &both);
+}

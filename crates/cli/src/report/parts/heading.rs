@@ -117,6 +117,11 @@ fn load(plan: &Plan) -> String {
         ArrivalsPlan::Poisson {
             offered_load_ops_per_s,
         } => format!("{clients}, {} (Poisson)", offered(offered_load_ops_per_s)),
+        ArrivalsPlan::Levels(levels) => format!(
+            "{clients}, none and {} loads up to {} in turn",
+            levels.levels,
+            offered(levels.highest_load_ops_per_s)
+        ),
     }
 }
 

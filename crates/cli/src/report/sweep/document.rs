@@ -1,18 +1,15 @@
 //! A sweep for programs: JSON with a schema, and a row per point. The same document is what a sweep goes
 //! on from.
 
+use super::rounds_document::{PointCounts, RoundsDocument};
 use super::{Swept, SweptLine, SweptPoint};
-use crate::report::repeats::RepeatsEnd;
-use filestone_model::comparison::repeats::RepeatPlan;
 use filestone_model::gate::GateFigure;
 use filestone_model::plan::Plan;
-use filestone_model::statistics::CONFIDENCE;
 use filestone_model::sweep::{
     PointFigure, PointTally, PointTotal, SweepKnee, SweepParameter, SweepValue, SweptTotal,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The shape of [`SweepDocument`]; it rises when that changes.
 pub const FORMAT: u32 = 1;
@@ -29,22 +26,11 @@ pub struct SweepDocument {
     pub is_study: bool,
     /// What it goes over: one option or two.
     pub parameters: Vec<SweepParameter>,
-    /// What the order comes from; run k of each point has this seed and k − 1.
-    pub seed: u64,
-    /// Most runs of each point.
-    pub runs_max: u32,
-    /// The share that the figure was to be known within.
-    pub until: Option<f64>,
-    /// Between two runs, in nanoseconds.
-    pub pause_ns: u64,
+    /// How its runs were made.
+    #[serde(flatten)]
+    pub rounds: RoundsDocument,
     /// The figure that is looked at.
     pub figure: String,
-    /// Why there were no more runs; null while there are more to come.
-    pub end: Option<RepeatsEnd>,
-    /// Of which point each run was, in the order of time, counted from 1.
-    pub order: Vec<usize>,
-    /// With which probability intervals hold what they are about.
-    pub confidence: f64,
     /// Where the figure bends, if it does, for each value of the second parameter.
     pub knees: Vec<KneeDocument>,
     /// The points: those of one value of the second parameter stand together.
@@ -66,18 +52,9 @@ pub struct KneeDocument {
 pub struct SweepPointDocument {
     /// A value of each parameter.
     pub values: Vec<SweepValue>,
-    /// Whole runs.
-    pub runs: usize,
-    /// Operations that were sent and did not end well, of all runs together.
-    pub errors: u64,
-    /// Calls that were sent again.
-    pub retransmissions: u64,
-    /// Replies that came too late or twice.
-    pub late_replies: u64,
-    /// Reasons to doubt them, with the number of runs that have each.
-    pub caveats: BTreeMap<String, u32>,
-    /// Why it cannot be measured, if it cannot.
-    pub failed: Option<String>,
+    /// What is counted over its runs.
+    #[serde(flatten)]
+    pub counts: PointCounts,
     /// Figure by figure.
     pub figures: Vec<PointFigureDocument>,
     /// What its first run is to do.
@@ -110,14 +87,8 @@ pub fn of(swept: &Swept) -> SweepDocument {
         command: swept.command.clone(),
         is_study: swept.is_study,
         parameters: swept.parameters.clone(),
-        seed: swept.seed,
-        runs_max: swept.wanted.most,
-        until: swept.wanted.until,
-        pause_ns: swept.wanted.pause_ns,
+        rounds: swept.into(),
         figure: swept.figure.to_string(),
-        end: swept.end,
-        order: swept.order.iter().map(|point| point + 1).collect(),
-        confidence: CONFIDENCE,
         knees: swept.lines().iter().filter_map(knee_of).collect(),
         points: swept.points.iter().map(point).collect(),
     }
@@ -134,12 +105,7 @@ fn knee_of(line: &SweptLine<'_>) -> Option<KneeDocument> {
 fn point(point: &SweptPoint) -> SweepPointDocument {
     SweepPointDocument {
         values: point.values.clone(),
-        runs: point.tally.runs(),
-        errors: point.tally.errors,
-        retransmissions: point.tally.retransmissions,
-        late_replies: point.tally.late_replies,
-        caveats: point.tally.caveats.clone(),
-        failed: point.failed.clone(),
+        counts: point.into(),
         figures: figures_of(point),
         plan: point.plan.clone(),
     }
@@ -187,45 +153,28 @@ impl SweepDocument {
             values: point.values,
             plan: point.plan,
             tally: PointTally::new(figure),
-            failed: point.failed,
+            failed: point.counts.failed,
         });
         Some(Swept {
             points: points.collect(),
             command: self.command,
             is_study: self.is_study,
             parameters: self.parameters,
-            seed: self.seed,
-            wanted: RepeatPlan {
-                most: self.runs_max,
-                until: self.until,
-                pause_ns: self.pause_ns,
-            },
+            seed: self.rounds.seed,
+            wanted: self.rounds.wanted(),
             figure,
-            order: self
-                .order
-                .iter()
-                .map(|point| point.saturating_sub(1))
-                .collect(),
-            end: self.end,
+            order: self.rounds.places(),
+            end: self.rounds.end,
             first: None,
         })
     }
 }
 
-/// What is counted over all runs of a point; the last is 1 of a point that cannot be measured.
-const COUNTS: [&str; 5] = [
-    "runs",
-    "errors",
-    "retransmissions",
-    "late_replies",
-    "failed",
-];
-
 /// A row per point, units in the names of the columns.
 pub fn csv(swept: &Swept) -> String {
     let columns = columns(swept);
     let mut heads: Vec<String> = swept.parameters.iter().map(|it| column(&it.name)).collect();
-    heads.extend(COUNTS.map(String::from));
+    heads.extend(PointCounts::COLUMNS.map(String::from));
     let ends = |column: &String| ["", "_low", "_high"].map(|end| format!("{column}{end}"));
     heads.extend(columns.iter().flat_map(ends));
     let rows = swept.points.iter().map(|point| row(point, &columns));
@@ -236,15 +185,7 @@ pub fn csv(swept: &Swept) -> String {
 fn row(point: &SweptPoint, columns: &[String]) -> Vec<String> {
     let number = |number: f64| format!("{number:.3}");
     let mut cells: Vec<String> = point.values.iter().map(value_cell).collect();
-    let tally = &point.tally;
-    let counts = [
-        tally.runs() as u64,
-        tally.errors,
-        tally.retransmissions,
-        tally.late_replies,
-        u64::from(point.failed.is_some()),
-    ];
-    cells.extend(counts.map(|count| count.to_string()));
+    cells.extend(PointCounts::from(point).cells());
     let figures = figures_of(point);
     for column in columns {
         let known = figures.iter().find(|known| known.column() == *column);

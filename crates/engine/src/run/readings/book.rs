@@ -6,8 +6,9 @@ use super::host::HostFiles;
 use super::process::ServerProcess;
 use super::source::Source;
 use super::{ReadingError, host, path};
+use crate::control::ServerRates;
 use filestone_model::cost::proc_text::HostScope;
-use filestone_model::cost::{CounterReading, ReadingPhase, SourceRecord, Vantage};
+use filestone_model::cost::{Counter, CounterReading, ReadingPhase, SourceRecord, Vantage};
 use filestone_model::measure::costs::RunPath;
 use filestone_model::measure::run_record::Target;
 use filestone_model::plan::{CostPlan, Plan};
@@ -112,6 +113,15 @@ impl Book {
         self.pages.iter_mut().for_each(|page| page.read(phase));
     }
 
+    /// What each source of the server counted per second between its last two readings.
+    pub fn rates(&self) -> Vec<ServerRates> {
+        let pages = self.pages.iter();
+        pages
+            .filter(|page| page.vantage == Vantage::Server)
+            .filter_map(Page::rates)
+            .collect()
+    }
+
     /// For the record, moments from when the window opened.
     pub fn conclude(self, opened: Instant) -> Vec<SourceRecord> {
         let page = |page: Page| SourceRecord {
@@ -126,6 +136,24 @@ impl Book {
 }
 
 impl Page {
+    fn rates(&self) -> Option<ServerRates> {
+        let [.., (before, earlier), (now, later)] = self.readings.as_slice() else {
+            return None;
+        };
+        // What has begun to count anew meanwhile has counted nothing that is known.
+        let seconds = now.saturating_duration_since(*before).as_secs_f64();
+        let is_same = earlier.started == later.started && seconds > 0.0;
+        let rate = |(counter, count): (&Counter, &u64)| {
+            let earlier = earlier.counters.get(counter)?;
+            let more = count.saturating_sub(*earlier);
+            Some((*counter, more as f64 / seconds))
+        };
+        is_same.then(|| ServerRates {
+            source: self.source.name(),
+            per_s: later.counters.iter().filter_map(rate).collect(),
+        })
+    }
+
     fn read(&mut self, phase: ReadingPhase) {
         let began = Instant::now();
         match self.source.read() {
@@ -161,7 +189,6 @@ fn moments_from(opened: Instant, readings: Vec<(Instant, CounterReading)>) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::cost::Counter;
     use std::time::Duration;
 
     /// Answers every second time.
@@ -192,6 +219,11 @@ mod tests {
         let before = Instant::now();
         book.read(ReadingPhase::Idle);
         (0..4).for_each(|_| book.read(ReadingPhase::Load));
+        // Two more in the time between the last two that were answered.
+        let rates = book.rates();
+        assert_eq!(rates[0].source, "moody");
+        assert_eq!(rates[0].per_s[0].0, Counter::Interrupts);
+        assert!(rates[0].per_s[0].1 > 0.0);
         let opened = before + Duration::from_secs(3600);
         let records = book.conclude(opened);
         let [record] = records.as_slice() else {

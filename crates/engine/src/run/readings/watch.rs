@@ -1,7 +1,7 @@
 //! Readings while a run lasts, on a thread of their own.
 
 use super::book::{Book, Sources};
-use crate::control::{Context, LOOK_EVERY, Observer};
+use crate::control::{Context, LOOK_EVERY, Observer, ServerRates};
 use crate::run::attendant::{Attendant, Look, Stage};
 use filestone_model::cost::{CostRecord, ReadingPhase};
 use filestone_model::measure::RunRecord;
@@ -9,7 +9,7 @@ use filestone_model::measure::costs::{self, RunPath};
 use filestone_model::plan::{CostPlan, Plan};
 use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,8 @@ pub struct Watch {
     /// `None` when nothing is to be read any more.
     ask: Option<SyncSender<()>>,
     thread: JoinHandle<Book>,
+    /// What was counted lately, after each reading; who does not take it in time gets the next.
+    rates: Receiver<Vec<ServerRates>>,
     path: Option<RunPath>,
     opens: Moment,
     closes: Moment,
@@ -41,8 +43,12 @@ impl Watch {
         read_idle(&mut book, cost, context.stop);
         // One may wait while another is made: then one is left out.
         let (ask, asked) = sync_channel(1);
+        let (tell, rates) = sync_channel(1);
         let thread = std::thread::spawn(move || {
-            asked.iter().for_each(|()| book.read(ReadingPhase::Load));
+            asked.iter().for_each(|()| {
+                book.read(ReadingPhase::Load);
+                let _ = tell.try_send(book.rates());
+            });
             book
         });
         let opens = Moment::from_nanos(plan.warm_up_ns);
@@ -50,6 +56,7 @@ impl Watch {
         Self {
             ask: Some(ask),
             thread,
+            rates,
             path,
             opens,
             closes: closes.map_or(Moment::NEVER, |duration| opens.after_nanos(duration)),
@@ -72,7 +79,10 @@ impl Watch {
 }
 
 impl Attendant for Watch {
-    fn look(&mut self, at: &Look<'_>, _: &mut dyn Observer) -> Moment {
+    fn look(&mut self, at: &Look<'_>, observer: &mut dyn Observer) -> Moment {
+        self.rates
+            .try_iter()
+            .for_each(|rates| observer.server(&rates));
         self.opened.get_or_insert_with(|| {
             Instant::now() - at.now.since(Moment::ZERO) + self.opens.since(Moment::ZERO)
         });

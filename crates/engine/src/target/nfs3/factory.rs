@@ -68,7 +68,10 @@ impl ClientFactory {
         let mut shared = self.shared.clone();
         let identities = &plan.connections.identities;
         if !identities.is_empty() {
-            let own = self.credentials.clone().of_client(identities, number);
+            let own = self
+                .credentials
+                .clone()
+                .of_client(identities, plan.number_of(number));
             shared.templates = Arc::new(Templates::new(&own));
         }
         Nfs3Client::new(shared, plan.in_flight, self.reading(), first_xid())

@@ -39,6 +39,7 @@ use crate::clock::Clock;
 use crate::control::{Cancellation, Context, cancel_on};
 use crate::error::RunError;
 use crate::run::{ConnectedClients, OpenTarget, Subjects};
+use crate::workspace::ProcessName;
 use factory::ClientFactory;
 use filestone_model::client::Unsupported;
 use filestone_model::client::handles::Handles;
@@ -50,7 +51,7 @@ use filestone_model::measure::run_record::Target;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{LeftOverPolicy, NfsTarget, Plan, TargetPlan, WorkloadPlan};
 use filestone_wire::nfs3::Handle;
-use prepare::{Prepared, prepare, prepare_mix};
+use prepare::{Prepared, prepare, prepare_mix, reclaim_mix};
 use replay::{Nfs3Options, Nfs3Site, OverSockets};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -90,6 +91,19 @@ impl Protocol for Nfs3 {
             }
         };
         Ok(Box::new(OpenNfs3::new(plan, target, prepared)))
+    }
+
+    fn reclaim(
+        &self,
+        job: &Job<'_>,
+        owner: &ProcessName,
+        context: &mut Context<'_>,
+    ) -> Result<(), RunError> {
+        let target = job.plan.target.nfs3().ok_or(TargetError::NoCalls)?;
+        match job.plan.mix() {
+            Some(mix) => reclaim_mix(job.plan, target, mix, owner, job.built_in.nfs3, context),
+            None => Ok(()),
+        }
     }
 
     fn calibrated_at(&self) -> Option<TargetPlan> {

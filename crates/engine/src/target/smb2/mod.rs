@@ -5,6 +5,7 @@
 //! | `terms`, `ntlm` | what a plan wants of a server; how users prove who they are |
 //! | `channels` | what it says of several connections of a client |
 //! | `connection` | a connection to a share, for requests one at a time |
+//! | `logging_on` | clients log on, many at a time |
 //! | `key_log` | session keys, for whoever is to read a capture of a run |
 //! | `tree` | a share's directories as a run's workspace |
 //! | `prepare` | what a probe finds or makes on a share before it begins |
@@ -21,6 +22,7 @@ mod error;
 mod file_set;
 mod filling;
 mod key_log;
+mod logging_on;
 pub mod ntlm;
 mod open;
 mod prepare;
@@ -38,6 +40,7 @@ use crate::control::{Cancellation, Context, Unobserved};
 use crate::error::RunError;
 use crate::run::OpenTarget;
 use crate::target::reaching::{reach, repeated};
+use crate::workspace::ProcessName;
 use filestone_model::client::Unsupported;
 use filestone_model::client::smb2;
 use filestone_model::doctor::facts::TargetFacts;
@@ -45,7 +48,7 @@ use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Plan, SmbTarget, TargetPlan, WorkloadPlan};
 use filestone_wire::smb2::Command;
-use open::OpenShare;
+use open::{OpenShare, reclaim_mix};
 use replay::{OverSockets, ShareSite};
 use std::time::Duration;
 use terms::Approach;
@@ -93,6 +96,19 @@ impl Protocol for Smb2 {
                 context,
             )?)),
             WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => Err(TargetError::NoCalls.into()),
+        }
+    }
+
+    fn reclaim(
+        &self,
+        job: &Job<'_>,
+        owner: &ProcessName,
+        context: &mut Context<'_>,
+    ) -> Result<(), RunError> {
+        let target = job.plan.target.smb().ok_or(TargetError::NoCalls)?;
+        match job.plan.mix() {
+            Some(mix) => reclaim_mix(job.plan, target, mix, owner, job.built_in.smb, context),
+            None => Ok(()),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::SmbError;
 use super::channels::interfaces_of;
 use super::connection::{Connection, Reaching};
+use super::logging_on;
 use super::prepare::{self, Found, FoundFiles, Preparing};
 use super::terms::{guest_remark, keeping, of_another_client, of_connections, reach};
 use super::tree::ShareTree;
@@ -13,9 +14,10 @@ use crate::clock::Clock;
 use crate::control::{Cancellation, CleanUpLimits, Context, cancel_clean_up_on};
 use crate::driver::Dial;
 use crate::error::RunError;
-use crate::file_set::{self, FileSet, Order};
+use crate::file_set::{self, FileSet, Left, Order};
 use crate::run::{ConnectedClients, OpenTarget, Subjects, WorkerBody};
 use crate::target::clients::{connect_sockets, dial_of};
+use crate::workspace::ProcessName;
 use crate::workspace::own_directory::{OwnDirectory, REMOVE_BY_HAND};
 use filestone_model::client::smb2::{
     ALL_OF_FILE, ClientState, Keeping, Kept, Lane, OperationOptions, ShareFiles, SharePath,
@@ -51,6 +53,17 @@ pub struct OpenShare<'run> {
 struct Laid {
     dial: Dial,
     lane: Lane,
+}
+
+/// A client that is to log on over its connections.
+struct Joining {
+    number: u32,
+    worker: u32,
+    /// Its place among the clients of its worker.
+    place: u32,
+    /// Where its connections beside its own begin among those of its worker.
+    first_beside: u32,
+    sockets: Vec<Option<OwnedFd>>,
 }
 
 fn no_connection() -> RunError {
@@ -135,7 +148,7 @@ impl<'run> OpenShare<'run> {
         built_in: Option<SocketAddr>,
         context: &mut Context<'_>,
     ) -> Result<Self, RunError> {
-        let layout = Layout::of(&mix.file_set, plan.clients)?;
+        let layout = Layout::of_numbered(&mix.file_set, plan.clients, plan.whole().numbering())?;
         let directories = context
             .cancellable(|context| Directories::find(plan, target, mix, built_in, context))?;
         let Directories {
@@ -179,42 +192,68 @@ impl<'run> OpenShare<'run> {
         context: &mut Context<'_>,
     ) -> Result<Vec<Vec<ConnectedClient<Operator>>>, RunError> {
         let (plan, count) = (self.plan, self.target.connections_per_client);
-        let options = self.operation_options();
         let mut sockets = sockets;
         let mut take = |place: u32| sockets.get_mut(place as usize).and_then(Option::take);
-        let mut of_workers = Vec::new();
+        let mut joining = Vec::new();
         for worker in 0..plan.workers.max(1) {
             let numbers: Vec<u32> = plan.clients_of_worker(worker).collect();
-            let (mut own, mut beside) = (Vec::new(), Vec::new());
             for (place, number) in (0..).zip(numbers.iter().copied()) {
-                context.go_on()?;
-                let ways = of_connections(&self.connection.reaching().way, count);
-                let first = ways.first().ok_or_else(no_connection)?;
-                let state = ClientState::new(Arc::clone(first));
-                let first = numbers.len() as u32 + place * (count - 1);
-                for way in ways {
-                    let channel = way.channel();
-                    let lane = Lane {
-                        count,
-                        first,
-                        beside: (channel > 0).then_some(place),
-                    };
-                    let socket = take(channel * plan.clients + number);
-                    let socket = socket.ok_or_else(no_connection)?;
-                    let dial = self.dial(number, channel);
-                    let laid = Laid { dial, lane };
-                    let client = self.client(number, socket, &laid, &state.over(way), &options)?;
-                    if channel == 0 {
-                        own.push(client);
-                    } else {
-                        beside.push(client);
-                    }
-                }
+                let of_channel = |channel| take(channel * plan.clients + number);
+                joining.push(Joining {
+                    number,
+                    worker,
+                    place,
+                    first_beside: numbers.len() as u32 + place * (count - 1),
+                    sockets: (0..count).map(of_channel).collect(),
+                });
             }
-            own.append(&mut beside);
-            of_workers.push(own);
         }
-        Ok(of_workers)
+        let (mut own, mut beside): (Vec<_>, Vec<_>) =
+            (0..plan.workers.max(1)).map(|_| (vec![], vec![])).unzip();
+        let options = self.operation_options();
+        let is_in = |_: &_| true;
+        let log_on = |next, _| self.log_on(next, &options);
+        for (worker, channels) in logging_on::all(joining, context, is_in, log_on)? {
+            let mut channels = channels.into_iter();
+            let to = |of: &mut Vec<Vec<_>>, clients: &mut dyn Iterator<Item = _>| {
+                if let Some(of) = of.get_mut(worker as usize) {
+                    of.extend(clients);
+                }
+            };
+            to(&mut own, &mut channels.by_ref().take(1));
+            to(&mut beside, &mut channels);
+        }
+        for (own, beside) in own.iter_mut().zip(&mut beside) {
+            own.append(beside);
+        }
+        Ok(own)
+    }
+
+    /// The connections of a client, each bound to the session of the first.
+    fn log_on(
+        &self,
+        joining: Joining,
+        options: &OperationOptions,
+    ) -> Result<(u32, Vec<ConnectedClient<Operator>>), RunError> {
+        let count = self.target.connections_per_client;
+        let ways = of_connections(&self.connection.reaching().way, count);
+        let first = ways.first().ok_or_else(no_connection)?;
+        let state = ClientState::new(Arc::clone(first));
+        let mut clients = Vec::with_capacity(count as usize);
+        for (way, socket) in ways.into_iter().zip(joining.sockets) {
+            let channel = way.channel();
+            let lane = Lane {
+                count,
+                first: joining.first_beside,
+                beside: (channel > 0).then_some(joining.place),
+            };
+            let socket = socket.ok_or_else(no_connection)?;
+            let dial = self.dial(joining.number, channel);
+            let laid = Laid { dial, lane };
+            let state = state.over(way);
+            clients.push(self.client(joining.number, socket, &laid, &state, options)?);
+        }
+        Ok((joining.worker, clients))
     }
 
     /// Where a client's connection goes, and where it comes from: addresses are given to connections
@@ -382,6 +421,25 @@ impl<'run> OpenShare<'run> {
     }
 }
 
+/// Removes the file set of a mix whose process is over, or gives it up.
+pub fn reclaim_mix(
+    plan: &Plan,
+    target: &SmbTarget,
+    mix: &MixPlan,
+    owner: &ProcessName,
+    built_in: Option<SocketAddr>,
+    context: &mut Context<'_>,
+) -> Result<(), RunError> {
+    let directories = Directories::find(plan, target, mix, built_in, context)?;
+    let left = Left {
+        roots: &directories.roots,
+        name: &mix.file_set.name,
+        owner,
+        removes: mix.remove_set,
+    };
+    file_set::reclaim(directories.connection.reaching(), &left, context)
+}
+
 impl Directories {
     fn find(
         plan: &Plan,
@@ -511,7 +569,10 @@ impl OpenTarget for OpenShare<'_> {
             sets: Arc::clone(&self.sets),
         };
         let body = |clients| -> Result<Box<dyn WorkerBody>, RunError> {
-            let sockets = Sockets::new(clock.clone(), socket_options.clone(), clients)?;
+            let mut sockets = Sockets::new(clock.clone(), socket_options.clone(), clients)?;
+            if plan.stamps {
+                sockets.stamp();
+            }
             let subjects = subjects.clone();
             Ok(Box::new(ShareWorker { sockets, subjects }))
         };

@@ -2,7 +2,15 @@
 
 use super::bench::{Bench, plan, refusal};
 use crate::support::live::serve;
+use filestone_engine::control::{Context, Unobserved};
+use filestone_engine::target::BuiltIn;
+use filestone_engine::workspace::ProcessName;
+use filestone_engine::{Job, Protocols, RunError};
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{MixCount, MixPlan, NfsTarget, Plan, TargetPlan, WorkloadPlan};
+use filestone_server::Running;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 const MARKER: &str = "made-by-filestone";
 
@@ -118,6 +126,111 @@ fn the_set_of_a_run_on_another_host_is_left_to_it() {
     assert!(help.contains("given up"), "{help}");
     let text = String::from_utf8(bench.text(&format!("set/{MARKER}"))).expect("text");
     bench.write("set", MARKER, format!("{text}\ngiven up\n").as_bytes());
+    bench.prepare(&plan(4, "1K"), 1).expect("it was given up");
+}
+
+/// A process of another host, which owns the set.
+fn elsewhere() -> ProcessName {
+    ProcessName {
+        host: "elsewhere.invalid".into(),
+        process: 7,
+        began: None,
+    }
+}
+
+/// Does with what process 7 of another host has left what that would have done.
+fn reclaim(server: &Running, removes: bool, stop: &AtomicBool) -> Result<(), RunError> {
+    let mix = MixPlan {
+        remove_set: removes,
+        ..MixPlan::new("test", MixCount::of(&[(OpKind::GetAttr, 1)]), plan(4, "1K"))
+    };
+    let target = TargetPlan::Nfs3(NfsTarget::built_in("/export"));
+    let plan = Plan::new("mix", target, WorkloadPlan::Mix(Box::new(mix)), 1);
+    let job = Job {
+        built_in: BuiltIn {
+            nfs3: Some(server.address()),
+            ..BuiltIn::default()
+        },
+        ..Job::new(&plan)
+    };
+    let (limit, protocols) = (Duration::from_secs(60), Protocols::default());
+    let mut observer = Unobserved;
+    let context = &mut Context::new(stop, &mut observer);
+    filestone_engine::reclaim(&job, &protocols, &elsewhere(), limit, context)
+}
+
+#[test]
+fn the_set_of_a_process_that_is_known_to_be_over_is_removed_or_given_up() {
+    let server = serve(|_| {});
+    let mut bench = Bench::new(&server);
+    for removes in [true, false] {
+        // Also of a job that was stopped, which still cleans up.
+        for stop in [false, true].map(AtomicBool::new) {
+            bench.prepare(&plan(4, "1K"), 2).expect("it is made");
+            owned_by(&mut bench, "7", "elsewhere.invalid");
+            // It ended when it was about to take the set over.
+            let text = bench.text(&format!("set/{MARKER}"));
+            bench.write("set", "made-by-filestone.next", &text);
+            reclaim(&server, removes, &stop).expect("its process is over");
+            assert_eq!(bench.find("set").is_none(), removes);
+            let set = bench.prepare(&plan(4, "1K"), 2).expect("it is free");
+            assert_eq!(set.record.made == 0, !removes);
+            set.release(&bench.session).expect("it can be given up");
+        }
+    }
+}
+
+#[test]
+fn what_a_process_left_between_two_calls_is_removed() {
+    let server = serve(|_| {});
+    let mut bench = Bench::new(&server);
+    for markers in [&[][..], &[MARKER], &["made-by-filestone.next"]] {
+        bench.make_directory("", "set");
+        for marker in markers {
+            bench.write("set", marker, b"");
+        }
+        reclaim(&server, false, &AtomicBool::new(false)).expect("nothing is in it");
+        assert_eq!(bench.find("set"), None, "{markers:?}");
+    }
+    reclaim(&server, true, &AtomicBool::new(false)).expect("nothing is there");
+}
+
+#[test]
+fn what_is_not_that_processs_is_left_alone() {
+    let server = serve(|_| {});
+    let mut bench = Bench::new(&server);
+    let go_on = AtomicBool::new(false);
+    bench.make_directory("", "set");
+    bench.write("set", "precious", b"data");
+    let (what, _) = refusal(&reclaim(&server, true, &go_on).expect_err("foreign"));
+    assert!(what.starts_with("/export/set: was not made"), "{what}");
+    assert_eq!(bench.text("set/precious"), b"data");
+    bench.remove("set", "precious");
+    reclaim(&server, true, &go_on).expect("nothing is in it");
+    let set = bench.prepare(&plan(4, "1K"), 1).expect("it is made");
+    // Of this process, of another one of that host, and one that is over.
+    reclaim(&server, true, &go_on).expect("it is left to its run");
+    owned_by(&mut bench, "8", "elsewhere.invalid");
+    reclaim(&server, true, &go_on).expect("it is left to its run");
+    let text = String::from_utf8(bench.text(&format!("set/{MARKER}"))).expect("text");
+    assert!(text.contains("process: 8\n"), "{text}");
+    bench.write("set", MARKER, format!("{text}\ngiven up\n").as_bytes());
+    reclaim(&server, true, &go_on).expect("it is free for the next run");
+    assert_eq!(bench.names("set"), ["client0000", MARKER]);
+    drop(set);
+}
+
+#[test]
+fn of_the_set_of_a_process_that_is_over_what_is_foreign_stays() {
+    let server = serve(|_| {});
+    let mut bench = Bench::new(&server);
+    bench.prepare(&plan(4, "1K"), 1).expect("it is made");
+    owned_by(&mut bench, "7", "elsewhere.invalid");
+    bench.write("set/client0000/files0", "precious", b"data");
+    let go_on = AtomicBool::new(false);
+    let (what, _) = refusal(&reclaim(&server, true, &go_on).expect_err("not ours"));
+    assert!(what.contains("files0: there is something in it"), "{what}");
+    assert_eq!(bench.text("set/client0000/files0/precious"), b"data");
     bench.prepare(&plan(4, "1K"), 1).expect("it was given up");
 }
 

@@ -7,6 +7,7 @@ mod sentence;
 
 pub use sentence::quantile_name;
 
+use crate::measure::host_difference::HostDifference;
 use crate::measure::shortfall::Shortfall;
 use crate::operation::OpKind;
 use schemars::JsonSchema;
@@ -226,6 +227,23 @@ pub enum Caveat {
     },
     /// The measured window is shorter than a scheduler's whims.
     ShortRun { window_ns: u64 },
+    /// A host of the job was lost while it ran.
+    HostLost {
+        host: String,
+        phase: String,
+        reason: String,
+    },
+    /// A host of the job is unlike the others.
+    HostDiffers {
+        host: String,
+        difference: HostDifference,
+        figure: f64,
+        median: f64,
+    },
+    /// There are reasons to doubt what one host of the job measured.
+    HostDoubtful { host: String, caveats: Vec<String> },
+    /// The hosts of the job began further apart than an interval is long, or may have.
+    StartsApart { apart_ns: u64, interval_ns: u64 },
 }
 
 impl Caveat {

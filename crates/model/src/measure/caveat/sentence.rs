@@ -3,6 +3,7 @@
 mod clients;
 mod cost;
 mod curve;
+mod hosts;
 mod load;
 mod mix;
 
@@ -57,7 +58,6 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::Mismatches { count, lines } => {
             of_all(*count, *lines, "results were other than the load file expects")
         }
-        Caveat::ClientsLost { .. } | Caveat::SettingsChanged { .. } => clients::of(caveat).unwrap_or_default(),
         Caveat::NothingChecked => {
             "bare TCP only carries bytes: no result was compared with the load file".into()
         }
@@ -78,6 +78,7 @@ pub fn of(caveat: &Caveat) -> String {
         | Caveat::UnmeasuredUnsuccessful { .. }
         | Caveat::FileSetStillClaimed { .. } => mix::of(caveat).unwrap_or_default(),
         Caveat::ShortRun { window_ns } => format!("the measured window is only {:.3} s long", seconds(*window_ns)),
+        _ => clients::of(caveat).or_else(|| hosts::of(caveat)).unwrap_or_default(),
     }
 }
 
@@ -122,15 +123,11 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::Reconnected { .. } => RECONNECTED_HELP,
         Caveat::ConnectionsLost { .. } => NOT_BACK_HELP,
         Caveat::Jukebox { .. } => JUKEBOX_HELP,
-        Caveat::Interrupted { .. } | Caveat::NothingChecked => return None,
         Caveat::TargetLost { .. } => "what was measured up to then is kept",
         Caveat::LedgerOutOfBalance { .. } => "please report this with the record (--output DIR)",
         Caveat::LeftBehind { .. } => "it holds nothing but what this run made; remove it by hand",
         Caveat::Mismatches { .. } => {
             "the table of mismatches names the lines; --on-mismatch stop ends a client at its first"
-        }
-        Caveat::ClientsLost { .. } | Caveat::SettingsChanged { .. } => {
-            return clients::help_for(caveat);
         }
         Caveat::NotSeenOnTheWire { .. } => {
             "on an NFS mount, leave the feedback on: it shows what is asked beside what is seen"
@@ -149,6 +146,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         | Caveat::UnmeasuredUnsuccessful { .. }
         | Caveat::FileSetStillClaimed { .. } => return mix::help_for(caveat),
         Caveat::ShortRun { .. } => "run for at least a second",
+        _ => return clients::help_for(caveat).or_else(|| hosts::help_for(caveat)),
     })
 }
 

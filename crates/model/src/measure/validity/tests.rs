@@ -7,6 +7,7 @@ use crate::measure::caveat::Caveat;
 use crate::measure::curve_record::{CurvePointRecord, CurveRecord, PeakEnd};
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::fleet_record::{FleetRecord, SettingsGeneration};
+use crate::measure::job_record::{HostRecord, JobRecord, LostHostRecord};
 use crate::measure::ledger::Ledger;
 use crate::measure::mix_figures::tests::{tick, times, totals};
 use crate::measure::mix_record::{WireLimitRecord, WireRecord};
@@ -236,77 +237,354 @@ fn forge(record: &mut RunRecord, fault: ReplyFault) {
 fn nothing(_: &mut RunRecord) {}
 
 #[rustfmt::skip]
+/// A job of three hosts that saw these mean response times.
+fn job(record: &mut RunRecord, means: [f64; 3]) -> &mut JobRecord {
+    let hosts = (0..).zip(means).map(|(part, response_time_mean_ns)| HostRecord {
+        name: format!("node{part}"),
+        part,
+        host: record.host.clone(),
+        started_at: "2026-11-24T16:05:00.000Z".into(),
+        window_ns: record.window_ns,
+        end: RunEnd::Finished,
+        clients: 1,
+        workers: 1,
+        ledger: Ledger::default(),
+        offered_load_ops_per_s: None,
+        achieved_load_ops_per_s: 1000.0,
+        goodput_bytes_per_s: 0.0,
+        response_time_mean_ns,
+        response_time_p50_ns: 0,
+        response_time_p99_ns: 0,
+        response_time_max_ns: 0,
+        dispatch_delay_p99_ns: 0,
+        busy_percent: 0.0,
+        headroom: None,
+        processors: None,
+        clock: None,
+        caveats: vec![],
+    });
+    let hosts = hosts.collect();
+    record.job.insert(JobRecord {
+        hosts,
+        lost: vec![],
+    })
+}
+
+fn lost_host() -> LostHostRecord {
+    LostHostRecord {
+        name: "node3".into(),
+        part: 3,
+        phase: "measuring".into(),
+        reason: "it has not been heard of for 10 s".into(),
+        remains: None,
+    }
+}
+
+/// A job whose last host began at that moment, the others at 16:05:00; an interval is a second.
+fn began(record: &mut RunRecord, started_at: &str) {
+    record.plan.interval_ns = 1_000_000_000;
+    job(record, [1e6; 3]).hosts[2].started_at = started_at.into();
+}
+
 const CASES: &[Case] = &[
-    case("ledger-out-of-balance", |record| record.totals.ledger.ok -= 1, nothing),
-    case("target-lost", |record| record.end = RunEnd::TargetLost { message: "gone".into() }, nothing),
-    case("mix-invalid",
+    case(
+        "ledger-out-of-balance",
+        |record| record.totals.ledger.ok -= 1,
+        nothing,
+    ),
+    case(
+        "target-lost",
+        |record| {
+            record.end = RunEnd::TargetLost {
+                message: "gone".into(),
+            }
+        },
+        nothing,
+    ),
+    case(
+        "mix-invalid",
         |record| *record = with(totals(8_700 + 1800, 21_000 - 1800, 300, 0)),
-        |record| *record = with(totals(8_700 + 1490, 21_000 - 1490, 300, 0))),
-    case("littles-law",
-        |record| { let mut totals = totals(8_700, 21_000, 300, 0); totals.in_flight_mean = 1.06; *record = with(totals) },
-        |record| { let mut totals = totals(8_700, 21_000, 300, 0); totals.in_flight_mean = 1.04; *record = with(totals) }),
-    case("generator-was-the-limit", |record| busy(record, 95.1), |record| busy(record, 95.0)),
-    case("waited-for-processor", |record| waited(record, 5.0, 5.0), |record| waited(record, 5.0, 4.9)),
-    case("waited-for-own-threads", |record| waited(record, 5.0, 1.0), |record| waited(record, 4.9, 1.0)),
-    case("dispatch-delay",
+        |record| *record = with(totals(8_700 + 1490, 21_000 - 1490, 300, 0)),
+    ),
+    case(
+        "littles-law",
+        |record| {
+            let mut totals = totals(8_700, 21_000, 300, 0);
+            totals.in_flight_mean = 1.06;
+            *record = with(totals)
+        },
+        |record| {
+            let mut totals = totals(8_700, 21_000, 300, 0);
+            totals.in_flight_mean = 1.04;
+            *record = with(totals)
+        },
+    ),
+    case(
+        "generator-was-the-limit",
+        |record| busy(record, 95.1),
+        |record| busy(record, 95.0),
+    ),
+    case(
+        "waited-for-processor",
+        |record| waited(record, 5.0, 5.0),
+        |record| waited(record, 5.0, 4.9),
+    ),
+    case(
+        "waited-for-own-threads",
+        |record| waited(record, 5.0, 1.0),
+        |record| waited(record, 4.9, 1.0),
+    ),
+    case(
+        "dispatch-delay",
         |record| record.totals.dispatch_delay_ns = times(30_000, 21_000),
-        |record| record.totals.dispatch_delay_ns = times(30_000, 19_000)),
-    case("achieved-below-offered",
+        |record| record.totals.dispatch_delay_ns = times(30_000, 19_000),
+    ),
+    case(
+        "achieved-below-offered",
         |record| record.totals.achieved_load_ops_per_s = 970.0,
-        |record| record.totals.achieved_load_ops_per_s = 985.0),
-    case("achieved-above-offered",
+        |record| record.totals.achieved_load_ops_per_s = 985.0,
+    ),
+    case(
+        "achieved-above-offered",
         |record| record.totals.achieved_load_ops_per_s = 1030.0,
-        |record| record.totals.achieved_load_ops_per_s = 1015.0),
-    case("skipped", |record| record.totals.ledger.skipped = 1, nothing),
-    case("unsuccessful", |record| fail(&mut record.totals.ledger), nothing),
-    case("forged", |record| forge(record, ReplyFault::Forged), |record| forge(record, ReplyFault::WrongData)),
-    case("mismatches", |record| replay(record).mismatch_count = 1, |record| replay(record).mismatch_count = 0),
-    case("clients-lost", |record| lost_client(record, Some("gone".into())), |record| lost_client(record, None)),
-    case("connections-lost", |record| record.totals.lost_clients = 1, nothing),
-    case("settings-changed", |record| generations(record, [0, 1]), |record| generations(record, [1, 1])),
-    case("reconnected", |record| record.totals.reconnections = 1, nothing),
-    case("retransmissions", |record| record.totals.kinds[0].retransmissions = 1, nothing),
-    case("late-replies", |record| record.totals.late_replies = 1, nothing),
-    case("long-listings", |record| record.totals.long_listings = 1, nothing),
-    case("interface-not-quiet", |record| idle(record, 1001.0), |record| idle(record, 999.0)),
-    case("server-calls-differ", |record| calls(record, 100_151), |record| calls(record, 100_149)),
-    case("wire-differs", |record| wire(record, 1.01), |record| wire(record, 0.99)),
-    case("readings-failed", |record| readings(record, 1), |record| readings(record, 0)),
-    case("jukebox", |record| replay(record).jukebox_calls = 1, |record| replay(record).jukebox_calls = 0),
-    case("transfer-beyond-server", |record| reads_of(record, 65_537), |record| reads_of(record, 65_536)),
-    case("mix-off",
+        |record| record.totals.achieved_load_ops_per_s = 1015.0,
+    ),
+    case(
+        "skipped",
+        |record| record.totals.ledger.skipped = 1,
+        nothing,
+    ),
+    case(
+        "unsuccessful",
+        |record| fail(&mut record.totals.ledger),
+        nothing,
+    ),
+    case(
+        "forged",
+        |record| forge(record, ReplyFault::Forged),
+        |record| forge(record, ReplyFault::WrongData),
+    ),
+    case(
+        "mismatches",
+        |record| replay(record).mismatch_count = 1,
+        |record| replay(record).mismatch_count = 0,
+    ),
+    case(
+        "clients-lost",
+        |record| lost_client(record, Some("gone".into())),
+        |record| lost_client(record, None),
+    ),
+    case(
+        "connections-lost",
+        |record| record.totals.lost_clients = 1,
+        nothing,
+    ),
+    case(
+        "settings-changed",
+        |record| generations(record, [0, 1]),
+        |record| generations(record, [1, 1]),
+    ),
+    case(
+        "reconnected",
+        |record| record.totals.reconnections = 1,
+        nothing,
+    ),
+    case(
+        "retransmissions",
+        |record| record.totals.kinds[0].retransmissions = 1,
+        nothing,
+    ),
+    case(
+        "late-replies",
+        |record| record.totals.late_replies = 1,
+        nothing,
+    ),
+    case(
+        "long-listings",
+        |record| record.totals.long_listings = 1,
+        nothing,
+    ),
+    case(
+        "interface-not-quiet",
+        |record| idle(record, 1001.0),
+        |record| idle(record, 999.0),
+    ),
+    case(
+        "server-calls-differ",
+        |record| calls(record, 100_151),
+        |record| calls(record, 100_149),
+    ),
+    case(
+        "wire-differs",
+        |record| wire(record, 1.01),
+        |record| wire(record, 0.99),
+    ),
+    case(
+        "readings-failed",
+        |record| readings(record, 1),
+        |record| readings(record, 0),
+    ),
+    case(
+        "jukebox",
+        |record| replay(record).jukebox_calls = 1,
+        |record| replay(record).jukebox_calls = 0,
+    ),
+    case(
+        "transfer-beyond-server",
+        |record| reads_of(record, 65_537),
+        |record| reads_of(record, 65_536),
+    ),
+    case(
+        "mix-off",
         |record| *record = with(totals(8_700, 21_007, 293, 0)),
-        |record| *record = with(totals(8_700, 21_005, 295, 0))),
-    case("not-caused",
-        |record| limited(record, vec![WireLimitRecord { operation: OpKind::Read, wanted_per_s: 2.0, at_most_per_s: 1.0 }]),
-        |record| limited(record, vec![])),
-    case("not-seen-on-the-wire", |record| record.caveats.push(Caveat::NotSeenOnTheWire { directory: "/x".into() }), nothing),
-    case("nothing-checked", |record| record.caveats.push(Caveat::NothingChecked), nothing),
-    case("companion-load",
+        |record| *record = with(totals(8_700, 21_005, 295, 0)),
+    ),
+    case(
+        "not-caused",
+        |record| {
+            limited(
+                record,
+                vec![WireLimitRecord {
+                    operation: OpKind::Read,
+                    wanted_per_s: 2.0,
+                    at_most_per_s: 1.0,
+                }],
+            )
+        },
+        |record| limited(record, vec![]),
+    ),
+    case(
+        "not-seen-on-the-wire",
+        |record| {
+            record.caveats.push(Caveat::NotSeenOnTheWire {
+                directory: "/x".into(),
+            })
+        },
+        nothing,
+    ),
+    case(
+        "nothing-checked",
+        |record| record.caveats.push(Caveat::NothingChecked),
+        nothing,
+    ),
+    case(
+        "companion-load",
         |record| *record = with(totals(8_700, 21_000, 300, 620)),
-        |record| *record = with(totals(8_700, 21_000, 300, 600))),
-    case("companions-unsuccessful",
-        |record| { *record = with(totals(8_700, 21_000, 300, 9)); fail(&mut record.totals.kinds[3].ledger) },
-        |record| *record = with(totals(8_700, 21_000, 300, 9))),
-    case("drift", |record| drifted(record, 1_110_000), |record| drifted(record, 1_090_000)),
-    case("few-above-quantile",
+        |record| *record = with(totals(8_700, 21_000, 300, 600)),
+    ),
+    case(
+        "companions-unsuccessful",
+        |record| {
+            *record = with(totals(8_700, 21_000, 300, 9));
+            fail(&mut record.totals.kinds[3].ledger)
+        },
+        |record| *record = with(totals(8_700, 21_000, 300, 9)),
+    ),
+    case(
+        "drift",
+        |record| drifted(record, 1_110_000),
+        |record| drifted(record, 1_090_000),
+    ),
+    case(
+        "few-above-quantile",
         |record| *record = with(totals(290, 700, 10, 0)),
-        |record| *record = with(totals(2_900, 7_000, 100, 0))),
-    case("peak-of-generator", |record| peak(record, PeakEnd::Generator), |record| peak(record, PeakEnd::Server)),
-    case("peak-unfinished", |record| peak(record, PeakEnd::Unfinished), |record| peak(record, PeakEnd::Given)),
-    case("points-not-steady", |record| point(record).is_steady = false, |record| point(record).is_steady = true),
-    case("points-below-offered", |record| point(record).kept_up = false, |record| point(record).kept_up = true),
-    case("points-waited",
+        |record| *record = with(totals(2_900, 7_000, 100, 0)),
+    ),
+    case(
+        "peak-of-generator",
+        |record| peak(record, PeakEnd::Generator),
+        |record| peak(record, PeakEnd::Server),
+    ),
+    case(
+        "peak-unfinished",
+        |record| peak(record, PeakEnd::Unfinished),
+        |record| peak(record, PeakEnd::Given),
+    ),
+    case(
+        "points-not-steady",
+        |record| point(record).is_steady = false,
+        |record| point(record).is_steady = true,
+    ),
+    case(
+        "points-below-offered",
+        |record| point(record).kept_up = false,
+        |record| point(record).kept_up = true,
+    ),
+    case(
+        "points-waited",
         |record| point(record).service_time_ns.mean = 94.0,
-        |record| point(record).service_time_ns.mean = 95.0),
-    case("outlasted", |record| answered(record, 7), |record| answered(record, 8)),
-    case("short-run", |record| record.window_ns = 999_999_999, |record| record.window_ns = 1_000_000_000),
-    case("interrupted", |record| record.end = RunEnd::Interrupted, nothing),
-    case("debug-build", |record| record.tool.profile = "debug".into(), nothing),
-    case("slow-clock", |record| record.host.clock_read_ns = 50.1, |record| record.host.clock_read_ns = 50.0),
+        |record| point(record).service_time_ns.mean = 95.0,
+    ),
+    case(
+        "outlasted",
+        |record| answered(record, 7),
+        |record| answered(record, 8),
+    ),
+    case(
+        "short-run",
+        |record| record.window_ns = 999_999_999,
+        |record| record.window_ns = 1_000_000_000,
+    ),
+    case(
+        "host-lost",
+        |record| job(record, [1e6; 3]).lost.push(lost_host()),
+        |record| _ = job(record, [1e6; 3]),
+    ),
+    case(
+        "host-differs",
+        |record| _ = job(record, [1e6, 1e6, 1.51e6]),
+        |record| _ = job(record, [1e6, 1e6, 1.49e6]),
+    ),
+    case(
+        "host-doubtful",
+        |record| {
+            job(record, [1e6; 3]).hosts[1]
+                .caveats
+                .push(Caveat::LateReplies { count: 1 })
+        },
+        |record| _ = job(record, [1e6; 3]),
+    ),
+    case(
+        "starts-apart",
+        |record| began(record, "2026-11-24T16:05:01.001Z"),
+        |record| began(record, "2026-11-24T16:05:01.000Z"),
+    ),
+    case(
+        "interrupted",
+        |record| record.end = RunEnd::Interrupted,
+        nothing,
+    ),
+    case(
+        "debug-build",
+        |record| record.tool.profile = "debug".into(),
+        nothing,
+    ),
+    case(
+        "slow-clock",
+        |record| record.host.clock_read_ns = 50.1,
+        |record| record.host.clock_read_ns = 50.0,
+    ),
     case("loopback", |record| record.target.local = true, nothing),
-    case("left-behind", |record| record.caveats.push(Caveat::LeftBehind { path: "/x".into(), reason: "y".into() }), nothing),
-    case("file-set-still-claimed", |record| record.caveats.push(Caveat::FileSetStillClaimed { path: "/x".into(), reason: "y".into() }), nothing),
+    case(
+        "left-behind",
+        |record| {
+            record.caveats.push(Caveat::LeftBehind {
+                path: "/x".into(),
+                reason: "y".into(),
+            })
+        },
+        nothing,
+    ),
+    case(
+        "file-set-still-claimed",
+        |record| {
+            record.caveats.push(Caveat::FileSetStillClaimed {
+                path: "/x".into(),
+                reason: "y".into(),
+            })
+        },
+        nothing,
+    ),
 ];
 
 #[test]

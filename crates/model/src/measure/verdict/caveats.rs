@@ -2,9 +2,11 @@
 
 mod cost;
 mod fleet;
+mod hosts;
 mod mix;
 
 pub use cost::{CALLS_OFF_PERCENT, IDLE_TRAFFIC_PERCENT, WIRE_OFF_PERCENT};
+pub use hosts::{LESS_SHARE, SLOWER_TIMES};
 pub use mix::UNMEASURED_PERCENT;
 
 use super::{Check, Subject, checks, of_warm_up};
@@ -63,6 +65,10 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
         mix::find_unmeasured(record, &mut caveats);
     }
     find_doubts(record, &mut caveats);
+    if let Some(job) = &record.job {
+        let of_hosts = hosts::find(record, job, &caveats);
+        caveats.extend(of_hosts);
+    }
     caveats
 }
 

@@ -1,6 +1,9 @@
 //! Why a plan cannot be followed.
 
-use super::{ConnectionPlanError, MixPlanError, ReplayPlanError, SharingError, SteeringPlanError};
+use super::{
+    ConnectionPlanError, LevelsPlanError, MixPlanError, ReplayPlanError, SharingError,
+    SteeringPlanError,
+};
 use crate::gate::GateError;
 use crate::operation::OpKind;
 use crate::plan::limits::{DATAGRAM_SIZE_MAX, SLOTS_MAX};
@@ -87,6 +90,8 @@ pub enum PlanError {
     Mix(MixPlanError),
     /// Nothing that could be steered.
     Steering(SteeringPlanError),
+    /// No run at several loads in turn.
+    Levels(LevelsPlanError),
     /// Clients that cannot be connected like that.
     Connections(ConnectionPlanError),
     /// A gate that no run of this plan can be held to.
@@ -198,6 +203,7 @@ impl PlanError {
             PlanError::Replay(error) => error.explanation(name),
             PlanError::Mix(error) => error.explanation(name),
             PlanError::Steering(error) => error.explanation(name),
+            PlanError::Levels(error) => error.explanation(name),
             PlanError::Connections(error) => error.explanation(name),
             PlanError::Gate(error) => Explanation {
                 message: format!("{}: {error}\n{}", name(Field::Gates), error.picture()),

@@ -5,6 +5,7 @@ mod connections;
 mod error;
 mod fleet;
 mod gates;
+mod levels;
 mod mix;
 mod replay;
 mod sharing;
@@ -14,6 +15,7 @@ mod target;
 pub use connections::ConnectionPlanError;
 pub use error::{FieldName, PlanError};
 pub use gates::{MissingFigure, missing_in};
+pub use levels::LevelsPlanError;
 pub use mix::MixPlanError;
 pub use replay::ReplayPlanError;
 pub use sharing::{SharedKind, SharingError};
@@ -42,6 +44,7 @@ impl Plan {
         }
         target::check(self)?;
         steering::check(self)?;
+        levels::check(self)?;
         connections::check(self)?;
         self.check_gates()?;
         self.check_read_data()
@@ -78,7 +81,9 @@ impl Plan {
             Some(replay) => (replay.run_once, Field::RunOnce),
             None => (self.count.is_some(), Field::Count),
         };
-        let ends = self.duration_ns.is_some() || is_run_once || self.steering.is_some();
+        // A part is ended by whoever steers its job.
+        let is_ended = self.steering.is_some() || self.part.is_some();
+        let ends = self.duration_ns.is_some() || is_run_once || is_ended;
         ensure(ends, || PlanError::NoEnd { or })
     }
 

@@ -18,7 +18,7 @@ mod window;
 
 use crate::measure::curve_record::{ObjectiveRecord, SearchEnd};
 use crate::plan::{Figure, Objective, ObjectivePlan};
-use crate::steering::{Direction, Observed, Steering, TimeLeft};
+use crate::steering::{Direction, Observed, SteeredPoint, Steering, TimeLeft};
 use crate::text::thousands;
 use evidence::{Dwell, read};
 use law::Law;
@@ -232,6 +232,21 @@ impl ObjectiveSearch {
 }
 
 impl Steering for ObjectiveSearch {
+    fn points_since(&self, count: usize) -> Vec<SteeredPoint> {
+        let figure = self.plan.objective.figure;
+        let point = |dwell: &Dwell| {
+            let tried = dwell.to_record(figure);
+            SteeredPoint {
+                part: "tried",
+                offered_load_ops_per_s: tried.offered_load_ops_per_s,
+                achieved_load_ops_per_s: tried.achieved_load_ops_per_s,
+                response_times_ns: vec![(figure.to_string(), tried.figure_ns as f64, None)],
+            }
+        };
+        let dwells = self.dwells.get(count..).unwrap_or_default();
+        dwells.iter().map(point).collect()
+    }
+
     fn first(&mut self) -> f64 {
         self.range.first
     }

@@ -23,8 +23,9 @@ function nineSplits(low, high) {
   return [0, 1, 2, 3, 4].map((part) => low * (high / low) ** (part / 4));
 }
 
-/** An axis for uPlot. */
-function axisOptions(axis, side, nameWidth) {
+/** An axis for uPlot: `current` gives it as it is when it is drawn, of the same quantity as ever. */
+function axisOptions(current, side, nameWidth) {
+  const axis = current();
   const options = {
     side,
     stroke: () => colour("text"),
@@ -45,8 +46,8 @@ function axisOptions(axis, side, nameWidth) {
   } else if (axis.log) {
     options.splits = (_u, _axis, low, high) => logSplits(low, high);
   } else if (axis.quantity === "name") {
-    options.splits = () => axis.names.map((_, place) => place + 0.5);
-    options.values = (_, splits) => splits.map((value) => shortened(axis.names[Math.floor(value)] ?? "", nameWidth));
+    options.splits = () => current().names.map((_, place) => place + 0.5);
+    options.values = (_, splits) => splits.map((value) => shortened(current().names[Math.floor(value)] ?? "", nameWidth));
     options.grid = { show: false };
     options.ticks = { show: false };
     options.space = 10;
@@ -90,8 +91,30 @@ class Diagram {
     host.append(this.spoken);
     this.plot = new uPlot(this.options(), wanted.data ?? [wanted.x.ends, [null, null]], this.box);
     this.box.addEventListener("keydown", (event) => this.key(event));
-    new ResizeObserver(() => this.fit()).observe(this.box);
+    this.observer = new ResizeObserver(() => this.fit());
+    this.observer.observe(this.box);
     diagrams.push(this);
+  }
+
+  /** Draws other data, of the axes as they are wanted now. What is zoomed stays so. */
+  replace(data, height = this.wanted.height) {
+    const { min, max } = this.plot.scales.x;
+    // What data had before says whether all of it was shown.
+    const before = this.plot.data[0];
+    const wasAll = min === null || (min <= before[0] && max >= before[before.length - 1]);
+    if (height !== this.wanted.height) {
+      this.wanted.height = height;
+      this.plot.setSize({ width: this.width(), height });
+    }
+    this.plot.setData(data, wasAll);
+    if (!wasAll) this.plot.setScale("x", { min, max });
+  }
+
+  /** It is gone from the page. */
+  remove() {
+    this.observer.disconnect();
+    this.plot.destroy();
+    diagrams.splice(diagrams.indexOf(this), 1);
   }
 
   width() {
@@ -103,7 +126,6 @@ class Diagram {
     const series = wanted.series ?? [{ show: false }];
     const nameWidth = Math.min(210, Math.floor(this.width() * 0.35));
     const isNamed = wanted.y.quantity === "name";
-    const ends = isNamed ? [0, wanted.y.names.length] : wanted.y.ends;
     return {
       width: this.width(),
       height: wanted.height,
@@ -114,10 +136,10 @@ class Diagram {
         y: {
           distr: wanted.y.log ? 3 : 1,
           dir: isNamed ? -1 : 1,
-          range: wanted.yRange ?? (() => ends),
+          range: wanted.yRange ?? (() => (isNamed ? [0, this.wanted.y.names.length] : this.wanted.y.ends)),
         },
       },
-      axes: [axisOptions(wanted.x, 2, nameWidth), axisOptions(wanted.y, 3, nameWidth)],
+      axes: [axisOptions(() => this.wanted.x, 2, nameWidth), axisOptions(() => this.wanted.y, 3, nameWidth)],
       series: [{}, ...series],
       bands: wanted.bands ?? [],
       cursor: {

@@ -9,46 +9,76 @@ const DOTS = [1.5, 4];
 
 /** Draws a picture into its figure. */
 function drawPicture(figure, data) {
-  for (const panel of data.panels) drawPanel(figure, panel);
+  for (const panel of data.panels) {
+    const drawn = new DrawnPanel(figure, panel);
+    tableBehind(figure, () => drawn.table());
+  }
 }
 
-function drawPanel(figure, panel) {
-  const lines = panel.lines.filter((line) => line.x.length > 0);
-  const shown = lines.map(() => true);
-  const places = lines.map((line) => ({
-    symbol: new Set(line.symbol), hollow: new Set(line.hollow), sparse: new Set(line.sparse), gap: new Set(line.gap),
-  }));
-  const isNamed = panel.y.quantity === "name";
-  const tools = element("div", { class: "tools" });
-  figure.append(tools);
-  let legend = null;
-  const title = figure.querySelector("h3")?.textContent ?? "";
-  const diagram = new Diagram(figure, {
-    x: panel.x, y: panel.y, label: title,
-    height: Math.max(isNamed ? panel.height + 40 : panel.height, 200),
-    under: (plot, context, ratio) => drawSpans(plot, context, ratio, panel.spans),
-    over: (plot, context, ratio) => {
-      panel.marks.forEach((mark) => drawMark(plot, context, ratio, mark, panel.x.quantity));
-      const behind = (line) => ["fine", "bound"].includes(line.style);
-      for (const pass of [true, false]) {
-        lines.forEach((line, place) => {
-          if (shown[place] && behind(line) === pass) {
-            drawLine(plot, context, ratio, line, places[place], { isNamed, place, count: lines.length, logX: panel.x.log });
-          }
-        });
-      }
-    },
-    stops: () => [...new Set(lines.flatMap((line) => line.x))].sort((a, b) => a - b),
-    readout: (x, y) => readLines(lines, shown, legend, panel, x, y),
-  });
-  tools.append(...zoomTools(diagram));
-  legend = new Legend(figure, lines.map((line) => ({
-    name: line.name, picture: sample(LOOKS[line.style], line.form === "joined"),
-  })), (place, isShown) => { shown[place] = isShown; diagram.plot.redraw(false); });
-  tableBehind(figure, () => ({
-    heads: ["line", isNamed ? "name" : panel.x.label || panel.x.quantity, isNamed ? panel.x.label : panel.y.label, "95 % interval"],
-    rows: lines.flatMap((line, place) => shown[place] ? line.x.map((x, at) => rowOf(line, panel, x, at)) : []),
-  }));
+/** A panel that is drawn, whose points can become more. */
+class DrawnPanel {
+  constructor(figure, panel) {
+    this.take(panel);
+    this.shown = this.lines.map(() => true);
+    const tools = element("div", { class: "tools" });
+    figure.append(tools);
+    this.legend = null;
+    const title = figure.querySelector("h3")?.textContent ?? "";
+    this.diagram = new Diagram(figure, {
+      x: panel.x, y: panel.y, label: title, height: this.height(),
+      under: (plot, context, ratio) => drawSpans(plot, context, ratio, this.panel.spans),
+      over: (plot, context, ratio) => this.over(plot, context, ratio),
+      stops: () => [...new Set(this.lines.flatMap((line) => line.x))].sort((a, b) => a - b),
+      readout: (x, y) => readLines(this.lines, this.shown, this.legend, this.panel, x, y),
+    });
+    tools.append(...zoomTools(this.diagram));
+    this.legend = new Legend(figure, this.lines.map((line) => ({
+      name: line.name, picture: sample(LOOKS[line.style], line.form === "joined"),
+    })), (place, isShown) => { this.shown[place] = isShown; this.diagram.plot.redraw(false); });
+  }
+
+  take(panel) {
+    this.panel = panel;
+    this.lines = panel.lines.filter((line) => line.x.length > 0);
+    this.places = this.lines.map((line) => ({
+      symbol: new Set(line.symbol), hollow: new Set(line.hollow), sparse: new Set(line.sparse), gap: new Set(line.gap),
+    }));
+  }
+
+  get isNamed() { return this.panel.y.quantity === "name"; }
+
+  height() {
+    return Math.max(this.isNamed ? this.panel.height + 40 : this.panel.height, 200);
+  }
+
+  /** The same lines with other points. What is zoomed stays so. */
+  update(panel) {
+    this.take(panel);
+    const { diagram } = this;
+    Object.assign(diagram.wanted, { x: panel.x, y: panel.y });
+    diagram.replace([panel.x.ends, [null, null]], this.height());
+  }
+
+  over(plot, context, ratio) {
+    const { panel, lines } = this;
+    panel.marks.forEach((mark) => drawMark(plot, context, ratio, mark, panel.x.quantity));
+    const behind = (line) => ["fine", "bound"].includes(line.style);
+    for (const pass of [true, false]) {
+      lines.forEach((line, place) => {
+        if (this.shown[place] && behind(line) === pass) {
+          drawLine(plot, context, ratio, line, this.places[place], { isNamed: this.isNamed, place, count: lines.length, logX: panel.x.log });
+        }
+      });
+    }
+  }
+
+  table() {
+    const { panel, isNamed } = this;
+    return {
+      heads: ["line", isNamed ? "name" : panel.x.label || panel.x.quantity, isNamed ? panel.x.label : panel.y.label, "95 % interval"],
+      rows: this.lines.flatMap((line, place) => this.shown[place] ? line.x.map((x, at) => rowOf(line, panel, x, at)) : []),
+    };
+  }
 }
 
 function rowOf(line, panel, x, at) {

@@ -40,7 +40,7 @@ impl Pacer {
         let mut deck = stream(plan.seed, Purpose::Deck, client.into());
         let load = plan.arrivals.offered_load();
         let pace = match (mix.local.arithmetic, load, plan.arrivals) {
-            (_, None, _) | (_, _, ArrivalsPlan::Closed) => Pace::Closed,
+            (_, None, _) | (_, _, ArrivalsPlan::Closed | ArrivalsPlan::Levels(_)) => Pace::Closed,
             (FeedbackArithmetic::Nhfsstone, Some(load), _) => {
                 let seconds = arrivals.random_range(0..FIRST_SAMPLE_SECONDS);
                 let process = Process::new(task(plan, mix, load), 1000 * seconds);

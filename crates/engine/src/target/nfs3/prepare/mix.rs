@@ -4,9 +4,10 @@ use super::file_set::Order;
 use super::{Prepared, Session, kind_of};
 use crate::control::{Cancellation, Context};
 use crate::error::RunError;
-use crate::file_set;
+use crate::file_set::{self, Left};
 use crate::target::nfs3::mount::{self, Caller, Mounted};
 use crate::target::nfs3::prepare::PrepareError;
+use crate::workspace::ProcessName;
 use filestone_model::file_set::Layout;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::OpKind;
@@ -24,7 +25,7 @@ pub fn prepare_mix(
     built_in: Option<SocketAddr>,
     context: &mut Context<'_>,
 ) -> Result<Prepared, RunError> {
-    let layout = Layout::of(&mix.file_set, plan.clients)?;
+    let layout = Layout::of_numbered(&mix.file_set, plan.clients, plan.whole().numbering())?;
     let (mut session, mounted, roots) =
         context.cancellable(|context| find_all(plan, target, mix, built_in, context))?;
     let (read_max, write_max) = context.cancellable(|_| session.transfer_limits(&mounted.handle));
@@ -59,6 +60,25 @@ pub fn prepare_mix(
         own: None,
         file_set: Some((set, mix.remove_set)),
     })
+}
+
+/// Removes the file set of a mix whose process is over, or gives it up.
+pub fn reclaim_mix(
+    plan: &Plan,
+    target: &NfsTarget,
+    mix: &MixPlan,
+    owner: &ProcessName,
+    built_in: Option<SocketAddr>,
+    context: &mut Context<'_>,
+) -> Result<(), RunError> {
+    let (session, _, roots) = find_all(plan, target, mix, built_in, context)?;
+    let left = Left {
+        roots: &roots,
+        name: &mix.file_set.name,
+        owner,
+        removes: mix.remove_set,
+    };
+    file_set::reclaim(&session, &left, context)
 }
 
 /// The directories, with the first one's session, which is a new one.

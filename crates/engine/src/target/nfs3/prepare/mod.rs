@@ -12,7 +12,7 @@ mod own_files;
 pub use crate::target::nfs3::Session;
 pub use error::PrepareError;
 pub use files::{FoundFile, FoundFiles};
-pub use mix::prepare_mix;
+pub use mix::{prepare_mix, reclaim_mix};
 
 use crate::control::{Cancellation, CleanUpLimits, Context, cancel_clean_up_on};
 use crate::driver::Dial;

@@ -11,7 +11,9 @@ use crate::replay::replaying::{Crew, Wanted};
 use crate::replay::round_robin::RoundRobin;
 use crate::run::{ConnectedClients, Recording, WorkerBody};
 use crate::target::clients::{connect_first, connect_sockets, dial_of, moment_of};
-use crate::target::smb2::connection::{Connection, Reaching, why_in_words};
+use crate::target::smb2::connection::{Connection, Handover, Reaching, why_in_words};
+use crate::target::smb2::error::SmbError;
+use crate::target::smb2::logging_on::all;
 use crate::target::smb2::terms::of_another_client;
 use crate::worker::Member;
 use filestone_model::client::Output;
@@ -61,17 +63,31 @@ impl<W: LineSource> Crew<RoundRobin<ShareSite>, W> for OverSockets {
         };
         let workers = plan.workers.max(1) as usize;
         let mut of_workers: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
-        let mut logging_on = LoggingOn {
+        let logging_on = LoggingOn {
             plan,
             table: wanted.table,
-            moments,
-            is_anybody_in: false,
-            times: Vec::with_capacity(plan.clients as usize),
+            sites,
         };
         let sockets = connected.sockets.into_iter().zip(connected.times);
-        for (number, (socket, time)) in (0..).zip(sockets) {
-            context.go_on()?;
-            let client = logging_on.client(sites.of(number), number, socket, time)?;
+        let joining = (0..).zip(sockets);
+        let joining = joining.map(|(number, (socket, connect_nanos))| Joining {
+            number,
+            socket,
+            connect_nanos,
+        });
+        let mut connect_times = Vec::with_capacity(plan.clients as usize);
+        let log_on = |next: Joining, is_anybody_in| {
+            let number = next.number;
+            match logging_on.log_on(next) {
+                // The server has taken others, so that this one is tried again while the run goes on.
+                Err(_) if is_anybody_in && moments.is_some() => Ok(logging_on.left(number)),
+                result => result.map_err(SmbError::into_run_error),
+            }
+        };
+        for joined in all(joining.collect(), context, Joined::is_in, log_on)? {
+            let number = joined.number;
+            connect_times.push(joined.made.as_ref().map(|(_, took)| *took));
+            let client = logging_on.client(joined, moment_of(moments.unwrap_or_default(), number));
             of_workers[number as usize % workers].push(client);
         }
         let member = |number: u32| Member {
@@ -93,52 +109,73 @@ impl<W: LineSource> Crew<RoundRobin<ShareSite>, W> for OverSockets {
         Ok(ConnectedClients {
             workers: (0..).zip(of_workers).map(body).collect::<Result<_, _>>()?,
             record: Some(connected.record),
-            connect_times: logging_on.times,
+            connect_times,
         })
     }
 }
 
-/// Clients that log on, one after the other.
+/// A client that is to log on over a socket that took so long, or that connects later.
+struct Joining {
+    number: u32,
+    socket: Option<OwnedFd>,
+    connect_nanos: u64,
+}
+
+/// A client that has logged on, and how long it took of it from the first attempt to connect on; or one
+/// that is left to the run.
+struct Joined {
+    number: u32,
+    /// Its own way to the share, by which it connects again.
+    reaching: Reaching,
+    made: Option<(Handover, u64)>,
+}
+
+impl Joined {
+    /// Whether the server has taken it.
+    const fn is_in(&self) -> bool {
+        self.made.is_some()
+    }
+}
+
+/// How clients log on.
 struct LoggingOn<'w> {
     plan: &'w Plan,
     table: &'w Arc<[u8]>,
-    /// When each is to have its connection, if the run can begin without it.
-    moments: Option<&'w [Moment]>,
-    is_anybody_in: bool,
-    /// How long it took of each, from the first attempt to connect on; of those that are left to the run, none.
-    times: Vec<Option<u64>>,
+    sites: &'w RoundRobin<ShareSite>,
 }
 
 impl LoggingOn<'_> {
-    /// A client over a socket that is connected, which took so long, or that connects later.
-    fn client(
-        &mut self,
-        site: &ShareSite,
-        number: u32,
-        socket: Option<OwnedFd>,
-        connect_nanos: u64,
-    ) -> Result<ConnectedClient<Replayer>, RunError> {
-        let reaching = self.reaching(site, number);
-        let began = Instant::now();
-        let made = socket.map(|socket| {
-            Connection::over(&reaching, socket, SLOTS).and_then(Connection::hand_over)
-        });
+    /// One that is left to the run.
+    fn left(&self, number: u32) -> Joined {
+        Joined {
+            number,
+            reaching: self.reaching(number),
+            made: None,
+        }
+    }
+
+    fn log_on(&self, joining: Joining) -> Result<Joined, SmbError> {
+        let mut joined = self.left(joining.number);
+        if let Some(socket) = joining.socket {
+            let began = Instant::now();
+            let connection = Connection::over(&joined.reaching, socket, SLOTS)?;
+            let made = connection.hand_over()?;
+            let took = nanos_of(began.elapsed());
+            joined.made = Some((made, joining.connect_nanos.saturating_add(took)));
+        }
+        Ok(joined)
+    }
+
+    /// The client, which connects at `moment` if it has not yet.
+    fn client(&self, joined: Joined, moment: Moment) -> ConnectedClient<Replayer> {
+        let Joined {
+            number,
+            reaching,
+            made,
+        } = joined;
         let (session, first) = match made {
-            Some(Ok(made)) => {
-                self.is_anybody_in = true;
-                let took = connect_nanos.saturating_add(nanos_of(began.elapsed()));
-                self.times.push(Some(took));
-                (made.session, First::Made(made.socket))
-            }
-            Some(Err(error)) if self.moments.is_none() || !self.is_anybody_in => {
-                return Err(error.into_run_error());
-            }
-            // The server has taken others, so that this one is tried again while the run goes on.
-            Some(Err(_)) | None => {
-                self.times.push(None);
-                let moment = moment_of(self.moments.unwrap_or_default(), number);
-                (reaching.session(SLOTS), First::At(moment))
-            }
+            Some((made, _)) => (made.session, First::Made(made.socket)),
+            None => (reaching.session(SLOTS), First::At(moment)),
         };
         let options = Smb2ClientOptions {
             way: Arc::clone(&reaching.way),
@@ -146,16 +183,16 @@ impl LoggingOn<'_> {
             timeout_nanos: self.plan.timeout_ns,
             lane: Lane::ALONE,
         };
-        let actor = replaying(site.load_options(number, reaching.way));
-        Ok(ConnectedClient {
+        let actor = replaying(self.sites.of(number).load_options(number, reaching.way));
+        ConnectedClient {
             client: Smb2Client::over(session, options, [actor]),
             first,
             dial: reaching.dial,
-        })
+        }
     }
 
-    fn reaching(&self, site: &ShareSite, number: u32) -> Reaching {
-        let own = site.reaching();
+    fn reaching(&self, number: u32) -> Reaching {
+        let own = self.sites.of(number).reaching();
         Reaching {
             dial: dial_of(self.plan, number, own.dial),
             way: of_another_client(&own.way),

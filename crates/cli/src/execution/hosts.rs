@@ -1,0 +1,193 @@
+//! Runs that are made by many hosts: this process was started by `mpirun` or `srun`, and rank 0 of
+//! them has read the command line.
+
+use super::{Calibration, Job, interruption, measure_in};
+use crate::console;
+use crate::error::Error;
+use crate::options::hosts::{HostsOptions, OnRankLost};
+use crate::protocols;
+use filestone_cluster::{
+    Cluster, Failure, JobError, JobOptions, MpiTransport, Runner, Transport, launch,
+    library_version, serve,
+};
+use filestone_engine::control::{Context, Observer};
+use filestone_engine::fleet_socket::SocketChoice;
+use filestone_engine::workspace::ProcessName;
+use filestone_model::measure::RunRecord;
+use filestone_model::plan::Plan;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+thread_local! {
+    // MPI belongs to the thread that began with it, which is the one that reads the command line.
+    static CLUSTER: RefCell<Option<Cluster>> = const { RefCell::new(None) };
+    static OPTIONS: RefCell<Option<JobOptions>> = const { RefCell::new(None) };
+}
+
+/// This program's version, and which MPI it has.
+pub fn version() -> String {
+    format!("{} with {}", env!("CARGO_PKG_VERSION"), library_version())
+}
+
+/// What ranks must have in common.
+fn build() -> String {
+    let profile = if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
+    };
+    format!("{} ({profile})", env!("CARGO_PKG_VERSION"))
+}
+
+/// Begins with MPI if a launcher started this process as one of many. The first of them goes on;
+/// the others make parts of jobs until it lets them go, and then have an exit code.
+pub fn serve_if_not_first() -> Option<u8> {
+    launch::launcher(|name| std::env::var(name).ok())?;
+    let mut transport = Box::new(MpiTransport::begin()?);
+    if transport.size() < 2 {
+        transport.leave(false);
+        return None;
+    }
+    if transport.rank() == 0 {
+        let runner: Arc<dyn Runner> = Arc::new(Here);
+        let cluster = Cluster::new(transport, runner, JobOptions::new(&build()));
+        CLUSTER.set(Some(cluster));
+        return None;
+    }
+    let runner: Arc<dyn Runner> = Arc::new(Here);
+    let ended = interruption::stop_flag().and_then(|stop| {
+        let served = serve(&mut *transport, &build(), &runner, &stop);
+        served.map_err(|error| Error::environment(format!("rank {}: {error}", transport.rank())))
+    });
+    let (exit_code, is_one_lost) = match &ended {
+        Ok(is_one_lost) => (0, *is_one_lost),
+        Err(error) => {
+            console::error(error);
+            (error.exit_code(), true)
+        }
+    };
+    transport.leave(is_one_lost);
+    Some(exit_code)
+}
+
+/// Whether runs are made by many hosts.
+pub fn are_many() -> bool {
+    CLUSTER.with_borrow(Option::is_some)
+}
+
+/// Takes what the command line says of jobs.
+pub fn follow(options: &HostsOptions) -> Result<(), Error> {
+    OPTIONS.set(Some(JobOptions {
+        per_host: options.per_host,
+        coordinator_only: options.coordinator_only,
+        on_rank_lost: match options.on_rank_lost {
+            OnRankLost::End => filestone_cluster::OnRankLost::End,
+            OnRankLost::Continue => filestone_cluster::OnRankLost::Continue,
+        },
+        watchdog: Duration::from_nanos(options.watchdog),
+        ..JobOptions::new(&build())
+    }));
+    Ok(())
+}
+
+/// Lets the other ranks go.
+pub fn leave() {
+    if let Some(cluster) = CLUSTER.take() {
+        cluster.leave();
+    }
+}
+
+/// Makes the run of a job on all hosts.
+pub fn measure(
+    job: &Job,
+    calibration: Calibration,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<RunRecord, Error> {
+    refuse_what_stays_here(job)?;
+    with_cluster(|cluster| {
+        let calibrates = calibration == Calibration::First;
+        let made = cluster.run(&job.plan, calibrates, stop, observer);
+        made.map_err(|error| explained(&error))
+    })?
+}
+
+/// The plan of what all hosts do together.
+pub fn plan_of_all(plan: &Plan) -> Result<Plan, Error> {
+    with_cluster(|cluster| cluster.plan_of_all(plan))
+}
+
+/// Does something with the ranks, as the command line says.
+fn with_cluster<T>(act: impl FnOnce(&mut Cluster) -> T) -> Result<T, Error> {
+    CLUSTER.with_borrow_mut(|cluster| {
+        let cluster = cluster.as_mut();
+        let cluster = cluster.ok_or_else(|| Error::internal("there are no other ranks"))?;
+        if let Some(options) = OPTIONS.with_borrow(Clone::clone) {
+            cluster.set_options(options);
+        }
+        Ok(act(cluster))
+    })
+}
+
+/// What a plan means by itself is on this host alone, and passwords are not sent around.
+fn refuse_what_stays_here(job: &Job) -> Result<(), Error> {
+    if job.plan.targets().any(|target| target.is_built_in()) {
+        return Err(
+            Error::usage("a job of many hosts has no built-in server").with_help(
+                "name one, such as nfs://server/export; filestone serve is one to try on any host",
+            ),
+        );
+    }
+    if job.password.is_some() {
+        return Err(
+            Error::usage("a job of many hosts logs on without a password").with_help(
+                "passwords are not sent to other hosts: measure as guest, or on one host",
+            ),
+        );
+    }
+    Ok(())
+}
+
+fn explained(error: &JobError) -> Error {
+    Error {
+        category: error.category(),
+        what: error.to_string(),
+        help: error.help(),
+    }
+}
+
+/// Makes runs on this host.
+struct Here;
+
+impl Runner for Here {
+    fn run(
+        &self,
+        plan: &Plan,
+        calibrates: bool,
+        context: &mut Context<'_>,
+    ) -> Result<RunRecord, Failure> {
+        let job = Job {
+            plan: plan.clone(),
+            loads: vec![],
+            password: None,
+            fleet_socket: SocketChoice::None,
+        };
+        let calibration = Calibration::unless(!calibrates);
+        measure_in(&job, calibration, context)
+            .map_err(|error| Failure::new(error.category, error.what, error.help))
+    }
+
+    fn reclaim(
+        &self,
+        plan: &Plan,
+        owner: &ProcessName,
+        limit: Duration,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        let job = filestone_engine::Job::new(plan);
+        filestone_engine::reclaim(&job, protocols::known(), owner, limit, context)
+            .map_err(|error| Failure::new(error.category(), error.to_string(), None))
+    }
+}

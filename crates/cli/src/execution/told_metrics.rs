@@ -1,0 +1,54 @@
+//! What an observer of a run is told, as metrics.
+
+use filestone_engine::control::Observer;
+use filestone_metrics::Metrics;
+use filestone_model::measure::fleet_record::GroupRecord;
+use filestone_model::measure::run_record::{IntervalRecord, Target};
+use filestone_model::measure::{ConnectionsRecord, IntervalBuffer, RunPhase};
+use filestone_model::plan::Plan;
+use std::sync::Arc;
+
+/// Enters what it is told of one run.
+pub struct Told {
+    metrics: Arc<Metrics>,
+}
+
+impl Told {
+    /// A run of this plan begins.
+    pub fn begin(metrics: &Arc<Metrics>, plan: &Plan) -> Self {
+        metrics.begin(plan);
+        Self {
+            metrics: Arc::clone(metrics),
+        }
+    }
+}
+
+impl Observer for Told {
+    fn prepared(&mut self, target: &Target) {
+        self.metrics.found(target);
+    }
+
+    fn phase(&mut self, phase: RunPhase) {
+        self.metrics.enter(phase);
+    }
+
+    fn connected(&mut self, connections: &ConnectionsRecord) {
+        self.metrics.connected(connections);
+    }
+
+    fn counted(&mut self, interval: &mut IntervalBuffer) {
+        self.metrics.count(interval);
+    }
+
+    fn counted_by_hosts(&mut self, interval: &IntervalRecord) {
+        self.metrics.count_record(interval);
+    }
+
+    fn offered(&mut self, load_ops_per_s: f64) {
+        self.metrics.offer(load_ops_per_s);
+    }
+
+    fn fleet(&mut self, groups: &dyn Fn() -> Vec<GroupRecord>) {
+        self.metrics.fleet(&groups());
+    }
+}

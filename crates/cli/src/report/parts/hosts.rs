@@ -1,0 +1,95 @@
+//! The hosts of a job, each with its part of it.
+
+use super::page::Page;
+use super::table::{Column, Table};
+use crate::quantity::grouped;
+use crate::report::parts::units::micros;
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::job_record::{HostRecord, JobRecord};
+
+/// The section; nothing of a run that one host made.
+pub fn section(record: &RunRecord, page: Page) -> String {
+    let Some(job) = &record.job else {
+        return String::new();
+    };
+    let facts = [("clocks", clocks(job))];
+    let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
+    format!(
+        "\nEach host's part\n{}{}",
+        table(job, page),
+        page.facts(facts)
+    )
+}
+
+fn table(job: &JobRecord, page: Page) -> String {
+    let mut table = Table::new([
+        Column::text("host"),
+        Column::figure("clients").gives_way(3),
+        Column::figure("operations").gives_way(4),
+        Column::figure("ops/s"),
+        Column::figure("mean").below("response, usecs"),
+        Column::figure("p99").below("response, usecs"),
+        Column::figure("max").below("response, usecs").gives_way(2),
+        Column::figure("late p99").gives_way(1),
+        Column::figure("busy %").gives_way(5),
+    ]);
+    job.hosts.iter().for_each(|host| table.row(row(host)));
+    for lost in &job.lost {
+        table.row([lost.name.clone(), "lost".into()]);
+    }
+    table.render(page)
+}
+
+fn row(host: &HostRecord) -> Vec<String> {
+    vec![
+        host.name.clone(),
+        grouped(u64::from(host.clients)),
+        grouped(host.ledger.scheduled),
+        grouped(host.achieved_load_ops_per_s.round() as u64),
+        micros(host.response_time_mean_ns),
+        micros(host.response_time_p99_ns as f64),
+        micros(host.response_time_max_ns as f64),
+        micros(host.dispatch_delay_p99_ns as f64),
+        format!("{:.0}", host.busy_percent),
+    ]
+}
+
+/// How well the start was agreed upon, where clocks were compared.
+fn clocks(job: &JobRecord) -> String {
+    let clocks: Vec<_> = job.hosts.iter().filter_map(|host| host.clock).collect();
+    let uncertain = clocks
+        .iter()
+        .map(|clock| clock.start_uncertainty_ns())
+        .max();
+    let drift = clocks
+        .iter()
+        .map(|clock| clock.drift_ns.unsigned_abs())
+        .max();
+    match (uncertain, drift) {
+        (Some(uncertain), Some(drift)) => format!(
+            "all began within {} usecs of the agreed moment; clocks drifted by {} usecs at most",
+            micros(uncertain as f64),
+            micros(drift as f64)
+        ),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+    use filestone_model::job::{HostRun, merge_by_hand};
+
+    #[test]
+    fn each_host_has_a_row() {
+        let run = |part: u32| {
+            let mut record = canned::plain();
+            record.started_at = "2026-11-24T16:05:00.000Z".into();
+            record.plan.duration_ns = Some(record.window_ns);
+            HostRun::by_hand(format!("node{part}"), part, record)
+        };
+        let merged = merge_by_hand(&[run(1), run(2)]).expect("a job");
+        insta::assert_snapshot!(section(&merged, Page::of(100)));
+    }
+}

@@ -1,0 +1,54 @@
+//! Where calls were while they were under way, by the kernel's time stamps.
+
+use super::page::{Page, wrapped};
+use super::units::counted;
+use crate::quantity::time_with_chance;
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::stamps::StampedTime;
+
+/// The section; nothing where nothing was stamped.
+pub fn section(record: &RunRecord, page: Page) -> String {
+    let Some(stamps) = &record.stamps else {
+        return String::new();
+    };
+    let shown = |time: &StampedTime| time_with_chance(time.mean, time.half_width);
+    let said = format!(
+        "{} stamped by the kernel: {} in this host's kernel on the way out, {} in the network and at the \
+         server, {} in this host's kernel on the way in and waiting to be taken; means with 95 % intervals",
+        counted(stamps.calls, "call"),
+        shown(&stamps.kernel_out_ns),
+        shown(&stamps.beyond_ns),
+        shown(&stamps.kernel_in_ns),
+    );
+    format!("\n{}", wrapped(&said, page.columns(), 0, 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::canned;
+    use filestone_model::measure::stamps::StampsRecord;
+
+    #[test]
+    fn the_parts_of_the_way_are_told_with_their_intervals() {
+        let mut record = canned::plain();
+        assert_eq!(section(&record, Page::of(1000)), "");
+        let time = |mean, half_width| StampedTime {
+            mean,
+            half_width,
+            p50: 0,
+        };
+        record.stamps = Some(StampsRecord {
+            calls: 1234,
+            kernel_out_ns: time(1500.0, 20.0),
+            beyond_ns: time(31_000.0, 400.0),
+            kernel_in_ns: time(6000.0, 0.0),
+        });
+        assert_eq!(
+            section(&record, Page::of(1000)),
+            "\n1,234 calls stamped by the kernel: 1.50 ± 0.02 µs in this host's kernel on the way out, \
+             31.0 ± 0.4 µs in the network and at the server, 6.00 µs in this host's kernel on the way in \
+             and waiting to be taken; means with 95 % intervals\n"
+        );
+    }
+}

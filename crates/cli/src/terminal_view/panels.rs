@@ -1,0 +1,388 @@
+//! The parts of the screen.
+
+use super::look::Look;
+use super::state::{Progress, Sums, View};
+use super::words;
+use crate::printable::printable_line;
+use crate::quantity::grouped;
+use filestone_live::event::{IntervalFigures, OperationFigures};
+use filestone_model::measure::run_record::Phase;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, LineGauge, Paragraph, Row, Sparkline, Table, TableState};
+use std::time::Duration;
+
+/// What is measured, and how far it is.
+pub fn title(frame: &mut Frame<'_>, area: Rect, view: &View, look: Look, now: Duration) {
+    let [first, second] = Layout::vertical([Constraint::Length(1); 2]).areas(area);
+    let mut spans = vec![Span::styled(
+        printable_line(&what_runs(view)),
+        look.heading(),
+    )];
+    if let Some(target) = &view.target {
+        spans.push(Span::raw(format!(
+            " at {}",
+            printable_line(&target.address)
+        )));
+        if !target.export.is_empty() {
+            spans.push(Span::raw(format!(" {}", printable_line(&target.export))));
+        }
+    }
+    frame.render_widget(Line::from(spans), first);
+    progress(frame, second, &view.progress(now), look);
+}
+
+fn what_runs(view: &View) -> String {
+    let Some(run) = &view.run else {
+        return view.command.clone();
+    };
+    let command = format!("filestone {}", run.plan.face);
+    if run.name.is_empty() {
+        command
+    } else {
+        format!("{command}, {}", run.name)
+    }
+}
+
+fn progress(frame: &mut Frame<'_>, area: Rect, progress: &Progress, look: Look) {
+    let text = printable_line(&progress.text);
+    let text_width = text.chars().count() as u16 + 2;
+    match progress.share {
+        Some(share) if area.width > text_width + 10 => {
+            let gauge = LineGauge::default()
+                .ratio(share.clamp(0.0, 1.0))
+                .filled_symbol("━")
+                .filled_style(look.heading())
+                .unfilled_style(look.aside())
+                .label(text);
+            frame.render_widget(gauge, area);
+        }
+        Some(_) | None => frame.render_widget(Line::raw(text), area),
+    }
+}
+
+/// The last interval, in two lines.
+pub fn figures(frame: &mut Frame<'_>, area: Rect, view: &View, look: Look) {
+    let known = view.last().and_then(|interval| {
+        let figures = view.figures(interval)?;
+        Some((interval, figures))
+    });
+    let Some((interval, figures)) = known else {
+        frame.render_widget(Line::styled("nothing is measured yet", look.aside()), area);
+        return;
+    };
+    let lines = vec![
+        load_line(view, interval, figures, look),
+        time_line(figures, area.width, look),
+    ];
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+fn load_line<'l>(
+    view: &View,
+    interval: &IntervalFigures,
+    figures: &OperationFigures,
+    look: Look,
+) -> Line<'l> {
+    let mut spans = vec![
+        Span::styled("load ", look.heading()),
+        Span::styled(
+            words::per_second(words::load(figures, interval)),
+            look.load(),
+        ),
+    ];
+    let offered = view.plan().and_then(|plan| plan.arrivals.offered_load());
+    // It is that of all operations together.
+    if let Some(offered) = offered.filter(|_| view.selected.is_none()) {
+        spans.push(Span::raw(format!(" of {}", words::per_second(offered))));
+    }
+    spans.push(Span::raw(format!(
+        "  {}",
+        words::goodput(figures, interval)
+    )));
+    if figures.unsuccessful > 0 {
+        let failed = format!("  {} failed", grouped(figures.unsuccessful));
+        spans.push(Span::styled(failed, look.bad()));
+    }
+    Line::from(spans)
+}
+
+fn time_line<'l>(figures: &OperationFigures, width: u16, look: Look) -> Line<'l> {
+    let mut spans = vec![Span::styled("response ", look.heading())];
+    match figures.response_time_ns {
+        None => spans.push(Span::styled("stalled", look.bad())),
+        Some(times) => {
+            for (name, nanos, from) in [
+                ("p50", times.p50, 0),
+                ("p90", times.p90, 70),
+                ("p99", times.p99, 0),
+                ("p99.9", times.p99_9, 80),
+                ("max", times.max, 50),
+            ] {
+                if width < from {
+                    continue;
+                }
+                spans.push(Span::raw(format!("{name} ")));
+                let time = format!("{}  ", words::time(Some(nanos)));
+                spans.push(Span::styled(time, look.time()));
+            }
+        }
+    }
+    Line::from(spans)
+}
+
+/// Values over time, for a chart.
+pub struct Series {
+    name: &'static str,
+    values: Vec<u64>,
+    /// The largest of them, in words.
+    most: String,
+}
+
+/// The load of each interval.
+pub fn loads(view: &View) -> Series {
+    let values: Vec<u64> = of_each(view, |figures, interval| {
+        words::load(figures, interval).round() as u64
+    });
+    let most = values.iter().copied().max().unwrap_or(0);
+    Series {
+        name: "load",
+        values,
+        most: words::per_second(most as f64),
+    }
+}
+
+/// The 99th percentile of the response time of each interval.
+pub fn percentiles(view: &View) -> Series {
+    let values: Vec<u64> = of_each(view, |figures, _| {
+        figures.response_time_ns.map_or(0, |times| times.p99)
+    });
+    let most = values.iter().copied().max().unwrap_or(0);
+    Series {
+        name: "response time p99",
+        values,
+        most: words::time(Some(most)),
+    }
+}
+
+fn of_each(view: &View, of: impl Fn(&OperationFigures, &IntervalFigures) -> u64) -> Vec<u64> {
+    let intervals = view.intervals.iter();
+    intervals
+        .filter(|interval| interval.phase == Phase::Measure)
+        .map(|interval| {
+            view.figures(interval)
+                .map_or(0, |figures| of(figures, interval))
+        })
+        .collect()
+}
+
+/// Draws values as bars, the last one rightmost.
+pub fn chart(frame: &mut Frame<'_>, area: Rect, series: &Series, style: Style) {
+    if area.height < 2 {
+        return;
+    }
+    let [head, bars] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
+    let text = format!("{}, up to {}", series.name, series.most);
+    frame.render_widget(
+        Line::styled(text, Style::new().add_modifier(Modifier::BOLD)),
+        head,
+    );
+    let first = series.values.len().saturating_sub(usize::from(bars.width));
+    let shown = series.values.get(first..).unwrap_or_default();
+    frame.render_widget(Sparkline::default().data(shown).style(style), bars);
+}
+
+/// A column of the table: its head, its width, and the width of the terminal from which on it is shown.
+struct Column {
+    head: &'static str,
+    width: u16,
+    from: u16,
+}
+
+const fn column(head: &'static str, width: u16, from: u16) -> Column {
+    Column { head, width, from }
+}
+
+/// What there is besides the operation's name, in the order of the cells.
+const COLUMNS: [Column; 6] = [
+    column("ops/s", 9, 0),
+    column("p50", 9, 60),
+    column("p99", 9, 0),
+    column("max", 9, 70),
+    column("MB/s", 9, 80),
+    column("errors", 8, 0),
+];
+
+/// All operations and each kind, in the last interval; errors of the whole run.
+pub fn operations(frame: &mut Frame<'_>, area: Rect, view: &View, look: Look) {
+    if area.height == 0 {
+        return;
+    }
+    let shown: Vec<usize> = (0..COLUMNS.len())
+        .filter(|place| {
+            COLUMNS
+                .get(*place)
+                .is_some_and(|column| area.width >= column.from)
+        })
+        .collect();
+    let names = std::iter::once(None).chain(view.sums.keys().map(Some));
+    let rows = names.map(|name| operation_row(view, name, &shown, look));
+    let heads = shown.iter().filter_map(|place| COLUMNS.get(*place));
+    let header = Row::new(
+        std::iter::once(Cell::from("operation"))
+            .chain(heads.clone().map(|column| right(column.head.into()))),
+    )
+    .style(look.heading());
+    let widths = heads.map(|column| Constraint::Length(column.width));
+    let table = Table::new(rows, std::iter::once(Constraint::Fill(1)).chain(widths))
+        .header(header)
+        .column_spacing(1)
+        .row_highlight_style(look.chosen());
+    let place = view.selected.as_ref();
+    let place = place.and_then(|name| view.sums.keys().position(|kind| kind == name));
+    let mut state = TableState::new().with_selected(place.map_or(0, |place| place + 1));
+    frame.render_stateful_widget(table, area, &mut state);
+}
+
+fn operation_row<'r>(view: &View, name: Option<&String>, shown: &[usize], look: Look) -> Row<'r> {
+    let interval = view.last();
+    let figures = interval.and_then(|interval| match name {
+        None => Some(&interval.all),
+        Some(name) => {
+            let mut kinds = interval.kinds.iter();
+            kinds
+                .find(|kind| kind.operation == *name)
+                .map(|kind| &kind.figures)
+        }
+    });
+    let sums = match name {
+        None => view.all,
+        Some(name) => view.sums.get(name).copied().unwrap_or_default(),
+    };
+    let cells = cells(interval.zip(figures), sums);
+    let errors_style = if sums.unsuccessful > 0 {
+        look.bad()
+    } else {
+        Style::new()
+    };
+    let last = COLUMNS.len() - 1;
+    let values = shown.iter().filter_map(|place| {
+        let cell = right(cells.get(*place)?.clone());
+        Some(if *place == last {
+            cell.style(errors_style)
+        } else {
+            cell
+        })
+    });
+    let name = name.map_or("all", String::as_str);
+    Row::new(std::iter::once(Cell::from(printable_line(name))).chain(values))
+}
+
+fn cells(
+    last: Option<(&IntervalFigures, &OperationFigures)>,
+    sums: Sums,
+) -> [String; COLUMNS.len()] {
+    let times = last.and_then(|(_, figures)| figures.response_time_ns);
+    let of = |value: fn(&OperationFigures, &IntervalFigures) -> String| {
+        last.map_or("-".into(), |(interval, figures)| value(figures, interval))
+    };
+    [
+        of(|figures, interval| grouped(words::load(figures, interval).round() as u64)),
+        words::time(times.map(|times| times.p50)),
+        words::time(times.map(|times| times.p99)),
+        words::time(times.map(|times| times.max)),
+        of(words::megabytes),
+        grouped(sums.unsuccessful),
+    ]
+}
+
+fn right<'c>(text: String) -> Cell<'c> {
+    Cell::from(Line::raw(text).right_aligned())
+}
+
+/// A line of what there is to say.
+pub struct Remark {
+    text: String,
+    is_doubt: bool,
+}
+
+/// What there is to say besides figures, what matters most first.
+pub fn remarks_of(view: &View) -> Vec<Remark> {
+    let doubts = words::doubts(view).into_iter().map(|text| Remark {
+        text: format!("! {text}"),
+        is_doubt: true,
+    });
+    let own = words::own_share(view);
+    let own = (!own.is_empty()).then(|| format!("load generator: {}", own.join(", ")));
+    let ended = words::ended_run(view);
+    let plain = [
+        own,
+        words::steering(view),
+        words::replay(view),
+        words::point(view),
+        ended,
+        view.said.clone(),
+    ];
+    let plain = plain.into_iter().flatten().map(|text| Remark {
+        text,
+        is_doubt: false,
+    });
+    // The generator's own share always has a place.
+    let mut plain: Vec<Remark> = plain.collect();
+    let rest = plain.split_off(plain.len().min(1));
+    plain.into_iter().chain(doubts).chain(rest).collect()
+}
+
+/// Says it.
+pub fn remarks(frame: &mut Frame<'_>, area: Rect, remarks: &[Remark], look: Look) {
+    let lines = remarks.iter().take(usize::from(area.height)).map(|remark| {
+        let style = if remark.is_doubt {
+            look.doubt()
+        } else {
+            Style::new()
+        };
+        Line::styled(printable_line(&remark.text), style)
+    });
+    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), area);
+}
+
+/// What keys do.
+pub fn footer(frame: &mut Frame<'_>, area: Rect, view: &View, look: Look) {
+    let line = if view.is_stopping {
+        Line::styled("stopping in order; q again ends at once", look.doubt())
+    } else {
+        Line::styled("q stop  ↑↓ operation  a all  ? help", look.aside())
+    };
+    frame.render_widget(line, area);
+}
+
+/// All of that in sentences.
+pub fn help(frame: &mut Frame<'_>, area: Rect, look: Look) {
+    let keys = [
+        ("q, ^C", "end the run in order; again: at once"),
+        ("↑ ↓, k j", "look at another operation"),
+        ("a, Esc", "look at all operations together"),
+        ("?", "this, or the figures again"),
+    ];
+    let mut lines = vec![Line::styled("Keys", look.heading())];
+    lines.extend(keys.map(|(key, what)| {
+        Line::from(vec![
+            Span::styled(format!("  {key:<9} "), look.heading()),
+            Span::raw(what),
+        ])
+    }));
+    lines.push(Line::raw(""));
+    for text in [
+        "Figures are of the last interval; errors, and what is said of them, of the whole run.",
+        "load: operations that ended, per second.",
+        "response: from when an operation was due to its end.",
+        "late: from when an operation could be sent until it was.",
+        "! is a reason to doubt the figures; the report has all of them.",
+    ] {
+        lines.push(Line::raw(text));
+    }
+    let paragraph = Paragraph::new(lines).wrap(ratatui::widgets::Wrap { trim: false });
+    frame.render_widget(paragraph, area);
+}

@@ -1,0 +1,250 @@
+//! The terminal while the view has it, and how it is given back.
+//!
+//! There are four ways out: the command is over, it fails, it is ended at once by a second ^C, it
+//! panics. All of them come to [`restore`], which does its work once. What is printed meanwhile waits
+//! (`console::hold`).
+
+use super::drawing::draw;
+use super::look::Look;
+use super::state::{Asked, View};
+use crate::console;
+use crate::error::{Error, reason};
+use crossterm::cursor::{Hide, Show};
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::execute;
+use crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use filestone_live::feed::{Feed, Next};
+use filestone_live::hosting::give_way;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use std::io::{IsTerminal as _, Stderr, stderr, stdin};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often it is drawn at least, and how long a key waits at most when nothing else happens.
+const DRAW_EVERY: Duration = Duration::from_millis(200);
+/// How long more keys are waited for when one has come. With no time at all crossterm looks for none.
+const AT_ONCE: Duration = Duration::from_millis(1);
+/// How long a picture that is being drawn is waited for before the terminal is given back.
+const PICTURE_MAX: Duration = Duration::from_millis(200);
+
+/// Whether the view has the terminal.
+static IS_SHOWN: AtomicBool = AtomicBool::new(false);
+/// Held while something is written to it.
+static WRITING: Mutex<()> = Mutex::new(());
+/// A panic gives the terminal back.
+static ON_PANIC: Once = Once::new();
+
+/// The view on this terminal, which is given back when this is dropped.
+pub struct Screen {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Screen {
+    /// Whether there is a terminal, and it is this command's to use: one in the background would be
+    /// stopped by it.
+    pub fn is_possible() -> bool {
+        let is_terminal = stdin().is_terminal() && stderr().is_terminal();
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+        let foreground = rustix::termios::tcgetpgrp(stderr());
+        let is_ours = foreground.is_ok_and(|group| group == rustix::process::getpgrp());
+        is_terminal && !is_dumb && is_ours
+    }
+
+    /// Shows what a feed tells, on a thread that keeps off the processors `pinned`.
+    pub fn show(feed: &Feed, pinned: &[u32]) -> Result<Self, Error> {
+        let refused = |error: std::io::Error| {
+            restore();
+            Error::environment(format!("--live=tui: the terminal: {}", reason(&error)))
+        };
+        let terminal = take().map_err(refused)?;
+        let is_over = Arc::new(AtomicBool::new(false));
+        let mut shown = Shown {
+            terminal,
+            look: Look {
+                has_colours: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+            },
+            feed: feed.clone(),
+            is_over: Arc::clone(&is_over),
+            began: Instant::now(),
+        };
+        let pinned = pinned.to_vec();
+        let thread = std::thread::Builder::new().name("filestone-view".into());
+        let thread = thread.spawn(move || {
+            give_way(&pinned);
+            // Without a terminal the run goes on, and its report is printed as ever.
+            let _ = shown.run();
+            restore();
+        });
+        Ok(Self {
+            is_over,
+            thread: Some(thread.map_err(refused)?),
+        })
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // One that panicked has said so.
+            let _ = thread.join();
+        }
+        restore();
+    }
+}
+
+/// Whether the view has the terminal.
+pub fn is_shown() -> bool {
+    IS_SHOWN.load(Ordering::Acquire)
+}
+
+/// Gives the terminal back as it was, if the view has it, and prints what waited for that.
+pub fn restore() {
+    let writing = wait_for_picture();
+    if IS_SHOWN.swap(false, Ordering::AcqRel) {
+        // Where the terminal is gone, so is whoever would see it.
+        let _ = execute!(stderr(), LeaveAlternateScreen, Show);
+        let _ = disable_raw_mode();
+        console::release();
+    }
+    drop(writing);
+}
+
+/// Waits for who writes to the terminal, but not for one that panicked while it did, or is held up.
+fn wait_for_picture() -> Option<MutexGuard<'static, ()>> {
+    let begun = Instant::now();
+    loop {
+        match WRITING.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(_) if begun.elapsed() >= PICTURE_MAX => return None,
+            Err(_) => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
+type Backend = CrosstermBackend<Stderr>;
+
+/// Takes the terminal.
+fn take() -> std::io::Result<Terminal<Backend>> {
+    ON_PANIC.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            restore();
+            before(panic);
+        }));
+    });
+    console::hold();
+    IS_SHOWN.store(true, Ordering::Release);
+    enable_raw_mode()?;
+    execute!(stderr(), EnterAlternateScreen, Hide)?;
+    Terminal::new(CrosstermBackend::new(stderr()))
+}
+
+/// The view while it is shown.
+struct Shown {
+    terminal: Terminal<Backend>,
+    look: Look,
+    feed: Feed,
+    is_over: Arc<AtomicBool>,
+    began: Instant,
+}
+
+impl Shown {
+    fn run(&mut self) -> std::io::Result<()> {
+        let (snapshot, mut reader) = self.feed.read();
+        let mut view = View::of(snapshot, self.began.elapsed());
+        view.is_debug_build = cfg!(debug_assertions);
+        loop {
+            while let Some(next) = reader.try_next() {
+                match next {
+                    Next::Event(published) => view.enter(&published.event, self.began.elapsed()),
+                    Next::Missed => {
+                        let (snapshot, fresh) = self.feed.read();
+                        reader = fresh;
+                        view.renew(snapshot, self.began.elapsed());
+                    }
+                    Next::Ended => return Ok(()),
+                }
+            }
+            if self.is_over.load(Ordering::Relaxed) || !self.draw(&view)? {
+                return Ok(());
+            }
+            self.wait_for_keys(&mut view)?;
+        }
+    }
+
+    /// Draws, if the terminal is still ours; whether it is.
+    fn draw(&mut self, view: &View) -> std::io::Result<bool> {
+        let Ok(_writing) = WRITING.lock() else {
+            return Ok(false);
+        };
+        if !is_shown() {
+            return Ok(false);
+        }
+        let (look, now) = (self.look, self.began.elapsed());
+        self.terminal.draw(|frame| draw(frame, view, look, now))?;
+        Ok(true)
+    }
+
+    fn wait_for_keys(&self, view: &mut View) -> std::io::Result<()> {
+        let mut wait = DRAW_EVERY;
+        while event::poll(wait)? {
+            wait = AT_ONCE;
+            if let Event::Key(key) = event::read()?
+                && let Some(asked) = asked(key)
+            {
+                view.press(asked);
+                if asked == Asked::Stop {
+                    // As ^C does on a terminal that nobody has taken: the first ends the run in
+                    // order, a later one at once.
+                    signal_hook::low_level::raise(signal_hook::consts::SIGINT)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a key asks for.
+fn asked(key: KeyEvent) -> Option<Asked> {
+    if key.kind == KeyEventKind::Release {
+        return None;
+    }
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        KeyCode::Char('c') if is_control => Some(Asked::Stop),
+        KeyCode::Char(_) if is_control => None,
+        KeyCode::Char('q') => Some(Asked::Stop),
+        KeyCode::Char('k') | KeyCode::Up | KeyCode::BackTab => Some(Asked::Previous),
+        KeyCode::Char('j') | KeyCode::Down | KeyCode::Tab => Some(Asked::Next),
+        KeyCode::Char('a') | KeyCode::Esc => Some(Asked::All),
+        KeyCode::Char('?' | 'h') | KeyCode::F(1) => Some(Asked::Help),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_ask_for_what_the_help_says() {
+        let plain = |code| asked(KeyEvent::new(code, KeyModifiers::NONE));
+        let control = |code| asked(KeyEvent::new(code, KeyModifiers::CONTROL));
+        assert_eq!(plain(KeyCode::Char('q')), Some(Asked::Stop));
+        assert_eq!(control(KeyCode::Char('c')), Some(Asked::Stop));
+        assert_eq!(control(KeyCode::Char('q')), None);
+        assert_eq!(plain(KeyCode::Char('c')), None);
+        assert_eq!(plain(KeyCode::Up), Some(Asked::Previous));
+        assert_eq!(plain(KeyCode::Char('j')), Some(Asked::Next));
+        assert_eq!(plain(KeyCode::Esc), Some(Asked::All));
+        assert_eq!(plain(KeyCode::Char('?')), Some(Asked::Help));
+        assert_eq!(plain(KeyCode::Enter), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! Figures of the view in words.
+
+use super::state::{View, ended};
+use crate::quantity::{bytes_text, grouped, time_text};
+use filestone_live::event::{IntervalFigures, LeftBound, OperationFigures, PointFigure};
+use filestone_model::measure::verdict::{BUSY_PERCENT, DISPATCH_SHARE};
+
+/// Operations per second of an interval.
+pub fn load(figures: &OperationFigures, interval: &IntervalFigures) -> f64 {
+    ended(figures) as f64 / seconds(interval)
+}
+
+/// Megabytes of data per second of an interval.
+pub fn megabytes(figures: &OperationFigures, interval: &IntervalFigures) -> String {
+    let rate = figures.data_bytes as f64 / seconds(interval);
+    format!("{:.1}", rate / 1e6)
+}
+
+/// Data per second of an interval, in words.
+pub fn goodput(figures: &OperationFigures, interval: &IntervalFigures) -> String {
+    format!("{} MB/s", megabytes(figures, interval))
+}
+
+/// How long an interval was, in seconds.
+fn seconds(interval: &IntervalFigures) -> f64 {
+    let nanos = interval.end_ns.saturating_sub(interval.start_ns);
+    nanos.max(1) as f64 / 1e9
+}
+
+/// A load in words.
+pub fn per_second(load: f64) -> String {
+    format!("{}/s", grouped(load.round() as u64))
+}
+
+/// A time in words, or a dash.
+pub fn time(nanos: Option<u64>) -> String {
+    nanos.map_or("-".into(), |nanos| time_text(nanos as f64))
+}
+
+/// How busy the workers were in an interval, of a hundred.
+pub fn busy_percent(view: &View, interval: &IntervalFigures) -> Option<f64> {
+    let workers = view.plan()?.workers.max(1);
+    let nanos = interval.end_ns.saturating_sub(interval.start_ns).max(1);
+    Some(100.0 * interval.client_cpu_ns as f64 / nanos as f64 / f64::from(workers))
+}
+
+/// The load generator's own share: how busy, how late, how large.
+pub fn own_share(view: &View) -> Vec<String> {
+    let Some(interval) = view.last() else {
+        return vec![];
+    };
+    let busy = busy_percent(view, interval).map(|busy| format!("busy {busy:.0} %"));
+    let late = interval.dispatch_delay_ns;
+    let late = late.map(|late| format!("late p99 {}", time_text(late.p99 as f64)));
+    let memory = interval.resident_bytes;
+    let memory = (memory > 0).then(|| format!("memory {}", bytes_text(memory)));
+    [busy, late, memory].into_iter().flatten().collect()
+}
+
+/// Reasons to doubt what is shown, as far as they show before the end; the record has the whole list.
+pub fn doubts(view: &View) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if let Some(interval) = view.last() {
+        if let Some(busy) = busy_percent(view, interval).filter(|busy| *busy >= BUSY_PERCENT) {
+            doubts.push(format!(
+                "the load generator is busy for {busy:.0} % of the time"
+            ));
+        }
+        let times = interval.all.response_time_ns;
+        if let (Some(late), Some(times)) = (interval.dispatch_delay_ns, times)
+            && late.mean > DISPATCH_SHARE * times.mean
+            && late.mean >= LATE_FLOOR_NS
+        {
+            doubts.push(format!(
+                "the load generator is late: {} of {} on average",
+                time_text(late.mean),
+                time_text(times.mean)
+            ));
+        }
+    }
+    let sums = &view.all;
+    if sums.unsuccessful > 0 {
+        doubts.push(format!(
+            "{} of {} operations did not end well",
+            grouped(sums.unsuccessful),
+            grouped(sums.ended)
+        ));
+    }
+    if sums.skipped > 0 {
+        doubts.push(format!("{} operations were skipped", grouped(sums.skipped)));
+    }
+    if view.is_debug_build {
+        doubts.push("this is a debug build".into());
+    }
+    doubts
+}
+
+/// As the caveats of a record have it.
+const LATE_FLOOR_NS: f64 = 5000.0;
+
+/// What a steered run is doing, and for how long.
+pub fn steering(view: &View) -> Option<String> {
+    let doing = view.steering.as_ref()?;
+    let left = doing.left_ns.map(|nanos| {
+        let waiting = crate::quantity::waiting_text(nanos);
+        match doing.bound {
+            LeftBound::About => format!(", about {waiting} left"),
+            LeftBound::AtMost => format!(", at most {waiting} left"),
+            LeftBound::AtLeast => format!(", then {waiting} more"),
+        }
+    });
+    Some(doing.what.clone() + &left.unwrap_or_default())
+}
+
+/// How far a replay is.
+pub fn replay(view: &View) -> Option<String> {
+    let progress = view.progress.as_ref()?;
+    Some(format!(
+        "{}: {} clients, line {}, {:.2} MB/s",
+        progress.phase,
+        grouped(progress.clients.into()),
+        grouped(progress.line),
+        progress.bytes_per_s / 1e6
+    ))
+}
+
+/// The point that was measured last: `size=512: achieved 12,000/s, p99 1.2 ms`.
+pub fn point(view: &View) -> Option<String> {
+    let point = view.point.as_ref()?;
+    let figures: Vec<String> = point.figures.iter().map(figure).collect();
+    Some(format!("{}: {}", point.name, figures.join(", ")))
+}
+
+fn figure(figure: &PointFigure) -> String {
+    let PointFigure { name, value, .. } = figure;
+    match figure.unit.as_str() {
+        "ns" => format!("{name} {}", time_text(*value)),
+        "ops/s" => format!("{name} {}", per_second(*value)),
+        "" => format!("{name} {value:.3}"),
+        unit => format!("{name} {value:.1} {unit}"),
+    }
+}
+
+/// The last run that is over: `block 3, A: finished, valid`.
+pub fn ended_run(view: &View) -> Option<String> {
+    let run = view.ended.as_ref()?;
+    let caveats = match run.caveats.len() {
+        0 => String::new(),
+        1 => ", 1 caveat".into(),
+        many => format!(", {many} caveats"),
+    };
+    Some(format!("run {} {}{caveats}", run.number, run.end))
+}

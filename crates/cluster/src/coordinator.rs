@@ -1,0 +1,114 @@
+//! Rank 0: it gives the ranks jobs, and lets them go.
+
+use crate::job_error::JobError;
+use crate::job_run::JobRun;
+use crate::members::Members;
+use crate::message::{Order, ToRank};
+use crate::options::JobOptions;
+use crate::rank_run::Runner;
+use crate::steered::Steered;
+use crate::transport::Transport;
+use filestone_engine::control::Observer;
+use filestone_model::job::{deal, on_each_of};
+use filestone_model::measure::RunRecord;
+use filestone_model::plan::Plan;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The ranks of a job, and how it is made.
+pub struct Cluster {
+    members: Members,
+    runner: Arc<dyn Runner>,
+}
+
+impl Cluster {
+    /// Of these ranks, each of which makes runs as `runner` does here.
+    pub fn new(
+        transport: Box<dyn Transport>,
+        runner: Arc<dyn Runner>,
+        options: JobOptions,
+    ) -> Self {
+        Self {
+            members: Members::new(transport, options),
+            runner,
+        }
+    }
+
+    /// Makes jobs in this way from now on.
+    pub fn set_options(&mut self, options: JobOptions) {
+        self.members.options = options;
+    }
+
+    /// Makes a job of this plan: one record, whoever measured what is in it. Each host first measures
+    /// what filestone itself can do there if it `calibrates`.
+    pub fn run(
+        &mut self,
+        plan: &Plan,
+        calibrates: bool,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<RunRecord, JobError> {
+        self.members.greet()?;
+        let makers = self.members.makers();
+        let parts = u32::try_from(makers.len()).unwrap_or(u32::MAX);
+        if parts == 0 {
+            return Err(JobError::NoMakers);
+        }
+        let whole = self.whole(plan, parts);
+        let steered = Steered::of(&whole);
+        let mut begun = whole.clone();
+        if let Some(steered) = &steered {
+            begun.arrivals = whole.arrivals.offering(steered.offered_load_ops_per_s());
+        }
+        check_parts(&begun, parts)?;
+        let order = Order {
+            job: begun,
+            makers,
+            calibrates,
+            silence_ms: self.members.options.watchdog.saturating_mul(3).as_millis() as u64,
+        };
+        JobRun::new(&mut self.members, &whole, &order, steered, observer).make(
+            order,
+            &self.runner,
+            stop,
+        )
+    }
+
+    /// The plan of what all hosts do together, for whoever watches: with the threads of all of them.
+    pub fn plan_of_all(&self, plan: &Plan) -> Plan {
+        let parts = u32::try_from(self.members.makers().len()).unwrap_or(u32::MAX);
+        let mut all = self.whole(plan, parts);
+        // What cannot be dealt is refused when it is run.
+        if let Ok(parts) = deal(&all, parts) {
+            all.workers = parts.iter().map(|part| part.workers).sum();
+        }
+        all
+    }
+
+    fn whole(&self, plan: &Plan, parts: u32) -> Plan {
+        if self.members.options.per_host {
+            on_each_of(plan, parts)
+        } else {
+            plan.clone()
+        }
+    }
+
+    /// Lets the ranks go.
+    pub fn leave(mut self) {
+        let is_one_lost = !self.members.lost.is_empty();
+        self.members.tell_all(&ToRank::Leave { is_one_lost });
+        self.members.transport.leave(is_one_lost);
+    }
+}
+
+/// Whether each part is a plan that can be followed.
+fn check_parts(job: &Plan, parts: u32) -> Result<(), JobError> {
+    for (index, part) in deal(job, parts)?.iter().enumerate() {
+        part.check().map_err(|source| JobError::Part {
+            part: index + 1,
+            parts: parts as usize,
+            source,
+        })?;
+    }
+    Ok(())
+}

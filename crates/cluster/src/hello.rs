@@ -1,0 +1,163 @@
+//! What ranks tell of themselves when they have been started, and whether they can make a job
+//! together.
+
+use filestone_engine::workspace::ProcessName;
+use filestone_model::measure::run_record::METHOD;
+use serde::{Deserialize, Serialize};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Times of day may differ by so much: then hosts' records can be laid beside the server's.
+const WALL_CLOCKS_APART_NS: u64 = 1_000_000_000;
+
+/// What a rank tells of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// The name of its host.
+    pub host: String,
+    /// Its process there.
+    pub process: u32,
+    /// When that began, in clock ticks since its host did.
+    pub began: Option<u64>,
+    /// The version of filestone, and how it was built.
+    pub version: String,
+    /// The method of measurement.
+    pub method: u32,
+    /// What it may have open.
+    pub limits: Limits,
+}
+
+/// The time of day of this host, in nanoseconds since 1970.
+pub fn wall_ns() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    since_1970.map_or(0, |time| time.as_nanos() as u64)
+}
+
+/// What the operating system allows a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Open files, sockets among them.
+    pub open_files: Option<u64>,
+    /// Processes and threads of its user.
+    pub processes: Option<u64>,
+}
+
+impl Limits {
+    /// Those of this process, as far as it may raise them.
+    pub fn here() -> Self {
+        use rustix::process::{Resource, getrlimit};
+        Self {
+            open_files: getrlimit(Resource::Nofile).maximum,
+            processes: getrlimit(Resource::Nproc).maximum,
+        }
+    }
+}
+
+impl Hello {
+    /// That of this process, which says that it is of this version.
+    pub fn here(version: &str) -> Self {
+        let ProcessName {
+            host,
+            process,
+            began,
+        } = ProcessName::this();
+        Self {
+            host,
+            process,
+            began,
+            version: version.into(),
+            method: METHOD,
+            limits: Limits::here(),
+        }
+    }
+
+    /// What its process is called in markers of file sets.
+    pub fn process_name(&self) -> ProcessName {
+        ProcessName {
+            host: self.host.clone(),
+            process: self.process,
+            began: self.began,
+        }
+    }
+
+    /// In what this rank is too unlike the coordinator to make a job with it; nothing where it is
+    /// not. `ahead_ns` is how far its time of day is ahead.
+    pub fn unlike(&self, coordinator: &Self, ahead_ns: i64) -> Option<String> {
+        if self.version != coordinator.version || self.method != coordinator.method {
+            return Some(format!(
+                "it has filestone {}, {} has {}",
+                self.version, coordinator.host, coordinator.version
+            ));
+        }
+        if ahead_ns.unsigned_abs() > WALL_CLOCKS_APART_NS {
+            return Some(format!(
+                "its time of day is {:.1} s from that of {}",
+                ahead_ns as f64 / 1e9,
+                coordinator.host
+            ));
+        }
+        let shown = |limit: Option<u64>| limit.map_or("any number of".into(), |it| it.to_string());
+        let (own, other) = (self.limits, coordinator.limits);
+        if own.open_files != other.open_files {
+            return Some(format!(
+                "it may open {} files (ulimit -Hn), {} {}",
+                shown(own.open_files),
+                coordinator.host,
+                shown(other.open_files)
+            ));
+        }
+        (own.processes != other.processes).then(|| {
+            format!(
+                "it may start {} threads (ulimit -Hu), {} {}",
+                shown(own.processes),
+                coordinator.host,
+                shown(other.processes)
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(host: &str) -> Hello {
+        Hello {
+            host: host.into(),
+            process: 1,
+            began: None,
+            version: "0.1.0 (release)".into(),
+            method: 2,
+            limits: Limits {
+                open_files: Some(1024),
+                processes: None,
+            },
+        }
+    }
+
+    #[test]
+    fn ranks_that_are_unlike_say_in_what() {
+        let here = hello("node0");
+        assert_eq!(hello("node1").unlike(&here, 999_999_999), None);
+        let told = |change: fn(&mut Hello), ahead_ns| {
+            let mut other = hello("node1");
+            change(&mut other);
+            other.unlike(&here, ahead_ns).expect("unlike")
+        };
+        assert_eq!(
+            told(|hello| hello.version = "0.2.0 (release)".into(), 0),
+            "it has filestone 0.2.0 (release), node0 has 0.1.0 (release)"
+        );
+        assert_eq!(
+            told(|_| {}, -1_500_000_000),
+            "its time of day is -1.5 s from that of node0"
+        );
+        assert_eq!(
+            told(|hello| hello.limits.open_files = Some(256), 0),
+            "it may open 256 files (ulimit -Hn), node0 1024"
+        );
+        assert_eq!(
+            told(|hello| hello.limits.processes = Some(100), 0),
+            "it may start 100 threads (ulimit -Hu), node0 any number of"
+        );
+    }
+}

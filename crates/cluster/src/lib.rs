@@ -1,0 +1,54 @@
+//! One run made by many hosts.
+//!
+//! A job is the run of one plan by several processes, its *ranks*, which a launcher (`mpirun`,
+//! `srun`) starts on as many hosts. Rank 0 reads the command line, deals the plan, says when to
+//! begin, merges what is measured and reports; the others wait for parts and make them. To all
+//! that measures, a rank is what a worker is to a run.
+//!
+//! ```text
+//!   coordinator (rank 0)                 each rank, rank 0 included
+//!   ────────────────────                 ──────────────────────────
+//!   Run ────────────────────────────────▶ deals itself its part, prepares, connects
+//!       ◀──────────────────────────────── Ready
+//!   Ping … ◀─────────────────────────▶ … Pong: offsets of clocks
+//!   Start at ───────────────────────────▶ begins at that moment of its own clock
+//!       ◀──────────────────────────────── Interval, Interval, …
+//!   Offer, Finish, Stop ────────────────▶ follows
+//!       ◀──────────────────────────────── Ended: its record
+//! ```
+//!
+//! Messages go over a [`Transport`], which never waits: in a process over channels, between hosts
+//! by MPI. A rank that is silent for longer than the watchdog allows is lost, and named.
+
+#![forbid(unsafe_code)]
+
+mod clocks;
+mod coordinator;
+mod hello;
+mod in_process;
+mod job_error;
+mod job_run;
+pub mod launch;
+mod members;
+mod message;
+#[cfg(feature = "mpi")]
+mod mpi_transport;
+mod options;
+mod rank_run;
+mod ranks;
+mod reclaiming;
+mod serving;
+mod steered;
+mod transport;
+
+pub use coordinator::Cluster;
+pub use hello::Limits;
+pub use in_process::{Fault, InProcess, connect};
+pub use job_error::JobError;
+pub use message::{Failure, FailureCategory};
+#[cfg(feature = "mpi")]
+pub use mpi_transport::{MpiTransport, library_version};
+pub use options::{JobOptions, OnRankLost};
+pub use rank_run::Runner;
+pub use serving::serve;
+pub use transport::{Transport, TransportError};

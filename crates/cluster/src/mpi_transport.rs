@@ -1,0 +1,167 @@
+//! Messages between ranks by MPI.
+//!
+//! Only point-to-point messages, polled: a rank that waits in a collective burns a processor, and
+//! one that is dead keeps all others in it.
+
+use crate::serving::COORDINATOR;
+use crate::transport::{Transport, TransportError};
+use mpi::Threading;
+use mpi::environment::Universe;
+use mpi::point_to_point::MatchedReceiveVec;
+use mpi::request::{Request, StaticScope};
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, Destination, Source};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Longest that the coordinator may take no message of a rank.
+const TAKEN_WITHIN: Duration = Duration::from_secs(300);
+/// How long a rank that leaves waits for what it has said to be taken.
+const LEAVE_WITHIN: Duration = Duration::from_secs(5);
+/// Between two looks whether a message has been taken.
+const LOOK_EVERY: Duration = Duration::from_micros(500);
+/// Messages so short are kept, because they come again and again.
+const KEPT_BYTES: usize = 24;
+
+/// A rank of MPI's world.
+pub struct MpiTransport {
+    // Before the universe: what is dropped first.
+    pending: Vec<Request<'static, [u8], StaticScope>>,
+    world: SimpleCommunicator,
+    universe: Universe,
+    epoch: Instant,
+    kept: HashMap<Vec<u8>, &'static [u8]>,
+    /// The last message that was said to several.
+    last: Option<(Arc<[u8]>, &'static [u8])>,
+}
+
+/// The MPI library's name and version: `Open MPI v4.1.4`, `MPICH 4.0.2`. Needs no launcher.
+pub fn library_version() -> String {
+    let whole = mpi::environment::library_version().unwrap_or_default();
+    let first = whole.lines().next().unwrap_or_default();
+    let name = first.split(',').next().unwrap_or_default();
+    let words = name.split_whitespace().filter(|word| *word != "Version:");
+    words.collect::<Vec<_>>().join(" ")
+}
+
+impl MpiTransport {
+    /// Begins with MPI; `None` if that was done before. Only this thread may use it.
+    pub fn begin() -> Option<Self> {
+        let (universe, _) = mpi::initialize_with_threading(Threading::Funneled)?;
+        let world = universe.world();
+        Some(Self {
+            pending: Vec::new(),
+            world,
+            universe,
+            epoch: Instant::now(),
+            kept: HashMap::new(),
+            last: None,
+        })
+    }
+
+    /// The coordinator waits for no rank, so what it says must stay where it is until it has been
+    /// taken, which may be never: it is leaked. That is a plan for each job, some bytes for each
+    /// start and change of the load, and what comes again and again only once.
+    fn leaked(&mut self, message: &Arc<[u8]>) -> &'static [u8] {
+        if let Some(kept) = self.kept.get(&**message) {
+            return kept;
+        }
+        if let Some((last, leaked)) = &self.last
+            && Arc::ptr_eq(last, message)
+        {
+            return leaked;
+        }
+        let leaked: &'static [u8] = Box::leak(message.to_vec().into_boxed_slice());
+        if message.len() <= KEPT_BYTES {
+            self.kept.insert(message.to_vec(), leaked);
+        }
+        self.last = Some((Arc::clone(message), leaked));
+        leaked
+    }
+
+    fn forget_what_was_taken(&mut self) {
+        for request in std::mem::take(&mut self.pending) {
+            if let Err(request) = request.test() {
+                self.pending.push(request);
+            }
+        }
+    }
+
+    /// Waits at rest until a message has been taken. What MPI still reads cannot be given up, so a
+    /// coordinator that takes nothing for very long ends this process.
+    fn send_and_wait(&self, to: i32, message: &[u8]) {
+        let process = self.world.process_at_rank(to);
+        mpi::request::scope(|scope| {
+            let begun = Instant::now();
+            let mut request = process.immediate_send(scope, message);
+            while let Err(untaken) = request.test() {
+                if begun.elapsed() > TAKEN_WITHIN {
+                    self.world.abort(4);
+                }
+                request = untaken;
+                std::thread::sleep(LOOK_EVERY);
+            }
+        });
+    }
+}
+
+impl Transport for MpiTransport {
+    fn rank(&self) -> u32 {
+        self.world.rank().unsigned_abs()
+    }
+
+    fn size(&self) -> u32 {
+        self.world.size().unsigned_abs()
+    }
+
+    fn send(&mut self, to: u32, message: &Arc<[u8]>) -> Result<(), TransportError> {
+        let rank = i32::try_from(to).map_err(|_| TransportError::Gone(to))?;
+        if to >= self.size() {
+            return Err(TransportError::Gone(to));
+        }
+        if self.rank() != COORDINATOR {
+            self.send_and_wait(rank, message);
+            return Ok(());
+        }
+        let leaked = self.leaked(message);
+        let process = self.world.process_at_rank(rank);
+        let request = process.immediate_send(StaticScope, leaked);
+        if let Err(request) = request.test() {
+            self.pending.push(request);
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Option<(u32, Vec<u8>)> {
+        self.forget_what_was_taken();
+        let found = self.world.any_process().immediate_matched_probe()?;
+        let (bytes, status) = found.matched_receive_vec::<u8>();
+        Some((status.source_rank().unsigned_abs(), bytes))
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.epoch.elapsed().as_nanos() as u64
+    }
+
+    fn instant_of(&self, at_ns: u64) -> Instant {
+        self.epoch + Duration::from_nanos(at_ns)
+    }
+
+    fn leave(mut self: Box<Self>, is_one_lost: bool) {
+        let begun = Instant::now();
+        while !self.pending.is_empty() && begun.elapsed() < LEAVE_WITHIN {
+            self.forget_what_was_taken();
+            std::thread::sleep(LOOK_EVERY);
+        }
+        if is_one_lost || !self.pending.is_empty() {
+            // Whoever is lost would be waited for for ever. A launcher ends the others when a rank
+            // ends without having said so; told to abort while it does that already, Open MPI's
+            // ends itself.
+            std::mem::forget(std::mem::take(&mut self.pending));
+            std::mem::forget(self.universe);
+            return;
+        }
+        drop(self.universe);
+    }
+}

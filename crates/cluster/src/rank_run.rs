@@ -1,0 +1,271 @@
+//! A rank's part of a job, on a thread of its own, while the rank's own thread carries messages.
+
+use crate::message::{Ending, Failure, FromRank, Order, ToldInterval};
+use filestone_engine::ErrorCategory;
+use filestone_engine::control::{self, Conductor, Context, Observer};
+use filestone_engine::workspace::ProcessName;
+use filestone_model::job::deal;
+use filestone_model::measure::run_record::{IntervalRecord, Target};
+use filestone_model::measure::{ConnectionsRecord, RunPhase, RunRecord};
+use filestone_model::plan::Plan;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long a rank sleeps at most before it looks whether it is stopped.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// The last of the wait for the start is spent looking at the clock: a sleep ends late.
+const LOOK_FOR: Duration = Duration::from_micros(300);
+
+/// Makes runs: what a process would do with a plan if it were alone.
+pub trait Runner: Send + Sync {
+    /// Makes the run of `plan`; first measures what filestone itself can do here if it `calibrates`.
+    fn run(
+        &self,
+        plan: &Plan,
+        calibrates: bool,
+        context: &mut Context<'_>,
+    ) -> Result<RunRecord, Failure>;
+
+    /// Does with what the run of `plan` has left, in a process that is known to be over, what that
+    /// would have done at its end; for no longer than `limit`.
+    fn reclaim(
+        &self,
+        plan: &Plan,
+        owner: &ProcessName,
+        limit: Duration,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure>;
+}
+
+/// What a run that goes on is told.
+enum ToRun {
+    Start(Instant),
+    Order(control::Order),
+}
+
+/// A part of a job that is being made.
+pub struct RankRun {
+    to_run: Sender<ToRun>,
+    told: Receiver<FromRank>,
+    stop: Arc<AtomicBool>,
+    is_cleaning_up: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+    /// This part's clients over all.
+    share: f64,
+}
+
+impl RankRun {
+    /// Starts to make the part that `order` gives to `rank`; `None` if it gives it none.
+    pub fn start(order: &Order, rank: u32, runner: &Arc<dyn Runner>) -> Option<Self> {
+        let index = order.makers.iter().position(|maker| *maker == rank)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let is_cleaning_up = Arc::new(AtomicBool::new(false));
+        let (to_run, from_coordinator) = channel();
+        let (tell, told) = channel();
+        let parts = deal(&order.job, order.makers.len() as u32);
+        let part = parts.map(|mut parts| (index < parts.len()).then(|| parts.swap_remove(index)));
+        let share = match &part {
+            Ok(Some(part)) => f64::from(part.clients) / f64::from(order.job.clients.max(1)),
+            _ => 0.0,
+        };
+        let refused = |what: String, help: Option<String>| {
+            let failure = Failure::new(ErrorCategory::Usage, what, help);
+            let _ = tell.send(FromRank::Ended(Box::new(Ending::Failed(failure))));
+        };
+        let thread = match part {
+            Ok(Some(plan)) => {
+                let (runner, stop) = (Arc::clone(runner), Arc::clone(&stop));
+                let link = Link {
+                    tell: tell.clone(),
+                    from_coordinator,
+                };
+                let telling = Telling {
+                    tell: tell.clone(),
+                    is_cleaning_up: Arc::clone(&is_cleaning_up),
+                };
+                let calibrates = order.calibrates;
+                let made = move || make(&plan, calibrates, &*runner, &stop, telling, link);
+                Some(std::thread::spawn(made))
+            }
+            Ok(None) => {
+                refused("there is no such part".into(), None);
+                None
+            }
+            Err(error) => {
+                refused(error.to_string(), Some(error.help().into()));
+                None
+            }
+        };
+        Some(Self {
+            to_run,
+            told,
+            stop,
+            is_cleaning_up,
+            thread,
+            share,
+        })
+    }
+
+    /// The run begins at this moment.
+    pub fn begin(&self, at: Instant) {
+        let _ = self.to_run.send(ToRun::Start(at));
+    }
+
+    /// The job offers so many operations per second from now on.
+    pub fn offer(&self, load_ops_per_s: f64) {
+        let own = control::Order::Offer(load_ops_per_s * self.share);
+        let _ = self.to_run.send(ToRun::Order(own));
+    }
+
+    /// The job is over, as if its time were.
+    pub fn finish(&self) {
+        let _ = self.to_run.send(ToRun::Order(control::Order::Finish));
+    }
+
+    /// The job ends early. A clean-up goes on: a stop would end it.
+    pub fn end(&self) {
+        if !self.is_cleaning_up.load(Ordering::Acquire) {
+            self.stop();
+        }
+    }
+
+    /// Somebody stops the job.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+    }
+
+    /// What it tells next; the end is the last of it.
+    pub fn told(&self) -> Option<FromRank> {
+        self.told.try_recv().ok()
+    }
+}
+
+impl Drop for RankRun {
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Failure {
+    /// A failure of this category.
+    pub fn new(category: ErrorCategory, what: impl Into<String>, help: Option<String>) -> Self {
+        Self {
+            what: what.into(),
+            help,
+            category: category.into(),
+        }
+    }
+
+    /// Whether somebody stopped it.
+    pub fn is_interruption(&self) -> bool {
+        self.category == ErrorCategory::Interruption.into()
+    }
+}
+
+fn make(
+    plan: &Plan,
+    calibrates: bool,
+    runner: &dyn Runner,
+    stop: &AtomicBool,
+    mut observer: Telling,
+    mut link: Link,
+) {
+    let tell = link.tell.clone();
+    let ended = {
+        let mut context = Context::new(stop, &mut observer).conducted_by(&mut link);
+        runner.run(plan, calibrates, &mut context)
+    };
+    let ending = match ended {
+        Ok(record) => Ending::Measured(Box::new(record)),
+        Err(failure) => Ending::Failed(failure),
+    };
+    let _ = tell.send(FromRank::Ended(Box::new(ending)));
+}
+
+/// Tells what is being prepared, and how far the run is.
+struct Telling {
+    tell: Sender<FromRank>,
+    is_cleaning_up: Arc<AtomicBool>,
+}
+
+impl Observer for Telling {
+    fn preparing(&mut self, what: &str) {
+        let _ = self.tell.send(FromRank::Preparing { what: what.into() });
+    }
+
+    fn phase(&mut self, phase: RunPhase) {
+        let is_cleaning_up = phase == RunPhase::CleanUp;
+        self.is_cleaning_up.store(is_cleaning_up, Ordering::Release);
+        let _ = self.tell.send(FromRank::Phase { phase });
+    }
+
+    fn prepared(&mut self, target: &Target) {
+        let target = Box::new(target.clone());
+        let _ = self.tell.send(FromRank::Found { target });
+    }
+
+    fn connected(&mut self, connections: &ConnectionsRecord) {
+        let connections = Box::new(connections.clone());
+        let _ = self.tell.send(FromRank::Connected { connections });
+    }
+}
+
+/// The run's end of the way to the coordinator.
+struct Link {
+    tell: Sender<FromRank>,
+    from_coordinator: Receiver<ToRun>,
+}
+
+impl Conductor for Link {
+    fn start(&mut self, stop: &AtomicBool) {
+        let _ = self.tell.send(FromRank::Ready);
+        while !stop.load(Ordering::Acquire) {
+            match self.from_coordinator.recv_timeout(LOOK_EVERY) {
+                Ok(ToRun::Start(at)) => {
+                    let late_ns = wait_until(at, stop).as_nanos() as u64;
+                    let _ = self.tell.send(FromRank::Began { late_ns });
+                    return;
+                }
+                // What is ordered before the start is in the plan already.
+                Ok(ToRun::Order(_)) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn interval(&mut self, interval: &IntervalRecord, offered_load_ops_per_s: f64, is_whole: bool) {
+        let told = ToldInterval {
+            interval: interval.clone(),
+            offered_load_ops_per_s,
+            is_whole,
+        };
+        let _ = self.tell.send(FromRank::Interval(Box::new(told)));
+    }
+
+    fn order(&mut self) -> Option<control::Order> {
+        match self.from_coordinator.try_recv().ok()? {
+            ToRun::Order(order) => Some(order),
+            ToRun::Start(_) => None,
+        }
+    }
+}
+
+/// Waits until this moment, and says by how much it was missed.
+fn wait_until(at: Instant, stop: &AtomicBool) -> Duration {
+    loop {
+        let left = at.saturating_duration_since(Instant::now());
+        if left.is_zero() || stop.load(Ordering::Acquire) {
+            return Instant::now().saturating_duration_since(at);
+        }
+        match left.checked_sub(LOOK_FOR) {
+            Some(asleep) if !asleep.is_zero() => std::thread::sleep(asleep.min(LOOK_EVERY)),
+            _ => std::hint::spin_loop(),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A rank that waits for parts of jobs and makes them.
+
+use crate::hello::{Hello, wall_ns};
+use crate::members::{LOOK_EVERY, LOOK_WHILE_MEASURING};
+use crate::message::{FromRank, ToRank, decode, encode};
+use crate::rank_run::{RankRun, Runner};
+use crate::transport::{Transport, TransportError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The rank that coordinates.
+pub const COORDINATOR: u32 = 0;
+/// How often a rank says that it is there while it makes a part.
+pub const ALIVE_EVERY: Duration = Duration::from_millis(250);
+/// After a ping a rank looks without pause for so long: what it sleeps is in the uncertainty.
+const PINGED_FOR: Duration = Duration::from_millis(50);
+
+/// Makes the parts of jobs that the coordinator gives this rank, until it says that there are no
+/// more, has given this rank up, or has not been heard of for long in the middle of one. `stop` ends a
+/// part in order, and then the rank. Whether another rank was lost, which must not be waited for.
+pub fn serve(
+    transport: &mut dyn Transport,
+    version: &str,
+    runner: &Arc<dyn Runner>,
+    stop: &AtomicBool,
+) -> Result<bool, TransportError> {
+    let alive = encode(&FromRank::Alive);
+    let mut serving = Serving {
+        transport,
+        runner,
+        run: None,
+        has_begun: false,
+        pings: 0,
+        pinged: None,
+        heard: Instant::now(),
+        said: Instant::now(),
+        silence: Duration::MAX,
+    };
+    serving.say(&FromRank::Hello(Box::new(Hello::here(version))))?;
+    loop {
+        while let Some((from, bytes)) = serving.transport.receive() {
+            if from == COORDINATOR
+                && let Next::Leave { is_one_lost } = serving.follow(&bytes)?
+            {
+                return Ok(is_one_lost);
+            }
+        }
+        serving.pass_on(stop)?;
+        if let Some(alive) = &alive {
+            serving.say_alive(alive)?;
+        }
+        if serving.run.is_none() && stop.load(Ordering::Acquire) {
+            return Ok(false);
+        }
+        if serving.is_forsaken() {
+            return Err(TransportError::Gone(COORDINATOR));
+        }
+        serving.rest();
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Stay,
+    Leave { is_one_lost: bool },
+}
+
+struct Serving<'rank> {
+    transport: &'rank mut dyn Transport,
+    runner: &'rank Arc<dyn Runner>,
+    run: Option<RankRun>,
+    /// Whether the run has been told when to begin.
+    has_begun: bool,
+    pings: u64,
+    /// When the last ping came, unless it was the last of its series.
+    pinged: Option<Instant>,
+    /// When something came from the coordinator, and when something was said to it.
+    heard: Instant,
+    said: Instant,
+    silence: Duration,
+}
+
+impl Serving<'_> {
+    fn say(&mut self, message: &FromRank) -> Result<(), TransportError> {
+        self.said = Instant::now();
+        match encode(message) {
+            Some(bytes) => self.transport.send(COORDINATOR, &bytes),
+            None => Ok(()),
+        }
+    }
+
+    fn follow(&mut self, bytes: &[u8]) -> Result<Next, TransportError> {
+        self.heard = Instant::now();
+        match (decode::<ToRank>(bytes), &self.run) {
+            (Some(ToRank::Ping), _) => self.answer()?,
+            (Some(ToRank::Pinged), _) => self.pinged = None,
+            (Some(ToRank::Leave { is_one_lost }), _) => return Ok(Next::Leave { is_one_lost }),
+            (Some(ToRank::GivenUp), _) => return Err(TransportError::GivenUp),
+            (Some(ToRank::Run(order)), None) => {
+                self.silence = Duration::from_millis(order.silence_ms);
+                self.has_begun = false;
+                self.run = RankRun::start(&order, self.transport.rank(), self.runner);
+            }
+            (Some(ToRank::Start { at_ns }), Some(run)) => {
+                self.has_begun = true;
+                run.begin(self.transport.instant_of(at_ns));
+            }
+            (Some(ToRank::Offer { load_ops_per_s }), Some(run)) => run.offer(load_ops_per_s),
+            (Some(ToRank::Finish), Some(run)) => run.finish(),
+            (Some(ToRank::End), Some(run)) => run.end(),
+            (Some(ToRank::Stop), Some(run)) => run.stop(),
+            // Nothing to follow; or of another version, which the coordinator has refused.
+            _ => {}
+        }
+        Ok(Next::Stay)
+    }
+
+    fn answer(&mut self) -> Result<(), TransportError> {
+        self.pings += 1;
+        self.pinged = Some(Instant::now());
+        let pong = FromRank::Pong {
+            count: self.pings,
+            clock_ns: self.transport.now_ns(),
+            wall_ns: wall_ns(),
+        };
+        self.say(&pong)
+    }
+
+    /// Passes on what the run tells.
+    fn pass_on(&mut self, stop: &AtomicBool) -> Result<(), TransportError> {
+        let Some(run) = &self.run else {
+            return Ok(());
+        };
+        if stop.load(Ordering::Acquire) {
+            run.stop();
+        }
+        while let Some(message) = self.run.as_ref().and_then(RankRun::told) {
+            let is_over = matches!(message, FromRank::Ended(_));
+            self.say(&message)?;
+            if is_over {
+                self.run = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn say_alive(&mut self, alive: &Arc<[u8]>) -> Result<(), TransportError> {
+        if self.run.is_none() || self.said.elapsed() < ALIVE_EVERY {
+            return Ok(());
+        }
+        self.said = Instant::now();
+        self.transport.send(COORDINATOR, alive)
+    }
+
+    /// Whether the coordinator is silent in the middle of a job.
+    fn is_forsaken(&self) -> bool {
+        self.run.is_some() && self.heard.elapsed() > self.silence
+    }
+
+    fn rest(&mut self) {
+        match self.pinged {
+            Some(at) if at.elapsed() < PINGED_FOR => std::thread::yield_now(),
+            _ if self.run.is_some() && self.has_begun => std::thread::sleep(LOOK_WHILE_MEASURING),
+            _ => std::thread::sleep(LOOK_EVERY),
+        }
+    }
+}

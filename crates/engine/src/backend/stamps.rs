@@ -1,0 +1,246 @@
+//! The kernel's time stamps of a sample of a connection's calls (SO_TIMESTAMPING).
+//!
+//! Packets that come are stamped as long as this is on, which costs each packet of the host a reading of
+//! the clock. Packets that go are stamped for one call in [`EVERY_NANOS`], so all others go out by the same
+//! system calls as without. With one call under way there is no question which packet is whose.
+//!
+//! All stamps are of the host's time of day, software's and ours.
+
+use filestone_model::measure::stamps::StampedCall;
+use filestone_model::time::Moment;
+use nix::cmsg_space;
+use nix::sys::socket::{
+    ControlMessageOwned, MsgFlags, TimestampingFlag, Timestamps, recvmsg, setsockopt, sockopt,
+};
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
+use rustix::time::{ClockId, clock_gettime};
+use std::io::IoSliceMut;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+
+/// From one stamped call to the next at least.
+const EVERY_NANOS: u64 = 2_000_000;
+/// Stamped calls that are kept; none is stamped after that.
+const CALLS_MAX: usize = 1 << 16;
+/// Stamps that may wait in a socket's error queue, of which one is expected.
+const WAITING_MAX: usize = 16;
+
+const INCOMING: TimestampingFlag = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
+    .union(TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE);
+const BOTH: TimestampingFlag = INCOMING
+    .union(TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE)
+    .union(TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY);
+
+/// What is stamped of a connection's calls.
+#[derive(Debug)]
+pub struct Stamping {
+    next: Moment,
+    under_way: Option<UnderWay>,
+    calls: Vec<StampedCall>,
+    control: Vec<u8>,
+}
+
+/// A call that is being stamped.
+#[derive(Debug, Clone, Copy)]
+struct UnderWay {
+    sent: Moment,
+    sent_ns: i64,
+    transmitted_ns: Option<i64>,
+    arrived_ns: Option<i64>,
+}
+
+impl Stamping {
+    /// Stamps what comes over this socket from now on; `None` where the kernel does not.
+    pub fn begin(socket: &OwnedFd) -> Option<Self> {
+        setsockopt(socket, sockopt::Timestamping, &INCOMING).ok()?;
+        Some(Self {
+            next: Moment::ZERO,
+            under_way: None,
+            calls: Vec::with_capacity(CALLS_MAX),
+            control: cmsg_space!(Timestamps, [u8; 64]),
+        })
+    }
+
+    /// The calls that were stamped.
+    pub fn calls(&self) -> &[StampedCall] {
+        &self.calls
+    }
+
+    /// A call is about to be sent, with so many under way, itself included.
+    #[inline]
+    pub fn before_send(&mut self, socket: &OwnedFd, now: Moment, in_flight: u32) {
+        // What is sent again, or beside another one, is nobody's for sure.
+        self.under_way = None;
+        if now >= self.next && in_flight == 1 && self.calls.len() < CALLS_MAX {
+            self.ask(socket, now);
+        }
+    }
+
+    #[cold]
+    fn ask(&mut self, socket: &OwnedFd, now: Moment) {
+        self.next = now.after_nanos(EVERY_NANOS);
+        // What came late belongs to a call that was not stamped in the end.
+        while self.transmitted(socket).is_some() {}
+        if setsockopt(socket, sockopt::Timestamping, &BOTH).is_ok() {
+            self.under_way = Some(UnderWay {
+                sent: now,
+                sent_ns: time_of_day_ns(),
+                transmitted_ns: None,
+                arrived_ns: None,
+            });
+        }
+    }
+
+    /// It was sent, if all of it was.
+    #[inline]
+    pub fn after_send(&mut self, socket: &OwnedFd, is_whole: bool) {
+        if self.under_way.is_some() {
+            self.asked(socket, is_whole);
+        }
+    }
+
+    #[cold]
+    fn asked(&mut self, socket: &OwnedFd, is_whole: bool) {
+        // Only this one.
+        let _ = setsockopt(socket, sockopt::Timestamping, &INCOMING);
+        let transmitted_ns = self.transmitted(socket);
+        self.under_way = self.under_way.filter(|_| is_whole).map(|it| UnderWay {
+            transmitted_ns,
+            ..it
+        });
+    }
+
+    /// Whether what comes next is to be received by [`Stamping::receive`].
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        self.under_way.is_some()
+    }
+
+    /// Receives, and keeps the stamp of the first part of a reply.
+    #[cold]
+    pub fn receive(
+        &mut self,
+        socket: &OwnedFd,
+        buffer: &mut [u8],
+        flags: RecvFlags,
+    ) -> Result<usize, Errno> {
+        let flags = MsgFlags::from_bits_truncate(flags.bits().cast_signed());
+        let mut parts = [IoSliceMut::new(buffer)];
+        let received = received(socket, &mut parts, &mut self.control, flags)?;
+        if let Some(under_way) = &mut self.under_way {
+            under_way.arrived_ns = under_way.arrived_ns.or(received.stamp_ns);
+        }
+        Ok(received.bytes)
+    }
+
+    /// Something was received, and so many calls are under way since.
+    #[cold]
+    pub fn taken(&mut self, socket: &OwnedFd, in_flight: u32) {
+        if in_flight > 0 {
+            return;
+        }
+        let taken_ns = time_of_day_ns();
+        let Some(mut call) = self.under_way.take() else {
+            return;
+        };
+        if call.transmitted_ns.is_none() {
+            call.transmitted_ns = self.transmitted(socket);
+        }
+        self.calls.extend(call.stamped(taken_ns));
+    }
+
+    /// The stamp of a packet that was sent, if one waits.
+    fn transmitted(&mut self, socket: &OwnedFd) -> Option<i64> {
+        let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
+        let mut last = None;
+        for _ in 0..WAITING_MAX {
+            match received(socket, &mut [], &mut self.control, flags) {
+                Ok(received) => last = received.stamp_ns.or(last),
+                Err(_) => break,
+            }
+        }
+        last
+    }
+}
+
+impl UnderWay {
+    /// The parts of its time; `None` where a stamp is missing, or is not of this call.
+    fn stamped(self, taken_ns: i64) -> Option<StampedCall> {
+        let (transmitted_ns, arrived_ns) = (self.transmitted_ns?, self.arrived_ns?);
+        let part = |from: i64, to: i64| u64::try_from(to.checked_sub(from)?).ok();
+        Some(StampedCall {
+            sent: self.sent,
+            out_ns: part(self.sent_ns, transmitted_ns)?,
+            beyond_ns: part(transmitted_ns, arrived_ns)?,
+            in_ns: part(arrived_ns, taken_ns)?,
+        })
+    }
+}
+
+/// What a receipt brought.
+struct Receipt {
+    bytes: usize,
+    stamp_ns: Option<i64>,
+}
+
+fn received(
+    socket: &OwnedFd,
+    parts: &mut [IoSliceMut<'_>],
+    control: &mut [u8],
+    flags: MsgFlags,
+) -> Result<Receipt, Errno> {
+    let descriptor = socket.as_fd().as_raw_fd();
+    let message = recvmsg::<()>(descriptor, parts, Some(control), flags)
+        .map_err(|error| Errno::from_raw_os_error(error as i32))?;
+    let stamps = message.cmsgs().into_iter().flatten();
+    let mut stamps = stamps.filter_map(|part| match part {
+        ControlMessageOwned::ScmTimestampsns(stamps) => Some(stamps),
+        _ => None,
+    });
+    Ok(Receipt {
+        bytes: message.bytes,
+        stamp_ns: stamps.next().and_then(software_ns),
+    })
+}
+
+/// The stamp that software made; without one it is nought.
+fn software_ns(stamps: Timestamps) -> Option<i64> {
+    let (seconds, nanos) = (stamps.system.tv_sec(), stamps.system.tv_nsec());
+    (seconds > 0).then(|| seconds * 1_000_000_000 + nanos)
+}
+
+fn time_of_day_ns() -> i64 {
+    let now = clock_gettime(ClockId::Realtime);
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn under_way(transmitted_ns: Option<i64>, arrived_ns: Option<i64>) -> UnderWay {
+        UnderWay {
+            sent: Moment::from_nanos(5),
+            sent_ns: 1000,
+            transmitted_ns,
+            arrived_ns,
+        }
+    }
+
+    #[test]
+    fn the_parts_are_between_the_stamps() {
+        let found = under_way(Some(1200), Some(9200)).stamped(9500);
+        let expected = StampedCall {
+            sent: Moment::from_nanos(5),
+            out_ns: 200,
+            beyond_ns: 8000,
+            in_ns: 300,
+        };
+        assert_eq!(found, Some(expected));
+        // Without one of them, and with one of another call.
+        assert_eq!(under_way(None, Some(9200)).stamped(9500), None);
+        assert_eq!(under_way(Some(1200), None).stamped(9500), None);
+        assert_eq!(under_way(Some(900), Some(9200)).stamped(9500), None);
+        assert_eq!(under_way(Some(1200), Some(1100)).stamped(9500), None);
+    }
+}

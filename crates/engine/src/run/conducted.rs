@@ -1,0 +1,67 @@
+//! A run that is part of a job: the job's conductor hears of each interval, and its orders are
+//! followed.
+
+use super::{Attendant, Look, Stage};
+use crate::control::{Conductor, Observer, Order};
+use crate::worker::Offer;
+use filestone_model::measure::run_record::IntervalRecord;
+use filestone_model::plan::Plan;
+use filestone_model::time::Moment;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long an order waits at most.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// The conductor, and how the workers hear of it.
+pub struct Conducted<'run> {
+    conductor: &'run mut dyn Conductor,
+    offer: &'run Offer,
+    window_start: Moment,
+}
+
+impl<'run> Conducted<'run> {
+    /// Waits for the start, if there is a conductor, who then attends to the run of `plan`, whose
+    /// intervals begin after its warm-up.
+    pub fn after_start<'job>(
+        conductor: Option<&'run mut (dyn Conductor + 'job)>,
+        stop: &AtomicBool,
+        offer: &'run Offer,
+        plan: &Plan,
+    ) -> Option<Self> {
+        let conductor = conductor?;
+        conductor.start(stop);
+        Some(Self {
+            conductor,
+            offer,
+            window_start: Moment::from_nanos(plan.warm_up_ns),
+        })
+    }
+}
+
+impl Attendant for Conducted<'_> {
+    fn interval(
+        &mut self,
+        interval: &IntervalRecord,
+        _halt: &AtomicBool,
+        _observer: &mut dyn Observer,
+    ) {
+        let begun = self.window_start.after_nanos(interval.start_ns);
+        let is_whole = self.offer.followed_since() <= begun;
+        let load = self.offer.load_ops_per_s();
+        self.conductor.interval(interval, load, is_whole);
+    }
+
+    fn look(&mut self, at: &Look<'_>, _observer: &mut dyn Observer) -> Moment {
+        if at.stage != Stage::Running {
+            return Moment::NEVER;
+        }
+        while let Some(order) = self.conductor.order() {
+            match order {
+                Order::Offer(load) => self.offer.change(load),
+                Order::Finish => at.halt.store(true, Ordering::Relaxed),
+            }
+        }
+        at.now.after_nanos(LOOK_EVERY.as_nanos() as u64)
+    }
+}

@@ -1,0 +1,165 @@
+//! A server that sends back what it receives (RFC 862), by TCP or UDP: what exchanges over sockets take
+//! and cost where nobody looks at their bytes.
+
+use super::addresses::resolve;
+use super::{BuiltIn, Protocol, TargetError, clients};
+use crate::backend::sockets::SocketOptions;
+use crate::clock::Clock;
+use crate::control::Context;
+use crate::driver::Dial;
+use crate::error::RunError;
+use crate::run::{ConnectedClients, OpenTarget, Subjects};
+use filestone_model::client::Unsupported;
+use filestone_model::client::echo::{self, EchoClient, EchoMessages};
+use filestone_model::measure::run_record::Target;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{OtherTarget, Plan, TargetPlan, TransportKind};
+use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
+use std::sync::Arc;
+
+/// What plans call it.
+pub const NAME: &str = "rfc862";
+
+/// A server at a port of a host, to which messages of so many bytes are sent.
+pub fn target(host: &str, port: u16, transport: TransportKind, message_bytes: u32) -> TargetPlan {
+    TargetPlan::Other(OtherTarget {
+        name: NAME.into(),
+        host: host.into(),
+        port,
+        path: format!("/{message_bytes}"),
+        transport,
+    })
+}
+
+/// Length of the messages that a target names behind its address, within what there may be.
+fn message_bytes(target: &OtherTarget) -> u32 {
+    let named = target.path.trim_matches('/').parse().ok();
+    let named = named.unwrap_or(echo::MESSAGE_MIN);
+    named.clamp(echo::MESSAGE_MIN, echo::MESSAGE_MAX)
+}
+
+/// The protocol.
+pub struct Echo;
+
+impl Protocol for Echo {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn supports(&self, kind: OpKind) -> Result<(), Unsupported> {
+        echo::supports(kind)
+    }
+
+    fn request_of(&self, _: OpKind) -> String {
+        "echo".into()
+    }
+
+    fn open<'plan>(
+        &self,
+        plan: &'plan Plan,
+        _: BuiltIn,
+        _: &mut Context<'_>,
+    ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
+        let target = plan.target.other().ok_or(TargetError::NoCalls)?;
+        let addresses = resolve(&target.host, target.port)?;
+        let address = addresses.first().copied();
+        let address = address.ok_or_else(|| TargetError::NoAddress(target.host.clone()))?;
+        let dial = Dial {
+            address,
+            transport: target.transport,
+            reserved_port: false,
+            source: plan.connections.sources.of_client(0),
+        };
+        Ok(Box::new(OpenEcho::new(plan, target, dial)))
+    }
+}
+
+/// A server of which nothing is known but its address.
+struct OpenEcho<'plan> {
+    plan: &'plan Plan,
+    messages: EchoMessages,
+    options: SocketOptions,
+    subjects: Subjects,
+    target: Target,
+}
+
+impl<'plan> OpenEcho<'plan> {
+    fn new(plan: &'plan Plan, target: &OtherTarget, dial: Dial) -> Self {
+        // Operations are about something, if only by their form.
+        let mut table = FileTable::default();
+        table.add(FileEntry {
+            len: 0,
+            kind: ObjectKind::Directory,
+            has_pattern: false,
+        });
+        table.subjects = 0..table.len();
+        Self {
+            plan,
+            messages: EchoMessages {
+                bytes: message_bytes(target),
+                transport: target.transport,
+                timeout_nanos: plan.timeout_ns,
+            },
+            options: SocketOptions {
+                dial,
+                pattern: Arc::default(),
+                busy_poll: plan.busy_poll,
+                reconnect_nanos: plan.reconnect_ns,
+                on_lost: plan.on_lost(),
+            },
+            subjects: Subjects {
+                table: Arc::new(table),
+                sets: [].into(),
+            },
+            target: Target {
+                address: dial.address.to_string(),
+                built_in: false,
+                local: dial.address.ip().is_loopback(),
+                export: "/".into(),
+                object: ObjectKind::Directory.name().into(),
+                ..Target::default()
+            },
+        }
+    }
+}
+
+impl OpenTarget for OpenEcho<'_> {
+    fn describe(&self) -> &Target {
+        &self.target
+    }
+
+    fn connect(
+        &mut self,
+        clock: &Clock,
+        context: &mut Context<'_>,
+    ) -> Result<ConnectedClients, RunError> {
+        let (messages, in_flight) = (self.messages, self.plan.in_flight);
+        let make = |_| EchoClient::new(messages, in_flight);
+        let (plan, options, subjects) = (self.plan, &self.options, &self.subjects);
+        clients::connect(plan, options, subjects, clock, context, make)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_of_messages_is_within_what_there_may_be() {
+        for (path, expected) in [
+            ("/44", 44),
+            ("/0", echo::MESSAGE_MIN),
+            ("/", echo::MESSAGE_MIN),
+            ("/4000000000", echo::MESSAGE_MAX),
+        ] {
+            let target = OtherTarget {
+                name: NAME.into(),
+                host: "server".into(),
+                port: 7,
+                path: path.into(),
+                transport: TransportKind::Tcp,
+            };
+            assert_eq!(message_bytes(&target), expected, "{path}");
+        }
+    }
+}

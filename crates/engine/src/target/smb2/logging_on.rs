@@ -1,0 +1,214 @@
+//! Many clients log on at a time, so that a server that is far away, or slow to make a session, is not
+//! waited for client by client.
+
+use crate::control::Context;
+use crate::error::RunError;
+use filestone_model::text::thousands;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{Builder, scope};
+use std::time::{Duration, Instant};
+
+/// So many log on at a time.
+const AT_A_TIME: usize = 32;
+/// How often it is told how many have.
+const TELL_EVERY: Duration = Duration::from_millis(200);
+
+/// What `log_on` gives of each client, in their order: one alone, until one [is in](`is_in`), so that a
+/// wrong password is tried once and locks no account, and then many at a time. `log_on` is told whether
+/// somebody is in. The first error ends it.
+pub fn all<C: Send, R: Send>(
+    clients: Vec<C>,
+    context: &mut Context<'_>,
+    is_in: impl Fn(&R) -> bool,
+    log_on: impl Fn(C, bool) -> Result<R, RunError> + Sync,
+) -> Result<Vec<R>, RunError> {
+    let mut clients = clients.into_iter();
+    let mut joined = Vec::with_capacity(clients.len());
+    while !joined.last().is_some_and(&is_in)
+        && let Some(next) = clients.next()
+    {
+        context.go_on()?;
+        joined.push(log_on(next, false)?);
+    }
+    let has_failed = AtomicBool::new(false);
+    let others = many_at_a_time(clients.collect(), context, |next| {
+        if has_failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let result = log_on(next, true);
+        has_failed.fetch_or(result.is_err(), Ordering::Relaxed);
+        Some(result)
+    })?;
+    for other in others.into_iter().flatten() {
+        joined.push(other?);
+    }
+    Ok(joined)
+}
+
+/// What `log_on` gives of each client, in their order. It tells how far it is, and ends early if the run
+/// is to end.
+fn many_at_a_time<C: Send, R: Send>(
+    clients: Vec<C>,
+    context: &mut Context<'_>,
+    log_on: impl Fn(C) -> R + Sync,
+) -> Result<Vec<R>, RunError> {
+    let count = clients.len();
+    let left = Mutex::new(clients.into_iter().enumerate());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let (done, results) = channel();
+    let work = |done: Sender<(usize, R)>| {
+        while let Some((place, client)) = next() {
+            // Whoever gathers them outlives this thread.
+            let _ = done.send((place, log_on(client)));
+        }
+    };
+    scope(|scope| {
+        let started = (0..AT_A_TIME.min(count)).map(|_| {
+            let (work, done) = (&work, done.clone());
+            let thread = Builder::new().name("filestone-logon".into());
+            thread.spawn_scoped(scope, move || work(done))
+        });
+        // Where there are no more threads, those that there are do the rest.
+        let started = started.filter(Result::is_ok).count();
+        if started == 0 {
+            work(done.clone());
+        }
+        drop(done);
+        let mut gathered: Vec<Option<R>> = (0..count).map(|_| None).collect();
+        gather(
+            &results,
+            &mut gathered,
+            context,
+            || while next().is_some() {},
+        );
+        context.go_on()?;
+        Ok(gathered.into_iter().flatten().collect())
+    })
+}
+
+/// Takes all results, each to its place. If the run is to end, those that are at it are cancelled, and
+/// `forget` sees to it that nobody begins any more.
+fn gather<R>(
+    results: &Receiver<(usize, R)>,
+    gathered: &mut [Option<R>],
+    context: &mut Context<'_>,
+    forget: impl Fn(),
+) {
+    let (mut made, count) = (0, thousands(gathered.len() as u64));
+    let mut tell_at = Instant::now() + TELL_EVERY;
+    loop {
+        match results.recv_timeout(tell_at.saturating_duration_since(Instant::now())) {
+            Ok((place, result)) => {
+                made += 1;
+                if let Some(to) = gathered.get_mut(place) {
+                    *to = Some(result);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                tell_at = Instant::now() + TELL_EVERY;
+                context.preparing(&format!(
+                    "{} of {count} clients have logged on",
+                    thousands(made)
+                ));
+                if context.go_on().is_err() {
+                    forget();
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Unobserved;
+    use std::sync::atomic::AtomicUsize;
+
+    #[test]
+    fn results_are_in_the_order_of_clients_and_many_are_under_way() {
+        let stop = AtomicBool::new(false);
+        let mut observer = Unobserved;
+        let mut context = Context::new(&stop, &mut observer);
+        let under_way = AtomicUsize::new(0);
+        let most = AtomicUsize::new(0);
+        let results = many_at_a_time((0..200).collect(), &mut context, |client: u32| {
+            let now = 1 + under_way.fetch_add(1, Ordering::SeqCst);
+            most.fetch_max(now, Ordering::SeqCst);
+            // The first ones wait until others are under way, too.
+            while client < 8 && most.load(Ordering::SeqCst) < 8 {
+                std::thread::yield_now();
+            }
+            under_way.fetch_sub(1, Ordering::SeqCst);
+            2 * client
+        });
+        let results = results.expect("nobody stops it");
+        assert_eq!(
+            results,
+            (0..200).map(|client| 2 * client).collect::<Vec<_>>()
+        );
+        assert!((8..=AT_A_TIME).contains(&most.load(Ordering::SeqCst)));
+    }
+
+    #[test]
+    fn without_clients_there_is_nothing_to_wait_for() {
+        let stop = AtomicBool::new(false);
+        let mut observer = Unobserved;
+        let mut context = Context::new(&stop, &mut observer);
+        let results = many_at_a_time(Vec::<u32>::new(), &mut context, |client| client);
+        assert_eq!(results.expect("nobody stops it"), Vec::<u32>::new());
+    }
+
+    #[test]
+    fn they_are_one_by_one_until_one_is_in_and_end_with_the_first_error() {
+        let stop = AtomicBool::new(false);
+        let mut observer = Unobserved;
+        let mut context = Context::new(&stop, &mut observer);
+        let told = Mutex::new(vec![]);
+        let is_in = |client: &u32| *client >= 3;
+        let log_on = |client: u32, is_anybody_in: bool| {
+            told.lock()
+                .expect("nobody panics")
+                .push((client, is_anybody_in));
+            Ok(client)
+        };
+        let joined = all((0..100).collect(), &mut context, is_in, log_on);
+        assert_eq!(joined.expect("no error"), (0..100).collect::<Vec<_>>());
+        let told = told.into_inner().expect("nobody panics");
+        assert_eq!(told[..4], [(0, false), (1, false), (2, false), (3, false)]);
+        assert!(told[4..].iter().all(|(_, is_anybody_in)| *is_anybody_in));
+
+        let tried = AtomicUsize::new(0);
+        let ended = all(
+            (0..100_000).collect(),
+            &mut context,
+            |_| true,
+            |client: u32, _| {
+                tried.fetch_add(1, Ordering::SeqCst);
+                match client {
+                    0 => Ok(()),
+                    _ => Err(RunError::Internal("refused".into())),
+                }
+            },
+        );
+        assert!(ended.is_err());
+        assert!(tried.load(Ordering::SeqCst) <= 1 + AT_A_TIME);
+    }
+
+    #[test]
+    fn nobody_begins_once_it_is_stopped() {
+        let stop = AtomicBool::new(false);
+        let mut observer = Unobserved;
+        let mut context = Context::new(&stop, &mut observer);
+        let begun = AtomicUsize::new(0);
+        let ended = many_at_a_time((0..100_000).collect(), &mut context, |_: u32| {
+            begun.fetch_add(1, Ordering::SeqCst);
+            stop.store(true, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(20));
+        });
+        assert!(ended.is_err());
+        assert!(begun.load(Ordering::SeqCst) < 100_000);
+    }
+}

@@ -1,0 +1,425 @@
+//! What happens, on its way from the one who publishes to whoever reads.
+//!
+//! Publishing never waits for a reader: there is one ring of what came last, and a reader that is slower
+//! than the ring is long is told so and begins again with a [`Snapshot`]. Only the coordinating thread of a
+//! run publishes, never a worker.
+
+use crate::event::{
+    Changed, Closed, Doing, Event, IntervalFigures, KindFigures, Point, ReplayProgress, RunBegun,
+    RunEnded, ServerShare, Told,
+};
+use crate::shared::Shared;
+use axum::body::Bytes;
+use filestone_engine::fleet_socket::FleetControl;
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::{IntervalRecord, Target};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use tokio::sync::broadcast;
+
+/// So many things that happened are kept for readers that are slow.
+const RING: usize = 512;
+/// So many intervals are kept for readers that come late.
+pub const INTERVALS_MAX: usize = 3600;
+/// So many remarks, changes, ended runs and points are kept.
+const KEPT_MAX: usize = 2000;
+
+/// Is told what happens, in order and without a gap, on the thread that publishes.
+///
+/// It must be quick and must not wait: the coordinating thread of a run waits for it.
+pub trait Sink: Send {
+    /// A run begins.
+    fn run_begun(&mut self, _begun: &RunBegun) {}
+    /// An interval is complete, with its histograms.
+    fn interval(&mut self, _record: &IntervalRecord, _figures: &IntervalFigures) {}
+    /// A run is over, with its record; none if it failed.
+    fn run_ended(&mut self, _ended: &RunEnded, _record: Option<&RunRecord>) {}
+    /// Anything happened. The above are told, too.
+    fn event(&mut self, _event: &Event) {}
+}
+
+/// One thing that happened, with its place in the order.
+#[derive(Debug)]
+pub struct Published {
+    /// From 1, without gaps.
+    pub number: u64,
+    /// What happened.
+    pub event: Event,
+    /// Made once, by the first reader that wants it, and the same bytes for all.
+    frame: OnceLock<Bytes>,
+}
+
+impl Published {
+    /// As a server-sent event, whose data are JSON on one line.
+    pub fn frame(&self) -> Bytes {
+        let frame = self.frame.get_or_init(|| {
+            // Nothing of this type cannot be JSON.
+            let text = serde_json::to_string(&self.event).unwrap_or_default();
+            Bytes::from(format!(
+                "id: {}\nevent: live\ndata: {text}\n\n",
+                self.number
+            ))
+        });
+        frame.clone()
+    }
+}
+
+/// All that is known at a moment, for a reader that comes late.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Snapshot {
+    /// The last thing that happened that it holds; what comes next is one more.
+    pub number: u64,
+    /// The program's version.
+    pub version: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The run that goes on, or the last one.
+    pub run: Option<Shared<RunBegun>>,
+    /// What is being done, before and after the measured window.
+    pub preparing: Option<String>,
+    /// What the load goes to, since when it does.
+    pub target: Option<Shared<Target>>,
+    /// Milliseconds since the load of the run began; none before.
+    pub running_ms: Option<u64>,
+    /// What whoever asked should know of the target.
+    pub remarks: VecDeque<String>,
+    /// The last intervals of the run.
+    pub intervals: VecDeque<Shared<IntervalFigures>>,
+    /// What operations came to in all intervals of the run, with the response times of the last one; first
+    /// all kinds together.
+    pub sums: Vec<KindFigures>,
+    /// What a steered run is doing.
+    pub steering: Option<Doing>,
+    /// How far a replay is.
+    pub progress: Option<ReplayProgress>,
+    /// Points of the command that are known.
+    pub points: VecDeque<Shared<Point>>,
+    /// What the server counted lately, where it is read.
+    pub server: Option<Shared<ServerShare>>,
+    /// Changes of the fleet that runs.
+    pub changes: VecDeque<Shared<Changed>>,
+    /// Runs of the command that are over.
+    pub ended: VecDeque<Shared<RunEnded>>,
+    /// Whether a fleet can be controlled now.
+    pub is_controllable: bool,
+    /// Set once the command is over.
+    pub closed: Option<Closed>,
+}
+
+/// The feed of a command. Clones are the same feed.
+#[derive(Clone)]
+pub struct Feed(Arc<Mutex<State>>);
+
+struct State {
+    snapshot: Snapshot,
+    began: Option<std::time::Instant>,
+    ring: broadcast::Sender<Arc<Published>>,
+    sinks: Vec<Box<dyn Sink>>,
+    control: Option<FleetControl>,
+}
+
+/// One reader of a feed.
+pub struct Reader {
+    receiver: broadcast::Receiver<Arc<Published>>,
+}
+
+/// What a reader is given next.
+pub enum Next {
+    /// What happened.
+    Event(Arc<Published>),
+    /// It was too slow and has missed something: a fresh snapshot is to be taken.
+    Missed,
+    /// Nothing comes any more.
+    Ended,
+}
+
+impl Reader {
+    /// Waits for what happens next.
+    pub async fn next(&mut self) -> Next {
+        match self.receiver.recv().await {
+            Ok(published) => Next::Event(published),
+            Err(broadcast::error::RecvError::Lagged(_)) => Next::Missed,
+            Err(broadcast::error::RecvError::Closed) => Next::Ended,
+        }
+    }
+
+    /// What happened next, if anything did; for threads without a runtime.
+    pub fn try_next(&mut self) -> Option<Next> {
+        match self.receiver.try_recv() {
+            Ok(published) => Some(Next::Event(published)),
+            Err(broadcast::error::TryRecvError::Lagged(_)) => Some(Next::Missed),
+            Err(broadcast::error::TryRecvError::Closed) => Some(Next::Ended),
+            Err(broadcast::error::TryRecvError::Empty) => None,
+        }
+    }
+}
+
+impl Feed {
+    /// The feed of a command of which nothing is known but its command line.
+    pub fn new(version: &str, command: Vec<String>) -> Self {
+        let (ring, _) = broadcast::channel(RING);
+        let snapshot = Snapshot {
+            version: version.into(),
+            command,
+            ..Snapshot::default()
+        };
+        Self(Arc::new(Mutex::new(State {
+            snapshot,
+            began: None,
+            ring,
+            sinks: vec![],
+            control: None,
+        })))
+    }
+
+    /// Also tells this. What happened before is not told.
+    pub fn attach(&self, sink: Box<dyn Sink>) {
+        self.lock().sinks.push(sink);
+    }
+
+    /// All that is known, and a reader of what comes after it.
+    pub fn read(&self) -> (Snapshot, Reader) {
+        let state = self.lock();
+        let receiver = state.ring.subscribe();
+        (state.known(), Reader { receiver })
+    }
+
+    /// All that is known.
+    pub fn snapshot(&self) -> Snapshot {
+        self.lock().known()
+    }
+
+    /// The way to the fleet that runs, if one does.
+    pub fn control(&self) -> Option<FleetControl> {
+        self.lock().control.clone()
+    }
+
+    /// A fleet can be controlled from now on, until its run is over.
+    pub fn controllable(&self, control: FleetControl) {
+        let mut state = self.lock();
+        state.control = Some(control);
+        state.publish(Event::Controllable);
+    }
+
+    /// Publishes what happened.
+    pub fn publish(&self, event: Event) {
+        self.lock().publish(event);
+    }
+
+    /// Publishes an interval. Sinks are told its record, too.
+    pub fn interval(&self, record: &IntervalRecord, figures: IntervalFigures) {
+        let mut state = self.lock();
+        for sink in &mut state.sinks {
+            sink.interval(record, &figures);
+        }
+        state.publish(Event::Interval(Shared::new(figures)));
+    }
+
+    /// Publishes that a run is over. Sinks are told its record, too.
+    pub fn run_ended(&self, ended: RunEnded, record: Option<&RunRecord>) {
+        let mut state = self.lock();
+        for sink in &mut state.sinks {
+            sink.run_ended(&ended, record);
+        }
+        state.publish(Event::RunEnded(Shared::new(ended)));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn known(&self) -> Snapshot {
+        let running = self.began.map(|began| began.elapsed().as_millis() as u64);
+        Snapshot {
+            running_ms: running,
+            ..self.snapshot.clone()
+        }
+    }
+
+    fn publish(&mut self, event: Event) {
+        self.enter(&event);
+        self.snapshot.number += 1;
+        if let Event::RunBegun(begun) = &event {
+            self.sinks.iter_mut().for_each(|sink| sink.run_begun(begun));
+        }
+        self.sinks.iter_mut().for_each(|sink| sink.event(&event));
+        let published = Published {
+            number: self.snapshot.number,
+            event,
+            frame: OnceLock::new(),
+        };
+        // Without a reader there is nobody to send it to.
+        let _ = self.ring.send(Arc::new(published));
+    }
+
+    /// Keeps what a late reader must know.
+    fn enter(&mut self, event: &Event) {
+        let known = &mut self.snapshot;
+        match event {
+            Event::RunBegun(begun) => {
+                self.began = None;
+                *known = Snapshot {
+                    number: known.number,
+                    version: std::mem::take(&mut known.version),
+                    command: std::mem::take(&mut known.command),
+                    run: Some(begun.clone()),
+                    points: std::mem::take(&mut known.points),
+                    ended: std::mem::take(&mut known.ended),
+                    ..Snapshot::default()
+                };
+            }
+            Event::Preparing(Told { what }) => known.preparing = Some(what.clone()),
+            Event::Remark(Told { what }) => keep(&mut known.remarks, what.clone(), KEPT_MAX),
+            Event::Prepared(target) => {
+                self.began = Some(std::time::Instant::now());
+                known.preparing = None;
+                known.target = Some(target.clone());
+            }
+            Event::Interval(interval) => {
+                add_to_sums(&mut known.sums, interval);
+                keep(&mut known.intervals, interval.clone(), INTERVALS_MAX);
+            }
+            Event::Steering(doing) => known.steering = Some(doing.clone()),
+            Event::Progress(progress) => known.progress = Some(progress.clone()),
+            Event::Point(point) => enter_point(&mut known.points, point),
+            Event::Server(share) => known.server = Some(share.clone()),
+            Event::Changed(changed) => keep(&mut known.changes, changed.clone(), KEPT_MAX),
+            Event::RunEnded(ended) => {
+                self.control = None;
+                known.is_controllable = false;
+                known.preparing = None;
+                known.steering = None;
+                keep(&mut known.ended, ended.clone(), KEPT_MAX);
+            }
+            Event::Controllable => known.is_controllable = true,
+            Event::ReportReady => {}
+            Event::Closed(closed) => known.closed = Some(closed.clone()),
+        }
+    }
+}
+
+/// Adds to what is kept; of more than `most`, the oldest goes.
+fn keep<T>(kept: &mut VecDeque<T>, new: T, most: usize) {
+    if kept.len() >= most {
+        kept.pop_front();
+    }
+    kept.push_back(new);
+}
+
+fn add_to_sums(sums: &mut Vec<KindFigures>, interval: &IntervalFigures) {
+    let all = KindFigures {
+        operation: String::new(),
+        figures: interval.all.clone(),
+    };
+    for kind in std::iter::once(&all).chain(&interval.kinds) {
+        match sums.iter_mut().find(|sum| sum.operation == kind.operation) {
+            Some(sum) => sum.figures.add(&kind.figures),
+            None => sums.push(kind.clone()),
+        }
+    }
+}
+
+/// A point that is known better takes the place of itself.
+fn enter_point(points: &mut VecDeque<Shared<Point>>, point: &Shared<Point>) {
+    let is_same =
+        |known: &&mut Shared<Point>| known.series == point.series && known.name == point.name;
+    match points.iter_mut().find(is_same) {
+        Some(known) => *known = point.clone(),
+        None => keep(points, point.clone(), KEPT_MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(what: &str) -> Event {
+        Event::Remark(Told { what: what.into() })
+    }
+
+    fn feed() -> Feed {
+        Feed::new("0", vec!["filestone".into()])
+    }
+
+    #[test]
+    fn a_reader_goes_on_where_its_snapshot_ends() {
+        let feed = feed();
+        feed.publish(told("a"));
+        let (snapshot, mut reader) = feed.read();
+        assert_eq!((snapshot.number, snapshot.remarks.len()), (1, 1));
+        assert!(reader.try_next().is_none());
+        feed.publish(told("b"));
+        let Some(Next::Event(event)) = reader.try_next() else {
+            panic!("an event");
+        };
+        assert_eq!(event.number, 2);
+        let frame = "id: 2\nevent: live\ndata: {\"event\":\"remark\",\"what\":\"b\"}\n\n";
+        assert_eq!(event.frame(), frame);
+        // The same bytes, for whoever asks.
+        assert_eq!(event.frame().as_ptr(), event.frame().as_ptr());
+    }
+
+    #[test]
+    fn a_reader_that_never_reads_holds_nobody_up_and_is_told_what_it_missed() {
+        let feed = feed();
+        let (_, mut reader) = feed.read();
+        (0..10 * RING).for_each(|number| feed.publish(told(&number.to_string())));
+        assert!(matches!(reader.try_next(), Some(Next::Missed)));
+        let (snapshot, _) = feed.read();
+        assert_eq!(snapshot.number, 10 * RING as u64);
+        assert_eq!(snapshot.remarks.len(), KEPT_MAX);
+    }
+
+    #[test]
+    fn a_run_that_begins_leaves_of_the_one_before_its_end_and_its_points() {
+        let feed = feed();
+        let point = |value| {
+            Event::Point(Shared::new(Point {
+                series: "s".into(),
+                name: "p".into(),
+                part: String::new(),
+                at: None,
+                axis: String::new(),
+                runs: 1,
+                figures: vec![crate::event::PointFigure {
+                    name: "f".into(),
+                    unit: String::new(),
+                    value,
+                    low: None,
+                    high: None,
+                }],
+            }))
+        };
+        feed.publish(told("a"));
+        feed.publish(point(1.0));
+        feed.publish(point(2.0));
+        feed.publish(Event::RunBegun(Shared::new(RunBegun {
+            number: 2,
+            name: String::new(),
+            plan: crate::publisher::plan_of_tests(),
+        })));
+        let snapshot = feed.snapshot();
+        assert!(snapshot.remarks.is_empty());
+        assert_eq!(snapshot.points.len(), 1);
+        assert_eq!(snapshot.points[0].figures[0].value, 2.0);
+    }
+
+    #[test]
+    fn sinks_miss_nothing() {
+        struct Count(std::sync::mpsc::Sender<Event>);
+        impl Sink for Count {
+            fn event(&mut self, event: &Event) {
+                let _ = self.0.send(event.clone());
+            }
+        }
+        let (told_to, all) = std::sync::mpsc::channel();
+        let feed = feed();
+        feed.attach(Box::new(Count(told_to)));
+        (0..2 * RING).for_each(|number| feed.publish(told(&number.to_string())));
+        assert_eq!(all.try_iter().count(), 2 * RING);
+    }
+}

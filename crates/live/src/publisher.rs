@@ -1,0 +1,261 @@
+//! What an observer of a run is told, published.
+
+use crate::event::{
+    CaveatText, Changed, Doing, Event, Failures, IntervalFigures, OperationFigures, Point,
+    PointFigure, ReplayProgress, RunBegun, RunEnded, ServerShare, SourceRates, Times, Told,
+};
+use crate::feed::Feed;
+use crate::shared::Shared;
+use filestone_engine::control::{GeneratorShare, Observer, Progress, ProgressPhase, ServerRates};
+use filestone_engine::fleet_socket::FleetControl;
+use filestone_engine::host;
+use filestone_model::measure::fleet_record::ChangeRecord;
+use filestone_model::measure::run_record::{IntervalRecord, KindRecord, RunEnd, Target};
+use filestone_model::measure::sample::Role;
+use filestone_model::measure::{Caveat, RunRecord, Validity};
+use filestone_model::plan::Plan;
+use filestone_model::steering::{SteeredPoint, TimeLeft};
+use std::cmp::Reverse;
+
+/// Failures that are listed of a run.
+const FAILURES_MAX: usize = 100;
+
+/// Publishes what it is told of one run.
+pub struct Publisher {
+    feed: Feed,
+    number: u32,
+    /// Of the interval that comes next.
+    share: Option<GeneratorShare>,
+    /// Loads that have been measured.
+    points: u32,
+}
+
+impl Publisher {
+    /// Publishes that the `number`th run of a command begins; `name` is empty of the only one.
+    pub fn begin(feed: &Feed, number: u32, name: &str, plan: &Plan) -> Self {
+        feed.publish(Event::RunBegun(Shared::new(RunBegun {
+            number,
+            name: name.into(),
+            plan: plan.clone(),
+        })));
+        Self {
+            feed: feed.clone(),
+            number,
+            share: None,
+            points: 0,
+        }
+    }
+
+    /// Publishes that the run is over.
+    pub fn end(self, record: &RunRecord) {
+        let ended = ended(self.number, record);
+        self.feed.run_ended(ended, Some(record));
+    }
+
+    /// Publishes that there is no record of the run.
+    pub fn fail(self, why: &str) {
+        let ended = RunEnded {
+            number: self.number,
+            end: "failed".into(),
+            validity: String::new(),
+            why: Some(why.into()),
+            caveats: vec![],
+            window_ns: 0,
+            all: OperationFigures::default(),
+            achieved_load_ops_per_s: 0.0,
+            failures: vec![],
+        };
+        self.feed.run_ended(ended, None);
+    }
+}
+
+impl Observer for Publisher {
+    fn preparing(&mut self, what: &str) {
+        let what = what.into();
+        self.feed.publish(Event::Preparing(Told { what }));
+    }
+
+    fn remark(&mut self, what: &str) {
+        let what = what.into();
+        self.feed.publish(Event::Remark(Told { what }));
+    }
+
+    fn prepared(&mut self, target: &Target) {
+        let target = Shared::new(target.clone());
+        self.feed.publish(Event::Prepared(target));
+    }
+
+    fn wants_generator(&self) -> bool {
+        true
+    }
+
+    fn generator(&mut self, share: &GeneratorShare) {
+        self.share = Some(share.clone());
+    }
+
+    fn interval(&mut self, record: &IntervalRecord) {
+        let share = self.share.take();
+        let figures = IntervalFigures {
+            resident_bytes: host::resident_bytes(),
+            dispatch_delay_ns: share.and_then(|share| Times::of(&share.dispatch_delay_ns)),
+            ..IntervalFigures::of(record)
+        };
+        self.feed.interval(record, figures);
+    }
+
+    fn steering(&mut self, what: &str, left: Option<TimeLeft>) {
+        self.feed.publish(Event::Steering(Doing::new(what, left)));
+    }
+
+    fn point(&mut self, point: &SteeredPoint) {
+        self.points += 1;
+        let figure = |name: &str, unit: &str, value: f64, half: Option<f64>| PointFigure {
+            name: name.into(),
+            unit: unit.into(),
+            value,
+            low: half.map(|half| value - half),
+            high: half.map(|half| value + half),
+        };
+        let achieved = figure("achieved", "ops/s", point.achieved_load_ops_per_s, None);
+        let times = point.response_times_ns.iter();
+        let times = times.map(|(name, value, half)| figure(name, "ns", *value, *half));
+        self.feed.publish(Event::Point(Shared::new(Point {
+            series: format!("load points, run {}", self.number),
+            name: format!(
+                "{}: {:.0}/s, {}",
+                self.points, point.offered_load_ops_per_s, point.part
+            ),
+            part: point.part.into(),
+            at: Some(point.offered_load_ops_per_s),
+            axis: "offered load".into(),
+            runs: 1,
+            figures: std::iter::once(achieved).chain(times).collect(),
+        })));
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        let phase = match progress.phase {
+            ProgressPhase::WarmUp => "warm-up",
+            ProgressPhase::Execute => "execute",
+            ProgressPhase::CleanUp => "clean-up",
+        };
+        self.feed.publish(Event::Progress(ReplayProgress {
+            phase: phase.into(),
+            clients: progress.clients,
+            line: progress.line,
+            bytes_per_s: progress.bytes_per_s,
+            seconds: progress.seconds,
+            response_time_max_ns: progress.latency_max_ns,
+        }));
+    }
+
+    fn server(&mut self, rates: &[ServerRates]) {
+        let source = |rates: &ServerRates| {
+            let per_s = rates.per_s.iter();
+            let per_s = per_s.map(|(counter, rate)| (counter.name().to_owned(), *rate));
+            SourceRates {
+                source: rates.source.clone(),
+                per_s: per_s.collect(),
+            }
+        };
+        let sources = rates.iter().map(source).collect();
+        let share = ServerShare { sources };
+        self.feed.publish(Event::Server(Shared::new(share)));
+    }
+
+    fn controllable(&mut self, control: &FleetControl) {
+        self.feed.controllable(control.clone());
+    }
+
+    fn changed(&mut self, change: &ChangeRecord) {
+        let clients = change.clients;
+        let settings = change.settings.iter();
+        let settings: Vec<String> = settings
+            .map(|setting| format!("{} {} → {}", setting.key, setting.from, setting.to))
+            .collect();
+        let which = format!("{} {}: {clients} clients", change.what.name(), change.which);
+        let what = [which, settings.join(", ")];
+        let what: Vec<String> = what.into_iter().filter(|part| !part.is_empty()).collect();
+        self.feed.publish(Event::Changed(Shared::new(Changed {
+            number: change.number,
+            at_ns: change.at_ns,
+            what: what.join("; "),
+        })));
+    }
+}
+
+/// What a run came to.
+fn ended(number: u32, record: &RunRecord) -> RunEnded {
+    let end = match &record.end {
+        RunEnd::Finished => "finished",
+        RunEnd::Interrupted => "interrupted",
+        RunEnd::TargetLost { .. } => "target-lost",
+    };
+    let why = match &record.end {
+        RunEnd::TargetLost { message } => Some(message.clone()),
+        RunEnd::Finished | RunEnd::Interrupted => None,
+    };
+    let validity = record.validity.map(|validity| match validity {
+        Validity::Valid => "valid",
+        Validity::WithCaveats => "with-caveats",
+        Validity::Invalid => "invalid",
+    });
+    let totals = &record.totals;
+    let measured = |kind: &&KindRecord| kind.role == Role::Measured;
+    RunEnded {
+        number,
+        end: end.into(),
+        validity: validity.unwrap_or_default().into(),
+        why,
+        caveats: record.caveats.iter().map(caveat_text).collect(),
+        window_ns: record.window_ns,
+        all: OperationFigures {
+            scheduled: totals.ledger.scheduled,
+            ok: totals.ledger.ok,
+            unsuccessful: totals.ledger.unsuccessful(),
+            skipped: totals.ledger.skipped,
+            data_bytes: totals
+                .kinds
+                .iter()
+                .filter(measured)
+                .map(|kind| kind.data_bytes)
+                .sum(),
+            response_time_ns: Times::of(&totals.response_time_ns),
+        },
+        achieved_load_ops_per_s: totals.achieved_load_ops_per_s,
+        failures: failures(&totals.kinds),
+    }
+}
+
+fn failures(kinds: &[KindRecord]) -> Vec<Failures> {
+    let of_kind = |kind: &KindRecord| -> Vec<Failures> {
+        let failures = kind.failures.iter().map(|failure| Failures {
+            operation: kind.operation.name().into(),
+            failure: failure.failure.clone(),
+            count: failure.count,
+        });
+        failures.collect()
+    };
+    let mut all: Vec<Failures> = kinds.iter().flat_map(of_kind).collect();
+    all.sort_by_key(|failures| Reverse(failures.count));
+    all.truncate(FAILURES_MAX);
+    all
+}
+
+fn caveat_text(caveat: &Caveat) -> CaveatText {
+    let (sentence, help) = caveat.sentence();
+    CaveatText {
+        id: caveat.id().into(),
+        sentence,
+        help: help.map(Into::into),
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn plan_of_tests() -> Plan {
+    use filestone_model::operation::OpKind;
+    use filestone_model::plan::{LocalTarget, ReplayPlan, TargetPlan, WorkloadPlan};
+    let target = TargetPlan::Local(LocalTarget { directory: None });
+    let replay = ReplayPlan::new(vec![], vec![OpKind::GetAttr]);
+    Plan::new("replay", target, WorkloadPlan::LoadFile(replay), 1)
+}

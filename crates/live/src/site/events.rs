@@ -1,0 +1,95 @@
+//! What happens, as server-sent events (HTML Standard, section 9.2).
+//!
+//! The first is `snapshot`, then come the intervals of the run so far as `before`, then what happens as
+//! `live`. A reader that was
+//! too slow is told a `snapshot` again. What waits for a reader is pointers to what all readers share.
+
+use super::Page;
+use super::batches::{Batch, Batches};
+use super::watchers::Watching;
+use crate::event::{Event, IntervalFigures};
+use crate::shared::Shared;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+
+/// Intervals that are sent at once.
+const AT_ONCE: usize = 50;
+
+/// One reader of the stream.
+struct Stream {
+    page: Page,
+    #[expect(dead_code, reason = "it is counted for as long as it is there")]
+    watching: Watching,
+    /// None before it has been told what is known.
+    batches: Option<Batches>,
+    /// Intervals that were before the reader came.
+    before: VecDeque<Shared<IntervalFigures>>,
+    /// What is known is all that comes.
+    is_over: bool,
+}
+
+/// The stream of one reader.
+pub async fn stream(State(page): State<Page>) -> Response {
+    let watching = page.watchers.watch();
+    let stream = Stream {
+        page,
+        watching,
+        batches: None,
+        before: VecDeque::new(),
+        is_over: false,
+    };
+    let body = stream::unfold(stream, |mut stream| async move {
+        let bytes = stream.next().await?;
+        Some((Ok::<_, Infallible>(bytes), stream))
+    });
+    (
+        [(CONTENT_TYPE, "text/event-stream")],
+        Body::from_stream(body),
+    )
+        .into_response()
+}
+
+impl Stream {
+    /// What is sent next; nothing at the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        let Some(batches) = &mut self.batches else {
+            return Some(self.begin());
+        };
+        if !self.before.is_empty() {
+            let count = self.before.len().min(AT_ONCE);
+            let told: String = self.before.drain(..count).map(told_before).collect();
+            return Some(told.into());
+        }
+        if self.is_over {
+            return None;
+        }
+        match batches.next().await {
+            Batch::Frames(frames) => Some(frames),
+            Batch::Still => Some(Bytes::from_static(b": still here\n\n")),
+            Batch::Missed => Some(self.begin()),
+            Batch::Over => None,
+        }
+    }
+
+    /// All that is known, but for the intervals, which come next.
+    fn begin(&mut self) -> Bytes {
+        let (mut snapshot, reader) = self.page.feed.read();
+        self.batches = Some(Batches::new(reader));
+        self.before = std::mem::take(&mut snapshot.intervals);
+        self.is_over = snapshot.closed.is_some();
+        let number = snapshot.number;
+        // Nothing of this type cannot be JSON.
+        let text = serde_json::to_string(&snapshot).unwrap_or_default();
+        format!("id: {number}\nevent: snapshot\ndata: {text}\n\n").into()
+    }
+}
+
+fn told_before(interval: Shared<IntervalFigures>) -> String {
+    let text = serde_json::to_string(&Event::Interval(interval)).unwrap_or_default();
+    format!("event: before\ndata: {text}\n\n")
+}

@@ -1,0 +1,61 @@
+//! The secret that whoever may change a run shows.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use subtle::ConstantTimeEq as _;
+
+/// Bytes of a token: guessing one is hopeless.
+const LEN: usize = 24;
+
+/// A token that was made for this process.
+#[derive(Clone)]
+pub struct Token(String);
+
+/// This host has no random numbers.
+#[derive(Debug, thiserror::Error)]
+#[error("this host gives no random numbers for a token: {0}")]
+pub struct NoRandomness(getrandom::Error);
+
+impl Token {
+    /// A new one, from the operating system's random numbers.
+    pub fn new() -> Result<Self, NoRandomness> {
+        let mut bytes = [0; LEN];
+        getrandom::fill(&mut bytes).map_err(NoRandomness)?;
+        Ok(Self(URL_SAFE_NO_PAD.encode(bytes)))
+    }
+
+    /// As it is shown to whoever started the run.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it is this one. It takes as long whether the first letter differs or the last.
+    pub fn is(&self, shown: &str) -> bool {
+        self.0.as_bytes().ct_eq(shown.as_bytes()).into()
+    }
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Token")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_token_itself_is_it() {
+        let token = Token::new().expect("random numbers");
+        let text = token.text().to_owned();
+        assert_eq!(text.len(), 32);
+        assert!(token.is(&text));
+        for other in ["", "x", &text[1..], &text[..31], &(text.clone() + "x")] {
+            assert!(!token.is(other), "{other}");
+        }
+        let another = Token::new().expect("random numbers");
+        assert!(!another.is(&text));
+        assert_eq!(format!("{token:?}"), "Token");
+    }
+}

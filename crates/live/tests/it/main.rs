@@ -1,0 +1,6 @@
+//! The live page from outside, over TCP.
+
+mod hostile;
+mod protocol;
+mod served;
+mod windows;

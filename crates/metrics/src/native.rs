@@ -1,0 +1,128 @@
+//! Native histograms of Prometheus: buckets whose ends grow by a constant factor, of which only those
+//! travel that hold something.
+//!
+//! Their ends are powers of two of a second and fall between the steps of our histograms, so a value
+//! within 0.1 % of an end may be counted beyond it. Always in the same bucket, though: counts only grow.
+
+use prometheus_client::encoding::{NativeHistogram, NativeHistogramBuckets};
+use std::collections::BTreeMap;
+
+/// Each bucket ends at 2^(1/16) times where it begins, 4.4 % later.
+pub const SCHEMA: i32 = 4;
+/// What is shorter counts as zero; Prometheus' own default. No clock tells so little from nothing.
+const ZERO_THRESHOLD: f64 = 2.938_735_877_055_719e-39;
+
+/// Counts by the numbers of buckets.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NativeCounts {
+    zero: u64,
+    buckets: BTreeMap<i32, u64>,
+}
+
+/// The bucket of a time that is not zero: number `n` ends at 2^(n/16) s.
+fn number(nanos: u64) -> i32 {
+    let doublings = (nanos as f64 / 1e9).log2();
+    (doublings * f64::from(1 << SCHEMA)).ceil() as i32
+}
+
+impl NativeCounts {
+    /// Counts a time so many times.
+    pub fn count(&mut self, nanos: u64, times: u64) {
+        match nanos {
+            0 => self.zero += times,
+            nanos => *self.buckets.entry(number(nanos)).or_default() += times,
+        }
+    }
+
+    /// Adds another's counts.
+    pub fn add(&mut self, other: &Self) {
+        self.zero += other.zero;
+        for (number, count) in &other.buckets {
+            *self.buckets.entry(*number).or_default() += count;
+        }
+    }
+
+    /// Hands over what is exposed.
+    pub fn with<R>(&self, then: impl FnOnce(NativeHistogram<'_>) -> R) -> R {
+        let Spans { mut spans, deltas } = self.spans();
+        if self.zero == 0 && spans.is_empty() {
+            // By a span without buckets an empty one is told from a classic histogram.
+            spans.push((0, 0));
+        }
+        then(NativeHistogram {
+            schema: SCHEMA,
+            zero_threshold: ZERO_THRESHOLD,
+            zero_count: self.zero,
+            negative: NativeHistogramBuckets {
+                spans: &[],
+                deltas: &[],
+            },
+            positive: NativeHistogramBuckets {
+                spans: &spans,
+                deltas: &deltas,
+            },
+            created: None,
+        })
+    }
+
+    fn spans(&self) -> Spans {
+        let mut written = Spans::default();
+        let (mut next, mut before) = (0_i32, 0_i64);
+        for (number, count) in &self.buckets {
+            let count = i64::try_from(*count).unwrap_or(i64::MAX);
+            match written.spans.last_mut() {
+                Some((_, length)) if *number == next => *length += 1,
+                _ => written.spans.push((number - next, 1)),
+            }
+            written.deltas.push(count - before);
+            (next, before) = (number + 1, count);
+        }
+        written
+    }
+}
+
+/// Runs of neighbouring buckets, each with its distance from the one before and its length; and by how
+/// much each bucket holds more than the one before.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Spans {
+    spans: Vec<(i32, u32)>,
+    deltas: Vec<i64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_ends_at_a_sixteenth_power_of_two() {
+        const SECOND: u64 = 1_000_000_000;
+        assert_eq!(number(SECOND), 0);
+        assert_eq!(number(SECOND + 1), 1);
+        assert_eq!(number(2 * SECOND), 16);
+        assert_eq!(number(SECOND / 2), -16);
+        // 2^(-159/16) s are 1.0198 ms, 2^(-160/16) s are 0.9766 ms.
+        assert_eq!(number(1_000_000), -159);
+    }
+
+    #[test]
+    fn buckets_travel_as_runs_and_differences() {
+        let mut counts = NativeCounts::default();
+        for (nanos, times) in [
+            (1_000_000_000, 5),
+            (1_040_000_000, 7),
+            (2_000_000_000, 1),
+            (0, 3),
+        ] {
+            counts.count(nanos, times);
+        }
+        let spans = counts.spans();
+        assert_eq!(spans.spans, [(0, 2), (14, 1)]);
+        assert_eq!(spans.deltas, [5, 2, -6]);
+        assert_eq!(counts.zero, 3);
+    }
+
+    #[test]
+    fn an_empty_one_is_still_native() {
+        NativeCounts::default().with(|native| assert_eq!(native.positive.spans, [(0, 0)]));
+    }
+}

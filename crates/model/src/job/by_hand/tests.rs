@@ -1,0 +1,154 @@
+use super::*;
+use crate::measure::Distribution;
+use crate::measure::run_record::{RunEnd, TickRecord, Tool};
+use crate::plan::TICK_NANOS;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A probe of 10 s by a host, whose operations took these times.
+fn run(seed: u64, times_ns: &[u64]) -> RunRecord {
+    let mut plan = crate::plan::tests::example();
+    (plan.seed, plan.clients, plan.duration_ns) = (seed, 2, Some(10 * SECOND));
+    plan.arrivals = ArrivalsPlan::Poisson {
+        offered_load_ops_per_s: 100.0,
+    };
+    let mut times = Distribution::<u64>::new();
+    times_ns.iter().for_each(|time| times.record(*time));
+    let mut record = RunRecord::new(plan, Tool::release("0.1.0"));
+    record.started_at = "2026-11-24T16:05:00.000Z".into();
+    let count = times_ns.len() as u64;
+    let totals = &mut record.totals;
+    (totals.ledger.scheduled, totals.ledger.ok) = (count, count);
+    totals.achieved_load_ops_per_s = count as f64 / 10.0;
+    totals.response_time_ns = times.to_record();
+    totals.offered_load_ops_per_s = Some(100.0);
+    record.ticks = vec![TickRecord {
+        start_ns: 0,
+        len_ns: TICK_NANOS,
+        ended: count,
+        response_time_sum_ns: times_ns.iter().sum(),
+        response_time_min_ns: times_ns.iter().copied().min().unwrap_or_default(),
+        response_time_max_ns: times_ns.iter().copied().max().unwrap_or_default(),
+        bytes_sent: 0,
+        bytes_received: 0,
+    }];
+    record
+}
+
+fn merged(records: [RunRecord; 2]) -> Result<RunRecord, NotOneJob> {
+    let [first, second] = records;
+    merge_by_hand(&[
+        HostRun::by_hand("a", 0, first),
+        HostRun::by_hand("b", 1, second),
+    ])
+}
+
+fn refused(change: fn(&mut RunRecord)) -> String {
+    let mut other = run(2, &[5]);
+    change(&mut other);
+    merged([run(1, &[5]), other])
+        .expect_err("refused")
+        .to_string()
+}
+
+#[test]
+fn percentiles_are_those_of_all_samples_together() {
+    // Of 1 … 1000 µs the 99th percentile is 990, whoever measured which; the mean of the hosts'
+    // own percentiles would be 742.5.
+    let micros =
+        |range: std::ops::RangeInclusive<u64>| range.map(|it| it * 1000).collect::<Vec<_>>();
+    let record = merged([run(1, &micros(1..=500)), run(2, &micros(501..=1000))]);
+    let record = record.expect("one job");
+    let times = &record.totals.response_time_ns;
+    assert_eq!((times.count, times.min, times.max), (1000, 1000, 1_000_000));
+    assert!(
+        (times.p99 as f64 / 990_000.0 - 1.0).abs() < 1e-4,
+        "{}",
+        times.p99
+    );
+    assert!(
+        (times.p50 as f64 / 500_000.0 - 1.0).abs() < 1e-4,
+        "{}",
+        times.p50
+    );
+    assert_eq!(record.totals.achieved_load_ops_per_s, 100.0);
+    assert_eq!(record.totals.offered_load_ops_per_s, Some(200.0));
+    assert_eq!((record.plan.clients, record.plan.part), (4, None));
+    assert_eq!(record.ticks[0].response_time_max_ns, 1_000_000);
+    assert_eq!(record.end, RunEnd::Finished);
+    let hosts = record.job.expect("a job").hosts;
+    let of_hosts: Vec<_> = hosts
+        .iter()
+        .map(|host| (&*host.name, host.ledger.ok))
+        .collect();
+    assert_eq!(of_hosts, [("a", 500), ("b", 500)]);
+}
+
+#[test]
+fn records_that_do_not_belong_together_are_refused_with_the_reason() {
+    assert_eq!(
+        refused(|other| other.plan.in_flight = 8),
+        "a and b did not ask the same: in_flight is 1 and 8"
+    );
+    assert_eq!(
+        refused(|other| other.plan.duration_ns = Some(1)),
+        "a and b did not ask the same: duration_ns is 10000000000 and 1"
+    );
+    assert_eq!(
+        refused(|other| other.plan.seed = 1),
+        "a and b have the same seed, so their operations were due at the same moments"
+    );
+    assert_eq!(
+        refused(|other| other.started_at = "2026-11-24T16:06:15.000Z".into()),
+        "b began 75.0 s from a, in windows of 10.0 s: these did not run at the same time"
+    );
+    assert_eq!(
+        refused(|other| other.tool.version = "0.2.0".into()),
+        "a was made by filestone 0.1.0 (release, method 2), b by filestone 0.2.0 (release, method 2)"
+    );
+    assert_eq!(
+        refused(|other| other.plan = Plan {
+            face: "replay".into(),
+            ..crate::plan::tests::example_replay()
+        }),
+        "b: records of replay are not merged, only those of probe and mix"
+    );
+    assert_eq!(
+        refused(|other| other.plan.duration_ns = None),
+        "b: a probe that ended by count (--count) and not by time (--duration) is not merged"
+    );
+    assert_eq!(
+        refused(|other| {
+            let directory = crate::plan::LocalTarget {
+                directory: Some("/mnt".into()),
+            };
+            other.plan.target = crate::plan::TargetPlan::Local(directory);
+        }),
+        "b: a probe of a local directory, which is another one on each host, is not merged"
+    );
+    assert_eq!(
+        refused(|other| other.totals.ledger.ok = 0),
+        "b: the record contradicts itself: 1 of 1 operations are unaccounted for"
+    );
+    let alone = merge_by_hand(&[HostRun::by_hand("a", 0, run(1, &[5]))]);
+    assert_eq!(
+        alone.expect_err("one").to_string(),
+        "one record is nothing to merge"
+    );
+}
+
+#[test]
+fn parts_of_one_job_are_merged_once_each() {
+    let mut job = run(1, &[]).plan;
+    job.clients = 4;
+    let parts = crate::job::deal(&job, 2).expect("parts");
+    let of = |part: usize| {
+        let mut record = run(1, &[5]);
+        record.plan = parts[part].clone();
+        record
+    };
+    let whole = merged([of(0), of(1)]).expect("one job");
+    assert_eq!((whole.plan.clients, whole.plan.arrivals), (4, job.arrivals));
+    let twice = merged([of(1), of(1)]).expect_err("the same part");
+    assert_eq!(twice.to_string(), "a and b are the same part of a job");
+}

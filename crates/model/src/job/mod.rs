@@ -1,0 +1,16 @@
+//! A job of several hosts: how it is dealt to them, and what their runs come to together.
+//!
+//! A host is to a job what a worker is to a run: its clients are some of all, its random streams
+//! follow the clients' numbers, and what it measured is merged step by step of the same
+//! histograms, so that nothing is an average of percentiles.
+
+mod by_hand;
+mod deal;
+mod merge;
+mod merge_intervals;
+mod merge_totals;
+
+pub use by_hand::{NotOneJob, merge_by_hand};
+pub use deal::{DealError, deal, on_each_of};
+pub use merge::{HostRun, MergeError, decide, judge, merge};
+pub use merge_intervals::{IntervalMerger, merge_interval};

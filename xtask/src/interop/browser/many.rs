@@ -1,0 +1,174 @@
+//! 100,000 clients, of which hardly any has begun: the table of them stays fast, and small.
+
+use super::block_on;
+use super::chromium::Browser;
+use super::synthetic::Synthetic;
+use crate::interop::checks::Bed;
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
+
+/// A task of the page may take so long, in milliseconds: what is longer is felt.
+const TASK_MAX_MS: f64 = 50.0;
+/// What the page's process may occupy, in MB.
+const MEMORY_MAX_MB: u64 = 200;
+
+/// Scrolls for three seconds, from the first row to the last and back, and collects tasks that are long.
+const SCROLL: &str = "
+const [done] = [arguments[arguments.length - 1]];
+const tasks = [];
+const seen = new Set();
+const observer = new PerformanceObserver((list) => list.getEntries().forEach((entry) => tasks.push(entry.duration)));
+observer.observe({ type: 'longtask', buffered: false });
+const scroller = document.getElementById('clients');
+const end = scroller.scrollHeight - scroller.clientHeight;
+const begun = performance.now();
+let frames = 0;
+const step = () => {
+  const share = (performance.now() - begun) / 3000;
+  frames += 1;
+  scroller.scrollTop = end * (share < 0.5 ? 2 * share : 2 - 2 * share);
+  const name = scroller.querySelector('tbody tr')?.dataset.name;
+  if (name) seen.add(name);
+  if (share < 1) requestAnimationFrame(step);
+  else setTimeout(() => { observer.disconnect(); done({ tasks, frames, seen: seen.size, rows: scroller.querySelectorAll('tbody tr').length }); }, 300);
+};
+requestAnimationFrame(step);
+";
+
+pub fn scrolled(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
+    let mut fleet = Synthetic::start(100_000)?;
+    fleet.interval();
+    block_on(async {
+        let browser = Browser::start(&bed.folder).await?;
+        browser.client.goto(&fleet.link()).await?;
+        browser.until("document.getElementById('clients')?.querySelector('table')?.getAttribute('aria-rowcount') === '100001'").await?;
+        // Charts go on meanwhile, as they do in a run.
+        let intervals = async {
+            loop {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                fleet.interval();
+            }
+        };
+        let found = tokio::select! {
+            found = browser.client.execute_async(SCROLL, vec![]) => found?,
+            () = intervals => Value::Null,
+        };
+        let tasks: Vec<f64> = found["tasks"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_f64)
+            .collect();
+        println!("      {found}");
+        ensure!(
+            tasks.iter().all(|task| *task <= TASK_MAX_MS),
+            "long tasks: {tasks:?} ms"
+        );
+        ensure!(
+            found["rows"].as_u64().unwrap_or(0) < 100,
+            "rows that are not seen are there: {found}"
+        );
+        // Wherever it is scrolled to, the rows come.
+        let middle = "document.getElementById('clients').scrollTop = 1500000";
+        browser.client.execute(middle, vec![]).await?;
+        browser
+            .until("document.querySelector('#clients tbody tr')?.dataset.name === 'writers/50000'")
+            .await?;
+        filtered(&browser).await?;
+        browser.devtools("Performance.enable", &json!({}))?;
+        let heap = browser.devtools("Performance.getMetrics", &json!({}));
+        let memory = renderer_mb(browser.process())?;
+        println!(
+            "      the page's process occupies {memory} MB; {}",
+            heap_text(heap)
+        );
+        ensure!(
+            memory <= MEMORY_MAX_MB,
+            "the page's process occupies {memory} MB"
+        );
+        browser
+            .client
+            .execute("document.getElementById('fleet').scrollIntoView()", vec![])
+            .await?;
+        browser.picture(pictures, "live-100000.png").await?;
+        let complaints = browser.complaints()?;
+        ensure!(complaints.is_empty(), "the console has {complaints:?}");
+        browser.close().await
+    })
+}
+
+fn heap_text(metrics: Result<Value>) -> String {
+    let Ok(metrics) = metrics else {
+        return "its heap is not told".into();
+    };
+    let metrics = metrics["metrics"].as_array().cloned().unwrap_or_default();
+    let used = metrics
+        .iter()
+        .find(|metric| metric["name"] == "JSHeapUsedSize");
+    let used = used.and_then(|used| used["value"].as_f64()).unwrap_or(0.0);
+    format!("its heap {:.1} MB", used / 1e6)
+}
+
+/// What is listed is filtered and sorted by the server.
+async fn filtered(browser: &Browser) -> Result<()> {
+    let fill = "const field = document.getElementById('filter-which'); field.value = 'writers[99990..99999]'; \
+                field.dispatchEvent(new Event('change'));";
+    browser.client.execute(fill, vec![]).await?;
+    browser
+        .until("document.querySelector('#clients tbody tr')?.dataset.name === 'writers/99990'")
+        .await?;
+    browser
+        .until("document.getElementById('clients').querySelectorAll('tbody tr').length === 10")
+        .await
+}
+
+/// The memory of the browser's process that has the page, in MB: what is its own, and its share of what
+/// others have too.
+fn renderer_mb(driver: u32) -> Result<u64> {
+    let mut parents = std::collections::BTreeMap::new();
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        let Ok(process) = entry.file_name().to_string_lossy().parse::<u32>() else {
+            continue;
+        };
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else {
+            continue;
+        };
+        // Its name, which may hold anything, stands in parentheses.
+        let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        if let Some(parent) = rest
+            .split_whitespace()
+            .nth(1)
+            .and_then(|word| word.parse().ok())
+        {
+            parents.insert(process, parent);
+        }
+    }
+    let descends = |mut process: u32| {
+        while let Some(parent) = parents.get(&process) {
+            if *parent == driver {
+                return true;
+            }
+            process = *parent;
+        }
+        false
+    };
+    let mut most = None;
+    for process in parents.keys().copied().filter(|process| descends(*process)) {
+        let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        if !String::from_utf8_lossy(&line).contains("--type=renderer") {
+            continue;
+        }
+        let memory =
+            std::fs::read_to_string(format!("/proc/{process}/smaps_rollup")).unwrap_or_default();
+        let kib = memory.lines().find_map(|line| line.strip_prefix("Pss:"));
+        let kib: Option<u64> =
+            kib.and_then(|text| text.trim().strip_suffix(" kB")?.trim().parse().ok());
+        most = most.max(kib);
+    }
+    let Some(kib) = most else {
+        bail!("no process of the browser has a page");
+    };
+    kib.checked_div(1000).context("a number")
+}

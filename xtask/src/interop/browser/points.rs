@@ -1,0 +1,241 @@
+//! Points of a curve and of a trial as they come: drawn with their intervals, and read by keyboard. Then a
+//! real sweep, whose page offers its report.
+
+use super::chromium::Browser;
+use super::synthetic::Served;
+use super::{LOOK_EVERY, PATIENCE, Watched, block_on};
+use crate::interop::checks::Bed;
+use anyhow::{Result, bail, ensure};
+use fantoccini::key::Key;
+use filestone_live::event::{Event, Point, PointFigure, RunBegun};
+use filestone_live::shared::Shared;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{LocalTarget, Plan, ReplayPlan, TargetPlan, WorkloadPlan};
+use serde_json::json;
+use std::path::Path;
+use std::time::Instant;
+
+/// How many pixels of a picture have the colour of its first line: none if nothing is drawn.
+const PIXELS_OF_FIRST_LINE: &str = "(() => {
+  const probe = document.createElement('span');
+  probe.style.setProperty('color', 'var(--first)');
+  document.body.append(probe);
+  const [red, green, blue] = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+  probe.remove();
+  const canvas = document.querySelectorAll('#points canvas')[PLACE];
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  let count = 0;
+  for (let at = 0; at < data.length; at += 4) if (data[at] === red && data[at + 1] === green && data[at + 2] === blue && data[at + 3] === 255) count += 1;
+  return count;
+})()";
+
+pub fn drawn(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
+    let served = Served::start("points that come")?;
+    begin(&served, 1);
+    block_on(async {
+        let browser = Browser::start(&bed.folder).await?;
+        browser.client.goto(&served.link()).await?;
+        curve(&browser, &served).await?;
+        trial(&browser, &served).await?;
+        looks(&browser, pictures).await?;
+        report_of_a_sweep(bed, &browser).await?;
+        let mut complaints = browser.complaints()?;
+        // That is about this test, which looks at pixels.
+        complaints.retain(|complaint| !complaint.contains("willReadFrequently"));
+        ensure!(complaints.is_empty(), "the console has {complaints:?}");
+        browser.close().await
+    })
+}
+
+fn begin(served: &Served, number: u32) {
+    let target = TargetPlan::Local(LocalTarget { directory: None });
+    let workload = WorkloadPlan::LoadFile(ReplayPlan::new(vec![], vec![OpKind::GetAttr]));
+    served.feed.publish(Event::RunBegun(Shared::new(RunBegun {
+        number,
+        name: String::new(),
+        plan: Plan::new("replay", target, workload, 1),
+    })));
+}
+
+fn figure(name: &str, unit: &str, value: f64, half: Option<f64>) -> PointFigure {
+    PointFigure {
+        name: name.into(),
+        unit: unit.into(),
+        value,
+        low: half.map(|half| value - half),
+        high: half.map(|half| value + half),
+    }
+}
+
+/// A point at this offered load: what was achieved, and the mean and p99 in ms.
+fn load_point(number: u32, offered: f64, part: &str, [achieved, mean, p99]: [f64; 3]) -> Event {
+    Event::Point(Shared::new(Point {
+        series: "load points, run 1".into(),
+        name: format!("{number}: {offered:.0}/s, {part}"),
+        part: part.into(),
+        at: Some(offered),
+        axis: "offered load".into(),
+        runs: 1,
+        figures: vec![
+            figure("achieved", "ops/s", achieved, None),
+            figure("mean", "ns", mean * 1e6, Some(mean * 1e5)),
+            figure("p99", "ns", p99 * 1e6, None),
+        ],
+    }))
+}
+
+/// One side of a trial, whose rate is known to ± 2 %.
+fn side(name: &str, runs: u32, rate: f64) -> Event {
+    Event::Point(Shared::new(Point {
+        series: "points, with 95 % intervals".into(),
+        name: name.into(),
+        part: String::new(),
+        at: None,
+        axis: "point".into(),
+        runs,
+        figures: vec![
+            figure("achieved_load", "ops/s", rate, Some(0.02 * rate)),
+            figure("response_time.p50", "ns", 2e6, Some(1e5)),
+            figure("response_time.p99", "ns", 9e6, Some(5e5)),
+        ],
+    }))
+}
+
+/// Goes to the plot with this place, and to its next point; what a screen reader says of that.
+async fn read_next(browser: &Browser, place: usize) -> Result<String> {
+    let focus = format!("document.querySelectorAll('#points .plot')[{place}].focus()");
+    browser.client.execute(&focus, vec![]).await?;
+    browser.key(&Key::Right.to_string()).await?;
+    let spoken = format!(
+        "document.querySelectorAll('#points .plot')[{place}].parentElement.querySelectorAll('.still-off')[{place}].textContent"
+    );
+    browser.until(&format!("({spoken}) !== ''")).await?;
+    let text = browser.value(&spoken).await?;
+    Ok(text.as_str().unwrap_or_default().to_owned())
+}
+
+async fn is_drawn(browser: &Browser, place: usize) -> Result<()> {
+    let count = PIXELS_OF_FIRST_LINE.replace("PLACE", &place.to_string());
+    browser.until(&format!("({count}) > 20")).await
+}
+
+fn holds(told: &str, wanted: &str) -> Result<()> {
+    ensure!(told.contains(wanted), "{told:?} lacks {wanted:?}");
+    Ok(())
+}
+
+/// Points come one by one, and who reads stays where they are.
+async fn curve(browser: &Browser, served: &Served) -> Result<()> {
+    served.feed.publish(load_point(
+        1,
+        8000.0,
+        "looking for the peak",
+        [4100.0, 30.0, 80.0],
+    ));
+    served
+        .feed
+        .publish(load_point(2, 1000.0, "upwards", [1000.0, 1.0, 2.0]));
+    browser
+        .until("document.querySelectorAll('#points .plot').length === 2")
+        .await?;
+    is_drawn(browser, 0).await?;
+    is_drawn(browser, 1).await?;
+    let told = read_next(browser, 1).await?;
+    holds(&told, "mean: 1.00 ms (900 µs to 1.10 ms) at 1,000/s")?;
+    served
+        .feed
+        .publish(load_point(3, 2000.0, "upwards", [1990.0, 2.0, 5.0]));
+    served
+        .feed
+        .publish(load_point(4, 4000.0, "upwards", [3600.0, 6.0, 20.0]));
+    served
+        .feed
+        .publish(load_point(5, 2000.0, "downwards", [1980.0, 2.5, 6.0]));
+    browser
+        .until("document.querySelectorAll('#points tbody tr').length === 5")
+        .await?;
+    let is_still_there = "document.activeElement === document.querySelectorAll('#points .plot')[1]";
+    browser.until(is_still_there).await?;
+    let told = read_next(browser, 0).await?;
+    holds(&told, "achieved: 1,000/s at 1,000/s")
+}
+
+/// A side is known better with each run.
+async fn trial(browser: &Browser, served: &Served) -> Result<()> {
+    begin(served, 2);
+    served.feed.publish(side("A", 1, 1000.0));
+    browser
+        .until("document.querySelectorAll('#points .plot').length === 4")
+        .await?;
+    served.feed.publish(side("B", 1, 1100.0));
+    served.feed.publish(side("A", 2, 1010.0));
+    let rows = "[...document.querySelectorAll('#points table')].pop().textContent";
+    browser
+        .until(&format!("{rows}.includes('1,010/s (989.8/s to 1,030/s)')"))
+        .await?;
+    is_drawn(browser, 2).await?;
+    is_drawn(browser, 3).await
+}
+
+async fn looks(browser: &Browser, pictures: Option<&Path>) -> Result<()> {
+    let to_points = "document.getElementById('points').scrollIntoView()";
+    for (name, width, ground) in [
+        ("live-points.png", 1280, "light"),
+        ("live-points-dark.png", 1280, "dark"),
+        ("live-points-narrow.png", 400, "light"),
+    ] {
+        browser.look(width, 1600, ground)?;
+        browser.client.execute(to_points, vec![]).await?;
+        browser
+            .until("document.documentElement.scrollWidth <= innerWidth")
+            .await?;
+        is_drawn(browser, 2).await?;
+        browser.picture(pictures, name).await?;
+    }
+    browser.look(1280, 1000, "light")
+}
+
+async fn report_of_a_sweep(bed: &Bed, browser: &Browser) -> Result<()> {
+    let words = ["sweep", "--over", "in-flight=1,2", "--pause", "0s"];
+    let measured = ["--", "probe", "null", "-d", "1s", "--warm-up", "1s"];
+    let watched = Watched::start(bed, "sweep", &words, &measured)?;
+    browser.client.goto(&watched.link).await?;
+    browser
+        .until("document.querySelectorAll('#points tbody tr').length === 2")
+        .await?;
+    browser
+        .until("!document.getElementById('report-link').hidden")
+        .await?;
+    watched.ended(PATIENCE)?;
+    let text = saved(bed, browser).await?;
+    ensure!(
+        text.contains("over in-flight"),
+        "the report of the sweep does not tell what was swept"
+    );
+    Ok(())
+}
+
+/// What the link to the report saves.
+async fn saved(bed: &Bed, browser: &Browser) -> Result<String> {
+    let folder = bed.folder.join("saved");
+    std::fs::create_dir(&folder)?;
+    let to = json!({ "behavior": "allow", "downloadPath": folder });
+    browser.devtools("Page.setDownloadBehavior", &to)?;
+    let click = "document.getElementById('report-link').click()";
+    browser.client.execute(click, vec![]).await?;
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        for entry in std::fs::read_dir(&folder)? {
+            let path = entry?.path();
+            // Until it is whole, it has another name.
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "html")
+            {
+                return Ok(std::fs::read_to_string(path)?);
+            }
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    bail!("the link saves nothing")
+}

@@ -1,0 +1,187 @@
+//! A fleet of 100,000 clients that do nothing, served as one that runs is: this host need not have as many
+//! files as they would open.
+
+use anyhow::{Context, Result};
+use filestone_engine::fleet_socket::{FleetControl, Serves};
+use filestone_live::event::{
+    Event, IntervalFigures, KindFigures, OperationFigures, RunBegun, Times,
+};
+use filestone_live::feed::Feed;
+use filestone_live::hosting::{Hosting, Limits, Site, listen};
+use filestone_live::shared::Shared;
+use filestone_live::site::Page;
+use filestone_live::token::Token;
+use filestone_model::fleet_control::{ControlAnswer, Controlled, answer};
+use filestone_model::measure::fleet_record::{ClientState, FleetCounters, GroupRecord, StateCount};
+use filestone_model::measure::run_record::{Phase, Target};
+use filestone_model::plan::{
+    Direction, FleetPlan, GroupPlan, HealthPlan, LeftOverPolicy, LocalTarget, Plan, TargetPlan,
+    WorkloadPlan,
+};
+use filestone_model::time::Moment;
+use filestone_model::workload::stream::SharedFleet;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+/// The page of a feed that a test fills.
+pub struct Served {
+    /// What the page tells.
+    pub feed: Feed,
+    page: Page,
+    #[expect(dead_code, reason = "it serves until this is dropped")]
+    hosting: Hosting,
+}
+
+impl Served {
+    /// Of a command that is called so.
+    pub fn start(command: &str) -> Result<Self> {
+        let feed = Feed::new("0.0.0", vec![command.into()]);
+        let listener = listen(SocketAddr::from(([127, 0, 0, 1], 0)))?;
+        let token = Token::new().context("no token")?;
+        let document = filestone_cli::live_document();
+        let page = Page::new(feed.clone(), listener.local_addr()?, token, document);
+        let site = Site {
+            listener,
+            router: page.clone().router(),
+            limits: Limits::default(),
+        };
+        let hosting = Hosting::start(vec![site], &[])?;
+        Ok(Self {
+            feed,
+            page,
+            hosting,
+        })
+    }
+
+    /// The link of its page.
+    pub fn link(&self) -> String {
+        self.page.link()
+    }
+}
+
+/// A fleet that is served.
+pub struct Synthetic {
+    served: Served,
+    told: u64,
+}
+
+/// Answers as the controller of a fleet does.
+struct Controller {
+    shared: SharedFleet,
+    began: Instant,
+}
+
+impl Serves for Controller {
+    fn answer(&mut self, line: &[u8]) -> ControlAnswer {
+        let shared = &self.shared;
+        let groups = || shared.plan().groups.iter().map(waiting).collect();
+        let fleet = Controlled {
+            shared,
+            now: Moment::ZERO.after(self.began.elapsed()),
+            is_over: false,
+            changes: 0,
+            earlier: None,
+            groups: &groups,
+        };
+        answer(&fleet, line).0
+    }
+}
+
+/// A group of which no client has begun.
+fn waiting(group: &GroupPlan) -> GroupRecord {
+    GroupRecord {
+        name: group.name.clone(),
+        clients: group.count,
+        states: vec![StateCount {
+            state: ClientState::Waiting,
+            clients: group.count,
+        }],
+        counters: FleetCounters::default(),
+        read_bits_per_s: 0.0,
+        write_bits_per_s: 0.0,
+        read_bits_per_s_20s: 0.0,
+        write_bits_per_s_20s: 0.0,
+        response_time_at_most: None,
+        client_bytes_min: 0,
+        client_bytes_max: 0,
+    }
+}
+
+impl Synthetic {
+    /// A fleet of so many writers.
+    pub fn start(clients: u32) -> Result<Self> {
+        let fleet = FleetPlan {
+            name: "synthetic".into(),
+            groups: vec![GroupPlan::new("writers", clients, Direction::Write)],
+            more_targets: vec![],
+            ramp: None,
+            health: HealthPlan::default(),
+            clients_per_thread: 1,
+            left_over: LeftOverPolicy::default(),
+            keep_files: false,
+        };
+        let target = TargetPlan::Local(LocalTarget { directory: None });
+        let plan = Plan::new(
+            "fleet",
+            target,
+            WorkloadPlan::Fleet(Box::new(fleet.clone())),
+            1,
+        );
+        let served = Served::start("a synthetic fleet")?;
+        let feed = &served.feed;
+        feed.publish(Event::RunBegun(Shared::new(RunBegun {
+            number: 1,
+            name: String::new(),
+            plan: plan.clone(),
+        })));
+        feed.controllable(FleetControl::new(Controller {
+            shared: SharedFleet::new(&plan, &fleet),
+            began: Instant::now(),
+        }));
+        feed.publish(Event::Prepared(Shared::new(Target::default())));
+        Ok(Self { served, told: 0 })
+    }
+
+    /// The link of its page.
+    pub fn link(&self) -> String {
+        self.served.link()
+    }
+
+    /// Publishes another interval, so that the page has charts to draw, too.
+    pub fn interval(&mut self) {
+        const SECOND: u64 = 1_000_000_000;
+        let (start_ns, end_ns) = (self.told * SECOND, (self.told + 1) * SECOND);
+        self.told += 1;
+        let figures = OperationFigures {
+            scheduled: 1000,
+            ok: 1000,
+            response_time_ns: Some(Times {
+                count: 1000,
+                mean: 1e6,
+                p50: 900_000,
+                p90: 1_500_000,
+                p99: 2_000_000 + self.told,
+                p99_9: 3_000_000,
+                max: 4_000_000,
+            }),
+            ..OperationFigures::default()
+        };
+        self.served
+            .feed
+            .publish(Event::Interval(Shared::new(IntervalFigures {
+                start_ns,
+                end_ns,
+                phase: Phase::Measure,
+                all: figures.clone(),
+                kinds: vec![KindFigures {
+                    operation: "writex".into(),
+                    figures,
+                }],
+                bytes_sent: 0,
+                bytes_received: 0,
+                client_cpu_ns: 0,
+                resident_bytes: 0,
+                dispatch_delay_ns: None,
+            })));
+    }
+}

@@ -1,0 +1,543 @@
+//! Jobs of many hosts: filestone built with MPI, started by the launchers of Open MPI and MPICH, as
+//! ranks of one host and of hosts that are network namespaces, with ranks that die or stop.
+
+mod losses;
+mod slurm;
+
+use super::{Interop, install};
+use crate::process::{self, Folder, Running};
+use anyhow::{Context, Result, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// What both families need.
+const NEEDED: &super::Needed = &[
+    ("/usr/lib/*/lib/libclang.so", "libclang-dev"),
+    ("/usr/sbin/ip", "iproute2"),
+];
+/// Where the server of all jobs listens.
+const SERVER_PORT: u16 = 20_770;
+/// How long one job may take, its start included.
+const JOB_LIMIT: Duration = Duration::from_secs(60);
+
+/// A family of MPI, by the names that Debian gives its programs.
+struct Family {
+    name: &'static str,
+    needed: &'static super::Needed,
+    compiler: &'static str,
+    /// How Slurm starts its ranks.
+    slurm: &'static str,
+    /// A setting that changes nothing in what is built, so that Cargo keeps what depends on one
+    /// family's headers apart from what depends on another's: it does not look at `MPICC`.
+    apart: &'static str,
+    launcher: &'static str,
+    /// So that ranks may be more than processors, and root's.
+    alone: &'static [&'static str],
+    /// How a launcher is told of the hosts `10.77.0.1` and `10.77.0.2`, and of what reaches them.
+    hosts: fn(agent: &Path) -> Vec<String>,
+    /// So that the job goes on when a rank dies; none where the launcher ends all ranks whatever it is told.
+    survives: Option<&'static [&'static str]>,
+}
+
+const FAMILIES: [Family; 2] = [
+    Family {
+        name: "Open MPI",
+        needed: &[
+            ("/usr/bin/mpicc.openmpi", "libopenmpi-dev"),
+            ("/usr/bin/mpirun.openmpi", "openmpi-bin"),
+        ],
+        compiler: "/usr/bin/mpicc.openmpi",
+        slurm: "--mpi=pmix",
+        apart: "profile.dev.package.mpi-sys.codegen-units=2",
+        launcher: "/usr/bin/mpirun.openmpi",
+        alone: &["--allow-run-as-root", "--oversubscribe"],
+        hosts: |agent| {
+            let agent = agent.display().to_string();
+            [
+                "--host",
+                "10.77.0.1:1,10.77.0.2:1",
+                "--mca",
+                "plm_rsh_agent",
+                &agent,
+                "--mca",
+                "oob_tcp_if_include",
+                "10.77.0.0/24",
+                "--mca",
+                "btl_tcp_if_include",
+                "10.77.0.0/24",
+                "--mca",
+                "btl",
+                "tcp,self",
+            ]
+            .map(String::from)
+            .into()
+        },
+        survives: Some(&["--enable-recovery"]),
+    },
+    Family {
+        name: "MPICH",
+        needed: &[
+            ("/usr/bin/mpicc.mpich", "libmpich-dev"),
+            ("/usr/bin/mpirun.mpich", "mpich"),
+        ],
+        compiler: "/usr/bin/mpicc.mpich",
+        slurm: "--mpi=pmi2",
+        apart: "profile.dev.package.mpi-sys.codegen-units=3",
+        launcher: "/usr/bin/mpirun.mpich",
+        alone: &[],
+        hosts: |agent| {
+            let agent = agent.display().to_string();
+            [
+                "-hosts",
+                "10.77.0.1,10.77.0.2",
+                "-launcher",
+                "ssh",
+                "-launcher-exec",
+                &agent,
+            ]
+            .map(String::from)
+            .into()
+        },
+        survives: None,
+    },
+];
+
+/// Runs the jobs of both families; thoroughly, also those that Slurm starts, and those of which a rank is
+/// killed, stopped or slowed in each phase, where the launcher lets the others go on.
+pub fn run(options: &Interop) -> Result<bool> {
+    install(NEEDED)?;
+    if options.thorough {
+        install(slurm::NEEDED)?;
+        install(losses::NEEDED)?;
+    }
+    let only = options.only.as_deref();
+    let by_slurm = slurm::CHECKS.iter().filter(|_| options.thorough);
+    let checks: Vec<&(&str, Check)> = CHECKS.iter().chain(by_slurm).collect();
+    let mut is_good = true;
+    for family in &FAMILIES {
+        install(family.needed)?;
+        let begun = Instant::now();
+        let folder = Folder::new("interop-mpi")?;
+        let filestone = build(family, &folder.path)?;
+        println!(
+            "{}: built in {:.0} s",
+            family.name,
+            begun.elapsed().as_secs_f64()
+        );
+        let bed = Bed {
+            family,
+            filestone,
+            folder: folder.path.clone(),
+        };
+        for (name, check) in &checks {
+            if only.is_none_or(|only| name.contains(only)) {
+                is_good &= told(&bed, name, *check);
+            }
+        }
+        if options.thorough && family.survives.is_some() {
+            is_good &= losses::run(&bed, only);
+        }
+    }
+    Ok(is_good)
+}
+
+/// Whether a check is passed, which it says.
+fn told(bed: &Bed<'_>, name: &str, check: impl FnOnce(&Bed<'_>) -> Result<String>) -> bool {
+    let begun = Instant::now();
+    let family = bed.family.name;
+    match check(bed) {
+        Ok(said) => {
+            let took = begun.elapsed().as_secs_f64();
+            println!("ok    {family}: {name}: {said} ({took:.1} s)");
+            true
+        }
+        Err(error) => {
+            println!("WRONG {family}: {name}: {error:#}");
+            false
+        }
+    }
+}
+
+/// Builds filestone with this family's headers, and puts it into `folder`.
+///
+/// Features of dependencies are united over what is built together. With the whole workspace and a
+/// test of it, they are those of `cargo test --workspace`, whose libraries are used again.
+fn build(family: &Family, folder: &Path) -> Result<PathBuf> {
+    let status = Command::new("cargo")
+        .args(["build", "--quiet", "--workspace"])
+        .args(["--bin", "filestone", "--test", "job"])
+        .args(["--features", "filestone-cli/mpi", "--config", family.apart])
+        .env("MPICC", family.compiler)
+        .current_dir(crate::tidy::root()?)
+        .status()
+        .context("cargo did not start")?;
+    ensure!(
+        status.success(),
+        "filestone does not build with {}",
+        family.name
+    );
+    let built = folder.join("filestone");
+    let target = process::target_folder()?;
+    std::fs::copy(target.join("debug/filestone"), &built)?;
+    Ok(built)
+}
+
+struct Bed<'family> {
+    family: &'family Family,
+    filestone: PathBuf,
+    folder: PathBuf,
+}
+
+type Check = fn(&Bed<'_>) -> Result<String>;
+
+const CHECKS: [(&str, Check); 5] = [
+    ("alone it is as one without MPI", alone),
+    ("4 ranks of one host", four_ranks),
+    ("2 ranks in network namespaces", in_namespaces),
+    ("a rank is killed", |bed| match bed.family.survives {
+        Some(survives) => lost(bed, Signal::KILL, survives),
+        None => all_lost(bed),
+    }),
+    // A launcher that is told to let ranks be lost does not end one that is stopped, either.
+    ("a rank is stopped", |bed| lost(bed, Signal::STOP, &[])),
+];
+
+impl Bed<'_> {
+    /// The built-in server, in a process of its own.
+    fn serve(&self, bind: &str, namespace: Option<&str>) -> Result<Running> {
+        self.serve_with(bind, namespace, &[])
+    }
+
+    /// The same with more options.
+    fn serve_with(&self, bind: &str, namespace: Option<&str>, more: &[&str]) -> Result<Running> {
+        let mut command = within(namespace, &self.filestone);
+        command.args([
+            "serve",
+            "--port",
+            &SERVER_PORT.to_string(),
+            "--bind",
+            bind,
+            "--threads",
+            "1",
+        ]);
+        command.args(more);
+        let log = std::fs::File::create(self.folder.join("serve.log"))?;
+        command.stdout(log.try_clone()?).stderr(log);
+        let mut running = Running::start(&mut command, &[])?;
+        if namespace.is_none() {
+            running.wait_for(
+                format!("{bind}:{SERVER_PORT}").parse()?,
+                Duration::from_secs(10),
+            )?;
+        } else {
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        Ok(running)
+    }
+
+    fn launcher(&self, namespace: Option<&str>) -> Command {
+        let mut command = within(namespace, Path::new(self.family.launcher));
+        command.args(self.family.alone);
+        command
+    }
+
+    fn measure(&self, command: &mut Command) -> Result<(i32, Value, String)> {
+        let output = process::run(command, &[], &self.folder, JOB_LIMIT)?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let start = text.find('{').unwrap_or(text.len());
+        let end = text.rfind('}').map_or(text.len(), |end| end + 1);
+        let record = text.get(start..end).unwrap_or_default();
+        let record = serde_json::from_str(record).unwrap_or(Value::Null);
+        Ok((output.status.code().unwrap_or(-1), record, said))
+    }
+}
+
+/// A command, in a network namespace if one is named.
+fn within(namespace: Option<&str>, program: &Path) -> Command {
+    match namespace {
+        None => Command::new(program),
+        Some(name) => {
+            let mut command = Command::new("ip");
+            command.args(["netns", "exec", name]).arg(program);
+            command
+        }
+    }
+}
+
+/// nhfsstone's mix for so long, as JSON.
+fn mix(command: &mut Command, filestone: &Path, server: &str, duration: &str) {
+    mix_at(command, filestone, server, "400");
+    command.args(["--files", "8", "--clients", "4"]);
+    command.args(["--warm-up", "500ms", "--duration", duration]);
+}
+
+/// nhfsstone's mix at this load, as JSON.
+fn mix_at(command: &mut Command, filestone: &Path, server: &str, offered: &str) {
+    command.arg(filestone).args([
+        "mix",
+        &format!("nfs://{server}:{SERVER_PORT}/export"),
+        "--mount-port",
+        &SERVER_PORT.to_string(),
+        "--mix",
+        "nhfsstone",
+        "--offered",
+        offered,
+        "--no-calibrate",
+        "--remove-set",
+        "--as",
+        "json",
+    ]);
+}
+
+fn hosts(record: &Value) -> Vec<&Value> {
+    let hosts = record.pointer("/job/hosts").and_then(Value::as_array);
+    hosts
+        .map(|hosts| hosts.iter().collect())
+        .unwrap_or_default()
+}
+
+fn scheduled(ledger: &Value) -> u64 {
+    ledger
+        .pointer("/ledger/scheduled")
+        .and_then(Value::as_u64)
+        .unwrap_or(0)
+}
+
+fn alone(bed: &Bed<'_>) -> Result<String> {
+    let version = Command::new(&bed.filestone).arg("--version").output()?;
+    let version = String::from_utf8_lossy(&version.stdout).trim().to_string();
+    ensure!(
+        version.contains(&format!(" with {}", bed.family.name)),
+        "{version}: it is not said that it has {}",
+        bed.family.name
+    );
+    let mut command = Command::new(&bed.filestone);
+    command.args([
+        "probe",
+        "null",
+        "--duration",
+        "1s",
+        "--no-calibrate",
+        "--as",
+        "json",
+    ]);
+    let (code, record, said) = bed.measure(&mut command)?;
+    ensure!(code == 0, "exit code {code}: {said}");
+    ensure!(
+        record.get("job").is_none(),
+        "a run of one host says that it is a job"
+    );
+    Ok(version)
+}
+
+fn four_ranks(bed: &Bed<'_>) -> Result<String> {
+    let _server = bed.serve("127.0.0.1", None)?;
+    let mut command = bed.launcher(None);
+    command.args(["-n", "4"]);
+    mix(&mut command, &bed.filestone, "127.0.0.1", "3s");
+    let (code, record, said) = bed.measure(&mut command)?;
+    ensure!(code == 0, "exit code {code}: {said}");
+    check_sums(&record, 4)
+}
+
+/// The parts of a record add up; what it came to.
+fn check_sums(record: &Value, ranks: usize) -> Result<String> {
+    let hosts = hosts(record);
+    ensure!(hosts.len() == ranks, "{} hosts", hosts.len());
+    let parts: u64 = hosts.iter().map(|host| scheduled(host)).sum();
+    let all = record
+        .pointer("/totals/ledger/scheduled")
+        .and_then(Value::as_u64);
+    ensure!(
+        all == Some(parts),
+        "{all:?} operations, of {parts} in the parts"
+    );
+    ensure!(parts > 1000, "only {parts} operations");
+    let uncertainty = hosts.iter().filter_map(|host| {
+        let clock = host.get("clock")?;
+        Some(clock.get("uncertainty_ns")?.as_u64()? + clock.get("late_ns")?.as_u64()?)
+    });
+    let uncertainty = uncertainty.max().context("no clocks")?;
+    Ok(format!(
+        "{parts} operations, all began within {:.2} ms",
+        uncertainty as f64 / 1e6
+    ))
+}
+
+/// Network namespaces with a bridge between them, removed with what is in them.
+struct Namespaces;
+
+const HOSTS: [(&str, &str); 3] = [
+    ("fs-mpi-1", "10.77.0.1"),
+    ("fs-mpi-2", "10.77.0.2"),
+    ("fs-mpi-s", "10.77.0.9"),
+];
+const BRIDGE: &str = "fs-mpi-b";
+
+impl Namespaces {
+    fn make() -> Result<Self> {
+        let made = Self;
+        ip(&["netns", "add", BRIDGE])?;
+        ip(&["-n", BRIDGE, "link", "add", "br0", "type", "bridge"])?;
+        ip(&["-n", BRIDGE, "link", "set", "br0", "up"])?;
+        for (name, address) in HOSTS {
+            ip(&["netns", "add", name])?;
+            ip(&[
+                "-n", BRIDGE, "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns",
+                name,
+            ])?;
+            ip(&["-n", BRIDGE, "link", "set", name, "master", "br0", "up"])?;
+            ip(&[
+                "-n",
+                name,
+                "address",
+                "add",
+                &format!("{address}/24"),
+                "dev",
+                "eth0",
+            ])?;
+            ip(&["-n", name, "link", "set", "eth0", "up"])?;
+            ip(&["-n", name, "link", "set", "lo", "up"])?;
+        }
+        Ok(made)
+    }
+}
+
+impl Drop for Namespaces {
+    fn drop(&mut self) {
+        for (name, _) in HOSTS {
+            let _ = ip(&["netns", "delete", name]);
+        }
+        let _ = ip(&["netns", "delete", BRIDGE]);
+    }
+}
+
+fn ip(arguments: &[&str]) -> Result<()> {
+    super::succeed("ip", arguments)
+}
+
+/// A program in place of ssh: HOST COMMAND… runs the command in the namespace of that host.
+fn agent(folder: &Path) -> Result<PathBuf> {
+    let path = folder.join("agent");
+    let cases: String = HOSTS
+        .iter()
+        .map(|(name, address)| {
+            format!("    {address}) exec ip netns exec {name} sh -c \"$*\" ;;\n")
+        })
+        .collect();
+    let script = format!(
+        "#!/bin/sh\nwhile [ \"${{1#-}}\" != \"$1\" ]; do shift; done\nhost=$1; shift\ncase $host in\n{cases}esac\nexit 255\n"
+    );
+    std::fs::write(&path, script)?;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700))?;
+    Ok(path)
+}
+
+fn in_namespaces(bed: &Bed<'_>) -> Result<String> {
+    let _namespaces = Namespaces::make()?;
+    let _server = bed.serve("10.77.0.9", Some("fs-mpi-s"))?;
+    let agent = agent(&bed.folder)?;
+    let mut command = bed.launcher(Some("fs-mpi-1"));
+    command.args((bed.family.hosts)(&agent)).args(["-n", "2"]);
+    mix(&mut command, &bed.filestone, "10.77.0.9", "3s");
+    let (code, record, said) = bed.measure(&mut command)?;
+    ensure!(code == 0, "exit code {code}: {said}");
+    check_sums(&record, 2)
+}
+
+/// A rank that gets this signal while it is measured is named, and the other's record is kept.
+fn lost(bed: &Bed<'_>, signal: Signal, survives: &[&str]) -> Result<String> {
+    let record = bed.folder.join(format!("lost-{}", signal.as_raw()));
+    struck(bed, signal, survives, &record)?;
+    let text = std::fs::read_to_string(record.join("run.json")).with_context(|| {
+        let said = std::fs::read_to_string(bed.folder.join("lost.log"));
+        format!("there is no record: {}", said.unwrap_or_default())
+    })?;
+    let record: Value = serde_json::from_str(&text)?;
+    ensure!(
+        hosts(&record).len() == 2,
+        "{} hosts in the record",
+        hosts(&record).len()
+    );
+    let lost = record.pointer("/job/lost/0/reason").and_then(Value::as_str);
+    Ok(lost.context("nobody is said to be lost")?.to_string())
+}
+
+/// The launcher ends all ranks with the one that is killed: it does not hang, says so by its exit code,
+/// and nothing looks like a record of a run that ended.
+fn all_lost(bed: &Bed<'_>) -> Result<String> {
+    let record = bed.folder.join("all-lost");
+    let code = struck(bed, Signal::KILL, &[], &record)?;
+    ensure!(code != Some(0), "the job is said to have ended well");
+    ensure!(
+        !record.join("run.json").exists(),
+        "there is a record now: see what `lost` expects of it"
+    );
+    Ok("all ranks are ended by the launcher, and there is no record".into())
+}
+
+/// A job of three ranks, of which one is struck by a signal, and the exit code that it ends with.
+fn struck(bed: &Bed<'_>, signal: Signal, survives: &[&str], record: &Path) -> Result<Option<i32>> {
+    let _server = bed.serve("127.0.0.1", None)?;
+    let mut command = bed.launcher(None);
+    command.args(survives).args(["-n", "3"]);
+    mix(&mut command, &bed.filestone, "127.0.0.1", "3s");
+    command.args(["--watchdog", "2s", "--output"]).arg(record);
+    let log = std::fs::File::create(bed.folder.join("lost.log"))?;
+    command.stdout(log.try_clone()?).stderr(log);
+    let mut job = Running::start_group(&mut command)?;
+    let rank = rank_of(job.id(), "2", Duration::from_secs(20))?;
+    std::thread::sleep(Duration::from_secs(2));
+    kill_process(rank, signal)?;
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = job.ended()? {
+            return Ok(status.code());
+        }
+        ensure!(begun.elapsed() < JOB_LIMIT, "the job hangs");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The process of a rank of a job, by what its launcher puts into its environment.
+fn rank_of(job: u32, rank: &str, limit: Duration) -> Result<Pid> {
+    let begun = Instant::now();
+    let wanted = [
+        format!("OMPI_COMM_WORLD_RANK={rank}"),
+        format!("PMI_RANK={rank}"),
+    ];
+    while begun.elapsed() < limit {
+        for process in descendants(job) {
+            let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+            let mut variables = environment.split(|byte| *byte == 0);
+            let is_it = |variable: &[u8]| wanted.iter().any(|wanted| wanted.as_bytes() == variable);
+            if variables.any(is_it) {
+                return Pid::from_raw(process as i32).context("no process id");
+            }
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    bail!("rank {rank} was not started")
+}
+
+/// All processes that this one has started, and those that they have.
+fn descendants(process: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task"));
+    let children = threads.into_iter().flatten().flatten().flat_map(|thread| {
+        let text = std::fs::read_to_string(thread.path().join("children"));
+        let text = text.unwrap_or_default();
+        let ids = text.split_whitespace().filter_map(|id| id.parse().ok());
+        ids.collect::<Vec<u32>>()
+    });
+    let children: Vec<u32> = children.collect();
+    let below: Vec<u32> = children
+        .iter()
+        .flat_map(|child| descendants(*child))
+        .collect();
+    [children, below].concat()
+}

@@ -1,0 +1,183 @@
+//! A Prometheus of its own: configuration, port and storage in a folder that goes with it.
+
+use crate::process::{Running, free_port};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How often it scrapes.
+pub const SCRAPE_EVERY: Duration = Duration::from_secs(1);
+const START_LIMIT: Duration = Duration::from_secs(30);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// A Prometheus that has what one port of this host is scraped for every second.
+pub struct Scraper {
+    address: String,
+    running: Vec<Running>,
+}
+
+/// Where one runs.
+struct Place {
+    folder: PathBuf,
+    address: String,
+}
+
+/// The configuration of one that scrapes this port.
+fn scraping(port: u16) -> String {
+    let every = SCRAPE_EVERY.as_secs();
+    format!(
+        "global:\n  scrape_interval: {every}s\n  scrape_timeout: {every}s\nscrape_configs:\n  \
+         - job_name: filestone\n    static_configs:\n      - targets: ['127.0.0.1:{port}']\n"
+    )
+}
+
+impl Place {
+    fn new(folder: &Path) -> Result<Self> {
+        std::fs::create_dir(folder)?;
+        Ok(Self {
+            folder: folder.into(),
+            address: format!("127.0.0.1:{}", free_port()?),
+        })
+    }
+
+    fn data(&self) -> String {
+        self.folder.join("data").display().to_string()
+    }
+
+    /// Starts it, and waits until it is ready.
+    fn run(&self, configuration: &str, options: &[String]) -> Result<Running> {
+        let path = self.folder.join("prometheus.yml");
+        std::fs::write(&path, configuration)?;
+        let mut command = Command::new("prometheus");
+        command
+            .arg(format!("--config.file={}", path.display()))
+            .arg(format!("--web.listen-address={}", self.address))
+            .arg("--log.level=error")
+            .args(options)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
+        let mut running = Running::start(&mut command, &[])?;
+        let start = Instant::now();
+        let ready = format!("http://{}/-/ready", self.address);
+        while ureq::get(&ready).call().is_err() {
+            if let Some(status) = running.ended()? {
+                bail!("prometheus ended with {status}");
+            }
+            if start.elapsed() > START_LIMIT {
+                bail!("prometheus is not ready after {START_LIMIT:?}");
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(running)
+    }
+}
+
+/// A sample of a query's answer.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    pub value: f64,
+}
+
+impl Scraper {
+    /// One that scrapes itself.
+    pub fn start(folder: &Path, port: u16) -> Result<Self> {
+        let at = Place::new(folder)?;
+        let storage = format!("--storage.tsdb.path={}", at.data());
+        let scraper = Self {
+            running: vec![at.run(&scraping(port), &[storage])?],
+            address: at.address,
+        };
+        scraper.has_begun()
+    }
+
+    /// One that is pushed to, and an agent that scrapes and pushes: both keep native histograms.
+    pub fn pushed_to(folder: &Path, port: u16) -> Result<Self> {
+        let at = Place::new(folder)?;
+        let receiver = [
+            format!("--storage.tsdb.path={}", at.data()),
+            "--enable-feature=native-histograms".into(),
+            "--web.enable-remote-write-receiver".into(),
+        ];
+        let receiver = at.run("global: {}\n", &receiver)?;
+        let agent = Place::new(&folder.join("agent"))?;
+        let options = [
+            format!("--storage.agent.path={}", agent.data()),
+            "--enable-feature=agent,native-histograms".into(),
+        ];
+        let configuration = scraping(port)
+            + &format!(
+                "remote_write:\n  - url: http://{}/api/v1/write\n    send_native_histograms: true\n    \
+                 queue_config:\n      batch_send_deadline: 500ms\n",
+                at.address
+            );
+        let agent = agent.run(&configuration, &options)?;
+        let scraper = Self {
+            running: vec![agent, receiver],
+            address: at.address,
+        };
+        scraper.has_begun()
+    }
+
+    /// Waits for the first sample: it looks for targets every five seconds only, from its start on.
+    fn has_begun(mut self) -> Result<Self> {
+        let start = Instant::now();
+        while self.query("up", None)?.is_empty() {
+            for running in &mut self.running {
+                if let Some(status) = running.ended()? {
+                    bail!("prometheus ended with {status}");
+                }
+            }
+            if start.elapsed() > START_LIMIT {
+                bail!("prometheus has nothing after {START_LIMIT:?}");
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(self)
+    }
+
+    /// What a query gives at a moment, in seconds since 1970; now without one.
+    pub fn query(&self, query: &str, at: Option<f64>) -> Result<Vec<Sample>> {
+        let mut request = ureq::get(format!("http://{}/api/v1/query", self.address))
+            .config()
+            .http_status_as_error(false)
+            .build()
+            .query("query", query);
+        if let Some(at) = at {
+            request = request.query("time", format!("{at:.3}"));
+        }
+        let mut response = request.call().with_context(|| query.to_owned())?;
+        let text = response.body_mut().read_to_string()?;
+        let answer: Value = serde_json::from_str(&text).context("no JSON")?;
+        if answer["status"] != "success" {
+            bail!("{query}: {}", answer["error"]);
+        }
+        let samples = answer["data"]["result"].as_array();
+        let value = |sample: &Value| sample["value"][1].as_str()?.parse().ok();
+        Ok(samples
+            .into_iter()
+            .flatten()
+            .filter_map(value)
+            .map(|value| Sample { value })
+            .collect())
+    }
+
+    /// The one value that a query gives.
+    pub fn value(&self, query: &str, at: f64) -> Result<f64> {
+        match self.query(query, Some(at))?.as_slice() {
+            [sample] => Ok(sample.value),
+            samples => bail!("{query}: {} values instead of one", samples.len()),
+        }
+    }
+
+    /// When a series was scraped last, in seconds since 1970, looked for from that moment on.
+    pub fn last_scrape(&self, series: &str) -> Result<f64> {
+        // A series that is not scraped any more is stale after the next scrape that fails.
+        let query = format!("max(max_over_time(timestamp({series})[5m:1s]))");
+        match self.query(&query, None)?.as_slice() {
+            [sample] => Ok(sample.value),
+            samples => bail!("{query}: {} values instead of one", samples.len()),
+        }
+    }
+}
