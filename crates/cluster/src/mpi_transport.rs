@@ -1,17 +1,19 @@
 //! Messages between ranks by MPI.
 //!
 //! Only point-to-point messages, polled: a rank that waits in a collective burns a processor, and
-//! one that is dead keeps all others in it.
+//! one that is dead keeps all others in it. For the same reason a message goes in short pieces: of a
+//! long one libraries send the head alone until it is matched (the rendezvous protocol), and who has
+//! matched it waits for the rest, for ever if the sender has died meanwhile.
 
 use crate::serving::COORDINATOR;
 use crate::transport::{Transport, TransportError};
-use mpi::Threading;
 use mpi::environment::Universe;
 use mpi::point_to_point::MatchedReceiveVec;
 use mpi::request::{Request, StaticScope};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Source};
-use std::collections::HashMap;
+use mpi::{Tag, Threading};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,6 +25,12 @@ const LEAVE_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_micros(500);
 /// Messages so short are kept, because they come again and again.
 const KEPT_BYTES: usize = 24;
+/// Longest piece of a message. What is no longer arrives whole or not at all: libraries send at least
+/// 4 KiB at once, their headers included (Open MPI between processes of a host; others more).
+const PIECE_BYTES: usize = 2048;
+/// Tags of the last piece of a message, and of those before it.
+const LAST: Tag = 0;
+const MORE: Tag = 1;
 
 /// A rank of MPI's world.
 pub struct MpiTransport {
@@ -34,6 +42,8 @@ pub struct MpiTransport {
     kept: HashMap<Vec<u8>, &'static [u8]>,
     /// The last message that was said to several.
     last: Option<(Arc<[u8]>, &'static [u8])>,
+    /// What has come of messages that are not whole, by whom they are from.
+    begun: BTreeMap<u32, Vec<u8>>,
 }
 
 /// The MPI library's name and version: `Open MPI v4.1.4`, `MPICH 4.0.2`. Needs no launcher.
@@ -57,6 +67,7 @@ impl MpiTransport {
             epoch: Instant::now(),
             kept: HashMap::new(),
             last: None,
+            begun: BTreeMap::new(),
         })
     }
 
@@ -88,13 +99,13 @@ impl MpiTransport {
         }
     }
 
-    /// Waits at rest until a message has been taken. What MPI still reads cannot be given up, so a
+    /// Waits at rest until a piece has been taken. What MPI still reads cannot be given up, so a
     /// coordinator that takes nothing for very long ends this process.
-    fn send_and_wait(&self, to: i32, message: &[u8]) {
+    fn send_and_wait(&self, to: i32, piece: &[u8], tag: Tag) {
         let process = self.world.process_at_rank(to);
         mpi::request::scope(|scope| {
             let begun = Instant::now();
-            let mut request = process.immediate_send(scope, message);
+            let mut request = process.immediate_send_with_tag(scope, piece, tag);
             while let Err(untaken) = request.test() {
                 if begun.elapsed() > TAKEN_WITHIN {
                     self.world.abort(4);
@@ -104,6 +115,13 @@ impl MpiTransport {
             }
         });
     }
+}
+
+/// The pieces in which a message goes, each with its tag.
+fn pieces(message: &[u8]) -> impl Iterator<Item = (&[u8], Tag)> {
+    let last = message.len().div_ceil(PIECE_BYTES).saturating_sub(1);
+    let numbered = message.chunks(PIECE_BYTES).enumerate();
+    numbered.map(move |(number, piece)| (piece, if number == last { LAST } else { MORE }))
 }
 
 impl Transport for MpiTransport {
@@ -121,23 +139,32 @@ impl Transport for MpiTransport {
             return Err(TransportError::Gone(to));
         }
         if self.rank() != COORDINATOR {
-            self.send_and_wait(rank, message);
+            pieces(message).for_each(|(piece, tag)| self.send_and_wait(rank, piece, tag));
             return Ok(());
         }
         let leaked = self.leaked(message);
         let process = self.world.process_at_rank(rank);
-        let request = process.immediate_send(StaticScope, leaked);
-        if let Err(request) = request.test() {
-            self.pending.push(request);
+        for (piece, tag) in pieces(leaked) {
+            let request = process.immediate_send_with_tag(StaticScope, piece, tag);
+            if let Err(request) = request.test() {
+                self.pending.push(request);
+            }
         }
         Ok(())
     }
 
     fn receive(&mut self) -> Option<(u32, Vec<u8>)> {
         self.forget_what_was_taken();
-        let found = self.world.any_process().immediate_matched_probe()?;
-        let (bytes, status) = found.matched_receive_vec::<u8>();
-        Some((status.source_rank().unsigned_abs(), bytes))
+        loop {
+            let found = self.world.any_process().immediate_matched_probe()?;
+            let (piece, status) = found.matched_receive_vec::<u8>();
+            let from = status.source_rank().unsigned_abs();
+            let message = self.begun.entry(from).or_default();
+            message.extend_from_slice(&piece);
+            if status.tag() == LAST {
+                return Some((from, std::mem::take(message)));
+            }
+        }
     }
 
     fn now_ns(&self) -> u64 {

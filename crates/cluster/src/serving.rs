@@ -15,10 +15,14 @@ pub const COORDINATOR: u32 = 0;
 pub const ALIVE_EVERY: Duration = Duration::from_millis(250);
 /// After a ping a rank looks without pause for so long: what it sleeps is in the uncertainty.
 const PINGED_FOR: Duration = Duration::from_millis(50);
+/// A rank that is stopped between jobs waits so long to be let go: the coordinator, stopped with it as
+/// a rule, may have to clean up after others. Who leaves earlier waits within MPI, and for the lost, too.
+const LET_GO_WITHIN: Duration = Duration::from_secs(20);
 
 /// Makes the parts of jobs that the coordinator gives this rank, until it says that there are no
 /// more, has given this rank up, or has not been heard of for long in the middle of one. `stop` ends a
-/// part in order, and then the rank. Whether another rank was lost, which must not be waited for.
+/// part in order, and then the rank if the coordinator does not. Whether another rank was lost, which
+/// must not be waited for.
 pub fn serve(
     transport: &mut dyn Transport,
     version: &str,
@@ -35,6 +39,7 @@ pub fn serve(
         pinged: None,
         heard: Instant::now(),
         said: Instant::now(),
+        stopped: None,
         silence: Duration::MAX,
     };
     serving.say(&FromRank::Hello(Box::new(Hello::here(version))))?;
@@ -50,8 +55,8 @@ pub fn serve(
         if let Some(alive) = &alive {
             serving.say_alive(alive)?;
         }
-        if serving.run.is_none() && stop.load(Ordering::Acquire) {
-            return Ok(false);
+        if serving.is_left_alone(stop) {
+            return Ok(true);
         }
         if serving.is_forsaken() {
             return Err(TransportError::Gone(COORDINATOR));
@@ -78,6 +83,8 @@ struct Serving<'rank> {
     /// When something came from the coordinator, and when something was said to it.
     heard: Instant,
     said: Instant,
+    /// When it was first seen that this rank is stopped and makes nothing.
+    stopped: Option<Instant>,
     silence: Duration,
 }
 
@@ -151,6 +158,15 @@ impl Serving<'_> {
         }
         self.said = Instant::now();
         self.transport.send(COORDINATOR, alive)
+    }
+
+    /// Whether this rank was stopped between jobs, and nobody has let it go since.
+    fn is_left_alone(&mut self, stop: &AtomicBool) -> bool {
+        if self.run.is_some() || !stop.load(Ordering::Acquire) {
+            return false;
+        }
+        let stopped = self.stopped.get_or_insert_with(Instant::now);
+        stopped.elapsed() > LET_GO_WITHIN
     }
 
     /// Whether the coordinator is silent in the middle of a job.
