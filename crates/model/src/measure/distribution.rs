@@ -17,6 +17,7 @@ use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::{Counter, Histogram};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 
 /// A histogram of nanoseconds with exact minimum, maximum and sum.
 #[derive(Debug, Clone)]
@@ -180,10 +181,16 @@ impl Distribution<u64> {
         if record.count == 0 {
             return Ok(());
         }
-        for step in record.decode()?.iter_recorded() {
-            self.steps
-                .record(step.value_iterated_to(), step.count_at_value());
-        }
+        self.add_decoded(record, &STANDARD.decode(&record.histogram)?)
+    }
+
+    /// Adds all values of a record, whose histogram is in these bytes.
+    fn add_decoded(
+        &mut self,
+        record: &DistributionRecord,
+        histogram: &[u8],
+    ) -> Result<(), HistogramError> {
+        self.steps.add_encoded(histogram)?;
         self.min = self.min.min(record.min);
         self.max = self.max.max(record.max);
         self.count = self.count.saturating_add(record.count);
@@ -229,11 +236,7 @@ impl RecordMerger {
         };
         all.reset();
         for (record, bytes) in decoded.iter().filter(|(record, _)| record.count > 0) {
-            all.steps.add_encoded(bytes)?;
-            all.min = all.min.min(record.min);
-            all.max = all.max.max(record.max);
-            all.count = all.count.saturating_add(record.count);
-            all.sum = all.sum.saturating_add(record.sum);
+            all.add_decoded(record, bytes)?;
         }
         Ok(all.to_record())
     }
@@ -340,13 +343,13 @@ impl DistributionRecord {
     /// The record of all values of these records together.
     ///
     /// Count, sum and extremes stay exact; percentiles are those of the merged
-    /// histograms.
+    /// histograms, as [`RecordMerger::merge`] has them.
     pub fn merged(records: &[&Self]) -> Result<Self, HistogramError> {
-        let mut all = Distribution::<u64>::new();
-        for record in records {
-            all.add_record(record)?;
+        thread_local! {
+            // Reports merge the kinds of each of many intervals, and its memory is megabytes.
+            static MERGER: RefCell<RecordMerger> = RefCell::new(RecordMerger::new());
         }
-        Ok(all.to_record())
+        MERGER.with_borrow_mut(|merger| merger.merge(records.iter().copied()))
     }
 
     /// Whether the row is in order: `min ≤ p50 ≤ p90 ≤ … ≤ max`, the mean between
