@@ -18,7 +18,7 @@ const EXCHANGE_TIMEOUT: Duration = Duration::from_millis(200);
 pub const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// The same, of ranks too, while a run is measured: the processors are the load's, and what is said then is
 /// intervals.
-pub const LOOK_WHILE_MEASURING: Duration = Duration::from_millis(10);
+pub const LOOK_WHILE_MEASURING: Duration = Duration::from_millis(20);
 
 /// What a rank is known by.
 #[derive(Debug, Clone)]

@@ -42,7 +42,7 @@ pub fn limits(bed: &Bed) -> Result<Vec<Limit>> {
     let records = [record(bed, "1s")?, record(bed, "100ms")?];
     let mut limits = Vec::new();
     let [long, _] = &records;
-    let at_rest = coordinate(2, silent(long)?)?;
+    let at_rest = coordinate(2, long.clone(), false)?;
     limits.push(limit(
         "job of 2 ranks that tell nothing: rank 0",
         &at_rest,
@@ -52,7 +52,7 @@ pub fn limits(bed: &Bed) -> Result<Vec<Limit>> {
         let of_length = |record: &&RunRecord| record.plan.interval_ns == interval_ms * 1_000_000;
         let record = records.iter().find(of_length);
         let record = record.context("no record has such intervals")?;
-        let cost = coordinate(ranks, record.clone())?;
+        let cost = coordinate(ranks, record.clone(), true)?;
         let name = format!("job of {ranks} ranks, intervals of {interval_ms} ms: rank 0");
         limits.push(limit(&name, &cost, has_bar));
     }
@@ -96,15 +96,6 @@ fn record(bed: &Bed, interval: &str) -> Result<RunRecord> {
     serde_json::from_slice(&output.stdout).with_context(|| format!("filestone said: {said}"))
 }
 
-/// The same with intervals in which nothing was measured.
-fn silent(record: &RunRecord) -> Result<RunRecord> {
-    let mut silent = record.clone();
-    silent.intervals.truncate(1);
-    let first = silent.intervals.first_mut().context("no interval")?;
-    first.kinds.clear();
-    Ok(silent)
-}
-
 /// Processor time of rank 0's thread.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
@@ -122,13 +113,17 @@ impl Cost {
     }
 }
 
-/// What it takes to coordinate so many ranks, each of which measures what is in this record.
-fn coordinate(ranks: u32, record: RunRecord) -> Result<Cost> {
+/// What it takes to coordinate so many ranks, each of which measures what is in this record, and tells
+/// what its kinds of operation did, or only that time passes.
+fn coordinate(ranks: u32, record: RunRecord, tells_kinds: bool) -> Result<Cost> {
     let mut plan = record.plan.clone();
     plan.clients = ranks;
     let mut ends = connect(&vec![0; ranks as usize + 1]).into_iter();
     let (first, _) = ends.next().context("no first rank")?;
-    let runner: Arc<dyn Runner> = Arc::new(Telling(record));
+    let runner: Arc<dyn Runner> = Arc::new(Telling {
+        record,
+        tells_kinds,
+    });
     let others: Vec<_> = ends
         .map(|(end, _)| {
             std::thread::spawn({
@@ -141,14 +136,16 @@ fn coordinate(ranks: u32, record: RunRecord) -> Result<Cost> {
         coordinator_only: true,
         ..JobOptions::new(VERSION)
     };
-    let coordinating = std::thread::spawn(move || {
+    // By its name a profiler tells it from the ranks.
+    let coordinating = std::thread::Builder::new().name("rank-0".into());
+    let coordinating = coordinating.spawn(move || {
         let mut cluster = Cluster::new(Box::new(first), runner, options);
         let mut spent = Spent(None);
         let made = cluster.run(&plan, false, &AtomicBool::new(false), &mut spent);
         let end = processor_time();
         cluster.leave();
         (made.map(|_| ()), spent, end)
-    });
+    })?;
     let (made, spent, end) = coordinating
         .join()
         .map_err(|_| anyhow!("rank 0 panicked"))?;
@@ -177,7 +174,10 @@ fn follow(mut end: InProcess, runner: &Arc<dyn Runner>) {
 }
 
 /// Measures nothing, and tells the intervals of a record again and again at their pace.
-struct Telling(RunRecord);
+struct Telling {
+    record: RunRecord,
+    tells_kinds: bool,
+}
 
 impl Runner for Telling {
     fn run(
@@ -186,10 +186,15 @@ impl Runner for Telling {
         _: bool,
         context: &mut Context<'_>,
     ) -> Result<RunRecord, Failure> {
-        let Self(record) = self;
+        let record = &self.record;
         let measured = record.intervals.iter();
         let measured = measured.filter(|interval| interval.phase == Phase::Measure);
-        let measured: Vec<&IntervalRecord> = measured.collect();
+        let mut measured: Vec<IntervalRecord> = measured.cloned().collect();
+        if !self.tells_kinds {
+            measured
+                .iter_mut()
+                .for_each(|interval| interval.kinds.clear());
+        }
         let interval = Duration::from_nanos(plan.interval_ns);
         let count = TELLING.as_nanos() / interval.as_nanos().max(1);
         // Ranks do not tell the same at the same time.
@@ -204,7 +209,7 @@ impl Runner for Telling {
                 let told = IntervalRecord {
                     start_ns: start.as_nanos() as u64,
                     end_ns: end.as_nanos() as u64,
-                    ..(*told).clone()
+                    ..told.clone()
                 };
                 conductor.interval(&told, 0.0, true);
             }

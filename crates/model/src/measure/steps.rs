@@ -176,15 +176,14 @@ impl<C: Counter> Steps<C> {
     }
 
     /// What stands before the counts of these digits.
-    fn header(digits: Digits) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(4 * HEADER_LEN);
-        bytes.extend_from_slice(&COOKIE.to_be_bytes());
-        // The length of the counts, which is not known yet, and no normalization.
-        bytes.extend_from_slice(&[0; 8]);
-        bytes.extend_from_slice(&u32::from(digits.number()).to_be_bytes());
-        bytes.extend_from_slice(&1_u64.to_be_bytes());
-        bytes.extend_from_slice(&HIGHEST_NANOS.to_be_bytes());
-        bytes.extend_from_slice(&1.0_f64.to_be_bytes());
+    fn header(digits: Digits) -> [u8; HEADER_LEN] {
+        let mut bytes = [0; HEADER_LEN];
+        bytes[..4].copy_from_slice(&COOKIE.to_be_bytes());
+        // Then the length of the counts, which is not known yet, and no normalization.
+        bytes[12..16].copy_from_slice(&u32::from(digits.number()).to_be_bytes());
+        bytes[16..24].copy_from_slice(&1_u64.to_be_bytes());
+        bytes[24..32].copy_from_slice(&HIGHEST_NANOS.to_be_bytes());
+        bytes[32..].copy_from_slice(&1.0_f64.to_be_bytes());
         bytes
     }
 
@@ -198,10 +197,10 @@ impl<C: Counter> Steps<C> {
         let steps = digits.steps();
         each_count(counts, |step, count| {
             let is_there = step < steps;
-            if is_there {
+            if is_there && count > 0 {
                 self.record(digits.largest(step), count);
             }
-            is_there
+            is_there || count == 0
         })
     }
 
@@ -212,11 +211,12 @@ impl<C: Counter> Steps<C> {
         let own = &mut self.counts;
         let added = each_count(counts, |step, more| {
             let Some(count) = own.get_mut(step) else {
-                return false;
+                return more == 0;
             };
             *count = count.saturating_add(counter(more));
-            low = low.min(step);
-            high = high.max(step);
+            let nothing = usize::from(more == 0).wrapping_neg();
+            low = low.min(step | nothing);
+            high = high.max(step & !nothing);
             total = total.saturating_add(more);
             true
         });
@@ -226,7 +226,8 @@ impl<C: Counter> Steps<C> {
 
     /// In HdrHistogram's V2 encoding.
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = Self::header(self.digits);
+        let mut bytes = Vec::with_capacity(4 * HEADER_LEN);
+        bytes.extend_from_slice(&Self::header(self.digits));
         let mut next = 0;
         for (step, count) in self.filled() {
             put_zeros(step - next, &mut bytes);
@@ -274,7 +275,9 @@ pub fn header_of(bytes: &[u8]) -> Result<(Digits, &[u8]), StepsError> {
     Err(StepsError::Header)
 }
 
-/// Tells each step that holds something, and how much, until `add` has no such step.
+/// Tells the steps, and how much each holds, which may be nothing, until `add` has no such step.
+///
+/// Counts and gaps come in no order that a processor could foresee, so there is no branch between them.
 #[inline]
 fn each_count(
     mut counts: &[u8],
@@ -288,14 +291,11 @@ fn each_count(
             _ => take(counts).ok_or(StepsError::Counts)?,
         };
         counts = rest;
-        let Ok(count) = u64::try_from(number) else {
-            step = step.saturating_add(number.unsigned_abs() as usize);
-            continue;
-        };
-        if count > 0 && !add(step, count) {
+        let (count, gap) = (number.max(0).unsigned_abs(), number.min(-1).unsigned_abs());
+        if !add(step, count) {
             return Err(StepsError::Counts);
         }
-        step = step.saturating_add(1);
+        step = step.saturating_add(gap as usize);
     }
     Ok(())
 }
