@@ -1,8 +1,10 @@
-//! What the coordinator and the ranks of a job say to each other, as JSON.
+//! What the coordinator and the ranks of a job say to each other, as MessagePack with the names of all
+//! fields.
 
 use crate::hello::Hello;
 use filestone_engine::ErrorCategory;
-use filestone_model::measure::run_record::{IntervalRecord, Target};
+use filestone_model::job::EncodedInterval;
+use filestone_model::measure::run_record::Target;
 use filestone_model::measure::{ConnectionsRecord, RunPhase, RunRecord};
 use filestone_model::plan::Plan;
 use serde::{Deserialize, Serialize};
@@ -84,7 +86,7 @@ pub enum FromRank {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToldInterval {
     /// What was measured in it.
-    pub interval: IntervalRecord,
+    pub interval: EncodedInterval,
     /// The rank's part of the offered load at its end.
     pub offered_load_ops_per_s: f64,
     /// Whether that was offered during all of it.
@@ -148,10 +150,10 @@ impl From<FailureCategory> for ErrorCategory {
 
 /// A message as bytes; `None` of one that cannot be written, which there is none of.
 pub fn encode(message: &impl Serialize) -> Option<Arc<[u8]>> {
-    serde_json::to_vec(message).ok().map(Arc::from)
+    rmp_serde::to_vec_named(message).ok().map(Arc::from)
 }
 
 /// A message of these bytes; `None` of anything else.
 pub fn decode<'bytes, M: Deserialize<'bytes>>(bytes: &'bytes [u8]) -> Option<M> {
-    serde_json::from_slice(bytes).ok()
+    rmp_serde::from_slice(bytes).ok()
 }

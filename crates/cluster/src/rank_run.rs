@@ -240,8 +240,12 @@ impl Conductor for Link {
     }
 
     fn interval(&mut self, interval: &IntervalRecord, offered_load_ops_per_s: f64, is_whole: bool) {
+        // A histogram that this rank has just written can be read.
+        let Ok(interval) = interval.try_into() else {
+            return;
+        };
         let told = ToldInterval {
-            interval: interval.clone(),
+            interval,
             offered_load_ops_per_s,
             is_whole,
         };

@@ -63,7 +63,7 @@ impl Steered {
 
     /// A rank has told an interval.
     pub fn note(&mut self, told: &ToldInterval) {
-        let start = told.interval.start_ns;
+        let start = told.interval.whole.start_ns;
         let (load, is_whole) = self.told.entry(start).or_insert((0.0, true));
         *load += told.offered_load_ops_per_s;
         *is_whole &= told.is_whole;

@@ -1,17 +1,18 @@
 //! Intervals and ticks of several hosts, merged into those of their job.
 
+use super::encoded_interval::{EncodedInterval, EncodedKind};
 use crate::measure::distribution::HistogramError;
 use crate::measure::ledger::Ledger;
 use crate::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase, TickRecord};
-use crate::measure::{DistributionRecord, RecordMerger};
+use crate::measure::{EncodedDistribution, RecordMerger};
 use std::collections::BTreeMap;
 
 /// The same interval of several hosts as one. `None` of none.
 ///
 /// Hosts' intervals begin at the same multiples of the interval after their windows opened.
-pub fn merge_interval(
+fn merge_interval(
     merger: &mut RecordMerger,
-    intervals: &[&IntervalRecord],
+    intervals: &[EncodedInterval],
 ) -> Result<Option<IntervalRecord>, HistogramError> {
     let Some(first) = intervals.first() else {
         return Ok(None);
@@ -22,9 +23,12 @@ pub fn merge_interval(
         bytes_sent: 0,
         bytes_received: 0,
         client_cpu_ns: 0,
-        ..(*first).clone()
+        ..first.whole.clone()
     };
-    for interval in intervals {
+    for EncodedInterval {
+        whole: interval, ..
+    } in intervals
+    {
         merged.end_ns = merged.end_ns.max(interval.end_ns);
         merged.ledger.add(&interval.ledger);
         merged.bytes_sent = merged.bytes_sent.saturating_add(interval.bytes_sent);
@@ -34,22 +38,20 @@ pub fn merge_interval(
         merged.client_cpu_ns = merged.client_cpu_ns.saturating_add(interval.client_cpu_ns);
     }
     for kind in kinds_of(intervals) {
-        let same =
-            |row: &&IntervalKindRecord| (row.operation, row.role) == (kind.operation, kind.role);
+        let same = |row: &&EncodedKind| (row.operation, row.role) == (kind.operation, kind.role);
         let rows = intervals.iter().flat_map(|interval| &interval.kinds);
-        let rows: Vec<&IntervalKindRecord> = rows.filter(same).collect();
+        let rows: Vec<&EncodedKind> = rows.filter(same).collect();
         merged.kinds.push(merge_kind(merger, kind, &rows)?);
     }
     Ok(Some(merged))
 }
 
 /// The first row of each kind in each role, in the order in which they come.
-fn kinds_of<'a>(intervals: &[&'a IntervalRecord]) -> Vec<&'a IntervalKindRecord> {
-    let mut kinds: Vec<&IntervalKindRecord> = Vec::new();
+fn kinds_of(intervals: &[EncodedInterval]) -> Vec<&EncodedKind> {
+    let mut kinds: Vec<&EncodedKind> = Vec::new();
     for row in intervals.iter().flat_map(|interval| &interval.kinds) {
-        let is_known = |known: &&IntervalKindRecord| {
-            (known.operation, known.role) == (row.operation, row.role)
-        };
+        let is_known =
+            |known: &&EncodedKind| (known.operation, known.role) == (row.operation, row.role);
         if !kinds.iter().any(is_known) {
             kinds.push(row);
         }
@@ -59,22 +61,27 @@ fn kinds_of<'a>(intervals: &[&'a IntervalRecord]) -> Vec<&'a IntervalKindRecord>
 
 fn merge_kind(
     merger: &mut RecordMerger,
-    kind: &IntervalKindRecord,
-    rows: &[&IntervalKindRecord],
+    kind: &EncodedKind,
+    rows: &[&EncodedKind],
 ) -> Result<IntervalKindRecord, HistogramError> {
     let mut ledger = Ledger::default();
     rows.iter().for_each(|row| ledger.add(&row.ledger));
-    let mut times = |of: fn(&IntervalKindRecord) -> &DistributionRecord| {
-        merger.merge(rows.iter().map(|row| of(row)))
+    let mut times = |of: fn(&EncodedKind) -> &EncodedDistribution| {
+        merger.merge_encoded(rows.iter().map(|row| of(row)))
     };
     Ok(IntervalKindRecord {
         operation: kind.operation,
         role: kind.role,
         ledger,
         data_bytes: rows.iter().map(|row| row.data_bytes).sum(),
-        response_time_ns: times(|row| &row.response_time_ns)?,
-        service_time_ns: times(|row| &row.service_time_ns)?,
+        response_time_ns: times(|row| &row.response_time)?,
+        service_time_ns: times(|row| &row.service_time)?,
     })
+}
+
+/// Where an interval is among those of its run: the drain comes last.
+fn place(interval: &IntervalRecord) -> (bool, u64) {
+    (interval.phase == Phase::Drain, interval.start_ns)
 }
 
 /// All intervals of several hosts, merged by when they began.
@@ -84,12 +91,13 @@ pub(super) fn merge_all(
 ) -> Result<Vec<IntervalRecord>, HistogramError> {
     let mut alike: BTreeMap<(bool, u64), Vec<&IntervalRecord>> = BTreeMap::new();
     for interval in hosts.iter().copied().flatten() {
-        let key = (interval.phase == Phase::Drain, interval.start_ns);
-        alike.entry(key).or_default().push(interval);
+        alike.entry(place(interval)).or_default().push(interval);
     }
     let mut merged = Vec::with_capacity(alike.len());
     for intervals in alike.values() {
-        merged.extend(merge_interval(merger, intervals)?);
+        let encoded = intervals.iter().map(|interval| (*interval).try_into());
+        let encoded = encoded.collect::<Result<Vec<_>, _>>()?;
+        merged.extend(merge_interval(merger, &encoded)?);
     }
     Ok(merged)
 }
@@ -131,7 +139,7 @@ fn add_tick(sum: &mut TickRecord, tick: &TickRecord) {
 #[derive(Debug)]
 pub struct IntervalMerger {
     merger: RecordMerger,
-    pending: BTreeMap<(bool, u64), Vec<IntervalRecord>>,
+    pending: BTreeMap<(bool, u64), Vec<EncodedInterval>>,
     /// The interval that each host has told last; `None` before the first.
     told: Vec<Told>,
 }
@@ -154,8 +162,8 @@ impl IntervalMerger {
     }
 
     /// Takes an interval of a host.
-    pub fn take(&mut self, host: usize, interval: IntervalRecord) {
-        let key = (interval.phase == Phase::Drain, interval.start_ns);
+    pub fn take(&mut self, host: usize, interval: EncodedInterval) {
+        let key = place(&interval.whole);
         if let Some(told) = self.told.get_mut(host) {
             *told = Told::UpTo(key);
             self.pending.entry(key).or_default().push(interval);
@@ -183,7 +191,6 @@ impl IntervalMerger {
             return Ok(None);
         }
         let intervals = self.pending.remove(&key).unwrap_or_default();
-        let intervals: Vec<&IntervalRecord> = intervals.iter().collect();
         merge_interval(&mut self.merger, &intervals)
     }
 }

@@ -6,11 +6,13 @@
 
 mod by_hand;
 mod deal;
+mod encoded_interval;
 mod merge;
 mod merge_intervals;
 mod merge_totals;
 
 pub use by_hand::{NotOneJob, merge_by_hand};
 pub use deal::{DealError, deal, on_each_of};
+pub use encoded_interval::{EncodedInterval, EncodedKind};
 pub use merge::{HostRun, MergeError, decide, judge, merge};
-pub use merge_intervals::{IntervalMerger, merge_interval};
+pub use merge_intervals::IntervalMerger;

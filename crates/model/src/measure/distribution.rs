@@ -178,23 +178,19 @@ impl<C: Counter> Distribution<C> {
 impl Distribution<u64> {
     /// Adds all values of a record. Count, sum and extremes stay exact.
     pub fn add_record(&mut self, record: &DistributionRecord) -> Result<(), HistogramError> {
-        if record.count == 0 {
-            return Ok(());
-        }
-        self.add_decoded(record, &STANDARD.decode(&record.histogram)?)
+        self.add_encoded(&record.encoded()?)
     }
 
-    /// Adds all values of a record, whose histogram is in these bytes.
-    fn add_decoded(
-        &mut self,
-        record: &DistributionRecord,
-        histogram: &[u8],
-    ) -> Result<(), HistogramError> {
-        self.steps.add_encoded(histogram)?;
-        self.min = self.min.min(record.min);
-        self.max = self.max.max(record.max);
-        self.count = self.count.saturating_add(record.count);
-        self.sum = self.sum.saturating_add(record.sum);
+    /// Adds all values of what was encoded elsewhere.
+    fn add_encoded(&mut self, encoded: &EncodedDistribution) -> Result<(), HistogramError> {
+        if encoded.count == 0 {
+            return Ok(());
+        }
+        self.steps.add_encoded(&encoded.histogram)?;
+        self.min = self.min.min(encoded.min);
+        self.max = self.max.max(encoded.max);
+        self.count = self.count.saturating_add(encoded.count);
+        self.sum = self.sum.saturating_add(encoded.sum);
         Ok(())
     }
 }
@@ -221,22 +217,28 @@ impl RecordMerger {
         &mut self,
         records: impl Iterator<Item = &'record DistributionRecord>,
     ) -> Result<DistributionRecord, HistogramError> {
-        let kept = records.filter(|record| record.count > 0 || !record.histogram.is_empty());
-        let mut decoded = Vec::new();
-        for record in kept {
-            decoded.push((record, STANDARD.decode(&record.histogram)?));
-        }
-        let first = decoded.first();
-        let digits = first.map_or(Ok(Digits::Four), |(_, bytes)| {
-            header_of(bytes).map(|(digits, _)| digits)
+        let encoded = records.map(DistributionRecord::encoded);
+        let encoded = encoded.collect::<Result<Vec<_>, _>>()?;
+        self.merge_encoded(encoded.iter())
+    }
+
+    /// The same of what is encoded.
+    pub fn merge_encoded<'encoded>(
+        &mut self,
+        distributions: impl Iterator<Item = &'encoded EncodedDistribution> + Clone,
+    ) -> Result<DistributionRecord, HistogramError> {
+        let mut with_histogram = distributions.clone();
+        let first = with_histogram.find(|encoded| !encoded.histogram.is_empty());
+        let digits = first.map_or(Ok(Digits::Four), |encoded| {
+            header_of(&encoded.histogram).map(|(digits, _)| digits)
         })?;
         let all = match digits {
             Digits::Three => &mut self.three,
             Digits::Four => &mut self.four,
         };
         all.reset();
-        for (record, bytes) in decoded.iter().filter(|(record, _)| record.count > 0) {
-            all.add_decoded(record, bytes)?;
+        for encoded in distributions {
+            all.add_encoded(encoded)?;
         }
         Ok(all.to_record())
     }
@@ -283,6 +285,22 @@ pub struct DistributionRecord {
     pub histogram: String,
 }
 
+/// What all of a distribution's record follows from.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct EncodedDistribution {
+    /// How many values.
+    pub count: u64,
+    /// Their sum.
+    pub sum: u64,
+    /// The smallest, exact.
+    pub min: u64,
+    /// The largest, exact.
+    pub max: u64,
+    /// HdrHistogram V2 encoding.
+    #[serde(with = "serde_bytes")]
+    pub histogram: Vec<u8>,
+}
+
 /// Why a record's histogram cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum HistogramError {
@@ -298,6 +316,17 @@ pub enum HistogramError {
 }
 
 impl DistributionRecord {
+    /// What this record follows from.
+    pub fn encoded(&self) -> Result<EncodedDistribution, HistogramError> {
+        Ok(EncodedDistribution {
+            count: self.count,
+            sum: self.sum,
+            min: self.min,
+            max: self.max,
+            histogram: STANDARD.decode(&self.histogram)?,
+        })
+    }
+
     /// The histogram that this record was made from.
     pub fn decode(&self) -> Result<Histogram<u64>, HistogramError> {
         let bytes = STANDARD.decode(&self.histogram)?;
@@ -343,7 +372,7 @@ impl DistributionRecord {
     /// The record of all values of these records together.
     ///
     /// Count, sum and extremes stay exact; percentiles are those of the merged
-    /// histograms, as [`RecordMerger::merge`] has them.
+    /// histograms ([`RecordMerger::merge`]).
     pub fn merged(records: &[&Self]) -> Result<Self, HistogramError> {
         thread_local! {
             // Reports merge the kinds of each of many intervals, and its memory is megabytes.

@@ -47,7 +47,9 @@ pub use assembly::Assembly;
 pub use caveat::Caveat;
 pub use connections_record::ConnectionsRecord;
 pub use curve_record::{CurveRecord, ObjectiveRecord};
-pub use distribution::{Digits, Distribution, DistributionRecord, RecordMerger};
+pub use distribution::{
+    Digits, Distribution, DistributionRecord, EncodedDistribution, RecordMerger,
+};
 pub use figure_record::{FigureRecord, KeptInterval, OpenFigureRecord};
 pub use figures::RunFigure;
 pub use fleet_record::FleetRecord;
