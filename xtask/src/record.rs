@@ -7,6 +7,13 @@ use std::process::Output;
 /// The run record that `filestone probe --as json` printed.
 pub struct Record(Value);
 
+#[cfg(test)]
+impl From<Value> for Record {
+    fn from(record: Value) -> Self {
+        Self(record)
+    }
+}
+
 impl Record {
     /// Reads it; what it said on standard error is part of the complaint.
     pub fn read(output: &Output) -> Result<Self> {

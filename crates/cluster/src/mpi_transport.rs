@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Longest that the coordinator may take no message of a rank.
+/// Longest that the coordinator may take no message of a rank, unless that is told otherwise.
 const TAKEN_WITHIN: Duration = Duration::from_secs(300);
 /// How long a rank that leaves waits for what it has said to be taken.
 const LEAVE_WITHIN: Duration = Duration::from_secs(5);
@@ -39,6 +39,7 @@ pub struct MpiTransport {
     world: SimpleCommunicator,
     universe: Universe,
     epoch: Instant,
+    patience: Duration,
     kept: HashMap<Vec<u8>, &'static [u8]>,
     /// The last message that was said to several.
     last: Option<(Arc<[u8]>, &'static [u8])>,
@@ -65,6 +66,7 @@ impl MpiTransport {
             world,
             universe,
             epoch: Instant::now(),
+            patience: TAKEN_WITHIN,
             kept: HashMap::new(),
             last: None,
             begun: BTreeMap::new(),
@@ -99,18 +101,26 @@ impl MpiTransport {
         }
     }
 
-    /// Waits at rest until a piece has been taken. What MPI still reads cannot be given up, so a
-    /// coordinator that takes nothing for very long ends this process.
-    fn send_and_wait(&self, to: i32, piece: &[u8], tag: Tag) {
+    /// Waits at rest until a message has been taken. What MPI still reads cannot be given up, so a
+    /// coordinator that takes nothing for too long ends this process.
+    fn send_and_wait(&self, to: i32, message: &[u8]) {
         let process = self.world.process_at_rank(to);
         mpi::request::scope(|scope| {
             let begun = Instant::now();
-            let mut request = process.immediate_send_with_tag(scope, piece, tag);
-            while let Err(untaken) = request.test() {
-                if begun.elapsed() > TAKEN_WITHIN {
+            // All at once: each is taken only when the coordinator looks.
+            let send = |(piece, tag)| process.immediate_send_with_tag(scope, piece, tag);
+            let mut untaken: Vec<_> = pieces(message).map(send).collect();
+            loop {
+                let requests = untaken.into_iter();
+                untaken = requests
+                    .filter_map(|request| request.test().err())
+                    .collect();
+                if untaken.is_empty() {
+                    return;
+                }
+                if begun.elapsed() > self.patience {
                     self.world.abort(4);
                 }
-                request = untaken;
                 std::thread::sleep(LOOK_EVERY);
             }
         });
@@ -139,7 +149,7 @@ impl Transport for MpiTransport {
             return Err(TransportError::Gone(to));
         }
         if self.rank() != COORDINATOR {
-            pieces(message).for_each(|(piece, tag)| self.send_and_wait(rank, piece, tag));
+            self.send_and_wait(rank, message);
             return Ok(());
         }
         let leaked = self.leaked(message);
@@ -173,6 +183,10 @@ impl Transport for MpiTransport {
 
     fn instant_of(&self, at_ns: u64) -> Instant {
         self.epoch + Duration::from_nanos(at_ns)
+    }
+
+    fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
     }
 
     fn leave(mut self: Box<Self>, is_one_lost: bool) {

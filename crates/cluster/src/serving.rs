@@ -106,6 +106,7 @@ impl Serving<'_> {
             (Some(ToRank::GivenUp), _) => return Err(TransportError::GivenUp),
             (Some(ToRank::Run(order)), None) => {
                 self.silence = Duration::from_millis(order.silence_ms);
+                self.transport.set_patience(self.silence);
                 self.has_begun = false;
                 self.run = RankRun::start(&order, self.transport.rank(), self.runner);
             }

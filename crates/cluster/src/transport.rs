@@ -1,7 +1,7 @@
 //! What a job needs of whatever carries its messages.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Why a message cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +42,9 @@ pub trait Transport {
 
     /// When that clock shows `at_ns`.
     fn instant_of(&self, at_ns: u64) -> Instant;
+
+    /// For how long a rank waits for the coordinator to take what it says, before it gives up.
+    fn set_patience(&mut self, _patience: Duration) {}
 
     /// Ends the process's part in the job; if a rank was lost, without waiting for the others.
     fn leave(self: Box<Self>, is_one_lost: bool);

@@ -1,5 +1,8 @@
-//! What the live page costs a run: the same run without it and with it, in turns; with it, the page is
-//! open and twenty readers follow its events.
+//! What the live page costs a run: with it, the page is open and twenty readers follow its events.
+//!
+//! Of an open loop it is the same run without it and with it, in turns. Two runs of a closed loop differ by
+//! 12 % where nothing differs between them but their time, so there it is one run, in which readers come and
+//! go: what was done in two seconds with them is compared with those before and after.
 //!
 //! The worker has a processor, and no reader, no page and no server runs there. Readers stand for other
 //! hosts, so they give way to whoever else wants their processor; that they share it with the server where
@@ -13,18 +16,22 @@ use crate::processors;
 use crate::record::Record;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 const READERS: usize = 20;
-/// Pairs of runs. Two runs of a pair differ by 6 % where nothing differs between them but their time, so
-/// that the median of so many is known to 1.5 %.
-const ROUNDS: usize = 27;
-const SECONDS: u32 = 3;
+/// Pairs of runs.
+const ROUNDS: usize = 7;
+const SECONDS: u32 = 5;
+/// How long the run is in which readers come and go, how long they stay and stay away, and for how long
+/// after that nothing is counted.
+const IN_TURNS_SECONDS: u32 = 80;
+const TURN: Duration = Duration::from_secs(2);
+const SETTLING: Duration = Duration::from_millis(200);
 /// Long enough for all readers to be there before the window opens.
 const WARM_UP_SECONDS: u32 = 2;
 /// How much a figure with the page may differ from the one without.
@@ -51,14 +58,21 @@ struct Figures {
 pub fn limits(bed: &Bed) -> Result<Vec<Limit>> {
     let server = bed.serve(&["--threads", "1"])?;
     let open = pairs(bed, &server, OPEN_LOOP)?;
-    let closed = pairs(bed, &server, CLOSED_LOOP)?;
+    let of = |figure: fn(&Figures) -> f64| -> Vec<[f64; 2]> {
+        open.iter()
+            .map(|pair| pair.map(|run| figure(&run)))
+            .collect()
+    };
     Ok(vec![
-        rate("live page, open loop of 10,000/s: achieved", &open),
+        rate(
+            "live page, open loop of 10,000/s: achieved",
+            &of(|run| run.achieved_ops_per_s),
+        ),
         dispatch_delay(
             "live page, open loop of 10,000/s: dispatch delay p99",
-            &open,
+            &of(|run| run.dispatch_delay_p99_us),
         ),
-        rate("live page, NULL ×32: achieved", &closed),
+        rate("live page, NULL ×32: achieved", &in_turns(bed, &server)?),
     ])
 }
 
@@ -89,24 +103,23 @@ struct Compared {
 }
 
 impl Compared {
-    fn of(pairs: &[[Figures; 2]], figure: fn(&Figures) -> f64) -> Self {
-        let over = |of_pair: &dyn Fn(&[Figures; 2]) -> f64| {
-            median(&pairs.iter().map(of_pair).collect::<Vec<_>>())
-        };
+    fn of(pairs: &[[f64; 2]]) -> Self {
+        let over =
+            |of_pair: fn(&[f64; 2]) -> f64| median(&pairs.iter().map(of_pair).collect::<Vec<_>>());
         Self {
-            without: over(&|[without, _]| figure(without)),
-            with: over(&|[_, with]| figure(with)),
-            ratio: over(&|[without, with]| figure(with) / figure(without)),
+            without: over(|[without, _]| *without),
+            with: over(|[_, with]| *with),
+            ratio: over(|[without, with]| with / without),
         }
     }
 }
 
-fn rate(name: &str, pairs: &[[Figures; 2]]) -> Limit {
+fn rate(name: &str, pairs: &[[f64; 2]]) -> Limit {
     let Compared {
         without,
         with,
         ratio,
-    } = Compared::of(pairs, |run| run.achieved_ops_per_s);
+    } = Compared::of(pairs);
     Limit {
         name: name.into(),
         figure: format!("{with:.0}/s, without {without:.0}/s: {ratio:.3}"),
@@ -115,12 +128,12 @@ fn rate(name: &str, pairs: &[[Figures; 2]]) -> Limit {
     }
 }
 
-fn dispatch_delay(name: &str, pairs: &[[Figures; 2]]) -> Limit {
+fn dispatch_delay(name: &str, pairs: &[[f64; 2]]) -> Limit {
     let Compared {
         without,
         with,
         ratio,
-    } = Compared::of(pairs, |run| run.dispatch_delay_p99_us);
+    } = Compared::of(pairs);
     Limit {
         name: name.into(),
         figure: format!("{with:.2} µs, without {without:.2} µs: {ratio:.3}"),
@@ -131,40 +144,132 @@ fn dispatch_delay(name: &str, pairs: &[[Figures; 2]]) -> Limit {
 
 /// One run; readers are there before its window opens, and stay until it is over.
 fn run(bed: &Bed, server: &Serving, load: &[&str], is_watched: bool) -> Result<Figures> {
-    let (duration, warm_up) = (format!("{SECONDS}s"), format!("{WARM_UP_SECONDS}s"));
-    let mut options = vec!["--duration", &duration, "--warm-up", &warm_up];
-    options.extend(load);
-    // The worker is bound and not the process, as it is where somebody cares: what else the process does
-    // keeps off that processor.
-    let pin = bed.client_cpu.map(|cpu| cpu.to_string());
-    options.extend(pin.iter().flat_map(|pin| ["--pin", pin]));
-    options.extend(is_watched.then_some("--live"));
-    let (out, err) = (bed.folder().join("stdout"), bed.folder().join("stderr"));
-    let mut command = bed.probe(server.port, "null", "/export", &options);
-    command
-        .stdin(Stdio::null())
-        .stdout(File::create(&out)?)
-        .stderr(File::create(&err)?);
-    let mut running = Running::start(&mut command, &[])?;
+    let mut probing = Probing::start(bed, server, load, SECONDS, is_watched)?;
     let readers = if is_watched {
-        watch(address_of_page(&mut running, &err)?, &bed.server_cpus)
+        watch(probing.address_of_page()?, &bed.server_cpus, None)
     } else {
         vec![]
     };
-    let limit = PATIENCE + Duration::from_secs(u64::from(SECONDS + WARM_UP_SECONDS));
-    let status = running.wait(limit)?;
-    for reader in readers {
-        check(
-            &reader
-                .join()
-                .unwrap_or_else(|_| bail!("a reader panicked"))?,
-        )?;
+    let record = probing.record()?;
+    for answer in answers(readers)? {
+        check(&answer)?;
     }
-    figures(&Record::read(&Output {
-        status,
-        stdout: std::fs::read(out)?,
-        stderr: std::fs::read(err)?,
-    })?)
+    figures(&record)
+}
+
+/// What was done in a second without readers and with them, turn by turn of one run.
+fn in_turns(bed: &Bed, server: &Serving) -> Result<Vec<[f64; 2]>> {
+    let mut probing = Probing::start(bed, server, CLOSED_LOOP, IN_TURNS_SECONDS, true)?;
+    let address = probing.address_of_page()?;
+    let mut turns = Vec::new();
+    let mut is_watched = false;
+    while probing.running.ended()?.is_none() {
+        let begun = SystemTime::now();
+        let until = Instant::now() + TURN;
+        let readers = if is_watched {
+            watch(address, &bed.server_cpus, Some(until))
+        } else {
+            vec![]
+        };
+        std::thread::sleep(until.saturating_duration_since(Instant::now()));
+        let answers = answers(readers)?;
+        let read_nothing = answers.iter().any(|answer| interval_events(answer) == 0);
+        // The last turn is cut by the end of the run, and is in no pair.
+        ensure!(
+            !read_nothing || probing.running.ended()?.is_some(),
+            "a reader got no interval in {TURN:?}"
+        );
+        turns.push((begun + SETTLING, begun + TURN));
+        is_watched = !is_watched;
+    }
+    let record = probing.record()?;
+    let rates = turns
+        .iter()
+        .map(|(from, to)| rate_within(&record, *from, *to))
+        .collect::<Result<Vec<_>>>()?;
+    let pairs = pairs_of_turns(&rates);
+    ensure!(!pairs.is_empty(), "the run was over before readers came");
+    Ok(pairs)
+}
+
+/// Each turn with readers, and the mean of those before and after it: the first is without, the second
+/// with them, and so on. Those before and after the window have no rate.
+fn pairs_of_turns(rates: &[Option<f64>]) -> Vec<[f64; 2]> {
+    let three = rates.windows(3).step_by(2);
+    let pair = |three: &[Option<f64>]| match three {
+        [Some(before), Some(with), Some(after)] => Some([(before + after) / 2.0, *with]),
+        _ => None,
+    };
+    three.filter_map(pair).collect()
+}
+
+/// Operations per second of the ticks that lie between these moments; `None` if there is none.
+fn rate_within(record: &Record, from: SystemTime, to: SystemTime) -> Result<Option<f64>> {
+    let started = record.text("/started_at").context("no start")?;
+    let started = humantime::parse_rfc3339(started)?;
+    let (mut ended, mut lasted) = (0, Duration::ZERO);
+    for tick in record.list("/ticks") {
+        let number = |name: &str| tick[name].as_u64().context("no number in a tick");
+        let start = started + Duration::from_nanos(number("start_ns")?);
+        let len = Duration::from_nanos(number("len_ns")?);
+        if start >= from && start + len <= to {
+            ended += number("ended")?;
+            lasted += len;
+        }
+    }
+    Ok((!lasted.is_zero()).then(|| ended as f64 / lasted.as_secs_f64()))
+}
+
+/// A run of NULLs.
+struct Probing {
+    running: Running,
+    out: PathBuf,
+    err: PathBuf,
+    limit: Duration,
+}
+
+impl Probing {
+    fn start(
+        bed: &Bed,
+        server: &Serving,
+        load: &[&str],
+        seconds: u32,
+        has_page: bool,
+    ) -> Result<Self> {
+        let (duration, warm_up) = (format!("{seconds}s"), format!("{WARM_UP_SECONDS}s"));
+        let mut options = vec!["--duration", &duration, "--warm-up", &warm_up];
+        options.extend(load);
+        // The worker is bound and not the process, as it is where somebody cares: what else the process does
+        // keeps off that processor.
+        let pin = bed.client_cpu.map(|cpu| cpu.to_string());
+        options.extend(pin.iter().flat_map(|pin| ["--pin", pin]));
+        options.extend(has_page.then_some("--live"));
+        let (out, err) = (bed.folder().join("stdout"), bed.folder().join("stderr"));
+        let mut command = bed.probe(server.port, "null", "/export", &options);
+        command
+            .stdin(Stdio::null())
+            .stdout(File::create(&out)?)
+            .stderr(File::create(&err)?);
+        Ok(Self {
+            running: Running::start(&mut command, &[])?,
+            out,
+            err,
+            limit: PATIENCE + Duration::from_secs(u64::from(seconds + WARM_UP_SECONDS)),
+        })
+    }
+
+    fn address_of_page(&mut self) -> Result<SocketAddr> {
+        address_of_page(&mut self.running, &self.err)
+    }
+
+    /// What came of it, when it is over.
+    fn record(self) -> Result<Record> {
+        Record::read(&Output {
+            status: self.running.wait(self.limit)?,
+            stdout: std::fs::read(self.out)?,
+            stderr: std::fs::read(self.err)?,
+        })
+    }
 }
 
 fn figures(record: &Record) -> Result<Figures> {
@@ -196,8 +301,13 @@ fn address_in(said: &str) -> Option<SocketAddr> {
     rest.contains('\n').then(|| address.parse().ok())?
 }
 
-/// Opens the page, and follows its events as often as there are readers; what each got, when it is over.
-fn watch(address: SocketAddr, cpus: &[usize]) -> Vec<JoinHandle<Result<Vec<u8>>>> {
+/// Opens the page, and follows its events as often as there are readers, until this moment or until it is
+/// over; what each got.
+fn watch(
+    address: SocketAddr,
+    cpus: &[usize],
+    until: Option<Instant>,
+) -> Vec<JoinHandle<Result<Vec<u8>>>> {
     let follow = |number: usize| {
         let cpus = cpus.to_vec();
         std::thread::spawn(move || {
@@ -207,35 +317,65 @@ fn watch(address: SocketAddr, cpus: &[usize]) -> Vec<JoinHandle<Result<Vec<u8>>>
             // To Linux, a thread is what it is that is nicer.
             rustix::process::setpriority_process(None, READER_NICE)?;
             if number == 0 {
-                ask(address, "/", "close")?;
+                ask(address, "/", "close", None)?;
             }
-            ask(address, "/api/events", "keep-alive")
+            ask(address, "/api/events", "keep-alive", until)
         })
     };
     (0..READERS).map(follow).collect()
 }
 
-/// All that one request is answered with.
-fn ask(address: SocketAddr, path: &str, connection: &str) -> Result<Vec<u8>> {
+fn answers(readers: Vec<JoinHandle<Result<Vec<u8>>>>) -> Result<Vec<Vec<u8>>> {
+    let answer = |reader: JoinHandle<Result<Vec<u8>>>| match reader.join() {
+        Ok(answer) => answer,
+        Err(_) => bail!("a reader panicked"),
+    };
+    readers.into_iter().map(answer).collect()
+}
+
+/// All that one request is answered with, or what comes of it until this moment.
+fn ask(
+    address: SocketAddr,
+    path: &str,
+    connection: &str,
+    until: Option<Instant>,
+) -> Result<Vec<u8>> {
     let mut stream = TcpStream::connect(address).context("the page cannot be reached")?;
     let head =
         format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: {connection}\r\n\r\n");
     stream.write_all(head.as_bytes())?;
     let mut answer = Vec::new();
-    stream.read_to_end(&mut answer)?;
-    Ok(answer)
+    let mut piece = [0; 1 << 16];
+    loop {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Ok(answer);
+        }
+        stream.set_read_timeout(left)?;
+        match stream.read(&mut piece) {
+            Ok(0) => return Ok(answer),
+            Ok(len) => answer.extend_from_slice(piece.get(..len).unwrap_or_default()),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// A reader that missed what happened has cost less than one that did not.
 fn check(answer: &[u8]) -> Result<()> {
-    let text = String::from_utf8_lossy(answer);
-    let intervals = text.matches("\"event\":\"interval\"").count();
+    let intervals = interval_events(answer);
+    let is_closed = String::from_utf8_lossy(answer).contains("\"event\":\"closed\"");
     ensure!(
-        intervals >= EVENTS_MIN && text.contains("\"event\":\"closed\""),
+        intervals >= EVENTS_MIN && is_closed,
         "a reader got {intervals} intervals of {SECONDS} s, and {} bytes",
         answer.len()
     );
     Ok(())
+}
+
+fn interval_events(answer: &[u8]) -> usize {
+    let text = String::from_utf8_lossy(answer);
+    text.matches("\"event\":\"interval\"").count()
 }
 
 #[cfg(test)]
@@ -260,21 +400,45 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_pair_by_pair() {
-        let run = |achieved_ops_per_s, dispatch_delay_p99_us| Figures {
-            achieved_ops_per_s,
-            dispatch_delay_p99_us,
-        };
         // The host is half as fast in the second pair; the page costs nothing, 1 % and 2 %.
-        let pairs = [
-            [run(100.0, 1.0), run(100.0, 1.0)],
-            [run(50.0, 2.0), run(49.5, 2.02)],
-            [run(100.0, 1.0), run(98.0, 1.02)],
-        ];
-        let compared = Compared::of(&pairs, |run| run.achieved_ops_per_s);
+        let pairs = [[100.0, 100.0], [50.0, 49.5], [100.0, 98.0]];
+        let compared = Compared::of(&pairs);
         assert!((compared.ratio - 0.99).abs() < 1e-9, "{}", compared.ratio);
         assert_eq!((compared.without, compared.with), (100.0, 98.0));
-        assert!(rate("", &pairs).is_met && dispatch_delay("", &pairs).is_met);
-        let slow = [[run(100.0, 1.0), run(97.0, 1.03)]];
-        assert!(!rate("", &slow).is_met && !dispatch_delay("", &slow).is_met);
+        assert!(rate("", &pairs).is_met && !rate("", &[[100.0, 97.0]]).is_met);
+        let delays = [[1.0, 1.0], [2.0, 2.02], [1.0, 1.02]];
+        assert!(dispatch_delay("", &delays).is_met && !dispatch_delay("", &[[1.0, 1.03]]).is_met);
+    }
+
+    #[test]
+    fn a_turn_with_readers_is_compared_with_those_beside_it() {
+        // The host grows slower by 10 a turn, and readers cost 5; before the window nothing is counted.
+        let turns = [
+            None,
+            None,
+            Some(100.0),
+            Some(85.0),
+            Some(80.0),
+            Some(65.0),
+            None,
+        ];
+        assert_eq!(pairs_of_turns(&turns), [[90.0, 85.0]]);
+        assert!(pairs_of_turns(&turns[..3]).is_empty());
+    }
+
+    #[test]
+    fn the_rate_between_two_moments_is_that_of_the_ticks_between_them() {
+        let ticks: Vec<_> = (0..4)
+            .map(|tick| serde_json::json!({"start_ns": tick * 100_000_000, "len_ns": 100_000_000, "ended": 10 + tick}))
+            .collect();
+        let record = serde_json::json!({"started_at": "2026-11-26T10:00:00.000Z", "ticks": ticks});
+        let record = Record::from(record);
+        let started = humantime::parse_rfc3339("2026-11-26T10:00:00Z").expect("a time");
+        let within = |from, to| {
+            let at = |ms| started + Duration::from_millis(ms);
+            rate_within(&record, at(from), at(to)).expect("ticks")
+        };
+        assert_eq!(within(50, 350), Some(115.0));
+        assert_eq!(within(350, 450), None);
     }
 }
