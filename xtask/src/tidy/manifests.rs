@@ -16,6 +16,8 @@ const MODEL_MAY_USE: &[&str] = &[
     "rustc-hash",
     "schemars",
     "serde",
+    // Lets bytes be written as bytes.
+    "serde_bytes",
     "serde_json",
     "statrs",
     // Of text to a tree of values, and of bytes to a number: neither has anything to do with the world.
