@@ -246,7 +246,7 @@ fn plan_of(first: &Plan, runs: &[HostRun]) -> Plan {
     let whole = first.whole();
     let is_whole = whole.parts > 1 && runs.len() == whole.parts as usize;
     Plan {
-        clients: plans().map(|plan| plan.clients).sum(),
+        clients: plans().fold(0, |clients, plan| clients.saturating_add(plan.clients)),
         arrivals: match load {
             // The sum of what was dealt, without its rounding.
             _ if is_whole => whole.arrivals,

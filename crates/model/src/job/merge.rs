@@ -100,7 +100,8 @@ pub fn merge(
         }),
         ..RunRecord::new(job.clone(), first.record.tool.clone())
     };
-    merged.plan.workers = records.iter().map(|record| record.plan.workers).sum();
+    let workers = records.iter().map(|record| record.plan.workers);
+    merged.plan.workers = workers.fold(0, u32::saturating_add);
     if let Some(set) = file_set(&records) {
         let of_mix = figures(job, &merged.totals, &merged.ticks, window_ns, set);
         merged.mix = Some(of_mix);

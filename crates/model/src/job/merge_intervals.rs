@@ -1,6 +1,7 @@
 //! Intervals and ticks of several hosts, merged into those of their job.
 
 use super::encoded_interval::{EncodedInterval, EncodedKind};
+use super::sum;
 use crate::measure::distribution::HistogramError;
 use crate::measure::ledger::Ledger;
 use crate::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase, TickRecord};
@@ -73,7 +74,7 @@ fn merge_kind(
         operation: kind.operation,
         role: kind.role,
         ledger,
-        data_bytes: rows.iter().map(|row| row.data_bytes).sum(),
+        data_bytes: sum(rows.iter().map(|row| row.data_bytes)),
         response_time_ns: times(|row| &row.response_time)?,
         service_time_ns: times(|row| &row.service_time)?,
     })
@@ -126,7 +127,7 @@ fn add_tick(sum: &mut TickRecord, tick: &TickRecord) {
         sum.response_time_min_ns.min(tick.response_time_min_ns)
     };
     sum.response_time_max_ns = sum.response_time_max_ns.max(tick.response_time_max_ns);
-    sum.ended += tick.ended;
+    sum.ended = sum.ended.saturating_add(tick.ended);
     sum.response_time_sum_ns = sum
         .response_time_sum_ns
         .saturating_add(tick.response_time_sum_ns);

@@ -1,5 +1,6 @@
 //! The totals of several hosts, merged into those of their job.
 
+use super::sum;
 use crate::measure::distribution::HistogramError;
 use crate::measure::ledger::Ledger;
 use crate::measure::run_record::{FailureCount, KindRecord, RunRecord, Totals, WorkerRecord};
@@ -46,14 +47,19 @@ fn add_counts(merged: &mut Totals, record: &RunRecord, window_ns: u64) {
     merged.achieved_load_ops_per_s += totals.achieved_load_ops_per_s * part;
     merged.goodput_bytes_per_s += totals.goodput_bytes_per_s * part;
     merged.in_flight_mean += totals.in_flight_mean * part;
-    merged.late_replies += totals.late_replies;
-    merged.long_listings += totals.long_listings;
+    add(&mut merged.late_replies, totals.late_replies);
+    add(&mut merged.long_listings, totals.long_listings);
     let excess = &mut merged.listing_excess_bytes_max;
     *excess = (*excess).max(totals.listing_excess_bytes_max);
-    merged.reconnections += totals.reconnections;
-    merged.unusable_ns += totals.unusable_ns;
-    merged.lost_clients += totals.lost_clients;
-    merged.client_cpu_ns += totals.client_cpu_ns;
+    add(&mut merged.reconnections, totals.reconnections);
+    add(&mut merged.unusable_ns, totals.unusable_ns);
+    add(&mut merged.lost_clients, totals.lost_clients);
+    add(&mut merged.client_cpu_ns, totals.client_cpu_ns);
+}
+
+/// Adds to a count; those of somebody's record may be any number.
+fn add(count: &mut u64, more: u64) {
+    *count = count.saturating_add(more);
 }
 
 /// All threads of all hosts, numbered anew.
@@ -99,7 +105,7 @@ fn merge_kind(
     };
     let mut ledger = Ledger::default();
     rows.iter().for_each(|row| ledger.add(&row.ledger));
-    let sum = |count: fn(&KindRecord) -> u64| rows.iter().map(|row| count(row)).sum();
+    let sum = |count: fn(&KindRecord) -> u64| sum(rows.iter().map(|row| count(row)));
     let mut times =
         |of: fn(&KindRecord) -> &DistributionRecord| merger.merge(rows.iter().map(|row| of(row)));
     Ok(Some(KindRecord {

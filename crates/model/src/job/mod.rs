@@ -16,3 +16,8 @@ pub use deal::{DealError, deal, on_each_of};
 pub use encoded_interval::{EncodedInterval, EncodedKind};
 pub use merge::{HostRun, MergeError, decide, judge, merge};
 pub use merge_intervals::IntervalMerger;
+
+/// The sum of counts, each of which may be any number in somebody's record.
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}

@@ -152,3 +152,24 @@ fn parts_of_one_job_are_merged_once_each() {
     let twice = merged([of(1), of(1)]).expect_err("the same part");
     assert_eq!(twice.to_string(), "a and b are the same part of a job");
 }
+
+#[test]
+fn records_of_somebody_with_the_largest_numbers_are_no_panic() {
+    let largest = |seed| {
+        let mut record = run(seed, &[5]);
+        (record.plan.clients, record.plan.workers) = (u32::MAX, u32::MAX);
+        let totals = &mut record.totals;
+        totals.late_replies = u64::MAX;
+        totals.long_listings = u64::MAX;
+        totals.reconnections = u64::MAX;
+        totals.unusable_ns = u64::MAX;
+        totals.lost_clients = u64::MAX;
+        totals.client_cpu_ns = u64::MAX;
+        record.ticks[0].response_time_sum_ns = u64::MAX;
+        record.ticks[0].bytes_sent = u64::MAX;
+        record
+    };
+    let whole = merged([largest(1), largest(2)]).expect("one job");
+    assert_eq!(whole.plan.clients, u32::MAX);
+    assert_eq!(whole.totals.reconnections, u64::MAX);
+}
