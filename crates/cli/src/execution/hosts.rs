@@ -17,8 +17,11 @@ use filestone_model::measure::RunRecord;
 use filestone_model::plan::Plan;
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+/// How long ranks wait for each other at the end.
+const LEAVE_WITHIN: Duration = Duration::from_secs(30);
 
 thread_local! {
     // MPI belongs to the thread that began with it, which is the one that reads the command line.
@@ -68,7 +71,8 @@ pub fn serve_if_not_first() -> Option<u8> {
             (error.exit_code(), true)
         }
     };
-    transport.leave(is_one_lost);
+    let rank = transport.rank();
+    within(LEAVE_WITHIN, rank, || transport.leave(is_one_lost));
     Some(exit_code)
 }
 
@@ -95,8 +99,38 @@ pub fn follow(options: &HostsOptions) -> Result<(), Error> {
 /// Lets the other ranks go.
 pub fn leave() {
     if let Some(cluster) = CLUSTER.take() {
-        cluster.leave();
+        within(LEAVE_WITHIN, 0, || cluster.leave());
     }
+}
+
+/// Leaves MPI, which waits for all ranks, one that was stopped at this very moment among them: so not for
+/// ever. All that was measured has been written by then.
+fn within(limit: Duration, rank: u32, leave: impl FnOnce()) {
+    let has_left = Arc::new(AtomicBool::new(false));
+    std::thread::spawn({
+        let has_left = Arc::clone(&has_left);
+        move || {
+            std::thread::sleep(limit);
+            if !has_left.load(Ordering::Acquire) {
+                let error = Error::environment(format!(
+                    "rank {rank}: other ranks have not ended within {} s",
+                    limit.as_secs()
+                ));
+                console::error(&error);
+                end(error.exit_code());
+            }
+        }
+    });
+    leave();
+    has_left.store(true, Ordering::Release);
+}
+
+#[expect(
+    clippy::exit,
+    reason = "the thread that would end this process is within MPI"
+)]
+fn end(exit_code: u8) {
+    std::process::exit(exit_code.into());
 }
 
 /// Makes the run of a job on all hosts.
