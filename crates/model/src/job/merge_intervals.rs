@@ -118,21 +118,9 @@ pub(super) fn merge_ticks(hosts: &[&[TickRecord]]) -> Vec<TickRecord> {
 }
 
 fn add_tick(sum: &mut TickRecord, tick: &TickRecord) {
-    if tick.ended == 0 {
-        return;
-    }
-    sum.response_time_min_ns = if sum.ended == 0 {
-        tick.response_time_min_ns
-    } else {
-        sum.response_time_min_ns.min(tick.response_time_min_ns)
-    };
-    sum.response_time_max_ns = sum.response_time_max_ns.max(tick.response_time_max_ns);
-    sum.ended = sum.ended.saturating_add(tick.ended);
-    sum.response_time_sum_ns = sum
-        .response_time_sum_ns
-        .saturating_add(tick.response_time_sum_ns);
-    sum.bytes_sent = sum.bytes_sent.saturating_add(tick.bytes_sent);
-    sum.bytes_received = sum.bytes_received.saturating_add(tick.bytes_received);
+    let mut counts = sum.counts();
+    counts.add(&tick.counts());
+    *sum = TickRecord::new(sum.start_ns, sum.len_ns, &counts);
 }
 
 /// Merges intervals while a job runs: one is complete when each host has told it or a later one,

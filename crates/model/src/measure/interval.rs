@@ -44,12 +44,12 @@ impl TickCounts {
             self.response_time_min.min(other.response_time_min)
         };
         self.response_time_max = self.response_time_max.max(other.response_time_max);
-        self.ended += other.ended;
+        self.ended = self.ended.saturating_add(other.ended);
         self.response_time_sum = self
             .response_time_sum
             .saturating_add(other.response_time_sum);
-        self.bytes_sent += other.bytes_sent;
-        self.bytes_received += other.bytes_received;
+        self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
+        self.bytes_received = self.bytes_received.saturating_add(other.bytes_received);
     }
 
     fn count(&mut self, response_time: u64, completion: &Completion, times: u64) {

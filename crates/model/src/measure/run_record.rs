@@ -542,6 +542,18 @@ impl TickRecord {
             bytes_received: counts.bytes_received,
         }
     }
+
+    /// The counts of this record.
+    pub const fn counts(&self) -> TickCounts {
+        TickCounts {
+            ended: self.ended,
+            response_time_sum: self.response_time_sum_ns,
+            response_time_min: self.response_time_min_ns,
+            response_time_max: self.response_time_max_ns,
+            bytes_sent: self.bytes_sent,
+            bytes_received: self.bytes_received,
+        }
+    }
 }
 
 /// A record that contradicts itself.

@@ -50,21 +50,35 @@ pub enum NoLine {
 
 /// The line that is nearest to these points.
 pub fn fit(points: &[FittedPoint]) -> Result<FittedLine, NoLine> {
-    let count = points.len();
     check(points.iter(), POINTS_MIN)?;
-    let sum =
-        |of: &dyn Fn(&FittedPoint) -> f64| points.iter().map(|p| p.weight * of(p)).sum::<f64>();
-    let weights = sum(&|_| 1.0);
-    let (x_mean, y_mean) = (sum(&|p| p.x) / weights, sum(&|p| p.y) / weights);
-    let spread = sum(&|p| (p.x - x_mean).powi(2));
+    let sum = |of: fn(&FittedPoint) -> f64| points.iter().map(|p| p.weight * of(p)).sum::<f64>();
+    let weight = sum(|_| 1.0);
+    let (x, y) = (sum(|p| p.x) / weight, sum(|p| p.y) / weight);
+    let rest = |p: &FittedPoint| FittedPoint {
+        x: p.x - x,
+        y: p.y - y,
+        weight: p.weight,
+    };
+    let rests: Vec<FittedPoint> = points.iter().map(rest).collect();
+    through(FittedPoint { x, y, weight }, || rests.iter(), 2)
+}
+
+/// The line through the mean of all points, which has their weight together, with the slope that fits what
+/// they have beside it best. To tell that, `taken` numbers were taken from them, the slope's own among them.
+fn through<'rest, I: Iterator<Item = &'rest FittedPoint>>(
+    mean: FittedPoint,
+    rests: impl Fn() -> I,
+    taken: usize,
+) -> Result<FittedLine, NoLine> {
+    let sum = |of: &dyn Fn(&FittedPoint) -> f64| rests().map(|p| p.weight * of(p)).sum::<f64>();
+    let spread = sum(&|p| p.x * p.x);
     // Loads that differ by rounding alone are one load.
-    if spread <= weights * (x_mean.abs().max(1e-300) * 1e-9).powi(2) {
+    if spread <= mean.weight * (mean.x.abs().max(1e-300) * 1e-9).powi(2) {
         return Err(NoLine::OneLoad);
     }
-    let slope = sum(&|p| (p.x - x_mean) * (p.y - y_mean)) / spread;
-    let intercept = y_mean - slope * x_mean;
-    let freedom = (count - 2) as f64;
-    let variance = sum(&|p| (p.y - intercept - slope * p.x).powi(2)) / freedom;
+    let slope = sum(&|p| p.x * p.y) / spread;
+    let freedom = rests().count().saturating_sub(taken) as f64;
+    let variance = sum(&|p| (p.y - slope * p.x).powi(2)) / freedom;
     let estimate = |value, variance: f64| Estimate {
         value,
         standard_error: variance.sqrt(),
@@ -73,8 +87,8 @@ pub fn fit(points: &[FittedPoint]) -> Result<FittedLine, NoLine> {
     Ok(FittedLine {
         slope: estimate(slope, variance / spread),
         intercept: estimate(
-            intercept,
-            variance * (1.0 / weights + x_mean.powi(2) / spread),
+            mean.y - slope * mean.x,
+            variance * (1.0 / mean.weight + mean.x.powi(2) / spread),
         ),
     })
 }
@@ -126,41 +140,19 @@ pub fn fit_groups(groups: &[Vec<TimedPoint>]) -> Result<FittedLine, NoLine> {
     if count <= taken {
         return Err(NoLine::FewPoints { count });
     }
-    let sum = |of: fn(&FittedPoint) -> f64| rests().map(|p| p.weight * of(p)).sum::<f64>();
-    let over_groups = |of: fn(&Group) -> f64| groups.iter().map(of).sum::<f64>();
-    let weights = over_groups(|group| group.weight);
-    let [x_mean, y_mean] = [
-        over_groups(|group| group.weight * group.x) / weights,
-        over_groups(|group| group.weight * group.y) / weights,
-    ];
-    let spread = sum(|p| p.x * p.x);
-    // Loads that differ by rounding alone are one load.
-    if spread <= weights * (x_mean.abs().max(1e-300) * 1e-9).powi(2) {
-        return Err(NoLine::OneLoad);
-    }
-    let slope = sum(|p| p.x * p.y) / spread;
-    let freedom = (count - taken) as f64;
-    let left = rests().map(|p| p.weight * (p.y - slope * p.x).powi(2));
-    let variance = left.sum::<f64>() / freedom;
-    let estimate = |value, variance: f64| Estimate {
-        value,
-        standard_error: variance.sqrt(),
-        freedom,
+    let over_groups = |of: fn(&FittedPoint) -> f64| groups.iter().map(|g| of(&g.mean)).sum::<f64>();
+    let weight = over_groups(|mean| mean.weight);
+    let mean = FittedPoint {
+        x: over_groups(|mean| mean.weight * mean.x) / weight,
+        y: over_groups(|mean| mean.weight * mean.y) / weight,
+        weight,
     };
-    Ok(FittedLine {
-        slope: estimate(slope, variance / spread),
-        intercept: estimate(
-            y_mean - slope * x_mean,
-            variance * (1.0 / weights + x_mean.powi(2) / spread),
-        ),
-    })
+    through(mean, rests, taken)
 }
 
 /// A group: its means, and what of its points neither these nor an even change over time have in them.
 struct Group {
-    weight: f64,
-    x: f64,
-    y: f64,
+    mean: FittedPoint,
     rests: Vec<FittedPoint>,
 }
 
@@ -189,9 +181,7 @@ impl Group {
             weight: p.point.weight,
         };
         Ok(Self {
-            weight,
-            x,
-            y,
+            mean: FittedPoint { x, y, weight },
             rests: points.iter().map(rest).collect(),
         })
     }
