@@ -22,7 +22,7 @@ pub use hope::Hope;
 pub use offer::Offer;
 pub use shared_books::{SharedBooks, SharedRecorder};
 
-use crate::backend::{Backend, BackendError, ConnectionCounts};
+use crate::backend::{Backend, BackendError, ConnectionCounts, Until};
 use client::{ClientState, Slots, UnderWay};
 use filestone_model::arrivals::counts_of_clients;
 use filestone_model::completions::{Completions, for_slot};
@@ -810,18 +810,22 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
 
     /// When the loop must look at the clock again.
     #[inline]
-    fn wake_up_at(&self, now: Moment) -> Moment {
-        let mut until = now.after_nanos(ATTENTION_NANOS).min(self.next_boundary);
+    fn wake_up_at(&self, now: Moment) -> Until {
+        let mut attention = now.after_nanos(ATTENTION_NANOS).min(self.next_boundary);
+        let mut due = Moment::NEVER;
         if self.end.is_none() {
-            if let Some(Reverse((due, _))) = self.due.peek() {
-                until = until.min(*due);
+            if let Some(Reverse((next, _))) = self.due.peek() {
+                due = *next;
             }
-            until = until.min(self.schedule.window_end.after_nanos(1));
+            attention = attention.min(self.schedule.window_end.after_nanos(1));
         }
         if !self.is_window_open {
-            until = until.min(self.schedule.window_start);
+            attention = attention.min(self.schedule.window_start);
         }
-        until.max(now)
+        Until {
+            due: due.max(now),
+            attention: attention.max(now),
+        }
     }
 
     fn hand_over(&mut self, now: Moment) {

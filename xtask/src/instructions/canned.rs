@@ -1,7 +1,7 @@
 //! A server of canned bytes: each call is answered at once with the same reply, its number apart.
 //! No socket, no clock, so that every run executes the same instructions.
 
-use filestone_engine::backend::{Backend, BackendError};
+use filestone_engine::backend::{Backend, BackendError, Until};
 use filestone_model::client::{Client, Output};
 use filestone_model::completions::Completions;
 use filestone_model::language::Operations;
@@ -91,7 +91,8 @@ impl<C: Client<Language = Operations>> Backend for Canned<C> {
         self.client.repeat(slots, &mut self.out);
     }
 
-    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+        let until = until.first();
         if self.out.is_empty() {
             self.now = self.now.max(until);
             return Ok(());

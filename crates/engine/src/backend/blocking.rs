@@ -4,7 +4,7 @@
 //! What is submitted is carried out there and then; so nothing is between the call and its end,
 //! and what a workload hands out need not be kept.
 
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, Until};
 use crate::processors;
 use crate::time::Time;
 use filestone_model::completions::Completions;
@@ -127,7 +127,8 @@ impl<C: BlockingClient, T: Time> Backend for Blocking<C, T> {
         });
     }
 
-    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+        let until = until.first();
         if self.ended.is_empty() {
             self.time.wait(until);
             self.recent = self.time.now();

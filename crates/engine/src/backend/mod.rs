@@ -72,6 +72,31 @@ impl AreaError for BackendError {
     }
 }
 
+/// How long a wait may last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Until {
+    /// Something begins at this moment: by then the wait is over.
+    pub due: Moment,
+    /// Somebody looks after things from this moment on: the wait is over then, or some tens of
+    /// milliseconds later if that is cheaper.
+    pub attention: Moment,
+}
+
+impl Until {
+    /// Until this moment sharp.
+    pub fn sharp(due: Moment) -> Self {
+        Self {
+            due,
+            attention: Moment::NEVER,
+        }
+    }
+
+    /// The earlier of both.
+    pub fn first(self) -> Moment {
+        self.due.min(self.attention)
+    }
+}
+
 /// Carries operations out for all clients of one worker.
 pub trait Backend {
     /// What its clients can be asked.
@@ -99,7 +124,7 @@ pub trait Backend {
     ///
     /// May return early and with nothing. On an error `completed` still holds
     /// what was completed before it.
-    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError>;
+    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError>;
 
     /// Ends operations that were submitted and never sent, as skipped.
     fn abandon(&mut self, _completed: &mut Completions) {}

@@ -3,7 +3,7 @@
 
 use crate::backend::looking::SPIN_NANOS;
 use crate::backend::sockets::timespec;
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, Until};
 use crate::clock::Clock;
 use filestone_model::completions::Completions;
 use filestone_model::language::Operations;
@@ -61,7 +61,8 @@ impl Backend for Null {
         }));
     }
 
-    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+        let until = until.first();
         let mut now = self.clock.now();
         let sleep = until.nanos_since(now).saturating_sub(SPIN_NANOS);
         if self.sleeps && self.submitted.is_empty() && sleep > 0 {

@@ -5,7 +5,7 @@
 //! milliseconds of real time.
 
 use crate::backend::null::completion;
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, Until};
 use filestone_model::completions::Completions;
 use filestone_model::language::Operations;
 use filestone_model::operation::{Operation, Ticket};
@@ -76,7 +76,8 @@ impl Backend for Simulated {
         }
     }
 
-    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+        let until = until.first();
         let next = self
             .in_flight
             .peek()

@@ -6,7 +6,7 @@
 
 use crate::backend::connection::{ClientConnection, ConnectedClient, Link, Loss, Waiting};
 use crate::backend::looking::{Look, Looking, SPIN_NANOS};
-use crate::backend::{Backend, BackendError, ConnectionChange, ConnectionCounts};
+use crate::backend::{Backend, BackendError, ConnectionChange, ConnectionCounts, Until};
 use crate::clock::Clock;
 use crate::driver::{Dial, Pending};
 use crate::processors;
@@ -233,7 +233,7 @@ impl<C: Client> Sockets<C> {
         }
         let (until, mut completed) = (now.after(most), Completions::default());
         while left > 0 && self.look() < until {
-            if self.wait(until, &mut completed).is_err() {
+            if self.wait(Until::sharp(until), &mut completed).is_err() {
                 return;
             }
             left = left.saturating_sub(completed.iter().count());
@@ -337,7 +337,7 @@ impl<C: Client> Sockets<C> {
     #[inline]
     fn wait_for_one(
         &mut self,
-        until: Moment,
+        until: Until,
         completed: &mut Completions,
     ) -> Result<(), BackendError> {
         let connection = &self.connections[0];
@@ -345,16 +345,16 @@ impl<C: Client> Sockets<C> {
         // The rest of data that nobody reads is best waited for as a whole.
         let waits_for_rest = connection.client.discardable() > 0;
         if self.options.busy_poll && !is_blocked {
-            return self.spin_for_one(until, completed).map(drop);
+            return self.spin_for_one(until.first(), completed).map(drop);
         }
         if !is_blocked
             && !waits_for_rest
             && let Some(look) = self.looking.begin()
         {
             let began = self.look();
-            let to = began.after_nanos(look.nanos).min(until);
+            let to = began.after_nanos(look.nanos).min(until.first());
             let has_found = self.spin_for_one(to, completed)?;
-            if self.has_learned(look, began, has_found, until) {
+            if self.has_learned(look, began, has_found, until.first()) {
                 return Ok(());
             }
         }
@@ -375,16 +375,18 @@ impl<C: Client> Sockets<C> {
 
     fn sleep_for_one(
         &mut self,
-        until: Moment,
+        until: Until,
         is_blocked: bool,
         completed: &mut Completions,
     ) -> Result<(), BackendError> {
-        let nanos = until.nanos_since(self.recent);
+        let nanos = until.due.nanos_since(self.recent);
+        // To be back for attention sharp would take a system call more for each reply.
         if !is_blocked && nanos > RECEIVE_MARGIN_NANOS {
             return self.receive(0, Waiting::UntilTimeout, completed);
         }
         let sleep = nanos.saturating_sub(SPIN_NANOS);
         if sleep > 0 || is_blocked {
+            let sleep = sleep.min(until.attention.nanos_since(self.recent));
             let Link::Up(socket) = &self.connections[0].link else {
                 return Ok(());
             };
@@ -407,7 +409,11 @@ impl<C: Client> Sockets<C> {
             }
             self.look();
         }
-        self.spin_for_one(until, completed).map(drop)
+        let to = until.first();
+        if to.nanos_since(self.recent) > SPIN_NANOS {
+            return Ok(());
+        }
+        self.spin_for_one(to, completed).map(drop)
     }
 
     /// Looks again and again until something comes, which it says, or `until` does.
@@ -450,7 +456,7 @@ impl<C: Client> Sockets<C> {
     /// while, sleeps in epoll, and spins on it until `until`.
     fn wait_for_many(
         &mut self,
-        until: Moment,
+        until: Until,
         completed: &mut Completions,
     ) -> Result<(), BackendError> {
         if self.ready.is_empty() {
@@ -463,8 +469,8 @@ impl<C: Client> Sockets<C> {
     }
 
     /// Waits until a connection is ready, until `until`, or until it is time for a scan.
-    fn poll_until(&mut self, until: Moment) -> Result<(), BackendError> {
-        let to = until.min(self.next_scan);
+    fn poll_until(&mut self, until: Until) -> Result<(), BackendError> {
+        let to = until.first().min(self.next_scan);
         if self.options.busy_poll {
             return self.spin_for_many(to).map(drop);
         }
@@ -929,7 +935,7 @@ impl<C: Client> Backend for Sockets<C> {
     }
 
     #[inline]
-    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
         self.flush(completed)?;
         if !self.is_fresh {
             self.look();
@@ -943,7 +949,7 @@ impl<C: Client> Backend for Sockets<C> {
         if away > 0 && away == self.connections.len() {
             // Nothing is connected: sleep until it is time for another attempt.
             let now = self.look();
-            let sleep = self.next_scan.min(until).nanos_since(now);
+            let sleep = self.next_scan.min(until.first()).nanos_since(now);
             std::thread::sleep(Duration::from_nanos(sleep));
         } else if self.epoll.is_none() {
             self.wait_for_one(until, completed)?;

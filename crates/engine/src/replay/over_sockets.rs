@@ -6,7 +6,7 @@ use super::replaying::Replaying;
 use super::site::Site;
 use crate::backend::connection::{ClientConnection, Link};
 use crate::backend::sockets::Sockets;
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, Until};
 use crate::control::LOOK_EVERY;
 use crate::driver::Patience;
 use crate::run::{WorkerBody, WorkerThread};
@@ -179,7 +179,7 @@ impl<'run, S: Site, C: LoadConnection, A> CleanUp<'run, S, C, A> {
             }
         }
         while self.left > 0 && !cancellations.clean_up.is_cancelled() {
-            let until = self.sockets.now().after(LOOK_EVERY);
+            let until = Until::sharp(self.sockets.now().after(LOOK_EVERY));
             self.sockets.wait(until, &mut completed)?;
             for completion in completed.iter() {
                 self.go_on(completion.ticket, completion.outcome);

@@ -4,7 +4,7 @@
 #![allow(clippy::vec_box)] // workers hand over boxes, so that nothing is copied
 
 use filestone_engine::backend::simulated::Simulated;
-use filestone_engine::backend::{Backend, BackendError};
+use filestone_engine::backend::{Backend, BackendError, Until};
 use filestone_engine::worker::{IntervalSink, Member, Signals, Worker, new_buffer, own_books};
 use filestone_model::completions::Completions;
 use filestone_model::failure::StatusSpace;
@@ -48,7 +48,7 @@ impl Backend for Unreliable {
     fn repeat(&mut self, client: u32, slots: &[u32]) {
         self.server.repeat(client, slots);
     }
-    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
         let mut ended = Completions::default();
         self.server.wait(until, &mut ended)?;
         for mut completion in ended.iter() {

@@ -3,7 +3,7 @@
 
 use crate::support::{Nulls, SECOND, plan, server};
 use filestone_engine::backend::simulated::Simulated;
-use filestone_engine::backend::{Backend, BackendError};
+use filestone_engine::backend::{Backend, BackendError, Until};
 use filestone_engine::worker::{
     IntervalSink, Member, Signals, Worker, WorkerEnd, new_buffer, own_books,
 };
@@ -112,7 +112,7 @@ impl Backend for Gone {
         self.0.push(ticket);
     }
     fn repeat(&mut self, _client: u32, _slots: &[u32]) {}
-    fn wait(&mut self, _until: Moment, _: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, _until: Until, _: &mut Completions) -> Result<(), BackendError> {
         Err(BackendError::System {
             what: "reach it",
             source: std::io::ErrorKind::Other.into(),

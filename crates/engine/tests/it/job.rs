@@ -3,7 +3,7 @@
 
 use crate::support::{SECOND, plan, server};
 use filestone_engine::backend::simulated::Simulated;
-use filestone_engine::backend::{Backend, BackendError};
+use filestone_engine::backend::{Backend, BackendError, Until};
 use filestone_engine::worker::{IntervalSink, Member, Signals, Worker, new_buffer, own_books};
 use filestone_model::completions::Completions;
 use filestone_model::job::{HostRun, deal, judge, merge};
@@ -52,7 +52,7 @@ impl Backend for Noting {
     fn repeat(&mut self, client: u32, slots: &[u32]) {
         self.server.repeat(client, slots);
     }
-    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
         self.server.wait(until, completed)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::support::replays::load;
 use crate::support::{Run, SECOND, plan, run_members, run_on};
-use filestone_engine::backend::{Backend, BackendError, ConnectionChange};
+use filestone_engine::backend::{Backend, BackendError, ConnectionChange, Until};
 use filestone_engine::worker::Member;
 use filestone_model::completions::Completions;
 use filestone_model::language::{Language, Operations};
@@ -170,7 +170,8 @@ impl<L: Language> Backend for Breaking<L> {
         }
     }
 
-    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+        let until = until.first();
         let done = self.in_flight.iter().map(|(_, done)| *done).min();
         let event = self.events.front().map(|(at, _)| *at);
         let next = [Some(until), done, event].into_iter().flatten().min();

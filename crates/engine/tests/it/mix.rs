@@ -4,7 +4,7 @@
 use crate::support::live::{checked, serve};
 use crate::support::mixes::{ALL_22, mix};
 use filestone_engine::backend::simulated::Simulated;
-use filestone_engine::backend::{Backend, BackendError};
+use filestone_engine::backend::{Backend, BackendError, Until};
 use filestone_engine::worker::{IntervalSink, Member, Signals, Worker, new_buffer, own_books};
 use filestone_model::completions::Completions;
 use filestone_model::file_set::{ChangingDirectories, ClientSet};
@@ -105,7 +105,7 @@ impl Backend for &mut Recording {
     fn repeat(&mut self, client: u32, slots: &[u32]) {
         self.server.repeat(client, slots);
     }
-    fn wait(&mut self, until: Moment, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
         self.server.wait(until, completed)
     }
 }

@@ -3,9 +3,9 @@
 use crate::support::live::serve;
 use crate::support::replays::nfs;
 use filestone_engine::RunError;
-use filestone_engine::backend::Backend;
 use filestone_engine::backend::connection::{ConnectedClient, First};
 use filestone_engine::backend::sockets::{SocketOptions, Sockets};
+use filestone_engine::backend::{Backend, Until};
 use filestone_engine::clock::Clock;
 use filestone_engine::driver::{Dial, Patience};
 use filestone_engine::replay::{Reply, Site, Trees};
@@ -144,7 +144,7 @@ impl Client {
     /// Serves the connections for a while; what was submitted, if it has ended.
     fn serve(&mut self) -> Option<Completion> {
         let mut completed = Completions::default();
-        let until = self.sockets.now().after(Duration::from_millis(1));
+        let until = Until::sharp(self.sockets.now().after(Duration::from_millis(1)));
         self.sockets
             .wait(until, &mut completed)
             .expect("connections can be served");
