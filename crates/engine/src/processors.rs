@@ -23,7 +23,7 @@ impl Meter {
         let allowed = allowed();
         Self {
             began: Instant::now(),
-            own_ns: cpu_nanos(ClockId::ProcessCPUTime),
+            own_ns: clock_nanos(ClockId::ProcessCPUTime),
             busy_ns: busy_nanos(&allowed),
             allowed,
         }
@@ -31,7 +31,7 @@ impl Meter {
 
     /// What has been used since.
     pub fn used(&self) -> ProcessorTime {
-        let own_ns = cpu_nanos(ClockId::ProcessCPUTime).saturating_sub(self.own_ns);
+        let own_ns = clock_nanos(ClockId::ProcessCPUTime).saturating_sub(self.own_ns);
         let busy_ns = busy_nanos(&self.allowed).zip(self.busy_ns);
         ProcessorTime {
             elapsed_ns: u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX),
@@ -73,7 +73,12 @@ impl ThreadMark {
 
 /// Processor time of the calling thread, in nanoseconds.
 pub(crate) fn thread_nanos() -> u64 {
-    cpu_nanos(ClockId::ThreadCPUTime)
+    clock_nanos(ClockId::ThreadCPUTime)
+}
+
+/// The time, counted from some moment of this host.
+pub(crate) fn monotonic_nanos() -> u64 {
+    clock_nanos(ClockId::Monotonic)
 }
 
 /// How long the calling thread was ready to run and had no processor, in nanoseconds.
@@ -93,7 +98,7 @@ fn waited() -> Option<u64> {
     line.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-fn cpu_nanos(clock: ClockId) -> u64 {
+fn clock_nanos(clock: ClockId) -> u64 {
     let spent = clock_gettime(clock);
     spent.tv_sec as u64 * 1_000_000_000 + spent.tv_nsec as u64
 }

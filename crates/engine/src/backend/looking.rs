@@ -5,9 +5,10 @@
 //! wake-up takes costs at most twice the better of the two (Karlin, Li, Manasse and Owicki 1991,
 //! "Empirical studies of competitive spinning for a shared-memory multiprocessor", *SOSP '91*). Where
 //! it does not help, because the server is slower, or harms, because something else wants this very
-//! processor (the server, say), it is given up soon and tried again rarely.
+//! processor (the server, say), it is given up soon and tried again rarely. And so it is where this
+//! thread has to wait for a processor itself: whoever looks then takes one from those who would answer.
 
-use crate::processors::thread_nanos;
+use crate::processors::{monotonic_nanos, thread_nanos, waited_nanos};
 
 /// Before a due moment a thread spins for this long: a sleeping one wakes up some 30 µs late at the
 /// median.
@@ -27,6 +28,16 @@ const PAUSE_MAX: u32 = 8192;
 const SAMPLED: u32 = 16;
 /// Who has the processor for less than this share of the time that it looks shares it.
 const OWN_SHARE: f64 = 0.75;
+/// Of so many of these, one sees how long this thread has waited for a processor,
+const WATCHED: u32 = 16;
+/// once so much time has passed: much more than whoever comes by takes the processor for at a time.
+const WATCH_NANOS: u64 = 100_000_000;
+/// Where that is more than this share of the time, there are too few processors for all. Threads that
+/// look while the server has a processor to itself wait for 1 to 2.5 % of it, those that share processors with the
+/// server for 8 to 20 %.
+const WAITED_SHARE: f64 = 0.05;
+/// How many waits pass without looking then: a second or so.
+const PAUSE_CROWDED: u32 = 1 << 15;
 
 /// What one waiting thread knows of that.
 #[derive(Debug)]
@@ -38,6 +49,10 @@ pub(crate) struct Looking {
     next_pause: u32,
     /// Looks before the next one that is held against processor time.
     unsampled: u32,
+    /// Samples before the next one that sees how long this thread has waited.
+    unwatched: u32,
+    /// Since when. Only while looks go on: a thread that sleeps waits for a moment whenever it is woken.
+    watched: Option<Watch>,
     spun_nanos: u64,
 }
 
@@ -50,6 +65,23 @@ pub(crate) struct Look {
     pub spun_before: u64,
     /// Processor time when it began, if it is held against that.
     cpu_nanos: Option<u64>,
+}
+
+/// How long a thread has waited for a processor, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Watch {
+    at: u64,
+    waited: u64,
+}
+
+impl Watch {
+    /// Of this thread, now.
+    fn now() -> Self {
+        Self {
+            at: monotonic_nanos(),
+            waited: waited_nanos(),
+        }
+    }
 }
 
 /// What came of a look.
@@ -70,6 +102,8 @@ impl Default for Looking {
             pause: 0,
             next_pause: PAUSE_MIN,
             unsampled: 0,
+            unwatched: 0,
+            watched: None,
             spun_nanos: 0,
         }
     }
@@ -79,21 +113,63 @@ impl Looking {
     /// Whether to look before sleeping, this time.
     #[inline]
     pub fn begin(&mut self) -> Option<Look> {
+        self.begin_with(Watch::now)
+    }
+
+    /// The same, by somebody who tells how long the thread has waited.
+    #[inline]
+    fn begin_with(&mut self, watch: impl FnOnce() -> Watch) -> Option<Look> {
         if self.pause > 0 {
             self.pause -= 1;
             return None;
         }
         let is_sampled = self.unsampled == 0;
-        self.unsampled = if is_sampled {
-            SAMPLED - 1
-        } else {
-            self.unsampled - 1
-        };
+        if !is_sampled {
+            self.unsampled -= 1;
+        } else if !self.may_sample(watch) {
+            return None;
+        }
         Some(Look {
             nanos: LOOK_NANOS,
             spun_before: self.spun_nanos,
             cpu_nanos: is_sampled.then(thread_nanos),
         })
+    }
+
+    /// Begins with the next samples, unless there are too few processors for that.
+    #[cold]
+    fn may_sample(&mut self, watch: impl FnOnce() -> Watch) -> bool {
+        self.unsampled = SAMPLED - 1;
+        if self.unwatched > 0 {
+            self.unwatched -= 1;
+            return true;
+        }
+        self.unwatched = WATCHED - 1;
+        let is_crowded = self.is_crowded(watch());
+        if is_crowded {
+            self.give_up(PAUSE_CROWDED);
+        }
+        !is_crowded
+    }
+
+    /// Whether this thread has waited for a processor too long since the last time.
+    fn is_crowded(&mut self, now: Watch) -> bool {
+        let since = *self.watched.get_or_insert(now);
+        let nanos = now.at.saturating_sub(since.at);
+        if nanos < WATCH_NANOS {
+            return false;
+        }
+        self.watched = Some(now);
+        now.waited.saturating_sub(since.waited) as f64 > WAITED_SHARE * nanos as f64
+    }
+
+    /// Does not look for so many waits.
+    fn give_up(&mut self, pause: u32) {
+        // The next look is a trial: it is sampled, and the only one if it is in vain.
+        self.score = 1;
+        self.unsampled = 0;
+        (self.unwatched, self.watched) = (0, None);
+        self.pause = pause;
     }
 
     /// Learns from a look that ended after so many nanoseconds.
@@ -120,10 +196,7 @@ impl Looking {
             }
             Outcome::Missed if self.score > 1 => self.score -= 1,
             Outcome::Missed | Outcome::Harmed => {
-                // The next look is a trial: it is sampled, and the only one if it is in vain.
-                self.score = 1;
-                self.unsampled = 0;
-                self.pause = self.next_pause;
+                self.give_up(self.next_pause);
                 self.next_pause = PAUSE_MAX.min(2 * self.next_pause);
             }
         }
@@ -145,11 +218,26 @@ impl Looking {
 mod tests {
     use super::*;
 
+    /// A wait takes so long.
+    const WAIT_NANOS: u64 = 20_000;
+
     /// How many of so many waits look, if this is what comes of them.
     fn looks(looking: &mut Looking, waits: u32, outcome: impl Fn(u32) -> Outcome) -> u32 {
+        looks_beside(looking, waits, 0.0, outcome)
+    }
+
+    /// The same, of a thread that waits for a processor for this share of the time.
+    fn looks_beside(
+        looking: &mut Looking,
+        waits: u32,
+        waited_share: f64,
+        outcome: impl Fn(u32) -> Outcome,
+    ) -> u32 {
         let mut count = 0;
         for wait in 0..waits {
-            if looking.begin().is_some() {
+            let at = u64::from(wait) * WAIT_NANOS;
+            let waited = (at as f64 * waited_share) as u64;
+            if looking.begin_with(|| Watch { at, waited }).is_some() {
                 looking.learn(outcome(wait));
                 count += 1;
             }
@@ -190,10 +278,20 @@ mod tests {
     }
 
     #[test]
+    fn who_has_to_wait_for_a_processor_looks_rarely_though_it_finds_something() {
+        let mut looking = Looking::default();
+        // Each time for 100 ms, 5,000 waits, and to the next of 256 looks, of which one is watched; then a pause.
+        let count = looks_beside(&mut looking, 400_000, 0.08, |_| Outcome::Found);
+        assert!((52_000..=58_000).contains(&count), "{count}");
+        let count = looks_beside(&mut Looking::default(), 10_000, 0.025, |_| Outcome::Found);
+        assert_eq!(count, 10_000);
+    }
+
+    #[test]
     fn once_it_helps_again_it_is_used_again() {
         let mut looking = Looking::default();
         looks(&mut looking, 20_000, |_| Outcome::Missed);
-        looks(&mut looking, 8_193, |_| Outcome::FoundAlone);
+        looks(&mut looking, 8_193, |_| Outcome::Found);
         assert_eq!(looks(&mut looking, 100, |_| Outcome::Found), 100);
     }
 
