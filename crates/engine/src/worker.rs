@@ -346,7 +346,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             let until = self.wake_up_at(now);
             let waited = self.line.backend.wait(until, &mut completed);
             now = self.line.backend.recent();
-            self.count_in_flight(now);
+            self.count_in_flight(self.in_this_interval(now));
             let connected = match waited {
                 Ok(()) => self.follow_connections(now),
                 Err(error) => Err(error),
@@ -356,6 +356,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             if now > self.next_boundary && completed.run_count() > 0 {
                 self.hand_over(now);
             }
+            self.count_in_flight(now);
             self.complete_all(&completed);
             completed.clear();
             self.keep_time(now);
@@ -811,20 +812,30 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
     /// When the loop must look at the clock again.
     #[inline]
     fn wake_up_at(&self, now: Moment) -> Until {
-        let mut attention = now.after_nanos(ATTENTION_NANOS).min(self.next_boundary);
+        let attention = now.after_nanos(ATTENTION_NANOS).min(self.next_boundary);
         let mut due = Moment::NEVER;
         if self.end.is_none() {
             if let Some(Reverse((next, _))) = self.due.peek() {
                 due = *next;
             }
-            attention = attention.min(self.schedule.window_end.after_nanos(1));
+            due = due.min(self.schedule.window_end.after_nanos(1));
         }
         if !self.is_window_open {
-            attention = attention.min(self.schedule.window_start);
+            due = due.min(self.schedule.window_start);
         }
         Until {
             due: due.max(now),
             attention: attention.max(now),
+        }
+    }
+
+    /// This moment, or the end of the interval that is to be handed over by now.
+    #[inline]
+    fn in_this_interval(&self, now: Moment) -> Moment {
+        if now > self.next_boundary {
+            self.schedule.boundary_before(now)
+        } else {
+            now
         }
     }
 

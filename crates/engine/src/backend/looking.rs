@@ -36,8 +36,8 @@ const WATCH_NANOS: u64 = 100_000_000;
 /// look while the server has a processor to itself wait for 1 to 2.5 % of it, those that share processors with the
 /// server for 8 to 20 %.
 const WAITED_SHARE: f64 = 0.05;
-/// How many waits pass without looking then: a second or so.
-const PAUSE_CROWDED: u32 = 1 << 15;
+/// How long nobody looks then.
+const CROWDED_NANOS: u64 = 1_000_000_000;
 
 /// What one waiting thread knows of that.
 #[derive(Debug)]
@@ -51,7 +51,8 @@ pub(crate) struct Looking {
     unsampled: u32,
     /// Samples before the next one that sees how long this thread has waited.
     unwatched: u32,
-    /// Since when. Only while looks go on: a thread that sleeps waits for a moment whenever it is woken.
+    /// What it is held against. Only while looks go on: a thread that sleeps waits for a moment whenever it is
+    /// woken.
     watched: Option<Watch>,
     spun_nanos: u64,
 }
@@ -67,20 +68,31 @@ pub(crate) struct Look {
     cpu_nanos: Option<u64>,
 }
 
-/// How long a thread has waited for a processor, in nanoseconds.
+/// Since when a thread is watched, how long it had waited for a processor by then, in nanoseconds, and how often
+/// the time was looked at since.
 #[derive(Debug, Clone, Copy)]
 struct Watch {
-    at: u64,
+    since: u64,
     waited: u64,
+    times: u32,
 }
 
-impl Watch {
-    /// Of this thread, now.
-    fn now() -> Self {
-        Self {
-            at: monotonic_nanos(),
-            waited: waited_nanos(),
-        }
+/// What tells the time and how long this thread has waited for a processor, in nanoseconds.
+trait Standing {
+    fn now(&self) -> u64;
+    fn waited(&self) -> u64;
+}
+
+/// As the operating system does.
+struct OfThisThread;
+
+impl Standing for OfThisThread {
+    fn now(&self) -> u64 {
+        monotonic_nanos()
+    }
+
+    fn waited(&self) -> u64 {
+        waited_nanos()
     }
 }
 
@@ -113,12 +125,12 @@ impl Looking {
     /// Whether to look before sleeping, this time.
     #[inline]
     pub fn begin(&mut self) -> Option<Look> {
-        self.begin_with(Watch::now)
+        self.begin_with(&OfThisThread)
     }
 
     /// The same, by somebody who tells how long the thread has waited.
     #[inline]
-    fn begin_with(&mut self, watch: impl FnOnce() -> Watch) -> Option<Look> {
+    fn begin_with(&mut self, standing: &impl Standing) -> Option<Look> {
         if self.pause > 0 {
             self.pause -= 1;
             return None;
@@ -126,7 +138,7 @@ impl Looking {
         let is_sampled = self.unsampled == 0;
         if !is_sampled {
             self.unsampled -= 1;
-        } else if !self.may_sample(watch) {
+        } else if !self.may_sample(standing) {
             return None;
         }
         Some(Look {
@@ -138,29 +150,47 @@ impl Looking {
 
     /// Begins with the next samples, unless there are too few processors for that.
     #[cold]
-    fn may_sample(&mut self, watch: impl FnOnce() -> Watch) -> bool {
+    fn may_sample(&mut self, standing: &impl Standing) -> bool {
         self.unsampled = SAMPLED - 1;
         if self.unwatched > 0 {
             self.unwatched -= 1;
             return true;
         }
         self.unwatched = WATCHED - 1;
-        let is_crowded = self.is_crowded(watch());
-        if is_crowded {
-            self.give_up(PAUSE_CROWDED);
+        match self.crowded(standing) {
+            Some(pause) => {
+                self.give_up(pause);
+                false
+            }
+            None => true,
         }
-        !is_crowded
     }
 
-    /// Whether this thread has waited for a processor too long since the last time.
-    fn is_crowded(&mut self, now: Watch) -> bool {
-        let since = *self.watched.get_or_insert(now);
-        let nanos = now.at.saturating_sub(since.at);
+    /// If this thread has waited for a processor too long of late: how many waits pass in the time that nobody is to
+    /// look for.
+    fn crowded(&mut self, standing: &impl Standing) -> Option<u32> {
+        let now = standing.now();
+        let watch = self.watched.get_or_insert_with(|| Watch {
+            since: now,
+            waited: standing.waited(),
+            times: 0,
+        });
+        let nanos = now.saturating_sub(watch.since);
         if nanos < WATCH_NANOS {
-            return false;
+            watch.times += 1;
+            return None;
         }
-        self.watched = Some(now);
-        now.waited.saturating_sub(since.waited) as f64 > WAITED_SHARE * nanos as f64
+        let (waited, looks) = (
+            standing.waited(),
+            u64::from(watch.times * WATCHED * SAMPLED),
+        );
+        let is_crowded = waited.saturating_sub(watch.waited) as f64 > WAITED_SHARE * nanos as f64;
+        self.watched = Some(Watch {
+            since: now,
+            waited,
+            times: 1,
+        });
+        is_crowded.then(|| (looks * CROWDED_NANOS / nanos) as u32)
     }
 
     /// Does not look for so many waits.
@@ -221,6 +251,21 @@ mod tests {
     /// A wait takes so long.
     const WAIT_NANOS: u64 = 20_000;
 
+    struct At {
+        now: u64,
+        waited: u64,
+    }
+
+    impl Standing for At {
+        fn now(&self) -> u64 {
+            self.now
+        }
+
+        fn waited(&self) -> u64 {
+            self.waited
+        }
+    }
+
     /// How many of so many waits look, if this is what comes of them.
     fn looks(looking: &mut Looking, waits: u32, outcome: impl Fn(u32) -> Outcome) -> u32 {
         looks_beside(looking, waits, 0.0, outcome)
@@ -235,9 +280,9 @@ mod tests {
     ) -> u32 {
         let mut count = 0;
         for wait in 0..waits {
-            let at = u64::from(wait) * WAIT_NANOS;
-            let waited = (at as f64 * waited_share) as u64;
-            if looking.begin_with(|| Watch { at, waited }).is_some() {
+            let now = u64::from(wait) * WAIT_NANOS;
+            let waited = (now as f64 * waited_share) as u64;
+            if looking.begin_with(&At { now, waited }).is_some() {
                 looking.learn(outcome(wait));
                 count += 1;
             }
@@ -280,9 +325,10 @@ mod tests {
     #[test]
     fn who_has_to_wait_for_a_processor_looks_rarely_though_it_finds_something() {
         let mut looking = Looking::default();
-        // Each time for 100 ms, 5,000 waits, and to the next of 256 looks, of which one is watched; then a pause.
-        let count = looks_beside(&mut looking, 400_000, 0.08, |_| Outcome::Found);
-        assert!((52_000..=58_000).contains(&count), "{count}");
+        // Each time for 100 ms, which are 5,000 waits, and to the next of 256 looks, of which one is watched; then a
+        // pause of a second, 50,000 waits.
+        let count = looks_beside(&mut looking, 550_000, 0.08, |_| Outcome::Found);
+        assert!((50_000..=54_000).contains(&count), "{count}");
         let count = looks_beside(&mut Looking::default(), 10_000, 0.025, |_| Outcome::Found);
         assert_eq!(count, 10_000);
     }

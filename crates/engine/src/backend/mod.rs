@@ -75,7 +75,7 @@ impl AreaError for BackendError {
 /// How long a wait may last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Until {
-    /// Something begins at this moment: by then the wait is over.
+    /// Something begins or ends at this moment: by then the wait is over.
     pub due: Moment,
     /// Somebody looks after things from this moment on: the wait is over then, or some tens of
     /// milliseconds later if that is cheaper.
@@ -120,7 +120,8 @@ pub trait Backend {
     /// waits next. What goes wrong is told then.
     fn send(&mut self) {}
 
-    /// Sends what was submitted, then waits for completions, but not past `until`.
+    /// Sends what was submitted, then waits for completions, but not past what is due, and not long past what needs
+    /// attention.
     ///
     /// May return early and with nothing. On an error `completed` still holds
     /// what was completed before it.

@@ -409,11 +409,7 @@ impl<C: Client> Sockets<C> {
             }
             self.look();
         }
-        let to = until.first();
-        if to.nanos_since(self.recent) > SPIN_NANOS {
-            return Ok(());
-        }
-        self.spin_for_one(to, completed).map(drop)
+        self.spin_for_one(until.first(), completed).map(drop)
     }
 
     /// Looks again and again until something comes, which it says, or `until` does.
