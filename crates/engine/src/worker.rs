@@ -346,7 +346,8 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             let until = self.wake_up_at(now);
             let waited = self.line.backend.wait(until, &mut completed);
             now = self.line.backend.recent();
-            self.count_in_flight(self.in_this_interval(now));
+            let counted = self.in_this_interval(now);
+            self.count_in_flight(counted);
             let connected = match waited {
                 Ok(()) => self.follow_connections(now),
                 Err(error) => Err(error),
@@ -356,7 +357,9 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             if now > self.next_boundary && completed.run_count() > 0 {
                 self.hand_over(now);
             }
-            self.count_in_flight(now);
+            if counted < now {
+                self.count_in_flight(now);
+            }
             self.complete_all(&completed);
             completed.clear();
             self.keep_time(now);
