@@ -346,8 +346,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             let until = self.wake_up_at(now);
             let waited = self.line.backend.wait(until, &mut completed);
             now = self.line.backend.recent();
-            let counted = self.in_this_interval(now);
-            self.count_in_flight(counted);
+            self.count_in_flight(now.min(self.next_boundary));
             let connected = match waited {
                 Ok(()) => self.follow_connections(now),
                 Err(error) => Err(error),
@@ -356,9 +355,6 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             // What ended after a boundary is no part of the interval before it.
             if now > self.next_boundary && completed.run_count() > 0 {
                 self.hand_over(now);
-            }
-            if counted < now {
-                self.count_in_flight(now);
             }
             self.complete_all(&completed);
             completed.clear();
@@ -832,21 +828,14 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         }
     }
 
-    /// This moment, or the end of the interval that is to be handed over by now.
-    #[inline]
-    fn in_this_interval(&self, now: Moment) -> Moment {
-        if now > self.next_boundary {
-            self.schedule.boundary_before(now)
-        } else {
-            now
-        }
-    }
-
+    #[cold]
     fn hand_over(&mut self, now: Moment) {
         let boundary = self.schedule.boundary_before(now);
         self.next_boundary = self.schedule.boundary_after(boundary);
         self.note_costs();
         self.line.books.hand_over(boundary);
+        // What was in flight since belongs to the next one.
+        self.count_in_flight(now);
     }
 
     /// Enters what the stretch cost into its buffer.

@@ -77,25 +77,6 @@ struct Watch {
     times: u32,
 }
 
-/// What tells the time and how long this thread has waited for a processor, in nanoseconds.
-trait Standing {
-    fn now(&self) -> u64;
-    fn waited(&self) -> u64;
-}
-
-/// As the operating system does.
-struct OfThisThread;
-
-impl Standing for OfThisThread {
-    fn now(&self) -> u64 {
-        monotonic_nanos()
-    }
-
-    fn waited(&self) -> u64 {
-        waited_nanos()
-    }
-}
-
 /// What came of a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
@@ -125,12 +106,16 @@ impl Looking {
     /// Whether to look before sleeping, this time.
     #[inline]
     pub fn begin(&mut self) -> Option<Look> {
-        self.begin_with(&OfThisThread)
+        self.begin_with(monotonic_nanos, waited_nanos)
     }
 
-    /// The same, by somebody who tells how long the thread has waited.
+    /// The same, by somebody who tells the time and how long the thread has waited.
     #[inline]
-    fn begin_with(&mut self, standing: &impl Standing) -> Option<Look> {
+    fn begin_with(
+        &mut self,
+        now: impl FnOnce() -> u64,
+        waited: impl FnOnce() -> u64,
+    ) -> Option<Look> {
         if self.pause > 0 {
             self.pause -= 1;
             return None;
@@ -138,7 +123,7 @@ impl Looking {
         let is_sampled = self.unsampled == 0;
         if !is_sampled {
             self.unsampled -= 1;
-        } else if !self.may_sample(standing) {
+        } else if !self.may_sample(now, waited) {
             return None;
         }
         Some(Look {
@@ -150,46 +135,39 @@ impl Looking {
 
     /// Begins with the next samples, unless there are too few processors for that.
     #[cold]
-    fn may_sample(&mut self, standing: &impl Standing) -> bool {
+    fn may_sample(&mut self, now: impl FnOnce() -> u64, waited: impl FnOnce() -> u64) -> bool {
         self.unsampled = SAMPLED - 1;
         if self.unwatched > 0 {
             self.unwatched -= 1;
             return true;
         }
         self.unwatched = WATCHED - 1;
-        match self.crowded(standing) {
-            Some(pause) => {
-                self.give_up(pause);
-                false
-            }
-            None => true,
+        let pause = self.crowded(now(), waited);
+        if let Some(pause) = pause {
+            self.give_up(pause);
         }
+        pause.is_none()
     }
 
     /// If this thread has waited for a processor too long of late: how many waits pass in the time that nobody is to
     /// look for.
-    fn crowded(&mut self, standing: &impl Standing) -> Option<u32> {
-        let now = standing.now();
-        let watch = self.watched.get_or_insert_with(|| Watch {
-            since: now,
-            waited: standing.waited(),
-            times: 0,
-        });
-        let nanos = now.saturating_sub(watch.since);
-        if nanos < WATCH_NANOS {
+    fn crowded(&mut self, now: u64, waited: impl FnOnce() -> u64) -> Option<u32> {
+        if let Some(watch) = &mut self.watched
+            && now.saturating_sub(watch.since) < WATCH_NANOS
+        {
             watch.times += 1;
             return None;
         }
-        let (waited, looks) = (
-            standing.waited(),
-            u64::from(watch.times * WATCHED * SAMPLED),
-        );
-        let is_crowded = waited.saturating_sub(watch.waited) as f64 > WAITED_SHARE * nanos as f64;
-        self.watched = Some(Watch {
+        let next = Watch {
             since: now,
-            waited,
+            waited: waited(),
             times: 1,
-        });
+        };
+        let watch = self.watched.replace(next)?;
+        let nanos = now.saturating_sub(watch.since);
+        let waited = next.waited.saturating_sub(watch.waited);
+        let looks = u64::from(watch.times * WATCHED * SAMPLED);
+        let is_crowded = waited as f64 > WAITED_SHARE * nanos as f64;
         is_crowded.then(|| (looks * CROWDED_NANOS / nanos) as u32)
     }
 
@@ -251,21 +229,6 @@ mod tests {
     /// A wait takes so long.
     const WAIT_NANOS: u64 = 20_000;
 
-    struct At {
-        now: u64,
-        waited: u64,
-    }
-
-    impl Standing for At {
-        fn now(&self) -> u64 {
-            self.now
-        }
-
-        fn waited(&self) -> u64 {
-            self.waited
-        }
-    }
-
     /// How many of so many waits look, if this is what comes of them.
     fn looks(looking: &mut Looking, waits: u32, outcome: impl Fn(u32) -> Outcome) -> u32 {
         looks_beside(looking, waits, 0.0, outcome)
@@ -282,7 +245,7 @@ mod tests {
         for wait in 0..waits {
             let now = u64::from(wait) * WAIT_NANOS;
             let waited = (now as f64 * waited_share) as u64;
-            if looking.begin_with(&At { now, waited }).is_some() {
+            if looking.begin_with(|| now, || waited).is_some() {
                 looking.learn(outcome(wait));
                 count += 1;
             }
@@ -337,7 +300,7 @@ mod tests {
     fn once_it_helps_again_it_is_used_again() {
         let mut looking = Looking::default();
         looks(&mut looking, 20_000, |_| Outcome::Missed);
-        looks(&mut looking, 8_193, |_| Outcome::Found);
+        looks(&mut looking, 8_193, |_| Outcome::FoundAlone);
         assert_eq!(looks(&mut looking, 100, |_| Outcome::Found), 100);
     }
 
