@@ -9,6 +9,7 @@ mod fleet;
 mod interruption;
 mod job;
 mod known_answers;
+mod late_waits;
 mod listings;
 mod local_layer;
 mod local_site;
