@@ -4,7 +4,9 @@
 //! it as the same user, neither signs or encrypts.
 //!
 //! And what an encrypted READ costs more than another one, beside what the cipher's library takes
-//! for its bytes alone.
+//! for its bytes alone: both asked for at the same rate by a client that never sleeps. In a closed
+//! loop the server that encrypts is the slower one, and how often a client has to sleep until
+//! something comes would count as the cipher's.
 
 use super::dbench::{self, Figures, LOAD};
 use super::{Bar, Bed, Comparison};
@@ -162,7 +164,8 @@ pub fn compare(bed: &Bed, rounds: usize, only: Option<&str>) -> Result<Vec<Compa
     }
     if is_wanted("READ") {
         let library = || Ok(cipher::us_per_read());
-        let ours = || ground.our_decryption();
+        let rate = ground.rate_of_reads()?;
+        let ours = || ground.our_decryption(rate);
         rows.extend(pairs(rounds, OF_DECRYPTION, &library, &ours)?);
     }
     ground.server.stop()?;
@@ -308,27 +311,38 @@ impl Ground<'_> {
         })
     }
 
-    /// What a READ costs more when it is encrypted: processor time of the thread that asks, in
-    /// microseconds.
-    fn our_decryption(&self) -> Result<f64> {
-        let file = self.server.directory().join(READ_FILE);
-        File::create(&file)?.set_len(READ_FILE_LEN)?;
-        let plain = self.our_read("off")?;
-        let encrypted = self.our_read("required")?;
-        std::fs::remove_file(&file)?;
-        Ok(encrypted - plain)
+    /// Half of the encrypted READs per second that a closed loop gets here.
+    fn rate_of_reads(&self) -> Result<f64> {
+        let record = self.our_read("required", TRIAL_S, &[])?;
+        Ok(record.number("/totals/achieved_load_ops_per_s")? / 2.0)
     }
 
-    fn our_read(&self, encryption: &str) -> Result<f64> {
+    /// What a READ costs more when it is encrypted: processor time of the thread that asks, in
+    /// microseconds, without what is spent looking whether a response is there.
+    fn our_decryption(&self, rate: f64) -> Result<f64> {
+        let cost = |encryption| -> Result<f64> {
+            let pace = ["--offered", &format!("{rate:.0}"), "--busy-poll"];
+            let record = self.our_read(encryption, self.bed.seconds, &pace)?;
+            Ok(record.number("/totals/client_cpu_ns_per_op")? / 1e3)
+        };
+        let plain = cost("off")?;
+        Ok(cost("required")? - plain)
+    }
+
+    fn our_read(&self, encryption: &str, seconds: u32, pace: &[&str]) -> Result<Record> {
+        let file = self.server.directory().join(READ_FILE);
+        File::create(&file)?.set_len(READ_FILE_LEN)?;
         let target = format!("{}/{READ_FILE}", self.target());
-        let duration = format!("{}s", self.bed.seconds);
+        let duration = format!("{seconds}s");
         let mut command = self.filestone(&["probe", "read", &target, "--size", "64k", "-j", "4"]);
         command
             .args(["--duration", &duration, "--encrypt", encryption])
-            .args(["--no-calibrate", "--as", "json"]);
+            .args(["--no-calibrate", "--as", "json"])
+            .args(pace);
         show(&command);
         let output = process::run(&mut command, &[], &self.bed.folder.path, self.limit())?;
-        Ok(Record::read(&output)?.number("/totals/client_cpu_ns_per_op")? / 1e3)
+        std::fs::remove_file(&file)?;
+        Record::read(&output)
     }
 
     fn our_echo(&self, depth: Depth, seconds: u32) -> Result<Echoes> {

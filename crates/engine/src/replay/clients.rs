@@ -96,7 +96,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
 
     fn answer(&mut self, line: &Line<'_>) -> Result<Reply, LayerLost> {
         match line.payload {
-            None => self.layer.carry_out(&line.action, line.data),
+            None => self.layer.carry_out(&line.action, line.data.bytes),
             Some(Payload::Unit(unit)) => {
                 let len = match line.action {
                     Action::WriteX { len, .. } => len,

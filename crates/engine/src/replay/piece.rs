@@ -3,13 +3,12 @@
 use super::clients::ClientEnd;
 use super::progress::Cancellations;
 use crate::run::Attendant;
-use filestone_model::load::{Load, Script};
+use filestone_model::load::{DataTable, Load, Script};
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::{Plan, ReplayPlan};
 use filestone_model::time::Moment;
 use filestone_model::workload::load_file::SharedLoad;
 use filestone_model::workload::{LineSource, LoadFile};
-use filestone_wire::pattern;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
@@ -61,6 +60,7 @@ pub struct Loads<'run> {
     plan: &'run Plan,
     replay: &'run ReplayPlan,
     loads: &'run [Arc<Load>],
+    table: DataTable,
     shared: Arc<SharedLoad>,
 }
 
@@ -71,6 +71,7 @@ impl<'run> Loads<'run> {
             plan,
             replay,
             loads,
+            table: DataTable::of(loads),
             shared: Arc::new(SharedLoad::new(plan, replay)),
         }
     }
@@ -80,14 +81,16 @@ impl Piece for Loads<'_> {
     type Client = LoadFile;
 
     fn client(&self, number: u32) -> LoadFile {
-        let load = &self.loads[number as usize % self.loads.len()];
-        let script = Script::new(Arc::clone(load), number, self.plan.clients, self.plan.seed);
-        let script = script.counted_from(self.replay.first_number);
+        let index = number as usize % self.loads.len();
+        let load = Arc::clone(&self.loads[index]);
+        let script = Script::new(load, number, self.plan.clients, self.plan.seed)
+            .counted_from(self.replay.first_number)
+            .with_patterns_at(self.table.start_of(index));
         LoadFile::new(number, script, self.replay.pacing, Arc::clone(&self.shared))
     }
 
     fn table(&self) -> Arc<[u8]> {
-        pattern::table().into()
+        Arc::clone(self.table.bytes())
     }
 
     fn attendant(

@@ -1,6 +1,7 @@
 //! A load file, compiled: compact, immutable, shared by all clients.
 
 use super::code::{self, Instruction, Operand, Position, Step};
+use super::data::KeptPatterns;
 use super::expected::Expected;
 use super::generation::Generation;
 use super::names::{NameId, Names};
@@ -22,8 +23,7 @@ pub struct Load {
     pub(super) expressions: Vec<Number>,
     /// Texts of random strings.
     pub(super) texts: Vec<Box<[u8]>>,
-    /// What WRITEPATTERN lines fill writes with, a whole number of times each.
-    pub(super) patterns: Vec<Box<[u8]>>,
+    pub(super) patterns: KeptPatterns,
     /// Slots whose strings are put below `clients` when they are elsewhere.
     pub(super) moved_slots: u16,
     pub(super) lines_by_kind: [u64; OpKind::COUNT],
@@ -42,7 +42,7 @@ impl Load {
             names: Names::default(),
             expressions: Vec::new(),
             texts: Vec::new(),
-            patterns: Vec::new(),
+            patterns: KeptPatterns::default(),
             moved_slots: 0,
             lines_by_kind: [0; OpKind::COUNT],
         }

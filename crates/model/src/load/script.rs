@@ -9,6 +9,7 @@ use super::Load;
 use super::action::Action;
 use super::asked;
 use super::code::{self, Instruction, NUMBERS, Operand, Position, Step};
+use super::data::{DataTable, LineData};
 use super::diagnostic::shown;
 use super::expected::Expected;
 use super::generation::Generation;
@@ -19,8 +20,7 @@ use super::{safety, verb};
 use crate::operation::OpKind;
 use crate::payload::Payload;
 use crate::random::{Generator, Purpose, stream};
-use filestone_wire::pattern;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a client does next; what is known of a line is an `L`.
@@ -55,8 +55,8 @@ pub struct Line<'script> {
     pub action: Action<'script>,
     /// What should come of it.
     pub expected: Expected,
-    /// What writes take their data from, over and over; never empty.
-    pub data: &'script [u8],
+    /// What writes take their data from.
+    pub data: LineData<'script>,
     /// Other data, where they are looked at again.
     pub payload: Option<&'script Payload>,
 }
@@ -70,22 +70,6 @@ pub struct ScriptError {
     pub line: u32,
     /// What is wrong with it.
     pub what: String,
-}
-
-/// What writes of more than a byte take their data from unless a WRITEPATTERN says
-/// otherwise: bytes that neither compress nor repeat, one copy for the whole process.
-fn incompressible() -> &'static [u8] {
-    static DATA: OnceLock<Vec<u8>> = OnceLock::new();
-    DATA.get_or_init(|| {
-        let mut data = vec![0; pattern::PERIOD];
-        pattern::fill(0, &mut data);
-        data
-    })
-}
-
-/// Whether these data are the usual ones: a whole period of `wire::pattern`, from its begin.
-pub fn is_incompressible(data: &[u8]) -> bool {
-    std::ptr::eq(data, incompressible())
 }
 
 /// A loop that is being run.
@@ -127,6 +111,8 @@ pub struct Script {
     previous: [u64; NUMBERS],
     slots: [Vec<u8>; SLOTS],
     pattern: Option<u32>,
+    /// Where the load's patterns begin in the run's table.
+    patterns_at: usize,
     first: Vec<u8>,
     second: Vec<u8>,
     scratch: Vec<u8>,
@@ -149,9 +135,19 @@ impl Script {
             previous: [0; NUMBERS],
             slots: Default::default(),
             pattern: None,
+            patterns_at: DataTable::FIRST,
             first: Vec::new(),
             second: Vec::new(),
             scratch: Vec::new(),
+        }
+    }
+
+    /// The same, of a load whose patterns begin there in the run's [`DataTable`].
+    #[must_use]
+    pub fn with_patterns_at(self, patterns_at: usize) -> Self {
+        Self {
+            patterns_at,
+            ..self
         }
     }
 
@@ -359,15 +355,16 @@ impl Script {
         numbers
     }
 
-    fn data(&self, action: &Action<'_>) -> &[u8] {
+    fn data(&self, action: &Action<'_>) -> LineData<'_> {
+        let patterns = &self.load.patterns;
         let chosen = self
             .pattern
-            .map(|index| self.load.patterns.get(index as usize));
-        match chosen.flatten() {
+            .and_then(|index| patterns.get(index, self.patterns_at));
+        match chosen {
             Some(pattern) => pattern,
-            // Programs of Windows extend files so, and `--one-byte-write-fix` looks for it.
-            None if matches!(action, Action::WriteX { len: 1, .. }) => &[0],
-            None => incompressible(),
+            // `--one-byte-write-fix` looks for it.
+            None if matches!(action, Action::WriteX { len: 1, .. }) => LineData::ZERO,
+            None => LineData::usual(),
         }
     }
 

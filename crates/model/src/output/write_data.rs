@@ -1,38 +1,52 @@
 //! What writes send: data of the pattern, where they lie, those of a load file, or a unit.
 
 use super::{Output, Splice, Stretch};
-use crate::load::is_incompressible;
+use crate::load::LineData;
 use crate::payload::Unit;
 use filestone_wire::pattern::PERIOD;
 
-/// From this length on data of the pattern are spliced instead of copied.
+/// From this length on data of the table are spliced instead of copied.
 const SPLICE_MIN: usize = 1024;
 
 /// What writes take their data from, over and over.
 #[derive(Debug, Default)]
 pub struct WriteData {
-    /// Whether they are those of the pattern.
-    is_pattern: bool,
-    /// Others, copied.
+    /// Where they lie in the table.
+    region: Option<Region>,
+    /// Those that do not, copied.
     copied: Vec<u8>,
-    /// A unit, whose data lie in the pattern's place.
+    /// A unit, whose data lie in the table, too.
     unit: Option<Box<Unit>>,
+}
+
+/// Data of the table, which lie there twice in a row.
+#[derive(Debug, Clone, Copy)]
+struct Region {
+    start: usize,
+    period: usize,
 }
 
 impl WriteData {
     /// Those of the pattern.
     pub const PATTERN: Self = Self {
-        is_pattern: true,
+        region: Some(Region {
+            start: 0,
+            period: PERIOD,
+        }),
         copied: Vec::new(),
         unit: None,
     };
 
     /// Takes these from now on.
-    pub fn keep(&mut self, data: &[u8]) {
-        self.is_pattern = is_incompressible(data);
-        if !self.is_pattern && self.copied != data {
+    #[inline]
+    pub fn keep(&mut self, data: LineData<'_>) {
+        self.region = data.lies_at.map(|start| Region {
+            start,
+            period: data.bytes.len(),
+        });
+        if self.region.is_none() {
             self.copied.clear();
-            self.copied.extend_from_slice(data);
+            self.copied.extend_from_slice(data.bytes);
         }
     }
 
@@ -44,42 +58,52 @@ impl WriteData {
         }
     }
 
-    /// Appends a stretch of them; how many bytes lie elsewhere, in `pattern`, if they may.
-    pub fn put(
-        &self,
-        stretch: Stretch,
-        pattern: &[u8],
-        may_splice: bool,
-        out: &mut Output,
-    ) -> usize {
+    /// Appends a stretch of them; how many bytes lie elsewhere, in `table`, if they may.
+    pub fn put(&self, stretch: Stretch, table: &[u8], may_splice: bool, out: &mut Output) -> usize {
         if let Some(unit) = &self.unit {
-            return put_unit(unit, stretch, pattern, may_splice, out);
+            return put_unit(unit, stretch, table, may_splice, out);
         }
-        let len = stretch.len as usize;
-        let start = (stretch.at % PERIOD as u64) as usize;
-        let lies_there = self.is_pattern && pattern.len() >= start + len;
-        if lies_there && len >= SPLICE_MIN && may_splice {
-            let at = out.bytes.len();
-            out.splices.push(Splice { at, start, len });
-            return len;
+        if let Some(region) = self.region {
+            return region.put(stretch, table, may_splice, out);
         }
-        let source = if self.is_pattern {
-            pattern
-        } else {
-            &self.copied[..]
-        };
-        let period = if self.is_pattern {
-            PERIOD.min(source.len())
-        } else {
-            source.len()
-        };
-        repeat(
-            source.get(..period).unwrap_or_default(),
-            stretch,
-            &mut out.bytes,
-        );
+        repeat(&self.copied, stretch, &mut out.bytes);
         0
     }
+}
+
+impl Region {
+    /// Appends a stretch; how many bytes of it are spliced.
+    fn put(self, stretch: Stretch, table: &[u8], may_splice: bool, out: &mut Output) -> usize {
+        let (mut missing, mut spliced) = (stretch.len as usize, 0);
+        let mut at = (stretch.at % self.period.max(1) as u64) as usize;
+        while missing > 0 {
+            let (start, len) = (self.start + at, missing.min(2 * self.period - at));
+            let Some(piece) = table
+                .get(start..start + len)
+                .filter(|piece| !piece.is_empty())
+            else {
+                // Only a caller without data comes to that; zeros are as good.
+                out.bytes.resize(out.bytes.len() + missing, 0);
+                break;
+            };
+            spliced += put_piece(piece, start, may_splice, out);
+            missing -= len;
+            // Two periods have ended: what follows is the first again.
+            at = 0;
+        }
+        spliced
+    }
+}
+
+/// Appends a piece that begins there in the table; how many bytes of it are spliced.
+fn put_piece(piece: &[u8], start: usize, may_splice: bool, out: &mut Output) -> usize {
+    if !may_splice || piece.len() < SPLICE_MIN {
+        out.bytes.extend_from_slice(piece);
+        return 0;
+    }
+    let (at, len) = (out.bytes.len(), piece.len());
+    out.splices.push(Splice { at, start, len });
+    len
 }
 
 /// Appends a stretch of a unit, whose data lie in `table`.
@@ -92,12 +116,8 @@ fn put_unit(
 ) -> usize {
     let mut spliced = 0;
     unit.each_piece(stretch.at, stretch.len, table, |piece| match piece.start {
-        Some(start) if may_splice && piece.bytes.len() >= SPLICE_MIN => {
-            let (at, len) = (out.bytes.len(), piece.bytes.len());
-            out.splices.push(Splice { at, start, len });
-            spliced += len;
-        }
-        _ => out.bytes.extend_from_slice(piece.bytes),
+        Some(start) => spliced += put_piece(piece.bytes, start, may_splice, out),
+        None => out.bytes.extend_from_slice(piece.bytes),
     });
     spliced
 }
@@ -134,6 +154,68 @@ mod tests {
         assert_eq!(repeated(b"abc", 4, 2), b"bc");
         assert_eq!(repeated(b"abc", 5, 8), b"cabcabca");
         assert_eq!(repeated(b"", 0, 2), [0, 0]);
+    }
+
+    /// What goes over the wire of an output whose splices are of `table`.
+    fn sent(out: &Output, table: &[u8]) -> Vec<u8> {
+        let (mut sent, mut from) = (Vec::new(), 0);
+        for splice in &out.splices {
+            sent.extend_from_slice(&out.bytes[from..splice.at]);
+            sent.extend_from_slice(&table[splice.start..][..splice.len]);
+            from = splice.at;
+        }
+        sent.extend_from_slice(&out.bytes[from..]);
+        sent
+    }
+
+    #[test]
+    fn data_of_a_table_are_spliced_as_long_as_they_lie_in_a_row() {
+        let bytes: Vec<u8> = (0..2500).map(|number| (number % 251) as u8).collect();
+        let table = [vec![9; 100], bytes.repeat(2)].concat();
+        let mut data = WriteData::default();
+        data.keep(LineData {
+            bytes: &bytes,
+            lies_at: Some(100),
+        });
+        // By hand: 5,000 bytes lie in a row from a period's begin, 3,000 from 2,000 on; and of 8,000
+        // from there 3,000, 5,000 of the two periods, and nothing else.
+        for (at, len, pieces) in [
+            (0, 5000, 1),
+            (2500, 5000, 1),
+            (2000, 3000, 1),
+            (2000, 3001, 1),
+            (2000, 8000, 2),
+            (2499, 20_000, 5),
+            (7, 1023, 0),
+        ] {
+            let expected: Vec<u8> = bytes.iter().cycle().skip(at).take(len).copied().collect();
+            for may_splice in [true, false] {
+                let (mut out, stretch) = (
+                    Output::default(),
+                    Stretch {
+                        at: at as u64,
+                        len: len as u32,
+                    },
+                );
+                let spliced = data.put(stretch, &table, may_splice, &mut out);
+                assert_eq!(out.total_len(), len);
+                assert_eq!(spliced, len - out.bytes.len());
+                assert_eq!(
+                    out.splices.len(),
+                    if may_splice { pieces } else { 0 },
+                    "{at} {len}"
+                );
+                assert!(sent(&out, &table) == expected, "{at} {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_table_without_the_data_gives_zeros() {
+        let mut out = Output::default();
+        let stretch = Stretch { at: 3, len: 2000 };
+        assert_eq!(WriteData::PATTERN.put(stretch, &[1; 10], true, &mut out), 0);
+        assert_eq!(out.bytes, [0; 2000]);
     }
 
     #[test]
@@ -173,13 +255,7 @@ mod tests {
             let spliced = data.put(stretch, payloads.table(), true, &mut out);
             assert_eq!(out.total_len(), piece as usize);
             assert_eq!(out.bytes.len() + spliced, piece as usize);
-            let (mut sent, mut from) = (Vec::new(), 0);
-            for splice in &out.splices {
-                sent.extend_from_slice(&out.bytes[from..splice.at]);
-                sent.extend_from_slice(&payloads.table()[splice.start..][..splice.len]);
-                from = splice.at;
-            }
-            sent.extend_from_slice(&out.bytes[from..]);
+            let sent = sent(&out, payloads.table());
             assert_eq!(sent, whole[at as usize..][..piece as usize]);
             at += piece;
         }

@@ -14,6 +14,7 @@ use filestone_model::client::desk::Failure;
 use filestone_model::client::smb2::{
     ALL_OF_FILE, ATTRIBUTES, LISTING, Link, Listed, Opened, Opening, SharePath,
 };
+use filestone_model::load::LineData;
 use filestone_model::output::{Stretch, WriteData};
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
 use filestone_wire::smb2::{FileId, Status};
@@ -74,7 +75,7 @@ impl Connection {
 
     fn write_text(&mut self, opening: &Opening<'_>, text: &str) -> Result<(), Unmet> {
         let mut data = WriteData::default();
-        data.keep(text.as_bytes());
+        data.keep(LineData::apart(text.as_bytes()));
         let len = u32::try_from(text.len()).unwrap_or(u32::MAX);
         self.call_with(&data, async |link| {
             let file_id = link.open(opening).await?.file_id;

@@ -15,7 +15,7 @@ use filestone_model::client::nfs3::load::LoadClient;
 use filestone_model::client::nfs3::sequence::Why;
 use filestone_model::completions::Completions;
 use filestone_model::load::action::Disposition;
-use filestone_model::load::{Action, Expected, Generation, Line, LoadWork, Status};
+use filestone_model::load::{Action, Expected, Generation, Line, LineData, LoadWork, Status};
 use filestone_model::operation::{Completion, Outcome, Ticket};
 use filestone_model::plan::{NfsTarget, OnLost};
 use filestone_model::time::nanos_of;
@@ -294,7 +294,7 @@ fn line<'line>(action: Action<'line>, data: &'line [u8]) -> LoadWork<'line> {
         stamp: None,
         action,
         expected: Expected::Anything,
-        data,
+        data: LineData::apart(data),
         payload: None,
     })
 }

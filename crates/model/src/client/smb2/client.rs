@@ -13,7 +13,7 @@ use crate::client::line_books::{AskedLine, LineBooks, LineEnd};
 use crate::client::{Carriers, Client, Output, ProtocolError};
 use crate::completions::Completions;
 use crate::language::{Language, Operations};
-use crate::load::{Lines, LoadWork, Status};
+use crate::load::{LineData, Lines, LoadWork, Status};
 use crate::measure::Mismatches;
 use crate::operation::{
     Answer, Completion, Failure as OperationFailure, Operation, Outcome, ReplyFault, Ticket,
@@ -48,7 +48,7 @@ pub trait Smb2Work {
     }
 
     /// What it writes, if not data of the pattern.
-    fn data(&self) -> Option<&[u8]> {
+    fn data(&self) -> Option<LineData<'_>> {
         None
     }
 
@@ -80,7 +80,7 @@ impl Smb2Work for LoadWork<'_> {
         }
     }
 
-    fn data(&self) -> Option<&[u8]> {
+    fn data(&self) -> Option<LineData<'_>> {
         match self {
             LoadWork::Line(line) => Some(line.data),
             LoadWork::EndPass | LoadWork::RemoveTree => None,

@@ -16,6 +16,7 @@ mod tokens;
 
 use super::code::Writer;
 use super::compiled::Load;
+use super::data::KeptPatterns;
 use super::diagnostic::{Diagnostics, LoadError, LoadErrors, shown};
 use super::generation::Generation;
 use super::names::{Names, Seen};
@@ -74,7 +75,7 @@ pub struct Compiler {
     expressions: Vec<Number>,
     seen_expressions: HashMap<Box<[u8]>, u32>,
     texts: Vec<Box<[u8]>>,
-    patterns: Vec<Box<[u8]>>,
+    patterns: KeptPatterns,
     seen_patterns: HashMap<Box<[u8]>, u32>,
     /// Slots that a RANDOMSTRING filled, one bit each.
     slots: u16,
@@ -119,7 +120,7 @@ impl Compiler {
             expressions: Vec::new(),
             seen_expressions: HashMap::new(),
             texts: Vec::new(),
-            patterns: Vec::new(),
+            patterns: KeptPatterns::default(),
             seen_patterns: HashMap::new(),
             slots: 0,
             moved_slots: 0,

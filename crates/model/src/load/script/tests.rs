@@ -83,7 +83,7 @@ fn a_line_is_what_it_says() {
         (line.number, line.stamp, line.expected),
         (1, None, Expected::Success)
     );
-    assert!(!line.data.is_empty());
+    assert!(!line.data.bytes.is_empty());
     let Action::NtCreateX {
         path,
         options,
@@ -284,20 +284,20 @@ fn patterns_fill_writes_without_the_end_of_the_line() {
     ));
     let mut script = Script::new(load, 0, 1, 1);
     let plain = match script.next() {
-        Ok(Next::Operation(line)) => line.data.to_vec(),
+        Ok(Next::Operation(line)) => line.data.bytes.to_vec(),
         other => panic!("{other:?}"),
     };
     assert!(plain.len() >= 1 << 16 && plain[..8] != plain[8..16]);
     match script.next() {
         Ok(Next::Operation(line)) => {
-            assert!(line.data.len() >= 1 << 16);
-            assert!(line.data.chunks(8).all(|chunk| chunk == b"1234 567"));
+            assert!(line.data.bytes.len() >= 1 << 16);
+            assert!(line.data.bytes.chunks(8).all(|chunk| chunk == b"1234 567"));
         }
         other => panic!("{other:?}"),
     }
     script.next().expect("the pass ends");
     // A pass begins as the first did.
-    assert!(matches!(script.next(), Ok(Next::Operation(line)) if line.data == plain));
+    assert!(matches!(script.next(), Ok(Next::Operation(line)) if line.data.bytes == plain));
 }
 
 /// dbench's is zero, too: 7,424 writes of client.txt extend a file by such a byte.
@@ -315,7 +315,7 @@ fn a_single_byte_is_zero_unless_a_pattern_says_otherwise() {
     let mut firsts = Vec::new();
     while let Ok(Next::Operation(line)) = script.next() {
         if let Action::WriteX { len, .. } = line.action {
-            firsts.push((len, line.data.len() > 1, line.data[0]));
+            firsts.push((len, line.data.bytes.len() > 1, line.data.bytes[0]));
         }
     }
     assert_eq!(firsts[0], (1, false, 0));

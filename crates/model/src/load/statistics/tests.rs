@@ -2,8 +2,8 @@
 
 use super::contents::{HandleContents, LevelCount, OutcomeCount, SizeCount};
 use super::*;
-use crate::load::Expected;
 use crate::load::action::{Action, Disposition};
+use crate::load::{Expected, LineData};
 use crate::operation::Stability;
 
 fn line(action: Action<'_>, expected: Expected) -> Line<'_> {
@@ -13,7 +13,7 @@ fn line(action: Action<'_>, expected: Expected) -> Line<'_> {
         action,
         expected,
         payload: None,
-        data: &[0],
+        data: LineData::ZERO,
     }
 }
 

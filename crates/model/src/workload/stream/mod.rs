@@ -22,7 +22,7 @@ pub use shared::SharedFleet;
 pub use times::TimesCounted;
 
 use crate::load::action::OpenMode;
-use crate::load::{Action, Expected, Line, Lines, LoadWork};
+use crate::load::{Action, Expected, Line, LineData, Lines, LoadWork};
 use crate::measure::Sample;
 use crate::measure::fleet_record::{ClientState, FirstConnection};
 use crate::operation::{Failure, Outcome};
@@ -45,8 +45,6 @@ const NAP_MAX: u64 = 64_000_000;
 /// The same before what has failed is done again.
 const RETRY_MIN: u64 = 100_000_000;
 const RETRY_MAX: u64 = 1_000_000_000;
-/// What a line has that writes nothing.
-const NO_DATA: &[u8] = &[0];
 
 /// What a client does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -615,7 +613,7 @@ impl Stream {
             stamp: None,
             action,
             expected,
-            data: NO_DATA,
+            data: LineData::ZERO,
             payload,
         })
     }

@@ -5,7 +5,9 @@ use crate::client::nfs3::sequence::{Why, answer};
 use crate::client::{Client, Output, ProtocolError};
 use crate::completions::Completions;
 use crate::load::action::Disposition;
-use crate::load::{Action, Expected, Line, LoadWork, Status};
+use crate::load::{
+    Action, Compiler, DataTable, Expected, Line, LineData, Load, LoadWork, Next, Script, Status,
+};
 use crate::operation::{Completion, Failure, Outcome, Ticket};
 use crate::plan::{Modes, TransportKind};
 use crate::session::rpc::Credentials;
@@ -101,7 +103,11 @@ fn options(transport: TransportKind, has_lock_manager: bool) -> LoadClientOption
 
 impl<S: FnMut(&Seen, usize) -> Reaction> Bench<S> {
     fn new(transport: TransportKind, has_lock_manager: bool, server: S) -> Self {
-        let options = options(transport, has_lock_manager);
+        Self::with(options(transport, has_lock_manager), server)
+    }
+
+    fn with(options: LoadClientOptions, server: S) -> Self {
+        let (transport, has_lock_manager) = (options.transport, options.actor.has_lock_manager);
         let mut clients = vec![LoadClient::new(&options)];
         if has_lock_manager {
             let locks = clients[0].lock_manager(&options, 0, 1);
@@ -137,7 +143,7 @@ impl<S: FnMut(&Seen, usize) -> Reaction> Bench<S> {
             action,
             expected,
             payload: None,
-            data: b"x",
+            data: LineData::apart(b"x"),
         }))
     }
 
@@ -424,32 +430,58 @@ fn verbs_become_the_calls_of_the_table() {
     assert_eq!((line.line, line.status), (7, Some(Status::Ok)));
 }
 
-#[test]
-fn data_of_the_pattern_are_not_copied_and_arrive_whole() {
-    let mut bench = Bench::new(TransportKind::Tcp, false, ok);
+/// A load that writes 70,000 bytes, after these lines.
+fn writing(before: &str) -> Arc<Load> {
+    let mut compiler = Compiler::new("write.load");
+    compiler.line(b"NTCreateX \"/clients/client1/new\" 0 2 4 NT_STATUS_OK");
+    before
+        .lines()
+        .for_each(|line| compiler.line(line.as_bytes()));
+    compiler.line(b"WriteX 4 0 70000 70000 NT_STATUS_OK");
+    Arc::new(compiler.finish().expect("the load is right"))
+}
+
+/// What the second of two loads writes.
+fn written_by_the_second(loads: [Arc<Load>; 2]) -> Vec<u8> {
+    let table = DataTable::of(&loads);
+    let options = LoadClientOptions {
+        pattern: Arc::clone(table.bytes()),
+        ..options(TransportKind::Tcp, false)
+    };
+    let mut bench = Bench::with(options, ok);
     bench.act(OPEN);
     bench.seen.clear();
-    let mut compiler = crate::load::Compiler::new("write.load");
-    compiler.line(b"NTCreateX \"/clients/client1/new\" 0 2 4 NT_STATUS_OK");
-    compiler.line(b"WriteX 4 0 70000 70000 NT_STATUS_OK");
-    let load = Arc::new(compiler.finish().expect("the load is right"));
-    let mut script = crate::load::Script::new(load, 0, 1, 1);
+    let [_, load] = loads;
+    let mut script = Script::new(load, 0, 1, 1).with_patterns_at(table.start_of(1));
     for _ in 0..2 {
-        let Ok(crate::load::Next::Operation(line)) = script.next() else {
+        let Ok(Next::Operation(line)) = script.next() else {
             panic!("a line");
         };
         bench.work(LoadWork::Line(line));
     }
-    let written: Vec<u8> = (bench.seen.iter().rev().take(2).rev())
+    // A call's bytes are some hundred; the data lie in the table.
+    assert!(bench.outputs[0].bytes.capacity() < 2048);
+    (bench.seen.iter().rev().take(2).rev())
         .flat_map(|call| {
             let arguments = write::Args::from_bytes(&call.arguments).expect("arguments");
             arguments.data.to_vec()
         })
-        .collect();
+        .collect()
+}
+
+#[test]
+fn data_of_the_pattern_are_not_copied_and_arrive_whole() {
+    let written = written_by_the_second([writing(""), writing("")]);
     assert_eq!(pattern::first_mismatch(0, &written), None);
     assert_eq!(written.len(), 70_000);
-    // A call's bytes are some hundred; the data lie in the table.
-    assert!(bench.outputs[0].bytes.capacity() < 2048);
+}
+
+#[test]
+fn data_of_a_pattern_of_the_load_are_not_copied_and_arrive_whole() {
+    let other = "WRITEPATTERN x\nWRITEPATTERN other";
+    let written =
+        written_by_the_second([writing(other), writing("WRITEPATTERN zz\nWRITEPATTERN abc")]);
+    assert!(written == b"abc".repeat(23_334)[..70_000]);
 }
 
 #[test]
@@ -570,7 +602,7 @@ fn a_connection_that_is_given_up_loses_the_line() {
         action: QUERY,
         expected: Expected::Success,
         payload: None,
-        data: b"x",
+        data: LineData::apart(b"x"),
     };
     let (client, output) = (&mut bench.clients[0], &mut bench.outputs[0]);
     client.submit(TICKET, LoadWork::Line(line), output);
@@ -600,7 +632,7 @@ fn what_was_never_sent_is_skipped() {
         action: QUERY,
         expected: Expected::Success,
         payload: None,
-        data: b"x",
+        data: LineData::apart(b"x"),
     };
     client.submit(TICKET, LoadWork::Line(line), output);
     assert!(output.is_empty());
