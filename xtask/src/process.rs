@@ -177,11 +177,18 @@ pub fn free_port() -> Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
-/// Builds filestone for release and says where it is.
+/// Names a filestone that is built already: what asks Cargo waits until nobody else builds.
+const BUILT: &str = "FILESTONE_PROGRAM";
+
+/// Builds filestone for release, unless [`BUILT`] names one, and says where it is.
 ///
 /// Features of dependencies are united over what is built together. With this program among it they are
 /// those of this program, whose libraries are used again.
 pub fn build_filestone() -> Result<PathBuf> {
+    if let Some(built) = std::env::var_os(BUILT) {
+        return std::fs::canonicalize(&built)
+            .with_context(|| format!("{BUILT} names {}", built.display()));
+    }
     let root = crate::tidy::root()?;
     let status = Command::new("cargo")
         .args(["build", "--quiet", "--release", "--bin", "filestone"])
