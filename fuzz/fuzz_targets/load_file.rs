@@ -25,7 +25,7 @@ fuzz_target!(|input: &[u8]| {
     let mut script = Script::new(load, 3, 5, 1);
     for _ in 0..STEPS {
         if let Ok(Next::Operation(line)) = script.next() {
-            assert!(!line.data.is_empty());
+            assert!(!line.data.bytes.is_empty());
             check(&line.action);
         }
     }

@@ -285,7 +285,7 @@ impl Lines {
             let Ok(Next::Operation(line)) = self.script.next() else {
                 return;
             };
-            let reply = self.layer.carry_out(&line.action, line.data);
+            let reply = self.layer.carry_out(&line.action, line.data.bytes);
             let reply = reply.expect("the directory is there");
             if line.expected.mismatch(&reply.status).is_none() {
                 self.carried_out += 1;

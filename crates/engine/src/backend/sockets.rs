@@ -47,7 +47,7 @@ const EVENTS_MAX: usize = 256;
 pub struct SocketOptions {
     /// Where they are connected to.
     pub dial: Dial,
-    /// Two periods of the pattern that file data consist of.
+    /// The run's table, in which file data lie: of most runs two periods of the pattern.
     pub pattern: Arc<[u8]>,
     /// Whether to spin instead of sleeping.
     pub busy_poll: bool,

@@ -85,7 +85,7 @@ impl Piece for Loads<'_> {
         let load = Arc::clone(&self.loads[index]);
         let script = Script::new(load, number, self.plan.clients, self.plan.seed)
             .counted_from(self.replay.first_number)
-            .with_patterns_at(self.table.start_of(index));
+            .with_patterns_at(self.table.places_of(index));
         LoadFile::new(number, script, self.replay.pacing, Arc::clone(&self.shared))
     }
 

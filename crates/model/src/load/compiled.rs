@@ -1,7 +1,6 @@
 //! A load file, compiled: compact, immutable, shared by all clients.
 
 use super::code::{self, Instruction, Operand, Position, Step};
-use super::data::KeptPatterns;
 use super::expected::Expected;
 use super::generation::Generation;
 use super::names::{NameId, Names};
@@ -23,7 +22,8 @@ pub struct Load {
     pub(super) expressions: Vec<Number>,
     /// Texts of random strings.
     pub(super) texts: Vec<Box<[u8]>>,
-    pub(super) patterns: KeptPatterns,
+    /// What WRITEPATTERN lines fill writes with, each a whole number of times.
+    pub(super) patterns: Vec<Box<[u8]>>,
     /// Slots whose strings are put below `clients` when they are elsewhere.
     pub(super) moved_slots: u16,
     pub(super) lines_by_kind: [u64; OpKind::COUNT],
@@ -42,7 +42,7 @@ impl Load {
             names: Names::default(),
             expressions: Vec::new(),
             texts: Vec::new(),
-            patterns: KeptPatterns::default(),
+            patterns: Vec::new(),
             moved_slots: 0,
             lines_by_kind: [0; OpKind::COUNT],
         }

@@ -3,6 +3,7 @@
 
 use super::Load;
 use filestone_wire::pattern;
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 /// What the writes of a line take their data from, over and over.
@@ -25,8 +26,8 @@ impl<'load> LineData<'load> {
 }
 
 impl LineData<'static> {
-    /// Those of a write of one byte, by which programs of Windows extend files, and of what writes
-    /// nothing.
+    /// Those of a write of one byte, by which programs of Windows extend files, and of lines whose data
+    /// are not asked for.
     pub const ZERO: Self = Self::apart(&[0]);
 
     /// What is written unless a WRITEPATTERN says otherwise: a whole period of [`pattern`], bytes
@@ -45,64 +46,41 @@ impl LineData<'static> {
     }
 }
 
-/// What WRITEPATTERN lines of a load fill writes with, each a whole number of times.
-#[derive(Debug, Clone, Default)]
-pub(super) struct KeptPatterns {
-    kept: Vec<Box<[u8]>>,
-    /// Where each lies in a table, counted from where those of its load begin.
-    starts: Vec<usize>,
-    /// How much room all of them take there.
-    len: usize,
-}
-
-impl KeptPatterns {
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.kept.len()
-    }
-
-    /// Keeps one more.
-    pub fn push(&mut self, bytes: Box<[u8]>) {
-        self.starts.push(self.len);
-        self.len += 2 * bytes.len();
-        self.kept.push(bytes);
-    }
-
-    /// One, of a load whose patterns begin at `first` of a table.
-    pub fn get(&self, index: u32, first: usize) -> Option<LineData<'_>> {
-        let start = self.starts.get(index as usize)?;
-        Some(LineData {
-            bytes: self.kept.get(index as usize)?,
-            lies_at: Some(first + start),
-        })
-    }
-}
-
 /// The data of all loads of a run, side by side, and each twice in a row, so that a stretch of no more
 /// than a period lies in one piece wherever it begins.
 #[derive(Debug, Clone)]
 pub struct DataTable {
     bytes: Arc<[u8]>,
-    starts: Vec<usize>,
+    places: Vec<PatternPlaces>,
 }
 
+/// Where each pattern of one load lies in the run's [`DataTable`].
+pub type PatternPlaces = Arc<[Option<usize>]>;
+
 impl DataTable {
-    /// Where the patterns of the first load begin.
-    pub(super) const FIRST: usize = 2 * pattern::PERIOD;
+    /// Patterns for which there is no room any more are copied by each client.
+    const BYTES_MAX: usize = 64 << 20;
 
     /// The table of a run with these loads.
     pub fn of(loads: &[Arc<Load>]) -> Self {
         let mut bytes = pattern::table();
-        let starts = loads.iter().map(|load| {
-            let start = bytes.len();
-            for kept in &load.patterns.kept {
+        let mut seen = HashMap::new();
+        let mut place = |kept: &Box<[u8]>| match seen.get(kept) {
+            Some(place) => Some(*place),
+            None if bytes.len() + 2 * kept.len() > Self::BYTES_MAX => None,
+            None => {
+                let place = bytes.len();
                 bytes.extend_from_slice(kept);
                 bytes.extend_from_slice(kept);
+                seen.insert(kept.clone(), place);
+                Some(place)
             }
-            start
-        });
+        };
+        let places = loads
+            .iter()
+            .map(|load| load.patterns.iter().map(&mut place).collect());
         Self {
-            starts: starts.collect(),
+            places: places.collect(),
             bytes: bytes.into(),
         }
     }
@@ -112,9 +90,9 @@ impl DataTable {
         &self.bytes
     }
 
-    /// Where the patterns of a load begin.
-    pub fn start_of(&self, load: usize) -> usize {
-        self.starts.get(load).copied().unwrap_or(Self::FIRST)
+    /// Where the patterns of a load lie.
+    pub fn places_of(&self, load: usize) -> PatternPlaces {
+        self.places.get(load).cloned().unwrap_or_default()
     }
 }
 
@@ -123,30 +101,39 @@ mod tests {
     use super::*;
     use crate::load::Generation;
 
-    fn load(patterns: &[&[u8]]) -> Arc<Load> {
+    fn load(patterns: impl IntoIterator<Item = Vec<u8>>) -> Arc<Load> {
         let mut load = Load::empty(Generation::Nfs);
-        for pattern in patterns {
-            load.patterns.push((*pattern).into());
-        }
+        load.patterns.extend(patterns.into_iter().map(Into::into));
         Arc::new(load)
     }
 
     #[test]
-    fn data_lie_where_they_say_twice_in_a_row() {
-        let loads = [load(&[b"abc", b"de"]), load(&[]), load(&[b"f"])];
+    fn data_lie_where_they_say_twice_in_a_row_and_no_data_come_twice() {
+        let word = |text: &str| text.as_bytes().to_vec();
+        let loads = [
+            load([word("abc"), word("de")]),
+            load([]),
+            load([word("f"), word("abc")]),
+        ];
         let table = DataTable::of(&loads);
-        assert_eq!(table.start_of(0), DataTable::FIRST);
         assert!(table.bytes().ends_with(b"abcabcdedeff"));
-        let mut all = vec![LineData::usual()];
-        for (number, load) in loads.iter().enumerate() {
-            let first = table.start_of(number);
-            all.extend((0..).map_while(|index| load.patterns.get(index, first)));
-        }
-        assert_eq!(all.len(), 4);
-        for data in all {
-            let start = data.lies_at.expect("it is in the table");
-            let there = &table.bytes()[start..][..2 * data.bytes.len()];
-            assert!(there == data.bytes.repeat(2));
-        }
+        assert_eq!(table.bytes().len(), 2 * pattern::PERIOD + 12);
+        let first = 2 * pattern::PERIOD;
+        let places = |load| table.places_of(load).to_vec();
+        assert_eq!(places(0), [Some(first), Some(first + 6)]);
+        assert_eq!(places(1), []);
+        assert_eq!(places(2), [Some(first + 10), Some(first)]);
+        let usual = LineData::usual();
+        assert_eq!(usual.lies_at, Some(0));
+        assert!(table.bytes().starts_with(&usual.bytes.repeat(2)));
+    }
+
+    #[test]
+    fn what_a_table_has_no_room_for_is_not_in_it() {
+        let many = (0..40_u8).map(|number| vec![number; 1 << 20]);
+        let table = DataTable::of(&[load(many)]);
+        // 2 MiB are the pattern's, and 31 times 2 are left.
+        assert_eq!(table.bytes().len(), 64 << 20);
+        assert_eq!(table.places_of(0).iter().flatten().count(), 31);
     }
 }

@@ -33,7 +33,7 @@ mod work;
 
 pub use action::Action;
 pub use compiled::{Load, StepView, Steps};
-pub use data::{DataTable, LineData};
+pub use data::{DataTable, LineData, PatternPlaces};
 pub use diagnostic::{ERRORS_KEPT, LoadError, LoadErrors};
 pub use expected::{Cause, Expected, Mismatch, Status};
 pub use generation::Generation;

@@ -9,7 +9,7 @@ use super::Load;
 use super::action::Action;
 use super::asked;
 use super::code::{self, Instruction, NUMBERS, Operand, Position, Step};
-use super::data::{DataTable, LineData};
+use super::data::{LineData, PatternPlaces};
 use super::diagnostic::shown;
 use super::expected::Expected;
 use super::generation::Generation;
@@ -111,8 +111,8 @@ pub struct Script {
     previous: [u64; NUMBERS],
     slots: [Vec<u8>; SLOTS],
     pattern: Option<u32>,
-    /// Where the load's patterns begin in the run's table.
-    patterns_at: usize,
+    /// Where the load's patterns lie in the run's table, if it has one.
+    places: PatternPlaces,
     first: Vec<u8>,
     second: Vec<u8>,
     scratch: Vec<u8>,
@@ -135,20 +135,17 @@ impl Script {
             previous: [0; NUMBERS],
             slots: Default::default(),
             pattern: None,
-            patterns_at: DataTable::FIRST,
+            places: PatternPlaces::default(),
             first: Vec::new(),
             second: Vec::new(),
             scratch: Vec::new(),
         }
     }
 
-    /// The same, of a load whose patterns begin there in the run's [`DataTable`].
+    /// The same, of a load whose patterns lie there in the run's `DataTable`.
     #[must_use]
-    pub fn with_patterns_at(self, patterns_at: usize) -> Self {
-        Self {
-            patterns_at,
-            ..self
-        }
+    pub fn with_patterns_at(self, places: PatternPlaces) -> Self {
+        Self { places, ..self }
     }
 
     /// The same, with names that count clients from `first_number`.
@@ -356,12 +353,13 @@ impl Script {
     }
 
     fn data(&self, action: &Action<'_>) -> LineData<'_> {
-        let patterns = &self.load.patterns;
-        let chosen = self
-            .pattern
-            .and_then(|index| patterns.get(index, self.patterns_at));
-        match chosen {
-            Some(pattern) => pattern,
+        let pattern = self.pattern.map(|index| index as usize);
+        let place = pattern.and_then(|index| self.places.get(index).copied());
+        match pattern.and_then(|index| self.load.patterns.get(index)) {
+            Some(bytes) => LineData {
+                bytes,
+                lies_at: place.flatten(),
+            },
             // `--one-byte-write-fix` looks for it.
             None if matches!(action, Action::WriteX { len: 1, .. }) => LineData::ZERO,
             None => LineData::usual(),

@@ -19,7 +19,7 @@ pub struct Stretch {
 pub struct Splice {
     /// How many bytes of the output come before it.
     pub at: usize,
-    /// Where the data start in the table of the pattern.
+    /// Where the data start in the run's table.
     pub start: usize,
     /// How many bytes of data.
     pub len: usize,
@@ -27,8 +27,8 @@ pub struct Splice {
 
 /// Bytes to be sent over one connection, in order.
 ///
-/// File data of WRITE are not copied: a [`Splice`] says which part of the shared
-/// pattern goes where, and the engine sends both with one vectored write.
+/// File data of WRITE are not copied: a [`Splice`] says which part of the run's
+/// table goes where, and the engine sends both with one vectored write.
 #[derive(Debug, Default)]
 pub struct Output {
     /// Everything but spliced data.

@@ -1,4 +1,4 @@
-//! What writes send: data of the pattern, where they lie, those of a load file, or a unit.
+//! What writes send: data of the run's table, where they lie, others, copied, or a unit.
 
 use super::{Output, Splice, Stretch};
 use crate::load::LineData;
@@ -82,7 +82,7 @@ impl Region {
                 .get(start..start + len)
                 .filter(|piece| !piece.is_empty())
             else {
-                // Only a caller without data comes to that; zeros are as good.
+                // Only a caller with another table than that of the data comes to that.
                 out.bytes.resize(out.bytes.len() + missing, 0);
                 break;
             };

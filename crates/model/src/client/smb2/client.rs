@@ -47,7 +47,7 @@ pub trait Smb2Work {
         None
     }
 
-    /// What it writes, if not data of the pattern.
+    /// What it writes, if that is known beforehand.
     fn data(&self) -> Option<LineData<'_>> {
         None
     }
@@ -130,7 +130,7 @@ impl Smb2Language for Lines {
 pub struct Smb2ClientOptions {
     /// Its way to the share.
     pub way: Arc<Way>,
-    /// Two periods of the pattern that file data consist of.
+    /// The run's table, in which file data lie: of most runs two periods of the pattern.
     pub pattern: Arc<[u8]>,
     /// How long a request may stay unanswered.
     pub timeout_nanos: u64,

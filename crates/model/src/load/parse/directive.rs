@@ -14,7 +14,7 @@ const DEEPEST_LOOP: usize = 64;
 /// The longest pattern, and how long it is at least when it is kept.
 const LONGEST_PATTERN: usize = 4_096;
 const KEPT_PATTERN: usize = 1 << 16;
-/// How many different patterns a file may have: 16 MiB when they are kept, and 32 in a table.
+/// How many different patterns a file may have: 17 MiB when they are kept.
 const MOST_PATTERNS: usize = 256;
 /// How many different RANDOMSTRING texts a file may have.
 const MOST_TEXTS: usize = 1 << 16;
@@ -255,7 +255,7 @@ impl Compiler {
         }
         let index = match self.seen_patterns.get(text) {
             Some(index) => *index,
-            None if self.patterns.count() >= MOST_PATTERNS => {
+            None if self.patterns.len() >= MOST_PATTERNS => {
                 self.wrong_at(
                     spot,
                     format!("more than {MOST_PATTERNS} different patterns"),
@@ -264,7 +264,7 @@ impl Compiler {
                 return;
             }
             None => {
-                let index = self.patterns.count() as u32;
+                let index = self.patterns.len() as u32;
                 let times = KEPT_PATTERN.div_ceil(text.len());
                 self.patterns.push(text.repeat(times).into());
                 self.seen_patterns.insert(text.into(), index);

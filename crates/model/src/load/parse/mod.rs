@@ -16,7 +16,6 @@ mod tokens;
 
 use super::code::Writer;
 use super::compiled::Load;
-use super::data::KeptPatterns;
 use super::diagnostic::{Diagnostics, LoadError, LoadErrors, shown};
 use super::generation::Generation;
 use super::names::{Names, Seen};
@@ -75,7 +74,7 @@ pub struct Compiler {
     expressions: Vec<Number>,
     seen_expressions: HashMap<Box<[u8]>, u32>,
     texts: Vec<Box<[u8]>>,
-    patterns: KeptPatterns,
+    patterns: Vec<Box<[u8]>>,
     seen_patterns: HashMap<Box<[u8]>, u32>,
     /// Slots that a RANDOMSTRING filled, one bit each.
     slots: u16,
@@ -120,7 +119,7 @@ impl Compiler {
             expressions: Vec::new(),
             seen_expressions: HashMap::new(),
             texts: Vec::new(),
-            patterns: KeptPatterns::default(),
+            patterns: Vec::new(),
             seen_patterns: HashMap::new(),
             slots: 0,
             moved_slots: 0,

@@ -53,7 +53,7 @@ pub struct LoadClientOptions {
     pub credentials: Credentials,
     /// Stream or datagrams.
     pub transport: TransportKind,
-    /// Two periods of the pattern that file data consist of.
+    /// The run's table, in which file data lie: of most runs two periods of the pattern.
     pub pattern: Arc<[u8]>,
     /// Its calls are numbered from about here on.
     pub first_xid: u32,

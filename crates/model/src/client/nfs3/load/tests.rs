@@ -452,7 +452,7 @@ fn written_by_the_second(loads: [Arc<Load>; 2]) -> Vec<u8> {
     bench.act(OPEN);
     bench.seen.clear();
     let [_, load] = loads;
-    let mut script = Script::new(load, 0, 1, 1).with_patterns_at(table.start_of(1));
+    let mut script = Script::new(load, 0, 1, 1).with_patterns_at(table.places_of(1));
     for _ in 0..2 {
         let Ok(Next::Operation(line)) = script.next() else {
             panic!("a line");
