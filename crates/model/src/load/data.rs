@@ -12,7 +12,7 @@ pub struct LineData<'load> {
     /// The data; never empty.
     pub bytes: &'load [u8],
     /// Where they lie in the run's [`DataTable`], twice in a row; `None` if they do not.
-    pub lies_at: Option<usize>,
+    pub lies_at: Option<u32>,
 }
 
 impl<'load> LineData<'load> {
@@ -55,7 +55,7 @@ pub struct DataTable {
 }
 
 /// Where each pattern of one load lies in the run's [`DataTable`].
-pub type PatternPlaces = Arc<[Option<usize>]>;
+pub type PatternPlaces = Arc<[Option<u32>]>;
 
 impl DataTable {
     /// Patterns for which there is no room any more are copied by each client.
@@ -65,20 +65,20 @@ impl DataTable {
     pub fn of(loads: &[Arc<Load>]) -> Self {
         let mut bytes = pattern::table();
         let mut seen = HashMap::new();
-        let mut place = |kept: &Box<[u8]>| match seen.get(kept) {
+        let mut place = |kept: &[u8]| match seen.get(kept) {
             Some(place) => Some(*place),
             None if bytes.len() + 2 * kept.len() > Self::BYTES_MAX => None,
             None => {
-                let place = bytes.len();
+                let place = bytes.len() as u32;
                 bytes.extend_from_slice(kept);
                 bytes.extend_from_slice(kept);
-                seen.insert(kept.clone(), place);
+                seen.insert(kept.to_vec(), place);
                 Some(place)
             }
         };
         let places = loads
             .iter()
-            .map(|load| load.patterns.iter().map(&mut place).collect());
+            .map(|load| load.patterns.iter().map(|kept| place(kept)).collect());
         Self {
             places: places.collect(),
             bytes: bytes.into(),
@@ -118,7 +118,7 @@ mod tests {
         let table = DataTable::of(&loads);
         assert!(table.bytes().ends_with(b"abcabcdedeff"));
         assert_eq!(table.bytes().len(), 2 * pattern::PERIOD + 12);
-        let first = 2 * pattern::PERIOD;
+        let first = 2 * pattern::PERIOD as u32;
         let places = |load| table.places_of(load).to_vec();
         assert_eq!(places(0), [Some(first), Some(first + 6)]);
         assert_eq!(places(1), []);

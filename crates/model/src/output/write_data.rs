@@ -41,7 +41,7 @@ impl WriteData {
     #[inline]
     pub fn keep(&mut self, data: LineData<'_>) {
         self.region = data.lies_at.map(|start| Region {
-            start,
+            start: start as usize,
             period: data.bytes.len(),
         });
         if self.region.is_none() {
