@@ -21,6 +21,7 @@ mod smb;
 use crate::process::{self, Folder};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
+use std::fs::File;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
@@ -173,6 +174,9 @@ fn is_there(pattern: &str) -> bool {
         .any(|entry| entry.path().join(after.trim_start_matches('/')).exists())
 }
 
+/// Where apt keeps its lists: of two that update them at the same time one fails, without waiting.
+const LISTS: &str = "/var/lib/apt/lists";
+
 /// Installs the packages of programs that are not there.
 pub fn install(needed: &Needed) -> Result<()> {
     let mut missing: Vec<&str> = needed
@@ -185,6 +189,11 @@ pub fn install(needed: &Needed) -> Result<()> {
         return Ok(());
     }
     println!("installing {}", missing.join(" "));
+    // One chore after the other, until the file is closed.
+    let lists = File::open(LISTS).ok();
+    if let Some(lists) = &lists {
+        lists.lock().context(LISTS)?;
+    }
     for arguments in [
         vec!["update", "-q"],
         [
@@ -194,7 +203,7 @@ pub fn install(needed: &Needed) -> Result<()> {
         .concat(),
     ] {
         let status = Command::new("apt-get")
-            // Somebody else may be installing something.
+            // Somebody else than a chore may be installing something.
             .args(["-o", "DPkg::Lock::Timeout=300"])
             .args(&arguments)
             .env("DEBIAN_FRONTEND", "noninteractive")
