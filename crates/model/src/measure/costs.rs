@@ -35,7 +35,7 @@ pub fn conclude(
         for reading in &mut source.readings {
             reading.completed = match reading.phase {
                 ReadingPhase::Idle => 0.0,
-                ReadingPhase::Load => ended_by(&record.ticks, reading.moment_ns),
+                ReadingPhase::Load => ended_by(record, reading.moment_ns),
             };
         }
     }
@@ -112,33 +112,44 @@ fn calls_of(record: &RunRecord, source: &SourceRecord) -> Option<CallsRecord> {
 fn unsure_at(record: &RunRecord, reading: &CounterReading) -> f64 {
     let moment = reading.moment_ns.unsigned_abs();
     let is_in = |tick: &&TickRecord| {
-        let end_ns = tick.start_ns.saturating_add(tick.len_ns);
+        let end_ns = tick.start_ns.saturating_add(time_of(tick, record));
         (tick.start_ns..end_ns).contains(&moment)
     };
     // One that is made a little early is as far off as one that is made as much later.
     let Some(tick) = record.ticks.iter().find(is_in) else {
         return 0.0;
     };
-    let past = (moment - tick.start_ns) as f64 / tick.len_ns.max(1) as f64;
+    let len_ns = time_of(tick, record).max(1) as f64;
+    let past = (moment - tick.start_ns) as f64 / len_ns;
     let nearer = if reading.moment_ns < 0 {
         past
     } else {
         past.min(1.0 - past)
     };
-    let meanwhile = reading.uncertainty_ns as f64 / tick.len_ns.max(1) as f64;
+    let meanwhile = reading.uncertainty_ns as f64 / len_ns;
     tick.ended as f64 * (nearer + meanwhile)
 }
 
 /// Operations that had ended by then: within a tick as many as there is of it.
-fn ended_by(ticks: &[TickRecord], moment_ns: i64) -> f64 {
+fn ended_by(record: &RunRecord, moment_ns: i64) -> f64 {
     let Ok(moment) = u64::try_from(moment_ns) else {
         return 0.0;
     };
     let of_tick = |tick: &TickRecord| {
-        let past = moment.saturating_sub(tick.start_ns).min(tick.len_ns);
-        tick.ended as f64 * past as f64 / tick.len_ns.max(1) as f64
+        let len_ns = time_of(tick, record);
+        let past = moment.saturating_sub(tick.start_ns).min(len_ns);
+        tick.ended as f64 * past as f64 / len_ns.max(1) as f64
     };
-    ticks.iter().map(of_tick).sum()
+    record.ticks.iter().map(of_tick).sum()
+}
+
+/// In how much of a tick its operations can have ended: the end of the window ends a tick, too, whenever
+/// the last of a number of operations brings it.
+fn time_of(tick: &TickRecord, record: &RunRecord) -> u64 {
+    match record.window_ns.checked_sub(tick.start_ns) {
+        None | Some(0) => tick.len_ns,
+        Some(rest) => tick.len_ns.min(rest),
+    }
 }
 
 fn figures_of(source: &SourceRecord, cycle_ns: Option<u64>) -> Vec<CostFigure> {
@@ -310,17 +321,28 @@ mod tests {
     fn operations_are_counted_by_moments() {
         let ticks = [10, 20, 40].into_iter().zip(0..);
         let ticks: Vec<_> = ticks.map(|(ended, place)| tick(place, ended, 1)).collect();
-        for (moment_ms, expected) in [
-            (-50, 0.0),
-            (0, 0.0),
-            (50, 5.0),
-            (100, 10.0),
-            (125, 15.0),
-            (300, 70.0),
-            (9999, 70.0),
+        let mut record = run_of_30_s(totals(70, 0, 0, 0), ticks);
+        // The 40 of the last tick ended in 100 ms, or in the 50 that the window had left of it.
+        for (window_ms, moment_ms, expected) in [
+            (30_000, -50, 0.0),
+            (30_000, 0, 0.0),
+            (30_000, 50, 5.0),
+            (30_000, 100, 10.0),
+            (30_000, 125, 15.0),
+            (30_000, 225, 40.0),
+            (30_000, 300, 70.0),
+            (30_000, 9999, 70.0),
+            (250, 125, 15.0),
+            (250, 225, 50.0),
+            (250, 250, 70.0),
+            (250, 260, 70.0),
         ] {
-            let found = ended_by(&ticks, moment_ms * 1_000_000);
-            assert!((found - expected).abs() < 1e-9, "{moment_ms}");
+            record.window_ns = window_ms * 1_000_000;
+            let found = ended_by(&record, moment_ms * 1_000_000);
+            assert!(
+                (found - expected).abs() < 1e-9,
+                "{window_ms} {moment_ms}: {found}"
+            );
         }
     }
 
