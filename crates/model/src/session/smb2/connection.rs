@@ -821,6 +821,7 @@ impl Taking<'_> {
         opener.ok_or(NotSmb::Forged)
     }
 
+    #[inline]
     fn messages(
         &mut self,
         frame: &[u8],
@@ -839,6 +840,7 @@ impl Taking<'_> {
         Ok(())
     }
 
+    #[inline]
     fn message(
         &mut self,
         message: &Message<'_>,

@@ -49,6 +49,7 @@ impl Credits {
     }
 
     /// Takes credits for a request: its MessageId, and how many it asks for.
+    #[inline]
     pub fn take(&mut self, charge: u16) -> Taken {
         let charge = u32::from(charge);
         let message_id = self.next_id;

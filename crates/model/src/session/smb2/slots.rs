@@ -343,6 +343,7 @@ impl Slots {
     }
 
     /// The request that a message answers, which is not waited for any more.
+    #[inline]
     pub fn find(&mut self, message_id: u64) -> Option<Found> {
         let place = self.places.take(message_id);
         let is_late = place.is_none_or(|place| place.owner == Owner::Nobody);
@@ -367,6 +368,7 @@ impl Slots {
 
     /// Takes the response to a request; hands the responses out if it was the last. If it failed and
     /// others are pending, these wait for what will not come: what CANCEL names them by.
+    #[inline]
     pub fn take(
         &mut self,
         found: Found,
@@ -459,6 +461,7 @@ impl Slot {
         self.last = Some(start);
     }
 
+    #[inline]
     fn forget(&mut self) {
         self.collected.clear();
         if self.collected.capacity() > RETAINED {
