@@ -15,6 +15,7 @@ mod figures;
 mod fuzz;
 mod instructions;
 mod interop;
+mod interrupted;
 mod loads;
 mod man;
 mod objectives;
@@ -80,7 +81,12 @@ enum Chore {
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse().chore) {
+    let options = Options::parse();
+    let outcome = interrupted::listen().and_then(|()| run(&options.chore));
+    if let Some(code) = interrupted::exit_code() {
+        return code;
+    }
+    match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {

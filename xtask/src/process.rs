@@ -1,6 +1,6 @@
 //! Processes that a chore starts, and that never outlive it.
 
-use crate::processors;
+use crate::{interrupted, processors};
 use anyhow::{Context, Result, bail};
 use rustix::process::Signal;
 use std::fs::File;
@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// How often something awaited is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How long half a chore may take to clean up.
+const CLEAN_UP_LIMIT: Duration = Duration::from_secs(20);
 
 /// A process that is stopped, by its id, when this is dropped.
 pub struct Running {
@@ -24,6 +26,7 @@ pub struct Running {
 impl Running {
     /// Starts `command` on `cpus`; on any of ours if there are none named.
     pub fn start(command: &mut Command, cpus: &[usize]) -> Result<Self> {
+        interrupted::check()?;
         let name = command.get_program().to_string_lossy().into_owned();
         let child =
             processors::spawn_on(command, cpus).with_context(|| format!("{name} did not start"))?;
@@ -82,6 +85,7 @@ impl Running {
             if let Some(status) = self.ended()? {
                 return Ok(status);
             }
+            interrupted::check()?;
             std::thread::sleep(LOOK_EVERY);
         }
         bail!("process {} did not end within {limit:?}", self.id())
@@ -100,6 +104,7 @@ impl Running {
             if start.elapsed() > limit {
                 bail!("nobody listens at {address} after {limit:?}");
             }
+            interrupted::check()?;
             std::thread::sleep(LOOK_EVERY);
         }
     }
@@ -136,6 +141,25 @@ pub fn run(
         stdout: std::fs::read(out)?,
         stderr: std::fs::read(err)?,
     })
+}
+
+/// Runs the other half of a chore, in namespaces of its own, to its end. Once the chore is told to end it
+/// waits for that half to clean up, and then ends it.
+pub fn run_other_half(command: &mut Command) -> Result<ExitStatus> {
+    let mut half = Running::start(command, &[])?;
+    let mut told_at: Option<Instant> = None;
+    loop {
+        if let Some(status) = half.ended()? {
+            return Ok(status);
+        }
+        if let Err(told) = interrupted::check() {
+            // By ^C the other half was told, too; by kill(1) it may not have been.
+            if told_at.get_or_insert_with(Instant::now).elapsed() > CLEAN_UP_LIMIT {
+                return Err(told);
+            }
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
 }
 
 /// A folder of our own that is removed when this is dropped.

@@ -82,7 +82,7 @@ pub fn run(options: &Addresses) -> Result<bool> {
         ])
         .arg("--filestone")
         .arg(filestone);
-    let status = command.status().context("unshare did not start")?;
+    let status = process::run_other_half(&mut command)?;
     Ok(status.success())
 }
 

@@ -158,7 +158,7 @@ fn outside(options: &Interop) -> Result<bool> {
         )
         .arg("--inside")
         .arg(filestone);
-    let status = command.status().context("unshare did not start")?;
+    let status = process::run_other_half(&mut command)?;
     Ok(status.success())
 }
 
