@@ -82,7 +82,12 @@ fn shortened(command: &str) -> String {
 }
 
 fn in_a_shell(bed: &Bed, folder: &Path, command: &str) -> Result<std::process::Output> {
-    let programs = bed.filestone.parent().context("a program without folder")?;
+    // Whatever the file is called that is tried, this is its name in the README.
+    let programs = bed.folder.join("programs");
+    if !programs.exists() {
+        std::fs::create_dir(&programs)?;
+        std::os::unix::fs::symlink(&bed.filestone, programs.join("filestone"))?;
+    }
     let path = std::env::var("PATH").unwrap_or_default();
     let mut shell = Command::new("sh");
     shell
