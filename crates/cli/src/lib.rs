@@ -49,8 +49,8 @@ pub(crate) enum Exit {
     Doubtful,
     /// It was ended with ^C; what had been measured was reported.
     Interrupted,
-    /// The run came to its end, and not one operation succeeded.
-    NothingSucceeded,
+    /// The run came to its end, and its numbers do not count.
+    DoesNotCount,
     /// The target was lost in the middle; what had been measured was reported.
     TargetLost,
     /// The record contradicts itself.
@@ -67,7 +67,7 @@ impl Exit {
             // What shells report of a program that ^C ended, so that a script
             // does not take half a run for a whole one.
             Exit::Interrupted => interruption::EXIT_CODE,
-            Exit::NothingSucceeded | Exit::TargetLost => exit_code_of(ErrorCategory::Target),
+            Exit::DoesNotCount | Exit::TargetLost => exit_code_of(ErrorCategory::Target),
             Exit::OutOfBalance => exit_code_of(ErrorCategory::Internal),
             Exit::Code(code) => code,
         }

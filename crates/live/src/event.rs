@@ -336,7 +336,7 @@ pub struct RunEnded {
     pub number: u32,
     /// How it ended: `finished`, `interrupted`, `target-lost`, or `failed` if there is no record of it.
     pub end: String,
-    /// Whether its numbers count: `valid`, `with-caveats` or `invalid`; empty of one that failed.
+    /// Whether its numbers count: `counts`, `with-caveats` or `does-not-count`; empty of one that failed.
     pub validity: String,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -195,11 +195,7 @@ fn ended(number: u32, record: &RunRecord) -> RunEnded {
         RunEnd::TargetLost { message } => Some(message.clone()),
         RunEnd::Finished | RunEnd::Interrupted => None,
     };
-    let validity = record.validity.map(|validity| match validity {
-        Validity::Valid => "valid",
-        Validity::WithCaveats => "with-caveats",
-        Validity::Invalid => "invalid",
-    });
+    let validity = record.validity.map(Validity::name);
     let totals = &record.totals;
     let measured = |kind: &&KindRecord| kind.role == Role::Measured;
     RunEnded {

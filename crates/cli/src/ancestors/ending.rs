@@ -1,6 +1,7 @@
 //! How the ancestors' programs end: errors in our words, exit codes in theirs.
 
 use crate::error::Error;
+use crate::execution::verdict::does_not_count;
 use crate::{Exit, console};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
@@ -34,16 +35,15 @@ pub fn show(text: &str) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-/// How a run ends whose original has one exit code for failures, and none for a run in which
-/// nothing succeeded.
-pub const fn exit_of(record: &RunRecord, failure: u8) -> Exit {
-    if succeeded_in_nothing(record) {
-        return Exit::NothingSucceeded;
-    }
+/// How a run ends whose original has one exit code for failures, and none for a run that does not
+/// count.
+pub fn exit_of(record: &RunRecord, failure: u8) -> Exit {
     match record.end {
-        RunEnd::Finished => Exit::Done,
+        _ if succeeded_in_nothing(record) => Exit::DoesNotCount,
         RunEnd::Interrupted => Exit::Interrupted,
         RunEnd::TargetLost { .. } => Exit::Code(failure),
+        RunEnd::Finished if does_not_count(record) => Exit::DoesNotCount,
+        RunEnd::Finished => Exit::Done,
     }
 }
 

@@ -116,7 +116,7 @@ mod tests {
         let mut nothing = canned::replayed();
         nothing.totals.ledger.failed += nothing.totals.ledger.ok;
         nothing.totals.ledger.ok = 0;
-        assert_eq!(exit_of(&nothing, 1), Exit::NothingSucceeded);
+        assert_eq!(exit_of(&nothing, 1), Exit::DoesNotCount);
     }
 
     #[test]

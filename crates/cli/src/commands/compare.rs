@@ -156,7 +156,7 @@ fn refuse_twice(runs: &[&ReadRun]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Which runs are invalid, and what they differ in although they should not; an error unless that
+/// Which runs do not count, and what they differ in although they should not; an error unless that
 /// is allowed.
 fn unlike(
     options: &CompareOptions,
@@ -167,8 +167,8 @@ fn unlike(
         return Ok(vec![]);
     };
     let runs = base.iter().chain(new);
-    let invalid = runs.filter_map(|read| likeness::invalid(&read.run, read.path.display()));
-    let mut found: Vec<Unlike> = invalid.collect();
+    let uncounted = runs.filter_map(|read| likeness::uncounted(&read.run, read.path.display()));
+    let mut found: Vec<Unlike> = uncounted.collect();
     for other in others.iter().chain(new) {
         let mut differences = likeness::differences(&first.run, &other.run);
         differences.retain(|unlike| !found.contains(unlike));

@@ -5,6 +5,7 @@ use crate::console;
 use crate::error::Error;
 use crate::execution::interruption;
 use crate::execution::live::Live;
+use crate::execution::verdict::does_not_count;
 use crate::options::DemoOptions;
 use crate::options::run_report::RunFormat;
 use crate::planning::{Environment, built_in_path};
@@ -17,7 +18,6 @@ use crate::report::parts::units::micros;
 use crate::{Exit, built_in, protocols};
 use filestone_engine::Job;
 use filestone_engine::control::{Context, Observer};
-use filestone_model::measure::validity::succeeded_in_nothing;
 use filestone_model::measure::verdict::caveats::waited_for_processor;
 use filestone_model::measure::{Caveat, DistributionRecord, ProcessorsRecord, RunRecord};
 use filestone_model::operation::{OpKind, Stability};
@@ -154,8 +154,8 @@ fn conclude(records: &[RunRecord], is_text: bool) -> Result<Exit, Error> {
             console::caveat(&Caveat::DebugBuild);
         }
     }
-    Ok(if records.iter().any(succeeded_in_nothing) {
-        Exit::NothingSucceeded
+    Ok(if records.iter().any(does_not_count) {
+        Exit::DoesNotCount
     } else if is_whole {
         Exit::Done
     } else {

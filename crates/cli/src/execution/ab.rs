@@ -27,13 +27,14 @@ use filestone_model::comparison::repeats::plan_of_run;
 use filestone_model::comparison::{ComparedRun, Question, Verdict};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::Headroom;
+use filestone_model::measure::validity::succeeded_in_nothing;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// What `git bisect run` skips.
 const CANNOT_TELL: u8 = 125;
-/// So many blocks in a row may be invalid.
+/// Number of blocks in a row that may not count.
 const INVALID_MAX: usize = 3;
 /// How long one look at whether a server answers may take.
 const LOOK_MAX: Duration = Duration::from_secs(2);
@@ -185,22 +186,22 @@ impl Blocks<'_> {
         }
     }
 
-    /// One block, which is made again if its run is invalid; `None` if it was interrupted.
+    /// One block, which is made again if its run does not count; `None` if it was interrupted.
     fn block(&mut self, contact: &Contact, arm: Arm, round: u64) -> Result<Option<ReadRun>, Error> {
         for _ in 0..INVALID_MAX {
             let Some(record) = self.run(contact, arm, round)? else {
                 return Ok(None);
             };
             let run = ComparedRun::from(&record);
-            let Some(rules) = run.invalid_by() else {
+            let Some(why) = run.does_not_count() else {
                 return self.keep(arm, &record, run).map(Some);
             };
             let block = format!(
-                "block {}, {}: invalid ({rules})",
+                "block {}, {}: does not count ({why})",
                 self.order.len() + 1,
                 arm.name().to_uppercase()
             );
-            console::aside(&format!("{block}, so it does not count\n"));
+            console::aside(&format!("{block}, so it is made again\n"));
             self.invalid.push(block);
         }
         Err(Error::target(format!(
@@ -242,6 +243,7 @@ impl Blocks<'_> {
         let mut record = record?;
         match exit_of(&record, &FailingCaveats::None) {
             Exit::Interrupted => return Ok(None),
+            Exit::DoesNotCount if !succeeded_in_nothing(&record) => {}
             exit if exit > Exit::Doubtful => {
                 return Err(self.failed(arm, "was lost, or nothing succeeded", &mut server));
             }

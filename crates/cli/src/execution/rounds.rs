@@ -18,6 +18,7 @@ use crate::report::rows::Columns;
 use filestone_engine::ErrorCategory;
 use filestone_model::comparison::repeats::{RepeatPlan, order, plan_of_run};
 use filestone_model::measure::run_record::Headroom;
+use filestone_model::measure::validity::{self, succeeded_in_nothing};
 use filestone_model::measure::{Caveat, RunRecord};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -226,7 +227,7 @@ impl Driver<'_, '_> {
         })
     }
 
-    /// One run; it counts only if it came to its end and something succeeded in it.
+    /// One run; it is taken only if it came to its end and counts.
     fn make(&mut self, thing: usize, round: usize) -> Result<Attempt, Error> {
         let job = self.rounds.job(thing, round);
         let place = self.rounds.place(thing, round);
@@ -300,8 +301,8 @@ impl Driver<'_, '_> {
     }
 
     fn unfinished(&mut self, thing: usize, exit: Exit, record: RunRecord) -> Attempt {
-        if exit == Exit::NothingSucceeded {
-            let why = why_nothing(&record);
+        if exit == Exit::DoesNotCount {
+            let why = why_not(&record);
             if self.tally.goes_on_without(thing, &why) {
                 self.given_up = Exit::Doubtful;
                 return Attempt::GivenUp;
@@ -339,8 +340,12 @@ impl Driver<'_, '_> {
     }
 }
 
-/// What most operations of a run failed with of which none succeeded.
-fn why_nothing(record: &RunRecord) -> String {
+/// Why a run does not count; where nothing succeeded, with the most frequent failure.
+fn why_not(record: &RunRecord) -> String {
+    let reasons = validity::reasons(record).join("; ");
+    if !succeeded_in_nothing(record) {
+        return format!("it does not count: {reasons}");
+    }
     let failures = record.totals.kinds.iter().flat_map(|kind| &kind.failures);
     let most = failures.max_by_key(|failure| failure.count);
     let most = most.map(|most| format!(": {}", most.failure));

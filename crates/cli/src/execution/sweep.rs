@@ -423,7 +423,7 @@ fn how_to_go_on(end: RepeatsEnd, output: Option<&Path>) -> Option<&'static str> 
 /// If not one point could be measured, that is what came of it.
 fn nothing_measured(swept: &Swept) -> Exit {
     if swept.points.iter().all(|point| point.failed.is_some()) {
-        Exit::NothingSucceeded
+        Exit::DoesNotCount
     } else {
         Exit::Done
     }

@@ -71,7 +71,7 @@ pub struct AbDocument {
     pub planned: u64,
     /// Of which side each block was, in the order of time, such as `abbabaab`.
     pub order: String,
-    /// Blocks whose runs were invalid, so that they were made again, and why.
+    /// Blocks whose runs did not count, so that they were made again, and why.
     pub invalid: Vec<String>,
     /// What the order comes from; run k of a side has this seed and k − 1.
     pub seed: u64,

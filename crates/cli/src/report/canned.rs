@@ -207,7 +207,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
         totals,
         intervals,
         ticks,
-        validity: Some(Validity::Valid),
+        validity: Some(Validity::Counts),
         ..RunRecord::new(plan, Tool::release("0.1.0"))
     }
 }

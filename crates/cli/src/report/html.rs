@@ -38,6 +38,7 @@ use crate::report::sweep::{self, Swept};
 use crate::shell::shell_line;
 use document::Sheet;
 use filestone_model::comparison::Verdict;
+use filestone_model::measure::Validity;
 use filestone_model::measure::RunRecord;
 use maud::html;
 
@@ -170,9 +171,9 @@ fn of_sides(
 ) -> Result<String, Error> {
     let mut sheet = Sheet::titled(title);
     let class = match verdict {
-        Verdict::Better | Verdict::NotWorse => "valid",
-        Verdict::CannotTell => "with-caveats",
-        Verdict::Worse => "invalid",
+        Verdict::Better | Verdict::NotWorse => Validity::Counts.name(),
+        Verdict::CannotTell => Validity::WithCaveats.name(),
+        Verdict::Worse => Validity::DoesNotCount.name(),
     };
     add_finding(&mut sheet, marked::blocks(said), picture, Some(class));
     document::page(&sheet)

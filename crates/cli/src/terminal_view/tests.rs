@@ -225,7 +225,7 @@ fn runs_that_are_over_are_said_and_the_next_begins_anew() {
     let ended = RunEnded {
         number: 1,
         end: "finished".into(),
-        validity: "valid".into(),
+        validity: "counts".into(),
         why: None,
         caveats: vec![],
         window_ns: SECOND,

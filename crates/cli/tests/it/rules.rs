@@ -1,17 +1,18 @@
 //! Every rule, of doctor's and of a run's validity, is explained where the reference says.
 
+use filestone_model::doctor;
+use filestone_model::measure::validity::{self, Validity, ValidityRule};
 use filestone_model::threshold::Threshold;
-use filestone_model::{doctor, measure::validity};
 use std::path::Path;
 
-/// The sections of a page of the reference.
+/// The sections of a page of the reference, after what stands before the first.
 struct Sections(Vec<String>);
 
 impl Sections {
     fn of(page: &str) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
         let page = std::fs::read_to_string(root.join(page)).expect("the page is there");
-        Self(page.split("\n### ").skip(1).map(String::from).collect())
+        Self(page.split("\n### ").map(String::from).collect())
     }
 
     /// The section of a rule names what its figure is held against.
@@ -33,27 +34,46 @@ fn every_rule_of_doctor_has_a_section_with_its_threshold() {
         sections.explain(rule.id, rule.threshold);
     }
     assert_eq!(
-        sections.0.len(),
+        sections.0.len() - 1,
         doctor::RULES.len(),
         "no section without a rule"
     );
 }
 
+/// The row of a rule in the table of `validity.md`: the verdict and the exit code that follow if a
+/// run breaks it.
+fn row(rule: &ValidityRule) -> String {
+    let id = rule.id;
+    let code = match (id, rule.leaves) {
+        ("ledger-out-of-balance", _) => 70,
+        ("interrupted", _) => 130,
+        // The run has lost a part of what it was to measure.
+        ("host-lost", _) | (_, Validity::DoesNotCount) => 3,
+        (_, Validity::WithCaveats | Validity::Counts) => 0,
+    };
+    let (verdict, code) = match (rule.leaves, rule.most) {
+        (Validity::DoesNotCount, _) => ("does not count".into(), code.to_string()),
+        (_, None) => ("counts, with caveats".into(), code.to_string()),
+        (_, Some(most)) => (
+            format!("counts, with caveats; over {most}: does not count"),
+            format!("{code}; then 3"),
+        ),
+    };
+    format!("| [{id}](#{id}) | {verdict} | {code} |")
+}
+
 #[test]
-fn every_rule_of_validity_has_a_section_with_its_threshold() {
+fn every_rule_of_validity_has_a_row_with_its_verdict_and_a_section_with_its_threshold() {
     let sections = Sections::of("validity.md");
+    let rows: Vec<String> = validity::RULES.iter().map(row).collect();
+    let table = rows.join("\n");
+    assert!(sections.0[0].contains(&table), "the table is to be:\n{table}");
     for rule in validity::RULES {
         sections.explain(rule.id, rule.threshold);
-        let (_, section) = sections
-            .0
-            .iter()
-            .find_map(|section| section.split_once('\n').filter(|(id, _)| *id == rule.id))
-            .expect(rule.id);
-        let is_invalid = rule.leaves == filestone_model::measure::Validity::Invalid;
-        assert_eq!(section.contains("is invalid"), is_invalid, "{}", rule.id);
+        sections.explain(rule.id, rule.most);
     }
     assert_eq!(
-        sections.0.len(),
+        sections.0.len() - 1,
         validity::RULES.len(),
         "no section without a rule"
     );

@@ -4,7 +4,7 @@ use crate::cost::CostRecord;
 use crate::measure::figures::headline::HEADLINE;
 use crate::measure::figures::{Quantity, RunFigure, Stretches};
 use crate::measure::run_record::{Host, IntervalRecord, RunRecord, Target, Tool, Totals};
-use crate::measure::validity::{Validity, ValidityRule};
+use crate::measure::validity::{self, Validity};
 use crate::measure::{Caveat, FigureRecord, Role};
 use crate::plan::Plan;
 use crate::statistics::Estimate;
@@ -124,16 +124,14 @@ impl ComparedRun {
         kept.map(of_record).or_else(found)
     }
 
-    /// Which rules it breaks that leave a run invalid, by their names; `None` if its numbers count.
-    pub fn invalid_by(&self) -> Option<String> {
-        let rules = self.caveats.iter().filter_map(ValidityRule::of);
-        let broken = rules.filter(|rule| rule.leaves == Validity::Invalid);
-        let broken: Vec<&str> = broken.map(|rule| rule.id).collect();
-        if broken.is_empty() {
-            let is_invalid = self.validity == Some(Validity::Invalid);
-            return is_invalid.then(|| "its record says so".into());
+    /// Why its numbers do not count, with figures; `None` if they do.
+    pub fn does_not_count(&self) -> Option<String> {
+        let reasons: Vec<String> = validity::reasons_of(&self.caveats).collect();
+        if reasons.is_empty() {
+            let is_said = self.validity == Some(Validity::DoesNotCount);
+            return is_said.then(|| "its record says so".into());
         }
-        Some(broken.join(", "))
+        Some(reasons.join("; "))
     }
 
     /// What tells it from all others, in however many files it is: no two begin in the same

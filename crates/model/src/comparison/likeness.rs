@@ -113,11 +113,11 @@ impl fmt::Display for Unlike {
 }
 
 /// That a run's numbers do not count, if so: it is like no other.
-pub fn invalid(run: &ComparedRun, name: impl fmt::Display) -> Option<Unlike> {
-    let why = run.invalid_by()?;
+pub fn uncounted(run: &ComparedRun, name: impl fmt::Display) -> Option<Unlike> {
+    let why = run.does_not_count()?;
     Some(Unlike {
         aspect: Aspect::Validity,
-        place: format!("{name} is invalid ({why})"),
+        place: format!("{name} does not count ({why})"),
         base: String::new(),
         new: String::new(),
     })

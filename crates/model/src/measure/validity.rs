@@ -2,7 +2,8 @@
 //! that follows of those that a run breaks.
 //!
 //! What breaks a rule is found where its figures are ([`verdict::caveats`], the curve's doubts, the
-//! engine); each rule has a section in `docs/reference/validity.md`, which a test of `cli` holds.
+//! engine); each rule has a row with its verdict and its exit code, and a section, in
+//! `docs/reference/validity.md`, which a test of `cli` holds.
 
 use super::caveat::Caveat;
 use super::curve_doubts::WAITED_SHARE;
@@ -15,7 +16,7 @@ use super::verdict::caveats::{
 use super::verdict::percentile::SPREAD_MAX;
 use super::verdict::{
     ACHIEVED_OFF_PERCENT, BUSY_PERCENT, DISPATCH_SHARE, DRIFT_PERCENT, INVALID_PERCENT, KEPT_UP,
-    LITTLE_PERCENT, OFF_SHARE,
+    LATE_PERCENT_MAX, LITTLE_PERCENT, OFF_SHARE,
 };
 use crate::threshold::Threshold;
 
@@ -28,15 +29,18 @@ pub struct ValidityRule {
     pub threshold: Option<Threshold>,
     /// The best that a run which breaks it can be.
     pub leaves: Validity,
+    /// Beyond this, in the unit of the threshold, a run that breaks it does not count.
+    pub most: Option<Threshold>,
 }
 
 macro_rules! rules {
-    ($($caveat:ident = $id:literal, $leaves:ident $(, $figure:expr, $unit:literal)?;)*) => {
+    ($($caveat:ident = $id:literal, $leaves:ident $(, $figure:expr, $unit:literal $(, at most $most:expr)?)?;)*) => {
         /// All rules.
         pub const RULES: &[ValidityRule] = &[$(ValidityRule {
             id: $id,
             threshold: rules!(@threshold $($figure, $unit)?),
             leaves: Validity::$leaves,
+            most: rules!(@threshold $($($most, $unit)?)?),
         },)*];
 
         impl Caveat {
@@ -53,14 +57,14 @@ macro_rules! rules {
 }
 
 rules! {
-    LedgerOutOfBalance = "ledger-out-of-balance", Invalid, 0.0, "operations";
-    TargetLost = "target-lost", Invalid;
-    MixInvalid = "mix-invalid", Invalid, INVALID_PERCENT, "% off the mix";
-    LittlesLaw = "littles-law", Invalid, LITTLE_PERCENT, "% outside of the law";
+    LedgerOutOfBalance = "ledger-out-of-balance", DoesNotCount, 0.0, "operations";
+    TargetLost = "target-lost", DoesNotCount;
+    MixInvalid = "mix-invalid", DoesNotCount, INVALID_PERCENT, "% off the mix";
+    LittlesLaw = "littles-law", DoesNotCount, LITTLE_PERCENT, "% outside of the law";
     GeneratorWasTheLimit = "generator-was-the-limit", WithCaveats, BUSY_PERCENT, "% of the window";
     WaitedForProcessor = "waited-for-processor", WithCaveats, WAITED_PERCENT, "% of the window";
     WaitedForOwnThreads = "waited-for-own-threads", WithCaveats, WAITED_PERCENT, "% of the window";
-    DispatchDelay = "dispatch-delay", WithCaveats, 100.0 * DISPATCH_SHARE, "% of the mean response time";
+    DispatchDelay = "dispatch-delay", WithCaveats, 100.0 * DISPATCH_SHARE, "% of the mean response time", at most LATE_PERCENT_MAX;
     AchievedBelowOffered = "achieved-below-offered", WithCaveats, ACHIEVED_OFF_PERCENT, "% less than was due";
     AchievedAboveOffered = "achieved-above-offered", WithCaveats, ACHIEVED_OFF_PERCENT, "% more than was due";
     Skipped = "skipped", WithCaveats, 0.0, "operations";
@@ -114,14 +118,43 @@ impl ValidityRule {
     }
 }
 
+impl Caveat {
+    /// The best that a run with this caveat can be, by its rule and by how far it is broken.
+    pub fn leaves(&self) -> Validity {
+        let Some(rule) = ValidityRule::of(self) else {
+            return Validity::WithCaveats;
+        };
+        let is_beyond = |most: Threshold| self.extent().is_some_and(|extent| extent > most.figure);
+        match rule.most {
+            Some(most) if is_beyond(most) => Validity::DoesNotCount,
+            Some(_) | None => rule.leaves,
+        }
+    }
+}
+
 /// The verdict on a record, by its caveats.
 pub fn of(record: &RunRecord) -> Validity {
     if succeeded_in_nothing(record) {
-        return Validity::Invalid;
+        return Validity::DoesNotCount;
     }
-    let rules = record.caveats.iter().filter_map(ValidityRule::of);
-    let worst = rules.map(|rule| rule.leaves).max();
-    worst.unwrap_or(Validity::Valid)
+    let worst = record.caveats.iter().map(Caveat::leaves).max();
+    worst.unwrap_or(Validity::Counts)
+}
+
+/// Why a record does not count, each reason with its figure; nothing of one that does.
+pub fn reasons(record: &RunRecord) -> Vec<String> {
+    let nothing = succeeded_in_nothing(record).then(|| "nothing succeeded".into());
+    nothing
+        .into_iter()
+        .chain(reasons_of(&record.caveats))
+        .collect()
+}
+
+/// Those reasons that are caveats.
+pub fn reasons_of(caveats: &[Caveat]) -> impl Iterator<Item = String> {
+    let decisive = caveats.iter();
+    let decisive = decisive.filter(|caveat| caveat.leaves() == Validity::DoesNotCount);
+    decisive.map(Caveat::reason)
 }
 
 /// Whether a run that was not broken off has not a single operation that succeeded: whatever

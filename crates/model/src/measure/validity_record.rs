@@ -10,9 +10,22 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 pub enum Validity {
     /// No rule is broken.
-    Valid,
+    #[serde(alias = "valid")]
+    Counts,
     /// They are what was asked for, with reasons to doubt them.
     WithCaveats,
     /// They are not what was asked for, or contradict each other.
-    Invalid,
+    #[serde(alias = "invalid")]
+    DoesNotCount,
+}
+
+impl Validity {
+    /// Its name in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Counts => "counts",
+            Self::WithCaveats => "with-caveats",
+            Self::DoesNotCount => "does-not-count",
+        }
+    }
 }

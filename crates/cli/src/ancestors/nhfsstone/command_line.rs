@@ -39,7 +39,7 @@ pub const PROGRAM: Program = Program {
     order: Order::First,
 };
 
-/// nhfsstone's exit code for everything that is wrong. A run that it calls invalid ends with 0.
+/// nhfsstone's exit code for everything that is wrong but a run that does not count.
 const FAILURE: u8 = 1;
 
 const CALLS_DEFAULT: u64 = 5000;

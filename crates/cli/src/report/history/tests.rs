@@ -74,7 +74,7 @@ fn runs_of_another_plan_are_left_out_with_a_note() {
     runs[4].run.plan.clients = 7;
     runs[5].run.totals.ledger.ok = 0;
     runs[9].run.host.kernel = "Linux 7".into();
-    // One that is invalid says nothing, not even which plan it is about.
+    // One that does not count says nothing, not even which plan it is about.
     let newest = &mut runs[19].run;
     newest.plan.clients = 5;
     newest.caveats.push(Caveat::TargetLost {
@@ -85,7 +85,7 @@ fn runs_of_another_plan_are_left_out_with_a_note() {
     let notes = told.notes.join("\n");
     insta::assert_snapshot!(notes, @r"
     1 run left out: no operation ended well
-    1 run left out: invalid (target-lost)
+    1 run left out: does not count (the target was lost)
     2 runs left out: not like the newest: plan: clients: 7 against 1
     the host changed at 2026-01-10T03:00:00Z: a processor, 2 processors, Linux 6.12, then a processor, 2 processors, Linux 7
     the host changed at 2026-01-11T03:00:00Z: a processor, 2 processors, Linux 7, then a processor, 2 processors, Linux 6.12

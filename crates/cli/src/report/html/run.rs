@@ -121,11 +121,7 @@ impl Parts {
 /// The verdict, the answer, the caveats, what limited it, and what came of its gates.
 fn result(record: &RunRecord, parts: &Parts) -> Markup {
     let page = Page::marked();
-    let class = match rules::of(record) {
-        Validity::Valid => "valid",
-        Validity::WithCaveats => "with-caveats",
-        Validity::Invalid => "invalid",
-    };
+    let class = rules::of(record).name();
     let verdict = marked::blocks(&validity::heading(record, page));
     let limits = marked::blocks(&explanation::paragraph(record, page));
     let gates = marked::blocks(&gates::section(record, page));

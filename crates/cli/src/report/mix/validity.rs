@@ -8,7 +8,7 @@ use crate::quantity::{self, grouped, time_text};
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{calls_per_second, operations_per_second};
-use filestone_model::measure::RunRecord;
+use filestone_model::measure::{RunRecord, Validity};
 use filestone_model::measure::verdict::{
     self, Bound, Check, OffShare, PercentileOfAll, Subject, Untold, Verdict, percentile,
 };
@@ -30,7 +30,7 @@ pub fn render(record: &RunRecord, page: Page) -> String {
             name(&check.subject).to_string(),
             figure(check),
             bound(check),
-            verdict_text(check.verdict).to_string(),
+            verdict_text(record, check).to_string(),
         ]);
     }
     let table = table.render(page);
@@ -57,10 +57,13 @@ const fn name(subject: &Subject) -> &'static str {
     }
 }
 
-const fn verdict_text(verdict: Verdict) -> &'static str {
-    match verdict {
+/// A check whose figure is outside of its bound fails only if that is why the run does not count, so
+/// that the table says the same as the heading.
+fn verdict_text(record: &RunRecord, check: &Check) -> &'static str {
+    match check.verdict {
         Verdict::Holds => "holds",
-        Verdict::Fails => "FAILS",
+        Verdict::Fails if check.leaves(record) == Validity::DoesNotCount => "FAILS",
+        Verdict::Fails => "caveat",
         Verdict::CannotTell(_) => "cannot tell",
     }
 }
@@ -279,7 +282,7 @@ mod tests {
     }
 
     fn is(record: &RunRecord, called: &str) -> &'static str {
-        check(record, called).map_or("-", |check| verdict_text(check.verdict))
+        check(record, called).map_or("-", |check| verdict_text(record, &check))
     }
 
     fn shown(record: &RunRecord, called: &str) -> String {
@@ -300,7 +303,7 @@ mod tests {
         assert_eq!(is(&record, "headroom"), "cannot tell");
         record.plan.arrivals = ArrivalsPlan::Closed;
         record.totals.offered_load_ops_per_s = None;
-        assert_eq!(is(&record, "headroom"), "FAILS");
+        assert_eq!(is(&record, "headroom"), "caveat");
         assert!(has(&record, |caveat| matches!(
             caveat,
             Caveat::GeneratorWasTheLimit { .. }
@@ -344,7 +347,7 @@ mod tests {
     fn a_backlog_of_the_warm_up_is_another_load_than_the_one_offered() {
         let mut record = canned::mix();
         record.totals.achieved_load_ops_per_s = 1.13 * 2000.0;
-        assert_eq!(is(&record, "achieved"), "FAILS");
+        assert_eq!(is(&record, "achieved"), "caveat");
         assert!(has(&record, |caveat| matches!(
             caveat,
             Caveat::AchievedAboveOffered { left_over: 520, .. }
@@ -389,7 +392,7 @@ mod tests {
             }
         };
         thirds(&mut record, 120.0, 1.0);
-        assert_eq!(is(&record, "steady state"), "FAILS");
+        assert_eq!(is(&record, "steady state"), "caveat");
         thirds(&mut record, 105.0, 1.0);
         assert_eq!(is(&record, "steady state"), "holds");
         // +226 % with a chance of ± 1176 %, in two seconds.
@@ -408,7 +411,7 @@ mod tests {
         let mut record = canned::mix();
         record.plan.count = Some(100);
         record.window_ns = 50_000_000;
-        for (achieved, said) in [(1600.0, "cannot tell"), (1500.0, "FAILS")] {
+        for (achieved, said) in [(1600.0, "cannot tell"), (1500.0, "caveat")] {
             record.totals.achieved_load_ops_per_s = achieved;
             assert_eq!(is(&record, "achieved"), said);
         }
@@ -450,13 +453,48 @@ mod tests {
     fn what_was_never_sent_is_unsuccessful_and_no_error() {
         let mut record = canned::mix();
         record.totals.ledger.skipped = 2966;
-        assert_eq!(is(&record, "unsuccessful"), "FAILS");
+        assert_eq!(is(&record, "unsuccessful"), "caveat");
         let text = shown(&record, "unsuccessful");
         assert!(text.ends_with(", 2,966 of them never sent"), "{text}");
         assert!(
             check(&record, "errors").is_none(),
             "a gate on errors counts none"
         );
+    }
+
+    #[test]
+    fn a_check_fails_exactly_if_the_run_does_not_count_by_it() {
+        let heading = |record: &RunRecord| {
+            let record = RunRecord {
+                caveats: find(record),
+                ..record.clone()
+            };
+            crate::report::parts::validity::heading(&record, Page::default())
+        };
+        let late = |share: f64| {
+            let mut record = canned::mix();
+            let totals = &mut record.totals;
+            let delay = &mut totals.dispatch_delay_ns;
+            delay.mean = share * totals.response_time_ns.mean;
+            record
+        };
+        // 0.35 of the response time is the load generator's.
+        let record = late(0.35);
+        assert_eq!(is(&record, "dispatch delay"), "FAILS");
+        let said = heading(&record);
+        let reason = "does not count (dispatch delay is 35 % of the response time)";
+        assert!(said.contains(reason), "{said}");
+        let record = late(0.2);
+        assert_eq!(is(&record, "dispatch delay"), "caveat");
+        let said = heading(&record);
+        assert!(said.contains("counts, with caveats: dispatch-delay"), "{said}");
+        for record in canned::mixes() {
+            let checks = verdict::checks(&record);
+            let has_failed = |check: &Check| verdict_text(&record, check) == "FAILS";
+            let fails = checks.iter().any(has_failed);
+            let said = heading(&record);
+            assert_eq!(fails, said.contains("does not count"), "{said}");
+        }
     }
 
     #[test]

@@ -252,6 +252,23 @@ impl Caveat {
         (sentence::of(self), sentence::help_for(self))
     }
 
+    /// Why a run with this caveat does not count, in a few words with the figure.
+    pub fn reason(&self) -> String {
+        sentence::reason(self)
+    }
+
+    /// How far its rule is broken, in the unit of the rule's threshold; only of rules which a run may
+    /// break to a certain extent and still count.
+    pub(crate) fn extent(&self) -> Option<f64> {
+        match self {
+            Self::DispatchDelay {
+                mean_ns,
+                response_time_mean_ns,
+            } => Some(100.0 * mean_ns / response_time_mean_ns.max(1.0)),
+            _ => None,
+        }
+    }
+
     /// Whether the numbers of the record cannot be trusted at all.
     pub fn is_fatal(&self) -> bool {
         matches!(self, Caveat::LedgerOutOfBalance { .. })

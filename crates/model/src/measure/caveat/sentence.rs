@@ -82,6 +82,26 @@ pub fn of(caveat: &Caveat) -> String {
     }
 }
 
+/// Why a run does not count, in a few words with the figure. Caveats that leave a run counted have
+/// no words of this kind: their sentence.
+pub fn reason(caveat: &Caveat) -> String {
+    match caveat {
+        Caveat::LedgerOutOfBalance { missing, scheduled } => {
+            of_all(missing.unsigned_abs(), *scheduled, "operations are unaccounted for")
+        }
+        Caveat::TargetLost { .. } => "the target was lost".into(),
+        Caveat::MixInvalid { off_by_percent } => format!("the mix is off by {off_by_percent:.1} %"),
+        Caveat::LittlesLaw { in_flight_mean, in_flight_by_littles_law } => format!(
+            "{in_flight_mean:.2} operations were in flight, {in_flight_by_littles_law:.2} by Little's law"
+        ),
+        Caveat::DispatchDelay { .. } => format!(
+            "dispatch delay is {:.0} % of the response time",
+            caveat.extent().unwrap_or_default()
+        ),
+        _ => of(caveat),
+    }
+}
+
 /// What to do about it, if there is something.
 pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
     Some(match caveat {

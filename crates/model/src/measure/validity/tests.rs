@@ -588,10 +588,10 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn a_sound_record_is_valid() {
+fn a_sound_record_counts() {
     let record = changed(nothing);
     assert_eq!(record.caveats, []);
-    assert_eq!(of(&record), Validity::Valid);
+    assert_eq!(of(&record), Validity::Counts);
 }
 
 #[test]
@@ -627,15 +627,43 @@ fn a_rule_has_the_name_that_records_give_its_caveat() {
 }
 
 #[test]
-fn a_run_in_which_nothing_succeeded_is_invalid() {
+fn a_run_in_which_nothing_succeeded_does_not_count() {
     let mut record = sound();
     let ledger = &mut record.totals.ledger;
     (ledger.failed, ledger.ok) = (ledger.ok, 0);
-    assert_eq!(of(&record), Validity::Invalid);
+    assert_eq!(of(&record), Validity::DoesNotCount);
     record.end = RunEnd::Interrupted;
     assert_eq!(
         of(&record),
-        Validity::Valid,
+        Validity::Counts,
         "it was ended before anything could"
     );
+}
+
+#[test]
+fn a_run_counts_up_to_the_bound_of_a_rule_that_has_one() {
+    let late = |mean_ns: f64| {
+        let mut record = sound();
+        record.caveats = vec![Caveat::DispatchDelay {
+            mean_ns,
+            response_time_mean_ns: 1000.0,
+        }];
+        (of(&record), reasons(&record))
+    };
+    assert_eq!(late(250.0), (Validity::WithCaveats, vec![]));
+    let why = "dispatch delay is 35 % of the response time".to_string();
+    assert_eq!(late(350.0), (Validity::DoesNotCount, vec![why]));
+}
+
+#[test]
+fn verdicts_of_older_records_are_read() {
+    for (old, now) in [
+        ("valid", Validity::Counts),
+        ("with-caveats", Validity::WithCaveats),
+        ("invalid", Validity::DoesNotCount),
+    ] {
+        assert_eq!(serde_json::from_value::<Validity>(old.into()).ok(), Some(now));
+        let name = serde_json::to_value(now).ok();
+        assert_eq!(name, Some(now.name().into()));
+    }
 }

@@ -181,7 +181,7 @@ fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<C
 }
 
 /// The caveat of a check that fails. Errors have one of their own, which says what they were.
-fn of_check(record: &RunRecord, check: &Check) -> Option<Caveat> {
+pub(super) fn of_check(record: &RunRecord, check: &Check) -> Option<Caveat> {
     Some(match &check.subject {
         Subject::MixInAll => Caveat::MixInvalid {
             off_by_percent: check.figure,

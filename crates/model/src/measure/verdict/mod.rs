@@ -12,7 +12,7 @@ mod objective;
 pub mod percentile;
 
 pub use load::{
-    ACHIEVED_OFF_PERCENT, BUSY_PERCENT, DISPATCH_SHARE, achieved_load_ops_per_s,
+    ACHIEVED_OFF_PERCENT, BUSY_PERCENT, DISPATCH_SHARE, LATE_PERCENT_MAX, achieved_load_ops_per_s,
     due_load_ops_per_s, of_warm_up,
 };
 pub use mix::{DRIFT_PERCENT, INVALID_PERCENT, LITTLE_PERCENT, OFF_SHARE, in_flight_by_law};
@@ -20,6 +20,7 @@ pub use objective::{AtLoad, KEPT_UP, has_kept_up};
 
 use crate::measure::run_record::RunRecord;
 use crate::measure::shortfall::Shortfall;
+use crate::measure::validity_record::Validity;
 use crate::operation::OpKind;
 
 /// The 97.5th percentile of the normal distribution: so many standard errors on either side hold a
@@ -293,9 +294,18 @@ impl Check {
         }
     }
 
-    /// Whether the run does not count by this.
+    /// Whether its figure is outside of its bound.
     pub fn fails(&self) -> bool {
         self.verdict == Verdict::Fails
+    }
+
+    /// The best that the run can be by this: a check that fails is a caveat, and what follows is
+    /// what that one's rule says.
+    pub fn leaves(&self, record: &RunRecord) -> Validity {
+        let broken = self.fails().then(|| caveats::of_check(record, self));
+        broken
+            .flatten()
+            .map_or(Validity::Counts, |caveat| caveat.leaves())
     }
 }
 

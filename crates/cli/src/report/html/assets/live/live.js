@@ -77,7 +77,7 @@ function showOperations() {
 function showVerdict() {
   const box = byId("verdict");
   const end = endOfRun() ?? (known.isClosed ? known.snapshot.ended[known.snapshot.ended.length - 1] : null);
-  const words = { valid: "valid", "with-caveats": "valid, with caveats", invalid: "invalid" };
+  const words = { counts: "counts", "with-caveats": "counts, with caveats", "does-not-count": "does not count" };
   setText(byId("so-far-heading"), end ? "Verdict" : "Verdict so far");
   box.className = `verdict ${end ? end.validity : ""}`;
   if (!end) {
@@ -86,7 +86,7 @@ function showVerdict() {
       element("ul", { class: "caveats" }, ...doubts.map((doubt) => element("li", {}, doubt))));
     return;
   }
-  const parts = [element("p", {}, `This run is ${words[end.validity] ?? end.end}${end.end === "finished" ? "" : ` (${end.end})`}${end.why ? `: ${end.why}` : ""}.`)];
+  const parts = [element("p", {}, `This run ${words[end.validity] ?? end.end}${end.end === "finished" ? "" : ` (${end.end})`}${end.why ? `: ${end.why}` : ""}.`)];
   if (end.end !== "failed") {
     const times = end.all.response_time_ns;
     parts.push(element("p", { id: "answer" }, `${loadText(end.achieved_load_ops_per_s)} operations/s over ${secondsText(end.window_ns / 1e9)}, response time p50 ${nanosText(times?.p50)}, p99 ${nanosText(times?.p99)}; ${grouped(end.all.ok)} succeeded, ${grouped(end.all.unsuccessful + end.all.skipped)} did not.`));
