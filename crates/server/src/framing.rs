@@ -13,6 +13,10 @@ pub const MARK_LEN: usize = 4;
 /// The longest frame of SMB that is taken: a compound with a WRITE as long as one may be.
 const SMB_FRAME_MAX: usize = (1 << 20) + (64 << 10);
 
+/// The longest one of a peer that has no session: NEGOTIATE and SESSION_SETUP, whose tokens are
+/// shorter than 64 KiB. So nobody has room set aside here by a mark alone.
+const SMB_FRAME_OF_STRANGER_MAX: usize = 64 << 10;
+
 /// What the front of the received bytes is.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
@@ -51,14 +55,15 @@ pub fn next(bytes: &[u8]) -> Frame<'_> {
     }
 }
 
-/// Looks at the front of `bytes` for a frame of SMB (MS-SMB2, section 2.1).
+/// Looks at the front of `bytes` for a frame of SMB (MS-SMB2, section 2.1). Whether the peer has a
+/// session is asked of long frames only.
 #[inline]
-pub fn next_of_smb(bytes: &[u8]) -> Frame<'_> {
+pub fn next_of_smb(bytes: &[u8], has_session: impl FnOnce() -> bool) -> Frame<'_> {
     let Some((mark, rest)) = bytes.split_first_chunk::<MARK_LEN>() else {
         return Frame::Partial { needed: MARK_LEN };
     };
     let len = FrameMark::parse(*mark).map_or(usize::MAX, Mark::data_len);
-    if len > SMB_FRAME_MAX {
+    if len > SMB_FRAME_MAX || len > SMB_FRAME_OF_STRANGER_MAX && !has_session() {
         return Frame::TooLong;
     }
     match rest.get(..len) {
@@ -94,10 +99,21 @@ mod tests {
 
     #[test]
     fn a_mark_from_another_protocol_is_too_long() {
+        let next_of_smb = |bytes| next_of_smb(bytes, || true);
         assert_eq!(next_of_smb(b"GET / HTTP/1.1"), Frame::TooLong);
         assert_eq!(next_of_smb(&[0, 0xff, 0, 0]), Frame::TooLong);
         assert_eq!(next_of_smb(&[0, 0, 0]), Frame::Partial { needed: 4 });
         assert_eq!(next_of_smb(&[0, 0, 1, 0]), Frame::Partial { needed: 260 });
         assert_eq!(next(b"GET / HTTP/1.1"), Frame::TooLong);
+    }
+
+    #[test]
+    fn a_peer_without_a_session_sends_short_frames() {
+        let (longest, longer) = ([0, 1, 0, 0], [0, 1, 0, 1]);
+        let needed = (64 << 10) + 4;
+        assert_eq!(next_of_smb(&longest, || false), Frame::Partial { needed });
+        assert_eq!(next_of_smb(&longer, || false), Frame::TooLong);
+        let needed = needed + 1;
+        assert_eq!(next_of_smb(&longer, || true), Frame::Partial { needed });
     }
 }

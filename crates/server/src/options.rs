@@ -1,6 +1,7 @@
 //! What a server can be told before it starts.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
 
 use crate::faults::Rule;
 use crate::queue::QueueOptions;
@@ -40,6 +41,11 @@ pub struct Options {
     pub strict_mount: bool,
     /// What the count of READDIR and READDIRPLUS bounds.
     pub listing_bound: ListingBound,
+    /// Let every caller of NFS do everything, whatever owners and modes say.
+    pub ignores_permissions: bool,
+    /// How long a record or a frame that has begun to arrive may stand still: a connection whose
+    /// peer sends less than 4 KiB of it in that time is closed.
+    pub record_patience: Duration,
     /// Where the port mapper of a client's host listens, which knows the lock manager to be told
     /// when a lock that its client waits for is free. 111, unless that is a double's.
     pub client_portmapper_port: u16,
@@ -77,5 +83,7 @@ impl Default for Options {
             listing_bound: ListingBound::default(),
             client_portmapper_port: filestone_wire::portmap::PORT,
         }
+            ignores_permissions: false,
+            record_patience: Duration::from_secs(30),
     }
 }

@@ -97,7 +97,8 @@ impl Server {
             let faults = FaultSource::new(&options.faults, options.seed + index as u64);
             let detour = Detour::new(faults, queue.clone());
             let responder = Responder::new(Arc::clone(&service), smb.clone(), tally, detour, start);
-            let worker = Worker::new(index, Arc::clone(&mailboxes), sockets, responder)?;
+            let patience = options.record_patience;
+            let worker = Worker::new(index, Arc::clone(&mailboxes), sockets, responder, patience)?;
             let processor = options.pin.get(index % options.pin.len().max(1)).copied();
             running.threads.push(spawn(index, worker, processor)?);
         }

@@ -76,6 +76,10 @@ pub struct Worker {
     /// When, since the start, connections are accepted again.
     accept_again: Option<Duration>,
     alarms: Alarms,
+    /// How long a record that has begun may stand still.
+    patience: Duration,
+    /// When, since the start, such records are looked at; none while there are none.
+    look_again: Option<Duration>,
 }
 
 /// Whether a connection lives on.
@@ -91,6 +95,7 @@ impl Worker {
         mailboxes: Arc<[Mailbox]>,
         sockets: WorkerSockets,
         responder: Responder,
+        patience: Duration,
     ) -> io::Result<Self> {
         let worker = Self {
             index,
@@ -109,6 +114,8 @@ impl Worker {
             next_mailbox: 0,
             accept_again: None,
             alarms: Alarms::default(),
+            patience,
+            look_again: None,
         };
         if let Some(mailbox) = worker.mailboxes.get(index) {
             worker.watch(&mailbox.event, MAILBOX, EpollFlags::EPOLLIN)?;
@@ -146,6 +153,7 @@ impl Worker {
             self.serve_again();
             self.send_due();
             self.sound_alarms();
+            self.close_stuck();
             self.resume_accepting();
         }
     }
@@ -173,12 +181,17 @@ impl Worker {
         self.epoll.wait(events, EpollTimeout::ZERO)
     }
 
-    /// How long until a held reply is due, or connections may be accepted again.
+    /// How long until a held reply is due, connections may be accepted again, or records that stand
+    /// still are looked at.
     fn timeout(&self) -> Option<Timespec> {
-        let due = [self.held.next_due(), self.accept_again, self.alarms.next()]
-            .into_iter()
-            .flatten()
-            .min()?;
+        let alarm = self.alarms.next();
+        let moments = [
+            self.held.next_due(),
+            self.accept_again,
+            alarm,
+            self.look_again,
+        ];
+        let due = moments.into_iter().flatten().min()?;
         let sleep_until = due.saturating_sub(self.responder.spin());
         Timespec::try_from(sleep_until.saturating_sub(self.responder.since_start())).ok()
     }

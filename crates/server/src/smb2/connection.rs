@@ -224,6 +224,11 @@ impl Connection {
         }
     }
 
+    /// Whether somebody has been let in.
+    pub fn has_session(&self) -> bool {
+        self.sessions.values().any(Session::is_valid)
+    }
+
     /// When a request that waits for a break has done so for too long, since the server's start.
     pub fn next_deadline(&self) -> Option<Duration> {
         let waiting = self.waiting.values();

@@ -10,8 +10,8 @@ use filestone_wire::smb2::oplock_break::Notification;
 use filestone_wire::smb2::session_setup::SetupFlags;
 use filestone_wire::smb2::transform::{Encrypted, TRANSFORM_HEADER_LEN, TransformHeader};
 use filestone_wire::smb2::{
-    Command, ErrorResponse, HEADER_LEN, Header, HeaderFlags, ProtocolId, Route, Status, UNASKED,
-    session_setup,
+    Command, Dialect, ErrorResponse, HEADER_LEN, Header, HeaderFlags, ProtocolId, Route, Status,
+    UNASKED, session_setup,
 };
 
 use super::connection::{ChainState, Connection, Waiting, WaitingFor};
@@ -342,6 +342,7 @@ impl Frames<'_> {
             Ok(()) if run.unknown.is_some() => Err(Failure::Status(Status::INVALID_PARAMETER)),
             Ok(()) if refused.is_some() => Err(Failure::Status(refused.unwrap_or_default())),
             Ok(()) if run.whim.is_stuck && is_last => Err(Failure::Wait(WaitingFor::Nothing)),
+            Ok(()) if self.exposes_tree(run, &header) => Err(Failure::Hangup),
             Ok(()) => self.execute(run, message, resumed, sink),
         };
         if resumed.is_some() {
@@ -457,6 +458,18 @@ impl Frames<'_> {
     /// Section 3.3.5.2.5: a request that carries more than it is charged for.
     fn check_charge(&self, message: &Message<'_>) -> Result<(), Status> {
         let agreed = self.connection.agreed.as_ref();
+    /// Section 3.3.5.7: in 3.1.1 a user's TREE_CONNECT is signed or encrypted, or else the connection
+    /// ends: the signature is what proves that nobody has changed the NEGOTIATE.
+    fn exposes_tree(&self, run: &Run<'_>, header: &Header) -> bool {
+        let agreed = self.connection.agreed.as_ref();
+        let session = self.connection.sessions.get(&run.chain.session_id);
+        header.command == Command::TreeConnect
+            && run.sealed.is_none()
+            && !header.flags.contains(HeaderFlags::SIGNED)
+            && agreed.is_some_and(|agreed| agreed.dialect == Dialect::SMB_3_1_1)
+            && session.is_some_and(|session| session.keys.is_some())
+    }
+
         if !agreed.is_some_and(|agreed| agreed.has_large_mtu()) {
             return Ok(());
         }

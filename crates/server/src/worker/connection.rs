@@ -21,8 +21,9 @@ use crate::smb2;
 /// Most parts of one vectored write; the kernel takes 1024, but a longer list is seldom full.
 const SLICES: usize = 128;
 
-/// How far a buffer is grown ahead of the bytes that a peer announced but has not sent yet.
-const GROWTH: usize = 256 << 10;
+/// How far a buffer is grown at least ahead of the bytes that a peer announced but has not sent yet;
+/// else by about as many as it has sent.
+const GROWTH_MIN: usize = 16 << 10;
 
 /// What is spoken on a listener's connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,11 +60,26 @@ pub struct Connection {
     pub skip: usize,
     /// The record in `input` is whole but for data that nobody looks at.
     pub is_cut: bool,
+    /// Bytes received, and records that were whole.
+    progress: Progress,
+    /// What that was when a record that had begun was last looked at.
+    seen: Option<Progress>,
     /// There may be bytes in the socket.
     pub is_readable: bool,
     /// The peer sends no more; close when the output is gone.
     pub is_ending: bool,
 }
+
+/// How far a connection has got.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Progress {
+    bytes: u64,
+    records: u64,
+}
+
+/// Less of a record than this, in the time that it may stand still, is no progress: a peer that
+/// sends a byte now and then would keep what it has sent here for ever.
+const PROGRESS_MIN: u64 = 4096;
 
 /// What the front of the input was.
 #[derive(Debug)]
@@ -95,6 +111,8 @@ impl Connection {
             output: None,
             skip: 0,
             is_cut: false,
+            progress: Progress::default(),
+            seen: None,
             is_readable: true,
             is_ending: false,
         }
@@ -103,19 +121,22 @@ impl Connection {
     /// Looks at the front of `bytes` and puts fragments together.
     #[inline]
     pub fn next_piece<'a>(&mut self, bytes: &'a [u8]) -> Piece<'a> {
-        let frame = match self.smb {
+        let frame = match &self.smb {
             None => framing::next(bytes),
-            Some(_) => framing::next_of_smb(bytes),
+            Some(smb) => framing::next_of_smb(bytes, || smb.has_session()),
         };
         match frame {
             Frame::Fragment {
                 payload,
                 is_last: true,
                 used,
-            } if self.fragments.is_empty() => Piece::Record {
-                call: payload,
-                used,
-            },
+            } if self.fragments.is_empty() => {
+                self.progress.records += 1;
+                Piece::Record {
+                    call: payload,
+                    used,
+                }
+            }
             Frame::Fragment {
                 payload,
                 is_last,
@@ -133,6 +154,7 @@ impl Connection {
         }
         self.fragments.extend_from_slice(payload);
         if is_last {
+            self.progress.records += 1;
             Piece::Collected {
                 call: std::mem::take(&mut self.fragments),
                 used,
@@ -152,11 +174,37 @@ impl Connection {
         !self.fragments.is_empty()
     }
 
+    /// Counts bytes that were received.
+    #[inline]
+    pub fn count_received(&mut self, bytes: usize) {
+        self.progress.bytes += bytes as u64;
+    }
+
+    /// Whether a record has begun to arrive that is not whole.
+    pub fn is_partial(&self) -> bool {
+        let waits_for_bytes = self.needed > self.input.len() && !self.input.is_empty();
+        waits_for_bytes || self.skip > 0 || self.has_fragments()
+    }
+
+    /// Looks whether the same record stands still since the last look. A peer that is not read from,
+    /// because it takes no replies, does not.
+    pub fn is_stuck(&mut self) -> bool {
+        if !self.is_partial() || self.output.is_some() {
+            self.seen = None;
+            return false;
+        }
+        let (now, before) = (self.progress, self.seen.replace(self.progress));
+        before.is_some_and(|before| {
+            now.records == before.records && now.bytes < before.bytes + PROGRESS_MIN
+        })
+    }
+
     /// Receives into the rest of `input`; says how much came and whether it was all there was
     /// room for.
     pub fn receive_more(&mut self) -> io::Result<Received> {
         let missing = self.needed.saturating_sub(self.input.len()).max(1);
-        self.input.reserve(missing.min(GROWTH));
+        self.input
+            .reserve(missing.min(self.input.len().max(GROWTH_MIN)));
         let room = self.input.capacity() - self.input.len();
         received(
             rustix::net::recv(&self.socket, spare_capacity(&mut self.input), NOWAIT),
@@ -250,5 +298,84 @@ fn received(result: rustix::io::Result<(usize, usize)>, room: usize) -> io::Resu
         }),
         Err(Errno::AGAIN | Errno::INTR) => Ok(Received::Nothing),
         Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    fn connected() -> (UnixStream, Connection) {
+        let (peer, socket) = UnixStream::pair().unwrap();
+        (peer, Connection::new(socket.into(), 1, None))
+    }
+
+    /// As the worker does it: what is in the socket, and how much the record lacks then.
+    fn receive(connection: &mut Connection) {
+        let received = connection.receive_more().unwrap();
+        let Received::Bytes { count, .. } = received else {
+            panic!("{received:?}")
+        };
+        connection.count_received(count);
+        let input = std::mem::take(&mut connection.input);
+        match connection.next_piece(&input) {
+            Piece::Partial { needed } => {
+                connection.needed = needed;
+                connection.input = input;
+            }
+            Piece::Record { .. } => connection.needed = 0,
+            piece => panic!("{piece:?}"),
+        }
+    }
+
+    #[test]
+    fn a_buffer_grows_by_what_has_come_and_not_by_what_was_announced() {
+        let (mut peer, mut connection) = connected();
+        peer.write_all(&[0x80, 0x10, 0, 0]).unwrap();
+        for sent in [4, 104, 204] {
+            receive(&mut connection);
+            assert_eq!(connection.input.len(), sent);
+            assert!(connection.input.capacity() <= 3 * GROWTH_MIN);
+            peer.write_all(&[7; 100]).unwrap();
+        }
+        let mut sent = 204 + 100;
+        while sent < 200_000 {
+            peer.write_all(&[7; 10_000]).unwrap();
+            sent += 10_000;
+            receive(&mut connection);
+            let capacity = connection.input.capacity();
+            assert!(
+                capacity <= 3 * sent + 3 * GROWTH_MIN,
+                "{capacity} for {sent}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_record_that_stands_still_is_stuck_and_one_that_grows_is_not() {
+        let (mut peer, mut connection) = connected();
+        assert!(!connection.is_stuck());
+        assert!(!connection.is_stuck(), "nothing has begun");
+        peer.write_all(&[0x80, 0, 0x40, 0]).unwrap();
+        receive(&mut connection);
+        assert!(!connection.is_stuck(), "it is looked at for the first time");
+        peer.write_all(&[7; PROGRESS_MIN as usize]).unwrap();
+        receive(&mut connection);
+        assert!(!connection.is_stuck());
+        peer.write_all(&[7; PROGRESS_MIN as usize - 1]).unwrap();
+        receive(&mut connection);
+        assert!(connection.is_stuck(), "a byte less is too slow");
+        let rest = (16 << 10) - 2 * PROGRESS_MIN as usize + 1;
+        peer.write_all(&vec![7; rest]).unwrap();
+        receive(&mut connection);
+        assert!(!connection.is_stuck(), "it is whole");
+        // The next one begins behind it: its first look is its own.
+        peer.write_all(&[0x80, 0, 0x40, 0]).unwrap();
+        receive(&mut connection);
+        assert!(!connection.is_stuck());
+        connection.output = Some(Box::default());
+        assert!(!connection.is_stuck(), "it is not read from");
     }
 }

@@ -122,6 +122,7 @@ impl Worker {
         }
         self.responder.note_arrival();
         self.responder.tally.count_received(count);
+        connection.count_received(count);
         if connection.skip > 0 {
             return Ok(Fate::Keep);
         }
@@ -167,6 +168,34 @@ impl Worker {
         self.settle(connection, stop)
     }
 
+    /// Looks once more at records that are not whole, unless that is going to happen already.
+    fn look_at_records_later(&mut self) {
+        if self.look_again.is_none() {
+            self.look_again = Some(self.responder.since_start() + self.patience);
+        }
+    }
+
+    /// Closes connections whose record stands still.
+    pub(super) fn close_stuck(&mut self) {
+        let now = self.responder.since_start();
+        if self.look_again.is_none_or(|when| when > now) {
+            return;
+        }
+        self.look_again = None;
+        for index in 0..self.slots.len() {
+            let Some(connection) = self.slots.get_mut(index).and_then(Option::as_mut) else {
+                continue;
+            };
+            if connection.is_stuck() {
+                let token = u64::from(connection.serial) << 32 | index as u64;
+                self.responder.tally.count_refused();
+                self.with_connection(token, |_, _| Fate::Close);
+            } else if connection.is_partial() {
+                self.look_at_records_later();
+            }
+        }
+    }
+
     fn keep_spare(&mut self, mut input: Vec<u8>) {
         if self.spare_inputs.len() < SPARES && input.capacity() <= SPARE_MAX {
             input.clear();
@@ -180,6 +209,9 @@ impl Worker {
             Stop::NeedsMore(needed) => {
                 connection.needed = needed;
                 self.cut_discarded_data(connection);
+                if connection.is_partial() {
+                    self.look_at_records_later();
+                }
                 Fate::Keep
             }
             Stop::OutputFull => {

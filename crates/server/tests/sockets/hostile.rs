@@ -1,11 +1,13 @@
 //! Bytes that are no calls: the server closes or ignores, and serves the others on.
 
 use std::io::{Read, Write};
+use std::time::Duration;
 
+use filestone_server::{Options, Server, SmbOptions};
 use filestone_wire::rpc::{AcceptStatus, ReplyHeader};
 use filestone_wire::xdr::{Decode, Reader};
 
-use super::client::{Client, Datagrams, call, null, record, start};
+use super::client::{Client, Datagrams, call, null, options, record, start};
 
 /// Sends bytes and waits for the server to close.
 fn is_closed_after(client: &mut Client, bytes: &[u8]) -> bool {
@@ -115,4 +117,32 @@ fn datagrams_that_are_no_calls_are_ignored() {
     }
     udp.send(&null(4));
     assert_eq!(udp.receive()[..4], 4_u32.to_be_bytes());
+}
+
+/// Of RPC and of SMB: a mark, a record that has begun, a fragment that is not the last. A connection
+/// on which nothing has begun may stand still.
+#[test]
+fn a_record_that_stands_still_closes_its_connection_and_no_other() {
+    let server = Server::start(Options {
+        record_patience: Duration::from_millis(20),
+        smb: Some(SmbOptions::default()),
+        ..options()
+    })
+    .unwrap();
+    let mut idle = Client::new(&server);
+    idle.null();
+    let (rpc, smb) = (server.address(), server.smb_addresses()[0]);
+    let cases: [(_, &[u8]); 5] = [
+        (rpc, &[0x80, 0]),
+        (rpc, &[0x80, 0x10, 0, 0, 1, 2, 3]),
+        (rpc, &[0, 0, 0, 4, 1, 2, 3, 4]),
+        (smb, &[0, 0]),
+        (smb, &[0, 0, 1, 0, 0xfe, b'S', b'M', b'B']),
+    ];
+    for (address, bytes) in cases {
+        let mut client = Client::connect(address);
+        assert!(is_closed_after(&mut client, bytes), "{bytes:?}");
+    }
+    assert_eq!(server.counters().refused, 5);
+    idle.null();
 }

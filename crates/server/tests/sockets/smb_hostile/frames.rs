@@ -50,6 +50,11 @@ pub const FRAMES: &[Case] = &[
         CLOSED,
     ),
     (
+        "a frame of more than 64 KiB from a peer without a session",
+        |s| first(s, &[0, 1, 0, 1, 0xfe, b'S', b'M', b'B']),
+        CLOSED,
+    ),
+    (
         "a frame that is said to be longer than all that ever comes",
         |s| only(s, &[0, 0, 1, 0, 0xfe, b'S', b'M', b'B']),
         CLOSED,

@@ -1,5 +1,6 @@
 //! Signatures and encryption: what is forged by who knows the keys, and by who does not.
 
+use filestone_server::Running;
 use filestone_wire::smb2::codec::Encode;
 use filestone_wire::smb2::transform::{TRANSFORM_HEADER_LEN, TransformHeader};
 use filestone_wire::smb2::{Command, Dialect, Status, compound, echo};
@@ -43,6 +44,13 @@ fn signed(servers: &Servers, forge: fn(&mut Client, Vec<u8>) -> Vec<u8>) -> Got 
         .message(Command::Create, &bodies::create("file"));
     let message = forge(&mut user, message);
     user.attacker.got(&message)
+}
+
+/// What a user gets for a TREE_CONNECT that proves nothing.
+fn unsigned_tree(server: &Running, dialect: Dialect) -> Got {
+    let mut user = Client::logged_on(server, dialect, 1);
+    let body = bodies::tree_connect("\\\\a\\export");
+    user.attacker.ask(Command::TreeConnect, &body)
 }
 
 pub const CASES: &[Case] = &[
@@ -224,5 +232,25 @@ pub const CASES: &[Case] = &[
             user.attacker.got(&message)
         },
         DENIED,
+    ),
+    (
+        "an unsigned TREE_CONNECT of a user in 3.1.1",
+        |s| unsigned_tree(&s.guarded, NEWEST),
+        CLOSED,
+    ),
+    (
+        "an unsigned TREE_CONNECT of a user in 2.1",
+        |s| unsigned_tree(&s.guarded, Dialect::SMB_2_1),
+        fails(Status::SUCCESS),
+    ),
+    (
+        "an unsigned TREE_CONNECT of a guest in 3.1.1, who has no key",
+        |s| {
+            let mut attacker = Attacker::negotiated(&s.open, NEWEST);
+            attacker.log_on();
+            let body = bodies::tree_connect("\\\\a\\export");
+            attacker.ask(Command::TreeConnect, &body)
+        },
+        fails(Status::SUCCESS),
     ),
 ];

@@ -134,7 +134,8 @@ impl Client {
         begin(server, dialect, 1, NAME, PASSWORD).got
     }
 
-    fn logged_on(server: &Running, dialect: Dialect, mode: u8) -> Self {
+    /// One who has no tree.
+    pub fn logged_on(server: &Running, dialect: Dialect, mode: u8) -> Self {
         let Begun {
             attacker,
             preauth,
