@@ -68,6 +68,8 @@ pub struct Caller<'a> {
     pub tally: &'a Tally,
     /// When the call was received, for times of access.
     pub now: Timestamp,
+    /// Whether a listing begins anew and does not end, as a fault has it.
+    pub loops: bool,
 }
 
 /// Takes locks that were set for those who waited for them, and tells their clients.
@@ -97,6 +99,7 @@ pub struct Conduct {
     pub strict_mount: bool,
     pub discard: bool,
     pub listing_bound: ListingBound,
+    pub ignores_permissions: bool,
 }
 
 impl Conduct {
@@ -105,6 +108,7 @@ impl Conduct {
             strict_mount: options.strict_mount,
             discard: options.discard,
             listing_bound: options.listing_bound,
+            ignores_permissions: options.ignores_permissions,
         }
     }
 }

@@ -72,6 +72,8 @@ pub enum Effect {
     Error(Status),
     /// A request of SMB answers this status; nothing happens to calls of NFSv3.
     ErrorOfSmb(smb2::Status),
+    /// A listing repeats its first page for ever: it begins anew at each request and never ends.
+    Loop,
     /// Nothing is answered.
     Drop,
     /// The connection is closed. Over UDP, which has none, nothing is answered.
@@ -236,6 +238,7 @@ pub(crate) struct Verdict {
     pub delay: Duration,
     pub error: Option<Status>,
     pub error_of_smb: Option<smb2::Status>,
+    pub is_looped: bool,
     pub is_dropped: bool,
     pub is_disconnected: bool,
     pub truncate: u32,
@@ -305,6 +308,7 @@ impl FaultSource {
                     verdict.error_of_smb = verdict.error_of_smb.or(Some(status));
                 }
                 Effect::Error(status) => verdict.error = verdict.error.or(Some(status)),
+                Effect::Loop => verdict.is_looped = true,
                 Effect::Drop => verdict.is_dropped = true,
                 Effect::Disconnect => verdict.is_disconnected = true,
                 Effect::Truncate { bytes } => verdict.truncate += bytes,

@@ -28,8 +28,8 @@
 //!
 //! # Limits
 //!
-//! Operations do not enforce permissions; only ACCESS speaks of them. AUTH_NONE and AUTH_SYS are
-//! the flavors understood. Locks (NLM) are advisory; there is no status monitor, so those of a
+//! AUTH_NONE and AUTH_SYS are the flavors understood: callers are who they say they are, and held to
+//! the permissions of that user. Locks (NLM) are advisory; there is no status monitor, so those of a
 //! client that has gone stay, and locks of SMB do not concern NFS, nor does what NFS changes take
 //! back what clients of SMB cache. NFSv4 is not served; of SMB, durable handles, further channels,
 //! directory leases, change notification, streams, DFS and server-side copies are not. A datagram to a socket bound to

@@ -16,7 +16,7 @@ const BACKLOG: i32 = 4096;
 const DATAGRAM_BUFFER: usize = 4 << 20;
 
 /// Sockets that are bound, one pair for each address.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Sockets {
     pub addresses: Vec<SocketAddr>,
     pub listeners: Vec<OwnedFd>,

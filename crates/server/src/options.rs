@@ -15,6 +15,8 @@ pub struct Options {
     pub addresses: Vec<IpAddr>,
     /// The port, the same for all addresses and both transports; 0 is any that is free.
     pub port: u16,
+    /// Serve NFSv3, MOUNT, NLM and the port mapper's answers, which anyone who can connect may use.
+    pub has_nfs: bool,
     /// Threads that serve; connections are dealt to them in turn.
     pub threads: usize,
     /// Processors that the threads are bound to, in turn; none binds none.
@@ -39,13 +41,13 @@ pub struct Options {
     pub initial_tree: InitialTree,
     /// Refuse MOUNT of anything but the exports themselves, with MNT3ERR_ACCES.
     pub strict_mount: bool,
-    /// What the count of READDIR and READDIRPLUS bounds.
-    pub listing_bound: ListingBound,
     /// Let every caller of NFS do everything, whatever owners and modes say.
     pub ignores_permissions: bool,
     /// How long a record or a frame that has begun to arrive may stand still: a connection whose
     /// peer sends less than 4 KiB of it in that time is closed.
     pub record_patience: Duration,
+    /// What the count of READDIR and READDIRPLUS bounds.
+    pub listing_bound: ListingBound,
     /// Where the port mapper of a client's host listens, which knows the lock manager to be told
     /// when a lock that its client waits for is free. 111, unless that is a double's.
     pub client_portmapper_port: u16,
@@ -69,6 +71,7 @@ impl Default for Options {
         Self {
             addresses: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
             port: 0,
+            has_nfs: true,
             threads: 1,
             pin: Vec::new(),
             smb: None,
@@ -80,10 +83,10 @@ impl Default for Options {
             seed: 1,
             initial_tree: InitialTree::default(),
             strict_mount: false,
+            ignores_permissions: false,
+            record_patience: Duration::from_secs(30),
             listing_bound: ListingBound::default(),
             client_portmapper_port: filestone_wire::portmap::PORT,
         }
-            ignores_permissions: false,
-            record_patience: Duration::from_secs(30),
     }
 }

@@ -153,6 +153,7 @@ impl Responder {
             ends,
             tally: &self.tally,
             now: self.now,
+            loops: false,
         }
     }
 
@@ -220,6 +221,7 @@ impl Responder {
             .flatten();
         let whim = Whim {
             refusal: verdict.error_of_smb,
+            loops: verdict.is_looped,
             no_credits: verdict.has_no_credits,
             is_stuck: verdict.is_pending,
             is_dropped: verdict.is_dropped,
@@ -311,7 +313,12 @@ impl Responder {
         let mut reply = Box::<ReplySink>::default();
         match verdict.error {
             Some(status) => self.service.refuse(call, status, &self.tally, &mut reply),
-            None => self.service.serve(call, self.caller(ends), &mut reply),
+            None => {
+                let loops = verdict.is_looped;
+                let caller = self.caller(ends);
+                self.service
+                    .serve(call, Caller { loops, ..caller }, &mut reply);
+            }
         }
         self.spend(&verdict);
         // A datagram has no mark that could be too large.

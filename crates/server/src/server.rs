@@ -48,7 +48,11 @@ impl Server {
     /// An address that cannot be bound is an error that names it.
     pub fn start(options: Options) -> io::Result<Running> {
         raise_descriptor_limit();
-        let sockets = listen::bind(&options.addresses, options.port)?;
+        let sockets = if options.has_nfs {
+            listen::bind(&options.addresses, options.port)?
+        } else {
+            Sockets::default()
+        };
         let smb_listeners = match &options.smb {
             Some(smb) => listen::bind_streams(&options.addresses, smb.port, &|_| Ok(()))?,
             None => Vec::new(),
@@ -107,7 +111,7 @@ impl Server {
 }
 
 impl Running {
-    /// Where it listens, by TCP and UDP.
+    /// Where it listens for NFS, by TCP and UDP; nowhere if it was told not to.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }

@@ -4,8 +4,8 @@
 //! messages. What a call needs is in the submodules by what it does to the tree; what goes into
 //! a reply beside it (attributes before and after) is the business of `dispatch`.
 //!
-//! Permissions are not enforced by operations: the server serves whoever may connect, as root
-//! would be served. ACCESS alone answers from owner, group and mode bits, see [`access`].
+//! Permissions are those of [`access`]. Each operation that makes, removes or changes something asks
+//! for the rights that it needs, under the same lock; readers ask before they read.
 
 pub mod access;
 pub mod basic;
@@ -27,6 +27,7 @@ use self::directory::Directory;
 use self::handle::{HANDLE_LEN, HandleParts};
 use self::inode::{Inode, Kind, Timestamp};
 
+pub use self::access::Identity;
 pub use self::create::{CreateMode, Node};
 pub use self::seed::InitialTree;
 
@@ -60,20 +61,6 @@ impl InodeNumber {
     }
 }
 
-/// Who calls: the owner of what the call makes.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Owner {
-    pub uid: u32,
-    pub gid: u32,
-}
-
-impl Owner {
-    /// Whether set-user-id and set-group-id outlive what this caller changes.
-    fn is_root(self) -> bool {
-        self.uid == 0
-    }
-}
-
 #[derive(Debug)]
 struct Slot {
     generation: u64,
@@ -96,11 +83,11 @@ pub struct Tree {
 impl Tree {
     /// A tree with nothing but its root, whose objects all are of the initial tree until
     /// [`Tree::begin_life`].
-    fn empty(lineage: u64, discard: bool, now: Timestamp) -> Self {
+    fn empty(initial: &InitialTree, discard: bool, now: Timestamp) -> Self {
         let mut tree = Self {
             slots: Vec::new(),
             free: Vec::new(),
-            lineage,
+            lineage: initial.lineage(),
             generation_next: 0,
             memory_limit: u64::MAX,
             memory_used: 0,
@@ -108,7 +95,7 @@ impl Tree {
             discard,
         };
         let root = Kind::Directory(Directory::new(InodeNumber::ROOT));
-        tree.insert(Inode::new(root, 0o777, 0, 0, now));
+        tree.insert(Inode::new(root, 0o777, initial.uid, initial.gid, now));
         tree
     }
 
@@ -172,7 +159,8 @@ impl Tree {
         }
     }
 
-    /// LOOKUP, RFC 1813 section 3.3.3. `..` of the root is the root.
+    /// LOOKUP, RFC 1813 section 3.3.3, for a caller that may search the directory. `..` of the root
+    /// is the root.
     pub fn lookup(&self, directory: InodeNumber, name: &[u8]) -> Result<InodeNumber, Status> {
         let entries = self.directory(directory)?;
         match name {

@@ -14,10 +14,16 @@ use filestone_wire::xdr::{Encode, Writer};
 use super::Service;
 use super::nfs3::{borrowed, post_op};
 use crate::clock;
-use crate::tree::{CreateMode, InodeNumber, Node, Owner, Tree};
+use crate::tree::access::{MAY_WRITE, check_opened};
+use crate::tree::{CreateMode, Identity, InodeNumber, Node, Tree};
 
 impl Service {
-    pub(super) fn setattr(&self, arguments: setattr::Args<'_>, by: Owner, out: &mut Writer<'_>) {
+    pub(super) fn setattr(
+        &self,
+        arguments: setattr::Args<'_>,
+        by: Identity<'_>,
+        out: &mut Writer<'_>,
+    ) {
         let now = clock::now();
         let mut tree = self.tree_mut();
         let (result, obj_wcc) = changing(&mut tree, arguments.object, |tree, number| {
@@ -27,7 +33,7 @@ impl Service {
         encode_changed(result, obj_wcc, out);
     }
 
-    pub(super) fn write(&self, arguments: write::Args<'_>, by: Owner, out: &mut Writer<'_>) {
+    pub(super) fn write(&self, arguments: write::Args<'_>, by: Identity<'_>, out: &mut Writer<'_>) {
         let data = arguments.data;
         let data = (data.len() == arguments.count as usize).then_some(data);
         self.write_data(&arguments, data, by, out);
@@ -41,7 +47,7 @@ impl Service {
         &self,
         arguments: &write::Args<'_>,
         data: Option<&[u8]>,
-        by: Owner,
+        by: Identity<'_>,
         out: &mut Writer<'_>,
     ) {
         let now = clock::now();
@@ -67,7 +73,12 @@ impl Service {
         reply.encode(out);
     }
 
-    pub(super) fn create(&self, arguments: create::Args<'_>, owner: Owner, out: &mut Writer<'_>) {
+    pub(super) fn create(
+        &self,
+        arguments: create::Args<'_>,
+        owner: Identity<'_>,
+        out: &mut Writer<'_>,
+    ) {
         let now = clock::now();
         let mode = match &arguments.how {
             CreateHow::Unchecked(attributes) => CreateMode::Unchecked(attributes),
@@ -81,7 +92,12 @@ impl Service {
         encode_made(&tree, made, dir_wcc, out);
     }
 
-    pub(super) fn mkdir(&self, arguments: mkdir::Args<'_>, owner: Owner, out: &mut Writer<'_>) {
+    pub(super) fn mkdir(
+        &self,
+        arguments: mkdir::Args<'_>,
+        owner: Identity<'_>,
+        out: &mut Writer<'_>,
+    ) {
         let now = clock::now();
         let mut tree = self.tree_mut();
         let (made, dir_wcc) = changing(&mut tree, arguments.where_.dir, |tree, directory| {
@@ -91,7 +107,12 @@ impl Service {
         encode_made(&tree, made, dir_wcc, out);
     }
 
-    pub(super) fn symlink(&self, arguments: symlink::Args<'_>, owner: Owner, out: &mut Writer<'_>) {
+    pub(super) fn symlink(
+        &self,
+        arguments: symlink::Args<'_>,
+        owner: Identity<'_>,
+        out: &mut Writer<'_>,
+    ) {
         let now = clock::now();
         let mut tree = self.tree_mut();
         let (made, dir_wcc) = changing(&mut tree, arguments.where_.dir, |tree, directory| {
@@ -108,7 +129,12 @@ impl Service {
         encode_made(&tree, made, dir_wcc, out);
     }
 
-    pub(super) fn mknod(&self, arguments: mknod::Args<'_>, owner: Owner, out: &mut Writer<'_>) {
+    pub(super) fn mknod(
+        &self,
+        arguments: mknod::Args<'_>,
+        owner: Identity<'_>,
+        out: &mut Writer<'_>,
+    ) {
         let now = clock::now();
         let mut tree = self.tree_mut();
         let (made, dir_wcc) = changing(&mut tree, arguments.where_.dir, |tree, directory| {
@@ -138,31 +164,42 @@ impl Service {
         encode_made(&tree, made, dir_wcc, out);
     }
 
-    pub(super) fn remove(&self, arguments: remove::Args<'_>, out: &mut Writer<'_>) {
+    pub(super) fn remove(
+        &self,
+        arguments: remove::Args<'_>,
+        by: Identity<'_>,
+        out: &mut Writer<'_>,
+    ) {
         let now = clock::now();
         let mut tree = self.tree_mut();
         let (result, dir_wcc) = changing(&mut tree, arguments.object.dir, |tree, directory| {
-            tree.remove(directory, arguments.object.name, now)
+            tree.remove(directory, arguments.object.name, by, now)
         });
         encode_changed(result, dir_wcc, out);
     }
 
-    pub(super) fn rmdir(&self, arguments: rmdir::Args<'_>, out: &mut Writer<'_>) {
+    pub(super) fn rmdir(&self, arguments: rmdir::Args<'_>, by: Identity<'_>, out: &mut Writer<'_>) {
         let now = clock::now();
         let mut tree = self.tree_mut();
         let (result, dir_wcc) = changing(&mut tree, arguments.object.dir, |tree, directory| {
-            tree.remove_directory(directory, arguments.object.name, now)
+            tree.remove_directory(directory, arguments.object.name, by, now)
         });
         encode_changed(result, dir_wcc, out);
     }
 
-    pub(super) fn rename(&self, arguments: rename::Args<'_>, out: &mut Writer<'_>) {
+    pub(super) fn rename(
+        &self,
+        arguments: rename::Args<'_>,
+        by: Identity<'_>,
+        out: &mut Writer<'_>,
+    ) {
         let now = clock::now();
         let mut tree = self.tree_mut();
         let mut fromdir_wcc = WccData::default();
         let (result, todir_wcc) = changing(&mut tree, arguments.to.dir, |tree, to| {
             let (result, wcc) = changing(tree, arguments.from.dir, |tree, from| {
-                tree.rename(from, arguments.from.name, to, arguments.to.name, now)
+                let (name, new_name) = (arguments.from.name, arguments.to.name);
+                tree.rename(from, name, to, new_name, by, now)
             });
             fromdir_wcc = wcc;
             result
@@ -174,12 +211,12 @@ impl Service {
         encode_changed(result, attributes, out);
     }
 
-    pub(super) fn link(&self, arguments: link::Args<'_>, out: &mut Writer<'_>) {
+    pub(super) fn link(&self, arguments: link::Args<'_>, by: Identity<'_>, out: &mut Writer<'_>) {
         let now = clock::now();
         let mut tree = self.tree_mut();
         let file = tree.resolve(arguments.file.as_bytes());
         let (result, linkdir_wcc) = changing(&mut tree, arguments.link.dir, |tree, directory| {
-            tree.link(file?, directory, arguments.link.name, now)
+            tree.link(file?, directory, arguments.link.name, by, now)
         });
         let file_attributes = file.ok().and_then(|number| post_op(&tree, number));
         let attributes = link::ReplyOk {
@@ -190,10 +227,16 @@ impl Service {
     }
 
     /// COMMIT changes nothing: memory is as stable as it gets here.
-    pub(super) fn commit(&self, arguments: commit::Args<'_>, out: &mut Writer<'_>) {
+    pub(super) fn commit(
+        &self,
+        arguments: commit::Args<'_>,
+        by: Identity<'_>,
+        out: &mut Writer<'_>,
+    ) {
         let tree = self.tree();
         let number = tree.resolve(arguments.file.as_bytes());
-        let result = number.and_then(|number| tree.file(number).map(|_| ()));
+        let file = number.and_then(|number| tree.file(number));
+        let result = file.and_then(|(inode, _)| check_opened(inode, &by, MAY_WRITE));
         let file_wcc = number.map_or_else(
             |_| WccData::default(),
             |number| WccData {

@@ -9,14 +9,14 @@ use filestone_wire::rpc::CallHeader;
 use filestone_wire::xdr::{Decode, DecodeError, Reader, Writer};
 
 use super::Service;
-use crate::tree::Owner;
+use crate::tree::Identity;
 
 impl Service {
     /// WRITE in a tree that discards: looks at everything but the data.
     pub(super) fn write_discarding(
         &self,
         mut reader: Reader<'_>,
-        by: Owner,
+        by: Identity<'_>,
         out: &mut Writer<'_>,
     ) -> Result<(), DecodeError> {
         let (arguments, data_len) = decode_head(&mut reader)?;

@@ -7,26 +7,29 @@ use filestone_wire::nfs3::{
 use filestone_wire::xdr::{Encode, Writer};
 
 use super::nfs3::{borrowed, post_op};
-use super::{Service, Transport};
+use super::{Caller, Service, Transport};
 use crate::options::ListingBound;
+use crate::tree::access::{MAY_EXECUTE, MAY_READ};
 use crate::tree::directory::{COOKIE_PARENT, COOKIE_SELF, Directory};
-use crate::tree::{InodeNumber, Tree};
+use crate::tree::{Identity, InodeNumber, Tree};
 
 impl Service {
     pub(super) fn readdir(
         &self,
         arguments: &readdir::Args<'_>,
-        transport: Transport,
+        by: Identity<'_>,
+        caller: Caller<'_>,
         out: &mut Vec<u8>,
     ) {
         let asked = Listing {
             dir: arguments.dir,
-            cookie: arguments.cookie,
+            cookie: if caller.loops { 0 } else { arguments.cookie },
             cookieverf: arguments.cookieverf,
             dircount: u32::MAX,
             maxcount: arguments.count,
+            by,
         };
-        self.list(&asked, transport, out, |_, entry, _, writer| {
+        self.list(&asked, caller, out, |_, entry, _, writer| {
             writer.append(&entry)
         });
     }
@@ -34,34 +37,43 @@ impl Service {
     pub(super) fn readdirplus(
         &self,
         arguments: &readdirplus::Args<'_>,
-        transport: Transport,
+        by: Identity<'_>,
+        caller: Caller<'_>,
         out: &mut Vec<u8>,
     ) {
         let asked = Listing {
             dir: arguments.dir,
-            cookie: arguments.cookie,
+            cookie: if caller.loops { 0 } else { arguments.cookie },
             cookieverf: arguments.cookieverf,
             dircount: arguments.dircount,
             maxcount: arguments.maxcount,
+            by,
         };
-        self.list(&asked, transport, out, |tree, entry, inode, writer| {
+        self.list(&asked, caller, out, |tree, entry, inode, writer| {
+            let handle = inode.map(|inode| tree.handle(inode));
             writer.append(&readdirplus::EntryPlus {
                 fileid: entry.fileid,
                 name: entry.name,
                 cookie: entry.cookie,
-                name_attributes: post_op(tree, inode),
-                name_handle: Some(borrowed(&tree.handle(inode))),
+                name_attributes: inode.and_then(|inode| post_op(tree, inode)),
+                name_handle: handle.as_ref().map(borrowed),
             })
         });
     }
 
-    /// Writes what was asked for; `append` appends one entry, if it fits.
+    /// Writes what was asked for; `append` appends one entry, if it fits, with its object if the
+    /// caller may look names up here (as knfsd has it).
     fn list(
         &self,
         asked: &Listing<'_>,
-        transport: Transport,
+        caller: Caller<'_>,
         out: &mut Vec<u8>,
-        append: impl Fn(&Tree, readdir::Entry<'_>, InodeNumber, &mut DirectoryWriter<'_>) -> bool,
+        append: impl Fn(
+            &Tree,
+            readdir::Entry<'_>,
+            Option<InodeNumber>,
+            &mut DirectoryWriter<'_>,
+        ) -> bool,
     ) {
         let tree = self.tree();
         let (number, directory) = match self.listed(&tree, asked) {
@@ -69,12 +81,13 @@ impl Service {
             Err(fail) => return fail.encode(&mut Writer::new(out)),
         };
         let attributes = post_op(&tree, number);
-        let maxcount = self.listing_max(asked.maxcount, &attributes, transport);
+        let maxcount = self.listing_max(asked.maxcount, &attributes, caller.ends.transport);
         let dircount = match self.conduct.listing_bound {
             ListingBound::Reply | ListingBound::Entries => asked.dircount,
             ListingBound::Nothing => maxcount,
         };
         let mut writer = DirectoryWriter::new(out, &attributes, self.verifier, dircount, maxcount);
+        let is_searched = tree.check(number, &asked.by, MAY_EXECUTE).is_ok();
         let is_complete = entries(number, directory, asked.cookie).all(|(cookie, name, inode)| {
             let fileid = inode.fileid();
             let entry = readdir::Entry {
@@ -82,7 +95,8 @@ impl Service {
                 name,
                 cookie,
             };
-            append(&tree, entry, inode, &mut writer)
+            let is_found = is_searched || cookie <= COOKIE_PARENT;
+            append(&tree, entry, is_found.then_some(inode), &mut writer)
         });
         // Not even one entry fits, or not even an empty list (RFC 1813, section 3.3.16).
         if writer.is_over_limit() || (writer.entries() == 0 && !is_complete) {
@@ -90,7 +104,7 @@ impl Service {
             let status = Status::TOOSMALL;
             return ReplyFail { status, attributes }.encode(&mut Writer::new(out));
         }
-        writer.finish(is_complete);
+        writer.finish(is_complete && !caller.loops);
     }
 
     /// How many bytes a `resok` may have of which `count` were asked for.
@@ -118,6 +132,7 @@ impl Service {
             attributes: post_op(tree, number),
         };
         let directory = tree.directory(number).map_err(fail)?;
+        tree.check(number, &asked.by, MAY_READ).map_err(fail)?;
         // Cookies hold as long as the server lives, and so does the verifier. The first call of
         // a listing has cookie 0 and should have verifier 0, which nobody needs to insist on.
         let is_known = asked.cookie == 0
@@ -137,6 +152,7 @@ struct Listing<'a> {
     cookieverf: Verifier,
     dircount: u32,
     maxcount: u32,
+    by: Identity<'a>,
 }
 
 /// All entries behind `cookie`, `.` and `..` first.

@@ -9,7 +9,7 @@ use filestone_wire::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 
 use super::{Caller, Service, Transport, with_arguments};
 use crate::reply::ReplySink;
-use crate::tree::access::{Identity, granted};
+use crate::tree::access::{Identity, MAY_EXECUTE, MAY_READ, check_opened, granted};
 use crate::tree::handle::HANDLE_LEN;
 use crate::tree::inode::{Inode, Kind};
 use crate::tree::{FILE_MAX, InodeNumber, LINK_MAX, NAME_MAX, Tree};
@@ -28,56 +28,41 @@ impl Service {
         sink: &mut ReplySink,
     ) -> Result<(), DecodeError> {
         let transport = caller.ends.transport;
+        let by = self.identity(&header.credential);
         let out = &mut sink.writer();
         match procedure {
             Procedure::Null => reader.finish(),
             Procedure::Getattr => with_arguments(reader, out, |a, out| self.getattr(a, out)),
-            Procedure::Setattr => {
-                with_arguments(reader, out, |a, out| self.setattr(a, owner(header), out))
-            }
-            Procedure::Lookup => with_arguments(reader, out, |a, out| self.lookup(a, out)),
-            Procedure::Access => with_arguments(reader, out, |a, out| {
-                self.access(a, &header.credential, out)
-            }),
+            Procedure::Setattr => with_arguments(reader, out, |a, out| self.setattr(a, by, out)),
+            Procedure::Lookup => with_arguments(reader, out, |a, out| self.lookup(a, by, out)),
+            Procedure::Access => with_arguments(reader, out, |a, out| self.access(a, by, out)),
             Procedure::Readlink => with_arguments(reader, out, |a, out| self.readlink(a, out)),
             Procedure::Read => {
                 let arguments = read::Args::decode(&mut reader)?;
                 reader.finish()?;
-                self.read(arguments, caller, sink);
+                self.read(arguments, by, caller, sink);
                 Ok(())
             }
-            Procedure::Write if self.conduct.discard => {
-                self.write_discarding(reader, owner(header), out)
-            }
-            Procedure::Write => {
-                with_arguments(reader, out, |a, out| self.write(a, owner(header), out))
-            }
-            Procedure::Create => {
-                with_arguments(reader, out, |a, out| self.create(a, owner(header), out))
-            }
-            Procedure::Mkdir => {
-                with_arguments(reader, out, |a, out| self.mkdir(a, owner(header), out))
-            }
-            Procedure::Symlink => {
-                with_arguments(reader, out, |a, out| self.symlink(a, owner(header), out))
-            }
-            Procedure::Mknod => {
-                with_arguments(reader, out, |a, out| self.mknod(a, owner(header), out))
-            }
-            Procedure::Remove => with_arguments(reader, out, |a, out| self.remove(a, out)),
-            Procedure::Rmdir => with_arguments(reader, out, |a, out| self.rmdir(a, out)),
-            Procedure::Rename => with_arguments(reader, out, |a, out| self.rename(a, out)),
-            Procedure::Link => with_arguments(reader, out, |a, out| self.link(a, out)),
+            Procedure::Write if self.conduct.discard => self.write_discarding(reader, by, out),
+            Procedure::Write => with_arguments(reader, out, |a, out| self.write(a, by, out)),
+            Procedure::Create => with_arguments(reader, out, |a, out| self.create(a, by, out)),
+            Procedure::Mkdir => with_arguments(reader, out, |a, out| self.mkdir(a, by, out)),
+            Procedure::Symlink => with_arguments(reader, out, |a, out| self.symlink(a, by, out)),
+            Procedure::Mknod => with_arguments(reader, out, |a, out| self.mknod(a, by, out)),
+            Procedure::Remove => with_arguments(reader, out, |a, out| self.remove(a, by, out)),
+            Procedure::Rmdir => with_arguments(reader, out, |a, out| self.rmdir(a, by, out)),
+            Procedure::Rename => with_arguments(reader, out, |a, out| self.rename(a, by, out)),
+            Procedure::Link => with_arguments(reader, out, |a, out| self.link(a, by, out)),
             Procedure::Readdir => {
                 let arguments = readdir::Args::decode(&mut reader)?;
                 reader.finish()?;
-                self.readdir(&arguments, transport, sink.bytes_mut());
+                self.readdir(&arguments, by, caller, sink.bytes_mut());
                 Ok(())
             }
             Procedure::Readdirplus => {
                 let arguments = readdirplus::Args::decode(&mut reader)?;
                 reader.finish()?;
-                self.readdirplus(&arguments, transport, sink.bytes_mut());
+                self.readdirplus(&arguments, by, caller, sink.bytes_mut());
                 Ok(())
             }
             Procedure::Fsstat => with_arguments(reader, out, |a, out| self.fsstat(a, out)),
@@ -85,7 +70,24 @@ impl Service {
                 with_arguments(reader, out, |a, out| self.fsinfo(a, transport, out))
             }
             Procedure::Pathconf => with_arguments(reader, out, |a, out| self.pathconf(a, out)),
-            Procedure::Commit => with_arguments(reader, out, |a, out| self.commit(a, out)),
+            Procedure::Commit => with_arguments(reader, out, |a, out| self.commit(a, by, out)),
+        }
+    }
+
+    /// The caller of a call, with the rights that it has here.
+    fn identity<'c>(&self, credential: &'c Credential<'_>) -> Identity<'c> {
+        let is_checked = !self.conduct.ignores_permissions;
+        match credential {
+            Credential::Sys(sys) => Identity {
+                uid: sys.uid,
+                gid: sys.gid,
+                gids: sys.gids.as_slice(),
+                is_checked,
+            },
+            Credential::None | Credential::Other(_) => Identity {
+                is_checked,
+                ..Identity::unchecked(NOBODY, NOBODY)
+            },
         }
     }
 
@@ -97,10 +99,14 @@ impl Service {
         getattr::Reply::encode(&reply.map_err(ReplyFail::from), out);
     }
 
-    fn lookup(&self, arguments: lookup::Args<'_>, out: &mut Writer<'_>) {
+    fn lookup(&self, arguments: lookup::Args<'_>, by: Identity<'_>, out: &mut Writer<'_>) {
         let tree = self.tree();
         let directory = tree.resolve(arguments.what.dir.as_bytes());
-        let object = directory.and_then(|number| tree.lookup(number, arguments.what.name));
+        let object = directory.and_then(|number| {
+            tree.directory(number)?;
+            tree.check(number, &by, MAY_EXECUTE)?;
+            tree.lookup(number, arguments.what.name)
+        });
         let dir_attributes = directory.ok().and_then(|number| post_op(&tree, number));
         match object {
             Ok(number) => {
@@ -120,28 +126,11 @@ impl Service {
         }
     }
 
-    fn access(
-        &self,
-        arguments: access::Args<'_>,
-        credential: &Credential<'_>,
-        out: &mut Writer<'_>,
-    ) {
+    fn access(&self, arguments: access::Args<'_>, by: Identity<'_>, out: &mut Writer<'_>) {
         let tree = self.tree();
-        let identity = match credential {
-            Credential::Sys(sys) => Identity {
-                uid: sys.uid,
-                gid: sys.gid,
-                gids: sys.gids.as_slice(),
-            },
-            Credential::None | Credential::Other(_) => Identity {
-                uid: NOBODY,
-                gid: NOBODY,
-                gids: &[],
-            },
-        };
         let reply = found(&tree, arguments.object).map(|(number, inode)| access::ReplyOk {
             obj_attributes: Some(inode.attributes(number)),
-            access: granted(inode, &identity, arguments.access),
+            access: granted(inode, &by, arguments.access),
         });
         access::Reply::encode(&reply.map_err(ReplyFail::from), out);
     }
@@ -165,10 +154,20 @@ impl Service {
         reply.encode(out);
     }
 
-    fn read(&self, arguments: read::Args<'_>, caller: Caller<'_>, sink: &mut ReplySink) {
+    fn read(
+        &self,
+        arguments: read::Args<'_>,
+        by: Identity<'_>,
+        caller: Caller<'_>,
+        sink: &mut ReplySink,
+    ) {
         let tree = self.tree();
         let number = tree.resolve(arguments.file.as_bytes());
-        let file = number.and_then(|number| Ok((number, tree.file(number)?)));
+        let file = number.and_then(|number| {
+            let file = tree.file(number)?;
+            check_opened(file.0, &by, MAY_READ)?;
+            Ok((number, file))
+        });
         let (number, (inode, content)) = match file {
             Ok(file) => file,
             Err(status) => {
@@ -239,8 +238,7 @@ impl Service {
             linkmax: LINK_MAX,
             name_max: NAME_MAX as u32,
             no_trunc: true,
-            // SETATTR may give a file away, whoever asks.
-            chown_restricted: false,
+            chown_restricted: !self.conduct.ignores_permissions,
             case_insensitive: false,
             case_preserving: true,
         });
@@ -266,19 +264,6 @@ pub fn post_op(tree: &Tree, number: InodeNumber) -> PostOpAttr {
 #[inline]
 pub fn borrowed(handle: &[u8; HANDLE_LEN]) -> FileHandle<'_> {
     FileHandle::new(handle).expect("our handles are shorter than NFS3_FHSIZE")
-}
-
-fn owner(header: &CallHeader<'_>) -> crate::tree::Owner {
-    match &header.credential {
-        Credential::Sys(sys) => crate::tree::Owner {
-            uid: sys.uid,
-            gid: sys.gid,
-        },
-        Credential::None | Credential::Other(_) => crate::tree::Owner {
-            uid: NOBODY,
-            gid: NOBODY,
-        },
-    }
 }
 
 /// The failure arm of any procedure's reply, with the optional attributes all absent.

@@ -20,7 +20,7 @@ const SWITCHES_MAX: u32 = 1000;
 pub enum RuleParseError {
     /// The first word is no fault.
     #[error(
-        "\"{0}\" is not a fault; expected delay=TIME, delay=exp:MEAN, freeze=TIME@TIME, \
+        "\"{0}\" is not a fault; expected delay=TIME, delay=exp:MEAN, freeze=TIME@TIME, loop, \
          error=STATUS, drop, disconnect, truncate[=BYTES], corrupt[=BYTES], oversize, unasked, signature, credits, \
          pending, burn=TIME or switches=N"
     )]
@@ -114,6 +114,7 @@ fn effect_of(word: &str) -> Result<Effect, RuleParseError> {
             None => Delay::Fixed(time_of(value)?),
         }),
         ("error", Some(name)) => error_of(name)?,
+        ("loop", None) => Effect::Loop,
         ("drop", None) => Effect::Drop,
         ("disconnect", None) => Effect::Disconnect,
         ("truncate", value) => Effect::Truncate {
@@ -273,6 +274,7 @@ mod tests {
         assert_eq!(slow_read.probability, 0.5);
         assert_eq!(slow_read.window, Some((ms(1000), ms(1500))));
         assert_eq!(fault("error=NFS3ERR_IO").effect, Effect::Error(Status::IO));
+        assert_eq!(fault("loop,from=1s").effect, Effect::Loop);
         assert_eq!(fault("drop,p=0.001").effect, Effect::Drop);
         assert_eq!(fault("disconnect,p=0.0001").effect, Effect::Disconnect);
         assert_eq!(fault("truncate=10").effect, Effect::Truncate { bytes: 10 });

@@ -19,7 +19,7 @@ use super::paths::locate;
 use crate::reply::ReplySink;
 use crate::tree::basic::BasicChange;
 use crate::tree::inode::Timestamp;
-use crate::tree::{FILE_MAX, InodeNumber, Owner, Tree};
+use crate::tree::{FILE_MAX, InodeNumber, Tree};
 
 const EA: u8 = 15;
 const POSITION: u8 = 14;
@@ -172,7 +172,7 @@ impl Exchange<'_> {
             ..Sattr3::default()
         };
         let mut tree = shared.tree_mut();
-        let set = tree.set_attributes(target.number, &asked, None, Owner::default(), self.now);
+        let set = tree.set_attributes(target.number, &asked, None, self.shared.identity, self.now);
         set.map_err(status_of)
     }
 
@@ -262,8 +262,16 @@ impl Exchange<'_> {
                 return Err(Status::ACCESS_DENIED.into());
             }
         }
-        tree.rename(from.parent, &from.spelt, new.parent, &new.spelt, self.now)
-            .map_err(status_of)?;
+        let by = shared.identity;
+        tree.rename(
+            from.parent,
+            &from.spelt,
+            new.parent,
+            &new.spelt,
+            by,
+            self.now,
+        )
+        .map_err(status_of)?;
         hub.renamed(target.number, &from, &new);
         drop((tree, hub));
         let spelt: Box<str> = asked.name.chars().collect();
@@ -290,11 +298,17 @@ impl Exchange<'_> {
             if hub.file(replaced).is_some() {
                 return Err(Status::ACCESS_DENIED);
             }
-            tree.remove(to.parent, &to.name, self.now)
+            tree.remove(to.parent, &to.name, shared.identity, self.now)
                 .map_err(status_of)?;
         }
-        tree.link(target.number, to.parent, &to.name, self.now)
-            .map_err(status_of)
+        tree.link(
+            target.number,
+            to.parent,
+            &to.name,
+            shared.identity,
+            self.now,
+        )
+        .map_err(status_of)
     }
 }
 

@@ -36,6 +36,7 @@ impl SmbConversation {
             file_size: 1 << 20,
             small_file_count: 3,
             small_file_size: 4096,
+            ..InitialTree::default()
         };
         let tree = Arc::new(RwLock::new(tree.plant(1, 1 << 20, false, 0)));
         let mut options = SmbOptions::default();

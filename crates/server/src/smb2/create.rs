@@ -25,7 +25,7 @@ use crate::reply::ReplySink;
 use crate::tree::basic::BasicChange;
 use crate::tree::directory::Directory;
 use crate::tree::inode::Kind;
-use crate::tree::{CreateMode, InodeNumber, Owner, Tree};
+use crate::tree::{CreateMode, Identity, InodeNumber, Tree};
 
 /// Opens of one session.
 const OPENS_MAX: usize = 1 << 16;
@@ -280,7 +280,7 @@ impl Exchange<'_> {
             mode: Some(mode),
             ..Sattr3::default()
         };
-        let owner = Owner::default();
+        let owner = self.shared.identity;
         let made = if is_directory {
             tree.make_directory(parent, name, &attributes, owner, now)
         } else {
@@ -305,7 +305,7 @@ impl Exchange<'_> {
             size: Some(0),
             ..Sattr3::default()
         };
-        let emptied = tree.set_attributes(number, &empty, None, Owner::default(), self.now);
+        let emptied = tree.set_attributes(number, &empty, None, self.shared.identity, self.now);
         emptied.map_err(status_of)?;
         set_attributes(tree, number, wanted.attributes, false)
     }
@@ -344,7 +344,7 @@ impl Exchange<'_> {
         let doomed = hub.close(open.number, id);
         let mut tree = shared.tree_mut();
         if let Some(doomed) = doomed {
-            remove(&mut tree, open.number, &doomed, self.now);
+            remove(&mut tree, open.number, &doomed, shared.identity, self.now);
         }
         tree.let_go(open.number);
         drop(tree);
@@ -361,7 +361,7 @@ impl Exchange<'_> {
 
 /// Removes a name that was to go with the last open; one that is another's by now, or a directory
 /// that is not empty, stays.
-fn remove(tree: &mut Tree, number: InodeNumber, doomed: &Name, now: u64) {
+fn remove(tree: &mut Tree, number: InodeNumber, doomed: &Name, by: Identity<'_>, now: u64) {
     let Ok(directory) = tree.directory(doomed.parent) else {
         return;
     };
@@ -376,9 +376,9 @@ fn remove(tree: &mut Tree, number: InodeNumber, doomed: &Name, now: u64) {
         return;
     }
     let _ = if inode.is_directory() {
-        tree.remove_directory(doomed.parent, &doomed.spelt, now)
+        tree.remove_directory(doomed.parent, &doomed.spelt, by, now)
     } else {
-        tree.remove(doomed.parent, &doomed.spelt, now)
+        tree.remove(doomed.parent, &doomed.spelt, by, now)
     };
 }
 

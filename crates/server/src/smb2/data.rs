@@ -12,7 +12,7 @@ use super::locks::Transfer;
 use super::negotiate::TRANSFER_MAX;
 use crate::reply::ReplySink;
 use crate::tree::basic::BasicChange;
-use crate::tree::{FILE_MAX, Owner, Tree};
+use crate::tree::{FILE_MAX, Tree};
 
 /// Where an open stands, as far as a transfer needs it.
 struct Place {
@@ -128,7 +128,7 @@ impl Exchange<'_> {
             offset,
             count,
             data,
-            Owner::default(),
+            self.shared.identity,
             self.now,
         );
         written.map_err(status_of)?;

@@ -14,7 +14,7 @@ use super::hub::{Awaited, Hub};
 use super::place::Waiter;
 use crate::reply::ReplySink;
 use crate::tree::inode::Timestamp;
-use crate::tree::{InodeNumber, Tree};
+use crate::tree::{Identity, InodeNumber, Tree};
 
 /// How long the answer to a break is waited for (section 3.3.6.1), in nanoseconds.
 const BREAK_TIMEOUT: u64 = 35_000_000_000;
@@ -27,6 +27,9 @@ pub struct Shared {
     pub options: SmbOptions,
     /// The directory that the share is.
     pub root: InodeNumber,
+    /// As which all of its users work: the owner of the tree, with all rights. No user of SMB has a
+    /// uid here.
+    pub identity: Identity<'static>,
     pub guid: [u8; 16],
     pub start: FileTime,
 }
@@ -90,6 +93,8 @@ pub struct Exchange<'x> {
     pub since_start: Duration,
     /// The AsyncId of a request that has waited.
     pub resumed: Option<u64>,
+    /// Whether a listing begins anew and does not end, as a fault has it.
+    pub loops: bool,
     /// Whether data may be sent from where they lie: nobody signs or encrypts them.
     pub may_splice: bool,
 }

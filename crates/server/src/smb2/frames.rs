@@ -41,6 +41,8 @@ pub enum Envelope {
 pub struct Whim {
     /// Every request of it fails with this.
     pub refusal: Option<Status>,
+    /// Listings begin anew at each request and do not end.
+    pub loops: bool,
     /// No credits are granted.
     pub no_credits: bool,
     /// The last request waits for ever.
@@ -225,6 +227,7 @@ impl Frames<'_> {
             now: self.moment.now,
             since_start: self.moment.since_start,
             resumed: None,
+            loops: false,
             may_splice: false,
         }
     }
@@ -339,10 +342,10 @@ impl Frames<'_> {
         let is_last = offset + message.bytes.len() >= run.messages.len();
         let answered = match admitted {
             Err(status) => Err(Failure::Status(status)),
+            Ok(()) if self.exposes_tree(run, &header) => Err(Failure::Hangup),
             Ok(()) if run.unknown.is_some() => Err(Failure::Status(Status::INVALID_PARAMETER)),
             Ok(()) if refused.is_some() => Err(Failure::Status(refused.unwrap_or_default())),
             Ok(()) if run.whim.is_stuck && is_last => Err(Failure::Wait(WaitingFor::Nothing)),
-            Ok(()) if self.exposes_tree(run, &header) => Err(Failure::Hangup),
             Ok(()) => self.execute(run, message, resumed, sink),
         };
         if resumed.is_some() {
@@ -455,9 +458,6 @@ impl Frames<'_> {
         self.check_charge(message)
     }
 
-    /// Section 3.3.5.2.5: a request that carries more than it is charged for.
-    fn check_charge(&self, message: &Message<'_>) -> Result<(), Status> {
-        let agreed = self.connection.agreed.as_ref();
     /// Section 3.3.5.7: in 3.1.1 a user's TREE_CONNECT is signed or encrypted, or else the connection
     /// ends: the signature is what proves that nobody has changed the NEGOTIATE.
     fn exposes_tree(&self, run: &Run<'_>, header: &Header) -> bool {
@@ -470,6 +470,9 @@ impl Frames<'_> {
             && session.is_some_and(|session| session.keys.is_some())
     }
 
+    /// Section 3.3.5.2.5: a request that carries more than it is charged for.
+    fn check_charge(&self, message: &Message<'_>) -> Result<(), Status> {
+        let agreed = self.connection.agreed.as_ref();
         if !agreed.is_some_and(|agreed| agreed.has_large_mtu()) {
             return Ok(());
         }
@@ -500,6 +503,7 @@ impl Frames<'_> {
         let is_signed = message.header.flags.contains(HeaderFlags::SIGNED)
             || session.is_some_and(|session| session.must_sign);
         let mut exchange = Exchange {
+            loops: run.whim.loops,
             resumed,
             may_splice: is_alone && !is_signed && run.sealed.is_none(),
             ..self.exchange(message.header, run.chain)

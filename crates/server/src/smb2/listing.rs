@@ -22,7 +22,7 @@ const LOOKED_AT_MAX: usize = 1 << 20;
 impl Exchange<'_> {
     pub fn query_directory(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
         let request: Request<'_> = message.body()?;
-        let shared = self.shared;
+        let (shared, loops) = (self.shared, self.loops);
         let (_, open) = self.open(request.file_id)?;
         if !open.is_directory || request.output_buffer_length > TRANSFER_MAX {
             return Err(Status::INVALID_PARAMETER.into());
@@ -33,7 +33,7 @@ impl Exchange<'_> {
         }
         let asks = |flag| request.flags.contains(flag);
         let restarts =
-            asks(QueryDirectoryFlags::RESTART_SCANS) || asks(QueryDirectoryFlags::REOPEN);
+            loops || asks(QueryDirectoryFlags::RESTART_SCANS) || asks(QueryDirectoryFlags::REOPEN);
         if open.search.is_none() || asks(QueryDirectoryFlags::REOPEN) {
             open.search = Some(Box::new(Search {
                 pattern: Pattern::new(request.pattern)?,

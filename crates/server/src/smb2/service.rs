@@ -15,7 +15,7 @@ use super::random;
 use crate::counters::Tally;
 use crate::reply::ReplySink;
 use crate::tree::inode::Timestamp;
-use crate::tree::{InodeNumber, Tree};
+use crate::tree::{Identity, InodeNumber, Tree};
 
 /// The share over a tree.
 #[derive(Debug)]
@@ -40,11 +40,12 @@ pub struct Means<'m> {
 
 impl SmbService {
     pub fn new(tree: Arc<RwLock<Tree>>, options: SmbOptions, now: Timestamp) -> Self {
-        let root = {
+        let (root, (uid, gid)) = {
             let tree = tree
                 .read()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
-            tree.walk(b"export").unwrap_or(InodeNumber::ROOT)
+            let root = tree.walk(b"export").unwrap_or(InodeNumber::ROOT);
+            (root, tree.owner())
         };
         let mut guid = [0; 16];
         // Any number does: it only tells this server from others.
@@ -55,6 +56,7 @@ impl SmbService {
                 hub: Mutex::default(),
                 options,
                 root,
+                identity: Identity::unchecked(uid, gid),
                 guid,
                 start: file_time(now),
             },

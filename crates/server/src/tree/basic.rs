@@ -66,7 +66,9 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::{CreateMode, InitialTree, Owner};
+    use crate::tree::{CreateMode, Identity, InitialTree};
+    const ROOT: Identity<'static> = Identity::unchecked(0, 0);
+
     use filestone_wire::nfs3::Sattr3;
 
     #[test]
@@ -76,8 +78,7 @@ mod tests {
         let none = Sattr3::default();
         let make = |tree: &mut Tree, name: &str| {
             let mode = CreateMode::Guarded(&none);
-            let owner = Owner::default();
-            tree.create(root, name.as_bytes(), mode, owner, 1).unwrap()
+            tree.create(root, name.as_bytes(), mode, ROOT, 1).unwrap()
         };
         let file = make(&mut tree, "Größe.TXT");
         let spelt = |tree: &mut Tree, name: &str| {
@@ -89,9 +90,9 @@ mod tests {
         let other = make(&mut tree, "größe.txt");
         assert_eq!(spelt(&mut tree, "größe.txt").unwrap().0, other);
         assert_eq!(spelt(&mut tree, "GRÖßE.txt"), found, "the one made first");
-        tree.remove(root, "Größe.TXT".as_bytes(), 2).unwrap();
+        tree.remove(root, "Größe.TXT".as_bytes(), ROOT, 2).unwrap();
         assert_eq!(spelt(&mut tree, "GRÖßE.txt").unwrap().0, other);
-        tree.remove(root, "größe.txt".as_bytes(), 2).unwrap();
+        tree.remove(root, "größe.txt".as_bytes(), ROOT, 2).unwrap();
         assert_eq!(spelt(&mut tree, "GRÖßE.txt"), None);
     }
 
@@ -102,7 +103,7 @@ mod tests {
         let file = tree.walk(b"export/file").unwrap();
         let (handle, count) = (tree.handle(file), tree.inode_count());
         tree.hold(file).unwrap();
-        tree.remove(export, b"file", 1).unwrap();
+        tree.remove(export, b"file", ROOT, 1).unwrap();
         assert_eq!(tree.resolve(&handle), Err(Status::STALE));
         assert!(tree.file(file).is_ok());
         assert_eq!(tree.inode_count(), count);

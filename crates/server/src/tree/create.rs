@@ -4,13 +4,14 @@
 use filestone_wire::nfs3::Status;
 use filestone_wire::nfs3::{Sattr3, Specdata3};
 
+use super::access::{MAY_CHANGE_ENTRIES, MAY_EXECUTE, allowed_mode};
 use super::content::Content;
 use super::directory::Directory;
 use super::file::check_times;
-use super::inode::{Inode, Kind, Timestamp};
+use super::inode::{Inode, Kind, SET_GROUP_ID, Timestamp};
 use super::{
-    FILE_MAX, INODE_COST, InodeNumber, LINK_MAX, Owner, SYMLINK_MAX, Tree, check_name, entry_cost,
-    is_dot,
+    FILE_MAX, INODE_COST, Identity, InodeNumber, LINK_MAX, SYMLINK_MAX, Tree, check_name,
+    entry_cost, is_dot,
 };
 
 /// `createhow3` of CREATE.
@@ -23,9 +24,6 @@ pub enum CreateMode<'a> {
     /// An existing file is fine if it was made with the same verifier.
     Exclusive([u8; 8]),
 }
-
-/// S_ISGID.
-const SET_GROUP_ID: u32 = 0o2000;
 
 /// What MKNOD makes.
 #[derive(Debug, Clone, Copy)]
@@ -43,12 +41,13 @@ impl Tree {
         directory: InodeNumber,
         name: &[u8],
         mode: CreateMode<'_>,
-        owner: Owner,
+        owner: Identity<'_>,
         now: Timestamp,
     ) -> Result<InodeNumber, Status> {
-        if let Some(existing) = self.existing(directory, name)? {
+        if let Some(existing) = self.existing(directory, name, &owner, MAY_EXECUTE)? {
             return self.open_existing(existing, mode, owner, now);
         }
+        self.check(directory, &owner, MAY_CHANGE_ENTRIES)?;
         let content = Kind::File(Content::default());
         match mode {
             CreateMode::Unchecked(attributes) | CreateMode::Guarded(attributes) => {
@@ -71,7 +70,7 @@ impl Tree {
         &mut self,
         existing: InodeNumber,
         mode: CreateMode<'_>,
-        by: Owner,
+        by: Identity<'_>,
         now: Timestamp,
     ) -> Result<InodeNumber, Status> {
         let inode = self.inode(existing)?;
@@ -103,10 +102,10 @@ impl Tree {
         parent: InodeNumber,
         name: &[u8],
         attributes: &Sattr3,
-        owner: Owner,
+        owner: Identity<'_>,
         now: Timestamp,
     ) -> Result<InodeNumber, Status> {
-        self.must_be_new(parent, name)?;
+        self.must_be_new(parent, name, &owner)?;
         let kind = Kind::Directory(Directory::new(parent));
         let made = self.make(parent, name, kind, 0o755, attributes, owner, now)?;
         self.directory_mut(parent)?.count_subdirectory(1);
@@ -120,10 +119,10 @@ impl Tree {
         name: &[u8],
         target: &[u8],
         attributes: &Sattr3,
-        owner: Owner,
+        owner: Identity<'_>,
         now: Timestamp,
     ) -> Result<InodeNumber, Status> {
-        self.must_be_new(directory, name)?;
+        self.must_be_new(directory, name, &owner)?;
         if target.len() > SYMLINK_MAX {
             return Err(Status::NAMETOOLONG);
         }
@@ -149,10 +148,15 @@ impl Tree {
         name: &[u8],
         node: Node,
         attributes: &Sattr3,
-        owner: Owner,
+        owner: Identity<'_>,
         now: Timestamp,
     ) -> Result<InodeNumber, Status> {
-        self.must_be_new(directory, name)?;
+        self.must_be_new(directory, name, &owner)?;
+        // CAP_MKNOD: a device of the server's host is root's to name.
+        let is_device = matches!(node, Node::Block(_) | Node::Character(_));
+        if is_device && !owner.is_superuser() {
+            return Err(Status::PERM);
+        }
         let kind = match node {
             Node::Block(device) => Kind::Block(device),
             Node::Character(device) => Kind::Character(device),
@@ -168,9 +172,10 @@ impl Tree {
         target: InodeNumber,
         directory: InodeNumber,
         name: &[u8],
+        by: Identity<'_>,
         now: Timestamp,
     ) -> Result<(), Status> {
-        self.must_be_new(directory, name)?;
+        self.must_be_new(directory, name, &by)?;
         let inode = self.inode(target)?;
         if inode.is_directory() {
             return Err(Status::INVAL);
@@ -185,17 +190,32 @@ impl Tree {
         self.enter(directory, name, target, now)
     }
 
-    fn existing(&self, directory: InodeNumber, name: &[u8]) -> Result<Option<InodeNumber>, Status> {
+    /// The object of this name, if there is one, for a caller with these rights on the directory.
+    fn existing(
+        &self,
+        directory: InodeNumber,
+        name: &[u8],
+        by: &Identity<'_>,
+        rights: u32,
+    ) -> Result<Option<InodeNumber>, Status> {
         check_name(name)?;
         let entries = self.directory(directory)?;
         if is_dot(name) {
             return Err(Status::EXIST);
         }
+        self.check(directory, by, rights)?;
         Ok(entries.find(name))
     }
 
-    fn must_be_new(&self, directory: InodeNumber, name: &[u8]) -> Result<(), Status> {
-        match self.existing(directory, name)? {
+    /// Refuses a name that is taken. A caller that may not make entries is refused first, as knfsd
+    /// has it for all but CREATE.
+    fn must_be_new(
+        &self,
+        directory: InodeNumber,
+        name: &[u8],
+        by: &Identity<'_>,
+    ) -> Result<(), Status> {
+        match self.existing(directory, name, by, MAY_CHANGE_ENTRIES)? {
             Some(_) => Err(Status::EXIST),
             None => Ok(()),
         }
@@ -209,7 +229,7 @@ impl Tree {
         kind: Kind,
         mode: u32,
         attributes: &Sattr3,
-        owner: Owner,
+        owner: Identity<'_>,
         now: Timestamp,
     ) -> Result<InodeNumber, Status> {
         check_times(attributes)?;
@@ -224,7 +244,13 @@ impl Tree {
             owner.gid
         };
         let number = self.insert(Inode::new(kind, mode, owner.uid, gid, now));
-        self.apply_attributes(number, attributes, now)?;
+        let mut attributes = *attributes;
+        if !owner.is_superuser() {
+            // Objects are made as the caller's own, whatever is asked (as knfsd does).
+            (attributes.uid, attributes.gid) = (None, None);
+        }
+        attributes.mode = attributes.mode.map(|mode| allowed_mode(mode, gid, &owner));
+        self.apply_attributes(number, &attributes, now)?;
         let made = self.inode_mut(number)?;
         if made.is_directory() {
             made.mode |= inherited;

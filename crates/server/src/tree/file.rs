@@ -6,10 +6,11 @@ use std::sync::atomic::Ordering;
 use filestone_wire::nfs3::Status;
 use filestone_wire::nfs3::{Nfstime3, Sattr3, SetTime};
 
+use super::access::{MAY_WRITE, allowed_mode, check_change, check_opened};
 use super::content::Content;
 use super::inode::{Inode, Kind, Timestamp, nfs_time, timestamp};
 use super::run::Run;
-use super::{FILE_MAX, InodeNumber, Owner, Tree, pattern};
+use super::{FILE_MAX, Identity, InodeNumber, Tree, pattern};
 
 /// What a READ yields: how much, and whether it reaches the end of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,7 @@ impl Tree {
         number: InodeNumber,
         attributes: &Sattr3,
         guard: Option<Nfstime3>,
-        by: Owner,
+        by: Identity<'_>,
         now: Timestamp,
     ) -> Result<(), Status> {
         check_times(attributes)?;
@@ -41,14 +42,21 @@ impl Tree {
                 _ => return Err(Status::INVAL),
             }
         }
+        check_change(inode, &by, attributes)?;
+        let group = attributes.gid.unwrap_or(inode.gid);
+        let mode = attributes.mode.map(|mode| allowed_mode(mode, group, &by));
+        let attributes = &Sattr3 {
+            mode,
+            ..*attributes
+        };
         self.apply_attributes(number, attributes, now)?;
         let inode = self.inode_mut(number)?;
         inode.create_verifier = None;
-        // Whoever sets the mode says which bits it is to have. A change of owner or group
-        // clears them even if it is root's, as Linux has it.
+        // A change of owner or group clears them even if it is root's, and if it sets the mode,
+        // as knfsd has it; a change of the size leaves what the mode beside it says.
         let is_given_away = attributes.uid.is_some() || attributes.gid.is_some();
-        let is_cut = attributes.size.is_some() && !by.is_root();
-        if attributes.mode.is_none() && (is_given_away || is_cut) {
+        let is_cut = attributes.size.is_some() && attributes.mode.is_none() && !by.is_root();
+        if is_given_away || is_cut {
             inode.drop_set_id_bits();
         }
         Ok(())
@@ -119,10 +127,11 @@ impl Tree {
         offset: u64,
         count: u32,
         data: &[u8],
-        by: Owner,
+        by: Identity<'_>,
         now: Timestamp,
     ) -> Result<(), Status> {
-        let (_, content) = self.file(number)?;
+        let (inode, content) = self.file(number)?;
+        check_opened(inode, &by, MAY_WRITE)?;
         let end = offset
             .checked_add(u64::from(count))
             .filter(|&end| end <= FILE_MAX);

@@ -14,6 +14,9 @@ const FSID: u64 = u64::from_be_bytes(*b"fileston");
 /// What every directory says it uses and how large it is, per entry, like a real one would.
 const ENTRY_BYTES: u64 = 32;
 
+/// S_ISGID.
+pub const SET_GROUP_ID: u32 = 0o2000;
+
 /// Nanoseconds since 1970.
 pub type Timestamp = u64;
 
@@ -91,7 +94,6 @@ impl Inode {
     /// may run as its former owner.
     pub fn drop_set_id_bits(&mut self) {
         const SET_USER_ID: u32 = 0o4000;
-        const SET_GROUP_ID: u32 = 0o2000;
         const GROUP_EXECUTE: u32 = 0o010;
         if self.is_directory() {
             return;

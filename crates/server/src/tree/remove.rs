@@ -2,8 +2,9 @@
 
 use filestone_wire::nfs3::Status;
 
+use super::access::{MAY_CHANGE_ENTRIES, MAY_WRITE};
 use super::inode::Timestamp;
-use super::{InodeNumber, Tree, check_name, entry_cost, is_dot};
+use super::{Identity, InodeNumber, Tree, check_name, entry_cost, is_dot};
 
 impl Tree {
     /// REMOVE, RFC 1813 section 3.3.12. A directory is for RMDIR.
@@ -11,9 +12,10 @@ impl Tree {
         &mut self,
         directory: InodeNumber,
         name: &[u8],
+        by: Identity<'_>,
         now: Timestamp,
     ) -> Result<(), Status> {
-        let victim = self.named(directory, name)?;
+        let victim = self.removable(directory, name, &by)?;
         if self.inode(victim)?.is_directory() {
             return Err(Status::ISDIR);
         }
@@ -26,6 +28,7 @@ impl Tree {
         &mut self,
         parent: InodeNumber,
         name: &[u8],
+        by: Identity<'_>,
         now: Timestamp,
     ) -> Result<(), Status> {
         // The RFC's own words: "." is NFS3ERR_INVAL, ".." is NFS3ERR_EXIST.
@@ -33,7 +36,7 @@ impl Tree {
             self.directory(parent)?;
             return Err(Status::EXIST);
         }
-        let victim = self.named(parent, name)?;
+        let victim = self.removable(parent, name, &by)?;
         if !self.directory(victim)?.is_empty() {
             return Err(Status::NOTEMPTY);
         }
@@ -50,11 +53,13 @@ impl Tree {
         from_name: &[u8],
         to: InodeNumber,
         to_name: &[u8],
+        by: Identity<'_>,
         now: Timestamp,
     ) -> Result<(), Status> {
-        let moved = self.named(from, from_name)?;
-        check_name(to_name)?;
         self.directory(to)?;
+        self.check(to, &by, MAY_CHANGE_ENTRIES)?;
+        let moved = self.named(from, from_name, &by)?;
+        check_name(to_name)?;
         if is_dot(to_name) {
             return Err(Status::INVAL);
         }
@@ -62,10 +67,21 @@ impl Tree {
         if is_directory && self.is_within(to, moved)? {
             return Err(Status::INVAL);
         }
-        match self.directory(to)?.find(to_name) {
+        let replaced = self.directory(to)?.find(to_name);
+        if replaced == Some(moved) {
             // Two names of one file: nothing happens (rename(2); RFC 1813 says the same).
-            Some(replaced) if replaced == moved => return Ok(()),
-            Some(replaced) => self.make_way(to, replaced, is_directory, now)?,
+            return Ok(());
+        }
+        self.check_sticky(from, moved, &by)?;
+        if is_directory && from != to {
+            // Its `..` changes.
+            self.check(moved, &by, MAY_WRITE)?;
+        }
+        match replaced {
+            Some(replaced) => {
+                self.check_sticky(to, replaced, &by)?;
+                self.make_way(to, replaced, is_directory, now)?;
+            }
             None => {
                 let freed = if from == to { entry_cost(from_name) } else { 0 };
                 self.check_room(entry_cost(to_name).saturating_sub(freed))?;
@@ -116,9 +132,28 @@ impl Tree {
         Ok(true)
     }
 
-    fn named(&self, directory: InodeNumber, name: &[u8]) -> Result<InodeNumber, Status> {
+    /// The object of this name, for a caller that may take it out of the directory.
+    fn removable(
+        &self,
+        directory: InodeNumber,
+        name: &[u8],
+        by: &Identity<'_>,
+    ) -> Result<InodeNumber, Status> {
+        let victim = self.named(directory, name, by)?;
+        self.check_sticky(directory, victim, by)?;
+        Ok(victim)
+    }
+
+    /// The object of this name, for a caller that may change the entries of the directory.
+    fn named(
+        &self,
+        directory: InodeNumber,
+        name: &[u8],
+        by: &Identity<'_>,
+    ) -> Result<InodeNumber, Status> {
         check_name(name)?;
         let entries = self.directory(directory)?;
+        self.check(directory, by, MAY_CHANGE_ENTRIES)?;
         if is_dot(name) {
             return Err(Status::INVAL);
         }

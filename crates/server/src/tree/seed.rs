@@ -3,6 +3,8 @@
 //! Its data are synthetic and cost no memory. Its handles depend on nothing but the options, so
 //! that clients go on with them after the server was killed and started again.
 
+use rustix::process::{getegid, geteuid};
+
 use super::content::Content;
 use super::directory::Directory;
 use super::inode::{Inode, Kind, Timestamp};
@@ -17,14 +19,21 @@ pub struct InitialTree {
     pub small_file_count: u32,
     /// Size of each of them, in bytes.
     pub small_file_size: u64,
+    /// Owner of all that is there.
+    pub uid: u32,
+    /// Its group.
+    pub gid: u32,
 }
 
+/// The tree is of the user that serves it, as files that a server exports are.
 impl Default for InitialTree {
     fn default() -> Self {
         Self {
             file_size: 256 << 20,
             small_file_count: 1000,
             small_file_size: 4096,
+            uid: geteuid().as_raw(),
+            gid: getegid().as_raw(),
         }
     }
 }
@@ -40,7 +49,7 @@ impl InitialTree {
     /// Plants the tree. `generation` is what objects made later begin with; it should be random.
     pub fn plant(&self, generation: u64, memory_limit: u64, discard: bool, now: Timestamp) -> Tree {
         pattern::prepare();
-        let mut tree = Tree::empty(self.lineage(), discard, now);
+        let mut tree = Tree::empty(self, discard, now);
         let export = tree.plant_directory(InodeNumber::ROOT, EXPORT, now);
         tree.plant_inode(
             export,
@@ -65,7 +74,7 @@ impl InitialTree {
     }
 
     /// A digest of the options (FNV-1a): handles of a server with another tree are stale here.
-    fn lineage(&self) -> u64 {
+    pub(super) fn lineage(&self) -> u64 {
         [
             self.file_size,
             u64::from(self.small_file_count),
@@ -80,6 +89,12 @@ impl InitialTree {
 }
 
 impl Tree {
+    /// Owner and group of the root.
+    pub fn owner(&self) -> (u32, u32) {
+        let root = self.inode(InodeNumber::ROOT);
+        root.map_or((0, 0), |root| (root.uid, root.gid))
+    }
+
     fn plant_directory(&mut self, parent: InodeNumber, name: &[u8], now: Timestamp) -> InodeNumber {
         let kind = Kind::Directory(Directory::new(parent));
         let number = self.plant_inode(parent, name, kind, now);
@@ -100,7 +115,8 @@ impl Tree {
             Kind::Directory(_) | Kind::Symlink(_) => DIRECTORY_MODE,
             _ => FILE_MODE,
         };
-        let number = self.insert(Inode::new(kind, mode, 0, 0, now));
+        let (uid, gid) = self.owner();
+        let number = self.insert(Inode::new(kind, mode, uid, gid, now));
         self.enter(directory, name, number, now)
             .expect("the initial tree is planted into directories that were just made");
         number

@@ -4,7 +4,12 @@ use super::inode::nfs_time;
 use super::*;
 
 const NOW: Timestamp = 1_000_000_000_000;
-const OWNER: Owner = Owner { uid: 7, gid: 8 };
+const OWNER: Identity<'static> = Identity {
+    is_checked: true,
+    ..Identity::unchecked(7, 8)
+};
+/// The same with all rights.
+const TRUSTED: Identity<'static> = Identity::unchecked(OWNER.uid, OWNER.gid);
 const LATER_LIFE: u64 = 0xabcd_0000;
 
 fn planted() -> (Tree, InodeNumber) {
@@ -12,6 +17,8 @@ fn planted() -> (Tree, InodeNumber) {
         file_size: 1 << 20,
         small_file_count: 3,
         small_file_size: 4096,
+        uid: OWNER.uid,
+        gid: OWNER.gid,
     };
     let tree = initial.plant(LATER_LIFE, 8 << 20, false, NOW);
     let export = tree.walk(b"/export").unwrap();
@@ -83,6 +90,8 @@ fn handles_of_the_initial_tree_outlive_a_restart_and_later_ones_do_not() {
         file_size: 1 << 20,
         small_file_count: 3,
         small_file_size: 4096,
+        uid: OWNER.uid,
+        gid: OWNER.gid,
     };
     let mut restarted = other_life.plant(0x1234, 8 << 20, false, NOW);
     assert_eq!(restarted.resolve(&old), Ok(file));
@@ -170,16 +179,18 @@ fn directories_count_each_other_as_links() {
     assert_eq!(nlink(&tree, export), 3);
     let inner = mkdir(&mut tree, export, "inner");
     assert_eq!((nlink(&tree, export), nlink(&tree, inner)), (4, 2));
-    tree.rename(export, b"files", inner, b"moved", NOW).unwrap();
+    tree.rename(export, b"files", inner, b"moved", OWNER, NOW)
+        .unwrap();
     assert_eq!((nlink(&tree, export), nlink(&tree, inner)), (3, 3));
     let moved = tree.lookup(inner, b"moved").unwrap();
     assert_eq!(tree.lookup(moved, b".."), Ok(inner));
     assert_eq!(
-        tree.remove_directory(export, b"inner", NOW),
+        tree.remove_directory(export, b"inner", OWNER, NOW),
         Err(Status::NOTEMPTY)
     );
-    tree.rename(inner, b"moved", export, b"back", NOW).unwrap();
-    tree.remove_directory(export, b"inner", NOW).unwrap();
+    tree.rename(inner, b"moved", export, b"back", OWNER, NOW)
+        .unwrap();
+    tree.remove_directory(export, b"inner", OWNER, NOW).unwrap();
     assert_eq!(nlink(&tree, export), 3);
     assert_eq!(tree.inode(inner).err(), Some(Status::STALE));
 }
@@ -187,10 +198,13 @@ fn directories_count_each_other_as_links() {
 #[test]
 fn remove_and_rmdir_each_take_their_own() {
     let (mut tree, export) = planted();
-    assert_eq!(tree.remove(export, b"files", NOW), Err(Status::ISDIR));
-    assert_eq!(tree.remove(export, b"none", NOW), Err(Status::NOENT));
-    assert_eq!(tree.remove(export, b".", NOW), Err(Status::INVAL));
-    let rmdir = |tree: &mut Tree, name: &[u8]| tree.remove_directory(export, name, NOW);
+    assert_eq!(
+        tree.remove(export, b"files", OWNER, NOW),
+        Err(Status::ISDIR)
+    );
+    assert_eq!(tree.remove(export, b"none", OWNER, NOW), Err(Status::NOENT));
+    assert_eq!(tree.remove(export, b".", OWNER, NOW), Err(Status::INVAL));
+    let rmdir = |tree: &mut Tree, name: &[u8]| tree.remove_directory(export, name, OWNER, NOW);
     assert_eq!(rmdir(&mut tree, b"file"), Err(Status::NOTDIR));
     assert_eq!(rmdir(&mut tree, b"files"), Err(Status::NOTEMPTY));
     assert_eq!(rmdir(&mut tree, b"none"), Err(Status::NOENT));
@@ -203,16 +217,19 @@ fn a_file_lives_until_its_last_name_is_removed() {
     let (mut tree, export) = planted();
     let file = touch(&mut tree, export, "a");
     let handle = tree.handle(file);
-    tree.link(file, export, b"b", NOW).unwrap();
+    tree.link(file, export, b"b", OWNER, NOW).unwrap();
     assert_eq!(nlink(&tree, file), 2);
-    assert_eq!(tree.link(file, export, b"b", NOW), Err(Status::EXIST));
-    tree.remove(export, b"a", NOW).unwrap();
+    assert_eq!(
+        tree.link(file, export, b"b", OWNER, NOW),
+        Err(Status::EXIST)
+    );
+    tree.remove(export, b"a", OWNER, NOW).unwrap();
     assert_eq!(tree.resolve(&handle), Ok(file));
-    tree.remove(export, b"b", NOW).unwrap();
+    tree.remove(export, b"b", OWNER, NOW).unwrap();
     assert_eq!(tree.resolve(&handle), Err(Status::STALE));
     let directory = tree.walk(b"/export/files").unwrap();
     assert_eq!(
-        tree.link(directory, export, b"hard", NOW),
+        tree.link(directory, export, b"hard", OWNER, NOW),
         Err(Status::INVAL)
     );
 }
@@ -227,7 +244,14 @@ fn rename_does_what_posix_says() {
     let a = touch(&mut tree, export, "a");
     let b = touch(&mut tree, export, "b");
     let rename = |tree: &mut Tree, from, from_name: &str, to, to_name: &str| {
-        tree.rename(from, from_name.as_bytes(), to, to_name.as_bytes(), NOW)
+        tree.rename(
+            from,
+            from_name.as_bytes(),
+            to,
+            to_name.as_bytes(),
+            OWNER,
+            NOW,
+        )
     };
     let t = &mut tree;
     assert_eq!(rename(t, export, "none", export, "c"), Err(Status::NOENT));
@@ -259,7 +283,7 @@ fn rename_does_what_posix_says() {
     assert_eq!(t.inode(b).err(), Some(Status::STALE));
     // Onto itself, and onto another name of the same file: nothing happens.
     assert_eq!(rename(t, export, "b", export, "b"), Ok(()));
-    t.link(a, export, b"alias", NOW).unwrap();
+    t.link(a, export, b"alias", OWNER, NOW).unwrap();
     assert_eq!(rename(t, export, "b", export, "alias"), Ok(()));
     assert_eq!(nlink(t, a), 2);
     assert!(t.lookup(export, b"b").is_ok());
@@ -287,10 +311,11 @@ fn setattr_sets_what_it_says_and_heeds_its_guard() {
         atime: SetTime::ClientTime(time),
         mtime: SetTime::ServerTime,
     };
-    tree.set_attributes(file, &attributes, None, OWNER, NOW + 5)
+    tree.set_attributes(file, &attributes, None, TRUSTED, NOW + 5)
         .unwrap();
     let got = tree.inode(file).unwrap().attributes(file);
-    assert_eq!((got.mode, got.uid, got.gid), (0o4755, 1, 2));
+    // With another owner set-user-id goes, also if the same call sets it.
+    assert_eq!((got.mode, got.uid, got.gid), (0o0755, 1, 2));
     assert_eq!((got.size, got.atime), (100, time));
     assert_eq!(
         (got.mtime, got.ctime),
@@ -301,11 +326,11 @@ fn setattr_sets_what_it_says_and_heeds_its_guard() {
         ..Sattr3::default()
     };
     let guarded =
-        |tree: &mut Tree, guard| tree.set_attributes(file, &cut, Some(guard), OWNER, NOW + 9);
+        |tree: &mut Tree, guard| tree.set_attributes(file, &cut, Some(guard), TRUSTED, NOW + 9);
     assert_eq!(guarded(&mut tree, time), Err(Status::NOT_SYNC));
     assert_eq!(guarded(&mut tree, got.ctime), Ok(()));
     assert_eq!(
-        tree.set_attributes(export, &cut, None, OWNER, NOW),
+        tree.set_attributes(export, &cut, None, TRUSTED, NOW),
         Err(Status::ISDIR)
     );
     let huge = Sattr3 {
@@ -313,7 +338,7 @@ fn setattr_sets_what_it_says_and_heeds_its_guard() {
         ..cut
     };
     assert_eq!(
-        tree.set_attributes(file, &huge, None, OWNER, NOW),
+        tree.set_attributes(file, &huge, None, TRUSTED, NOW),
         Err(Status::FBIG)
     );
 }
@@ -355,7 +380,7 @@ fn nodes_and_links_say_what_they_are() {
     let (mut tree, export) = planted();
     let none = Sattr3::default();
     let device = Specdata3 { major: 8, minor: 1 };
-    let block = tree.make_node(export, b"sda1", Node::Block(device), &none, OWNER, NOW);
+    let block = tree.make_node(export, b"sda1", Node::Block(device), &none, TRUSTED, NOW);
     let number = block.unwrap();
     let attributes = tree.inode(number).unwrap().attributes(number);
     assert_eq!(attributes.rdev, device);
@@ -364,7 +389,7 @@ fn nodes_and_links_say_what_they_are() {
         filestone_wire::nfs3::FileType::BlockDevice
     );
     let symlink = |tree: &mut Tree, name: &[u8], target: &[u8]| {
-        tree.make_symlink(export, name, target, &none, OWNER, NOW)
+        tree.make_symlink(export, name, target, &none, TRUSTED, NOW)
     };
     assert!(symlink(&mut tree, b"s", b"../anywhere").is_ok());
     assert_eq!(symlink(&mut tree, b"s", b"x"), Err(Status::EXIST));
@@ -410,14 +435,14 @@ fn the_memory_limit_holds_and_what_is_removed_is_given_back() {
     let full = tree.create(export, b"g", CreateMode::Guarded(&none), OWNER, NOW);
     assert_eq!(full, Err(Status::NOSPC));
     assert_eq!(
-        tree.link(file, export, &[b'l'; 255], NOW),
+        tree.link(file, export, &[b'l'; 255], OWNER, NOW),
         Err(Status::NOSPC)
     );
     for index in 0..made {
-        tree.remove_directory(export, format!("d{index}").as_bytes(), NOW)
+        tree.remove_directory(export, format!("d{index}").as_bytes(), OWNER, NOW)
             .unwrap();
     }
-    tree.remove(export, b"f", NOW).unwrap();
+    tree.remove(export, b"f", OWNER, NOW).unwrap();
     assert_eq!(tree.memory_used(), before);
 }
 
@@ -430,7 +455,7 @@ fn a_group_is_handed_on_by_a_set_group_id_directory() {
         gid: Some(99),
         ..Sattr3::default()
     };
-    tree.set_attributes(directory, &shared, None, OWNER, NOW)
+    tree.set_attributes(directory, &shared, None, TRUSTED, NOW)
         .unwrap();
     let file = touch(&mut tree, directory, "f");
     assert_eq!(tree.inode(file).unwrap().gid, 99);
@@ -461,9 +486,9 @@ fn a_set_group_id_directory_hands_the_bit_on_to_directories_and_to_nothing_else(
 /// As seen on knfsd 6.1, but for the size: there Linux's own clients see to it.
 #[test]
 fn what_others_than_root_change_loses_set_user_id_and_set_group_id() {
-    const ROOT: Owner = Owner { uid: 0, gid: 0 };
-    const OTHER: Owner = Owner { uid: 70, gid: 80 };
-    type Change = fn(&mut Tree, InodeNumber, Owner) -> Result<(), Status>;
+    const ROOT: Identity<'static> = Identity::unchecked(0, 0);
+    const OTHER: Identity<'static> = Identity::unchecked(70, 80);
+    type Change = fn(&mut Tree, InodeNumber, Identity<'_>) -> Result<(), Status>;
     let set = |tree: &mut Tree, file, by, attributes: &Sattr3| {
         tree.set_attributes(file, attributes, None, by, NOW)
     };
@@ -511,7 +536,7 @@ fn what_others_than_root_change_loses_set_user_id_and_set_group_id() {
         gid: Some(99),
         ..Sattr3::default()
     };
-    set(&mut tree, directory, OWNER, &mode).unwrap();
+    set(&mut tree, directory, TRUSTED, &mode).unwrap();
     assert_eq!(tree.inode(directory).unwrap().mode, 0o2775);
 }
 

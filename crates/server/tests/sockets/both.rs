@@ -4,26 +4,35 @@
 use std::collections::BTreeSet;
 
 use filestone_server::{InitialTree, Options, Running, Server, SmbOptions};
-use filestone_wire::nfs3::{Handle, Procedure, readdirplus};
+use filestone_wire::nfs3::{
+    self, Handle, Procedure, Sattr3, lookup, readdir, readdirplus, setattr,
+};
 use filestone_wire::smb2::codec::Text;
 use filestone_wire::smb2::compound::Message;
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
 use filestone_wire::smb2::info::{DirectoryClass, Entries, FileInfoClass};
 use filestone_wire::smb2::query_directory::{self, QueryDirectoryFlags};
 use filestone_wire::smb2::{Command, FileId, OplockLevel, Status, create};
-use filestone_wire::xdr::Decode as _;
+use filestone_wire::xdr::{Decode as _, Encode as _};
 
 use super::{client, requests, smb};
 
 const NAMES: usize = 10_000;
 
 fn start() -> Running {
+    start_with(&[])
+}
+
+fn start_with(faults: &[&str]) -> Running {
     Server::start(Options {
+        faults: faults.iter().map(|fault| fault.parse().unwrap()).collect(),
         memory_limit: 64 << 20,
         initial_tree: InitialTree {
             file_size: 4096,
             small_file_count: 0,
             small_file_size: 0,
+            uid: 7,
+            gid: 8,
         },
         smb: Some(SmbOptions::default()),
         ..Options::default()
@@ -60,6 +69,41 @@ impl Both {
             directory,
             open,
         }
+    }
+
+    /// The names of one page from a cookie on, the last cookie of it, and whether it is the last.
+    fn page_by_nfs(&mut self, cookie: u64) -> (Vec<String>, u64, bool) {
+        let arguments = readdir::Args {
+            dir: self.directory.borrow(),
+            cookie,
+            cookieverf: [0; 8],
+            count: 4096,
+        };
+        let results = self.nfs.nfs3(Procedure::Readdir, &arguments);
+        let ok = readdir::Reply::from_bytes(&results).unwrap().unwrap();
+        let names = ok.entries.iter();
+        let names = names.map(|entry| String::from_utf8(entry.name.to_vec()).unwrap());
+        let last = ok.entries.last().map_or(0, |entry| entry.cookie);
+        (names.collect(), last, ok.eof)
+    }
+
+    fn page_by_smb(&mut self) -> Vec<String> {
+        let request = query_directory::Request {
+            class: FileInfoClass::ID_BOTH_DIRECTORY,
+            flags: QueryDirectoryFlags::NONE,
+            file_index: 0,
+            file_id: self.open,
+            output_buffer_length: 4096,
+            pattern: Text::from("*"),
+        };
+        let (header, frame) = self.smb.ask(Command::QueryDirectory, &request);
+        assert_eq!(header.status, Status::SUCCESS);
+        let message = Message::from_bytes(&frame).unwrap();
+        let page: query_directory::Response<'_> = message.body().unwrap();
+        let entries = Entries::of(DirectoryClass::IdBothDirectory, page.data);
+        entries
+            .map(|entry| entry.unwrap().name.to_string())
+            .collect()
     }
 
     fn listed_by_nfs(&mut self) -> BTreeSet<String> {
@@ -171,4 +215,72 @@ fn what_nfs_has_made_is_listed_by_both_and_removed_by_smb() {
     }
     assert!(both.listed_by_nfs().is_empty());
     assert!(both.listed_by_smb().is_empty());
+}
+
+#[test]
+fn a_listing_that_loops_repeats_its_page_and_never_ends() {
+    let server = start_with(&["loop"]);
+    let mut both = Both::of(&server);
+    let directory = both.directory;
+    both.nfs.create(&directory, &name(0)).unwrap();
+    let all = vec![".".to_owned(), "..".to_owned(), name(0)];
+    let mut cookie = 0;
+    for _ in 0..3 {
+        let (names, last, is_last) = both.page_by_nfs(cookie);
+        assert_eq!((names, is_last), (all.clone(), false));
+        cookie = last;
+        assert_eq!(both.page_by_smb(), all);
+    }
+}
+
+/// Users of SMB have no uid: they work as the owner of the tree, whom no mode stops, and what they
+/// make is for everybody, as with Samba's `force user` and `create mask = 0666`.
+#[test]
+fn smb_works_as_the_owner_of_the_tree_with_all_rights() {
+    let server = start();
+    let mut both = Both::of(&server);
+    both.open_and_close(0, &requests::create_of("", OplockLevel::NONE));
+    let shared = name(0);
+    let lookup = lookup::Args {
+        what: client::at(&both.directory, &shared),
+    };
+    let results = both.nfs.nfs3(Procedure::Lookup, &lookup);
+    let found = lookup::Reply::from_bytes(&results).unwrap().unwrap();
+    let (made, attributes) = (Handle::from(found.object), found.obj_attributes.unwrap());
+    let owned = (attributes.uid, attributes.gid, attributes.mode);
+    assert_eq!(owned, (7, 8, 0o666));
+    // The caller of NFS is nobody, who is not the owner.
+    assert!(both.nfs.write(&made, 0, b"x").is_ok());
+    let chmod = |object: &Handle| {
+        setattr::Args {
+            object: object.borrow(),
+            new_attributes: Sattr3 {
+                mode: Some(0),
+                ..Sattr3::default()
+            },
+            guard: None,
+        }
+        .to_bytes()
+    };
+    let status = |results: Vec<u8>| u32::from_be_bytes(*results.first_chunk().unwrap());
+    let refused = both.nfs.nfs3(Procedure::Setattr, &Raw(chmod(&made)));
+    assert_eq!(status(refused), nfs3::Status::PERM.0);
+    let directory = both.directory;
+    let private = both.nfs.create(&directory, &name(1)).unwrap();
+    let done = both.nfs.nfs3(Procedure::Setattr, &Raw(chmod(&private)));
+    assert_eq!(status(done), nfs3::Status::OK.0);
+    let path = format!("many\\{}", name(1));
+    let open = both.smb.create(&path, CreateDisposition::OPEN);
+    let written = requests::write_of(open, b"by the owner of the tree");
+    let (header, _) = both.smb.ask(Command::Write, &written);
+    assert_eq!(header.status, Status::SUCCESS);
+}
+
+/// Arguments that are encoded already.
+struct Raw(Vec<u8>);
+
+impl filestone_wire::xdr::Encode for Raw {
+    fn encode(&self, out: &mut filestone_wire::xdr::Writer<'_>) {
+        out.fixed(&self.0);
+    }
 }

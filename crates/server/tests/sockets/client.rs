@@ -21,6 +21,7 @@ pub fn small_tree() -> InitialTree {
         file_size: 4 << 20,
         small_file_count: 10,
         small_file_size: 4096,
+        ..InitialTree::default()
     }
 }
 

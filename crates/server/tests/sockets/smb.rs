@@ -487,3 +487,17 @@ fn sessions_that_are_never_finished_have_an_end() {
     assert_eq!(refused, 36);
     assert!(Client::mounted(&server).is_served());
 }
+
+#[test]
+fn a_share_is_served_without_nfs() {
+    let server = Server::start(Options {
+        has_nfs: false,
+        smb: Some(SmbOptions::default()),
+        ..Options::default()
+    })
+    .unwrap();
+    assert_eq!(server.addresses(), []);
+    let mut client = Client::mounted(&server);
+    assert!(client.is_served());
+    assert_eq!(server.stop().calls_total(), 0);
+}
