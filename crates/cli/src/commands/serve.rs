@@ -9,7 +9,7 @@ use crate::planning::Environment;
 use crate::quantity::{bytes_text, grouped};
 use crate::{Exit, built_in, console};
 use filestone_server::tbench::{self, TbenchCounters};
-use filestone_server::{Counters, Options};
+use filestone_server::{Counters, Options, Running};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Where NFS is served: its own port with a nought, which needs no privileges.
@@ -22,12 +22,14 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
     }
     let mut server = Options {
         port: options.port.unwrap_or(PORT),
+        has_nfs: options.user.is_none() || options.port.is_some(),
         threads: options.threads.unwrap_or(Environment::here().processors) as usize,
         memory_limit: options.memory,
         discard: options.discard,
         faults: options.fault.clone(),
         queue: built_in::queue(options.service_time, options.service_workers),
         seed: options.seed,
+        ignores_permissions: options.no_permissions,
         listing_bound: options.listing_bound.into(),
         smb: share(options)?,
         echo_port: options.echo_port,
@@ -43,42 +45,130 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
         server.initial_tree.file_size = size;
     }
     let running = built_in::start(server)?;
-    let data = if options.discard {
-        "file data discarded".into()
-    } else {
-        format!("in {} of memory", bytes_text(options.memory))
-    };
-    let serving = console::page().prose(&format!(
-        "serving NFSv3 and MOUNT at {} by TCP and UDP, {data}",
-        listed(running.addresses())
-    ));
-    console::result(&format!(
-        "{serving}try: filestone probe getattr nfs://{}/export/files\n",
-        reachable(running.address()),
-    ))?;
-    if let Some(first) = running.smb_addresses().first() {
-        let user = options
-            .user
-            .as_ref()
-            .map_or(String::new(), |user| format!("{user}@"));
-        console::result(&format!(
-            "{}try: filestone probe echo smb://{user}{}/export\n",
-            console::page().prose(&format!(
-                "serving SMB 2.0.2 to 3.1.1 at {}, share export",
-                listed(running.smb_addresses())
-            )),
-            reachable(*first),
-        ))?;
+    for text in announced(options, &running) {
+        console::result(&text)?;
     }
-    if !running.echo_addresses().is_empty() {
-        console::result(&console::page().prose(&format!(
-            "sending back what comes at {} by TCP and UDP",
-            listed(running.echo_addresses())
-        )))?;
+    for text in warnings(options, &running) {
+        console::warning(&text);
+        console::help("--bind 127.0.0.1 serves this host alone; a firewall keeps others away");
     }
     interruption::wait()?;
     console::result(&counted(&running.stop()))?;
     Ok(Exit::Done)
+}
+
+/// What is served where, and how to try it.
+fn announced(options: &ServeOptions, running: &Running) -> Vec<String> {
+    let prose = |text: &str| console::page().prose(text);
+    let mut texts = Vec::new();
+    if let Some(first) = running.addresses().first() {
+        let data = if options.discard {
+            "file data discarded".into()
+        } else {
+            format!("in {} of memory", bytes_text(options.memory))
+        };
+        let at = listed(running.addresses());
+        texts.push(format!(
+            "{}try: filestone probe getattr nfs://{}/export/files\n",
+            prose(&format!(
+                "serving NFSv3 and MOUNT at {at} by TCP and UDP, {data}"
+            )),
+            reachable(*first),
+        ));
+    }
+    if let Some(first) = running.smb_addresses().first() {
+        let user = options.user.as_ref();
+        let user = user.map_or(String::new(), |user| format!("{user}@"));
+        let at = listed(running.smb_addresses());
+        texts.push(format!(
+            "{}try: filestone probe echo smb://{user}{}/export\n",
+            prose(&format!("serving SMB 2.0.2 to 3.1.1 at {at}, share export")),
+            reachable(*first),
+        ));
+    }
+    if !running.echo_addresses().is_empty() {
+        let at = listed(running.echo_addresses());
+        texts.push(prose(&format!(
+            "sending back what comes at {at} by TCP and UDP"
+        )));
+    }
+    let entries = entries(options, running);
+    texts.extend(entries.iter().map(|entry| {
+        let Entry { name, admits, .. } = entry;
+        format!("{name} on {}: {admits}\n", listed(entry.addresses))
+    }));
+    if running.addresses().is_empty() {
+        texts.push(
+            "NFS: off, since it cannot authenticate users; --port serves it to anyone\n".into(),
+        );
+    }
+    texts
+}
+
+/// A way into the server.
+struct Entry<'r> {
+    name: &'static str,
+    addresses: &'r [SocketAddr],
+    /// Whom it lets in.
+    admits: String,
+    /// The risk beyond this host, if anyone is let in.
+    risk: Option<&'static str>,
+}
+
+/// The ways into the server that are open.
+fn entries<'r>(options: &ServeOptions, running: &'r Running) -> Vec<Entry<'r>> {
+    let nfs = if options.no_permissions {
+        "anyone who can connect, with all rights"
+    } else {
+        "anyone who can connect, as any user that the client names"
+    };
+    let (smb, smb_risk) = match &options.user {
+        Some(user) => (format!("user {user}"), None),
+        None => (
+            "anyone who can connect, as a guest".into(),
+            Some("may read and change its files"),
+        ),
+    };
+    let all = [
+        Entry {
+            name: "NFS",
+            addresses: running.addresses(),
+            admits: nfs.into(),
+            risk: Some("may read and change its files"),
+        },
+        Entry {
+            name: "SMB",
+            addresses: running.smb_addresses(),
+            admits: smb,
+            risk: smb_risk,
+        },
+        Entry {
+            name: "echo",
+            addresses: running.echo_addresses(),
+            admits: "anyone who can connect".into(),
+            risk: Some("may have it send datagrams to others"),
+        },
+    ];
+    let open = all.into_iter().filter(|entry| !entry.addresses.is_empty());
+    open.collect()
+}
+
+/// What other hosts may do without a password.
+fn warnings(options: &ServeOptions, running: &Running) -> Vec<String> {
+    let exposed = |entry: &Entry<'_>| {
+        let beyond = |address: &&SocketAddr| !address.ip().is_loopback();
+        let exposed: Vec<SocketAddr> = entry.addresses.iter().filter(beyond).copied().collect();
+        let risk = entry.risk.filter(|_| !exposed.is_empty())?;
+        Some(format!(
+            "{} on {} is open to other hosts without a password: anyone who can connect {risk}",
+            entry.name,
+            listed(&exposed)
+        ))
+    };
+    entries(options, running)
+        .iter()
+        .filter_map(exposed)
+        .collect()
 }
 
 /// How SMB is served, if it is.
@@ -114,8 +204,9 @@ fn serve_tbench(options: &ServeOptions) -> Result<Exit, Error> {
     let port = options.port.unwrap_or(tbench::PORT);
     let running = built_in::start_tbench(&options.bind, port, socket_options)?;
     console::result(&format!(
-        "serving tbench's exchanges at {}\n\
-         try: filestone replay --on tcp:{}\n",
+        "serving tbench's exchanges at {0}\n\
+         try: filestone replay --on tcp:{1}\n\
+         tbench on {0}: anyone who can connect\n",
         listed(running.addresses()),
         reachable(running.address()),
     ))?;

@@ -13,6 +13,7 @@ Faults:
   delay=5ms          delay=exp:2ms,proc=read      error=NFS3ERR_IO,p=0.01
   freeze=1s@4s       drop,p=0.001                 disconnect,proc=write,p=0.0001
   truncate=8         corrupt,p=0.001              conditions: proc= p= from= to=
+  loop: listings repeat their first page and never end
   of SMB: error=STATUS_DISK_FULL  signature  credits  pending
   what a call costs: burn=5us,proc=getattr  switches=1,proc=read
 
@@ -28,7 +29,7 @@ Examples:
   filestone serve --tbench --bind 0.0.0.0")]
 pub struct ServeOptions {
     /// Port of NFS, MOUNT and the port mapper's answers, by TCP and UDP; 0 takes any [default:
-    /// 20490; with --tbench 7003]
+    /// 20490; with --tbench 7003; with --user NFS is off unless this option is given]
     #[arg(short, long, value_name = "PORT", value_parser = port_or_any)]
     pub port: Option<u16>,
     /// Serve SMB, too, at this port, over the same files: share export; 0 takes any
@@ -38,7 +39,8 @@ pub struct ServeOptions {
     /// protocol; 0 takes any
     #[arg(long, value_name = "PORT", value_parser = port_or_any)]
     pub echo_port: Option<u16>,
-    /// Who is let in by SMB [default: everybody, as a guest]
+    /// User that SMB lets in [default: everybody, as a guest]. NFS cannot authenticate its callers
+    /// and is off then, unless --port is given
     #[arg(long, value_name = "NAME", requires = "smb_port")]
     pub user: Option<String>,
     /// His password is the first line of FILE [default: what the environment variable
@@ -60,6 +62,9 @@ pub struct ServeOptions {
     /// Memory for data and names; beyond it is NFS3ERR_NOSPC
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = quantity::bytes)]
     pub memory: u64,
+    /// Let every caller of NFS do everything, whatever owners and modes say
+    #[arg(long)]
+    pub no_permissions: bool,
     /// Keep no file data: as though storage were infinitely fast
     #[arg(long)]
     pub discard: bool,
@@ -92,7 +97,7 @@ pub struct ServeOptions {
     )]
     pub listing_bound: ListingBound,
     /// Serve tbench's exchanges instead of NFS: the other end of bare TCP
-    #[arg(long, conflicts_with_all = ["smb_port", "echo_port", "threads", "memory", "discard", "fault", "service_time", "service_workers", "seed", "files", "file_size", "listing_bound"])]
+    #[arg(long, conflicts_with_all = ["smb_port", "echo_port", "threads", "memory", "no_permissions", "discard", "fault", "service_time", "service_workers", "seed", "files", "file_size", "listing_bound"])]
     pub tbench: bool,
     /// Socket options, in dbench's words, such as SO_RCVBUF=65536 [default: TCP_NODELAY
     /// SO_REUSEADDR]

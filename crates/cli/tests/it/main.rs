@@ -18,6 +18,7 @@ mod outcomes;
 mod repeat;
 mod replay;
 mod rules;
+mod serve;
 mod steered;
 mod support;
 mod sweep;
