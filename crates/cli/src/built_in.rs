@@ -116,14 +116,12 @@ pub fn start_tbench(
     port: u16,
     socket_options: SocketOptions,
 ) -> Result<TbenchServer, Error> {
-    let mut options = TbenchOptions {
+    let options = TbenchOptions {
+        addresses: addresses.to_vec(),
         port,
         configure: Configure::new(move |socket| socket_options.apply(socket)),
         ..TbenchOptions::default()
     };
-    if !addresses.is_empty() {
-        options.addresses = addresses.to_vec();
-    }
     TbenchServer::start(&options).map_err(|error| explained(&error))
 }
 

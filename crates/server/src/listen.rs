@@ -48,6 +48,38 @@ impl From<BindError> for io::Error {
     }
 }
 
+/// Both loopback addresses.
+const LOOPBACK: [IpAddr; 2] = [
+    IpAddr::V4(Ipv4Addr::LOCALHOST),
+    IpAddr::V6(Ipv6Addr::LOCALHOST),
+];
+
+/// Where to listen: at the given addresses, or else at the loopback addresses of this host. A
+/// host without IPv6 has one of these, whether its kernel does not know the family or it is
+/// switched off.
+pub fn or_loopback(given: &[IpAddr]) -> Vec<IpAddr> {
+    match given {
+        [] => existing(&LOOPBACK, |ip| UdpSocket::bind((ip, 0)).map(drop)),
+        given => given.to_vec(),
+    }
+}
+
+/// The candidates that this host has; all of them if it has none, so that binding says why.
+fn existing(candidates: &[IpAddr], bind: impl Fn(IpAddr) -> io::Result<()>) -> Vec<IpAddr> {
+    let exists = |ip: &IpAddr| bind(*ip).err().is_none_or(|error| !is_unknown(&error));
+    let existing: Vec<IpAddr> = candidates.iter().copied().filter(exists).collect();
+    if existing.is_empty() {
+        return candidates.to_vec();
+    }
+    existing
+}
+
+/// Whether this host does not have an address, or not even its family.
+fn is_unknown(error: &io::Error) -> bool {
+    let family = rustix::io::Errno::AFNOSUPPORT.raw_os_error();
+    error.kind() == io::ErrorKind::AddrNotAvailable || error.raw_os_error() == Some(family)
+}
+
 /// Binds streams only, to `port`, or to any port that is free everywhere if that is 0.
 /// `prepare` is called for each before it listens.
 pub fn bind_streams(
@@ -166,4 +198,35 @@ fn open(address: SocketAddr, kind: Type, protocol: Protocol) -> io::Result<Socke
         socket.set_only_v6(true)?;
     }
     Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_without_ipv6_has_one_loopback_address() {
+        let [v4, v6] = LOOPBACK;
+        let without_v6 = |error: fn() -> io::Error| {
+            move |ip: IpAddr| {
+                if ip.is_ipv6() { Err(error()) } else { Ok(()) }
+            }
+        };
+        // The family is switched off, and unknown to the kernel.
+        let off = || io::Error::from(io::ErrorKind::AddrNotAvailable);
+        let unknown = || io::Error::from(rustix::io::Errno::AFNOSUPPORT);
+        assert_eq!(existing(&LOOPBACK, without_v6(off)), [v4]);
+        assert_eq!(existing(&LOOPBACK, without_v6(unknown)), [v4]);
+        assert_eq!(existing(&LOOPBACK, |_| Ok(())), [v4, v6]);
+        // Any other error is an error of the address, which binding it will name.
+        let refused = || io::Error::from(io::ErrorKind::PermissionDenied);
+        assert_eq!(existing(&LOOPBACK, without_v6(refused)), [v4, v6]);
+        assert_eq!(existing(&LOOPBACK, |_| Err(off())), [v4, v6]);
+    }
+
+    #[test]
+    fn given_addresses_are_taken_as_they_are() {
+        let given = ["192.0.2.1".parse().expect("an address")];
+        assert_eq!(or_loopback(&given), given);
+    }
 }

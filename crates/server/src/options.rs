@@ -1,6 +1,6 @@
 //! What a server can be told before it starts.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::faults::Rule;
@@ -11,7 +11,7 @@ use crate::tree::InitialTree;
 /// Options of [`Server::start`](crate::Server::start).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Where to listen, by TCP and UDP; both loopback addresses unless told otherwise.
+    /// Where to listen, by TCP and UDP; without any, at the loopback addresses of this host.
     pub addresses: Vec<IpAddr>,
     /// The port, the same for all addresses and both transports; 0 is any that is free.
     pub port: u16,
@@ -69,7 +69,7 @@ pub enum ListingBound {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            addresses: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+            addresses: Vec::new(),
             port: 0,
             has_nfs: true,
             threads: 1,

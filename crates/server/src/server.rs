@@ -48,18 +48,19 @@ impl Server {
     /// An address that cannot be bound is an error that names it.
     pub fn start(options: Options) -> io::Result<Running> {
         raise_descriptor_limit();
+        let addresses = listen::or_loopback(&options.addresses);
         let sockets = if options.has_nfs {
-            listen::bind(&options.addresses, options.port)?
+            listen::bind(&addresses, options.port)?
         } else {
             Sockets::default()
         };
         let smb_listeners = match &options.smb {
-            Some(smb) => listen::bind_streams(&options.addresses, smb.port, &|_| Ok(()))?,
+            Some(smb) => listen::bind_streams(&addresses, smb.port, &|_| Ok(()))?,
             None => Vec::new(),
         };
         let echo = options
             .echo_port
-            .map(|port| listen::bind(&options.addresses, port))
+            .map(|port| listen::bind(&addresses, port))
             .transpose()?;
         let start = Instant::now();
         let now = clock::now();

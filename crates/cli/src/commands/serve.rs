@@ -21,6 +21,7 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
         return serve_tbench(options);
     }
     let mut server = Options {
+        addresses: options.bind.clone(),
         port: options.port.unwrap_or(PORT),
         has_nfs: options.user.is_none() || options.port.is_some(),
         threads: options.threads.unwrap_or(Environment::here().processors) as usize,
@@ -35,9 +36,6 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
         echo_port: options.echo_port,
         ..Options::default()
     };
-    if !options.bind.is_empty() {
-        server.addresses.clone_from(&options.bind);
-    }
     if let Some(files) = options.files {
         server.initial_tree.small_file_count = files;
     }
@@ -222,12 +220,13 @@ fn listed(addresses: &[SocketAddr]) -> String {
 
 /// An address to connect to: `any` is not one.
 fn reachable(address: SocketAddr) -> SocketAddr {
-    let ip = match address.ip() {
+    let mut reachable = address;
+    reachable.set_ip(match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
         ip => ip,
-    };
-    SocketAddr::new(ip, address.port())
+    });
+    reachable
 }
 
 /// Calls by procedure, bytes, connections.

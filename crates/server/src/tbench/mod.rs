@@ -19,7 +19,7 @@ pub use counters::TbenchCounters;
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -60,7 +60,7 @@ impl Default for Configure {
 /// Options of [`TbenchServer::start`].
 #[derive(Debug, Clone)]
 pub struct TbenchOptions {
-    /// Where to listen; both loopback addresses unless told otherwise.
+    /// Where to listen; without any, at the loopback addresses of this host.
     pub addresses: Vec<IpAddr>,
     /// The port, the same for all addresses; 0 is any that is free.
     pub port: u16,
@@ -73,7 +73,7 @@ pub struct TbenchOptions {
 impl Default for TbenchOptions {
     fn default() -> Self {
         Self {
-            addresses: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+            addresses: Vec::new(),
             port: 0,
             configure: Configure::default(),
             connections_max: 10_000,
@@ -96,7 +96,8 @@ impl TbenchServer {
     pub fn start(options: &TbenchOptions) -> io::Result<Self> {
         raise_descriptor_limit();
         let prepare = |socket: BorrowedFd<'_>| (options.configure.0)(socket);
-        let bound = listen::bind_streams(&options.addresses, options.port, &prepare)?;
+        let addresses = listen::or_loopback(&options.addresses);
+        let bound = listen::bind_streams(&addresses, options.port, &prepare)?;
         let (addresses, listeners): (Vec<SocketAddr>, Vec<OwnedFd>) = bound.into_iter().unzip();
         let shared = Arc::new(Shared::new(options.connections_max)?);
         let acceptor = Acceptor::new(listeners, Arc::clone(&shared));
