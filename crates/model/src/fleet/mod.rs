@@ -11,4 +11,6 @@ mod setting;
 pub use file::{EXAMPLE, FleetFile, FleetFileError, TargetText, parse};
 pub use rate_text::rate;
 pub(crate) use setting::is_always_ready;
-pub use setting::{HoldsFrom, NewValue, SETTINGS, Setting, SettingError, changed, settings_of};
+pub use setting::{
+    HoldsFrom, NewValue, SETTINGS, Setting, SettingError, changed, settings_of, values_for,
+};

@@ -178,7 +178,7 @@ fn fixed(key: &str) -> Option<&'static str> {
     Some(match key {
         "name" | "prefix" => "names are given before the run begins",
         "count" => "all clients are made before the run begins",
-        "target" | "source" | "uid" | "gid" | "machine_name" => {
+        "target" | "source" | "uid" | "gid" | "gids" | "machine_name" => {
             "where connections come from and go to is decided before the run begins"
         }
         "direction" | "reads" | "draw" | "draw_each" | "offsets" | "append" | "unlink_first"
@@ -289,6 +289,30 @@ pub fn changed(
             group.name
         ))),
         None => Ok(group),
+    }
+}
+
+/// Those of `values` that are for what a group does, where `groups` are changed at once: the size of
+/// reads means nothing to a group that only writes. What none of the groups can use stays, so that
+/// it is refused.
+pub fn values_for<'v>(
+    group: &GroupPlan,
+    groups: &[&GroupPlan],
+    values: &[NewValue<'v>],
+) -> Vec<NewValue<'v>> {
+    let is_for = |value: &&NewValue<'v>| {
+        let has_use = |group: &GroupPlan| is_for_direction(value.setting.key, group.direction);
+        has_use(group) || !groups.iter().any(|other| has_use(other))
+    };
+    values.iter().filter(is_for).copied().collect()
+}
+
+/// Whether clients that read, write, or do both have use for a setting.
+fn is_for_direction(key: &str, direction: Direction) -> bool {
+    match key {
+        "read_size" => direction != Direction::Write,
+        "write_size" | "file_size" | "pattern" => direction != Direction::Read,
+        _ => true,
     }
 }
 

@@ -6,9 +6,11 @@ use super::{
     Answer, CHANGES_MAX, ChangeView, ControlAnswer, ControlRequest, Refusal, Request, SetRequest,
     TellRequest, Unchanged, viewing,
 };
-use crate::fleet::{HoldsFrom, NewValue, SettingError, changed, settings_of};
+use crate::fleet::{HoldsFrom, NewValue, SettingError, changed, settings_of, values_for};
 use crate::measure::fleet_record::{ChangeKind, ChangeRecord, ClientState, SettingChange};
+use crate::plan::{FleetPlan, GroupPlan};
 use crate::workload::stream::{Command, Orders, SharedFleet};
+use std::collections::BTreeSet;
 
 /// Does what a line asks; what is answered, and what was changed.
 pub fn answer(fleet: &Controlled<'_>, line: &[u8]) -> (ControlAnswer, Option<ChangeRecord>) {
@@ -164,6 +166,7 @@ fn set_all<'s>(
         );
     }
     let clients = clients_of(&set.which, shared.plan())?;
+    let groups = groups_of(shared.plan(), &clients);
     let mut outcome = Outcome::default();
     // What each of the settings that clients have becomes.
     let mut places: Vec<(u32, u32)> = Vec::new();
@@ -178,13 +181,13 @@ fn set_all<'s>(
         let settings = match known {
             Some(after) => after,
             None => {
-                let after = new_place(shared, orders.settings, &values)?;
+                let after = new_place(shared, orders.settings, &groups, &values)?;
                 places.push((orders.settings, after));
                 after
             }
         };
         if settings == orders.settings {
-            outcome.leave("so already");
+            outcome.leave(why_left(shared, settings, &groups, &values));
             continue;
         }
         outcome
@@ -210,12 +213,43 @@ fn set_all<'s>(
     Ok((wanted, outcome))
 }
 
-/// The place of these settings with new values.
-fn new_place(shared: &SharedFleet, before: u32, values: &[NewValue<'_>]) -> Result<u32, Refusal> {
+/// Why a client that is named stays as it is.
+fn why_left(
+    shared: &SharedFleet,
+    settings: u32,
+    groups: &[&GroupPlan],
+    values: &[NewValue<'_>],
+) -> &'static str {
+    match shared.settings(settings) {
+        Some(now) if values_for(&now.group, groups, values).is_empty() => {
+            "its group has no use for it"
+        }
+        _ => "so already",
+    }
+}
+
+/// The groups that clients are of.
+fn groups_of<'f>(fleet: &'f FleetPlan, clients: &[u32]) -> Vec<&'f GroupPlan> {
+    let members = clients.iter().filter_map(|client| fleet.member(*client));
+    let places: BTreeSet<usize> = members.map(|member| member.place).collect();
+    let groups = places
+        .into_iter()
+        .filter_map(|place| fleet.groups.get(place));
+    groups.collect()
+}
+
+/// The place of these settings with new values, of those that are for what their group does.
+fn new_place(
+    shared: &SharedFleet,
+    before: u32,
+    groups: &[&GroupPlan],
+    values: &[NewValue<'_>],
+) -> Result<u32, Refusal> {
     let settings = shared
         .settings(before)
         .ok_or_else(|| Refusal::new("the client goes by no settings"))?;
-    let group = changed(shared.plan(), settings.place, &settings.group, values)?;
+    let values = values_for(&settings.group, groups, values);
+    let group = changed(shared.plan(), settings.place, &settings.group, &values)?;
     if group == settings.group {
         return Ok(before);
     }

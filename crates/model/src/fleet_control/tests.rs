@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::plan::fleet_of_tests::pairs;
-use crate::plan::{LocalTarget, Plan, TargetPlan, WorkloadPlan};
+use crate::plan::{LocalTarget, Plan, Span, TargetPlan, WorkloadPlan};
 use crate::time::Moment;
 use crate::workload::stream::{Command, SharedFleet};
 
@@ -112,7 +112,7 @@ fn whatever_is_no_request_is_refused_and_changes_nothing() {
             "there is no group \"nobody\"",
         ),
         (
-            r#"{"version":1,"request":{"set":{"which":"all","settings":{"read_size":"4K"}}}}"#,
+            r#"{"version":1,"request":{"set":{"which":"writers","settings":{"read_size":"4K"}}}}"#,
             "read_size: group \"writers\" reads nothing",
         ),
         (
@@ -184,4 +184,36 @@ proptest::proptest! {
         assert!(change.is_none());
         assert!(answer.to_line().ends_with(b"\n"));
     }
+}
+
+#[test]
+fn sizes_of_reads_and_writes_are_set_for_groups_of_both_directions_at_once() {
+    let shared = shared();
+    let sizes = "{\"read_size\":\"1MiB\",\"write_size\":\"1MiB\"}";
+    let of = |which: &str, settings: &str| {
+        format!("{{\"set\":{{\"which\":\"{which}\",\"settings\":{settings}}}}}")
+    };
+    let view = change(&shared, &of("all", sizes));
+    assert_eq!((view.named, view.changed), (8, 8));
+    let keys: Vec<(&str, u32)> = view
+        .settings
+        .iter()
+        .map(|setting| (setting.key.as_str(), setting.clients))
+        .collect();
+    assert_eq!(keys, [("write_size", 4), ("read_size", 4)]);
+    let group = |client: usize| {
+        let settings = shared.gauges()[client].orders().settings;
+        shared
+            .settings(settings)
+            .expect("they are there")
+            .group
+            .clone()
+    };
+    assert_eq!(group(0).write_size, Span::always(1 << 20));
+    assert_eq!(group(4).read_size, Span::always(1 << 20));
+    let view = change(&shared, &of("all", "{\"read_size\":\"2MiB\"}"));
+    assert_eq!(view.unchanged[0].why, "its group has no use for it");
+    // Where nothing could use it, it is refused.
+    let line = format!("{{\"version\":1,\"request\":{}}}", of("readers", sizes));
+    assert!(matches!(ask(&shared, &line), Answer::Refused(_)));
 }
