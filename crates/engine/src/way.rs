@@ -1,11 +1,11 @@
 //! The way to an address, by what this host knows of it. Nothing is sent.
 
-use crate::driver::is_this_host;
+use crate::driver::{any_towards, from, is_this_host};
 use crate::host::line_of;
 use filestone_model::doctor::facts::WayFacts;
 use nix::sys::socket::sockopt::IpMtu;
 use nix::sys::socket::{SockaddrStorage, getsockopt};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 
 /// RTF_GATEWAY of a route.
@@ -13,12 +13,9 @@ const THROUGH_GATEWAY: u16 = 2;
 
 /// The way to `address`, from `source` if that is given.
 pub(crate) fn to(address: SocketAddr, source: Option<IpAddr>) -> WayFacts {
-    let any: IpAddr = match address {
-        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
+    let local = source.map_or_else(|| any_towards(address), |source| from(source, address));
     // Connecting datagrams sends none, but chooses the route.
-    let socket = UdpSocket::bind(SocketAddr::new(source.unwrap_or(any), 0));
+    let socket = UdpSocket::bind(local);
     let socket = socket.and_then(|socket| socket.connect(address).map(|()| socket));
     let socket = socket.ok();
     let here = socket.as_ref().and_then(|socket| socket.local_addr().ok());

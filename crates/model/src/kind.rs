@@ -22,13 +22,20 @@ macro_rules! kinds {
                 match self { $($(OpKind::$kind => $name,)*)* }
             }
 
-            /// The kind of that name, whatever its case.
+            /// The kind of that name, whatever its case. READDIRPLUS has a second one, as it is
+            /// written in many texts.
             pub fn from_name(name: &str) -> Option<OpKind> {
+                if name.eq_ignore_ascii_case(READDIR_PLUS) {
+                    return Some(OpKind::ReadDirPlus);
+                }
                 Self::ALL.iter().copied().find(|kind| kind.name().eq_ignore_ascii_case(name))
             }
         }
     };
 }
+
+/// The other name of READDIRPLUS.
+pub const READDIR_PLUS: &str = "readdir+";
 
 kinds! {
     /// Verbs of files that need nothing opened before: what a probe or a mix asks.
@@ -224,6 +231,7 @@ mod tests {
             assert_eq!(kind.index(), number);
             assert_eq!(OpKind::from_name(&kind.name().to_uppercase()), Some(*kind));
         }
+        assert_eq!(OpKind::from_name("READDIR+"), Some(OpKind::ReadDirPlus));
     }
 
     #[test]

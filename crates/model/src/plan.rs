@@ -31,7 +31,9 @@ pub use fleet::{
     FleetPlanError, GroupMember, GroupPlan, HealthPlan, Kinds, Offsets, QuiescePlan, RampPlan,
     RatePlan, RateUnit, Span,
 };
-pub use identities::{CLIENT_NUMBER, Callers, CallersOfGroup, Identities, Ids, Modes};
+pub use identities::{
+    CLIENT_NUMBER, Callers, CallersOfGroup, Identities, Ids, Modes, supplementary_gids,
+};
 pub use levels::LevelsPlan;
 pub use mix::{
     Access, CurvePlan, FeedbackArithmetic, Figure, LeftOut, LocalMix, MixCount, MixPlan, Objective,
@@ -603,6 +605,17 @@ impl Plan {
             }
             _ => self.connections.sources.of_client(self.number_of(client)),
         }
+    }
+
+    /// Where what prepares the target that `is_target` recognizes, and cleans it up, connects from:
+    /// as the first client there does.
+    pub fn source_for(&self, is_target: impl Fn(&TargetPlan) -> bool) -> Option<IpAddr> {
+        let place = self.targets().position(is_target);
+        let first = self.fleet().zip(place).and_then(|(fleet, place)| {
+            let mut clients = 0..fleet.clients();
+            clients.find(|client| fleet.target_of(*client) as usize == place)
+        });
+        self.source_of(first.unwrap_or(0))
     }
 
     /// How many addresses its clients connect from; 0 leaves it to the host.

@@ -156,7 +156,7 @@ fn suggestion(text: &str) -> String {
 }
 
 /// A peer by its host and its port; the built-in one without a word.
-fn peer_of(text: &str) -> Result<TcpTarget, String> {
+pub fn peer_of(text: &str) -> Result<TcpTarget, String> {
     const EXPECTED: &str = "expected tcp:HOST[:PORT], with an IPv6 address in brackets, \
         such as tcp:[::1]:7003";
     if text.is_empty() {
@@ -202,6 +202,7 @@ mod tests {
             host: host.into(),
             port,
             path: path.into(),
+            arguments: Default::default(),
         }))
     }
 

@@ -2,7 +2,7 @@
 
 use super::values::port;
 use clap::{Args, ValueEnum};
-use filestone_model::plan::{Ids, SourceAddresses, TransportKind};
+use filestone_model::plan::{Ids, SourceAddresses, TransportKind, supplementary_gids};
 use std::str::FromStr;
 
 /// How an NFS server is found and spoken to.
@@ -30,6 +30,10 @@ pub struct NfsOptions {
     /// Group id that calls carry, or a range or a list of them [default: the effective one]
     #[arg(hide_short_help = true, long, value_name = "IDS", value_parser = Ids::from_str)]
     pub gid: Option<Ids>,
+    /// Supplementary group ids that calls carry, at most 16: numbers and ranges with commas, or none
+    /// [default: the first 16 of this process, none for another user than that of this process]
+    #[arg(hide_short_help = true, long, value_name = "IDS", value_parser = supplementary_gids)]
+    pub gids: Option<Ids>,
     /// Machine name that calls carry, with the number of the client, from 0 on, in the place of
     /// %d, such as client%d [default: the host's name; of a replay filestone-%d]
     #[arg(hide_short_help = true, long, value_name = "NAME")]

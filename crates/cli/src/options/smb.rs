@@ -1,7 +1,7 @@
 //! How a share on an SMB2 server is named and spoken to.
 
 use super::password::PasswordOptions;
-use super::target::{parse_port, split_host};
+use super::target::{decoded, host_of_url, parse_port, split_host};
 use super::values::within;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -98,11 +98,11 @@ pub fn parse(rest: &str) -> Result<Share, String> {
     };
     let (host, port) = host_and_port(host)?;
     let mut parts = path.split('/').filter(|part| !part.is_empty());
-    let share = decoded(parts.next().ok_or(EXPECTED)?)?;
-    let path: Vec<String> = parts.map(decoded).collect::<Result<_, _>>()?;
+    let share = name(parts.next().ok_or(EXPECTED)?)?;
+    let path: Vec<String> = parts.map(name).collect::<Result<_, _>>()?;
     Ok(Share {
-        user: user.map(decoded).transpose()?,
-        domain: domain.map(decoded).transpose()?,
+        user: user.map(name).transpose()?,
+        domain: domain.map(name).transpose()?,
         host: Some(host),
         port,
         share,
@@ -116,26 +116,12 @@ fn host_and_port(text: &str) -> Result<(String, Option<u16>), String> {
         "" => None,
         _ => Some(parse_port(after.strip_prefix(':').ok_or(EXPECTED)?)?),
     };
-    Ok((host.into(), port))
+    Ok((host_of_url(host)?, port))
 }
 
-/// A part of a URL, with the bytes that stand as `%XX`.
-fn decoded(part: &str) -> Result<String, String> {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let (byte, after) = match (first, after) {
-            (b'%', [high, low, after @ ..]) => {
-                let digit = |byte: &u8| char::from(*byte).to_digit(16).ok_or(EXPECTED);
-                ((digit(high)? << 4 | digit(low)?) as u8, after)
-            }
-            (b'%', _) => return Err(EXPECTED.into()),
-            _ => (*first, after),
-        };
-        bytes.push(byte);
-        rest = after;
-    }
-    let text = String::from_utf8(bytes).map_err(|_| EXPECTED)?;
+/// A name in a URL, with the bytes that stand as `%XX`.
+fn name(part: &str) -> Result<String, String> {
+    let text = decoded(part).ok_or(EXPECTED)?;
     if text.is_empty() || text.contains(['/', '\\', '\0']) {
         return Err(EXPECTED.into());
     }
@@ -264,6 +250,14 @@ mod tests {
                     port: Some(4450),
                     share: "b b".into(),
                     path: "a/ä".into(),
+                },
+            ),
+            (
+                "[fe80::1%25eth0]:4450/bench",
+                Share {
+                    host: Some("fe80::1%eth0".into()),
+                    port: Some(4450),
+                    ..plain.clone()
                 },
             ),
             (

@@ -14,6 +14,62 @@ pub struct Target {
     pub port: Option<u16>,
     /// Path of the object under test.
     pub path: String,
+    /// What stands behind `?`.
+    pub arguments: Arguments,
+}
+
+/// Arguments of a URL, as those of libnfs have them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Arguments {
+    /// `uid`: user id that calls carry.
+    pub uid: Option<u32>,
+    /// `gid`: group id that calls carry.
+    pub gid: Option<u32>,
+    /// `nfsport`: port of the NFS server.
+    pub port: Option<u16>,
+    /// `mountport`: port of the MOUNT server.
+    pub mount_port: Option<u16>,
+}
+
+impl Arguments {
+    /// Reads `NAME=VALUE&NAME=VALUE…`. An argument that is passed over would give a figure of
+    /// something else than was asked for.
+    fn read(text: &str) -> Result<Self, String> {
+        let mut arguments = Self::default();
+        for argument in text.split('&') {
+            let (name, value) = argument.split_once('=').ok_or_else(|| {
+                format!(
+                    "?{argument}: expected NAME=VALUE behind the ? of a URL; a path with a ? in it \
+                     is written host:/path"
+                )
+            })?;
+            match name {
+                "uid" => arguments.uid = Some(parse_id(name, value)?),
+                "gid" => arguments.gid = Some(parse_id(name, value)?),
+                "nfsport" => arguments.port = Some(parse_port(value)?),
+                "mountport" => arguments.mount_port = Some(parse_port(value)?),
+                "version" if value == "3" => {}
+                "version" => return Err(format!("version={value}: filestone speaks NFSv3 only")),
+                _ => {
+                    return Err(format!(
+                        "{name}={value}: filestone does not have this argument of URLs; it has uid, \
+                         gid, nfsport, mountport and version=3"
+                    ));
+                }
+            }
+        }
+        Ok(arguments)
+    }
+}
+
+fn parse_id(name: &str, value: &str) -> Result<u32, String> {
+    let id = value.parse();
+    id.map_err(|_| {
+        format!(
+            "{name}={value}: expected a whole number from 0 to {}",
+            u32::MAX
+        )
+    })
 }
 
 const EXPECTED: &str = "expected nfs://host[:port]/path or host:/path, \
@@ -22,7 +78,13 @@ const EXPECTED: &str = "expected nfs://host[:port]/path or host:/path, \
 /// Reads `nfs://host[:port]/path` or `[user@]host:/path`.
 pub fn parse(text: &str) -> Result<Target, String> {
     match text.strip_prefix("nfs://") {
-        Some(rest) => parse_url(rest),
+        Some(rest) => match rest.split_once('?') {
+            Some((rest, arguments)) => Ok(Target {
+                arguments: Arguments::read(arguments)?,
+                ..parse_url(rest)?
+            }),
+            None => parse_url(rest),
+        },
         None => match text.split_once("://") {
             Some((scheme, rest)) if protocols::known().brings(scheme) => Ok(Target {
                 scheme: Some(scheme.into()),
@@ -51,10 +113,41 @@ fn parse_url(rest: &str) -> Result<Target, String> {
     };
     Ok(Target {
         scheme: None,
-        host: host.into(),
+        host: host_of_url(host)?,
         port,
         path: path.into(),
+        arguments: Arguments::default(),
     })
+}
+
+/// The host of a URL: the zone of a link-local address stands behind %25 (RFC 6874, section 2).
+/// An address as other programs write it, with a bare %, is taken, too.
+pub(super) fn host_of_url(host: &str) -> Result<String, String> {
+    match host.split_once("%25") {
+        Some((address, zone)) if address.contains(':') && !zone.is_empty() => {
+            Ok(format!("{address}%{}", decoded(zone).ok_or(EXPECTED)?))
+        }
+        _ => Ok(host.into()),
+    }
+}
+
+/// A part of a URL, with the bytes that stand as `%XX`; `None` if it is no text then.
+pub(super) fn decoded(part: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let (byte, after) = match (first, after) {
+            (b'%', [high, low, after @ ..]) => {
+                let digit = |byte: &u8| char::from(*byte).to_digit(16);
+                ((digit(high)? << 4 | digit(low)?) as u8, after)
+            }
+            (b'%', _) => return None,
+            _ => (*first, after),
+        };
+        bytes.push(byte);
+        rest = after;
+    }
+    String::from_utf8(bytes).ok()
 }
 
 fn parse_mount_style(text: &str, default_path: Option<&str>) -> Result<Target, String> {
@@ -70,6 +163,7 @@ fn parse_mount_style(text: &str, default_path: Option<&str>) -> Result<Target, S
         host: host.into(),
         port: None,
         path: path.into(),
+        arguments: Arguments::default(),
     })
 }
 
@@ -114,7 +208,51 @@ mod tests {
             host: host.into(),
             port,
             path: path.into(),
+            arguments: Arguments::default(),
         })
+    }
+
+    #[test]
+    fn arguments_of_libnfs_are_honoured_or_refused_by_name() {
+        let read = |text: &str| parse(text).map(|target| (target.path, target.arguments));
+        let all = "nfs://s/export/a?uid=7&gid=8&nfsport=2050&mountport=635&version=3";
+        let arguments = Arguments {
+            uid: Some(7),
+            gid: Some(8),
+            port: Some(2050),
+            mount_port: Some(635),
+        };
+        assert_eq!(read(all), Ok(("/export/a".into(), arguments)));
+        for (text, said) in [
+            ("nfs://s/x?version=4", "version=4: filestone speaks NFSv3"),
+            (
+                "nfs://s/x?readahead=4096",
+                "readahead=4096: filestone does not have",
+            ),
+            ("nfs://s/x?uid=-1", "uid=-1: expected a whole number"),
+            ("nfs://s/x?nfsport=0", "\"0\" is not a port"),
+            ("nfs://s/x?", "host:/path"),
+            ("nfs://s/a?b", "host:/path"),
+        ] {
+            let error = read(text).expect_err(text);
+            assert!(error.contains(said), "{error}");
+        }
+        // A path of mount's notation is no URL.
+        let path = parse("s:/a?uid=7").map(|target| target.path);
+        assert_eq!(path.as_deref(), Ok("/a?uid=7"));
+    }
+
+    #[test]
+    fn the_zone_of_an_address_is_decoded_in_urls() {
+        for (text, host) in [
+            ("nfs://[fe80::1%25eth0]:2049/x", "fe80::1%eth0"),
+            ("nfs://[fe80::1%25a%2fb]/x", "fe80::1%a/b"),
+            ("nfs://[fe80::1%eth0]/x", "fe80::1%eth0"),
+            ("[fe80::1%25]:/x", "fe80::1%25"),
+        ] {
+            let parsed = parse(text).map(|target| target.host);
+            assert_eq!(parsed.as_deref(), Ok(host), "{text}");
+        }
     }
 
     #[test]

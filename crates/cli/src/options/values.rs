@@ -2,6 +2,7 @@
 
 use crate::quantity;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use filestone_model::kind::READDIR_PLUS;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::TICK_NANOS;
 use filestone_model::plan::limits::{
@@ -18,24 +19,25 @@ pub fn processors(text: &str) -> Result<Processors, String> {
     quantity::processors(text).map(Processors)
 }
 
-/// What SMB2 calls verbs of files.
-const SMB_NAMES: [(&str, OpKind); 5] = [
+/// Other names of verbs of files: those of SMB2, and one of READDIRPLUS.
+const OTHER_NAMES: [(&str, OpKind); 6] = [
     ("echo", OpKind::Null),
     ("query-info", OpKind::GetAttr),
     ("set-info", OpKind::SetAttr),
     ("query-directory", OpKind::ReadDir),
+    (READDIR_PLUS, OpKind::ReadDirPlus),
     ("flush", OpKind::Commit),
 ];
 
 /// What a probe asks, by its name or by that of SMB2, whatever its case.
 pub fn operation_parser() -> impl TypedValueParser<Value = OpKind> {
     let value = |kind: OpKind| {
-        let others = SMB_NAMES.iter().filter(move |(_, of)| *of == kind);
+        let others = OTHER_NAMES.iter().filter(move |(_, of)| *of == kind);
         PossibleValue::new(kind.name()).aliases(others.map(|(name, _)| *name))
     };
     PossibleValuesParser::new(OpKind::probed().map(value)).try_map(|name| {
         let is_name = |(other, _): &&(&str, OpKind)| other.eq_ignore_ascii_case(&name);
-        let other = SMB_NAMES.iter().find(is_name).map(|(_, kind)| *kind);
+        let other = OTHER_NAMES.iter().find(is_name).map(|(_, kind)| *kind);
         other
             .or_else(|| OpKind::from_name(&name))
             .ok_or("expected an operation")

@@ -48,6 +48,7 @@ fn option_of(field: Field) -> String {
         Field::SizeBytes => "--size",
         Field::Sources => "--source",
         Field::Speed => "--speed",
+        Field::SupplementaryGids => "--gids",
         Field::Timeout => "--timeout",
         Field::TransferBytes => "--transfer",
         Field::Transport => "--transport",

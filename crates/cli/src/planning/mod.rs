@@ -20,14 +20,15 @@ use crate::options::data::ReadDataOption;
 use crate::options::nfs::NfsOptions;
 use crate::options::probe::{ArrivalProcess, LoadOptions, ProbeOptions, WorkloadOptions};
 use crate::options::smb::{Share, SmbOptions};
-use crate::options::target::Target;
+use crate::options::target::{Arguments, Target};
 use crate::quantity::bytes_text;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::limits::SIZE_MAX;
+use filestone_model::plan::limits::{GIDS_MAX, SIZE_MAX};
 use filestone_model::plan::{
     ArrivalsPlan, ConnectionPlan, Identities, Ids, LevelsPlan, NfsTarget, OtherTarget, Plan,
     PlanError, ProbePlan, ReadData, SmbTarget, TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
 };
+use std::fmt::Display;
 use std::hash::{BuildHasher, Hasher};
 
 const SECOND: u64 = 1_000_000_000;
@@ -45,7 +46,7 @@ const FILE_SIZE_DEFAULT: u64 = 64 << 20;
 const FILES_DEFAULT: u32 = 10_000;
 
 /// What a plan takes from the place where it is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
     /// Processors that this process may use.
     pub processors: u32,
@@ -53,6 +54,8 @@ pub struct Environment {
     pub uid: u32,
     /// Effective group id.
     pub gid: u32,
+    /// Supplementary group ids, as many as calls carry.
+    pub gids: Vec<u32>,
     /// A new seed.
     pub seed: u64,
 }
@@ -64,6 +67,7 @@ impl Environment {
         processors: 8,
         uid: 1000,
         gid: 100,
+        gids: Vec::new(),
         seed: 7,
     };
 
@@ -74,10 +78,18 @@ impl Environment {
             processors: u32::try_from(processors).unwrap_or(1),
             uid: rustix::process::geteuid().as_raw(),
             gid: rustix::process::getegid().as_raw(),
+            gids: supplementary_groups(),
             // 32 bits are enough, and short enough to be typed.
             seed: std::hash::RandomState::new().build_hasher().finish() >> 32,
         }
     }
+}
+
+/// The first supplementary groups of this process, in the order of the system.
+fn supplementary_groups() -> Vec<u32> {
+    let groups = rustix::process::getgroups().unwrap_or_default();
+    let groups = groups.into_iter().map(|gid| gid.as_raw());
+    groups.take(GIDS_MAX).collect()
 }
 
 /// The plan of `filestone probe`.
@@ -144,6 +156,11 @@ fn connections(options: &NfsOptions) -> ConnectionPlan {
         identities: Identities {
             uids: several(options.uid.as_ref()),
             gids: several(options.gid.as_ref()),
+            // Of several users each carries the groups that were named; else they are the target's.
+            supplementary_gids: options
+                .gids
+                .clone()
+                .filter(|_| options.uid.as_ref().is_some_and(|uids| uids.count() > 1)),
             machine_name: options.machine_name.clone(),
         },
         ..ConnectionPlan::default()
@@ -301,27 +318,28 @@ pub fn nfs_target(
     built_in_path: &str,
     here: &Environment,
 ) -> Result<NfsTarget, Error> {
+    let of_target = target.map_or_else(Arguments::default, |target| target.arguments);
+    let uid = once("uid", first_of(options.uid.as_ref()), of_target.uid)?.unwrap_or(here.uid);
+    let gid = once("gid", first_of(options.gid.as_ref()), of_target.gid)?.unwrap_or(here.gid);
     let mut plan = NfsTarget {
-        port: options.port,
-        mount_port: options.mount_port,
+        port: once("port", options.port, of_target.port)?,
+        mount_port: once("mount-port", options.mount_port, of_target.mount_port)?,
         transport,
         reserved_port: options.reserved_port,
-        uid: first_of(options.uid.as_ref()).unwrap_or(here.uid),
-        gid: first_of(options.gid.as_ref()).unwrap_or(here.gid),
+        uid,
+        gid,
+        supplementary_gids: match &options.gids {
+            Some(gids) => gids.clone(),
+            // The groups of this process are those of its user.
+            None if uid == here.uid => Ids::of(here.gids.iter().copied()),
+            None => Ids::default(),
+        },
         ..NfsTarget::built_in(built_in_path)
     };
     match target {
         Some(target) => {
-            if let (Some(option), Some(url)) = (options.port, target.port)
-                && option != url
-            {
-                return Err(Error::usage(format!(
-                    "--port {option}: the target already names port {url}"
-                ))
-                .with_help("name the port once"));
-            }
             plan.host = Some(target.host.clone());
-            plan.port = options.port.or(target.port);
+            plan.port = once("port", plan.port, target.port)?;
             plan.path.clone_from(&target.path);
         }
         None => {
@@ -339,6 +357,21 @@ pub fn nfs_target(
         }
     }
     Ok(plan)
+}
+
+/// What an option and a target say of the same thing, which has to be the same.
+fn once<T: Copy + PartialEq + Display>(
+    name: &str,
+    option: Option<T>,
+    of_target: Option<T>,
+) -> Result<Option<T>, Error> {
+    match (option, of_target) {
+        (Some(option), Some(named)) if option != named => Err(Error::usage(format!(
+            "--{name} {option}: the target already names {name} {named}"
+        ))
+        .with_help(format!("name the {name} once"))),
+        (option, of_target) => Ok(option.or(of_target)),
+    }
 }
 
 /// The directory of the built-in server that runs work in.
@@ -439,7 +472,7 @@ fn first_given(options: &[(&'static str, bool)]) -> Option<&'static str> {
 }
 
 /// The options of how a server is found and spoken to, and which of them are given.
-fn server_options(options: &NfsOptions) -> [(&'static str, bool); 7] {
+fn server_options(options: &NfsOptions) -> [(&'static str, bool); 8] {
     [
         ("--port", options.port.is_some()),
         ("--mount-port", options.mount_port.is_some()),
@@ -447,6 +480,7 @@ fn server_options(options: &NfsOptions) -> [(&'static str, bool); 7] {
         ("--source", options.source.is_some()),
         ("--uid", options.uid.is_some()),
         ("--gid", options.gid.is_some()),
+        ("--gids", options.gids.is_some()),
         ("--machine-name", options.machine_name.is_some()),
     ]
 }
@@ -569,6 +603,67 @@ mod tests {
         ] {
             assert_eq!(plan_of(line).expect_err(line).what, what, "{line}");
         }
+    }
+
+    #[test]
+    fn groups_are_those_of_the_caller_unless_another_user_is_named() {
+        let here = Environment {
+            gids: vec![4, 24],
+            ..HERE
+        };
+        let of = |line: &str| {
+            let words = ["filestone", "probe", "null"].into_iter();
+            let words = words.chain(line.split_whitespace());
+            let Some(Command::Probe(options)) =
+                CommandLine::try_parse_from(words).expect(line).command
+            else {
+                panic!("{line}: a probe");
+            };
+            let plan = probe(&options, &Credentials::default(), &here).expect(line);
+            plan.check().expect(line);
+            let gids = &plan.target.nfs3().expect("NFS").supplementary_gids;
+            let named = plan.connections.identities.supplementary_gids.as_ref();
+            (gids.to_string(), named.map(ToString::to_string))
+        };
+        let text = |gids: &str| gids.to_owned();
+        assert_eq!(of(""), (text("4,24"), None));
+        assert_eq!(of("--uid 1000 --gid 7"), (text("4,24"), None));
+        assert_eq!(of("--uid 1001"), (text(""), None));
+        assert_eq!(of("nfs://s/x?uid=1001"), (text(""), None));
+        assert_eq!(of("--gids none"), (text(""), None));
+        assert_eq!(of("--uid 1001 --gids 7,9-10"), (text("7,9-10"), None));
+        // Each of several users carries the groups that were named.
+        let several = of("--uid 1000-1009 --gids 7");
+        assert_eq!(several, (text("7"), Some(text("7"))));
+    }
+
+    #[test]
+    fn arguments_of_a_url_are_in_the_plan() {
+        let line = "null nfs://s/x?uid=7&gid=8&nfsport=2050&mountport=635";
+        let plan = plan_of(line).expect(line);
+        let target = plan.target.nfs3().expect("NFS");
+        assert_eq!((target.uid, target.gid), (7, 8));
+        assert_eq!((target.port, target.mount_port), (Some(2050), Some(635)));
+        assert_eq!(target.path, "/x");
+        for (line, what) in [
+            (
+                "null nfs://s:1/x?nfsport=2",
+                "--port 2: the target already names port 1",
+            ),
+            (
+                "null nfs://s/x?uid=2 --uid 3",
+                "--uid 3: the target already names uid 2",
+            ),
+        ] {
+            assert_eq!(plan_of(line).expect_err(line).what, what);
+        }
+    }
+
+    #[test]
+    fn readdir_plus_has_two_names() {
+        let operation = |line| plan_of(line).expect(line).measured_kind();
+        assert_eq!(operation("readdir+"), OpKind::ReadDirPlus);
+        assert_eq!(operation("READDIRPLUS"), OpKind::ReadDirPlus);
     }
 
     #[test]

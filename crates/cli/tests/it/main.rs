@@ -10,6 +10,7 @@ mod fleet;
 mod gates;
 mod history;
 mod ladder;
+mod limits;
 mod live;
 mod loopback;
 mod metrics;

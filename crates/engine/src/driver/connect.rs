@@ -5,7 +5,7 @@ use filestone_model::plan::TransportKind;
 use nix::sys::socket::sockopt::IpBindAddressNoPort;
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -135,20 +135,21 @@ impl Dial {
                 let bound = self.bind_to(&socket, source);
                 bound.map_err(|error| refused(source, error))?;
             }
-            None if self.reserved_port => bind_reserved(&socket, any_like(self.address))?,
+            None if self.reserved_port => bind_reserved(&socket, any_towards(self.address))?,
             None => {}
         }
         Ok(socket)
     }
 
     fn bind_to(&self, socket: &Socket, source: IpAddr) -> io::Result<()> {
+        let source = from(source, self.address);
         if self.reserved_port {
             return bind_reserved(socket, source);
         }
         // The port is chosen with the server's address in mind: those of other connections will
         // do. Without it, all servers together had one range of ports for each address.
         nix::sys::socket::setsockopt(socket, IpBindAddressNoPort, &true)?;
-        socket.bind(&SockAddr::from(SocketAddr::new(source, 0)))
+        socket.bind(&SockAddr::from(source))
     }
 }
 
@@ -182,11 +183,30 @@ fn is_taken(error: &io::Error) -> bool {
     taken.contains(&error.kind())
 }
 
-/// "Any address" of the family of `peer`.
-fn any_like(peer: SocketAddr) -> IpAddr {
+/// The same server at another port. A link-local address keeps its scope, without which it cannot
+/// be reached.
+pub fn at_port(server: SocketAddr, port: u16) -> SocketAddr {
+    let mut address = server;
+    address.set_port(port);
+    address
+}
+
+/// Where a socket is bound that is to be connected from `source` to `peer`: at any port. A
+/// link-local source is one of the link of the peer, whose scope it takes.
+pub fn from(source: IpAddr, peer: SocketAddr) -> SocketAddr {
+    match (source, peer) {
+        (IpAddr::V6(ip), SocketAddr::V6(peer)) if ip.is_unicast_link_local() => {
+            SocketAddrV6::new(ip, 0, 0, peer.scope_id()).into()
+        }
+        _ => SocketAddr::new(source, 0),
+    }
+}
+
+/// "Any address" of the family of `peer`, at any port.
+pub fn any_towards(peer: SocketAddr) -> SocketAddr {
     match peer {
-        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
     }
 }
 
@@ -200,7 +220,7 @@ fn refused(address: IpAddr, error: io::Error) -> io::Error {
 pub fn may_use_reserved_ports() -> Option<bool> {
     let address = Ipv4Addr::LOCALHOST;
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).ok()?;
-    match bind_reserved(&socket, address.into()) {
+    match bind_reserved(&socket, (address, 0).into()) {
         Ok(()) => Some(true),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Some(false),
         Err(_) => None,
@@ -213,10 +233,10 @@ pub fn is_this_host(there: IpAddr, here: Option<IpAddr>) -> bool {
     there.is_loopback() || here == Some(there)
 }
 
-fn bind_reserved(socket: &Socket, address: IpAddr) -> io::Result<()> {
+fn bind_reserved(socket: &Socket, address: SocketAddr) -> io::Result<()> {
     let mut last = io::Error::from(io::ErrorKind::AddrInUse);
     for port in RESERVED_PORTS.rev() {
-        match socket.bind(&SockAddr::from(SocketAddr::new(address, port))) {
+        match socket.bind(&SockAddr::from(at_port(address, port))) {
             Ok(()) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = error,
             Err(error) => return Err(error),
@@ -315,5 +335,19 @@ pub fn allow_open_files(wanted: u64) -> u64 {
     ) {
         Ok(()) => soft,
         Err(_) => current,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_local_server_keeps_its_scope() {
+        let server: SocketAddr = "[fe80::1%3]:2049".parse().expect("an address");
+        assert_eq!(at_port(server, 111).to_string(), "[fe80::1%3]:111");
+        let shown = |source: &str| from(source.parse().expect("an address"), server).to_string();
+        assert_eq!(shown("fe80::2"), "[fe80::2%3]:0");
+        assert_eq!(shown("2001:db8::2"), "[2001:db8::2]:0");
     }
 }

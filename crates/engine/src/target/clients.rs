@@ -20,9 +20,6 @@ use filestone_model::plan::Plan;
 pub use first::{connect_first, moment_of};
 use std::time::Duration;
 
-/// How long one connection may take to be made before the run.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// How client `client` of `plan` connects to where `dial` says.
 pub fn dial_of(plan: &Plan, client: u32, dial: Dial) -> Dial {
     Dial {
@@ -61,7 +58,7 @@ fn connect_wanted(
     let wanted = Wanted {
         count,
         per_s: plan.connections.connections_per_s,
-        timeout: CONNECT_TIMEOUT,
+        timeout: Duration::from_nanos(plan.timeout_ns),
         lack,
     };
     let memory = ClientMemory {

@@ -16,7 +16,7 @@ pub enum Purpose {
 }
 
 /// Why a directory cannot be claimed, populated or removed. All of it is for the user to mend,
-/// but for a server that is gone.
+/// but for a server that is gone, or lists what is not there.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
     /// Its owner runs.
@@ -269,7 +269,10 @@ impl ClaimError {
 impl AreaError for ClaimError {
     fn category(&self) -> ErrorCategory {
         match self {
-            Self::Lost { .. } => ErrorCategory::Target,
+            Self::Lost { .. }
+            | Self::Endless { .. }
+            | Self::NeverEmpty { .. }
+            | Self::NotRemoved { .. } => ErrorCategory::Target,
             _ => ErrorCategory::Usage,
         }
     }

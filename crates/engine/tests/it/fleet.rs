@@ -2,6 +2,7 @@
 //! looked at that is read.
 
 use crate::support::entry::replay;
+use crate::support::relay::{Fate, Relay};
 use crate::support::scratch::Scratch;
 use filestone_engine::control::Unobserved;
 use filestone_engine::target::BuiltIn;
@@ -267,6 +268,25 @@ fn a_fleet_runs_on_a_share() {
     };
     let target = SmbTarget::built_in("");
     assert_whole(&run(&plan(TargetPlan::Smb(target), groups(2)), built_in), 2);
+}
+
+#[test]
+fn what_is_prepared_comes_from_the_addresses_of_a_group() {
+    let server = Server::start(Options::default()).expect("the server starts");
+    let relay = Relay::to(server.address(), |_| Fate::Pass);
+    let mut groups = groups(1);
+    for group in &mut groups {
+        group.sources = "127.9.4.1".parse().expect("an address");
+    }
+    let built_in = BuiltIn {
+        nfs3: Some(relay.address()),
+        ..BuiltIn::default()
+    };
+    let target = TargetPlan::Nfs3(NfsTarget::built_in("/export"));
+    assert_whole(&run(&plan(target, groups), built_in), 1);
+    let peers = relay.peers();
+    let source = IpAddr::from([127, 9, 4, 1]);
+    assert!(peers.iter().all(|peer| peer.ip() == source), "{peers:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::setting::{SETTINGS, whole};
 use crate::load::diagnostic::suggestion;
 use crate::plan::{
     Direction, Drawing, DrawingEach, DrawingShape, FleetPlan, GroupPlan, HealthPlan, Identities,
-    LeftOverPolicy, Offsets, RampPlan, Ranges,
+    LeftOverPolicy, Offsets, RampPlan, Ranges, supplementary_gids,
 };
 use crate::quantity;
 use std::fmt;
@@ -29,7 +29,7 @@ const TOP: [&str; 8] = [
 ];
 const RAMP: [&str; 2] = ["clients", "every"];
 const HEALTH: [&str; 4] = ["connect", "response", "errors", "lateness"];
-pub(super) const GROUP: [&str; 30] = [
+pub(super) const GROUP: [&str; 31] = [
     "name",
     "count",
     "direction",
@@ -38,6 +38,7 @@ pub(super) const GROUP: [&str; 30] = [
     "source",
     "uid",
     "gid",
+    "gids",
     "machine_name",
     "read_size",
     "write_size",
@@ -223,6 +224,7 @@ fn group_of(section: &Section<'_>, place: usize) -> Read<GroupPlan> {
             gids: section
                 .read("gid", str::parse::<Ranges<u32>>)?
                 .unwrap_or_default(),
+            supplementary_gids: section.read("gids", supplementary_gids)?,
             machine_name: section.read("machine_name", text)?,
         },
         drawing: Drawing {

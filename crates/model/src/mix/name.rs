@@ -260,6 +260,5 @@ pub(super) fn meaning(version: Version, name: &str) -> Meaning {
 
 /// The procedure of NFSv3 of that name.
 pub(super) fn procedure(name: &str) -> Option<OpKind> {
-    let mut procedures = OpKind::STATELESS.iter().copied();
-    procedures.find(|kind| kind.name().eq_ignore_ascii_case(name))
+    OpKind::from_name(name).filter(|kind| OpKind::STATELESS.contains(kind))
 }

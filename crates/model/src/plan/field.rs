@@ -66,6 +66,7 @@ fields! {
     SizeBytes = "size_bytes";
     Sources = "sources";
     Speed = "speed";
+    SupplementaryGids = "supplementary_gids";
     SymbolicLinks = "symbolic_links_per_client";
     Target = "target";
     ThresholdTime = "below_ns";

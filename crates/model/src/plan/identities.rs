@@ -1,6 +1,7 @@
 //! As whom the clients of a run call.
 
 use super::ranges::{Ranged, Ranges};
+use filestone_wire::rpc::GIDS_MAX;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,10 @@ pub struct Identities {
     /// Groups, likewise.
     #[serde(default, skip_serializing_if = "Ids::is_empty")]
     pub gids: Ids,
+    /// Supplementary groups of AUTH_SYS, all of which each client's calls carry; left out, those of
+    /// the target for clients with the target's user, and none for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supplementary_gids: Option<Ids>,
     /// What machines call themselves; `%d` in it becomes the number of the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine_name: Option<String>,
@@ -41,6 +46,20 @@ impl Identities {
             _ => Modes::SHARED,
         }
     }
+}
+
+/// Reads the supplementary groups of a user: numbers and ranges with commas, or `none`.
+pub fn supplementary_gids(text: &str) -> Result<Ids, String> {
+    let gids: Ids = match text {
+        "none" => Ids::default(),
+        text => text.parse()?,
+    };
+    if gids.count() > GIDS_MAX as u128 {
+        return Err(format!(
+            "a call carries {GIDS_MAX} supplementary groups at most"
+        ));
+    }
+    Ok(gids)
 }
 
 /// As whom clients call that do so group by group.
@@ -170,6 +189,15 @@ mod tests {
     }
 
     #[test]
+    fn a_call_has_room_for_sixteen_groups() {
+        let sixteen = supplementary_gids("1-15,20").expect("as many as there is room for");
+        assert_eq!(sixteen.count(), 16);
+        assert!(supplementary_gids("1-17").is_err_and(|why| why.contains("16")));
+        assert_eq!(supplementary_gids("none"), Ok(Ids::default()));
+        assert!(supplementary_gids("").is_err());
+    }
+
+    #[test]
     fn machines_are_named_by_a_pattern() {
         let identities = Identities {
             machine_name: Some("host%d.example".into()),
@@ -186,7 +214,7 @@ mod tests {
             let identities = Identities {
                 uids: uids.unwrap_or_default(),
                 gids: gids.unwrap_or_default(),
-                machine_name: None,
+                ..Identities::default()
             };
             identities.modes()
         };

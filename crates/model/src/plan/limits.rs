@@ -7,6 +7,8 @@ use filestone_wire::pattern;
 pub const CLIENTS_MAX: u32 = 1_000_000;
 /// Clients where each has a thread.
 pub const CLIENTS_OF_REPLAY_MAX: u32 = 65_536;
+/// Supplementary groups that a call carries (AUTH_SYS, RFC 5531, appendix A).
+pub use filestone_wire::rpc::GIDS_MAX;
 /// Calls in flight per client: the xid has 16 bits left for generations.
 pub const IN_FLIGHT_MAX: u32 = 1 << 16;
 /// Calls in flight of all clients.

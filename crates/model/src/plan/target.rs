@@ -5,8 +5,8 @@ mod smb;
 
 pub use smb::{CHANNELS_MAX, SMB_PORT, SmbDialect, SmbOplock, SmbProtection, SmbTarget};
 
-use super::Field;
 use super::limits::{DATAGRAM_SIZE_MAX, SIZE_MAX};
+use super::{Field, Ids};
 use crate::load::refusals::LayerKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -329,6 +329,9 @@ pub struct NfsTarget {
     pub uid: u32,
     /// Group id of AUTH_SYS.
     pub gid: u32,
+    /// Supplementary groups of AUTH_SYS.
+    #[serde(default, skip_serializing_if = "Ids::is_empty")]
+    pub supplementary_gids: Ids,
 }
 
 impl NfsTarget {
@@ -343,6 +346,7 @@ impl NfsTarget {
             reserved_port: false,
             uid: 0,
             gid: 0,
+            supplementary_gids: Ids::default(),
         }
     }
 }

@@ -27,7 +27,7 @@ mod tests;
 mod traffic;
 
 pub use calls::{RpcCall, RpcExchange};
-pub use credentials::Credentials;
+pub use credentials::{Credentials, groups};
 pub use program::{Program, RpcProcedure};
 pub use record_buffer::RecordBuffer;
 pub use traffic::{BusyPauses, Traffic};

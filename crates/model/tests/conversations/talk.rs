@@ -12,7 +12,7 @@ use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::pattern;
 use filestone_wire::record::RecordMark;
-use filestone_wire::rpc::ReplyHeader;
+use filestone_wire::rpc::{Gids, ReplyHeader};
 use filestone_wire::xdr::Encode;
 use std::sync::{Arc, LazyLock};
 
@@ -74,6 +74,7 @@ pub fn credentials() -> Credentials {
         machine_name: "tests".into(),
         uid: 1000,
         gid: 100,
+        gids: Gids::EMPTY,
         stamp: 99,
         modes: Modes::OWN,
     }

@@ -8,6 +8,20 @@ use crate::xdr::{Decode, DecodeError, Encode, Reader, Writer, length};
 pub const AUTH_NONE: u32 = 0;
 /// Flavor of the user and group numbers of a Unix process.
 pub const AUTH_SYS: u32 = 1;
+/// The name of a flavor in `sec=` of exports; `None` for one that has none. The numbers from 390003
+/// on are the pseudo flavors of RPCSEC_GSS (RFC 2623, section 2.7.2).
+pub const fn flavor_name(flavor: u32) -> Option<&'static str> {
+    Some(match flavor {
+        AUTH_NONE => "none",
+        AUTH_SYS => "sys",
+        3 => "dh",
+        390_003 => "krb5",
+        390_004 => "krb5i",
+        390_005 => "krb5p",
+        _ => return None,
+    })
+}
+
 /// Most bytes in the body of a credential or verifier (`opaque body<400>`).
 pub const AUTH_BODY_MAX: usize = 400;
 /// Most bytes in a machine name (`string machinename<255>`).

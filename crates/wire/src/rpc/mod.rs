@@ -10,7 +10,7 @@ mod reply;
 
 pub use auth::{
     AUTH_BODY_MAX, AUTH_NONE, AUTH_SYS, AuthSys, Credential, GIDS_MAX, Gids, MACHINE_NAME_MAX,
-    OpaqueAuth,
+    OpaqueAuth, flavor_name,
 };
 pub use call::CallHeader;
 pub use reply::{AcceptStatus, AuthStatus, RejectStatus, ReplyBody, ReplyHeader};

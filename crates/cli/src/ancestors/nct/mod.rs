@@ -207,10 +207,11 @@ mod tests {
     use super::*;
 
     const HERE: Environment = Environment {
+        processors: 8,
         uid: 0,
         gid: 0,
+        gids: Vec::new(),
         seed: 1,
-        ..Environment::CANNED
     };
 
     #[test]

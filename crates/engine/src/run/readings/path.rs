@@ -16,7 +16,7 @@ const LOOPBACK: &str = "lo";
 /// The way to a target; `None` to one that is no address.
 pub fn to(plan: &Plan, target: &Target) -> Option<RunPath> {
     let address: SocketAddr = target.address.parse().ok()?;
-    let facts = way::to(address, plan.connections.sources.of_client(0));
+    let facts = way::to(address, plan.source_of(0));
     let interface = facts.interface?;
     let has_timestamps = line_of("/proc/sys/net/ipv4/tcp_timestamps").as_deref() != Some("0");
     let kind = line_of(&format!("/sys/class/net/{interface}/type"));

@@ -68,7 +68,7 @@ impl Protocol for Echo {
             address,
             transport: target.transport,
             reserved_port: false,
-            source: plan.connections.sources.of_client(0),
+            source: plan.source_of(0),
         };
         Ok(Box::new(OpenEcho::new(plan, target, dial)))
     }

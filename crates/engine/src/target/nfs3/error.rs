@@ -1,8 +1,9 @@
 //! Why an NFS server is none for the run that was asked for.
 
 use crate::error::{AreaError, ErrorCategory, RunError};
-use filestone_wire::mount::MountStatus;
+use filestone_wire::mount::{MountStatus, PATH_MAX};
 use filestone_wire::nfs3::{Procedure, Status};
+use filestone_wire::rpc::flavor_name;
 use std::net::IpAddr;
 
 /// Why an NFS server, or an object on it, is none for the run that was asked for.
@@ -44,6 +45,34 @@ pub enum Nfs3Error {
         /// Whether we came from a reserved port.
         reserved_port: bool,
     },
+    /// The path is longer than MOUNT takes, and no parent of it can be mounted.
+    #[error(
+        "{host}:{path}: a path of {} bytes cannot be mounted: MOUNT takes {PATH_MAX}, and no directory above it is exported", .path.len()
+    )]
+    PathTooLong {
+        /// The server.
+        host: String,
+        /// The path.
+        path: String,
+        /// What it exports, if it says so.
+        exports: Vec<String>,
+    },
+    /// The export is for callers who prove who they are.
+    #[error("{path}: this export accepts only {}, and filestone calls with AUTH_SYS (sys)", listed(.flavors))]
+    OtherFlavors {
+        /// What was mounted.
+        path: String,
+        /// What the server accepts instead, by the numbers of RPC.
+        flavors: Vec<u32>,
+    },
+    /// There is a symbolic link on the way to the target, or in its place.
+    #[error("{path}: is a symbolic link to {leads_to}, which an NFS server does not follow")]
+    SymbolicLink {
+        /// The link.
+        path: String,
+        /// Its text.
+        leads_to: String,
+    },
     /// What a MOUNT server gave or refused whose port was the port mapper's word,
     /// while that of NFS was given.
     #[error(
@@ -81,9 +110,13 @@ impl AreaError for Nfs3Error {
     fn category(&self) -> ErrorCategory {
         match self {
             Nfs3Error::MountElsewhere { source, .. } => source.category(),
-            Nfs3Error::MountRefused { .. } | Nfs3Error::Answered { .. } => ErrorCategory::Target,
-            Nfs3Error::NoMount { .. }
+            Nfs3Error::MountRefused { .. }
+            | Nfs3Error::OtherFlavors { .. }
+            | Nfs3Error::NoMount { .. }
             | Nfs3Error::NoLockManager { .. }
+            | Nfs3Error::Answered { .. } => ErrorCategory::Target,
+            Nfs3Error::PathTooLong { .. }
+            | Nfs3Error::SymbolicLink { .. }
             | Nfs3Error::NotADirectory { .. } => ErrorCategory::Usage,
         }
     }
@@ -100,6 +133,11 @@ impl AreaError for Nfs3Error {
                 reserved_port,
                 ..
             } => return mount_help(*status, exports, *reserved_port),
+            Nfs3Error::PathTooLong { exports, .. } => return Some(exported(exports)),
+            Nfs3Error::OtherFlavors { .. } => {
+                "export it with sec=sys, too: filestone does not support RPCSEC_GSS"
+            }
+            Nfs3Error::SymbolicLink { .. } => "name the file or directory that it leads to",
             Nfs3Error::MountElsewhere { source, .. } => {
                 const ELSE: &str =
                     "if the port mapper is another server's, name the port of MOUNT (--mount-port)";
@@ -132,11 +170,28 @@ fn status_help(status: Status) -> Option<&'static str> {
     }
 }
 
-fn mount_help(status: MountStatus, exports: &[String], reserved_port: bool) -> Option<String> {
-    let listed = match exports {
+fn exported(exports: &[String]) -> String {
+    match exports {
         [] => "the server lists no exports".to_string(),
         exports => format!("the server exports {}", exports.join(", ")),
+    }
+}
+
+/// Flavors of authentication by their names in exports, such as `krb5 and krb5i`.
+fn listed(flavors: &[u32]) -> String {
+    let named = |flavor: &u32| match flavor_name(*flavor) {
+        Some(name) => name.to_owned(),
+        None => format!("flavor {flavor}"),
     };
+    let names: Vec<String> = flavors.iter().map(named).collect();
+    match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        names => names.concat(),
+    }
+}
+
+fn mount_help(status: MountStatus, exports: &[String], reserved_port: bool) -> Option<String> {
+    let listed = exported(exports);
     match status {
         MountStatus::ACCES | MountStatus::PERM if !reserved_port => Some(format!(
             "{listed}; this process uses an unprivileged port: export with \"insecure\", or run with --reserved-port"

@@ -73,6 +73,7 @@ pub fn examine(
         "locks of loads (--enable-nlm)",
     ));
     let (mut session, mounted) = mount::mount_until(&caller, None, cancellation)?;
+    mounted.refuse_link(&mut session, target)?;
     facts.durability_is_untold = true;
     facts.services.push(service(
         "MOUNT 3",

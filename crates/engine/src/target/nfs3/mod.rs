@@ -207,7 +207,7 @@ fn open(
         nlm_port: replay.nfs3.nlm_port,
         timeout: Duration::from_nanos(plan.timeout_ns),
         reconnect: Duration::from_nanos(plan.reconnect_ns),
-        sources: plan.connections.sources.clone(),
+        source: plan.source_for(|other| other.nfs3() == Some(target)),
         callers: plan.callers(),
         first_number: replay.first_number,
         occupied: occupied(replay),

@@ -6,25 +6,26 @@
 use super::calls::Session;
 use super::mount_service::{MOUNT, MountService};
 use super::portmapper::{self, Unknown, Wanted};
-use super::session::RECORD_MAX;
+use super::session::{RECORD_MAX, at_path};
 use crate::control::Cancellation;
-use crate::driver::{CallError, Dial, Endpoint, Program, Retry, RpcConnection};
+use crate::driver::{CallError, Dial, Endpoint, Program, Retry, RpcConnection, at_port};
 use crate::error::RunError;
 use crate::target::addresses::resolve;
 use crate::target::nfs3::Nfs3Error;
 use filestone_model::client::nfs3::load::NLM;
 use filestone_model::client::nfs3::sequence::NFS;
 use filestone_model::plan::{Identities, NfsTarget, Plan, TransportKind};
-use filestone_model::session::rpc::Credentials;
-use filestone_wire::mount::MountStatus;
-use filestone_wire::nfs3::{self, Fattr3, FileType, Handle};
+use filestone_model::session::rpc::{Credentials, groups};
+use filestone_wire::mount::{MountStatus, PATH_MAX};
+use filestone_wire::nfs3::{self, Fattr3, FileType, Handle, Procedure, Status};
 use filestone_wire::nlm;
 use filestone_wire::portmap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// How long one call may take before and after the run, at most.
-const CALL_MAX: Duration = Duration::from_secs(10);
+/// How long a port mapper is waited for, at most: many hosts have none, and some drop what is sent
+/// to its port.
+const PORTMAPPER_MAX: Duration = Duration::from_secs(3);
 /// The largest reply taken: a list of exports has no bound of its own.
 const REPLY_MAX: usize = 4 << 20;
 
@@ -40,6 +41,18 @@ pub struct Mounted {
     pub walked: String,
     /// Where MOUNT was asked.
     pub mount_service: SocketAddr,
+}
+
+impl Mounted {
+    /// Refuses a symbolic link in the place of what a run works in or on.
+    pub fn refuse_link(&self, session: &mut Session, target: &NfsTarget) -> Result<(), RunError> {
+        no_link(
+            session,
+            &target.path,
+            &self.handle,
+            self.attributes.file_type,
+        )
+    }
 }
 
 /// Which server is called, and what every call to it has in common.
@@ -68,7 +81,7 @@ impl<'plan> Caller<'plan> {
             seed: plan.seed,
             wants_link: false,
             // As the first client: exports may be for these addresses only.
-            source: plan.connections.sources.of_client(0),
+            source: plan.source_for(|other| other.nfs3() == Some(target)),
             identities: plan.connections.identities.clone(),
         }
     }
@@ -83,6 +96,7 @@ pub fn credentials(caller: &Caller<'_>) -> Credentials {
             .unwrap_or_else(crate::host::name),
         uid: caller.target.uid,
         gid: caller.target.gid,
+        gids: groups(&caller.target.supplementary_gids),
         // Any number will do; one that changes tells captures of two runs apart.
         stamp: std::process::id() ^ (caller.seed as u32).rotate_left(16),
         modes: identities.modes(),
@@ -147,7 +161,7 @@ pub fn find_lock_manager(
     }
     finder
         .ask_portmapper(server, NLM)
-        .map(|port| SocketAddr::new(server.ip(), port))
+        .map(|port| at_port(server, port))
 }
 
 struct Finder<'p> {
@@ -179,7 +193,7 @@ impl<'p> Finder<'p> {
         Self {
             target: caller.target,
             credentials: credentials(caller),
-            timeout: CALL_MAX.min(Duration::from_nanos(caller.timeout_ns)),
+            timeout: Duration::from_nanos(caller.timeout_ns),
             host: caller.target.host.as_deref().unwrap_or("built-in"),
             built_in,
             wants_link: caller.wants_link,
@@ -245,7 +259,7 @@ impl<'p> Finder<'p> {
             // No port given: the portmapper knows, and the well-known port is the
             // answer if there is no portmapper.
             if let Ok(port) = self.ask_portmapper(address, NFS) {
-                address.set_port(port);
+                address = at_port(address, port);
             }
         }
         let endpoint = self.endpoint(self.dial(address), self.timeout);
@@ -313,19 +327,19 @@ impl<'p> Finder<'p> {
 
     fn connect_portmapper(&self, server: SocketAddr) -> Result<RpcConnection, CallError> {
         let dial = Dial {
-            address: SocketAddr::new(server.ip(), self.portmapper),
+            address: at_port(server, self.portmapper),
             transport: TransportKind::Tcp,
             reserved_port: false,
             source: self.source,
         };
-        self.connect(dial, self.timeout.min(Duration::from_secs(3)))
+        self.connect(dial, self.timeout.min(PORTMAPPER_MAX))
     }
 
     /// MOUNT where the user says; else on the NFS port itself, as some servers
     /// (and ours) have it; else where the portmapper says.
     fn find_mount_service(&self, server: SocketAddr) -> Result<FoundService, RunError> {
         if let Some(port) = self.target.mount_port {
-            return self.try_mount_service(SocketAddr::new(server.ip(), port));
+            return self.try_mount_service(at_port(server, port));
         }
         let same = self.try_mount_service(server);
         if same.is_ok() || self.built_in.is_some() || self.cancellation.is_cancelled() {
@@ -333,7 +347,7 @@ impl<'p> Finder<'p> {
         }
         match self.ask_portmapper(server, MOUNT) {
             Ok(port) => {
-                let address = SocketAddr::new(server.ip(), port);
+                let address = at_port(server, port);
                 let service = self.try_mount_service(address);
                 let service = service.map_err(|error| self.elsewhere(error, server, address))?;
                 Ok(FoundService {
@@ -369,7 +383,8 @@ impl<'p> Finder<'p> {
         let path = self.target.path.as_str();
         let mut refusal = None;
         let mut followed = None;
-        for (parent, rest) in parents(path) {
+        let is_taken = |(parent, _): &(&str, &str)| parent.len() <= PATH_MAX;
+        for (parent, rest) in parents(path).filter(is_taken) {
             match service.mnt(parent)? {
                 Ok(handle) if rest.is_empty() && self.is_followed(session, &handle)? => {
                     service.umnt(parent);
@@ -386,9 +401,19 @@ impl<'p> Finder<'p> {
         if let Some(followed) = followed {
             return Ok(followed);
         }
+        let (host, path) = (self.host.into(), path.to_owned());
+        if path.len() > PATH_MAX {
+            let exports = service.exports();
+            return Err(Nfs3Error::PathTooLong {
+                host,
+                path,
+                exports,
+            }
+            .into());
+        }
         Err(Nfs3Error::MountRefused {
-            host: self.host.into(),
-            path: path.into(),
+            host,
+            path,
             status: refusal.unwrap_or(MountStatus::NOENT),
             exports: service.exports(),
             reserved_port: self.target.reserved_port,
@@ -443,10 +468,43 @@ fn walk(
     let mut handle = directory;
     let mut path = parent.trim_end_matches('/').to_string();
     for name in rest.split('/').filter(|name| !name.is_empty()) {
-        path = format!("{path}/{name}");
-        handle = session.lookup(&path, &handle, name.as_bytes())?;
+        let below = format!("{path}/{name}");
+        handle = match session.lookup(&below, &handle, name.as_bytes()) {
+            Ok(handle) => handle,
+            Err(error) if is_no_directory(&error) => {
+                let attributes = session.attributes(&path, &handle)?;
+                no_link(session, &path, &handle, attributes.file_type)?;
+                return Err(error);
+            }
+            Err(error) => return Err(error),
+        };
+        path = below;
     }
     Ok(handle)
+}
+
+fn is_no_directory(error: &RunError) -> bool {
+    let status = Status::NOTDIR;
+    matches!(error.of_area(), Some(Nfs3Error::Answered { status: answered, .. }) if *answered == status)
+}
+
+/// Refuses an object that is a symbolic link, with its text.
+fn no_link(
+    session: &mut Session,
+    path: &str,
+    handle: &Handle,
+    file_type: FileType,
+) -> Result<(), RunError> {
+    if file_type != FileType::Symlink {
+        return Ok(());
+    }
+    let text = session.call(|link| link.link_text(handle));
+    let text = text.map_err(|failure| at_path(failure, path, Procedure::Readlink))?;
+    Err(Nfs3Error::SymbolicLink {
+        path: path.into(),
+        leads_to: String::from_utf8_lossy(&text).into_owned(),
+    }
+    .into())
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 
 use crate::driver::{Program, RpcConnection, RpcProcedure};
 use crate::error::RunError;
+use crate::target::nfs3::Nfs3Error;
 use filestone_wire::mount::{self, DirPath, MountStatus};
 use filestone_wire::nfs3::Handle;
+use filestone_wire::rpc::{AUTH_NONE, AUTH_SYS};
 use std::net::SocketAddr;
 
 /// The program.
@@ -11,6 +13,12 @@ pub const MOUNT: Program = Program::new(mount::PROGRAM, mount::VERSION);
 
 /// Exports named in an error at most.
 const EXPORTS_SHOWN: usize = 16;
+
+/// Whether calls with AUTH_SYS are accepted: a server that lists AUTH_NONE ignores who calls, and
+/// one that lists nothing is older than the list.
+fn accepts_auth_sys(flavors: &[u32]) -> bool {
+    flavors.is_empty() || flavors.contains(&AUTH_SYS) || flavors.contains(&AUTH_NONE)
+}
 
 const fn called(procedure: mount::Procedure) -> RpcProcedure {
     MOUNT.procedure(procedure.number(), "mount")
@@ -34,7 +42,8 @@ impl MountService {
         self.0.dial().address
     }
 
-    /// MNT: a handle, or why not.
+    /// MNT: a handle, or why not. An export that does not accept AUTH_SYS is an error: its handle
+    /// is worth nothing here, and other exports are not tried in its place.
     pub fn mnt(&mut self, path: &str) -> Result<Result<Handle, MountStatus>, RunError> {
         let address = self.address();
         let arguments = DirPath(path.as_bytes());
@@ -42,10 +51,16 @@ impl MountService {
             self.0.call(called(mount::Procedure::Mnt), &arguments);
         let reply = reply
             .map_err(|failed| RunError::calling(address, format!("MOUNT {path}"), failed.source))?;
-        Ok(match reply {
-            Ok(ok) => Ok(ok.fhandle.into()),
-            Err(fail) => Err(fail.status),
-        })
+        let (handle, flavors) = match reply {
+            Ok(ok) => (Handle::from(ok.fhandle), ok.auth_flavors),
+            Err(fail) => return Ok(Err(fail.status)),
+        };
+        if !accepts_auth_sys(&flavors) {
+            self.umnt(path);
+            let path = path.into();
+            return Err(Nfs3Error::OtherFlavors { path, flavors }.into());
+        }
+        Ok(Ok(handle))
     }
 
     /// UMNT, so that the server's list of mounts stays true. No more is waited for than its
@@ -66,5 +81,57 @@ impl MountService {
             .take(EXPORTS_SHOWN)
             .map(|export| String::from_utf8_lossy(export.directory.0).into_owned())
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::nfs3::scripted;
+    use filestone_wire::nfs3::FileHandle;
+    use filestone_wire::xdr::Encode;
+    use std::io::Write;
+
+    /// What MNT gives at a server that offers these flavors, and the procedures it was called.
+    fn mounted(flavors: &[u32]) -> (Result<bool, RunError>, Vec<u32>) {
+        let auth_flavors = flavors.to_vec();
+        let (connection, server) = scripted::connection(move |call, out| {
+            let fhandle = FileHandle::new(b"root").expect("a handle");
+            let granted = mount::MntOk {
+                fhandle,
+                auth_flavors: auth_flavors.clone(),
+            };
+            let results = match call.procedure {
+                1 => mount::MntReply::Ok(granted).to_bytes(),
+                _ => Vec::new(),
+            };
+            out.write_all(&scripted::reply(call.xid, &results))
+        });
+        let mut service = MountService::find(connection).expect("it is there");
+        let given = service.mnt("/export").map(|given| given.is_ok());
+        drop(service);
+        (given, server.join().expect("it ends"))
+    }
+
+    #[test]
+    fn an_export_that_takes_no_auth_sys_is_refused_with_what_it_takes() {
+        let (refused, called) = mounted(&[390_003, 390_005, 77]);
+        let error = refused.expect_err("it takes no AUTH_SYS");
+        assert_eq!(
+            error.to_string(),
+            "/export: this export accepts only krb5, krb5p and flavor 77, and filestone calls with \
+             AUTH_SYS (sys)"
+        );
+        assert_eq!(error.category(), crate::error::ErrorCategory::Target);
+        // NULL, MNT, UMNT: the server's list of mounts stays true.
+        assert_eq!(called, [0, 1, 3]);
+    }
+
+    #[test]
+    fn auth_sys_among_others_any_caller_and_no_list_are_accepted() {
+        for flavors in [&[390_003, 1][..], &[1], &[0], &[]] {
+            let (given, _) = mounted(flavors);
+            assert!(given.expect("it is mounted"), "{flavors:?}");
+        }
     }
 }

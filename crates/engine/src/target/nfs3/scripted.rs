@@ -6,7 +6,7 @@ use filestone_model::plan::{Modes, TransportKind};
 use filestone_model::session::rpc::Credentials;
 use filestone_wire::nfs3::{Fattr3, FileType, Nfstime3, Specdata3};
 use filestone_wire::record::RecordMark;
-use filestone_wire::rpc::{AcceptStatus, CallHeader, OpaqueAuth, ReplyBody, ReplyHeader};
+use filestone_wire::rpc::{AcceptStatus, CallHeader, Gids, OpaqueAuth, ReplyBody, ReplyHeader};
 use filestone_wire::xdr::{Decode, Encode, Reader, Writer};
 use std::io::{self, Read};
 use std::net::{TcpListener, TcpStream};
@@ -51,6 +51,7 @@ pub fn connection(
         machine_name: "test".into(),
         uid: 0,
         gid: 0,
+        gids: Gids::EMPTY,
         stamp: 0,
         modes: Modes::OWN,
     };

@@ -254,6 +254,9 @@ fn status_help(status: Status) -> Option<&'static str> {
         Status::ACCESS_DENIED => {
             Some("the user may not do that there: name another (smb://user@…)")
         }
+        Status::STOPPED_ON_SYMLINK => Some(
+            "there is a symbolic link in the path: name the file or directory that it leads to",
+        ),
         Status::MEDIA_WRITE_PROTECTED => {
             Some("this operation changes things; the share is read-only")
         }

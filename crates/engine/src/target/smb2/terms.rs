@@ -121,7 +121,7 @@ pub fn reach(
     let approach = Approach {
         password: context.password,
         built_in,
-        source: plan.connections.sources.of_client(0),
+        source: plan.source_for(|other| other.smb() == Some(target)),
         timeout: Duration::from_nanos(plan.timeout_ns),
         cancellation: &context.cancellation,
     };

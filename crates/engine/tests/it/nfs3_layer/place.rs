@@ -113,6 +113,48 @@ fn nested(bench: &Bench, marker: Option<&[u8]>) -> NfsTarget {
 }
 
 #[test]
+fn a_symbolic_link_on_the_way_is_named_with_its_text() {
+    let server = serve(|options| options.strict_mount = true);
+    for path in ["/export/link", "/export/link/below"] {
+        let target = NfsTarget {
+            path: path.into(),
+            ..target(&server)
+        };
+        let (what, help) = refusal(&claim_at(&target).expect_err("it is a link"));
+        assert_eq!(
+            what,
+            "/export/link: is a symbolic link to file, which an NFS server does not follow"
+        );
+        assert!(help.contains("leads to"), "{help}");
+    }
+}
+
+#[test]
+fn a_path_longer_than_mount_takes_is_looked_up_from_a_parent() {
+    let bench = Bench::new(Generation::Nfs);
+    let mut client = bench.client(0);
+    let mut path = String::from("clients/client0");
+    for _ in 0..6 {
+        path = format!("{path}/{}", "d".repeat(200));
+        assert_eq!(client.mkdir(&path), Status::Ok);
+    }
+    let at = |path: String| NfsTarget {
+        path,
+        ..target(&bench.server)
+    };
+    let site = claim_at(&at(format!("/export/{path}"))).expect("1,200 bytes are no obstacle");
+    site.release(Trees::Remove).expect("it can be removed");
+    // Where no parent is exported either, the message says why.
+    let error = claim_at(&at(format!("/nowhere{}", "/d".repeat(600)))).expect_err("no export");
+    let (what, help) = refusal(&error);
+    assert!(
+        what.contains("a path of 1208 bytes cannot be mounted: MOUNT takes 1024"),
+        "{what}"
+    );
+    assert!(help.contains("/export"), "{help}");
+}
+
+#[test]
 fn a_clients_without_our_marker_is_somebody_elses() {
     for marker in [&b"made by somebody else"[..], b""] {
         let bench = Bench::new(Generation::Nfs);

@@ -26,8 +26,8 @@ const CLIENTS: u32 = 5;
 /// What calls carried.
 #[derive(Debug, Default)]
 struct Heard {
-    /// The number of a connection, with machine, user and group of its calls.
-    callers: BTreeSet<(usize, String, u32, u32)>,
+    /// The number of a connection, with machine, user and groups of its calls.
+    callers: BTreeSet<(usize, String, u32, Vec<u32>)>,
     /// Permissions of what was made: whether it is a directory, and the mode.
     modes: BTreeSet<(bool, u32)>,
 }
@@ -38,7 +38,8 @@ impl Heard {
         let header = CallHeader::decode(&mut reader).expect("a call");
         if let Credential::Sys(sys) = header.credential {
             let machine = String::from_utf8(sys.machine_name.to_vec()).expect("ASCII");
-            self.callers.insert((connection, machine, sys.uid, sys.gid));
+            let groups = [&[sys.gid], sys.gids.as_slice()].concat();
+            self.callers.insert((connection, machine, sys.uid, groups));
         }
         let procedure = Procedure::from_number(header.procedure);
         if header.program == PROGRAM
@@ -92,6 +93,7 @@ fn with_identities(mut plan: Plan) -> Plan {
     connections.identities.machine_name = Some("client%d".into());
     let target = plan.target.nfs3_mut().expect("an NFS target");
     (target.uid, target.gid) = (1000, 50);
+    target.supplementary_gids = "4,24".parse().expect("numbers");
     plan
 }
 
@@ -99,16 +101,24 @@ fn with_identities(mut plan: Plan) -> Plan {
 fn check_callers(relay: &Relay, heard: &Heard) {
     let peers = relay.peers();
     let mut clients = BTreeSet::new();
-    for (connection, machine, uid, gid) in &heard.callers {
+    for (connection, machine, uid, groups) in &heard.callers {
         let address = peers[*connection].ip().to_string();
         let number = address.strip_prefix("127.9.0.").map(str::parse::<usize>);
         let client = number.expect("a source").expect("a number") - 1;
         let expected = (
             format!("client{client}"),
             [1000, 1001, 7][client % 3],
-            [50, 51][client % 2],
+            // The supplementary groups are those of the target's user.
+            [[50, 51][client % 2]]
+                .into_iter()
+                .chain([4, 24].into_iter().filter(|_| client % 3 == 0))
+                .collect(),
         );
-        assert_eq!((machine.clone(), *uid, *gid), expected, "{heard:?}");
+        assert_eq!(
+            (machine.clone(), *uid, groups.clone()),
+            expected,
+            "{heard:?}"
+        );
         clients.insert(client);
     }
     assert_eq!(clients.len(), CLIENTS as usize, "{heard:?}");

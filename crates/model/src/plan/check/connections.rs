@@ -4,6 +4,7 @@ use super::error::{Explanation, wrong};
 use super::{FieldName, PlanError, ensure, positive};
 use crate::plan::limits::CONNECT_RATE_MAX;
 use crate::plan::{CLIENT_NUMBER, Field, Interface, Plan, TargetPlan};
+use filestone_wire::rpc::GIDS_MAX;
 
 /// The longest pattern of machine names: AUTH_SYS has room for 255 bytes, and numbers take some.
 const MACHINE_NAME_MAX: usize = 64;
@@ -21,6 +22,8 @@ pub enum ConnectionPlanError {
     NoIdentities(Field),
     /// What is prepared goes by another one than the first.
     FirstIsAnother(Field),
+    /// AUTH_SYS has room for fewer groups.
+    TooManyGroups,
     /// No machine can be called that.
     MachineName,
     /// Addresses of two families: one of them cannot reach the server.
@@ -54,6 +57,11 @@ impl ConnectionPlanError {
                 name(field)
             ))
             .with_help("the first client is the one of the target, which also prepares and cleans up"),
+            ConnectionPlanError::TooManyGroups => wrong(format!(
+                "{}: a call carries {GIDS_MAX} supplementary groups at most",
+                name(Field::SupplementaryGids)
+            ))
+            .with_help("name the groups that the server checks"),
             ConnectionPlanError::MachineName => wrong(format!(
                 "{}: expected 1 to {MACHINE_NAME_MAX} visible characters of ASCII, with %d for the number of the client",
                 name(Field::MachineName)
@@ -101,6 +109,11 @@ fn check_identities(plan: &Plan) -> Result<(), PlanError> {
     for (field, is_given, is_first) in [
         (Field::Uids, uid.is_some(), is_first_uid),
         (Field::Gids, gid.is_some(), is_first_gid),
+        (
+            Field::SupplementaryGids,
+            identities.supplementary_gids.is_some(),
+            true,
+        ),
         (Field::MachineName, has_name, true),
     ] {
         ensure(are_carried || !is_given, || {
@@ -110,6 +123,16 @@ fn check_identities(plan: &Plan) -> Result<(), PlanError> {
             wrong_with(ConnectionPlanError::FirstIsAnother(field))
         })?;
     }
+    let of_targets = plan.targets().filter_map(TargetPlan::nfs3);
+    let of_targets = of_targets.map(|target| &target.supplementary_gids);
+    let of_fleet = plan.fleet().into_iter().flat_map(|fleet| &fleet.groups);
+    let of_fleet = of_fleet.filter_map(|group| group.identities.supplementary_gids.as_ref());
+    let mut groups = of_targets
+        .chain(&identities.supplementary_gids)
+        .chain(of_fleet);
+    ensure(groups.all(|gids| gids.count() <= GIDS_MAX as u128), || {
+        wrong_with(ConnectionPlanError::TooManyGroups)
+    })?;
     let name = identities.machine_name.as_deref();
     ensure(name.is_none_or(is_machine_name), || {
         wrong_with(ConnectionPlanError::MachineName)

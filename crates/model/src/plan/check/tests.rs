@@ -86,6 +86,10 @@ fn what_every_plan_must_be() {
             |plan| plan.connections.sources = "10.0.0.1,::1".parse().expect("addresses"),
             |plan| plan.connections.identities.uids = "1000-1999".parse().expect("numbers"),
             |plan| plan.connections.identities.machine_name = Some("client%s".into()),
+            |plan| {
+                let target = plan.target.nfs3_mut().expect("NFS");
+                target.supplementary_gids = "1-17".parse().expect("numbers");
+            },
         ],
     );
     insta::assert_snapshot!(text);

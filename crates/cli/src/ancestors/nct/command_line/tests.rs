@@ -24,6 +24,7 @@ fn options_come_getopts_way() {
                 host: "srv".into(),
                 port: None,
                 path: "/f".into(),
+                arguments: Default::default(),
             },
             length: 131_072,
             options: Options {

@@ -51,7 +51,13 @@ pub(crate) fn open(directory: &Path, purpose: Purpose) -> Tried<LocalDirectory> 
             path,
             purpose,
         }),
-        Err(errno) => Err(refused(path, purpose, errno, "opening it").into()),
+        Err(errno) => {
+            let path = match std::fs::read_link(directory) {
+                Ok(leads_to) => format!("{path}, a symbolic link to {}", leads_to.display()),
+                Err(_) => path,
+            };
+            Err(refused(path, purpose, errno, "opening it").into())
+        }
     }
 }
 

@@ -60,7 +60,14 @@ pub enum PrepareError {
 
 impl AreaError for PrepareError {
     fn category(&self) -> ErrorCategory {
-        ErrorCategory::Usage
+        match self {
+            PrepareError::WrongObject { .. }
+            | PrepareError::NotADirectory { .. }
+            | PrepareError::DifferentServers => ErrorCategory::Usage,
+            PrepareError::Forgotten { .. }
+            | PrepareError::NotSupported { .. }
+            | PrepareError::WrongCount { .. } => ErrorCategory::Target,
+        }
     }
 
     fn help(&self) -> Option<String> {
@@ -78,5 +85,33 @@ impl AreaError for PrepareError {
             }
             PrepareError::WrongCount { .. } => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_of_the_server_are_not_the_users() {
+        let path = || "/export/f".to_owned();
+        let faults = [
+            PrepareError::Forgotten { path: path() },
+            PrepareError::NotSupported {
+                path: path(),
+                procedure: Procedure::Mknod,
+                status: Status::NOTSUPP,
+            },
+            PrepareError::WrongCount {
+                path: path(),
+                sent: 4096,
+                taken: 5000,
+            },
+        ];
+        for fault in faults {
+            assert_eq!(fault.category(), ErrorCategory::Target, "{fault}");
+        }
+        let wrong = PrepareError::DifferentServers;
+        assert_eq!(wrong.category(), ErrorCategory::Usage);
     }
 }

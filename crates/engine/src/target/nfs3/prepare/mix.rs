@@ -114,8 +114,9 @@ fn find(
     built_in: Option<SocketAddr>,
     cancellation: &Cancellation,
 ) -> Result<(Session, Mounted), RunError> {
-    let (session, mounted) =
+    let (mut session, mounted) =
         mount::mount_until(&Caller::new(plan, target), built_in, cancellation)?;
+    mounted.refuse_link(&mut session, target)?;
     let kind = kind_of(mounted.attributes.file_type);
     if kind != ObjectKind::Directory {
         return Err(PrepareError::NotADirectory {

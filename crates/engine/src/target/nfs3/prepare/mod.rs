@@ -64,6 +64,9 @@ fn prepare_probe(
         ..Caller::new(plan, plan.target)
     };
     let (mut session, mounted) = mount::mount_until(&caller, built_in, &context.cancellation)?;
+    if !asks_of_any_object(plan.probe.operation) {
+        mounted.refuse_link(&mut session, plan.target)?;
+    }
     session
         .connection
         .reconnect_for(Duration::from_nanos(plan.reconnect_ns));
@@ -114,6 +117,20 @@ fn prepare_probe(
             })
         }
     }
+}
+
+/// Whether an operation may be asked of any object, a symbolic link included.
+const fn asks_of_any_object(operation: OpKind) -> bool {
+    matches!(
+        operation,
+        OpKind::Null
+            | OpKind::GetAttr
+            | OpKind::Access
+            | OpKind::ReadLink
+            | OpKind::FsStat
+            | OpKind::FsInfo
+            | OpKind::PathConf
+    )
 }
 
 /// How long is cleaned up where nothing says how long it should take.

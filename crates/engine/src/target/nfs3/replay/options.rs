@@ -5,7 +5,8 @@ use crate::driver::retry::Retry;
 use crate::workspace::Occupied;
 use filestone_model::client::nfs3::load::LoadOptions;
 use filestone_model::load::Generation;
-use filestone_model::plan::{Callers, SourceAddresses};
+use filestone_model::plan::Callers;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// What a caller decides.
@@ -28,8 +29,8 @@ pub struct Nfs3Options {
     pub timeout: Duration,
     /// How long a lost connection is tried again.
     pub reconnect: Duration,
-    /// Where its clients connect from.
-    pub sources: SourceAddresses,
+    /// Where what prepares and cleans up connects from.
+    pub source: Option<IpAddr>,
     /// As whom they call.
     pub callers: Callers,
     /// The first client's number in names.
@@ -49,7 +50,7 @@ impl Nfs3Options {
             nlm_port: None,
             timeout: Duration::from_secs(30),
             reconnect: Duration::from_secs(10),
-            sources: SourceAddresses::default(),
+            source: None,
             callers: Callers::default(),
             first_number: 0,
             occupied: Occupied::BesideEmpty,

@@ -2,7 +2,7 @@
 
 use super::options::Nfs3Options;
 use crate::control::{Cancellation, cancel_on};
-use crate::driver::{Dial, Endpoint, Retry, first_xid};
+use crate::driver::{Dial, Endpoint, Retry, at_port, first_xid};
 use crate::error::RunError;
 use crate::replay::site::{Site, Trees};
 use crate::target::nfs3::Nfs3Error;
@@ -65,7 +65,8 @@ fn reach(
 ) -> Result<Reached, RunError> {
     let caller = caller(target, options);
     let credentials = mount::credentials(&caller);
-    let (session, mounted) = mount::mount_until(&caller, built_in, &retry.cancellation)?;
+    let (mut session, mounted) = mount::mount_until(&caller, built_in, &retry.cancellation)?;
+    mounted.refuse_link(&mut session, target)?;
     if mounted.attributes.file_type != FileType::Directory {
         return Err(Nfs3Error::NotADirectory {
             path: target.path.clone(),
@@ -97,7 +98,7 @@ fn caller<'t>(target: &'t NfsTarget, options: &Nfs3Options) -> Caller<'t> {
         timeout_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
         seed: 0,
         wants_link: false,
-        source: options.sources.of_client(0),
+        source: options.source,
         identities: options.callers.first(),
     }
 }
@@ -144,7 +145,7 @@ fn lock_manager(
         return Ok(None);
     }
     let address = match options.nlm_port {
-        Some(port) => Ok(SocketAddr::new(dial.address.ip(), port)),
+        Some(port) => Ok(at_port(dial.address, port)),
         None => mount::find_lock_manager(&caller(target, options), dial.address, cancellation),
     };
     match address {

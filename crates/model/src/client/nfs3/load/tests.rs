@@ -20,7 +20,7 @@ use filestone_wire::nfs3::{
 use filestone_wire::nlm;
 use filestone_wire::pattern;
 use filestone_wire::record::RecordMark;
-use filestone_wire::rpc::{AcceptStatus, CallHeader, OpaqueAuth, ReplyBody, ReplyHeader};
+use filestone_wire::rpc::{AcceptStatus, CallHeader, Gids, OpaqueAuth, ReplyBody, ReplyHeader};
 use filestone_wire::xdr::{Decode, Encode, Reader, Writer};
 use std::sync::Arc;
 
@@ -92,6 +92,7 @@ fn options(transport: TransportKind, has_lock_manager: bool) -> LoadClientOption
             machine_name: "filestone-0".into(),
             uid: 1,
             gid: 2,
+            gids: Gids::EMPTY,
             stamp: 3,
             modes: Modes::OWN,
         },
