@@ -7,7 +7,7 @@
 //! - the throughput is file data of the measured window over its length. smbtorture's was what
 //!   reads and writes asked for, and `-0` of a run that failed at once.
 
-use crate::report::dbench::{general, megabytes_per_second};
+use crate::report::dbench::{general, megabytes_per_second, netbench_scale};
 use crate::report::rows::{ProgressRow, is_printed};
 use filestone_engine::replay::{Progress, ProgressPhase};
 use filestone_model::measure::RunRecord;
@@ -47,6 +47,17 @@ fn row(progress: &Progress) -> Option<String> {
 pub fn throughput(record: &RunRecord) -> String {
     let rate = general(megabytes_per_second(record));
     format!("Throughput {rate} MB/sec\n")
+}
+
+/// That of NBW95 and NBWNT, with NetBench's figures. Samba's were constants over the time of the
+/// run; these are of the bytes that were moved.
+pub fn netbench(record: &RunRecord) -> String {
+    let rate = megabytes_per_second(record);
+    format!(
+        "Throughput {} MB/sec ({})\n",
+        general(rate),
+        netbench_scale(rate)
+    )
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@
 use crate::ancestors::ending::CommandLineError;
 use crate::ancestors::getopt::{self, Argument, Given, Order, number};
 use crate::ancestors::login::{Login, share};
+use crate::options::layer_targets::peer_of;
 use crate::options::smb::Share;
 use crate::options::target::{self, Target};
-use filestone_model::plan::LocalReplay;
+use filestone_model::plan::{LocalReplay, TcpTarget};
 
 /// Which of the two names it was called by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +35,8 @@ pub enum Request {
 pub enum Backend {
     /// `fileio`: in this directory.
     Fileio,
-    /// `sockio`: this server, on port 7003.
-    Sockio(String),
+    /// `sockio`: this server, on port 7003 unless it names another.
+    Sockio(TcpTarget),
     /// `nfs`: these exports, for clients in turn.
     Nfs(Vec<Target>),
     /// `smb`: this share, by this user.
@@ -181,7 +182,7 @@ pub const TBENCH: getopt::Program = getopt::Program {
         NPROCS,
         Argument {
             name: "SERVER",
-            help: "where tbench_srv runs, on port 7003 (default: localhost)",
+            help: "where tbench_srv runs, on port 7003 unless :PORT follows (default: localhost)",
         },
     ],
     ..DBENCH
@@ -418,10 +419,10 @@ fn backend(
         help: Some(help.into()),
         code: CANNOT_START,
     };
-    let host = || server.or(words.server).unwrap_or("localhost").to_string();
+    let host = || peer(server.or(words.server).unwrap_or("localhost"));
     match (program, words.backend) {
-        (Program::Tbench, None | Some("sockio")) => Ok(Backend::Sockio(host())),
-        (_, Some("sockio")) => Ok(Backend::Sockio(host())),
+        (Program::Tbench, None | Some("sockio")) => host().map(Backend::Sockio),
+        (_, Some("sockio")) => host().map(Backend::Sockio),
         (_, Some("fileio")) => Ok(Backend::Fileio),
         (_, Some("nfs")) => match words.nfs {
             Some(list) => exports(list).map(Backend::Nfs),
@@ -458,6 +459,21 @@ fn backend(
         )),
         (Program::Dbench, None) => Ok(Backend::Fileio),
     }
+}
+
+/// `HOST` or `HOST:PORT`, with an IPv6 address in brackets where a port follows. The originals knew
+/// no port but their own.
+fn peer(text: &str) -> Result<TcpTarget, CommandLineError> {
+    let is_address = !text.starts_with('[') && text.matches(':').count() > 1;
+    if is_address {
+        let (host, port) = (Some(text.to_owned()), None);
+        return Ok(TcpTarget { host, port });
+    }
+    let peer = peer_of(text).ok().filter(|peer| peer.host.is_some());
+    peer.ok_or_else(|| CommandLineError {
+        help: Some("expected HOST or HOST:PORT, such as [::1]:7003".into()),
+        ..refusal(format!("SERVER {text}: this is no server"))
+    })
 }
 
 fn exports(list: &str) -> Result<Vec<Target>, CommandLineError> {

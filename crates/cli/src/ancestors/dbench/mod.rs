@@ -25,7 +25,7 @@ use filestone_model::measure::RunRecord;
 use filestone_model::plan::limits::CLIENTS_OF_REPLAY_MAX;
 use filestone_model::plan::{
     LeftOverPolicy, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Plan, ReplayPlan, SmbTarget,
-    TargetPlan, TcpReplay, TcpTarget, TransportKind, WorkloadPlan,
+    TargetPlan, TcpReplay, TransportKind, WorkloadPlan,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -236,10 +236,7 @@ fn targets(run: &Run, here: &Environment) -> Result<Vec<TargetPlan>, Error> {
             let directory = Some(run.options.directory.clone());
             Ok(vec![TargetPlan::Local(LocalTarget { directory })])
         }
-        Backend::Sockio(server) => {
-            let host = Some(server.clone());
-            Ok(vec![TargetPlan::Tcp(TcpTarget { host, port: None })])
-        }
+        Backend::Sockio(server) => Ok(vec![TargetPlan::Tcp(server.clone())]),
         Backend::Nfs(servers) => servers
             .iter()
             .map(|server| export(run, server, here).map(TargetPlan::Nfs3))
@@ -290,10 +287,11 @@ mod tests {
     use filestone_model::measure::run_record::RunEnd;
 
     const HERE: Environment = Environment {
+        processors: 8,
         uid: 0,
         gid: 0,
+        gids: Vec::new(),
         seed: 1,
-        ..Environment::CANNED
     };
 
     fn run_of(program: Program, line: &str) -> Run {

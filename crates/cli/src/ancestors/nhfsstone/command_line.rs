@@ -3,7 +3,8 @@
 //! Options come first; letters may stand together, and a value is the next word or what stands
 //! behind its letter (`-l 30`, `-vl 30`, `-l30`). The first word that does not begin with `-` is a directory,
 //! and so is all that follows. Values must begin with a digit; nhfsstone passed over what came
-//! behind the digits, which is refused here, as is what it divided by zero for.
+//! behind the digits, which is refused here, as is what it divided by zero for, and `-c 0` and
+//! `-t 0`, which it took for 5000 calls.
 
 use crate::ancestors::ending::CommandLineError;
 use crate::ancestors::getopt::{Argument, Known, Order, Program};
@@ -191,10 +192,10 @@ impl Options {
 
     fn set(&mut self, letter: char, value: &str) -> Result<(), CommandLineError> {
         match letter {
-            'c' => self.calls = Some(number("calls", value, 0, NUMBER_MAX)?),
+            'c' => self.calls = Some(number("calls", value, 1, NUMBER_MAX)?),
             'l' => self.load = Some(number("load", value, 1, NUMBER_MAX)?),
             'p' => self.processes = Some(number("procs", value, 1, CLIENTS_MAX.into())? as u32),
-            't' => self.seconds = Some(number("time", value, 0, NUMBER_MAX)?),
+            't' => self.seconds = Some(number("time", value, 1, NUMBER_MAX)?),
             'T' => self.only = Some(test_operation(value)?),
             _ => self.mix_file = Some(value.into()),
         }
@@ -203,10 +204,7 @@ impl Options {
 
     fn run(self, directories: &[&str]) -> Result<Run, CommandLineError> {
         let load = self.load.unwrap_or(LOAD_DEFAULT);
-        // To nhfsstone, 0 calls and 0 seconds are as good as not given.
-        let calls = self.calls.filter(|calls| *calls > 0);
-        let in_time = self.seconds.filter(|seconds| *seconds > 0);
-        let in_time = in_time.map(|seconds| seconds * load);
+        let in_time = self.seconds.map(|seconds| seconds * load);
         let directories = match directories {
             [] => &["."],
             directories => directories,
@@ -222,7 +220,7 @@ impl Options {
             ));
         }
         Ok(Run {
-            calls: calls.or(in_time).unwrap_or(CALLS_DEFAULT),
+            calls: self.calls.or(in_time).unwrap_or(CALLS_DEFAULT),
             load,
             processes: self.processes.unwrap_or(PROCESSES_DEFAULT),
             mix_file: self.mix_file,

@@ -3,7 +3,7 @@
 pub mod command_line;
 
 use super::ending::{exit_of, refuse, show};
-use crate::error::Error;
+use crate::error::{Error, reason};
 use crate::execution::interruption;
 use crate::execution::live::Live;
 use crate::execution::{Calibration, Job, measure};
@@ -22,6 +22,8 @@ use filestone_model::plan::{
     Access, ArrivalsPlan, FeedbackArithmetic, LocalMix, LocalTarget, MixCount, MixPlan, Plan,
     TargetPlan, TransportKind, WorkloadPlan,
 };
+use std::fs::File;
+use std::path::Path;
 
 /// nhfsstone's exit code for everything that is wrong.
 const FAILURE: u8 = 1;
@@ -62,8 +64,33 @@ fn execute(run: &Run) -> Result<Exit, Error> {
 fn mix(run: &Run) -> Result<Mix, Error> {
     match (run.only, &run.mix_file) {
         (Some(operation), _) => Ok(only(operation)),
-        (None, Some(path)) => mix_source::read_file(path, None),
+        (None, Some(path)) => mix_of_file(path),
         (None, None) => mix_source::read(MIX_DEFAULT, None),
+    }
+}
+
+/// What `-m` names. nhfsstone has a message of its own for a file that it cannot open.
+fn mix_of_file(path: &Path) -> Result<Mix, Error> {
+    if let Err(error) = File::open(path) {
+        let path = path.display();
+        let what = format!("bad mix file {path}: {}", reason(&error));
+        return Err(Error::usage(what).with_help("expected the output of nfsstat -s"));
+    }
+    mix_source::read_file(path, None).map(in_whole_percents)
+}
+
+/// The mix without the operations whose share of the calls nhfsstone rounds to 0 %: it never
+/// calls them.
+fn in_whole_percents(mix: Mix) -> Mix {
+    let left_out = mix.left_out.iter().map(|left| u128::from(left.count));
+    let counted = mix.sum() + left_out.sum::<u128>();
+    let calls = mix.calls.filter(|calls| *calls > 0).map(u128::from);
+    let calls = calls.unwrap_or(counted).max(1);
+    let is_called = |one: &MixCount| u128::from(one.count) * 1000 / calls >= 5;
+    Mix {
+        calls: u64::try_from(calls).ok(),
+        counts: mix.counts.into_iter().filter(is_called).collect(),
+        ..mix
     }
 }
 
@@ -187,6 +214,35 @@ mod tests {
         let mix = plan.mix().expect("a mix");
         assert_eq!(mix.calls, Some(4));
         assert!((mix.share(OpKind::GetAttr) - 0.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_operation_of_less_than_half_a_percent_is_never_called() {
+        // 4 of 1000 are 0 %, 5 are 1 %, as nhfsstone rounds.
+        let counts = [
+            (OpKind::GetAttr, 991),
+            (OpKind::Read, 5),
+            (OpKind::MkDir, 4),
+        ];
+        let counts = counts.map(|(operation, count)| MixCount { operation, count });
+        let mix = in_whole_percents(Mix {
+            counts: counts.to_vec(),
+            ..only(OpKind::GetAttr)
+        });
+        assert_eq!(mix.count(OpKind::Read), 5);
+        assert_eq!(mix.count(OpKind::MkDir), 0);
+        // The shares are of all calls, as there.
+        assert_eq!(mix.calls_beside_sum(), Some(1000));
+    }
+
+    #[test]
+    fn a_mix_file_that_cannot_be_opened_is_a_bad_one() {
+        let error = mix_of_file(Path::new("/nowhere/mix")).expect_err("there is none");
+        assert!(
+            error.what.starts_with("bad mix file /nowhere/mix: "),
+            "{}",
+            error.what
+        );
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// smbtorture, as its help shows it.
 pub const PROGRAM: Program = Program {
     name: "smbtorture",
-    usage: &["smbtorture [options] //HOST/SHARE bench.nbench"],
+    usage: &["smbtorture [options] //HOST/SHARE TEST"],
     arguments: &[
         Argument {
             name: "//HOST/SHARE",
@@ -26,7 +26,8 @@ pub const PROGRAM: Program = Program {
         },
         Argument {
             name: "TEST",
-            help: "bench.nbench, which is BENCH-NBENCH, too; there is no other test here",
+            help: "bench.nbench, which is BENCH-NBENCH, too; NBW95 or NBWNT, one pass of a load \
+                   file, as Samba 2.0 had them",
         },
     ],
     notes: NOTES,
@@ -50,10 +51,10 @@ const OPTIONS: &str = "
 -A, --authentication-file=FILE  user, password and domain stand in FILE
 --password-file=FILE        the password is the first line of FILE (not smbtorture's)
 --password=PASSWORD         the password
--N, --no-pass               the password is empty
+-N, --no-pass               the password is empty; before a number, as in Samba 2.0, --num-progs
 --loadfile=FILES            load files, with commas between them (default: client.txt here, or \
     dbench's)
---num-progs=N               clients (default: 4)
+--num-progs=N               clients (default: 4; of NBW95 and NBWNT 1)
 -t, --timelimit=SECONDS     length of the measured part (default: 600); a twentieth of it comes \
     before as warm-up
 --unclist=FILE              shares for clients in turn, one //HOST/SHARE a line
@@ -108,8 +109,14 @@ const HELP: &str = "filestone as smbtorture --help lists the options";
 
 /// smbtorture's exit code for everything that is wrong.
 pub const FAILURE: u8 = 1;
-/// The names of the test that there is, in any case.
-const NAMES: [&str; 3] = ["bench.nbench", "bench-nbench", "bench.nbench.nbench"];
+/// The names of the tests that there are, in any case.
+const NAMES: [(&str, Test); 5] = [
+    ("bench.nbench", Test::Nbench),
+    ("bench-nbench", Test::Nbench),
+    ("bench.nbench.nbench", Test::Nbench),
+    ("NBW95", Test::NetBench("NBW95")),
+    ("NBWNT", Test::NetBench("NBWNT")),
+];
 const CLIENTS_DEFAULT: u32 = 4;
 const TIME_LIMIT_DEFAULT: u64 = 600;
 /// A century: nanoseconds of it fit 64 bits.
@@ -128,9 +135,20 @@ pub enum Request {
     Run(Box<Run>),
 }
 
+/// A test that runs a load file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Test {
+    /// BENCH-NBENCH of Samba 4: for a time.
+    Nbench,
+    /// NBW95 or NBWNT of Samba 2.0, by its name: one pass, and a figure of NetBench.
+    NetBench(&'static str),
+}
+
 /// A run with its options.
 #[derive(Debug)]
 pub struct Run {
+    /// What is run.
+    pub test: Test,
     /// Where, unless there is a list.
     pub share: Share,
     /// `--unclist`.
@@ -191,8 +209,9 @@ fn wrong(option: &str, value: &str, expected: &str) -> CommandLineError {
 
 /// Reads a command line without the program's name.
 pub fn parse(arguments: &[String]) -> Result<Request, CommandLineError> {
+    let arguments = with_clients(arguments);
     let read = PROGRAM
-        .read(arguments)
+        .read(&arguments)
         .map_err(|what| refusal(what, HELP))?;
     let mut words = Words::default();
     for given in &read.given {
@@ -204,6 +223,26 @@ pub fn parse(arguments: &[String]) -> Result<Request, CommandLineError> {
             .run(&read.arguments)
             .map(|run| Request::Run(Box::new(run))),
     }
+}
+
+/// The command line in the words of Samba 4: `-N 32` and `-N32` of 1999 are its number of clients.
+/// A number is neither a share nor a test, so that this takes nothing from `-N` for no password.
+fn with_clients(arguments: &[String]) -> Vec<String> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    let mut words = Vec::with_capacity(arguments.len());
+    let mut rest = arguments.iter().peekable();
+    while let Some(word) = rest.next() {
+        let clients = match word.strip_prefix("-N") {
+            Some("") => rest.next_if(|next| is_number(next)).map(String::as_str),
+            Some(behind) => Some(behind).filter(|behind| is_number(behind)),
+            None => None,
+        };
+        words.push(match clients {
+            Some(clients) => format!("--num-progs={clients}"),
+            None => word.clone(),
+        });
+    }
+    words
 }
 
 impl Words {
@@ -314,7 +353,7 @@ impl Words {
             )
         })?;
         let share = login::share(place, FAILURE)?;
-        one_of_ours(tests)?;
+        let test = one_of_ours(tests)?;
         let Settings {
             rate,
             retries,
@@ -324,12 +363,17 @@ impl Words {
         let mut remarks = self.remarks;
         let dialect = self.settings.dialect(&mut remarks)?;
         remarks.extend(self.settings.remarks);
+        let clients_default = match test {
+            Test::Nbench => CLIENTS_DEFAULT,
+            Test::NetBench(_) => 1,
+        };
         Ok(Run {
+            test,
             share,
             list: self.list,
             port: self.port,
             login: self.login,
-            clients: self.clients.unwrap_or(CLIENTS_DEFAULT),
+            clients: self.clients.unwrap_or(clients_default),
             time_limit: self.time_limit.unwrap_or(TIME_LIMIT_DEFAULT),
             load_file: self.load_file,
             seed: self.seed,
@@ -358,18 +402,25 @@ fn refuse_kerberos(given: &Given<'_>) -> Result<(), CommandLineError> {
 }
 
 /// smbtorture has hundreds of tests, of which this one measures.
-fn one_of_ours(tests: &[&str]) -> Result<(), CommandLineError> {
-    let help = "bench.nbench, which is BENCH-NBENCH, is the test that is here; filestone probe asks \
-                single operations of a share";
-    let is_ours = |test: &&str| NAMES.contains(&test.to_ascii_lowercase().as_str());
-    match tests.iter().find(|test| !is_ours(test)) {
-        Some(other) => Err(refusal(
-            format!("Unknown torture operation '{}'", shown(other)),
-            help,
-        )),
-        None if tests.is_empty() => Err(refusal("no test is named", help)),
-        None => Ok(()),
+fn one_of_ours(tests: &[&str]) -> Result<Test, CommandLineError> {
+    let help = "bench.nbench, which is BENCH-NBENCH, NBW95 and NBWNT are the tests that are here; \
+                filestone probe asks single operations of a share";
+    let mut chosen = None;
+    for test in tests {
+        let is_it = |(name, _): &&(&str, Test)| name.eq_ignore_ascii_case(test);
+        let Some((_, test)) = NAMES.iter().find(is_it) else {
+            let what = format!("Unknown torture operation '{}'", shown(test));
+            return Err(refusal(what, help));
+        };
+        if chosen.is_some_and(|chosen| chosen != *test) {
+            return Err(refusal(
+                "several tests are named",
+                "run them one after the other",
+            ));
+        }
+        chosen = Some(*test);
     }
+    chosen.ok_or_else(|| refusal("no test is named", help))
 }
 
 #[cfg(test)]

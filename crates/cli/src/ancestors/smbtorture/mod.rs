@@ -15,7 +15,7 @@ use crate::options::smb::Share;
 use crate::planning::{self, Environment, first_and_rest, workers_of};
 use crate::report::smbtorture;
 use crate::{Exit, console};
-use command_line::{FAILURE, PROGRAM, Request, Run};
+use command_line::{FAILURE, PROGRAM, Request, Run, Test};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::plan::{
@@ -52,7 +52,7 @@ fn execute(run: &Run) -> Result<Exit, Error> {
         replayed::Form {
             rows: smbtorture::rows(),
             released: released(run),
-            report: &report,
+            report: &|measured| report(run.test, measured),
             failure: FAILURE,
         },
     )
@@ -135,6 +135,7 @@ fn plan(
         pacing: replayed::pacing(run.rate, loads),
         left_over,
         on_mismatch,
+        run_once: is_one_pass(run.test),
         smb: planning::replay::smb(run.retries),
         read_only: run.read_only,
         skip_cleanup: run.read_only,
@@ -146,15 +147,30 @@ fn plan(
         clients: run.clients,
         workers,
         warm_up_ns: warm_up(run).saturating_mul(SECOND),
-        duration_ns: Some(run.time_limit.saturating_mul(SECOND)),
+        duration_ns: (!is_one_pass(run.test)).then(|| run.time_limit.saturating_mul(SECOND)),
         ..Plan::new("smbtorture", target, WorkloadPlan::LoadFile(replay), seed)
     };
     Ok(plan.with_read_data(None))
 }
 
-/// In whole seconds, as smbtorture reckons.
+/// Whether a test ends with its load file, and not after a time.
+const fn is_one_pass(test: Test) -> bool {
+    matches!(test, Test::NetBench(_))
+}
+
+/// In whole seconds, as smbtorture reckons; one pass has no time to give away.
 const fn warm_up(run: &Run) -> u64 {
-    run.time_limit / 20
+    match run.test {
+        Test::Nbench => run.time_limit / 20,
+        Test::NetBench(_) => 0,
+    }
+}
+
+const fn name(test: Test) -> &'static str {
+    match test {
+        Test::Nbench => TEST,
+        Test::NetBench(name) => name,
+    }
 }
 
 fn version() -> String {
@@ -166,11 +182,15 @@ fn version() -> String {
 
 /// What stands above the rows. It is our program, and says so.
 fn banner(run: &Run, load: &str, seed: u64) -> String {
+    let length = match run.test {
+        Test::Nbench => format!("for {} seconds", run.time_limit),
+        Test::NetBench(_) => "once".into(),
+    };
     format!(
-        "smbtorture {}\nUsing seed {seed}\ntest: {TEST}\n\
-         Running for {} seconds with load '{load}' and warmup {} secs\nStarting {} clients\n",
+        "smbtorture {}\nUsing seed {seed}\ntest: {}\n\
+         Running {length} with load '{load}' and warmup {} secs\nStarting {} clients\n",
         version(),
-        run.time_limit,
+        name(run.test),
         warm_up(run),
         run.clients,
     )
@@ -187,14 +207,18 @@ fn released(run: &Run) -> String {
     )
 }
 
-fn report(measured: Result<&RunRecord, &Error>) -> String {
+fn report(test: Test, measured: Result<&RunRecord, &Error>) -> String {
+    let name = name(test);
     match measured {
         Ok(record) if has_throughput(record) => {
-            let throughput = smbtorture::throughput(record);
-            format!("\n\n{throughput}success: {TEST}\n")
+            let throughput = match test {
+                Test::Nbench => smbtorture::throughput(record),
+                Test::NetBench(_) => smbtorture::netbench(record),
+            };
+            format!("\n\n{throughput}success: {name}\n")
         }
-        Ok(record) => format!("\n\nerror: {TEST} [\n{}\n]\n", why_not(record)),
-        Err(error) => format!("error: {TEST} [\n{}\n]\n", error.what),
+        Ok(record) => format!("\n\nerror: {name} [\n{}\n]\n", why_not(record)),
+        Err(error) => format!("error: {name} [\n{}\n]\n", error.what),
     }
 }
 

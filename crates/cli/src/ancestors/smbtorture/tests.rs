@@ -85,7 +85,7 @@ fn what_is_printed_has_smbtortures_form() {
     let mut interrupted = whole.clone();
     interrupted.end = RunEnd::Interrupted;
     for record in [whole, canned::replayed_with_mismatches(), interrupted] {
-        text.push_str(&report(Ok(&record)));
+        text.push_str(&report(Test::Nbench, Ok(&record)));
         text.push_str("----\n");
     }
     let refused = Error {
@@ -93,7 +93,7 @@ fn what_is_printed_has_smbtortures_form() {
         what: "fs:445: SESSION_SETUP was answered STATUS_LOGON_FAILURE (0xc000006d)".into(),
         help: None,
     };
-    text.push_str(&report(Err(&refused)));
+    text.push_str(&report(Test::Nbench, Err(&refused)));
     insta::assert_snapshot!(text);
 }
 
@@ -110,4 +110,29 @@ fn a_password_is_for_a_user() {
         "{}",
         error.what
     );
+}
+
+#[test]
+fn the_command_line_of_1999_runs_one_pass_and_prints_its_line() {
+    for (name, line) in [
+        ("NBW95", "//localhost/netbench -U% -N 32 NBW95"),
+        ("NBWNT", "//localhost/netbench -U% -N32 nbwnt"),
+    ] {
+        let run = run_of(line);
+        assert_eq!((run.test, run.clients), (Test::NetBench(name), 32));
+        assert_eq!(run.login.user, None);
+        let plan = plan_of(&run).expect(line);
+        plan.check().expect("a plan that may be followed");
+        assert_eq!((plan.duration_ns, plan.warm_up_ns), (None, 0));
+        assert!(plan.replay().is_some_and(|replay| replay.run_once));
+        let mut record = canned::replayed();
+        record.window_ns = 2_000_000_000;
+        let replay = record.replay.as_mut().expect("a replay");
+        (replay.bytes_written, replay.bytes_read) = (60_000_000, 21_340_200);
+        let expected =
+            "\n\nThroughput 40.6701 MB/sec (NB=50.8376 MB/sec  406.701 MBit/sec)\nsuccess: ";
+        assert_eq!(report(run.test, Ok(&record)), format!("{expected}{name}\n"));
+    }
+    // Before a word, -N is Samba 4's option for no password.
+    assert_eq!(run_of("//fs/bench -N bench.nbench").clients, 4);
 }

@@ -83,7 +83,7 @@ fn five_is_told_by_its_backend() {
             && run.options.flags.enable_nlm
     );
     let run = run_of("--backend sockio --server far -c x 3");
-    assert_eq!(run.backend, Backend::Sockio("far".into()));
+    assert_eq!(run.backend, sockio("far", None));
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn tbench_names_its_server_behind_the_number() {
     ] {
         match parse_line(Program::Tbench, line) {
             Ok(Request::Run(run)) => {
-                assert_eq!(run.backend, Backend::Sockio(server.into()));
+                assert_eq!(run.backend, sockio(server, None));
                 assert_eq!(run.version, Version::Four);
             }
             other => panic!("{line}: {other:?}"),
@@ -127,7 +127,7 @@ fn what_the_originals_pass_over_is_passed_over_and_said() {
     assert_eq!(run.passed_over, ["NPROCS 2x: taken as 2"]);
     match parse_line(Program::Tbench, "1 far further") {
         Ok(Request::Run(run)) => {
-            assert_eq!(run.backend, Backend::Sockio("far".into()));
+            assert_eq!(run.backend, sockio("far", None));
             assert_eq!(
                 run.passed_over,
                 ["further arguments are passed over: further"]
@@ -186,4 +186,23 @@ fn refusals_have_dbenchs_exit_codes() {
         assert!(!said.contains("secret"), "{said}");
     }
     insta::assert_snapshot!(text);
+}
+
+fn sockio(host: &str, port: Option<u16>) -> Backend {
+    let host = Some(host.to_owned());
+    Backend::Sockio(TcpTarget { host, port })
+}
+
+#[test]
+fn a_server_of_tbench_may_name_a_port() {
+    let backend = |server: &str| match parse(Program::Tbench, &["1".into(), server.into()]) {
+        Ok(Request::Run(run)) => Some(run.backend),
+        _ => None,
+    };
+    assert_eq!(backend("[::1]:7777"), Some(sockio("::1", Some(7777))));
+    assert_eq!(backend("far:7777"), Some(sockio("far", Some(7777))));
+    assert_eq!(backend("[::1]"), Some(sockio("::1", None)));
+    assert_eq!(backend("::1"), Some(sockio("::1", None)));
+    assert_eq!(backend("far:x"), None);
+    assert_eq!(backend(""), None);
 }
