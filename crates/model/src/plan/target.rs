@@ -209,6 +209,11 @@ impl TargetPlan {
         self.nfs3().map(|target| target.gid)
     }
 
+    /// The supplementary groups that its calls carry.
+    pub fn supplementary_gids(&self) -> Option<&Ids> {
+        self.nfs3().map(|target| &target.supplementary_gids)
+    }
+
     /// The user that clients log on as, with a password.
     pub fn user(&self) -> Option<&str> {
         self.smb()?.user.as_deref()

@@ -123,8 +123,7 @@ fn check_identities(plan: &Plan) -> Result<(), PlanError> {
             wrong_with(ConnectionPlanError::FirstIsAnother(field))
         })?;
     }
-    let of_targets = plan.targets().filter_map(TargetPlan::nfs3);
-    let of_targets = of_targets.map(|target| &target.supplementary_gids);
+    let of_targets = plan.targets().filter_map(TargetPlan::supplementary_gids);
     let of_fleet = plan.fleet().into_iter().flat_map(|fleet| &fleet.groups);
     let of_fleet = of_fleet.filter_map(|group| group.identities.supplementary_gids.as_ref());
     let mut groups = of_targets
