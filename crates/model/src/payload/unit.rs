@@ -352,7 +352,8 @@ impl Inspector {
         self.before = self.state;
     }
 
-    /// The results that were coming in will come once more.
+    /// The results that were coming in were broken off: if they come at all, they come once more
+    /// from their beginning, or that of the line.
     pub fn rewind(&mut self) {
         self.state = self.before;
     }

@@ -1,6 +1,8 @@
 //! Connections that are not there yet, are lost, and come back.
 
-use crate::talk::{PATTERNED, Setup, Talk, at, collected, success_record, xid_of};
+use crate::talk::{
+    PATTERNED, Setup, Talk, UNKNOWN, at, collected, pattern_at, success_record, xid_of,
+};
 use filestone_model::Completions;
 use filestone_model::client::Client;
 use filestone_model::operation::{Operation, Outcome};
@@ -86,6 +88,51 @@ fn half_a_record_is_forgotten_with_its_connection() {
         let next = talk.ask_xid(0, Operation::Null, at(5));
         let done = talk.hear_one(&success_record(next, &[]), at(6));
         assert_eq!(done.outcome, Outcome::Ok);
+    }
+}
+
+#[test]
+fn a_read_that_is_cut_off_at_any_byte_leaves_nothing_behind() {
+    const LEN: u32 = 200;
+    let setup = Setup {
+        verify: true,
+        read_len: LEN,
+        ..Setup::slots(1)
+    };
+    let offset = 4096;
+    let results = [
+        &[0; 8][..],
+        &LEN.to_be_bytes(),
+        &[0; 4],
+        &LEN.to_be_bytes(),
+        &pattern_at(offset, LEN as usize),
+    ]
+    .concat();
+    for file in [PATTERNED, UNKNOWN] {
+        let read = Operation::Read {
+            file,
+            offset,
+            len: LEN,
+        };
+        for cut in 0..results.len() + 28 {
+            for piece in [1, 50, usize::MAX] {
+                let mut talk = Talk::new(&setup);
+                let reply = success_record(talk.ask_xid(0, read, at(1)), &results);
+                for bytes in reply[..cut].chunks(piece) {
+                    assert!(talk.hear(bytes, at(2)).unwrap().is_empty());
+                }
+                let lost = collected(|completed| talk.client.disconnected(at(3), completed));
+                assert_eq!(lost[0].outcome, Outcome::Disconnected);
+                talk.client.connected(at(4), &mut talk.out);
+                let reply = success_record(talk.ask_xid(0, read, at(5)), &results);
+                let pieces = reply.chunks(piece);
+                let ended: Vec<_> = pieces
+                    .flat_map(|bytes| talk.hear(bytes, at(6)).unwrap())
+                    .collect();
+                let outcomes: Vec<Outcome> = ended.iter().map(|done| done.outcome).collect();
+                assert_eq!(outcomes, [Outcome::Ok], "{file:?} cut at {cut} by {piece}");
+            }
+        }
     }
 }
 

@@ -231,12 +231,12 @@ impl Client for Nfs3Client {
     }
 
     fn connected(&mut self, now: Moment, out: &mut Output) {
-        self.asked.streaming = None;
         let send = self.asked.encoder(out);
         self.session.connected(now, send);
     }
 
     fn disconnected(&mut self, now: Moment, completed: &mut Completions) {
+        self.asked.streaming = None;
         let give_up = self.asked.give_up(Outcome::Disconnected, now, completed);
         self.session.disconnected(give_up);
     }

@@ -712,8 +712,8 @@ impl Inner {
         if let Some(own) = self.slots.get_mut(slot as usize)
             && let Some(inspector) = own.inspection.inspector()
         {
+            // Not kept: a line whose connection is lost is done once more from its beginning.
             inspector.see(data_read(Results { bytes, len }));
-            inspector.keep();
         }
         if let Some(actor) = self.actor(slot) {
             actor.desk().answer(Results { bytes, len });
@@ -767,10 +767,23 @@ impl Inner {
             if !std::mem::take(&mut own.is_calling) && !waiting.contains(&slot) {
                 continue;
             }
-            own.actor.desk().reset();
-            if let Some(end) = self.go_on(slot, now) {
-                self.end(slot, end, now, completed);
-            }
+            self.reset_slot(slot, now, completed);
+        }
+    }
+
+    /// The answer to a slot's request will not come, and another request can be answered.
+    fn reset_slot(&mut self, slot: u32, now: Moment, completed: &mut Completions) {
+        if let Some(own) = self.slots.get_mut(slot as usize)
+            && let Some(inspector) = own.inspection.inspector()
+        {
+            inspector.rewind();
+        }
+        let Some(actor) = self.actor(slot) else {
+            return;
+        };
+        actor.desk().reset();
+        if let Some(end) = self.go_on(slot, now) {
+            self.end(slot, end, now, completed);
         }
     }
 
@@ -784,13 +797,7 @@ impl Inner {
                 self.waiting.push_back(slot);
                 continue;
             }
-            let Some(actor) = self.actor(slot) else {
-                continue;
-            };
-            actor.desk().reset();
-            if let Some(end) = self.go_on(slot, now) {
-                self.end(slot, end, now, completed);
-            }
+            self.reset_slot(slot, now, completed);
         }
     }
 

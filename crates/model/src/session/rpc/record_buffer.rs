@@ -54,6 +54,7 @@ impl RecordBuffer {
         self.end = 0;
         self.record = 0..0;
         self.expected = Expected::Record;
+        self.empty_fragments = 0;
     }
 
     /// Where to receive to.

@@ -368,6 +368,9 @@ impl Client for LoadClient {
 
     /// What was sent goes out again, as it was.
     fn disconnected(&mut self, _: Moment, _: &mut Completions) {
+        if self.program == NFS {
+            self.held.lend().drop_partial_reply();
+        }
         self.session.take_back();
     }
 

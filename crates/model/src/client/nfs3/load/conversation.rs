@@ -331,10 +331,6 @@ impl Conversation {
         let len = head_len(results).filter(|_| is_read)?;
         let mut bytes = [0; READ_HEAD_MAX];
         bytes.get_mut(..len)?.copy_from_slice(results.get(..len)?);
-        // Those of an answer that was broken off come once more.
-        if let Some(inspector) = self.inspection.inspector() {
-            inspector.rewind();
-        }
         self.read_head = Some(ReadHead {
             bytes,
             len,
@@ -371,14 +367,24 @@ impl Conversation {
         }
     }
 
+    /// Forgets the part of a reply that has come in. The rest of it will not come: the connection
+    /// is gone, or the call is given up. The data of that part come again if the call does.
+    pub fn drop_partial_reply(&mut self) {
+        self.read_head = None;
+        if let Some(inspector) = self.inspection.inspector() {
+            inspector.rewind();
+        }
+    }
+
     /// What is waited for will not come: the task ends there.
     pub fn cut(&mut self, why: Why, now: Moment, completed: &mut Completions) {
+        self.drop_partial_reply();
         if let Some(pause) = self.pause.take()
             && pause.is_busy
         {
             self.note_busy(pause, now);
         }
-        (self.busy, self.read_head, self.is_wanted) = (None, None, false);
+        (self.busy, self.is_wanted) = (None, false);
         if self.under_way.is_none() {
             return;
         }

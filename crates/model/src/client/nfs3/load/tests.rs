@@ -9,6 +9,7 @@ use crate::load::{
     Action, Compiler, DataTable, Expected, Line, LineData, Load, LoadWork, Next, Script, Status,
 };
 use crate::operation::{Completion, Failure, Outcome, Ticket};
+use crate::payload::{FileKey, Pattern, Payload, Payloads, Place, Reading, Unit};
 use crate::plan::{Modes, TransportKind};
 use crate::session::rpc::Credentials;
 use crate::time::Moment;
@@ -49,6 +50,8 @@ enum Reaction {
     Nothing,
     /// It closes the connection.
     Close,
+    /// It closes the connection after these bytes of a reply.
+    Cut(Vec<u8>),
 }
 
 /// A client with its connections, and a server.
@@ -194,13 +197,19 @@ impl<S: FnMut(&Seen, usize) -> Reaction> Bench<S> {
                 }
                 Reaction::Bytes(bytes) => self.receive(end, &bytes),
                 Reaction::Nothing => {}
-                Reaction::Close => {
-                    self.clients[end].disconnected(self.now, &mut self.completed);
-                    self.now = self.now.after_nanos(50 * MS);
-                    self.clients[end].connected(self.now, &mut self.outputs[end]);
+                Reaction::Close => self.connect_again(end),
+                Reaction::Cut(bytes) => {
+                    self.receive(end, &bytes);
+                    self.connect_again(end);
                 }
             }
         }
+    }
+
+    fn connect_again(&mut self, end: usize) {
+        self.clients[end].disconnected(self.now, &mut self.completed);
+        self.now = self.now.after_nanos(50 * MS);
+        self.clients[end].connected(self.now, &mut self.outputs[end]);
     }
 
     fn receive(&mut self, end: usize, bytes: &[u8]) {
@@ -592,6 +601,93 @@ fn a_call_that_is_cut_off_goes_out_again_as_it_was() {
     let done = bench.act(QUERY);
     assert_eq!((done.outcome, done.retransmissions), (Outcome::Ok, 1));
     assert_eq!(bench.seen[1], bench.seen[2]);
+}
+
+/// A server whose file has these data, and which breaks off its reply to the call of that number
+/// after `len` bytes.
+fn cutting(data: &[u8], number: usize, len: usize) -> impl FnMut(&Seen, usize) -> Reaction {
+    move |call: &Seen, count| {
+        let results = match Procedure::from_number(call.procedure) {
+            Some(Procedure::Read) => {
+                let asked = read::Args::from_bytes(&call.arguments).expect("arguments");
+                let from = asked.offset as usize;
+                let data = &data[from..from + asked.count as usize];
+                let file_attributes = Some(attributes(FileType::Regular));
+                read::Reply::Ok(read::ReplyOk {
+                    file_attributes,
+                    count: asked.count,
+                    eof: false,
+                    data,
+                })
+                .to_bytes()
+            }
+            _ => usual(call),
+        };
+        if count == number {
+            let reply = reply(TransportKind::Tcp, call.xid, &results);
+            Reaction::Cut(reply[..len.min(reply.len() - 1)].to_vec())
+        } else {
+            Reaction::Results(results)
+        }
+    }
+}
+
+/// Two units of 150 bytes with checksums, read in two pieces that end in the middle of a unit.
+#[test]
+fn a_reply_that_is_cut_off_at_any_byte_leaves_nothing_behind() {
+    let key = FileKey {
+        run: 7,
+        client: 0,
+        file: 1,
+        pass: 0,
+    };
+    let units = Payloads::new(&[Pattern::Prbs15], 4096);
+    let (mut data, mut room) = (Vec::new(), Vec::new());
+    for number in 0..2 {
+        let (offset, len) = (u64::from(number) * 150, 150);
+        let place = Place {
+            number,
+            offset,
+            len,
+        };
+        let unit = Unit::plain(units.region(0), Pattern::Prbs15.begin(), place, 3);
+        unit.with_checksum(key, place, units.table())
+            .fill(150, units.table(), &mut room);
+        data.extend_from_slice(&room);
+    }
+    let pieces = [(0, 200), (200, 100)].map(|(offset, len)| {
+        Payload::Reading(Reading {
+            file: key,
+            offset,
+            number: 0,
+            is_first: offset == 0,
+            is_last: offset + len == 300,
+        })
+    });
+    let reading = |piece: usize| Line {
+        number: 7,
+        stamp: None,
+        action: Action::ReadX {
+            handle: 4,
+            offset: [0, 200][piece],
+            len: [200, 100][piece],
+            expected_len: [200, 100][piece],
+        },
+        expected: Expected::Success,
+        payload: Some(&pieces[piece]),
+        data: LineData::apart(b"x"),
+    };
+    // LOOKUP, LOOKUP and CREATE open the file; two READs follow.
+    for number in 0..5 {
+        for (cut, piece) in (0..350).flat_map(|cut| [(cut, 1), (cut, 60), (cut, usize::MAX)]) {
+            let mut bench = Bench::new(TransportKind::Tcp, false, cutting(&data, number, cut));
+            bench.piece = piece;
+            let opened = bench.act(OPEN).outcome;
+            let done = [0, 1].map(|piece| bench.work(LoadWork::Line(reading(piece))).outcome);
+            let what = format!("call {number} cut at {cut}, received by {piece}");
+            assert_eq!((opened, done), (Outcome::Ok, [Outcome::Ok; 2]), "{what}");
+        }
+    }
 }
 
 #[test]
