@@ -377,7 +377,8 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         Ok(())
     }
 
-    /// Puts every slot to work: closed loops at once, open loops by their schedule.
+    /// Puts slots to work: closed loops at once, open loops by their schedule. Those of an open loop
+    /// that have something to prepare follow as they are needed, instead of all at one moment.
     fn begin(&mut self, now: Moment) {
         for client in 0..self.clients.len() as u32 {
             let slots = &mut self.clients[client as usize].slots;
@@ -385,7 +386,9 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
                 slots.next_due = due;
                 self.due.push(Reverse((due, client)));
             }
-            for slot in 0..slots.slots.len() as u32 {
+            let first = slots.first_slots();
+            (slots.begun, slots.begun_at) = (first, now);
+            for slot in 0..first {
                 self.clients[client as usize].slots.slots[slot as usize].free_at = now;
                 self.advance_first(Ticket { client, slot }, now);
             }
@@ -423,6 +426,17 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
                 Some(slot) => self.start_scheduled(Ticket { client, slot }, now),
                 None => slots.is_starved = true,
             }
+            self.begin_next(client, now);
+        }
+    }
+
+    /// Puts one more slot of an open loop to work, if it is needed.
+    #[inline]
+    fn begin_next(&mut self, client: u32, now: Moment) {
+        let slots = &mut self.clients[client as usize].slots;
+        if let Some(slot) = slots.next_slot() {
+            slots.slots[slot as usize].free_at = slots.begun_at;
+            self.advance_first(Ticket { client, slot }, now);
         }
     }
 

@@ -4,6 +4,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `keys` | what the keys of a session are derived from, and those keys |
+//! | `names` | names of users in capitals, of which keys are derived |
 //! | `preauth` | pre-authentication integrity of 3.1.1, on which its keys depend |
 //! | `signing` | signatures |
 //! | `sealing` | encryption |
@@ -13,11 +14,13 @@
 mod keys;
 #[cfg(test)]
 mod known_answers;
+mod names;
 mod preauth;
 mod sealing;
 mod signing;
 
 pub use keys::{KeyError, KeyMaterial, SessionKeys};
+pub use names::upcased;
 pub use preauth::Preauth;
 pub use sealing::{Forged, Opened, Opener, Sealer};
 pub use signing::Signer;

@@ -20,7 +20,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use self::burn::Cost;
 pub use self::parse::RuleParseError;
 pub(crate) use self::parse::time_of;
-use crate::smb2::is_work;
+use crate::smb2::{SessionEnd, is_work};
 
 /// One rule, as `--fault` gives it: see [`str::parse`] and [`RuleParseError`] for the syntax.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,6 +96,8 @@ pub enum Effect {
     Signature,
     /// A response of SMB grants no credits.
     Credits,
+    /// The session of a request of SMB ends before it is answered.
+    EndSession(SessionEnd),
     /// A request of SMB is answered with STATUS_PENDING, and then by nothing.
     Pending,
     /// The thread that serves the call uses so much more of its processor.
@@ -247,6 +249,7 @@ pub(crate) struct Verdict {
     pub is_unasked: bool,
     pub is_missigned: bool,
     pub has_no_credits: bool,
+    pub session_end: Option<SessionEnd>,
     pub is_pending: bool,
     pub burn: Duration,
     pub switches: u32,
@@ -317,6 +320,9 @@ impl FaultSource {
                 Effect::Unasked => verdict.is_unasked = true,
                 Effect::Signature => verdict.is_missigned = true,
                 Effect::Credits => verdict.has_no_credits = true,
+                Effect::EndSession(end) => {
+                    verdict.session_end = verdict.session_end.or(Some(end));
+                }
                 Effect::Pending => verdict.is_pending = true,
                 Effect::Burn(time) => verdict.burn += time,
                 Effect::Switches { count } => verdict.switches += count,

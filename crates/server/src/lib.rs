@@ -59,6 +59,6 @@ pub use counters::Counters;
 pub use options::{ListingBound, Options};
 pub use queue::{QueueOptions, ServiceTime, ServiceTimeParseError};
 pub use server::{Running, Server};
-pub use smb2::{Protection, ProtectionParseError, SmbConversation, SmbOptions, User};
+pub use smb2::{Protection, ProtectionParseError, SessionEnd, SmbConversation, SmbOptions, User};
 pub use tbench::{TbenchCounters, TbenchOptions, TbenchServer};
 pub use tree::InitialTree;

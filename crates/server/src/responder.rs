@@ -220,6 +220,7 @@ impl Responder {
             .then(|| detour.queued_until(self.arrival))
             .flatten();
         let whim = Whim {
+            session_end: verdict.session_end,
             refusal: verdict.error_of_smb,
             loops: verdict.is_looped,
             no_credits: verdict.has_no_credits,

@@ -51,6 +51,18 @@ pub enum Loss {
     Refused(io::Error),
 }
 
+impl Loss {
+    /// The reason as the record has it: which side ended the connection, and why.
+    pub fn reason(&self) -> String {
+        match self {
+            Loss::Closed => "the server closed the connection".into(),
+            Loss::Protocol(error) => format!("filestone closed the connection: the server {error}"),
+            Loss::System(error) => format!("the connection was lost: {error}"),
+            Loss::Refused(error) => format!("no connection could be made: {error}"),
+        }
+    }
+}
+
 impl From<Loss> for CallError {
     fn from(loss: Loss) -> Self {
         match loss {

@@ -12,6 +12,7 @@ mod transmit;
 use crate::error::{AreaError, ErrorCategory};
 use filestone_model::completions::Completions;
 use filestone_model::language::Language;
+use filestone_model::measure::LossReasons;
 use filestone_model::measure::stamps::StampedCall;
 use filestone_model::operation::Ticket;
 use filestone_model::time::Moment;
@@ -194,7 +195,7 @@ pub enum ConnectionChange {
 }
 
 /// What has happened to connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ConnectionCounts {
     /// How often one was made again.
     pub reconnections: u64,
@@ -202,4 +203,6 @@ pub struct ConnectionCounts {
     pub unusable_nanos: u64,
     /// Clients that were lost for good.
     pub lost_clients: u64,
+    /// Why connections were lost.
+    pub losses: LossReasons,
 }

@@ -13,6 +13,7 @@ use crate::processors;
 use filestone_model::client::{Client, Output};
 use filestone_model::completions::Completions;
 use filestone_model::language::Language;
+use filestone_model::measure::LossReasons;
 use filestone_model::measure::stamps::StampedCall;
 use filestone_model::operation::Ticket;
 use filestone_model::plan::OnLost;
@@ -100,6 +101,8 @@ pub struct Sockets<C> {
     late_replies: u64,
     reconnections: u64,
     unusable_nanos: u64,
+    /// Why connections were lost.
+    losses: LossReasons,
     /// The connection that was lost last, and how many calls were in flight on it.
     last_loss: Option<(u32, u32)>,
 }
@@ -185,6 +188,7 @@ impl<C: Client> Sockets<C> {
             late_replies: 0,
             reconnections: 0,
             unusable_nanos: 0,
+            losses: LossReasons::default(),
             last_loss: None,
         };
         for index in 0..sockets.connections.len() {
@@ -664,6 +668,7 @@ impl<C: Client> Sockets<C> {
         }
         let in_flight = connection.client.in_flight();
         connection.go_down(now.after(Pauses::RECONNECTION.before(connection.attempts)));
+        self.losses.note(loss.reason(), 1);
         connection.loss = Some(loss);
         connection.clear_output();
         connection.client.disconnected(now, completed);
@@ -713,10 +718,14 @@ impl<C: Client> Sockets<C> {
     }
 
     /// Tells the time to the clients that want to hear of it.
-    fn look_at_timers(&mut self, now: Moment, completed: &mut Completions) {
+    fn look_at_timers(
+        &mut self,
+        now: Moment,
+        completed: &mut Completions,
+    ) -> Result<(), BackendError> {
         while let Some(Reverse((moment, index))) = self.timers.peek().copied() {
             if moment > now {
-                return;
+                break;
             }
             self.timers.pop();
             let connection = &mut self.connections[index as usize];
@@ -727,6 +736,10 @@ impl<C: Client> Sockets<C> {
             if connection.client.poll_timeout() <= now {
                 let output = &mut connection.output;
                 connection.client.handle_timeout(now, output, completed);
+                if let Some(defect) = connection.client.take_defect() {
+                    self.lose(index as usize, defect.into(), completed)?;
+                    continue;
+                }
                 if !connection.output.is_empty() {
                     self.mark_dirty(index as usize);
                 }
@@ -737,6 +750,7 @@ impl<C: Client> Sockets<C> {
             let due = connection.client.poll_timeout().max(now.after_nanos(1));
             set_timer_at(&mut self.timers, connection, index, due);
         }
+        Ok(())
     }
 
     /// Lost clients over whose new connections a reply has come are back.
@@ -776,7 +790,7 @@ impl<C: Client> Sockets<C> {
     #[cold]
     fn scan(&mut self, now: Moment, completed: &mut Completions) -> Result<(), BackendError> {
         self.next_scan = now.after_nanos(SCAN_NANOS);
-        self.look_at_timers(now, completed);
+        self.look_at_timers(now, completed)?;
         self.look_at_recovering();
         let mut connecting = 0;
         for index in std::mem::take(&mut self.down) {
@@ -1040,6 +1054,7 @@ impl<C: Client> Backend for Sockets<C> {
             reconnections: self.reconnections,
             unusable_nanos: self.unusable_nanos,
             lost_clients: 0,
+            losses: self.losses.clone(),
         };
         for connection in &self.connections {
             if !matches!(connection.link, Link::Up(_)) {

@@ -12,7 +12,9 @@ use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
 use filestone_model::measure::stamps::{StampedCall, StampsRecord};
-use filestone_model::measure::{Assembly, ConnectionsRecord, IntervalBuffer, RunPhase};
+use filestone_model::measure::{
+    Assembly, ConnectionsRecord, IntervalBuffer, LossReasons, RunPhase,
+};
 use filestone_model::plan::{Plan, TICK_NANOS};
 use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -347,11 +349,14 @@ impl<'run> Coordinator<'run> {
             // How busy threads are that wait in system calls says nothing.
             totals.workers.clear();
         }
-        for counts in self.ends.iter().map(|end| end.connections) {
+        let mut losses = LossReasons::default();
+        for counts in self.ends.iter().map(|end| &end.connections) {
+            losses.add(&counts.losses);
             totals.reconnections += counts.reconnections;
             totals.unusable_ns += counts.unusable_nanos;
             totals.lost_clients += counts.lost_clients;
         }
+        totals.losses = losses.into_records();
         let window_ns = window_end.nanos_since(window_start);
         let mix = facts
             .file_set

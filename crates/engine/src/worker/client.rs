@@ -83,6 +83,11 @@ pub(super) struct Slots {
     pub is_given_up: bool,
     /// The slot that waits for a moment which its workload named. Such workloads have one slot.
     pub parked: Option<u32>,
+    /// Slots that have been put to work so far, the first of all. In an open loop whose operations
+    /// need something before, the others follow when they are needed.
+    pub begun: u32,
+    /// When the first of them were.
+    pub begun_at: Moment,
     /// Slots without work, the one that was freed first in front.
     pub free: VecDeque<u32>,
     pub slots: Vec<SlotState>,
@@ -144,6 +149,8 @@ impl<W> ClientState<W> {
             is_lost: false,
             is_given_up: false,
             parked: None,
+            begun: 0,
+            begun_at: Moment::ZERO,
             free: VecDeque::with_capacity(plan.in_flight as usize + 1),
             slots: vec![idle; plan.in_flight as usize],
             due: vec![Moment::ZERO; plan.in_flight as usize],
@@ -184,7 +191,34 @@ impl<W> ClientState<W> {
     }
 }
 
+/// Slots of an open loop that are kept ready where operations need something before: so many
+/// prerequisites are under way at a time beside those of operations that have ended.
+const READY_SLOTS: usize = 8;
+
 impl Slots {
+    /// How many slots are put to work first.
+    pub fn first_slots(&self) -> u32 {
+        let all = self.slots.len();
+        let is_prepared = self.restores && self.arrivals.is_open();
+        let first = if is_prepared {
+            all.min(READY_SLOTS)
+        } else {
+            all
+        };
+        first as u32
+    }
+
+    /// The next slot to put to work, if few of those that were are free.
+    #[inline]
+    pub fn next_slot(&mut self) -> Option<u32> {
+        let next = self.begun;
+        if next as usize >= self.slots.len() || self.free.len() >= READY_SLOTS {
+            return None;
+        }
+        self.begun += 1;
+        Some(next)
+    }
+
     /// Begins nothing more.
     pub fn give_up(&mut self) {
         self.is_given_up = true;

@@ -4,12 +4,12 @@
 use filestone_engine::control::{Context, Unobserved};
 use filestone_engine::target::BuiltIn;
 use filestone_engine::{Job, Protocols, RunError};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::run_record::{FailureCount, RunEnd};
+use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::password::Password;
 use filestone_model::plan::{
-    ArrivalsPlan, Plan, SmbDialect, SmbOplock, SmbProtection, SmbTarget, TargetPlan,
+    ArrivalsPlan, Plan, ReadData, SmbDialect, SmbOplock, SmbProtection, SmbTarget, TargetPlan,
 };
 use filestone_server::{Options, Protection, Running, Server, SmbOptions, User};
 use filestone_wire::smb2::Command;
@@ -99,6 +99,40 @@ fn every_dialect_is_spoken_with_a_guest_and_with_a_user() {
     }
 }
 
+/// A session or its tree that ends while the connection stays is set up again, which is counted,
+/// with the reason, and no operation fails.
+#[test]
+fn sessions_that_end_in_mid_run_are_set_up_again() {
+    for fault in ["session-deleted", "share-closed", "session-expired"] {
+        for (operation, command, path) in [
+            (OpKind::Read, "read", "file"),
+            (OpKind::GetAttr, "query_info", "files"),
+            (OpKind::Write, "write", ""),
+        ] {
+            for signing in [SmbProtection::IfAsked, SmbProtection::Required] {
+                let rule = format!("{fault},proc={command},p=0.05");
+                let server = start(anna(), &[&rule]);
+                let mut plan = plan(operation, path);
+                plan.count = Some(200);
+                share(&mut plan).user = Some("anna".into());
+                share(&mut plan).signing = signing;
+                let record = run(&plan, &server).expect("a run");
+                let (totals, what) = (&record.totals, format!("{rule}, {signing:?}"));
+                let ledger = &totals.ledger;
+                assert_eq!(ledger.ok + ledger.disconnected, 200, "{what}: {ledger:?}");
+                assert!(totals.reconnections > 0, "{what}");
+                let [loss] = totals.losses.as_slice() else {
+                    panic!("one reason: {:?}", totals.losses);
+                };
+                assert!(loss.count >= totals.reconnections, "{what}");
+                assert!(loss.reason.contains("ended the session"), "{}", loss.reason);
+                let is_told = |caveat: &Caveat| caveat.sentence().0.contains("ended the session");
+                assert!(record.caveats.iter().any(is_told), "{:?}", record.caveats);
+            }
+        }
+    }
+}
+
 #[test]
 fn what_a_client_asks_is_answered() {
     let server = start(SmbOptions::default(), &[]);
@@ -117,6 +151,154 @@ fn what_a_client_asks_is_answered() {
     let counters = server.stop();
     assert!(counters.requests_total() > 140, "{counters:?}");
     assert_eq!(counters.refused, 0);
+}
+
+/// One byte of every second response of READ is changed, of files whose data are known, and of files
+/// that are remembered as they were read first.
+#[test]
+fn data_that_are_verified_are_compared() {
+    let server = start(SmbOptions::default(), &["corrupt,proc=read,p=0.5"]);
+    for (is_known, path, files) in [(true, "file", 1), (true, "files", 4), (false, "files", 4)] {
+        let mut plan = plan(OpKind::Read, path);
+        (plan.clients, plan.workers, plan.count) = (1, 1, Some(100));
+        let probe = plan.probe_mut().expect("a probe");
+        (probe.size_bytes, probe.files_max) = (4096, files);
+        if !is_known {
+            let address = server.smb_addresses().first().copied().expect("it listens");
+            share(&mut plan).host = Some(address.ip().to_string());
+            share(&mut plan).port = Some(address.port());
+        }
+        plan.read_data = Some(ReadData::Verify);
+        let record = run(&plan, &server).expect("a run");
+        let kind = record.measured().expect("a measured row");
+        let wrong = kind.failures.iter();
+        let wrong = wrong.find(|failure| failure.failure.contains("wrong data"));
+        let wrong = wrong.map_or(0, |failure| failure.count);
+        assert!(wrong > 20, "{path}, {is_known}: {:?}", kind.failures);
+        plan.read_data = Some(ReadData::Deliver);
+        let record = run(&plan, &server).expect("a run");
+        let kind = record.measured().expect("a measured row");
+        let is_compared = |failure: &FailureCount| failure.failure.contains("wrong data");
+        assert!(
+            !kind.failures.iter().any(is_compared),
+            "{:?}",
+            kind.failures
+        );
+    }
+}
+
+/// Every operation, of a server that grants few credits, and takes little at once.
+#[test]
+fn a_server_that_takes_little_at_once_is_asked_for_no_more() {
+    let limits = [1, 2, 8].map(|credits| (credits, 1 << 20, 1 << 20));
+    let small = [(8192, 4096, 65_536), (8192, 16_384, 4096), (1, 4096, 4096)];
+    for (credits, transact_max, transfer_max) in limits.into_iter().chain(small) {
+        let server = start(
+            SmbOptions {
+                credits,
+                transact_max,
+                transfer_max,
+                ..SmbOptions::default()
+            },
+            &[],
+        );
+        for (operation, path) in [
+            (OpKind::Null, ""),
+            (OpKind::GetAttr, "files"),
+            (OpKind::SetAttr, ""),
+            (OpKind::Lookup, "files"),
+            (OpKind::Access, "files"),
+            (OpKind::Read, "file"),
+            (OpKind::Write, ""),
+            (OpKind::Create, ""),
+            (OpKind::MkDir, ""),
+            (OpKind::Remove, ""),
+            (OpKind::RmDir, ""),
+            (OpKind::Rename, ""),
+            (OpKind::ReadDir, "files"),
+            (OpKind::FsStat, ""),
+            (OpKind::FsInfo, ""),
+            (OpKind::Commit, ""),
+            (OpKind::Lock, ""),
+            (OpKind::SessionSetup, ""),
+            (OpKind::TreeConnect, ""),
+        ] {
+            let mut plan = plan(operation, path);
+            plan.in_flight = 8;
+            plan.probe_mut().expect("a probe").size_bytes = 4096;
+            let record = run(&plan, &server).expect("a run");
+            let what = format!("{operation:?}, {credits} credits, {transact_max}, {transfer_max}");
+            let ledger = &record.totals.ledger;
+            assert_eq!(
+                (ledger.scheduled, ledger.ok),
+                (20, 20),
+                "{what}: {ledger:?}"
+            );
+            assert_eq!(record.totals.reconnections, 0, "{what}");
+        }
+    }
+}
+
+/// A transfer that the server would refuse, or never grant the credits for, is refused with both
+/// numbers.
+#[test]
+fn a_transfer_beyond_what_the_server_takes_is_refused_before_the_run() {
+    for (credits, transfer_max, dialect, size, said) in [
+        (
+            8,
+            1 << 20,
+            None,
+            1 << 20,
+            "takes 16 credits, and the server grants 8 at most",
+        ),
+        (
+            8192,
+            65_536,
+            None,
+            65_537,
+            "and the server takes 65,536 bytes in one",
+        ),
+        (
+            8192,
+            1 << 20,
+            Some(SmbDialect::Smb202),
+            65_537,
+            "the server takes 65,536 bytes in one",
+        ),
+    ] {
+        let server = start(
+            SmbOptions {
+                credits,
+                transfer_max,
+                ..SmbOptions::default()
+            },
+            &[],
+        );
+        for (operation, path) in [(OpKind::Read, "file"), (OpKind::Write, "")] {
+            let mut plan = plan(operation, path);
+            plan.probe_mut().expect("a probe").size_bytes = size;
+            share(&mut plan).dialect = dialect;
+            let error = run(&plan, &server).expect_err("it is refused").to_string();
+            assert!(error.contains(said), "{error}");
+            plan.probe_mut().expect("a probe").size_bytes = 65_536;
+            all_succeed(&plan, &server);
+        }
+    }
+}
+
+/// Whatever has prepared the run has left before its clients come: every session is given up, that of
+/// the preparation, too.
+#[test]
+fn a_run_has_no_more_sessions_at_a_time_than_clients() {
+    let server = start(SmbOptions::default(), &[]);
+    let mut plan = plan(OpKind::Null, "");
+    (plan.clients, plan.workers, plan.count) = (20, 2, Some(100));
+    let record = run(&plan, &server).expect("a run");
+    assert_eq!(record.totals.ledger.ok, 100);
+    let counters = server.stop();
+    // One prepares, and logs off; no other is made besides those of the clients.
+    assert_eq!(counters.requests(Command::TreeConnect), 21);
+    assert_eq!(counters.requests(Command::Logoff), 21);
 }
 
 #[test]

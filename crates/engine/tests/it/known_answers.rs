@@ -3,17 +3,23 @@
 //! The whole worker loop runs here, in virtual time: what these tests hold is
 //! what every run reports.
 
-use crate::support::{SECOND, plan, run, run_on, server};
+use crate::support::{SECOND, plan, run, run_members, run_on, server};
 use filestone_engine::backend::null::Null;
+use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::clock::Clock;
+use filestone_engine::worker::Member;
 use filestone_model::cost::{
     CostFigure, Counter, CounterReading, ReadingPhase, SourceRecord, Vantage,
 };
+use filestone_model::file_set::ClientSet;
 use filestone_model::measure::run_record::{Phase, Tool};
 use filestone_model::measure::{RunRecord, costs};
+use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, LevelsPlan};
 use filestone_model::queueing::{Service, SimulatedServer, Stall};
 use filestone_model::time::Moment;
+use filestone_model::workload::{FileEntry, FileTable, ObjectKind, of_client};
+use std::sync::Arc;
 
 fn millis(nanos: u64) -> String {
     format!("{:.1}", nanos as f64 / 1e6)
@@ -57,6 +63,43 @@ fn a_closed_loop_sees_one_slow_operation_in_ninety_thousand_and_one() {
     assert_eq!(millis(response.p99_99), "0.1");
     assert_eq!(response.max, 1_000_100_000);
     assert_eq!(response.sum, 90_000 * 100_000 + 1_000_100_000);
+}
+
+/// A server of one worker takes 1 ms for each call: 100 COMMITs a second, each with a WRITE before it,
+/// use a fifth of it. WRITEs for all of a thousand slots at once would keep it for a second.
+#[test]
+fn prerequisites_of_an_open_loop_do_not_come_all_at_once() {
+    let open = ArrivalsPlan::Constant {
+        offered_load_ops_per_s: 100.0,
+    };
+    let mut plan = plan(open, 1024, 1);
+    let probe = plan.probe_mut().expect("a probe");
+    (probe.operation, probe.file_size_bytes) = (OpKind::Commit, 1 << 20);
+    let mut table = FileTable::default();
+    let entry = |kind| FileEntry {
+        len: 1 << 20,
+        kind,
+        has_pattern: true,
+    };
+    table.directory = Some(table.add(entry(ObjectKind::Directory)));
+    let own = table.add(entry(ObjectKind::File));
+    table.own_files = own.0..own.0 + 1;
+    let table = Arc::new(table);
+    let sets: Arc<[ClientSet]> = Arc::default();
+    let members = Member::of_worker(&plan, 0, |client| of_client(&plan, &table, &sets, client));
+    let server = server(Service::Fixed { ns: 1_000_000 }, Some(1));
+    let totals = run_members(&plan, members, Simulated::new(server, 1)).totals;
+    assert_eq!((totals.ledger.scheduled, totals.ledger.ok), (100, 100));
+    // The first waits for its WRITE, which is the eighth at most, and for no more than that.
+    assert!(
+        totals.response_time_ns.max <= 10_000_000,
+        "{}",
+        totals.response_time_ns.max
+    );
+    assert_eq!(totals.response_time_ns.p50, 1_000_000);
+    let writes = totals.kinds.iter().find(|kind| kind.kind == OpKind::Write);
+    let writes = writes.expect("a row").ledger.scheduled;
+    assert!((100..=108).contains(&writes), "{writes}");
 }
 
 #[test]

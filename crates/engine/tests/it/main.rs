@@ -4,6 +4,7 @@
 mod assembly;
 mod built_in_share;
 mod calibration;
+mod cut_replies;
 mod file_set;
 mod fleet;
 mod interruption;

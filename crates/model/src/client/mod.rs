@@ -14,6 +14,7 @@
 //! queue of its own.
 
 pub mod actor;
+mod checksum;
 pub mod desk;
 pub mod echo;
 pub mod handles;
@@ -23,9 +24,11 @@ pub mod line_books;
 pub mod nfs3;
 pub mod own_paths;
 pub mod smb2;
+mod verify;
 
 pub use crate::output::{self, Output};
 pub use nfs3::Nfs3Client;
+pub use verify::Verify;
 
 use crate::completions::Completions;
 use crate::language::Language;
@@ -50,6 +53,13 @@ pub enum ProtocolError {
     /// It is no message of the protocol, for this reason.
     #[error("sent what is no message of its protocol: {0}")]
     Message(&'static str),
+    /// The server has ended the session, or the way to what it exports, with this status. The
+    /// connection itself is as it was.
+    #[error("ended the session or its connection to the share ({0})")]
+    SessionEnded(String),
+    /// No session could be set up over a connection, for this reason.
+    #[error("did not set up a session: {0}")]
+    NotSetUp(String),
 }
 
 /// Over which connections of its worker a client goes, whose slots are dealt to them in turn: the
@@ -165,6 +175,12 @@ pub trait Client {
 
     /// Gives up, or sends again, what has waited too long.
     fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Completions);
+
+    /// Why the connection cannot be used any longer, if that has shown with the time: asked after
+    /// [`Client::handle_timeout`]. The engine closes the connection then, and makes another one.
+    fn take_defect(&mut self) -> Option<ProtocolError> {
+        None
+    }
 
     /// When [`Client::handle_timeout`] should be called next.
     fn poll_timeout(&self) -> Moment;

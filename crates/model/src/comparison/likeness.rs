@@ -152,6 +152,11 @@ pub fn differences(base: &ComparedRun, new: &ComparedRun) -> Vec<Unlike> {
         words.to_owned()
     };
     hold(Aspect::Path, "", path(base), path(new));
+    let account = |record: &ComparedRun| {
+        let session = record.target.session.as_ref();
+        session.map_or_else(String::new, |session| format!("{:?}", session.account))
+    };
+    hold(Aspect::Plan, "account", account(base), account(new));
     let host = |record: &ComparedRun| {
         let host = &record.host;
         format!("{}, {} processors, {}", host.cpu, host.cpus, host.kernel)

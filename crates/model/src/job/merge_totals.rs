@@ -3,6 +3,7 @@
 use super::sum;
 use crate::measure::distribution::HistogramError;
 use crate::measure::ledger::Ledger;
+use crate::measure::losses::LossReasons;
 use crate::measure::run_record::{FailureCount, KindRecord, RunRecord, Totals, WorkerRecord};
 use crate::measure::{DistributionRecord, RecordMerger};
 use crate::plan::Plan;
@@ -53,6 +54,9 @@ fn add_counts(merged: &mut Totals, record: &RunRecord, window_ns: u64) {
     *excess = (*excess).max(totals.listing_excess_bytes_max);
     add(&mut merged.reconnections, totals.reconnections);
     add(&mut merged.unusable_ns, totals.unusable_ns);
+    let mut losses = LossReasons::of(&merged.losses);
+    losses.add(&LossReasons::of(&totals.losses));
+    merged.losses = losses.into_records();
     add(&mut merged.lost_clients, totals.lost_clients);
     add(&mut merged.client_cpu_ns, totals.client_cpu_ns);
 }

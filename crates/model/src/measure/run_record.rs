@@ -13,6 +13,7 @@ pub use crate::measure::generator_record::{Headroom, Host, RunEnd};
 use crate::measure::interval::TickCounts;
 use crate::measure::job_record::JobRecord;
 use crate::measure::ledger::Ledger;
+use crate::measure::losses::LossRecord;
 use crate::measure::mix_record::MixRecord;
 use crate::measure::processors::{ProcessorsRecord, ThreadTime};
 use crate::measure::replay_record::ReplayRecord;
@@ -313,6 +314,9 @@ pub struct Totals {
     pub reconnections: u64,
     /// How long connections were unusable, summed over all.
     pub unusable_ns: u64,
+    /// Why connections were lost, the most frequent reason first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<LossRecord>,
     /// Clients whose connections could not be made again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost_clients: u64,

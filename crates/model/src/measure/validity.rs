@@ -73,6 +73,7 @@ rules! {
     Mismatches = "mismatches", WithCaveats, 0.0, "results";
     ClientsLost = "clients-lost", WithCaveats, 0.0, "clients";
     SettingsChanged = "settings-changed", WithCaveats, 0.0, "changes";
+    NotTheUser = "not-the-user", WithCaveats;
     ConnectionsLost = "connections-lost", WithCaveats, 0.0, "clients";
     Reconnected = "reconnected", WithCaveats, 0.0, "connections";
     Retransmissions = "retransmissions", WithCaveats, 0.0, "calls";

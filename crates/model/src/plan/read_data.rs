@@ -53,6 +53,9 @@ pub enum ReadDataError {
     /// A datagram is received or not.
     #[error("a datagram is received whole")]
     Datagram,
+    /// A response is authenticated, or is taken whole.
+    #[error("responses of a share are taken whole, because their signatures cover the data")]
+    Whole,
     /// Discarding each would cost more than receiving many.
     #[error(
         "calls of {0} bytes are received many at a time, which costs less than discarding each; \
@@ -71,6 +74,7 @@ impl ReadDataError {
             | ReadDataError::FixedByLayer(_) => "leave it out",
             ReadDataError::Mount => "leave it out, or name the server as TARGET",
             ReadDataError::Datagram => "use --data deliver, or --transport tcp",
+            ReadDataError::Whole => "use --data deliver or --data verify",
             ReadDataError::TooShort(_) => "use --data deliver, or longer calls",
         }
     }
@@ -144,11 +148,14 @@ impl Plan {
         }
     }
 
-    /// Why a probe or a mix of an NFS server cannot discard what it reads.
+    /// Why a probe or a mix of a server cannot discard what it reads.
     fn not_discardable(&self) -> Option<ReadDataError> {
         let len = self.workload.transfer_bytes()?;
         if self.target.is_udp() {
             return Some(ReadDataError::Datagram);
+        }
+        if self.target.takes_responses_whole() {
+            return Some(ReadDataError::Whole);
         }
         (len < ReadData::DISCARD_MIN_BYTES).then_some(ReadDataError::TooShort(len))
     }
@@ -158,7 +165,7 @@ impl Plan {
 mod tests {
     use super::*;
     use crate::plan::tests::example;
-    use crate::plan::{LocalTarget, TargetPlan, TcpTarget, TransportKind};
+    use crate::plan::{LocalTarget, SmbTarget, TargetPlan, TcpTarget, TransportKind};
 
     fn read(size_bytes: u32, transport: TransportKind) -> Plan {
         let mut plan = example();
@@ -187,6 +194,20 @@ mod tests {
                 assert_eq!(is_refused, refused.contains(&wanted), "{size}: {wanted:?}");
             }
         }
+    }
+
+    #[test]
+    fn responses_that_are_taken_whole_are_not_discarded() {
+        let mut plan = read(1 << 20, TransportKind::Tcp);
+        plan.target = TargetPlan::Smb(SmbTarget::built_in("file"));
+        assert_eq!(plan.usual_read_data(), Some(ReadData::Deliver));
+        for wanted in [ReadData::Deliver, ReadData::Verify] {
+            plan.read_data = Some(wanted);
+            assert_eq!(plan.check_read_data(), Ok(()));
+        }
+        plan.read_data = Some(ReadData::Discard);
+        let error = plan.check_read_data().expect_err("nothing is discarded");
+        assert!(error.to_string().contains("taken whole"), "{error}");
     }
 
     #[test]

@@ -147,6 +147,11 @@ impl TargetPlan {
         }
     }
 
+    /// Whether the data of a READ are not handed over before its whole response is here.
+    pub fn takes_responses_whole(&self) -> bool {
+        matches!(self, TargetPlan::Smb(_))
+    }
+
     /// Whether the clients of a load block there, so that they need threads of their own.
     pub fn blocks_loads(&self) -> bool {
         matches!(self, TargetPlan::Local(_) | TargetPlan::Tcp(_))

@@ -2,8 +2,8 @@
 
 use filestone_model::Completions;
 use filestone_model::client::handles::Handles;
-use filestone_model::client::nfs3::{Reading, Shared, Templates, Verify};
-use filestone_model::client::{Client, Nfs3Client, Output, ProtocolError};
+use filestone_model::client::nfs3::{Reading, Shared, Templates};
+use filestone_model::client::{Client, Nfs3Client, Output, ProtocolError, Verify};
 use filestone_model::operation::{Completion, FileId, Operation, Ticket};
 use filestone_model::plan::{Modes, ReadData, TransportKind};
 use filestone_model::session::rpc::Credentials;

@@ -6,6 +6,8 @@ use std::time::Duration;
 use filestone_wire::nfs3::{Procedure, Status};
 use filestone_wire::smb2::{self, Command};
 
+use crate::smb2::SessionEnd;
+
 use super::{Asked, Delay, Effect, Fault, Freeze, ProcedureSet, Rule};
 
 /// How many bytes `truncate` and `corrupt` mean without a number.
@@ -22,7 +24,7 @@ pub enum RuleParseError {
     #[error(
         "\"{0}\" is not a fault; expected delay=TIME, delay=exp:MEAN, freeze=TIME@TIME, loop, \
          error=STATUS, drop, disconnect, truncate[=BYTES], corrupt[=BYTES], oversize, unasked, signature, credits, \
-         pending, burn=TIME or switches=N"
+         session-deleted, share-closed, session-expired, pending, burn=TIME or switches=N"
     )]
     Effect(String),
     /// A further word is no condition.
@@ -127,6 +129,9 @@ fn effect_of(word: &str) -> Result<Effect, RuleParseError> {
         ("unasked", None) => Effect::Unasked,
         ("signature", None) => Effect::Signature,
         ("credits", None) => Effect::Credits,
+        ("session-deleted", None) => Effect::EndSession(SessionEnd::Deleted),
+        ("share-closed", None) => Effect::EndSession(SessionEnd::ShareClosed),
+        ("session-expired", None) => Effect::EndSession(SessionEnd::Expired),
         ("pending", None) => Effect::Pending,
         ("burn", Some(time)) => Effect::Burn(burn_of(time)?),
         ("switches", Some(number)) => Effect::Switches {
@@ -292,6 +297,13 @@ mod tests {
         );
         assert_eq!(fault("credits").effect, Effect::Credits);
         assert_eq!(fault("pending").effect, Effect::Pending);
+        for (text, end) in [
+            ("session-deleted", SessionEnd::Deleted),
+            ("share-closed", SessionEnd::ShareClosed),
+            ("session-expired", SessionEnd::Expired),
+        ] {
+            assert_eq!(fault(text).effect, Effect::EndSession(end));
+        }
         let burn = Duration::from_micros(5);
         assert_eq!(fault("burn=5us").effect, Effect::Burn(burn));
         assert_eq!(fault("burn=0us").effect, Effect::Burn(Duration::ZERO));

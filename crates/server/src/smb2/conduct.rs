@@ -3,7 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use filestone_protection::upcased;
 use filestone_wire::smb2::Dialect;
+
+/// The most bytes that a READ, a WRITE or a QUERY carries.
+pub const TRANSFER_MAX: u32 = 1 << 20;
 
 /// A user and the password that is asked of him.
 #[derive(Clone, PartialEq, Eq)]
@@ -67,6 +71,10 @@ pub struct SmbOptions {
     pub dialect_max: Dialect,
     /// Credits that a client may have at once, at least 1.
     pub credits: u16,
+    /// MaxTransactSize, at least 4 KiB.
+    pub transact_max: u32,
+    /// MaxReadSize and MaxWriteSize, at least 4 KiB.
+    pub transfer_max: u32,
 }
 
 impl Default for SmbOptions {
@@ -78,6 +86,8 @@ impl Default for SmbOptions {
             encryption: Protection::Offered,
             dialect_max: Dialect::SMB_3_1_1,
             credits: 8192,
+            transact_max: TRANSFER_MAX,
+            transfer_max: TRANSFER_MAX,
         }
     }
 }
@@ -89,9 +99,9 @@ impl SmbOptions {
     }
 
     pub(super) fn password_of(&self, name: &str) -> Option<&str> {
-        let wanted = name.to_lowercase();
+        let wanted = upcased(name);
         let mut users = self.users.iter();
-        let user = users.find(|user| user.name.to_lowercase() == wanted);
+        let user = users.find(|user| upcased(&user.name) == wanted);
         user.map(|user| user.password.as_str())
     }
 }

@@ -73,6 +73,8 @@ pub struct Session {
     pub keys: Option<Box<SessionKeys>>,
     pub must_sign: bool,
     pub must_encrypt: bool,
+    /// Whether its user has to authenticate again before anything else is done.
+    pub is_expired: bool,
     /// Whether the client has encrypted something: what comes to it unasked is encrypted, too.
     pub has_sealed: bool,
     /// Encryptions so far, none of which may come twice.
@@ -92,6 +94,7 @@ impl Session {
             keys: None,
             must_sign: false,
             must_encrypt: false,
+            is_expired: false,
             has_sealed: false,
             nonce: 0,
             trees: FxHashMap::default(),

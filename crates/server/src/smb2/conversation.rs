@@ -8,7 +8,7 @@ use filestone_protection::Opened;
 
 use super::conduct::{SmbOptions, User};
 use super::connection::Connection;
-use super::frames::{Envelope, Hangup, Moment, Whim};
+use super::frames::{Envelope, Hangup, Moment, SessionEnd, Whim};
 use super::place::{Letter, Place};
 use super::service::{Incoming, Means, SmbService};
 use crate::counters::Tally;
@@ -27,6 +27,7 @@ pub struct SmbConversation {
     opened: Opened,
     room: Vec<u8>,
     frames: u64,
+    session_end: Option<SessionEnd>,
 }
 
 impl SmbConversation {
@@ -55,7 +56,33 @@ impl SmbConversation {
             opened: Opened::default(),
             room: Vec::new(),
             frames: 0,
+            session_end: None,
         }
+    }
+
+    /// The session of the next frame ends before that is answered.
+    pub fn end_session(&mut self, end: SessionEnd) {
+        self.session_end = Some(end);
+    }
+
+    /// One of the connections is closed, and another one made in its place.
+    pub fn connect_again(&mut self, second: bool) {
+        let index = usize::from(second);
+        let place = Place {
+            worker: 0,
+            token: index as u64,
+        };
+        let made = Some(self.service.connect(place));
+        let Some(Some(mut lost)) = self
+            .connections
+            .get_mut(index)
+            .map(|own| std::mem::replace(own, made))
+        else {
+            return;
+        };
+        let means = means(&self.tally, self.frames, &mut self.room);
+        self.service.end(&mut lost, means);
+        self.deliver(std::mem::take(&mut lost.outbox));
     }
 
     /// A frame of one of the connections, without its mark: what is sent to it in answer, with
@@ -90,9 +117,12 @@ impl SmbConversation {
             Envelope::Plain | Envelope::Smb1 => frame,
         };
         let incoming = Incoming { envelope, messages };
+        let whim = Whim {
+            session_end: self.session_end.take(),
+            ..Whim::default()
+        };
         let means = means(&self.tally, self.frames, &mut self.room);
-        self.service
-            .answer(connection, incoming, Whim::default(), means, sink)
+        self.service.answer(connection, incoming, whim, means, sink)
     }
 
     /// Has connections take in what others tell them, and what they tell others then.

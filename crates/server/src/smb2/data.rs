@@ -4,12 +4,12 @@ use filestone_wire::smb2::codec::Writer;
 use filestone_wire::smb2::compound::Message;
 use filestone_wire::smb2::{AccessMask, Channel, Status, echo, flush, read, write};
 
+use super::conduct::TRANSFER_MAX;
 use super::connection::Open;
 use super::exchange::{Answered, Exchange, put};
 use super::facts::status_of;
 use super::held::ByteRange;
 use super::locks::Transfer;
-use super::negotiate::TRANSFER_MAX;
 use crate::reply::ReplySink;
 use crate::tree::basic::BasicChange;
 use crate::tree::{FILE_MAX, Tree};
@@ -25,7 +25,8 @@ impl Exchange<'_> {
     fn transfer_max(&self) -> u32 {
         let agreed = self.connection.agreed.as_ref();
         let is_large = agreed.is_some_and(|agreed| agreed.has_large_mtu());
-        if is_large { TRANSFER_MAX } else { 64 << 10 }
+        let most = if is_large { TRANSFER_MAX } else { 64 << 10 };
+        most.min(self.shared.options.transfer_max)
     }
 
     /// Checks what READ and WRITE have in common.

@@ -36,9 +36,22 @@ pub enum Envelope {
     Smb1,
 }
 
+/// How a session ends that a client goes on with, while its connection stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionEnd {
+    /// The session is deleted.
+    Deleted,
+    /// Its connection to the share is closed.
+    ShareClosed,
+    /// Its user has to authenticate again (MS-SMB2, section 3.3.5.2.9).
+    Expired,
+}
+
 /// What a fault has the server do with a frame, before it is answered.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Whim {
+    /// The session of the frame ends first.
+    pub session_end: Option<SessionEnd>,
     /// Every request of it fails with this.
     pub refusal: Option<Status>,
     /// Listings begin anew at each request and do not end.
@@ -170,6 +183,13 @@ impl Frames<'_> {
         if let Some(session) = sealed.and_then(|id| self.connection.sessions.get_mut(&id)) {
             session.has_sealed = true;
         }
+        if let Some(end) = whim.session_end {
+            self.end_session_of(messages, end);
+            // What was encrypted for a session that is not there is not answered.
+            if sealed.is_some_and(|id| !self.connection.sessions.contains_key(&id)) {
+                return Err(Hangup);
+            }
+        }
         let mut run = Run {
             messages,
             chain: ChainState::default(),
@@ -192,6 +212,25 @@ impl Frames<'_> {
             self.resume(async_id, whim, sink)?;
         }
         Ok(())
+    }
+
+    /// Ends the session of a frame's first request.
+    fn end_session_of(&mut self, messages: &[u8], end: SessionEnd) {
+        let Ok(header) = Header::from_bytes(messages) else {
+            return;
+        };
+        let (id, tree_id) = (header.session_id, header.tree_id().unwrap_or(0));
+        match end {
+            SessionEnd::Deleted => self.exchange(header, ChainState::default()).end_session(id),
+            SessionEnd::ShareClosed => self
+                .exchange(header, ChainState::default())
+                .end_tree(id, tree_id),
+            SessionEnd::Expired => {
+                if let Some(session) = self.connection.sessions.get_mut(&id) {
+                    session.is_expired = true;
+                }
+            }
+        }
     }
 
     fn answer_smb1(&mut self, message: &[u8], sink: &mut ReplySink) -> Result<(), Hangup> {
@@ -438,6 +477,13 @@ impl Frames<'_> {
         };
         if !session.is_valid() && !needs_none && command != Command::SessionSetup {
             return Err(Status::USER_SESSION_DELETED);
+        }
+        let goes_on = matches!(
+            command,
+            Command::SessionSetup | Command::Logoff | Command::Close | Command::Lock
+        );
+        if session.is_expired && !needs_none && !goes_on {
+            return Err(Status::NETWORK_SESSION_EXPIRED);
         }
         match (run.sealed, &session.keys) {
             (Some(_), _) => {}

@@ -10,7 +10,6 @@ use super::connection::Search;
 use super::exchange::{Answered, Exchange};
 use super::facts::{Facts, status_of};
 use super::names::{Pattern, short_name};
-use super::negotiate::TRANSFER_MAX;
 use super::paths::followed;
 use crate::reply::ReplySink;
 use crate::tree::directory::{COOKIE_PARENT, COOKIE_SELF};
@@ -24,7 +23,7 @@ impl Exchange<'_> {
         let request: Request<'_> = message.body()?;
         let (shared, loops) = (self.shared, self.loops);
         let (_, open) = self.open(request.file_id)?;
-        if !open.is_directory || request.output_buffer_length > TRANSFER_MAX {
+        if !open.is_directory || request.output_buffer_length > shared.options.transact_max {
             return Err(Status::INVALID_PARAMETER.into());
         }
         let class = DirectoryClass::of(request.class).ok_or(Status::INVALID_INFO_CLASS)?;

@@ -8,15 +8,13 @@ use filestone_wire::smb2::negotiate::{
 use filestone_wire::smb2::spnego::NegTokenInit;
 use filestone_wire::smb2::{Capabilities, Dialect, SecurityMode, Status};
 
-use super::conduct::Protection;
+use super::conduct::{Protection, TRANSFER_MAX};
 use super::connection::{Agreed, MECHANISMS};
 use super::exchange::{Answered, Exchange, Failure, put};
 use super::facts::file_time;
 use crate::reply::ReplySink;
 
-/// The most bytes that a READ, a WRITE or a QUERY carries, where one may take several credits.
-pub const TRANSFER_MAX: u32 = 1 << 20;
-/// And where none may.
+/// The most bytes that a READ, a WRITE or a QUERY carries where none may take several credits.
 const TRANSFER_MAX_SMALL: u32 = 64 << 10;
 
 /// Dialects from the newest on.
@@ -167,9 +165,9 @@ impl Exchange<'_> {
             dialect,
             server_guid: self.shared.guid,
             capabilities,
-            max_transact_size: most,
-            max_read_size: most,
-            max_write_size: most,
+            max_transact_size: most.min(self.shared.options.transact_max),
+            max_read_size: most.min(self.shared.options.transfer_max),
+            max_write_size: most.min(self.shared.options.transfer_max),
             system_time: file_time(self.now),
             server_start_time: self.shared.start,
             security_buffer: &token,

@@ -5,6 +5,7 @@
 //! NTLMv1 are refused.
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
+use filestone_protection::upcased;
 use hmac::{Hmac, KeyInit, Mac};
 use md4::Md4;
 use md5::{Digest, Md5};
@@ -170,7 +171,7 @@ impl Acceptor {
     pub fn verify(&self, answer: &Authentication<'_>, password: &str) -> Option<Established> {
         let (proof, blob) = answer.response.split_first_chunk::<KEY_LEN>()?;
         let pairs = answer.response.get(PAIRS_AT..)?;
-        let user = String::from_utf16_lossy(&answer.user).to_uppercase();
+        let user = upcased(&String::from_utf16_lossy(&answer.user));
         let hash = Md4::digest(utf16(password));
         let domain: Vec<u8> = answer
             .domain

@@ -14,7 +14,6 @@ use super::connection::Open;
 use super::exchange::{Answered, Exchange, Failure, put};
 use super::facts::{Facts, UNIT, VOLUME, file_time};
 use super::names::short_name;
-use super::negotiate::TRANSFER_MAX;
 use crate::reply::ReplySink;
 use crate::tree::Tree;
 
@@ -63,7 +62,7 @@ impl Exchange<'_> {
         let agreed = self.connection.agreed.as_ref();
         let has_normalized = agreed.is_some_and(|agreed| agreed.dialect >= Dialect::SMB_3_1_1);
         let (id, open) = self.open(request.file_id)?;
-        if asked > TRANSFER_MAX {
+        if asked > shared.options.transact_max {
             return Err(Status::INVALID_PARAMETER.into());
         }
         let mut information = match request.class {

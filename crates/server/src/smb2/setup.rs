@@ -257,6 +257,7 @@ impl Exchange<'_> {
     ) -> Answered {
         let id = self.chain.session_id;
         let session = self.session()?;
+        session.is_expired = false;
         if request
             .security_mode
             .contains(SecurityMode::SIGNING_REQUIRED)
@@ -328,10 +329,17 @@ impl Exchange<'_> {
 
     pub fn tree_disconnect(&mut self, message: &Message<'_>, sink: &mut ReplySink) -> Answered {
         let _: tree_disconnect::Request = message.body()?;
-        let tree_id = self.chain.tree_id;
-        self.close_opens(self.chain.session_id, Some(tree_id));
-        self.session()?.trees.remove(&tree_id);
+        self.session()?;
+        self.end_tree(self.chain.session_id, self.chain.tree_id);
         put(sink, &tree_disconnect::Response::default())
+    }
+
+    /// Ends a tree of a session and all that is open in it.
+    pub fn end_tree(&mut self, id: u64, tree_id: u32) {
+        self.close_opens(id, Some(tree_id));
+        if let Some(session) = self.connection.sessions.get_mut(&id) {
+            session.trees.remove(&tree_id);
+        }
     }
 
     /// Ends a session and all that is open in it.

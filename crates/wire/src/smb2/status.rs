@@ -270,6 +270,18 @@ impl Status {
     pub const fn is_error(self) -> bool {
         self.0 >> 30 == 3
     }
+
+    /// Whether it says that the session of a request, or its connection to a share, is gone or has
+    /// expired, while the transport connection goes on.
+    #[inline]
+    pub const fn ends_session(self) -> bool {
+        matches!(
+            self,
+            Status::USER_SESSION_DELETED
+                | Status::NETWORK_NAME_DELETED
+                | Status::NETWORK_SESSION_EXPIRED
+        )
+    }
 }
 
 #[cfg(test)]

@@ -9,11 +9,15 @@ use filestone_model::client::smb2::{Desk, Link, NotEstablished, Way, Why, establ
 use filestone_model::load::Status;
 use filestone_model::measure::run_record::{Account, SessionRecord};
 use filestone_model::output::{Output, WriteData};
-use filestone_model::session::smb2::{Agreed, NotSmb, Sending, Smb2Options, Smb2Session};
+use filestone_model::session::smb2::{
+    Agreed, Limits, NotSmb, Scope, Sending, Smb2Options, Smb2Session,
+};
 use filestone_model::time::{Moment, nanos_of};
 use filestone_wire::smb2;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg, sockopt};
+use rustix::net::{
+    RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recv, sendmsg, shutdown, sockopt,
+};
 use std::io::IoSlice;
 use std::os::fd::OwnedFd;
 use std::pin::pin;
@@ -174,6 +178,16 @@ impl Connection {
         }
     }
 
+    /// Gives the session up, so that a server that takes as many as the run has clients has room for
+    /// all of them, and closes the connection. How that is answered does not matter.
+    pub fn leave(&mut self) {
+        let _ = self.call(async |link| {
+            link.tree_disconnect(Scope::Tree).await?;
+            link.log_off(Scope::Session).await
+        });
+        let _ = shutdown(&self.socket, Shutdown::Both);
+    }
+
     /// Gives the connection to a worker.
     pub fn hand_over(self) -> Result<Handover, SmbError> {
         let unlimited = sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Recv, None)
@@ -188,6 +202,20 @@ impl Connection {
     /// The session.
     pub fn session(&self) -> &Smb2Session {
         &self.session
+    }
+
+    /// What the server takes at once: as was agreed upon, and for as many credits as it grants. They
+    /// are asked for until it grants no more.
+    pub fn limits(&mut self) -> Result<Limits, SmbError> {
+        let agreed = self.session.established().map(|own| own.limits);
+        let agreed = agreed.unwrap_or_default();
+        let mut before = 0;
+        while self.session.credits() < agreed.credits() && self.session.credits() > before {
+            before = self.session.credits();
+            let asked = self.call(async |link| link.echo().await);
+            asked.map_err(|unmet| unmet.at("", "ECHO"))?;
+        }
+        Ok(agreed.within(self.session.credits()))
     }
 
     /// What was agreed upon, for a record.
@@ -363,7 +391,10 @@ impl Connection {
         let call = desk.call();
         let can_send = self.session.can_send(SLOT, &call.procedure);
         if !can_send.map_err(ExchangeError::NotSmb)? {
-            return Err(ExchangeError::NotSmb(NotSmb::NoCredits));
+            return Err(ExchangeError::NotSmb(NotSmb::NoCredits {
+                needed: call.procedure.len(),
+                at_hand: self.session.credits(),
+            }));
         }
         let sending = Sending {
             chain: &call.procedure,

@@ -6,6 +6,7 @@
 //! | `channels` | what it says of several connections of a client |
 //! | `connection` | a connection to a share, for requests one at a time |
 //! | `logging_on` | clients log on, many at a time |
+//! | `limits` | what a run needs at once, beside what its server takes |
 //! | `key_log` | session keys, for whoever is to read a capture of a run |
 //! | `tree` | a share's directories as a run's workspace |
 //! | `prepare` | what a probe finds or makes on a share before it begins |
@@ -22,6 +23,7 @@ mod error;
 mod file_set;
 mod filling;
 mod key_log;
+mod limits;
 mod logging_on;
 pub mod ntlm;
 mod open;

@@ -116,8 +116,14 @@ impl Mechanism for Authentication {
     }
 }
 
+/// Of what cannot be read sspi's description is the debug form of an error of its reader.
 fn failed(error: sspi::Error) -> MechanismError {
-    MechanismError(format!("NTLM: {}", error.description))
+    let what = if error.description.starts_with("IO error") {
+        "the server's message ends too early, or its fields lie outside of it"
+    } else {
+        &error.description
+    };
+    MechanismError(format!("NTLM: {what}"))
 }
 
 /// The authentication of no user.
@@ -263,7 +269,8 @@ mod tests {
         };
         assert!(answer_to(&challenge).is_ok());
         for len in 0..challenge.len() {
-            assert!(answer_to(&challenge[..len]).is_err(), "{len} bytes");
+            let error = answer_to(&challenge[..len]).expect_err("it is cut");
+            assert!(!error.to_string().contains('{'), "{len} bytes: {error}");
         }
         for at in 0..challenge.len() {
             for value in [0, 1, 0x7f, 0x80, 0xff] {

@@ -3,6 +3,7 @@
 use super::SmbError;
 use super::channels::interfaces_of;
 use super::connection::{Connection, Reaching};
+use super::limits::limits_for;
 use super::logging_on;
 use super::prepare::{self, Found, FoundFiles, Preparing};
 use super::terms::{guest_remark, keeping, of_another_client, of_connections, reach};
@@ -19,6 +20,7 @@ use crate::run::{ConnectedClients, OpenTarget, Subjects, WorkerBody};
 use crate::target::clients::{connect_sockets, dial_of};
 use crate::workspace::ProcessName;
 use crate::workspace::own_directory::{OwnDirectory, REMOVE_BY_HAND};
+use filestone_model::client::Verify;
 use filestone_model::client::smb2::{
     ALL_OF_FILE, ClientState, Keeping, Kept, Lane, OperationOptions, ShareFiles, SharePath,
     Smb2Client, Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
@@ -29,6 +31,7 @@ use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::run_record::{InterfaceRecord, Target};
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::plan::{MixPlan, Plan, ProbePlan, ReadData, SmbTarget};
+use filestone_model::session::smb2::Limits;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -73,6 +76,8 @@ fn no_connection() -> RunError {
 /// The directories of a mix, and the way to their share.
 struct Directories {
     connection: Connection,
+    /// What the server takes at once.
+    limits: Limits,
     first: Found,
     interfaces: Vec<InterfaceRecord>,
     /// With what errors call them.
@@ -102,6 +107,8 @@ impl<'run> OpenShare<'run> {
         let mut connection = reach(plan, target, built_in, context)?;
         tell_of_guest(&connection, target, context);
         let interfaces = interfaces(&mut connection)?;
+        let limits = limits_for(&mut connection, plan, target);
+        let limits = limits.map_err(SmbError::into_run_error)?;
         let found = prepare::find(&mut connection, target)?;
         let mut preparing = Preparing {
             plan,
@@ -116,6 +123,7 @@ impl<'run> OpenShare<'run> {
         let subjects = files.table.subjects.len() as u64;
         let files_found = subjects.max(files.table.name_count().into());
         let mut record = describe(&connection, target, &found, files_found);
+        note_limits(&mut record, limits);
         note_interfaces(&mut record, interfaces);
         let mut open = Self {
             plan,
@@ -152,14 +160,18 @@ impl<'run> OpenShare<'run> {
         let directories = context
             .cancellable(|context| Directories::find(plan, target, mix, built_in, context))?;
         let Directories {
-            connection,
+            mut connection,
+            limits,
             first,
             interfaces,
             roots,
         } = directories;
         let kinds: Vec<OpKind> = mix.kinds().iter().map(|(kind, _)| *kind).collect();
         let mut record = describe(&connection, target, &first, 0);
+        note_limits(&mut record, limits);
         note_interfaces(&mut record, interfaces);
+        // Its file set is made over a connection of its own.
+        connection.leave();
         let order = Order {
             roots: &roots,
             layout: &layout,
@@ -238,7 +250,7 @@ impl<'run> OpenShare<'run> {
         let count = self.target.connections_per_client;
         let ways = of_connections(&self.connection.reaching().way, count);
         let first = ways.first().ok_or_else(no_connection)?;
-        let state = ClientState::new(Arc::clone(first));
+        let state = ClientState::new(Arc::clone(first)).verifying(self.verify());
         let mut clients = Vec::with_capacity(count as usize);
         for (way, socket) in ways.into_iter().zip(joining.sockets) {
             let channel = way.channel();
@@ -410,14 +422,24 @@ impl<'run> OpenShare<'run> {
     }
 
     fn operation_options(&self) -> OperationOptions {
-        let read_data = self.plan.read_data.or_else(|| self.plan.usual_read_data());
-        let verifies = read_data == Some(ReadData::Verify);
         OperationOptions {
             files: Arc::clone(&self.files),
             holds_files: self.plan.mix().is_none(),
             keeping: self.keeping.clone(),
-            verifies: verifies.then(|| Arc::clone(&self.connection.reaching().pattern)),
         }
+    }
+
+    /// What a client's data are compared with, if they are.
+    fn verify(&self) -> Option<Verify> {
+        let read_data = self.plan.read_data.or_else(|| self.plan.usual_read_data());
+        let verifies = read_data == Some(ReadData::Verify);
+        verifies.then(|| {
+            Verify::new(
+                Arc::clone(&self.files.table),
+                Arc::clone(&self.connection.reaching().pattern),
+                self.plan.workload.transfer_bytes().unwrap_or_default(),
+            )
+        })
     }
 }
 
@@ -452,6 +474,8 @@ impl Directories {
         let mut connection = reach(plan, first, built_in, context)?;
         tell_of_guest(&connection, first, context);
         let interfaces = interfaces(&mut connection)?;
+        let limits = limits_for(&mut connection, plan, first);
+        let limits = limits.map_err(SmbError::into_run_error)?;
         let found = directory(&mut connection, first)?;
         let mut roots = vec![(first.to_string(), found.path.as_str().into())];
         // They are of the same share, which the plan's rules say.
@@ -461,6 +485,7 @@ impl Directories {
         }
         Ok(Self {
             connection,
+            limits,
             first: found,
             interfaces,
             roots,
@@ -475,6 +500,11 @@ fn interfaces(connection: &mut Connection) -> Result<Vec<InterfaceRecord>, RunEr
         return Ok(Vec::new());
     }
     interfaces_of(connection).map_err(SmbError::into_run_error)
+}
+
+fn note_limits(record: &mut Target, limits: Limits) {
+    record.read_max_bytes = limits.read.into();
+    record.write_max_bytes = limits.write.into();
 }
 
 fn note_interfaces(record: &mut Target, interfaces: Vec<InterfaceRecord>) {
@@ -501,8 +531,6 @@ fn directory(connection: &mut Connection, target: &SmbTarget) -> Result<Found, R
 
 /// What the record says of a target.
 fn describe(connection: &Connection, target: &SmbTarget, found: &Found, files: u64) -> Target {
-    let limits = connection.session().established().map(|own| own.limits);
-    let limits = limits.unwrap_or_default();
     Target {
         address: connection.reaching().dial.address.to_string(),
         built_in: target.host.is_none(),
@@ -516,10 +544,8 @@ fn describe(connection: &Connection, target: &SmbTarget, found: &Found, files: u
         },
         object_bytes: found.opened.len,
         files,
-        read_max_bytes: limits.read.into(),
-        write_max_bytes: limits.write.into(),
-        link_mbit_per_s: None,
         session: connection.session_record(),
+        ..Target::default()
     }
 }
 
@@ -547,6 +573,7 @@ impl OpenTarget for OpenShare<'_> {
     ) -> Result<ConnectedClients, RunError> {
         let (plan, own) = (self.plan, self.connection.reaching().dial);
         let clients = plan.clients.max(1);
+        self.connection.leave();
         let dial = |place| self.dial(place % clients, place / clients);
         let count = plan.clients * self.target.connections_per_client;
         let connected = connect_sockets(plan, count, dial, context)?;

@@ -81,7 +81,13 @@ impl Preparing<'_> {
     /// Looks up, or makes, what the operation is about.
     pub fn fill(&mut self, found: &Found, context: &mut Context<'_>) -> Result<(), RunError> {
         let is_directory = found.opened.is_directory();
-        let root = self.files.add(&found.path, entry_of(&found.opened));
+        // Files of the built-in server consist of the pattern.
+        let entry = FileEntry {
+            len: found.opened.len,
+            kind: kind_of(is_directory),
+            has_pattern: self.target.host.is_none(),
+        };
+        let root = self.files.add(&found.path, entry);
         self.files.table.subjects = root.0..root.0 + 1;
         match self.probe.operation {
             _ if self.probe.own_files => {
@@ -163,11 +169,12 @@ impl Preparing<'_> {
         context.preparing(&format!("looking up the files of {}", self.target));
         let first = self.files.table.len();
         let (files, max) = (&mut self.files, self.probe.files_max);
+        let has_pattern = self.target.host.is_none();
         let listed = self.connection.each_entry(&found.path, |listed| {
             let entry = FileEntry {
                 len: listed.len,
                 kind: kind_of(listed.is_directory),
-                has_pattern: false,
+                has_pattern,
             };
             if files.table.len() - first < max && is_wanted(&entry) {
                 files.add(&child_of(&found.path, &listed.name), entry);
@@ -313,13 +320,5 @@ const fn kind_of(is_directory: bool) -> ObjectKind {
         ObjectKind::Directory
     } else {
         ObjectKind::File
-    }
-}
-
-fn entry_of(opened: &Opened) -> FileEntry {
-    FileEntry {
-        len: opened.len,
-        kind: kind_of(opened.is_directory()),
-        has_pattern: false,
     }
 }

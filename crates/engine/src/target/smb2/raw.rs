@@ -10,7 +10,7 @@ use crate::target::{Job, Rate, TargetError};
 use filestone_model::client::smb2::{ALL_OF_FILE, Opening};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ProbePlan, SmbTarget};
-use filestone_model::session::smb2::Established;
+use filestone_model::session::smb2::{BYTES_OF_CREDIT, Established};
 use filestone_wire::smb2::codec::{Encode, Writer};
 use filestone_wire::smb2::frame::FrameMark;
 use filestone_wire::smb2::info::{FileInfoClass, InfoClass};
@@ -21,8 +21,6 @@ use std::time::Duration;
 
 /// Where MessageId stands in a frame of one message.
 const MESSAGE_ID_AT: usize = MARK_LEN + 24;
-/// Bytes that one credit pays for.
-const BYTES_OF_CREDIT: u32 = 64 << 10;
 /// FileNetworkOpenInformation (MS-FSCC, section 2.4.34).
 const ATTRIBUTES_LEN: u32 = 56;
 

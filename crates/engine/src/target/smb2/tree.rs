@@ -20,8 +20,6 @@ use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
 use filestone_wire::smb2::{FileId, Status};
 use std::time::Duration;
 
-/// Bytes of a page of a directory.
-const PAGE: u32 = 64 << 10;
 /// Pages of one listing at most.
 const PAGES_MAX: u64 = 1 << 20;
 
@@ -107,6 +105,7 @@ impl Connection {
         mut each: impl FnMut(Listed) -> bool,
     ) -> Result<(), Unmet> {
         let opening = Opening::existing(path, LISTING).with(CreateOptions::DIRECTORY_FILE);
+        let page_len = self.reaching().way.limits().largest_page();
         self.call(async |link| {
             let directory = link.open(&opening).await?.file_id;
             let mut is_over = false;
@@ -118,7 +117,7 @@ impl Connection {
                         is_over = each(entry);
                     }
                 };
-                match link.list(directory, page == 0, PAGE, look).await {
+                match link.list(directory, page == 0, page_len, look).await {
                     Ok(page) if page.is_last || is_over => break,
                     Ok(_) => {}
                     Err(failure) => {

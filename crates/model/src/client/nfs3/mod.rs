@@ -5,19 +5,16 @@
 
 pub mod amounts;
 mod calls;
-mod checksum;
 pub mod load;
 pub mod procedures;
 mod receive;
 mod replies;
 pub mod sequence;
-mod verify;
 
 pub use calls::Templates;
-pub use verify::Verify;
 
 use crate::client::handles::Handles;
-use crate::client::{Client, Output, ProtocolError};
+use crate::client::{Client, Output, ProtocolError, Verify};
 use crate::completions::Completions;
 use crate::language::Operations;
 use crate::operation::{

@@ -1,7 +1,8 @@
 //! A reply's results against its call: status, lengths, never more than asked for.
 
 use super::amounts::{ReadAmount, check_written};
-use super::{Verify, bad_reply};
+use super::bad_reply;
+use crate::client::Verify;
 use crate::failure::{ReplyFault, StatusSpace};
 use crate::operation::{Answer, DirectoryCursor, FileId, OpKind, Operation, Outcome};
 use crate::workload::FileTable;

@@ -21,11 +21,12 @@ use crate::operation::{
 use crate::output::WriteData;
 use crate::payload::Payload;
 use crate::session::smb2::{
-    Answered, Chain, Established, Exchange, NotSmb, Sending, Smb2Options, Smb2Session,
+    Answered, Chain, Established, Exchange, NotSmb, Scope, Sending, Smb2Options, Smb2Session,
 };
 use crate::time::Moment;
 use filestone_wire::smb2::codec::Decode;
-use filestone_wire::smb2::{Command, FileId, close};
+use filestone_wire::smb2::compound::Messages;
+use filestone_wire::smb2::{self, Command, FileId, close};
 use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
@@ -168,6 +169,8 @@ impl Lane {
 struct UnderWay {
     ticket: Ticket,
     line: Option<AskedLine>,
+    /// When something had come in last before it was begun.
+    begun: Moment,
     usable: Moment,
     /// When its first request was handed over.
     sent: Option<Moment>,
@@ -259,6 +262,8 @@ struct Inner {
     closing: Vec<FileId>,
     /// Why nothing more can be sent, if that is so.
     dry: Option<NotSmb>,
+    /// Why the connection is of no use any more, if that is so.
+    defect: Option<ProtocolError>,
     /// When something came in last.
     now: Moment,
     sent: Vec<u8>,
@@ -313,6 +318,7 @@ impl<L: Smb2Language> Smb2Client<L> {
                 lost: None,
                 closing: Vec::new(),
                 dry: None,
+                defect: None,
                 now: Moment::ZERO,
                 sent: Vec::new(),
             },
@@ -484,6 +490,14 @@ impl Inner {
         let (actor, source, asked) = match (own, &mut self.standing) {
             (Some(own), _) => {
                 own.is_calling = true;
+                // It has waited for credits, as others wait for a connection: that is the server's
+                // time, and not a delay of the client's.
+                if let Some(under_way) = &mut own.under_way
+                    && under_way.sent.is_none()
+                    && under_way.begun < self.now
+                {
+                    under_way.usable = under_way.usable.max(self.now);
+                }
                 let asked = own.last.map(|last| last.operation);
                 (&mut own.actor, &own.data, asked)
             }
@@ -536,6 +550,7 @@ impl Inner {
         own.under_way = Some(UnderWay {
             ticket,
             line: work.line(),
+            begun: now,
             usable: Moment::ZERO,
             sent: None,
             calls: 0,
@@ -702,6 +717,15 @@ impl Inner {
             own.is_calling = false;
             own.is_forged |= !answered.is_genuine;
         }
+        if let Some(status) = self.session_end(answered) {
+            // It is answered like all that is under way: when the connection is closed.
+            if let Some(own) = self.slots.get_mut(slot as usize) {
+                own.is_calling = true;
+            }
+            let defect = ProtocolError::SessionEnded(status.to_string());
+            self.defect.get_or_insert(defect);
+            return;
+        }
         if answered.wants_next {
             return self.waiting.push_front(slot);
         }
@@ -721,6 +745,27 @@ impl Inner {
         if let Some(end) = self.go_on(slot, now) {
             self.end(slot, end, now, completed);
         }
+    }
+
+    /// The status by which the server says in these responses that the connection's session, or its
+    /// tree, is not there any more, if it does. What is set up beside them, and ends by itself, does
+    /// not count.
+    fn session_end(&self, answered: &Answered<'_>) -> Option<smb2::Status> {
+        if !answered.header.status.is_error() {
+            return None;
+        }
+        // What follows the first request of a compound may fail with another status.
+        let messages = Messages::of(answered.bytes).map_while(Result::ok);
+        let statuses = messages.map(|message| message.header.status);
+        let mut statuses = statuses.chain([answered.header.status]);
+        let status = statuses.find(|status| status.ends_session())?;
+        let own = self.slots.get(answered.slot as usize)?;
+        let is_own = match own.actor.call().procedure.scope {
+            Scope::Tree | Scope::Session => true,
+            Scope::OtherTree(_) => status != smb2::Status::NETWORK_NAME_DELETED,
+            Scope::Connection | Scope::Other { .. } => false,
+        };
+        is_own.then_some(status)
     }
 
     /// What a slot waits for will not come: its task ends there.
@@ -977,6 +1022,9 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
             self.break_off(&Why::NotOurs(error.clone(), start), now, completed);
             return Err(error.into());
         }
+        if let Some(defect) = self.take_defect() {
+            return Err(defect);
+        }
         self.settle(now, completed)
     }
 
@@ -993,10 +1041,11 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         while let Some(slot) = self.session.timed_out(now, out) {
             self.catch_up(slot);
             if slot == self.inner.establisher() {
-                // Nothing that waits for the share gets there; the way to it begins again.
-                self.break_off(&Why::TimedOut, now, completed);
-                self.connected(now, out);
-                continue;
+                // A server closes a connection over which a second NEGOTIATE comes (MS-SMB2,
+                // section 3.3.5.3.1): the way to the share begins again over another one.
+                let why = "it did not answer in time".into();
+                self.inner.defect = Some(ProtocolError::NotSetUp(why));
+                return;
             }
             self.inner.cut(slot, Why::TimedOut, now, completed);
         }
@@ -1007,6 +1056,10 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
             self.break_off(&Why::NotOurs(why, Vec::new()), now, completed);
         }
         self.flush(out);
+    }
+
+    fn take_defect(&mut self) -> Option<ProtocolError> {
+        self.inner.defect.take()
     }
 
     fn poll_timeout(&self) -> Moment {
@@ -1095,7 +1148,7 @@ impl<L: Smb2Language> Smb2Client<L> {
                 self.inner.reset_strays(now, completed);
                 Ok(())
             }
-            Some(Err(why)) => Err(ProtocolError::Refused(why.to_string())),
+            Some(Err(why)) => Err(ProtocolError::NotSetUp(why.to_string())),
         }
     }
 }

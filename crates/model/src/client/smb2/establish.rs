@@ -8,7 +8,7 @@ use super::negotiated::Negotiated;
 use super::requests::Tree;
 use super::session_setup::{Entry, encrypts, protects, set_up, signs};
 use super::terms::{NotEstablished, OneChannel, Result, SetupStep, Terms, refused};
-use crate::session::smb2::{Agreed, ChannelSequence, Established, Protects};
+use crate::session::smb2::{Agreed, ChannelSequence, Established, Limits, Protects};
 use filestone_wire::smb2::session_setup::SessionFlags;
 use filestone_wire::smb2::tree_connect::{ShareFlags, ShareType};
 use filestone_wire::smb2::{Dialect, Status};
@@ -31,6 +31,8 @@ pub struct Way {
     channel: u32,
     /// The dialect that was spoken last.
     dialect: AtomicU16,
+    /// What the server took at once then.
+    limits: Mutex<Limits>,
 }
 
 impl Way {
@@ -42,6 +44,7 @@ impl Way {
             channels: Arc::default(),
             channel: 0,
             dialect: AtomicU16::new(0),
+            limits: Mutex::default(),
         }
     }
 
@@ -56,6 +59,7 @@ impl Way {
             channels: Arc::clone(&self.channels),
             channel,
             dialect: AtomicU16::new(0),
+            limits: Mutex::default(),
         }
     }
 
@@ -75,6 +79,12 @@ impl Way {
         Dialect(self.dialect.load(Ordering::Relaxed))
     }
 
+    /// What the server takes at once, or did before its connection was lost.
+    pub fn limits(&self) -> Limits {
+        // Nothing can panic while it is held.
+        *self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Comes to a session as a connection does, with nobody on the other side.
     #[cfg(test)]
     pub(super) fn make_of_tests(&self) {
@@ -86,6 +96,7 @@ impl Way {
     /// What its connection has come to.
     fn note(&self, negotiated: &Arc<Negotiated>) {
         self.dialect.store(negotiated.dialect.0, Ordering::Relaxed);
+        *self.limits.lock().unwrap_or_else(PoisonError::into_inner) = negotiated.limits;
         *self.noted() = Some(Arc::clone(negotiated));
     }
 

@@ -25,8 +25,6 @@ use filestone_wire::smb2::lock::{LockElement, LockFlags};
 use filestone_wire::smb2::{self, AccessMask, FileAttributes, FileId, FileTime};
 use std::sync::Arc;
 
-/// Bytes of a page of a directory.
-const PAGE: u32 = 64 << 10;
 /// Pages of one listing at most.
 const PAGES_MAX: u64 = 1 << 20;
 
@@ -673,7 +671,8 @@ impl Lines {
         let name = str::from_utf8(name).map_err(|_| Failure::refused(Cause::NotFound))?;
         // The whole directory, as every other layer takes a pattern without a name.
         let pattern = if name.is_empty() { "*" } else { name };
-        let found = self.link.find(&self.path, pattern, PAGE).await;
+        let page = self.options.way.limits().largest_page();
+        let found = self.link.find(&self.path, pattern, page).await;
         found.map(|_| Status::Ok)
     }
 
@@ -749,6 +748,7 @@ impl Lines {
     async fn each_entry(&mut self, path: &str, mut each: impl FnMut(&str, bool)) -> Step<()> {
         let opening = Opening::existing(path, LISTING).with(CreateOptions::DIRECTORY_FILE);
         let directory = self.link.open(&opening).await?.file_id;
+        let page_len = self.options.way.limits().largest_page();
         let mut listed = Ok(());
         for page in 0..PAGES_MAX {
             let look = |entry: super::Listed| {
@@ -756,7 +756,7 @@ impl Lines {
                     each(&entry.name, entry.is_directory);
                 }
             };
-            match self.link.list(directory, page == 0, PAGE, look).await {
+            match self.link.list(directory, page == 0, page_len, look).await {
                 Ok(page) if page.is_last => break,
                 Ok(_) => {}
                 Err(failure) => {

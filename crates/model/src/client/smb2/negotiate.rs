@@ -42,6 +42,7 @@ pub async fn negotiate(link: Link, terms: &Terms) -> Result<Negotiated> {
             return Err(NotEstablished::Limits { what, bytes });
         }
     }
+    negotiated.limits = negotiated.limits.over(negotiated.is_large_mtu());
     let is_3_0 = [Dialect::SMB_3_0, Dialect::SMB_3_0_2].contains(&negotiated.dialect);
     if is_3_0 && negotiated.capabilities.contains(Capabilities::ENCRYPTION) {
         negotiated.cipher = Some(Cipher::AES_128_CCM);

@@ -24,11 +24,11 @@ use super::link::is;
 use super::opens::{Handle, Look, OpenKey, Opens};
 use super::requests::{ALL_OF_FILE, ATTRIBUTES, LISTING, Opened, Opening, is_not_there};
 use super::terms::NotEstablished;
-use crate::client::Unsupported;
 use crate::client::actor::{Kind, TaskEnd, ended, next_task};
 use crate::client::desk::{Failure, Step};
 use crate::client::handles::Handles;
 use crate::client::kept_action::KeptAction;
+use crate::client::{Unsupported, Verify};
 use crate::kind::OpKind;
 use crate::load::{Cause, Status};
 use crate::operation::{
@@ -38,14 +38,13 @@ use crate::operation::{
 use crate::output::Stretch;
 use crate::session::smb2::Scope;
 use crate::workload::FileTable;
-use filestone_wire::pattern::PERIOD;
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
 use filestone_wire::smb2::info::{
     FileBasicInformation, FileEndOfFileInformation, FileInfoClass, FsInfoClass, InfoClass,
 };
 use filestone_wire::smb2::lock::{LockElement, LockFlags};
 use filestone_wire::smb2::{self, AccessMask, Dialect, FileAttributes, FileTime};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A path from the share's root, with `\` between names.
 pub type SharePath = Arc<str>;
@@ -68,8 +67,6 @@ pub struct OperationOptions {
     pub holds_files: bool,
     /// What is asked for beside an open.
     pub keeping: Keeping,
-    /// Data that are read are compared with these, if at all.
-    pub verifies: Option<Arc<[u8]>>,
 }
 
 /// Whether SMB2 has an operation of this kind.
@@ -133,6 +130,8 @@ pub struct ClientState {
     pub way: Arc<Way>,
     /// What it has open.
     pub opens: Arc<Opens>,
+    /// What the data that it reads are compared with, if they are.
+    pub verify: Option<Arc<Mutex<Verify>>>,
 }
 
 /// How long a server may take until it sees changes. Samba answers before it does: it has another
@@ -143,14 +142,37 @@ impl ClientState {
     /// Of a client that has nothing open.
     pub fn new(way: Arc<Way>) -> Self {
         let opens = Arc::default();
-        Self { way, opens }
+        Self {
+            way,
+            opens,
+            verify: None,
+        }
+    }
+
+    /// The same, with data that are read compared by `verify`.
+    #[must_use]
+    pub fn verifying(self, verify: Option<Verify>) -> Self {
+        let verify = verify.map(|verify| Arc::new(Mutex::new(verify)));
+        Self { verify, ..self }
+    }
+
+    /// Whether these are the data at `offset` of a file, as far as is known.
+    fn is_right(&self, file: FileId, offset: u64, data: &[u8]) -> bool {
+        let Some(verify) = &self.verify else {
+            return true;
+        };
+        // All slots of a client are on one thread, and nothing can panic while it is held.
+        let mut verify = verify.lock().unwrap_or_else(PoisonError::into_inner);
+        verify.is_right(file, offset, data)
     }
 
     /// Over another connection of the same client.
     #[must_use]
     pub fn over(&self, way: Arc<Way>) -> Self {
-        let opens = Arc::clone(&self.opens);
-        Self { way, opens }
+        Self {
+            way,
+            ..self.clone()
+        }
     }
 
     /// Opens a directory in which no other slot of any client does anything, and has the server
@@ -654,31 +676,21 @@ impl Operating {
     }
 
     async fn read(&mut self, file: FileId, offset: u64, len: u32) -> Step<()> {
-        let verifies = self.options.verifies.clone();
-        let verifies = verifies.filter(|_| {
-            let entry = self.options.files.table.file(file);
-            entry.is_some_and(|entry| entry.has_pattern)
-        });
         let (mut count, mut is_right) = (0, true);
-        if self.options.holds_files {
-            let held = self.held(file).await?;
-            match verifies {
-                None => count = self.link.read(held, offset, len).await?,
-                Some(pattern) => {
-                    let look = |data: &[u8]| {
-                        count = data.len() as u32;
-                        is_right = is_pattern(&pattern, offset, data);
-                    };
-                    self.link.read_data(held, offset, len, look).await?;
-                }
-            }
-        } else {
-            let look = |data: &[u8]| {
-                count = data.len() as u32;
-                is_right = verifies.is_none_or(|pattern| is_pattern(&pattern, offset, data));
-            };
+        let client = self.client.clone();
+        let look = |data: &[u8]| {
+            count = data.len() as u32;
+            is_right = client.is_right(file, offset, data);
+        };
+        if !self.options.holds_files {
             let opening = Opening::existing(self.path_of(file)?, LISTING);
             self.link.read_at_path(&opening, offset, len, look).await?;
+        } else if client.verify.is_some() {
+            let held = self.held(file).await?;
+            self.link.read_data(held, offset, len, look).await?;
+        } else {
+            let held = self.held(file).await?;
+            count = self.link.read(held, offset, len).await?;
         }
         self.moved = count.into();
         // The last block of a file is asked for with the whole size, and comes back short.
@@ -776,6 +788,7 @@ impl Operating {
             }
         };
         self.listing = Some(listing);
+        let len = self.client.way.limits().page(len);
         let page = self.link.list(listing.open, is_first, len, |_| {}).await?;
         let pages = if is_first { 1 } else { listing.pages + 1 };
         self.listing = Some(Listing { pages, ..listing });
@@ -913,19 +926,4 @@ const fn access_of(access: OpenAccess) -> AccessMask {
         OpenAccess::Read => LISTING,
         OpenAccess::Write | OpenAccess::ReadWrite => ALL_OF_FILE,
     }
-}
-
-/// Whether these are the pattern's data from `offset` on.
-fn is_pattern(pattern: &[u8], offset: u64, data: &[u8]) -> bool {
-    let (mut at, mut rest) = ((offset % PERIOD as u64) as usize, data);
-    while !rest.is_empty() {
-        let expected = pattern.get(at..).unwrap_or_default();
-        let len = expected.len().min(rest.len());
-        if len == 0 || expected.get(..len) != rest.get(..len) {
-            return false;
-        }
-        rest = rest.get(len..).unwrap_or_default();
-        at = (at + len) % PERIOD;
-    }
-    true
 }

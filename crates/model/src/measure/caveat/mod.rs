@@ -8,6 +8,7 @@ mod sentence;
 pub use sentence::quantile_name;
 
 use crate::measure::host_difference::HostDifference;
+use crate::measure::losses::LossRecord;
 use crate::measure::shortfall::Shortfall;
 use crate::operation::OpKind;
 use schemars::JsonSchema;
@@ -126,7 +127,15 @@ pub enum Caveat {
         reason: String,
     },
     /// The connection was lost and made again.
-    Reconnected { times: u64, unusable_ns: u64 },
+    Reconnected {
+        times: u64,
+        unusable_ns: u64,
+        /// Records of before reasons were kept have none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        losses: Vec<LossRecord>,
+    },
+    /// The server took the clients for guests, and a user was asked for.
+    NotTheUser { user: String },
     /// The connections of some clients could not be made again.
     ConnectionsLost { count: u64, clients: u64 },
     /// The server asked for patience, and the clients of a replay waited.

@@ -8,6 +8,7 @@ mod load;
 mod mix;
 
 use super::Caveat;
+use crate::measure::losses::LossRecord;
 use crate::text::{thousands, time_text};
 
 /// What is to be doubted, with its figures.
@@ -46,7 +47,12 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::WireDiffers { .. } | Caveat::InterfaceNotQuiet { .. } | Caveat::ServerCallsDiffer { .. }
         | Caveat::ReadingsFailed { .. } => cost::of(caveat).unwrap_or_default(),
         Caveat::LongListings { count, excess_bytes_max } => long_listings(*count, *excess_bytes_max),
-        Caveat::Reconnected { times, unusable_ns } => reconnected(*times, *unusable_ns),
+        Caveat::NotTheUser { user } => not_the_user(user),
+        Caveat::Reconnected {
+            times,
+            unusable_ns,
+            losses,
+        } => reconnected(*times, *unusable_ns, losses),
         Caveat::ConnectionsLost { count, clients } => of_all(*count, *clients, NOT_BACK),
         Caveat::Jukebox { calls, pauses_ns } => jukebox(*calls, *pauses_ns),
         Caveat::Interrupted { after_ns } => format!("the run was interrupted after {:.3} s", seconds(*after_ns)),
@@ -140,6 +146,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         | Caveat::ServerCallsDiffer { .. }
         | Caveat::ReadingsFailed { .. } => return cost::help_for(caveat),
         Caveat::LongListings { .. } => LONG_LISTINGS_HELP,
+        Caveat::NotTheUser { .. } => NOT_THE_USER_HELP,
         Caveat::Reconnected { .. } => RECONNECTED_HELP,
         Caveat::ConnectionsLost { .. } => NOT_BACK_HELP,
         Caveat::Jukebox { .. } => JUKEBOX_HELP,
@@ -172,6 +179,10 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
 
 const FORGED_HELP: &str = "something changes messages on the way, or answers in the server's place; \
      none of them was taken for an answer";
+const NOT_THE_USER_HELP: &str = "a guest has other rights than the user, and its messages are neither \
+     signed nor encrypted; check the name and the password, or leave the user out";
+/// Reasons for losses that a sentence has at most; the record has the others.
+const REASONS_SHOWN: usize = 3;
 const RECONNECTED_HELP: &str = "what was cut off is disconnected in the ledger; what was due meanwhile \
      waited for a connection, though no slot was missing, and that is part of its slot wait; calls of a \
      replay went out again, and the wait is in their response times";
@@ -255,9 +266,22 @@ fn jukebox(calls: u64, pauses_ns: u64) -> String {
     )
 }
 
-fn reconnected(times: u64, unusable_ns: u64) -> String {
+fn not_the_user(user: &str) -> String {
+    format!("the run asked for the user {user}, and the server let its clients in as guests")
+}
+
+fn reconnected(times: u64, unusable_ns: u64, losses: &[LossRecord]) -> String {
+    let shown = losses.iter().take(REASONS_SHOWN);
+    let reasons: Vec<String> = shown
+        .map(|loss| format!("{} times because {}", thousands(loss.count), loss.reason))
+        .collect();
+    let reasons = if reasons.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", reasons.join("; "))
+    };
     format!(
-        "connections were lost and made again {times} times; together they were unusable for {:.2} s",
+        "connections were lost and made again {times} times{reasons}; together they were unusable for {:.2} s",
         seconds(unusable_ns)
     )
 }

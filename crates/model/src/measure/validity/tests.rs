@@ -13,11 +13,13 @@ use crate::measure::mix_figures::tests::{tick, times, totals};
 use crate::measure::mix_record::{WireLimitRecord, WireRecord};
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::{ClientRecord, ReplayRecord};
-use crate::measure::run_record::{FailureCount, IntervalRecord, Phase, Totals, WorkerRecord};
+use crate::measure::run_record::{
+    Account, FailureCount, IntervalRecord, Phase, SessionRecord, Totals, WorkerRecord,
+};
 use crate::measure::verdict::caveats::find;
 use crate::measure::verdict::caveats::tests::run_of_30_s;
 use crate::operation::{OpKind, Stability};
-use crate::plan::{ArrivalsPlan, ProbePlan, WorkloadPlan};
+use crate::plan::{ArrivalsPlan, ProbePlan, SmbTarget, TargetPlan, WorkloadPlan};
 
 type Change = fn(&mut RunRecord);
 
@@ -236,6 +238,22 @@ fn forge(record: &mut RunRecord, fault: ReplyFault) {
 
 fn nothing(_: &mut RunRecord) {}
 
+/// A share, for the user alice, whose clients the server takes for this.
+fn session_of(record: &mut RunRecord, account: Account) {
+    let mut target = SmbTarget::new("fs", "bench");
+    target.user = Some("alice".into());
+    record.plan.target = TargetPlan::Smb(target);
+    record.target.session = Some(SessionRecord {
+        dialect: "3.1.1".into(),
+        signing: None,
+        encryption: None,
+        account,
+        channels: 1,
+        interfaces: Vec::new(),
+        durable: None,
+    });
+}
+
 #[rustfmt::skip]
 /// A job of three hosts that saw these mean response times.
 fn job(record: &mut RunRecord, means: [f64; 3]) -> &mut JobRecord {
@@ -383,6 +401,11 @@ const CASES: &[Case] = &[
         "settings-changed",
         |record| generations(record, [0, 1]),
         |record| generations(record, [1, 1]),
+    ),
+    case(
+        "not-the-user",
+        |record| session_of(record, Account::Guest),
+        |record| session_of(record, Account::User),
     ),
     case(
         "reconnected",

@@ -15,7 +15,7 @@ use crate::measure::caveat::Caveat;
 use crate::measure::flow::Flow;
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::ReplayRecord;
-use crate::measure::run_record::{KindRecord, RunEnd, RunRecord};
+use crate::measure::run_record::{Account, KindRecord, RunEnd, RunRecord};
 use crate::measure::sample::Role;
 use crate::operation::OpKind;
 use crate::plan::ArrivalsPlan;
@@ -112,10 +112,17 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
             excess_bytes_max: totals.listing_excess_bytes_max.into(),
         });
     }
+    let session = record.target.session.as_ref();
+    let is_other = session.is_some_and(|session| session.account != Account::User);
+    if let Some(user) = record.plan.target.user().filter(|_| is_other) {
+        let user = user.into();
+        caveats.push(Caveat::NotTheUser { user });
+    }
     if totals.reconnections > 0 {
         caveats.push(Caveat::Reconnected {
             times: totals.reconnections,
             unusable_ns: totals.unusable_ns,
+            losses: totals.losses.clone(),
         });
     }
     if totals.lost_clients > 0 {

@@ -3,6 +3,7 @@
 
 use super::chain::{BYTES_OF_CREDIT, Chain, PARTS_MAX, Protects, Scope};
 use super::credits::Credits;
+use super::limits::Limits;
 use super::places::Taken;
 use super::slots::{Answered, CancelRoute, Foreign, Slots};
 use super::template::{Manner, Own, Template};
@@ -43,9 +44,14 @@ pub enum NotSmb {
         "sent an encrypted message that was forged: it cannot be decrypted with the key of its session"
     )]
     Forged,
-    /// It grants no credits, and nothing is under way that could bring any.
-    #[error("grants no credits: nothing more may be sent to it")]
-    NoCredits,
+    /// It grants too few credits for a request, and nothing is under way that could bring more.
+    #[error("grants too few credits: a request takes {needed}, and {at_hand} are at hand")]
+    NoCredits {
+        /// What the request takes.
+        needed: u32,
+        /// What the server has granted.
+        at_hand: u32,
+    },
 }
 
 /// What was agreed upon when a connection was made.
@@ -108,17 +114,6 @@ pub struct Agreed {
     pub is_anonymous: bool,
 }
 
-/// What a server takes at once, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Limits {
-    /// MaxReadSize.
-    pub read: u32,
-    /// MaxWriteSize.
-    pub write: u32,
-    /// MaxTransactSize.
-    pub transact: u32,
-}
-
 /// What a connection is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Smb2Options {
@@ -158,6 +153,8 @@ pub struct Smb2Session {
     slots: Slots,
     credits: Credits,
     options: Smb2Options,
+    /// Whether a chain goes out as a compound: not where the server grants too few credits.
+    compounds: bool,
     assembler: FrameAssembler,
     /// Bytes of the frame that came last, with its mark.
     frame_len: usize,
@@ -186,6 +183,7 @@ impl Smb2Session {
             slots: Slots::new(options.slots),
             credits: Credits::new(Self::wanted(&options)),
             options,
+            compounds: options.compounds,
             assembler: FrameAssembler::new(options.frame_max),
             frame_len: 0,
             established: None,
@@ -199,15 +197,20 @@ impl Smb2Session {
         }
     }
 
-    /// Credits that are of use: for a chain in each slot, with transfers of a mebibyte.
+    /// Credits that are of use: for a chain in each slot, with transfers of a mebibyte, and for the
+    /// longest frame.
     fn wanted(options: &Smb2Options) -> u32 {
-        options.slots.saturating_mul(PARTS_MAX as u32 + 16).max(64)
+        let of_frame = options.frame_max as u64 / u64::from(BYTES_OF_CREDIT);
+        let one_chain = (of_frame as u32).saturating_add(PARTS_MAX as u32);
+        let slots = options.slots.saturating_mul(PARTS_MAX as u32 + 16);
+        slots.max(one_chain).max(64)
     }
 
     /// Forgets the connection. What was under way on it is for the owner to end.
     pub fn reset(&mut self) {
         self.slots.clear();
         self.credits = Credits::new(Self::wanted(&self.options));
+        self.compounds = self.options.compounds;
         self.assembler = FrameAssembler::new(self.options.frame_max);
         self.established = None;
         self.acknowledgements.clear();
@@ -269,7 +272,7 @@ impl Smb2Session {
     /// Which requests of a chain go out next, together.
     fn next_parts(&self, slot: u32, chain: &Chain) -> Range<usize> {
         let first = self.slots.next_part(slot);
-        let together = self.options.compounds || chain.is_apart;
+        let together = self.compounds || chain.is_apart;
         let last = if together {
             chain.len() as usize
         } else {
@@ -278,20 +281,32 @@ impl Smb2Session {
         first..last
     }
 
-    /// Whether there are credits for a chain.
-    pub fn can_send(&self, slot: u32, chain: &Chain) -> Result<bool, NotSmb> {
-        let now = self.next_parts(slot, chain);
-        let going = chain.parts().get(now).unwrap_or_default().iter();
-        let needed: u32 = going
-            .map(|part| u32::from(self.charge_of(part.charge())))
-            .sum();
+    /// Whether there are credits for a chain. Where the server never grants as many as a compound
+    /// takes, requests go out one by one from then on.
+    pub fn can_send(&mut self, slot: u32, chain: &Chain) -> Result<bool, NotSmb> {
+        let mut needed = self.needed(slot, chain);
+        if self.credits.has(needed) {
+            return Ok(true);
+        }
+        if !self.credits.is_dry() {
+            return Ok(false);
+        }
+        self.compounds = false;
+        needed = self.needed(slot, chain);
+        let at_hand = self.credits.available();
         if self.credits.has(needed) {
             Ok(true)
-        } else if self.credits.is_dry() {
-            Err(NotSmb::NoCredits)
         } else {
-            Ok(false)
+            Err(NotSmb::NoCredits { needed, at_hand })
         }
+    }
+
+    /// Credits for the requests of a chain that go out next.
+    fn needed(&self, slot: u32, chain: &Chain) -> u32 {
+        let now = self.next_parts(slot, chain);
+        let going = chain.parts().get(now).unwrap_or_default().iter();
+        let charges = going.map(|part| u32::from(self.charge_of(part.charge())));
+        charges.sum()
     }
 
     /// Puts a chain out whose bodies are these, after [`Smb2Session::can_send`]; its bytes with

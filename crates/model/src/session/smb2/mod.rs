@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `connection` | which response answers which request, and what protects messages |
 //! | `chain` | what goes out together |
+//! | `limits` | what a server takes at once |
 //! | `slots`, `places`, `credits` | what is under way, and by which number; permission to send |
 //! | `template` | requests that go out again and again |
 //! | `mechanism` | how a user proves who he is |
@@ -11,19 +12,21 @@
 mod chain;
 mod connection;
 mod credits;
+mod limits;
 mod mechanism;
 mod places;
 mod slots;
 mod template;
 
 pub use filestone_protection::{
-    Forged, KeyError, KeyMaterial, Opened, Opener, Preauth, Sealer, SessionKeys, Signer,
+    Forged, KeyError, KeyMaterial, Opened, Opener, Preauth, Sealer, SessionKeys, Signer, upcased,
 };
 
-pub use chain::{Chain, PARTS_MAX, Part, Protects, Scope};
+pub use chain::{BYTES_OF_CREDIT, Chain, PARTS_MAX, Part, Protects, Scope};
 pub use connection::{
-    Agreed, ChannelSequence, Established, Limits, NotSmb, Sending, Smb2Options, Smb2Session,
+    Agreed, ChannelSequence, Established, NotSmb, Sending, Smb2Options, Smb2Session,
 };
+pub use limits::Limits;
 pub use mechanism::{Mechanism, MechanismError, Mechanisms};
 pub use slots::{Answered, Exchange};
 pub use template::Template;

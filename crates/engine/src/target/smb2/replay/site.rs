@@ -57,20 +57,19 @@ impl ShareSite {
             let path = target.to_string();
             return Err(SmbError::NotADirectory { path }.into());
         }
+        let limits = connection.limits().map_err(SmbError::into_run_error)?;
         let root = || root(target, &found.path);
         let tree = &mut ShareTree::new(&mut connection);
         if policy != LeftOverPolicy::Refuse {
             test_directory::remove_left_over(tree, &root(), policy, occupied)?;
         }
         let claim = TestDirectory::claim(tree, root(), occupied)?;
-        let limits = connection.session().established().map(|own| own.limits);
-        let limits = limits.unwrap_or_default();
         let transfers = ShareTransfers {
             read: limits.read.min(TRANSFER_MAX),
             write: limits.write.min(TRANSFER_MAX),
         };
         let reaching = connection.reaching().clone();
-        Ok(Self {
+        let site = Self {
             guest_remark: guest_remark(&connection, target),
             options: ShareLoadOptions {
                 client: replay.first_number,
@@ -95,7 +94,9 @@ impl ShareSite {
             },
             claim,
             reaching,
-        })
+        };
+        connection.leave();
+        Ok(site)
     }
 
     /// How its clients reach the share.

@@ -76,7 +76,6 @@ impl Bench {
             }),
             holds_files: true,
             keeping: Keeping::default(),
-            verifies: None,
         };
         let client_options = Smb2ClientOptions {
             way,

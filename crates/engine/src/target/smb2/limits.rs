@@ -1,0 +1,69 @@
+//! What a run needs at once, beside what its server takes: refused before it begins, because each
+//! of its operations would be refused.
+
+use super::connection::Connection;
+use super::error::SmbError;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{Plan, SmbTarget};
+use filestone_model::session::smb2::{BYTES_OF_CREDIT, Limits};
+use filestone_model::text::thousands;
+
+/// What the server takes at once, if the run needs no more.
+pub fn limits_for(
+    connection: &mut Connection,
+    plan: &Plan,
+    target: &SmbTarget,
+) -> Result<Limits, SmbError> {
+    let limits = connection.limits()?;
+    let granted = connection.session().credits();
+    let kinds: Vec<OpKind> = match (plan.probe(), plan.mix()) {
+        (Some(probe), _) => vec![probe.operation],
+        (None, Some(mix)) => mix.kinds().iter().map(|(kind, _)| *kind).collect(),
+        (None, None) => Vec::new(),
+    };
+    let path = || target.to_string();
+    // The change is made while the report of it is waited for.
+    if kinds.contains(&OpKind::Notify) && granted < 2 {
+        return Err(SmbError::BeyondLimits {
+            path: path(),
+            needs: "notify has two requests under way, which take 2 credits".into(),
+            takes: format!("grants {granted} at most"),
+            help: "have the server grant more credits (Samba: smb2 max credits)".into(),
+        });
+    }
+    let size = plan.workload.transfer_bytes().unwrap_or_default();
+    let moved = [
+        (OpKind::Read, limits.read),
+        (OpKind::Write, limits.write),
+        (OpKind::Commit, limits.write),
+    ];
+    let beyond = moved
+        .into_iter()
+        .find(|(kind, most)| kinds.contains(kind) && size > *most);
+    let Some((kind, most)) = beyond else {
+        return Ok(limits);
+    };
+    let needed = size.div_ceil(BYTES_OF_CREDIT);
+    let is_by_credits = u64::from(most) == u64::from(granted) * u64::from(BYTES_OF_CREDIT);
+    let (needs, takes) = if is_by_credits {
+        (
+            format!("takes {needed} credits"),
+            format!("grants {granted} at most"),
+        )
+    } else {
+        (
+            "is one request".into(),
+            format!("takes {} bytes in one", thousands(most.into())),
+        )
+    };
+    Err(SmbError::BeyondLimits {
+        path: path(),
+        needs: format!(
+            "{} of {} bytes {needs}",
+            kind.name(),
+            thousands(size.into())
+        ),
+        takes,
+        help: format!("use --size {most} or less"),
+    })
+}

@@ -1,0 +1,48 @@
+//! Names of users, as keys are derived from them.
+
+/// The final sigma, the one letter that Windows upcases to what is not upcased from it alone.
+const FINAL_SIGMA: char = 'ς';
+
+/// A name in capitals as Windows has it: UpperCase of NTOWFv2 (MS-NLMP, section 3.3.2) is
+/// RtlUpcaseUnicodeString, which maps one unit of UTF-16 to one other. Letters whose capital is
+/// several letters (ß), or the capital of another letter as well (ı, ſ, µ), stay as they are.
+pub fn upcased(name: &str) -> String {
+    name.chars().map(capital).collect()
+}
+
+fn capital(letter: char) -> char {
+    let is_unit = |c: char| c.len_utf16() == 1;
+    let mut capitals = letter.to_uppercase();
+    let (Some(capital), None) = (capitals.next(), capitals.next()) else {
+        return letter;
+    };
+    let is_its_own = capital.to_lowercase().eq([letter]) || letter == FINAL_SIGMA;
+    if is_its_own && is_unit(letter) && is_unit(capital) {
+        capital
+    } else {
+        letter
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_are_upcased_one_to_one() {
+        for (name, expected) in [
+            ("anna", "ANNA"),
+            ("Müller-é.ÿ", "MÜLLER-É.Ÿ"),
+            ("straße", "STRAßE"),
+            ("ŉx", "ŉX"),
+            ("ıstanbul", "ıSTANBUL"),
+            ("ſ µ ǰ", "ſ µ ǰ"),
+            ("οδυσσεύς", "ΟΔΥΣΣΕΎΣ"),
+            ("жук", "ЖУК"),
+            // Two units of UTF-16: they are not letters to it.
+            ("𐐨", "𐐨"),
+        ] {
+            assert_eq!(upcased(name), expected);
+        }
+    }
+}
