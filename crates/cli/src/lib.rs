@@ -116,6 +116,9 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         .and_then(|matches| CommandLine::from_arg_matches(&matches));
     let ended = match parsed {
         Ok(command_line) => dispatch(command_line),
+        Err(error) if error.kind() == clap::error::ErrorKind::InvalidUtf8 => {
+            Err(usage::not_utf8(&arguments))
+        }
         Err(error) => {
             let words: Option<Vec<&str>> = arguments.iter().map(|word| word.to_str()).collect();
             let words = words.unwrap_or_default();

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::options::password::PasswordOptions;
 use filestone_model::password::Password;
 use filestone_model::plan::TargetPlan;
+use std::env::VarError;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -31,20 +32,21 @@ pub struct Credentials {
 impl Credentials {
     /// What the options and the environment say.
     pub fn read(options: &PasswordOptions) -> Result<Self, Error> {
-        let environment = || std::env::var(VARIABLE).ok().map(Password::new);
         if let Some(path) = &options.authentication_file {
             let mut read = of_lines(&read_secret(path)?, path)?;
-            read.password = read.password.or_else(environment);
+            if read.password.is_none() {
+                read.password = of_environment(std::env::var(VARIABLE))?;
+            }
             return Ok(read);
         }
         let Some(path) = &options.password_file else {
             return Ok(Self {
-                password: environment(),
+                password: of_environment(std::env::var(VARIABLE))?,
                 ..Self::default()
             });
         };
         let text = read_secret(path)?;
-        let line = text.lines().next().unwrap_or_default();
+        let line = without_return(text.lines().next().unwrap_or_default());
         Ok(Self {
             password: Some(Password::new(line.into())),
             option: Some("--password-file"),
@@ -82,7 +84,7 @@ impl Credentials {
                 .with_help("all targets of a run have the same user"));
             }
         };
-        if let Some(own) = self.user.as_deref().filter(|own| *own != user) {
+        if let Some(own) = self.user.as_deref().filter(|own| !is_same_user(own, user)) {
             return Err(Error::usage(format!(
                 "the target's user is {user}, and the password is that of {own}"
             ))
@@ -108,6 +110,19 @@ pub fn password_of(file: Option<&Path>) -> Result<Option<Password>, Error> {
     Credentials::read(&options).map(|credentials| credentials.password)
 }
 
+/// The password in the environment, if there is one.
+fn of_environment(variable: Result<String, VarError>) -> Result<Option<Password>, Error> {
+    match variable {
+        Ok(text) => Ok(Some(Password::new(text))),
+        Err(VarError::NotPresent) => Ok(None),
+        // It is not shown: it is a password.
+        Err(VarError::NotUnicode(_)) => Err(Error::usage(format!(
+            "{VARIABLE}: the password is not valid UTF-8"
+        ))
+        .with_help("use a password in UTF-8, in the variable or in --password-file FILE")),
+    }
+}
+
 /// The text of a file that nobody else should read.
 fn read_secret(path: &Path) -> Result<String, Error> {
     let unreadable = |error: std::io::Error| Error::file(path, &error);
@@ -124,11 +139,23 @@ fn read_secret(path: &Path) -> Result<String, Error> {
     read.map_err(unreadable)?;
     let is_short = bytes.len() as u64 <= TEXT_MAX;
     let text = String::from_utf8(bytes).ok().filter(|_| is_short);
+    let text = text.map(|text| match text.strip_prefix(BYTE_ORDER_MARK) {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    });
     text.ok_or_else(|| {
         let path = path.display();
         Error::usage(format!("{path}: this is no file with a password"))
             .with_help("a short text in UTF-8")
     })
+}
+
+/// What editors of Windows begin a file with.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// A last line without an end may still have the return of one.
+fn without_return(line: &str) -> &str {
+    line.strip_suffix('\r').unwrap_or(line)
 }
 
 /// The lines of Samba's `-A FILE` (smbclient(1)): spaces and the case of names do not matter, and
@@ -143,10 +170,10 @@ fn of_lines(text: &str, path: &Path) -> Result<Credentials, Error> {
             continue;
         }
         let (name, value) = line.split_once('=').unwrap_or((line, ""));
-        let value = value.trim_start_matches([' ', '\t']);
+        let value = without_return(value.trim_start_matches([' ', '\t']));
         let said = || Some(value.trim_end().to_string()).filter(|value| !value.is_empty());
         match name.trim().to_ascii_lowercase().as_str() {
-            "username" => credentials.user = said(),
+            "username" => name_user(&mut credentials, said()),
             "domain" => credentials.domain = said(),
             "password" => credentials.password = Some(Password::new(value.into())),
             // Of Kerberos, which is not spoken.
@@ -161,6 +188,25 @@ fn of_lines(text: &str, path: &Path) -> Result<Credentials, Error> {
         }
     }
     Ok(credentials)
+}
+
+/// `DOMAIN\user` says both; a line for the domain goes before it. A UPN is a name as it is
+/// (MS-NLMP, section 3.3.2), with no domain beside it.
+fn name_user(credentials: &mut Credentials, name: Option<String>) {
+    let split = name.as_deref().and_then(|name| name.split_once('\\'));
+    if let Some((domain, user)) = split {
+        credentials.domain.get_or_insert_with(|| domain.into());
+        credentials.user = Some(user.into());
+    } else {
+        credentials.user = name;
+    }
+}
+
+/// Whether these are the names of one user, of which one may be a UPN.
+fn is_same_user(own: &str, other: &str) -> bool {
+    let plain = |name: &str| name.split('@').next().map(str::to_owned);
+    let is_upn = |name: &str| name.contains('@');
+    own == other || is_upn(own) != is_upn(other) && plain(own) == plain(other)
 }
 
 #[cfg(test)]
@@ -183,6 +229,55 @@ mod tests {
         assert_eq!(read.password, Some(Password::new("a = b ".into())));
         let error = of_lines("username = a\nsecret\n", Path::new("f")).expect_err("no name");
         assert!(error.what.starts_with("f:2: ") && !error.what.contains("secret"));
+    }
+
+    #[test]
+    fn users_are_named_as_windows_names_them() {
+        for (text, user, domain) in [
+            (
+                "username = BENCH\\alice\r\npassword = x\r",
+                "alice",
+                Some("BENCH"),
+            ),
+            (
+                "username = alice@bench.example\npassword = x",
+                "alice@bench.example",
+                None,
+            ),
+            (
+                "domain = LAB\nusername = BENCH\\alice\npassword = x\r\n",
+                "alice",
+                Some("LAB"),
+            ),
+        ] {
+            let read = of_lines(text, Path::new("f")).expect("a user");
+            assert_eq!(read.user.as_deref(), Some(user), "{text}");
+            assert_eq!(read.domain.as_deref(), domain, "{text}");
+            assert_eq!(read.password, Some(Password::new("x".into())), "{text}");
+            for target in [Some(user), Some("alice")] {
+                let target = self::target(target);
+                assert!(read.password_for([target].iter()).is_ok(), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_password_that_is_not_text_is_named_and_not_shown() {
+        use std::os::unix::ffi::OsStringExt;
+        let variable = VarError::NotUnicode(std::ffi::OsString::from_vec(b"se\xffcret".to_vec()));
+        let error = of_environment(Err(variable)).expect_err("it is not text");
+        assert!(error.what.starts_with("FILESTONE_PASSWORD: ") && !error.what.contains("cret"));
+    }
+
+    #[test]
+    fn a_mark_and_returns_are_no_part_of_a_password() {
+        let path = std::env::temp_dir().join(format!("filestone-{}-pw", std::process::id()));
+        for text in ["secret", "\u{feff}secret\r\n", "secret\r"] {
+            std::fs::write(&path, text).expect("a file");
+            let read = password_of(Some(&path)).expect("it is read");
+            assert_eq!(read, Some(Password::new("secret".into())), "{text:?}");
+        }
+        std::fs::remove_file(&path).expect("it was there");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The options of `filestone serve`.
 
-use super::values::{address, file_size, port_or_any, seed, within};
+use super::values::{address, file_size, port_or_any, seed, share_limit, within};
 use crate::{built_in, quantity};
 use clap::{Args, ValueEnum};
 use filestone_engine::target::tbench::replay::SocketOptions;
@@ -15,6 +15,7 @@ Faults:
   truncate=8         corrupt,p=0.001              conditions: proc= p= from= to=
   loop: listings repeat their first page and never end
   of SMB: error=STATUS_DISK_FULL  signature  credits  pending
+          session-deleted  share-closed  session-expired
   what a call costs: burn=5us,proc=getattr  switches=1,proc=read
 
 Examples:
@@ -53,6 +54,15 @@ pub struct ServeOptions {
     /// Whether messages of SMB are encrypted: refused, offered or required [default: offered]
     #[arg(long, value_name = "WHEN", requires = "smb_port", value_parser = built_in::protection)]
     pub smb_encryption: Option<built_in::Protection>,
+    /// Credits that a client of SMB may have at once [default: 8192]
+    #[arg(long, value_name = "N", requires = "smb_port", value_parser = within::<1, 65_535>)]
+    pub smb_credits: Option<u32>,
+    /// MaxTransactSize of SMB: bytes of a page of a directory, at most [default: 1M]
+    #[arg(long, value_name = "SIZE", requires = "smb_port", value_parser = share_limit)]
+    pub smb_max_transact: Option<u32>,
+    /// MaxReadSize and MaxWriteSize of SMB [default: 1M]
+    #[arg(long, value_name = "SIZE", requires = "smb_port", value_parser = share_limit)]
+    pub smb_max_transfer: Option<u32>,
     /// Address to listen on, repeatable [default: 127.0.0.1 and ::1]
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub bind: Vec<std::net::IpAddr>,

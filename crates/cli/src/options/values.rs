@@ -127,6 +127,13 @@ pub fn file_size(text: &str) -> Result<u64, String> {
     }
 }
 
+/// What the built-in server's share takes at once.
+pub fn share_limit(text: &str) -> Result<u32, String> {
+    let bytes = u32::try_from(quantity::bytes(text)?).ok();
+    let bytes = bytes.filter(|bytes| (4 << 10..=1 << 20).contains(bytes));
+    bytes.ok_or_else(|| "it must be from 4K to 1M".into())
+}
+
 /// Rows are made of ticks, so their period is a whole number of them.
 pub fn mark(text: &str) -> Result<u64, String> {
     let nanos = quantity::duration(text)?;

@@ -10,6 +10,7 @@ use crate::error::{Error, first_lower};
 use crate::usage::correction::{correction, near};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error as _;
+use std::ffi::OsString;
 
 /// Prints help and version; makes an [`Error`] of everything else.
 ///
@@ -23,6 +24,16 @@ pub fn explain(error: &clap::Error, command: Option<&str>, words: &[&str]) -> Re
         }
         _ => Err(translate(error, command, words)),
     }
+}
+
+/// The error about the first argument that is not text, where text is needed.
+pub fn not_utf8(arguments: &[OsString]) -> Error {
+    let wrong = arguments.iter().find(|word| word.to_str().is_none());
+    let shown = wrong.map_or_else(String::new, |word| {
+        word.as_encoded_bytes().escape_ascii().to_string()
+    });
+    Error::usage(format!("{shown}: is not valid UTF-8"))
+        .with_help("names of servers, shares and directories are taken as UTF-8")
 }
 
 fn translate(error: &clap::Error, command: Option<&str>, words: &[&str]) -> Error {
