@@ -171,7 +171,7 @@ fn data_that_are_verified_are_compared() {
         plan.read_data = Some(ReadData::Verify);
         let record = run(&plan, &server).expect("a run");
         let kind = record.measured().expect("a measured row");
-        let wrong = kind.failures.iter();
+        let mut wrong = kind.failures.iter();
         let wrong = wrong.find(|failure| failure.failure.contains("wrong data"));
         let wrong = wrong.map_or(0, |failure| failure.count);
         assert!(wrong > 20, "{path}, {is_known}: {:?}", kind.failures);

@@ -97,7 +97,10 @@ fn prerequisites_of_an_open_loop_do_not_come_all_at_once() {
         totals.response_time_ns.max
     );
     assert_eq!(totals.response_time_ns.p50, 1_000_000);
-    let writes = totals.kinds.iter().find(|kind| kind.kind == OpKind::Write);
+    let writes = totals
+        .kinds
+        .iter()
+        .find(|kind| kind.operation == OpKind::Write);
     let writes = writes.expect("a row").ledger.scheduled;
     assert!((100..=108).contains(&writes), "{writes}");
 }
