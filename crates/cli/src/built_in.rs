@@ -3,14 +3,18 @@
 
 use crate::error::{Error, reason};
 use filestone_engine::calibrate::Against;
+use filestone_engine::host::memory_available_bytes;
 use filestone_engine::target::BuiltIn;
 use filestone_engine::target::tbench::replay::SocketOptions;
-use filestone_model::plan::{Interface, NfsTarget, Plan, SmbTarget, TargetPlan};
+use filestone_model::load::Load;
+use filestone_model::plan::{Interface, NfsTarget, Plan, SmbTarget, TargetPlan, stored_bytes};
+use filestone_model::text::bytes_text;
 use filestone_server::tbench::{Configure, TbenchOptions, TbenchServer};
 use filestone_server::{Options, QueueOptions, Running, Server};
 use std::io;
 use std::net::IpAddr;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// One thing that goes wrong on purpose.
 pub type Fault = filestone_server::faults::Rule;
@@ -56,11 +60,34 @@ pub fn protection(text: &str) -> Result<Protection, String> {
 /// Starts the server that is measured when no target is given: half the
 /// processors, on any free port of the loopback addresses.
 pub fn start_for_measurement(processors: u32) -> Result<Running, Error> {
-    start(Options {
+    start(for_measurement(processors))
+}
+
+fn for_measurement(processors: u32) -> Options {
+    Options {
         smb: Some(SmbOptions::default()),
         threads: (processors as usize / 2).max(1),
         ..Options::default()
-    })
+    }
+}
+
+/// How much a server keeps that is started for a run whose clients have so many bytes of files: as much as
+/// always, or twice as much as they need by a rough count. An error if this host has no room for it.
+fn memory_limit(stored: u64, available: Option<u64>) -> Result<u64, Error> {
+    let usual = Options::default().memory_limit;
+    let wanted = stored.saturating_mul(2);
+    if wanted <= usual {
+        return Ok(usual);
+    }
+    match available.filter(|available| stored > *available) {
+        None => Ok(wanted.min(available.unwrap_or(wanted).max(usual))),
+        Some(available) => Err(Error::environment(format!(
+            "the files of all clients take {} in the built-in server, and {} of memory are available",
+            bytes_text(stored),
+            bytes_text(available)
+        ))
+        .with_help("use fewer clients (--clients) or shorter files, or name a target, such as nfs://server/export")),
+    }
 }
 
 /// What this host is calibrated against: these files of such a server.
@@ -132,13 +159,19 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Starts those that the targets of `plan` mean.
-    pub fn of(plan: &Plan, processors: u32) -> Result<Self, Error> {
+    /// Starts those that the targets of `plan` mean, whose loads are these.
+    pub fn of(plan: &Plan, loads: &[Arc<Load>], processors: u32) -> Result<Self, Error> {
         let needs = |interface| {
             let mut targets = plan.targets();
             targets.any(|target| target.is_built_in() && target.interface() == interface)
         };
-        let server = needs(Interface::Calls).then(|| start_for_measurement(processors));
+        let server = needs(Interface::Calls).then(|| {
+            let stored = stored_bytes(plan, loads);
+            start(Options {
+                memory_limit: memory_limit(stored, memory_available_bytes())?,
+                ..for_measurement(processors)
+            })
+        });
         let tbench =
             needs(Interface::Bytes).then(|| start_tbench(&[], 0, SocketOptions::default()));
         Ok(Self {
@@ -170,5 +203,25 @@ fn explained(error: &io::Error) -> Error {
             failure.with_help("choose another port with --port, or any free one with --port 0")
         }
         _ => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filestone_engine::ErrorCategory;
+
+    #[test]
+    fn the_built_in_server_has_room_for_the_clients_of_its_run_or_the_run_is_refused() {
+        let gibibytes = |count: u64| count << 30;
+        let limit =
+            |stored, available| memory_limit(stored, available).map_err(|error| error.category);
+        assert_eq!(limit(1 << 20, Some(0)), Ok(gibibytes(1)));
+        // 80 clients with 25 MB each.
+        assert_eq!(limit(2_000_000_000, Some(gibibytes(8))), Ok(4_000_000_000));
+        assert_eq!(limit(2_000_000_000, None), Ok(4_000_000_000));
+        assert_eq!(limit(gibibytes(3), Some(gibibytes(4))), Ok(gibibytes(4)));
+        let refused = limit(gibibytes(5), Some(gibibytes(4)));
+        assert_eq!(refused, Err(ErrorCategory::Environment));
     }
 }

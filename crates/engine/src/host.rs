@@ -59,6 +59,12 @@ pub fn resident_bytes_of(process: u32) -> Option<u64> {
     Some(statm.resident * procfs::page_size())
 }
 
+/// What this host has free of memory, or could have, in bytes; `None` if it does not say.
+pub fn memory_available_bytes() -> Option<u64> {
+    use procfs::Current as _;
+    procfs::Meminfo::current().ok()?.mem_available
+}
+
 fn memory_bytes() -> Option<u64> {
     use procfs::Current as _;
     Some(procfs::Meminfo::current().ok()?.mem_total)

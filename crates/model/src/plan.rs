@@ -16,6 +16,7 @@ mod part;
 mod ranges;
 mod read_data;
 mod sources;
+mod stored;
 mod target;
 
 pub use crate::file_set::{FileSetPlan, FileSizes, Popularity, SizeClass};
@@ -45,6 +46,7 @@ pub(crate) use ranges::Ranged;
 pub use ranges::Ranges;
 pub use read_data::{ReadData, ReadDataError};
 pub use sources::SourceAddresses;
+pub use stored::stored_bytes;
 pub use target::{
     CHANNELS_MAX, Interface, LocalTarget, NfsTarget, OtherTarget, SMB_PORT, SmbDialect, SmbOplock,
     SmbProtection, SmbTarget, TargetPlan, TargetPlanError, TcpTarget, TransportKind, bracketed,

@@ -384,7 +384,7 @@ fn measure_in(
         }
         Calibration::First | Calibration::Omit => None,
     };
-    let peers = built_in::Peers::of(plan, Environment::here().processors)?;
+    let peers = built_in::Peers::of(plan, &job.loads, Environment::here().processors)?;
     // Borrowed for as long as the job is, too.
     let conductor: Option<&mut dyn Conductor> = match &mut context.conductor {
         Some(conductor) => Some(&mut **conductor),
