@@ -1,41 +1,79 @@
 //! `filestone fleet cookbook`: the procedure of LANforge's cookbook "Scalability Testing with NFS
-//! File-IO" as one command: so many clients, one half of which reads what the other writes, at two sizes of
-//! transfer, and what they take of memory.
+//! File-IO" as one command: so many clients, one half of which reads what the other writes, 25 more at a
+//! time; the size of their transfers is changed while they run, to 1 MiB and back, and what the load
+//! generator takes of memory is looked at after each step.
 
 use crate::error::Error;
 use crate::execution::interruption;
+use crate::execution::rounds::pause;
+use crate::execution::server_command::ServerCommand;
 use crate::options::fleet::CookbookOptions;
 use crate::options::run_report::FindingFormat;
-use crate::report::{cookbook, json};
+use crate::report::cookbook::{self, Row, SIZES};
+use crate::report::json;
 use crate::{Exit, console};
+use filestone_engine::fleet_socket::{ask, running};
+use filestone_engine::host::resident_bytes_of;
+use filestone_model::fleet_control::{Answer, ControlRequest, ListRequest, Request, SetRequest};
 use filestone_model::measure::RunRecord;
-use std::process::{Command, Stdio};
-use std::sync::atomic::Ordering;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// The cookbook's own numbers of clients, and before them one pair: what that takes is what all share.
 const CLIENTS: [u32; 4] = [2, 100, 250, 500];
-/// Its sizes of transfers.
-const SIZES: [&str; 2] = ["4K", "1M"];
-/// As long as a row takes if nobody says.
-const ROW_NANOS: u64 = 5_000_000_000;
+/// Clients that begin at a time, and how long until the next do.
+const STEP: u32 = 25;
+const EVERY_NANOS: u64 = 1_000_000_000;
+/// What each client moves at most.
+const RATE: &str = "100Mbit/s";
+/// As long as a size of transfers is used if nobody says.
+const PHASE_NANOS: u64 = 5_000_000_000;
+/// How long before its end a phase is looked at.
+const BEFORE_END_NANOS: u64 = 300_000_000;
+/// How often a fleet is asked how far it is.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+/// A fleet that cannot be asked for so long is not going to be.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// How long the server may take to start.
+const START_MAX: Duration = Duration::from_secs(20);
+/// Two files of a megabyte for each client, and as much again.
+const SERVER_BYTES_OF_CLIENT: u64 = 4_000_000;
+const SERVER_BYTES_MIN: u64 = 1 << 30;
 
 /// Runs row after row, and prints the table.
 pub fn run(options: &CookbookOptions) -> Result<Exit, Error> {
+    let numbers = numbers(options.to);
+    let most = numbers.iter().copied().max().unwrap_or(0);
+    let program = program()?;
+    if options.plan {
+        console::result(&plan(options, &numbers, most))?;
+        return Ok(Exit::Done);
+    }
     let stop = interruption::stop_flag()?;
-    let mut records: Vec<RunRecord> = Vec::new();
-    for size in SIZES {
-        for clients in numbers(options.to) {
-            if stop.load(Ordering::Relaxed) {
-                break;
-            }
-            console::note(&format!("{clients} clients, {size} at a time"));
-            let words = words(options, size, clients);
-            records.push(row(&words)?);
+    let server = match &options.target {
+        Some(_) => None,
+        None => Some(server(&program, most, &stop)?),
+    };
+    let own = server.as_ref().map(|(_, address)| address.clone());
+    let target = options.target.clone().or(own).unwrap_or_default();
+    let mut rows: Vec<Row> = Vec::new();
+    for clients in numbers {
+        if stop.load(Ordering::Relaxed) {
+            break;
         }
+        console::note(&format!("{clients} clients"));
+        let row = row(&program, options, clients, &target, &stop)?;
+        row.record.caveats.iter().for_each(console::caveat);
+        rows.push(row);
     }
     match options.format {
-        FindingFormat::Json => console::result(&json::document(&records)?)?,
-        FindingFormat::Text => console::result(&cookbook::render(&records, console::page()))?,
+        FindingFormat::Json => {
+            let records: Vec<&RunRecord> = rows.iter().map(|row| &row.record).collect();
+            console::result(&json::document(&records)?)?
+        }
+        FindingFormat::Text => console::result(&cookbook::render(&rows, console::page()))?,
     };
     Ok(if stop.load(Ordering::Relaxed) {
         Exit::Interrupted
@@ -54,51 +92,286 @@ fn numbers(to: Option<u32>) -> Vec<u32> {
     numbers
 }
 
+fn phase(options: &CookbookOptions) -> u64 {
+    options.duration.unwrap_or(PHASE_NANOS)
+}
+
+/// How long it takes until all clients have begun.
+fn ramp(clients: u32) -> u64 {
+    u64::from(clients.div_ceil(STEP).saturating_sub(1)) * EVERY_NANOS
+}
+
 /// The command that a row is.
-fn words(options: &CookbookOptions, size: &str, clients: u32) -> Vec<String> {
+fn words(options: &CookbookOptions, clients: u32, target: &str) -> Vec<String> {
     let readers = clients / 2;
-    let duration = options.duration.unwrap_or(ROW_NANOS);
+    let duration = phase(options).saturating_mul(SIZES.len() as u64);
+    let rate = options.rate.as_deref().unwrap_or(RATE);
     let mut words = vec![
         "fleet".into(),
         "--as=json".into(),
         format!("--readers={readers}"),
         format!("--writers={}", clients - readers),
-        format!("--size={size}"),
+        format!("--size={}", SIZES[0].1),
+        format!("--rate={rate}"),
         format!("--duration={duration}ns"),
     ];
-    words.extend(options.rate.iter().map(|rate| format!("--rate={rate}")));
-    words.push(options.target.clone().unwrap_or_else(|| "nfs:".into()));
+    if clients > STEP {
+        words.push(format!("--step={STEP}"));
+        words.push(format!("--every={EVERY_NANOS}ns"));
+    }
+    words.extend(
+        options
+            .source
+            .iter()
+            .map(|source| format!("--source={source}")),
+    );
+    words.push(target.into());
     words
 }
 
+/// The groups of a row, and the settings that change the size of their transfers.
+fn changes(size: &str) -> [SetRequest; 2] {
+    [("writers", "write_size"), ("readers", "read_size")].map(|(which, key)| SetRequest {
+        which: which.into(),
+        settings: [(key.to_string(), size.to_string())].into(),
+        dry_run: false,
+    })
+}
+
+fn server_words(clients: u32) -> Vec<String> {
+    let memory = u64::from(clients).saturating_mul(SERVER_BYTES_OF_CLIENT);
+    let memory = memory.max(SERVER_BYTES_MIN);
+    vec![
+        "serve".into(),
+        "--port=0".into(),
+        format!("--memory={memory}"),
+    ]
+}
+
+/// What would be run, as commands.
+fn plan(options: &CookbookOptions, numbers: &[u32], most: u32) -> String {
+    let mut lines = Vec::new();
+    if options.target.is_none() {
+        lines.push(format!("filestone {}", server_words(most).join(" ")));
+    }
+    let target = options.target.as_deref().unwrap_or("nfs://SERVER/export");
+    for clients in numbers {
+        lines.push(format!(
+            "filestone {}",
+            words(options, *clients, target).join(" ")
+        ));
+        for (place, (_, size)) in (1_u64..).zip(SIZES.iter().skip(1)) {
+            let at = ramp(*clients) + place * phase(options);
+            lines.push(format!("  after {:.1} s, memory, and:", at as f64 / 1e9));
+            lines.extend(changes(size).iter().map(|change| {
+                let settings = change
+                    .settings
+                    .iter()
+                    .map(|(key, value)| format!("{key}={value}"));
+                let settings: Vec<String> = settings.collect();
+                format!(
+                    "  filestone fleet ctl set {} {}",
+                    change.which,
+                    settings.join(" ")
+                )
+            }));
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+fn program() -> Result<PathBuf, Error> {
+    std::env::current_exe()
+        .map_err(|error| Error::environment(format!("cannot find this program: {error}")))
+}
+
+/// The built-in server in a process of its own, and its export: nothing of its memory is in the figures.
+fn server(
+    program: &Path,
+    clients: u32,
+    stop: &AtomicBool,
+) -> Result<(ServerCommand, String), Error> {
+    let quoted = program.display().to_string().replace('\'', r"'\''");
+    let line = format!("exec '{quoted}' {}", server_words(clients).join(" "));
+    let mut server = ServerCommand::start(&line)?;
+    let began = Instant::now();
+    while began.elapsed() < START_MAX && !stop.load(Ordering::Relaxed) {
+        if let Some(export) = export_of(&server.said()) {
+            return Ok((server, export));
+        }
+        if server.ended().is_some() {
+            break;
+        }
+        pause(ASK_EVERY, stop);
+    }
+    let said = server.said();
+    Err(Error::environment(format!(
+        "the built-in server did not start: {said}"
+    )))
+}
+
+/// `nfs://127.0.0.1:1234/export` of what a server says when it serves.
+fn export_of(said: &str) -> Option<String> {
+    let line = said.lines().find(|line| line.contains("nfs://"))?;
+    let url = line
+        .split_whitespace()
+        .find(|word| word.starts_with("nfs://"))?;
+    Some(url.strip_suffix("/files").unwrap_or(url).into())
+}
+
 /// Runs a row in a process of its own: what one has taken of memory is no part of the next.
-fn row(words: &[String]) -> Result<RunRecord, Error> {
-    let program = std::env::current_exe();
-    let program = program
-        .map_err(|error| Error::environment(format!("cannot find this program: {error}")))?;
-    let output = Command::new(program)
-        .args(words)
+fn row(
+    program: &Path,
+    options: &CookbookOptions,
+    clients: u32,
+    target: &str,
+    stop: &AtomicBool,
+) -> Result<Row, Error> {
+    let words = words(options, clients, target);
+    let child = Command::new(program)
+        .args(&words)
         .stdin(Stdio::null())
-        .output()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .map_err(|error| Error::environment(format!("cannot start a row: {error}")))?;
-    serde_json::from_slice(&output.stdout).map_err(|_| {
+    let mut fleet = RowFleet {
+        child,
+        began: ramp(clients),
+        phase: phase(options),
+    };
+    let steered = fleet.go_through(stop);
+    let output = fleet.child.wait_with_output();
+    let output =
+        output.map_err(|error| Error::environment(format!("cannot follow a row: {error}")))?;
+    // What the row itself says is wrong comes before that it could not be changed.
+    let record = serde_json::from_slice(&output.stdout).map_err(|_| {
         let told = String::from_utf8_lossy(&output.stderr);
         let told = told.lines().find(|line| line.starts_with("error: "));
         let told = told
             .unwrap_or("error: it gave no record")
             .trim_start_matches("error: ");
         Error::target(told).with_help(format!("filestone {}", words.join(" ")))
+    })?;
+    Ok(Row {
+        record,
+        memory_bytes: steered?,
     })
+}
+
+/// The fleet of a row, while it runs.
+struct RowFleet {
+    child: Child,
+    /// When all clients have begun, and how long each size is used from then on.
+    began: u64,
+    phase: u64,
+}
+
+impl RowFleet {
+    /// Uses one size after the other; what was taken of memory at the end of each.
+    fn go_through(&mut self, stop: &AtomicBool) -> Result<[u64; SIZES.len()], Error> {
+        let mut memory = [0; SIZES.len()];
+        for (place, (_, size)) in (0_usize..).zip(SIZES) {
+            if place > 0 {
+                for change in changes(size) {
+                    self.ask(Request::Set(change))?;
+                }
+            }
+            let end = self.began + (place as u64 + 1) * self.phase;
+            self.wait_until(end.saturating_sub(BEFORE_END_NANOS), stop)?;
+            if let Some(place) = memory.get_mut(place) {
+                *place = resident_bytes_of(self.child.id()).unwrap_or(0);
+            }
+            self.wait_until(end.saturating_sub(BEFORE_END_NANOS / 2), stop)?;
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        Ok(memory)
+    }
+
+    /// Waits until the run is so old.
+    fn wait_until(&mut self, wanted_ns: u64, stop: &AtomicBool) -> Result<(), Error> {
+        let mut answered = Instant::now();
+        loop {
+            let is_over = matches!(self.child.try_wait(), Ok(Some(_)));
+            if is_over || stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            match self.ask(Request::List(ListRequest::default())) {
+                Ok(Answer::Fleet(view)) if view.now_ns >= wanted_ns => return Ok(()),
+                Ok(_) => answered = Instant::now(),
+                // It has no socket before it runs.
+                Err(error) if answered.elapsed() > SILENCE_MAX => return Err(error),
+                Err(_) => {}
+            }
+            pause(ASK_EVERY, stop);
+        }
+    }
+
+    fn ask(&self, request: Request) -> Result<Answer, Error> {
+        let process = self.child.id();
+        let fleet = running().into_iter().find(|fleet| fleet.process == process);
+        let fleet = fleet.ok_or_else(|| Error::environment("a row cannot be controlled"))?;
+        let answer = ask(&fleet.path, &ControlRequest::new(request))
+            .map_err(|error| Error::environment(error.to_string()))?;
+        match answer.answer {
+            Answer::Refused(refusal) => Err(Error::environment(refusal.what)),
+            answer => Ok(answer),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn options() -> CookbookOptions {
+        CookbookOptions {
+            target: None,
+            to: None,
+            duration: Some(2_000_000_000),
+            rate: None,
+            source: Some("10.9.0.1-10.9.0.9".into()),
+            plan: true,
+            format: FindingFormat::Text,
+        }
+    }
+
     #[test]
     fn numbers_go_on_twice_as_many_each_time() {
         assert_eq!(numbers(None), CLIENTS);
         assert_eq!(numbers(Some(500)), CLIENTS);
         assert_eq!(numbers(Some(1500)), [2, 100, 250, 500, 1000, 1500]);
+    }
+
+    #[test]
+    fn the_plan_is_the_cookbooks() {
+        let text = plan(&options(), &[2, 100], 100);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "filestone serve --port=0 --memory=1073741824");
+        let of_100 = "filestone fleet --as=json --readers=50 --writers=50 --size=4K --rate=100Mbit/s \
+                      --duration=6000000000ns --step=25 --every=1000000000ns --source=10.9.0.1-10.9.0.9 \
+                      nfs://SERVER/export";
+        assert_eq!(lines[8], of_100);
+        // Three steps of a second, and then each size for two.
+        let changed = [
+            "  after 5.0 s, memory, and:",
+            "  filestone fleet ctl set writers write_size=1M",
+            "  filestone fleet ctl set readers read_size=1M",
+            "  after 7.0 s, memory, and:",
+            "  filestone fleet ctl set writers write_size=4K",
+            "  filestone fleet ctl set readers read_size=4K",
+        ];
+        assert_eq!(lines[9..], changed);
+    }
+
+    #[test]
+    fn a_server_says_where_its_export_is() {
+        let said = "serving NFSv3 and MOUNT at 127.0.0.1:40001\ntry: filestone probe getattr \
+                    nfs://127.0.0.1:40001/export/files\n";
+        let export = export_of(said);
+        assert_eq!(export.as_deref(), Some("nfs://127.0.0.1:40001/export"));
+        assert_eq!(export_of("serving"), None);
     }
 }

@@ -11,7 +11,7 @@ pub mod live;
 pub mod output_directory;
 pub mod repeats;
 pub mod rounds;
-mod server_command;
+pub mod server_command;
 pub mod sweep;
 pub mod sweep_directory;
 mod told_caveats;

@@ -90,7 +90,7 @@ pub struct FleetOptions {
 /// What `filestone fleet` does besides carrying out a plan.
 #[derive(Debug, Subcommand)]
 pub enum FleetCommand {
-    /// Measure 100, 250 and 500 clients at 4 KiB and at 1 MiB, and what they take of memory
+    /// Measure 100, 250 and 500 clients at 4 KiB, at 1 MiB and at 4 KiB again, and what they take of memory
     Cookbook(CookbookOptions),
     /// Make addresses of this host that clients connect from, show and remove them
     Addresses(AddressesOptions),
@@ -102,18 +102,25 @@ pub enum FleetCommand {
 #[derive(Debug, Args)]
 pub struct CookbookOptions {
     /// Where files are: nfs://host[:port]/path, smb://[user@]host/share, local:DIR [default: the
-    /// built-in server, whose memory is then part of the figures]
+    /// built-in server, in a process of its own]
     #[arg(value_name = "TARGET")]
     pub target: Option<String>,
     /// Go on to so many clients, each time twice as many
     #[arg(long, value_name = "N", value_parser = within::<1, { CLIENTS_MAX }>)]
     pub to: Option<u32>,
-    /// How long each row takes [default: 5 s]
+    /// How long each size of transfers is used [default: 5 s]
     #[arg(short, long, value_name = "TIME", value_parser = quantity::positive_duration)]
     pub duration: Option<u64>,
-    /// What each client moves at most [default: as much as it can]
+    /// What each client moves at most [default: 100Mbit/s]
     #[arg(long, value_name = "RATE")]
     pub rate: Option<String>,
+    /// Let clients connect from these addresses of this host, such as those of MAC-VLANs that `fleet
+    /// addresses up` makes
+    #[arg(long, value_name = "ADDRESSES")]
+    pub source: Option<String>,
+    /// Print the commands that would be run, and run none
+    #[arg(long)]
+    pub plan: bool,
     /// What to print on standard output; json is the run records
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
     pub format: FindingFormat,

@@ -4,13 +4,27 @@ use crate::quantity::grouped;
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{load, micros};
-use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::{IntervalRecord, Phase};
+use filestone_model::measure::{DistributionRecord, RunRecord};
 
+/// The sizes of transfers that follow each other in a run, in bytes and as settings have them.
+pub const SIZES: [(u64, &str); 3] = [(4096, "4K"), (1 << 20, "1M"), (4096, "4K")];
+/// Each change of size is told to two groups.
+const CHANGES_OF_SIZE: u32 = 2;
 /// What one endpoint of LANforge took, a process each, in KiB: at 4 KiB a transfer, and at 1 MiB.
 const ORIGINAL_KIB: [(u64, u64); 2] = [(4096, 10_400), (1 << 20, 11_600)];
 
-/// A row for each record.
-pub fn render(records: &[RunRecord], page: Page) -> String {
+/// A run of so many clients.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// Its record.
+    pub record: RunRecord,
+    /// What the load generator took of memory at the end of each size.
+    pub memory_bytes: [u64; SIZES.len()],
+}
+
+/// A line for each size of each run.
+pub fn render(rows: &[Row], page: Page) -> String {
     let mut table = Table::new([
         Column::figure("CLIENTS"),
         Column::figure("SIZE"),
@@ -22,58 +36,85 @@ pub fn render(records: &[RunRecord], page: Page) -> String {
         Column::figure("EACH"),
         Column::figure("THERE"),
     ]);
-    for record in records {
-        let Some(fleet) = &record.fleet else {
+    for row in rows {
+        let Some(fleet) = &row.record.fleet else {
             continue;
         };
-        let clients = u64::from(record.plan.clients);
-        let peak = peak(record);
-        let size = record.plan.fleet().map_or(0, |plan| plan.unit_max());
-        let there = ORIGINAL_KIB.iter().find(|(bytes, _)| *bytes == size);
-        let wrong: u64 = fleet
-            .groups
-            .iter()
-            .map(|group| group.counters.checksum_errors)
-            .sum();
-        let errors: u64 = fleet.steps.iter().map(|step| step.errors).sum();
-        table.row([
-            grouped(clients),
-            format!("{} KiB", size >> 10),
-            load(record.totals.achieved_load_ops_per_s),
-            micros(record.totals.response_time_ns.p99 as f64),
-            grouped(errors),
-            grouped(wrong),
-            format!("{} KiB", grouped(peak >> 10)),
-            each(records, record, size),
-            there.map_or("-".into(), |(_, kib)| format!("{} KiB", grouped(*kib))),
-        ]);
+        let groups = || fleet.groups.iter();
+        let wrong: u64 = groups().map(|group| group.counters.checksum_errors).sum();
+        let errors: u64 = groups().map(|group| group.counters.failures).sum();
+        for (place, ((size, _), memory)) in (0_u32..).zip(SIZES.iter().zip(row.memory_bytes)) {
+            let intervals = of_size(&row.record, place);
+            let there = ORIGINAL_KIB.iter().find(|(bytes, _)| bytes == size);
+            let is_first = place == 0;
+            let of_run = |count: u64| {
+                if is_first {
+                    grouped(count)
+                } else {
+                    String::new()
+                }
+            };
+            table.row([
+                grouped(row.record.plan.clients.into()),
+                format!("{} KiB", size >> 10),
+                ops_per_s(&intervals).map_or("-".into(), load),
+                p99(&intervals).map_or("-".into(), |nanos| micros(nanos as f64)),
+                of_run(errors),
+                of_run(wrong),
+                format!("{} KiB", grouped(memory >> 10)),
+                each(rows, row, place as usize),
+                there.map_or("-".into(), |(_, kib)| format!("{} KiB", grouped(*kib))),
+            ]);
+        }
     }
-    let legend = "MEMORY: the most that the load generator took, in all. EACH: what each client takes \
-                  beyond those of the first row of its size, which have what all clients share. THERE: \
-                  what a client of LANforge took, which was a process (cookbook \"Scalability Testing \
-                  with NFS File-IO\").";
+    let legend = "The size of transfers is changed while the clients run, to 1 MiB and back. MEMORY: what the \
+                  load generator took at the end of a size, in all. EACH: what each client takes beyond those \
+                  of the first run, which have what all clients share. THERE: what a client of LANforge took, \
+                  which was a process (cookbook \"Scalability Testing with NFS File-IO\").";
     format!("\n{}\n{}", table.render(page), page.prose(legend))
 }
 
-/// The most that was taken.
-fn peak(record: &RunRecord) -> u64 {
-    let steps = record.fleet.iter().flat_map(|fleet| &fleet.steps);
-    steps.map(|step| step.memory_bytes).max().unwrap_or(0)
+/// The intervals in which all clients went by the size at this place.
+fn of_size(record: &RunRecord, place: u32) -> Vec<&IntervalRecord> {
+    let is_of_size = |interval: &&IntervalRecord| {
+        interval.phase == Phase::Measure
+            && interval.settings.is_some_and(|settings| {
+                settings.mixed_from.is_none() && settings.generation == place * CHANGES_OF_SIZE
+            })
+    };
+    record.intervals.iter().filter(is_of_size).collect()
 }
 
-/// What each client takes beyond those of the first record of its size.
-fn each(records: &[RunRecord], record: &RunRecord, size: u64) -> String {
-    let is_alike = |other: &&RunRecord| {
-        other
-            .plan
-            .fleet()
-            .is_some_and(|plan| plan.unit_max() == size)
-    };
-    let first = records.iter().find(is_alike);
-    let clients = first.map(|first| record.plan.clients.saturating_sub(first.plan.clients));
-    match (first, clients) {
-        (Some(first), Some(more)) if more > 0 => {
-            let bytes = peak(record).saturating_sub(peak(first)) / u64::from(more);
+fn ops_per_s(intervals: &[&IntervalRecord]) -> Option<f64> {
+    let nanos: u64 = intervals
+        .iter()
+        .map(|interval| interval.end_ns.saturating_sub(interval.start_ns))
+        .sum();
+    let ok: u64 = intervals.iter().map(|interval| interval.ledger.ok).sum();
+    (nanos > 0).then(|| ok as f64 * 1e9 / nanos as f64)
+}
+
+fn p99(intervals: &[&IntervalRecord]) -> Option<u64> {
+    let times: Vec<_> = intervals
+        .iter()
+        .filter_map(|interval| interval.response_time())
+        .collect();
+    let times: Vec<&DistributionRecord> = times.iter().map(|times| &**times).collect();
+    let all = DistributionRecord::merged(&times).ok()?;
+    (all.count > 0).then_some(all.p99)
+}
+
+/// What each client takes beyond those of the first run, at the same place of its sizes.
+fn each(rows: &[Row], row: &Row, place: usize) -> String {
+    let memory = |row: &Row| row.memory_bytes.get(place).copied().unwrap_or(0);
+    let first = rows.first();
+    let more = first.map(|first| {
+        let clients = row.record.plan.clients;
+        clients.saturating_sub(first.record.plan.clients)
+    });
+    match (first, more) {
+        (Some(first), Some(more)) if more > 0 && memory(row) > 0 => {
+            let bytes = memory(row).saturating_sub(memory(first)) / u64::from(more);
             format!("{:.1} KiB", bytes as f64 / 1024.0)
         }
         _ => "-".into(),
@@ -84,13 +125,42 @@ fn each(records: &[RunRecord], record: &RunRecord, size: u64) -> String {
 mod tests {
     use super::*;
     use crate::report::canned;
+    use filestone_model::measure::fleet_record::SettingsGeneration;
 
     #[test]
-    fn a_row_for_each_number_of_clients() {
-        let (mut one, other) = (canned::fleet(), canned::fleet());
-        one.plan.clients = 2;
-        let steps = one.fleet.iter_mut().flat_map(|fleet| &mut fleet.steps);
-        steps.for_each(|step| step.memory_bytes = 9 << 20);
-        insta::assert_snapshot!(render(&[one, other], Page::default()));
+    fn each_size_of_each_number_of_clients_has_a_line() {
+        let row = |clients, kib: [u64; 3]| {
+            let mut record = canned::fleet();
+            record.plan.clients = clients;
+            for (generation, interval) in [0, 2].into_iter().zip(&mut record.intervals) {
+                interval.settings = Some(SettingsGeneration::new(generation, generation));
+            }
+            Row {
+                record,
+                memory_bytes: kib.map(|kib| kib << 10),
+            }
+        };
+        let rows = [
+            row(2, [9000, 11_000, 11_000]),
+            row(100, [10_176, 111_352, 111_352]),
+        ];
+        let text = render(&rows, Page::default());
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains(" KiB")).collect();
+        assert_eq!(lines.len(), 6, "{text}");
+        // 1,176 KiB of 98 clients at 4 KiB, 100,352 KiB at 1 MiB.
+        assert!(
+            lines[3].contains("10,176 KiB") && lines[3].contains(" 12.0 KiB"),
+            "{text}"
+        );
+        assert!(
+            lines[4].contains("111,352 KiB") && lines[4].contains(" 1024.0 KiB"),
+            "{text}"
+        );
+        assert!(
+            lines[1].contains("1024 KiB") && lines[1].contains("11,600 KiB"),
+            "{text}"
+        );
+        // Of the last size there is no interval.
+        assert!(lines[2].contains(" - "), "{text}");
     }
 }
