@@ -2,6 +2,7 @@
 
 use crate::control::Interrupted;
 use crate::driver::{CallError, SourceRefused};
+use crate::exhaustion::{EXHAUSTED_HELP, is_exhaustion};
 use filestone_model::file_set::FileSetError;
 use filestone_model::plan::{Field, PlanError};
 use std::net::SocketAddr;
@@ -172,6 +173,7 @@ impl RunError {
             {
                 ErrorCategory::Environment
             }
+            RunError::Call { source, .. } if source.is_exhaustion() => ErrorCategory::Environment,
             RunError::Resolve { .. } | RunError::Connect { .. } | RunError::Call { .. } => {
                 ErrorCategory::Target
             }
@@ -214,6 +216,7 @@ impl RunError {
             RunError::Connect { .. } => Some(
                 "is the host up, and does a firewall stand between? (host:port; of NFS also --port, --mount-port)".into(),
             ),
+            RunError::Call { source, .. } if source.is_exhaustion() => Some(EXHAUSTED_HELP.into()),
             RunError::Call { source, .. } => source.help().map(Into::into),
             RunError::Unfinished { source, remains } => Some(and(source.help(), remains)),
             RunError::System { .. } | RunError::Interrupted => None,
@@ -245,19 +248,16 @@ pub(crate) fn is_source_refused(error: &std::io::Error) -> bool {
 /// Whether it was this host that refused a socket, and not the network.
 pub(crate) fn is_of_this_host(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
-    // EMFILE and ENFILE have no stable kind of their own.
-    let files = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE];
     matches!(
         error.kind(),
         ErrorKind::PermissionDenied | ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable
-    ) || files
-        .iter()
-        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+    ) || is_exhaustion(error)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::io::Errno;
     use std::io::ErrorKind;
 
     #[test]
@@ -278,5 +278,18 @@ mod tests {
             ErrorCategory::Target
         );
         assert!(help(ErrorKind::TimedOut).contains("firewall"));
+    }
+
+    #[test]
+    fn a_call_that_this_host_has_no_room_for_is_not_blamed_on_the_server() {
+        for errno in [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS] {
+            let error = RunError::Call {
+                address: SocketAddr::from(([127, 0, 0, 1], 2049)),
+                call: "MOUNT /export".into(),
+                source: CallError::System(errno.into()),
+            };
+            assert_eq!(error.category(), ErrorCategory::Environment, "{errno}");
+            assert!(error.help().is_some_and(|help| help.contains("ulimit -n")));
+        }
     }
 }

@@ -1,5 +1,8 @@
 //! Who has this host's processors: what this process used of them, and what others did.
 
+use crate::quota::{self, read};
+use filestone_model::doctor::facts::ProcessorQuota;
+use filestone_model::measure::absence::{Throttling, WakeUpGaps};
 use filestone_model::measure::processors::{ProcessorTime, ThreadTime};
 use procfs::{CurrentSI as _, KernelStats};
 use rustix::thread::CpuSet;
@@ -15,6 +18,8 @@ pub(crate) struct Meter {
     allowed: Vec<usize>,
     own_ns: u64,
     busy_ns: Option<u64>,
+    stolen_ns: Option<u64>,
+    throttling: Vec<Throttling>,
 }
 
 impl Meter {
@@ -25,6 +30,8 @@ impl Meter {
             began: Instant::now(),
             own_ns: clock_nanos(ClockId::ProcessCPUTime),
             busy_ns: busy_nanos(&allowed),
+            stolen_ns: stolen_nanos(&allowed),
+            throttling: quota::throttling(read),
             allowed,
         }
     }
@@ -33,6 +40,7 @@ impl Meter {
     pub fn used(&self) -> ProcessorTime {
         let own_ns = clock_nanos(ClockId::ProcessCPUTime).saturating_sub(self.own_ns);
         let busy_ns = busy_nanos(&self.allowed).zip(self.busy_ns);
+        let stolen_ns = stolen_nanos(&self.allowed).zip(self.stolen_ns);
         ProcessorTime {
             elapsed_ns: u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX),
             processors: self.allowed.len() as u32,
@@ -41,7 +49,21 @@ impl Meter {
                 let busy_ns = now.saturating_sub(before);
                 busy_ns.saturating_sub(own_ns)
             }),
+            stolen_ns: stolen_ns.map(|(now, before)| now.saturating_sub(before)),
+            quota: match quota::quota(read) {
+                Some(ProcessorQuota::Processors(processors)) => Some(processors),
+                Some(ProcessorQuota::Unlimited) | None => None,
+            },
+            throttling: self.throttling_since(),
+            gaps: WakeUpGaps::default(),
         }
+    }
+
+    /// What the quota did that stopped this process for longest.
+    fn throttling_since(&self) -> Option<Throttling> {
+        let now = quota::throttling(read).into_iter().zip(&self.throttling);
+        let since = now.map(|(now, before)| now.since(*before));
+        since.max_by_key(|quota| quota.throttled_ns)
     }
 }
 

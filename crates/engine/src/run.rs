@@ -15,7 +15,7 @@ mod subject;
 pub use crate::control::{Observer, Unobserved};
 pub use attendant::{Attendant, Look, Stage};
 pub use coordinator::Recording;
-pub(crate) use environment::{check_environment, clients_of, local_ports};
+pub(crate) use environment::{check_environment, check_files_of_clients, clients_of, local_ports};
 pub use subject::{CallWorker, ConnectedClients, OpenTarget, Subjects, WorkerBody, WorkerThread};
 
 use crate::clock::Clock;
@@ -27,6 +27,7 @@ use crate::way;
 use crate::worker::{Hope, Offer, Signals};
 use conducted::Conducted;
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, RunFacts, Surveyed};
+use filestone_model::doctor::facts::Place;
 use filestone_model::measure::connections_record::{ClientMemory, ConnectionsRecord};
 use filestone_model::measure::figures::{self, Stretches};
 use filestone_model::measure::run_record::{Headroom, RunRecord, Target, Tool};
@@ -112,9 +113,18 @@ pub fn run_on(
     let measured = measure(plan, &mut *target, context, steering);
     let path = target.own_path().unwrap_or_default().to_string();
     let cleaned = target.clean_up(context);
-    let mut record = measured?;
+    let mut record = match (measured, &cleaned) {
+        (Err(error), Err(reason)) if !matches!(reason, RunError::Interrupted) => {
+            return Err(error.leaving(
+                &path,
+                reason,
+                "remove it by hand, or run the command again with --remove-leftover",
+            ));
+        }
+        (measured, _) => measured?,
+    };
     target.complete(&mut record);
-    record.target.link_mbit_per_s = link_to(&record.target);
+    look_at_way(&mut record.target);
     record.totals = figures::with_headline(&Stretches::of(&record));
     let own = std::mem::take(&mut record.caveats);
     record.caveats = caveats::find(&record);
@@ -128,11 +138,25 @@ pub fn run_on(
     Ok(record)
 }
 
-/// The speed of the interface on the way to a target that is another host.
-fn link_to(target: &Target) -> Option<u32> {
-    let address = target.address.parse().ok().filter(|_| !target.local)?;
-    let speed = way::to(address, None).link_mbit_per_s?;
-    u32::try_from(speed).ok().filter(|speed| *speed > 0)
+/// What this host knows of the way to a target: whether that is in another network namespace of this host, or
+/// may be, and how fast the interface is.
+fn look_at_way(target: &mut Target) {
+    let Ok(address) = target.address.parse() else {
+        return;
+    };
+    if target.local {
+        return;
+    }
+    let way = way::to(address, None);
+    match way.place {
+        Place::NamespaceOfThisHost => target.local = true,
+        Place::PerhapsThisHost => target.namespace_link = way.interface,
+        Place::NotKnownHere => {
+            let speed = way.link_mbit_per_s;
+            let speed = speed.and_then(|speed| u32::try_from(speed).ok());
+            target.link_mbit_per_s = speed.filter(|speed| *speed > 0);
+        }
+    }
 }
 
 /// The same arrivals at another load.
@@ -220,7 +244,7 @@ fn measure(
         file_set: target.file_set(),
         clock: &clock,
         started_at,
-    });
+    })?;
     record.cost = watch.map(|watch| watch.conclude(&record));
     Ok(record)
 }

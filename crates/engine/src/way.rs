@@ -1,8 +1,10 @@
 //! The way to an address, by what this host knows of it. Nothing is sent.
 
+mod namespaces;
+
 use crate::driver::{any_towards, from, is_this_host};
 use crate::host::line_of;
-use filestone_model::doctor::facts::WayFacts;
+use filestone_model::doctor::facts::{Place, WayFacts};
 use nix::sys::socket::sockopt::IpMtu;
 use nix::sys::socket::{SockaddrStorage, getsockopt};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -24,12 +26,24 @@ pub(crate) fn to(address: SocketAddr, source: Option<IpAddr>) -> WayFacts {
     let of_interface =
         |name: &str| line_of(&format!("/sys/class/net/{}/{name}", interface.as_ref()?));
     let path_mtu = socket.and_then(|socket| getsockopt(&socket, IpMtu).ok());
+    let gateway = gateway(address.ip());
+    let namespace_link = interface
+        .as_deref()
+        .filter(|_| gateway.is_none())
+        .filter(|name| namespaces::leads_to_one(name));
+    let is_in_namespace = namespace_link.is_some() && namespaces::have(address.ip());
     WayFacts {
         address: address.ip().to_string(),
         is_this_host: is_this_host(address.ip(), here),
+        place: match (namespace_link, is_in_namespace) {
+            (Some(_), true) => Place::NamespaceOfThisHost,
+            // Routers on the way to an address of IPv6 are not known.
+            (Some(_), false) if address.is_ipv4() => Place::PerhapsThisHost,
+            (Some(_), false) | (None, _) => Place::NotKnownHere,
+        },
         mtu_bytes: of_interface("mtu").and_then(|text| text.parse().ok()),
         path_mtu_bytes: path_mtu.and_then(|mtu| u64::try_from(mtu).ok()),
-        gateway: gateway(address.ip()).map(|gateway| gateway.to_string()),
+        gateway: gateway.map(|gateway| gateway.to_string()),
         // Interfaces without a speed say -1, or nothing.
         link_mbit_per_s: of_interface("speed").and_then(|text| text.parse().ok()),
         is_wireless: interface.as_ref().is_some_and(|name| {

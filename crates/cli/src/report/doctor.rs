@@ -136,6 +136,7 @@ mod tests {
                 way: Some(WayFacts {
                     address: "10.0.0.5".into(),
                     is_this_host: false,
+                    place: filestone_model::doctor::facts::Place::NotKnownHere,
                     interface: Some("eth0".into()),
                     mtu_bytes: Some(1500),
                     path_mtu_bytes: Some(1500),

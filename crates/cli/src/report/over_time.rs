@@ -116,14 +116,18 @@ pub const fn unsuccessful(ledger: &Ledger) -> u64 {
     ledger.failed.saturating_add(lost)
 }
 
-/// Intervals that are long enough for a rate: a last one of a millisecond has none.
+/// Intervals that are long enough for a rate.
 fn rated(record: &RunRecord) -> impl Iterator<Item = &IntervalRecord> {
     let intervals = record.intervals.iter();
-    let longest = intervals.map(length_ns).max().unwrap_or(0);
-    let is_long = move |interval: &&IntervalRecord| {
-        length_ns(interval) > 0 && length_ns(interval) >= longest / 2
-    };
-    record.intervals.iter().filter(is_long)
+    intervals.filter(|interval| is_rated(record, interval))
+}
+
+/// Whether an interval is long enough for a rate: a last one of a millisecond is not. What it is held
+/// against is the planned length, as far as the window has it: one interval that lasted for long, because
+/// the load generator stood still, must not take the others away.
+pub fn is_rated(record: &RunRecord, interval: &IntervalRecord) -> bool {
+    let planned = record.plan.interval_ns.min(record.window_ns);
+    length_ns(interval) > 0 && length_ns(interval) >= planned / 2
 }
 
 /// The load of 100 ms each, unless they hold too few operations.

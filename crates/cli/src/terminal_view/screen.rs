@@ -160,6 +160,10 @@ impl Shown {
         let (snapshot, mut reader) = self.feed.read();
         let mut view = View::of(snapshot, self.began.elapsed());
         view.is_debug_build = cfg!(debug_assertions);
+        let processors = std::thread::available_parallelism();
+        view.processors = processors
+            .ok()
+            .and_then(|count| u32::try_from(count.get()).ok());
         loop {
             while let Some(next) = reader.try_next() {
                 match next {

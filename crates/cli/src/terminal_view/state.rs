@@ -71,6 +71,8 @@ pub struct View {
     pub is_closed: bool,
     /// Whether this program was built without what makes it fast.
     pub is_debug_build: bool,
+    /// Processors that this program may use, if that is known.
+    pub processors: Option<u32>,
     /// When the load began, and the last interval came, by the clock of whoever draws.
     began: Option<Duration>,
     interval_came: Duration,
@@ -151,6 +153,7 @@ impl View {
         self.shows_help = before.shows_help;
         self.is_stopping = before.is_stopping;
         self.is_debug_build = before.is_debug_build;
+        self.processors = before.processors;
     }
 
     /// Something happened.

@@ -37,9 +37,11 @@ pub fn time(nanos: Option<u64>) -> String {
     nanos.map_or("-".into(), |nanos| time_text(nanos as f64))
 }
 
-/// How busy the workers were in an interval, of a hundred.
+/// How busy the workers were in an interval, of a hundred: each has a processor at most, and all of them
+/// no more than there are.
 pub fn busy_percent(view: &View, interval: &IntervalFigures) -> Option<f64> {
-    let workers = view.plan()?.workers.max(1);
+    let processors = view.processors.unwrap_or(u32::MAX);
+    let workers = view.plan()?.workers.clamp(1, processors.max(1));
     let nanos = interval.end_ns.saturating_sub(interval.start_ns).max(1);
     Some(100.0 * interval.client_cpu_ns as f64 / nanos as f64 / f64::from(workers))
 }

@@ -11,15 +11,28 @@ use filestone_model::completions::Completions;
 use filestone_model::language::Language;
 use filestone_model::operation::{Answer, Completion, Outcome, Ticket};
 use filestone_model::time::Moment;
+use std::io;
 
 /// One client that blocks.
 pub trait BlockingClient {
     /// What it can be asked.
     type Language: Language;
 
-    /// Carries out a piece of work. `None`: it was broken off, because the run is to end, and
-    /// will not come to an end any more.
-    fn carry_out(&mut self, work: <Self::Language as Language>::Work<'_>) -> Option<CarriedOut>;
+    /// Carries out a piece of work.
+    fn carry_out(
+        &mut self,
+        work: <Self::Language as Language>::Work<'_>,
+    ) -> Result<CarriedOut, Unended>;
+}
+
+/// Why a piece of work will not come to an end any more.
+#[derive(Debug)]
+pub enum Unended {
+    /// It was broken off, because the run is to end.
+    BrokenOff,
+    /// This host has run out of what it needs: nothing that is measured from here on says anything of
+    /// a server.
+    Exhausted(io::Error),
 }
 
 /// What a piece of work came to.
@@ -59,6 +72,7 @@ pub struct Blocking<C, T> {
     time: T,
     ended: Completions,
     recent: Moment,
+    exhausted: Option<io::Error>,
 }
 
 impl<C: BlockingClient, T: Time> Blocking<C, T> {
@@ -69,6 +83,7 @@ impl<C: BlockingClient, T: Time> Blocking<C, T> {
             clients,
             time,
             recent: Moment::ZERO,
+            exhausted: None,
         }
     }
 
@@ -109,8 +124,13 @@ impl<C: BlockingClient, T: Time> Backend for Blocking<C, T> {
         let carried_out = client.carry_out(work);
         let done = self.time.now().max(sent);
         self.recent = done;
-        let Some(carried_out) = carried_out else {
-            return;
+        let carried_out = match carried_out {
+            Ok(carried_out) => carried_out,
+            Err(Unended::BrokenOff) => return,
+            Err(Unended::Exhausted(error)) => {
+                self.exhausted = Some(error);
+                return;
+            }
         };
         self.ended.push(Completion {
             ticket,
@@ -128,6 +148,12 @@ impl<C: BlockingClient, T: Time> Backend for Blocking<C, T> {
     }
 
     fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+        if let Some(source) = self.exhausted.take() {
+            return Err(BackendError::System {
+                what: "carry out an operation",
+                source,
+            });
+        }
         let until = until.first();
         if self.ended.is_empty() {
             self.time.wait(until);

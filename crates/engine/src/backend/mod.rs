@@ -10,6 +10,7 @@ mod stamps;
 mod transmit;
 
 use crate::error::{AreaError, ErrorCategory};
+use crate::exhaustion::{EXHAUSTED_HELP, is_exhaustion};
 use filestone_model::completions::Completions;
 use filestone_model::language::Language;
 use filestone_model::measure::LossReasons;
@@ -69,7 +70,12 @@ impl AreaError for BackendError {
     }
 
     fn help(&self) -> Option<String> {
-        None
+        match self {
+            BackendError::System { source, .. } if is_exhaustion(source) => {
+                Some(EXHAUSTED_HELP.into())
+            }
+            _ => None,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::backend::looking::{Look, Looking, SPIN_NANOS};
 use crate::backend::{Backend, BackendError, ConnectionChange, ConnectionCounts, Until};
 use crate::clock::Clock;
 use crate::driver::{Dial, Pending};
+use crate::exhaustion::{is_exhausted, is_exhaustion};
 use crate::processors;
 use filestone_model::client::{Client, Output};
 use filestone_model::completions::Completions;
@@ -655,6 +656,11 @@ impl<C: Client> Sockets<C> {
         if !matches!(connection.link, Link::Up(_)) {
             return Ok(());
         }
+        if let Loss::System(errno) = loss
+            && is_exhausted(errno)
+        {
+            return Err(system("send or receive")(errno));
+        }
         let replies = connection.client.replies();
         // One that never came to an agreement is still on its way.
         if replies > connection.replies_at_connect && !connection.is_new {
@@ -885,6 +891,11 @@ impl<C: Client> Sockets<C> {
                 connection.link = Link::Connecting(pending);
                 Ok(false)
             }
+            // An answer of this host, and not of the server.
+            Err(source) if is_exhaustion(&source) => Err(BackendError::System {
+                what: "connect a client",
+                source,
+            }),
             Err(error) => {
                 connection.link =
                     Link::Down(now.after(Pauses::RECONNECTION.before(connection.attempts)));

@@ -1,21 +1,16 @@
 //! What this host says of itself in `/proc` and `/sys`.
 
-use super::quota;
 use crate::clock::Clock;
 use crate::driver::{RESERVED_PORTS, may_use_reserved_ports, open_file_limits};
 use crate::host::line_of;
 use crate::processors::allowed;
+use crate::quota;
 use crate::run::{clients_of, local_ports};
 use filestone_model::doctor::facts::{
     ClockFacts, FrequencyFacts, HostFacts, MemoryFacts, OpenFileFacts, ProcessorFacts,
     ReservedPortFacts, SocketBufferFacts,
 };
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::Read as _;
-
-/// Longer files of the system are not what they are taken for.
-const FILE_MAX: u64 = 64 << 10;
 
 /// All but what takes a while.
 pub fn facts() -> HostFacts {
@@ -23,7 +18,7 @@ pub fn facts() -> HostFacts {
     HostFacts {
         is_debug_build: Some(cfg!(debug_assertions)),
         processors: processors(&allowed),
-        processor_quota: quota::quota(read),
+        processor_quota: quota::quota(quota::read),
         frequency: frequency(&allowed),
         clock: Some(clock()),
         open_files: Some(open_files()),
@@ -36,13 +31,6 @@ pub fn facts() -> HostFacts {
         memory: memory(),
         look: None,
     }
-}
-
-fn read(path: &str) -> Option<String> {
-    let mut text = String::new();
-    let file = File::open(path).ok()?;
-    file.take(FILE_MAX).read_to_string(&mut text).ok()?;
-    Some(text)
 }
 
 fn processors(allowed: &[usize]) -> Option<ProcessorFacts> {

@@ -6,7 +6,6 @@
 
 mod host;
 mod look;
-mod quota;
 
 use crate::control::{Cancellation, Context, cancel_after};
 use crate::error::{AreaError, ErrorCategory, RunError};

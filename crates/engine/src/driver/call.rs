@@ -1,5 +1,6 @@
 //! What is called, and how a call fails.
 
+use crate::exhaustion::is_exhaustion;
 use filestone_model::session::rpc::{NotRpc, RpcProcedure};
 use filestone_wire::record::RecordError;
 use filestone_wire::rpc::{AcceptStatus, RejectStatus, ReplyBody};
@@ -83,6 +84,15 @@ impl CallError {
             }
             CallError::Gone { loss, .. } => loss.help(),
             _ => None,
+        }
+    }
+
+    /// Whether this host has run out of what the call needs.
+    pub fn is_exhaustion(&self) -> bool {
+        match self {
+            CallError::System(error) => is_exhaustion(error),
+            CallError::Gone { loss, .. } => loss.is_exhaustion(),
+            _ => false,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::layer::{Layer, LayerLost, Reply};
 use crate::backend::BackendError;
-use crate::backend::blocking::{BlockingClient, CarriedOut};
+use crate::backend::blocking::{BlockingClient, CarriedOut, Unended};
 use crate::worker::{Schedule, WorkerEnd};
 use filestone_model::load::{Action, Line, Lines, LoadWork};
 use filestone_model::measure::{Mismatches, Unexpected};
@@ -63,7 +63,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
         (end, self.layer)
     }
 
-    fn carry_out_line(&mut self, line: &Line<'_>) -> Option<CarriedOut> {
+    fn carry_out_line(&mut self, line: &Line<'_>) -> Result<CarriedOut, Unended> {
         let mut reply = match self.answer(line) {
             Ok(reply) => reply,
             Err(lost) => return self.lose(lost),
@@ -84,7 +84,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
                 Outcome::Failed(Failure::Unexpected(mismatch))
             }
         };
-        Some(CarriedOut {
+        Ok(CarriedOut {
             outcome,
             calls: reply.calls,
             retransmissions: 0,
@@ -115,35 +115,51 @@ impl<'run, L: Layer> LayerClient<'run, L> {
 
     /// What was broken off because somebody stops the run comes to no end. If nobody does, the
     /// window has been over for as long as a call may take. All else is a loss.
-    fn lose(&mut self, lost: LayerLost) -> Option<CarriedOut> {
-        if lost.is_stop() {
-            let is_stopped = self.stop.load(Ordering::Relaxed);
-            return (!is_stopped).then(|| CarriedOut::of(Outcome::TimedOut));
+    fn lose(&mut self, lost: LayerLost) -> Result<CarriedOut, Unended> {
+        match lost {
+            LayerLost::Stopped if self.stop.load(Ordering::Relaxed) => Err(Unended::BrokenOff),
+            LayerLost::Stopped => Ok(CarriedOut::of(Outcome::TimedOut)),
+            LayerLost::Exhausted(error) => Err(Unended::Exhausted(error)),
+            LayerLost::Lost(what) => {
+                self.lost = Some(what);
+                Ok(CarriedOut::of(Outcome::Disconnected))
+            }
         }
-        self.lost = Some(lost.what);
-        Some(CarriedOut::of(Outcome::Disconnected))
     }
 }
 
 impl<L: Layer> BlockingClient for LayerClient<'_, L> {
     type Language = Lines;
 
-    fn carry_out(&mut self, work: LoadWork<'_>) -> Option<CarriedOut> {
+    fn carry_out(&mut self, work: LoadWork<'_>) -> Result<CarriedOut, Unended> {
         match work {
             LoadWork::Line(line) => self.carry_out_line(&line),
             LoadWork::EndPass => match self.layer.end_pass() {
-                Ok(()) => Some(CarriedOut::of(Outcome::Ok)),
+                Ok(()) => Ok(CarriedOut::of(Outcome::Ok)),
                 Err(lost) => self.lose(lost),
             },
             // Its thread does that when the run is over.
-            LoadWork::RemoveTree => Some(CarriedOut::of(Outcome::Skipped)),
+            LoadWork::RemoveTree => Ok(CarriedOut::of(Outcome::Skipped)),
         }
+    }
+}
+
+/// The loss that ended a worker's run, by its own word if this host refused something. Else the
+/// clients' words say more.
+pub fn loss_of<A: Account>(
+    plan: &Plan,
+    end: &mut WorkerEnd,
+    ends: &[ClientEnd<A>],
+) -> Option<BackendError> {
+    match end.lost.take() {
+        Some(loss) if loss.is_of_this_host() => Some(loss),
+        loss => all_lost(plan, end, ends).or(loss),
     }
 }
 
 /// The loss of all clients before the window of `plan` was over, as it was closed by `end`; `None`
 /// if one was not lost.
-pub fn all_lost<A: Account>(
+fn all_lost<A: Account>(
     plan: &Plan,
     end: &WorkerEnd,
     ends: &[ClientEnd<A>],

@@ -39,37 +39,26 @@ impl Reply {
     }
 }
 
-/// Why a client cannot go on: its connection is gone, its directory vanished.
-/// It costs that client, not the run.
+/// Why a client cannot go on.
 #[derive(Debug, thiserror::Error)]
-#[error("{what}")]
-pub struct LayerLost {
-    /// What happened, where, as a sentence for the report.
-    pub what: String,
-}
-
-impl LayerLost {
-    /// What an action says that was broken off between two of its pieces because
-    /// the run is to end: nothing is wrong with the layer.
-    const STOPPED: &str = "stopped";
-
-    /// Broken off because of a [`Cancellation`].
-    pub fn stopped() -> Self {
-        Self {
-            what: Self::STOPPED.into(),
-        }
-    }
-
-    /// Whether that is all that happened.
-    pub fn is_stop(&self) -> bool {
-        self.what == Self::STOPPED
-    }
+pub enum LayerLost {
+    /// Its connection is gone, its directory vanished: what happened, where, as a sentence for the
+    /// report. It costs that client, not the run.
+    #[error("{0}")]
+    Lost(String),
+    /// An action was broken off between two of its pieces by a [`Cancellation`]: nothing is wrong
+    /// with the layer.
+    #[error("stopped")]
+    Stopped,
+    /// This host has run out of what the action needs, which ends the run.
+    #[error("{0}")]
+    Exhausted(std::io::Error),
 }
 
 /// One client's way to what is under test.
 pub trait Layer {
     /// Hands it the cancellation at which long actions break off with
-    /// [`LayerLost::stopped`]. Taking trees away goes on: what is left must be
+    /// [`LayerLost::Stopped`]. Taking trees away goes on: what is left must be
     /// nothing. A layer whose actions are short has no use for it.
     fn cancel_with(&mut self, _cancellation: &Cancellation) {}
 

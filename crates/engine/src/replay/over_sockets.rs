@@ -1,6 +1,6 @@
 //! Clients of a load over sockets: any number of them on the thread of one worker.
 
-use super::clients::{ClientEnd, all_lost};
+use super::clients::{ClientEnd, loss_of};
 use super::progress::Cancellations;
 use super::replaying::Replaying;
 use super::site::Site;
@@ -90,8 +90,7 @@ impl<S: Site, C: LoadConnection, W: LineSource> WorkerBody for LoadWorker<S, C, 
         let ends: Vec<ClientEnd<W::Account>> = workloads
             .map(|(workload, connection)| ended(workload, connection, patience))
             .collect();
-        // What the clients say of their losses says more.
-        end.lost = all_lost(plan, &end, &ends).or(end.lost);
+        end.lost = loss_of(plan, &mut end, &ends);
         replaying.note(ends);
         finisher.finish(end);
         let mut clean_up = CleanUp::new(&mut sockets, &replaying, clients);

@@ -1,7 +1,7 @@
 //! What the threads of a replay share: the place, and how its clients have ended.
 
 use super::clients::ClientEnd;
-use super::layer::Layer;
+use super::layer::{Layer, LayerLost};
 use super::progress::Cancellations;
 use super::site::{Layered, Site};
 use crate::clock::Clock;
@@ -92,10 +92,9 @@ impl<S: Layered, A> Replaying<S, A> {
             if self.removes
                 && let Err(lost) = self.site.clean_up(client, &mut layer)
             {
-                let reason = if lost.is_stop() {
-                    BROKEN_OFF.into()
-                } else {
-                    lost.what
+                let reason = match lost {
+                    LayerLost::Stopped => BROKEN_OFF.into(),
+                    lost => lost.to_string(),
                 };
                 lock(&self.left_behind).get_or_insert(LeftTree { client, reason });
             }

@@ -1,6 +1,6 @@
 //! A thread of clients that block, as a worker of the run.
 
-use super::clients::{LayerClient, all_lost};
+use super::clients::{LayerClient, loss_of};
 use super::layer::Layer;
 use super::replaying::{Crew, Replaying, Wanted};
 use super::site::Layered;
@@ -114,7 +114,7 @@ impl<S: Layered, W: LineSource> WorkerBody for LayerThread<S, W> {
         let ends = clients.zip(finished.workloads);
         let (ends, layers): (Vec<_>, Vec<_>) =
             ends.map(|(client, workload)| client.end(workload)).unzip();
-        end.lost = all_lost(plan, &end, &ends);
+        end.lost = loss_of(plan, &mut end, &ends);
         replaying.note(ends);
         finisher.finish(end);
         replaying.clean_up(first, layers);

@@ -3,10 +3,12 @@
 
 use super::header::RunHeader;
 use super::{Attendant, Look, Stage};
+use crate::backend::BackendError;
 use crate::clock::Clock;
 use crate::control::{GeneratorShare, Observer};
-use crate::processors::Meter;
+use crate::processors::{self, Meter};
 use crate::worker::{IntervalSink, SharedRecorder, WorkerEnd, new_buffer};
+use filestone_model::measure::absence::{GAP_MIN_NS, WakeUpGaps};
 use filestone_model::measure::mix_figures::figures;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
@@ -23,6 +25,9 @@ use std::time::{Duration, SystemTime};
 
 /// Interval buffers per worker: one being filled, the others on their way.
 pub const BUFFERS_PER_WORKER: usize = 3;
+
+/// How often the coordinating thread wakes up at least.
+const WAKE_UP_EVERY: Duration = Duration::from_millis(50);
 
 /// What a worker sends to the coordinator.
 pub enum FromWorker {
@@ -109,6 +114,8 @@ pub struct Coordinator<'run> {
     /// Looks at the processors since the window opened, and what was seen until it closed.
     meter: Option<Meter>,
     used: Option<ProcessorTime>,
+    /// Wake-ups of this thread that came much too late.
+    gaps: WakeUpGaps,
     /// The part of the run that was told last.
     told_phase: Option<RunPhase>,
 }
@@ -139,6 +146,7 @@ impl<'run> Coordinator<'run> {
             ends: Vec::new(),
             meter: None,
             used: None,
+            gaps: WakeUpGaps::default(),
             told_phase: None,
         }
     }
@@ -164,9 +172,7 @@ impl<'run> Coordinator<'run> {
     pub fn collect(&mut self, from_workers: &Receiver<FromWorker>, mut surveyed: Surveyed<'_, '_>) {
         let mut next = Moment::ZERO;
         loop {
-            let now = surveyed.clock.now();
-            let left = Duration::from_nanos(next.nanos_since(now));
-            let received = from_workers.recv_timeout(left);
+            let received = self.wait(next, from_workers, surveyed.clock);
             // Looked at before the messages: who stops a clean-up does so after the worker has
             // said that it is done.
             let is_stopped = surveyed.stop.load(Ordering::Acquire);
@@ -178,6 +184,33 @@ impl<'run> Coordinator<'run> {
             next = self.look(stage, is_stopped, &mut surveyed);
             if stage == Stage::Left {
                 return;
+            }
+        }
+    }
+
+    /// Waits for a message, but not past `next`. It wakes up in between, to see whether it can: that
+    /// nothing of this process ran does not show otherwise.
+    fn wait(
+        &mut self,
+        next: Moment,
+        from_workers: &Receiver<FromWorker>,
+        clock: &Clock,
+    ) -> Result<FromWorker, RecvTimeoutError> {
+        let (opens, closes) = self.window();
+        loop {
+            let due = next.min(clock.now().after(WAKE_UP_EVERY));
+            let waited_ns = processors::waited_nanos();
+            let left = Duration::from_nanos(due.nanos_since(clock.now()));
+            let received = from_workers.recv_timeout(left);
+            let came = clock.now();
+            if self.used.is_none() && came.nanos_since(due) >= GAP_MIN_NS {
+                // Waiting for a processor has caveats of its own; who is stopped waits for nothing.
+                let waited_ns = processors::waited_nanos().saturating_sub(waited_ns);
+                let ready = due.after_nanos(waited_ns);
+                self.gaps.note(ready, came, opens, closes);
+            }
+            if came >= next || !matches!(received, Err(RecvTimeoutError::Timeout)) {
+                return received;
             }
         }
     }
@@ -334,9 +367,15 @@ impl<'run> Coordinator<'run> {
         }
     }
 
-    /// The record of the run, without what only its own kind has to tell, and without caveats.
-    pub fn into_record(mut self, facts: RunFacts<'_>) -> RunRecord {
+    /// The record of the run, without what only its own kind has to tell, and without caveats. An error
+    /// if this host refused a worker something: then there is nothing to record.
+    pub fn into_record(mut self, facts: RunFacts<'_>) -> Result<RunRecord, BackendError> {
         let plan = self.plan;
+        let mut ends = self.ends.iter_mut();
+        let refused = ends.find_map(|end| end.lost.take_if(|lost| lost.is_of_this_host()));
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
         let window_start = Moment::from_nanos(plan.warm_up_ns);
         let ends = self.ends.iter().map(|end| end.window_end);
         let window_end = ends.max().unwrap_or(window_start).max(window_start);
@@ -372,16 +411,18 @@ impl<'run> Coordinator<'run> {
         };
         let stamped = self.ends.iter().flat_map(|end| &end.stamped);
         let stamped: Vec<StampedCall> = stamped.copied().collect();
+        let gaps = self.gaps;
         let threads: Vec<ThreadTime> = self.ends.iter().map(|end| end.time).collect();
-        RunRecord {
+        Ok(RunRecord {
             connections: facts.connections,
             mix,
             stamps: StampsRecord::of(&stamped, window_start, window_end),
             processors: self
                 .used
+                .map(|used| ProcessorTime { gaps, ..used })
                 .and_then(|used| ProcessorsRecord::of(used, window_ns, &threads)),
             ..header.record(intervals, ticks, totals)
-        }
+        })
     }
 }
 

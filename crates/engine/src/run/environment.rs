@@ -65,23 +65,32 @@ fn in_words(processors: &[u32]) -> String {
 pub fn check_environment(plan: &Plan) -> Result<(), RunError> {
     check_pin(plan)?;
     if plan.target.interface() == Interface::SystemCalls {
-        // Clients of a directory open what their operations ask for.
+        // Clients of a directory open what their operations ask for (`check_files_of_clients`).
         return Ok(());
     }
-    let needed = files_needed(plan);
-    let allowed = allow_open_files(needed);
-    if allowed < needed {
-        return Err(TooFewFiles {
-            clients: plan.clients,
-            needed,
-            allowed,
-            is_built_in: plan.target.is_built_in(),
-        }
-        .into());
-    }
+    check_open_files(plan, files_needed(plan))?;
     check_sources(plan)?;
     let ports = LocalPorts::of(plan);
     Ok(ports.map_or(Ok(()), |ports| ports.check(plan))?)
+}
+
+/// Whether this process may open as many files as that, after raising its limit as far as it can.
+fn check_open_files(plan: &Plan, needed: u64) -> Result<(), TooFewFiles> {
+    let allowed = allow_open_files(needed);
+    if allowed >= needed {
+        return Ok(());
+    }
+    Err(TooFewFiles {
+        clients: plan.clients,
+        needed,
+        allowed,
+        is_built_in: plan.target.is_built_in(),
+    })
+}
+
+/// The same for clients that make system calls, which have so many files open together at most.
+pub fn check_files_of_clients(plan: &Plan, files: u64) -> Result<(), TooFewFiles> {
+    check_open_files(plan, files.saturating_add(OTHER_FILES))
 }
 
 /// The addresses that clients connect from: all must be this host's.
@@ -362,6 +371,16 @@ mod tests {
         assert!(help.contains("or no --reserved-port"), "{help}");
         plan.clients = 424;
         check_environment(&plan).expect("as many as there are");
+    }
+
+    #[test]
+    fn clients_of_a_directory_need_the_files_that_they_open() {
+        let plan = plan(20);
+        check_files_of_clients(&plan, 1).expect("65 open files");
+        // More than any process may have (fs.nr_open is below 2^31).
+        let error = check_files_of_clients(&plan, 1 << 40).expect_err("a limit");
+        assert_eq!(error.category(), ErrorCategory::Environment);
+        assert_eq!(error.needed, (1 << 40) + OTHER_FILES);
     }
 
     #[test]

@@ -8,12 +8,12 @@ use crate::replay::piece::Loads;
 use crate::replay::replaying::Crew;
 use crate::replay::round_robin::RoundRobin;
 use crate::replay::{Site, replay_on};
-use crate::run::check_environment;
+use crate::run::{check_environment, check_files_of_clients};
 use crate::workspace::Occupied;
-use filestone_model::load::{Generation, Load};
+use filestone_model::load::{Generation, Load, statistics};
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{FleetPlan, LeftOverPolicy, Plan, ReplayPlan, TargetPlan};
+use filestone_model::plan::{FleetPlan, Interface, LeftOverPolicy, Plan, ReplayPlan, TargetPlan};
 use filestone_model::workload::{LoadFile, Stream};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -59,6 +59,9 @@ impl<'run> Opening<'run> {
         if loads.iter().any(|load| load.operations() == 0) {
             return refused("a load has no operation in it", "see filestone check");
         }
+        if plan.target.interface() == Interface::SystemCalls {
+            check_files_of_clients(plan, files_of_loads(plan, loads))?;
+        }
         Ok(Self {
             plan,
             replay: Cow::Borrowed(replay),
@@ -74,6 +77,10 @@ impl<'run> Opening<'run> {
     fn of_fleet(job: &Job<'run>, fleet: &'run FleetPlan) -> Result<Self, RunError> {
         job.plan.check()?;
         check_environment(job.plan)?;
+        if job.plan.target.interface() == Interface::SystemCalls {
+            let of_client = 1 + FILES_BESIDE;
+            check_files_of_clients(job.plan, u64::from(job.plan.clients) * of_client)?;
+        }
         Ok(Self {
             plan: job.plan,
             replay: Cow::Owned(fleet.as_replay()),
@@ -122,6 +129,31 @@ impl<'run> Opening<'run> {
     }
 }
 
+/// Files that a client has open in a directory besides its handles: the directory itself, and two
+/// while it looks for a name.
+const FILES_BESIDE: u64 = 3;
+
+/// As many as every process may have open by default, less what it has open besides.
+const FILES_ALWAYS: u64 = 512;
+
+/// Files that all clients together have open at most while they replay their loads in a directory.
+/// Loads are run through for it only if not even their lines tell that the limit is far away.
+fn files_of_loads(plan: &Plan, loads: &[Arc<Load>]) -> u64 {
+    let openers = [OpKind::NtCreateX, OpKind::Open, OpKind::OpenX];
+    let by_lines =
+        |load: &Arc<Load>| -> u64 { openers.map(|kind| load.lines_of(kind)).iter().sum() };
+    let of_all = |handles: &[u64]| -> u64 {
+        let of_clients = handles.iter().cycle().take(plan.clients as usize);
+        of_clients.map(|handles| handles + FILES_BESIDE).sum()
+    };
+    let at_most = of_all(&loads.iter().map(by_lines).collect::<Vec<u64>>());
+    if at_most <= FILES_ALWAYS {
+        return at_most;
+    }
+    let by_pass = |load: &Arc<Load>| statistics::of_pass(load, plan.seed).handles.open_max;
+    of_all(&loads.iter().map(by_pass).collect::<Vec<u64>>())
+}
+
 /// Who goes on where an earlier run has left something, as dbench does, also works beside
 /// what dbench has left.
 pub fn occupied(replay: &ReplayPlan) -> Occupied {
@@ -129,5 +161,32 @@ pub fn occupied(replay: &ReplayPlan) -> Occupied {
         _ if replay.read_only => Occupied::Read,
         LeftOverPolicy::RemoveIfOver => Occupied::Beside,
         LeftOverPolicy::Refuse | LeftOverPolicy::Remove => Occupied::BesideEmpty,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filestone_model::plan::{LoadName, LocalTarget, WorkloadPlan};
+
+    #[test]
+    fn files_of_loads_are_those_that_are_open_together() {
+        let opening = |handle: u32| {
+            format!("NTCreateX \"/clients/client1/a{handle}\" 0x40 5 {handle} NT_STATUS_OK\n")
+        };
+        let text: String = (0..200).map(opening).collect();
+        let load = crate::load_file::read_text("paper.load", &text).expect("the load is right");
+        let target = TargetPlan::Local(LocalTarget { directory: None });
+        let replay = ReplayPlan::new(Vec::<LoadName>::new(), load.kinds());
+        let mut plan = Plan::new("test", target, WorkloadPlan::LoadFile(replay), 1);
+        let loads = [Arc::new(load)];
+        // The lines alone say that 2 clients stay below the default limit.
+        plan.clients = 2;
+        assert_eq!(files_of_loads(&plan, &loads), 2 * 203);
+        // A handle that is opened again takes the place of itself.
+        let again = text.clone() + &text;
+        let load = crate::load_file::read_text("paper.load", &again).expect("the load is right");
+        plan.clients = 20;
+        assert_eq!(files_of_loads(&plan, &[Arc::new(load)]), 20 * 203);
     }
 }

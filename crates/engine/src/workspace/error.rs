@@ -2,6 +2,7 @@
 
 use super::marker::Owner;
 use crate::error::{AreaError, ErrorCategory};
+use crate::exhaustion::is_exhausted;
 use rustix::io::Errno;
 
 /// What a directory is claimed for.
@@ -273,6 +274,7 @@ impl AreaError for ClaimError {
             | Self::Endless { .. }
             | Self::NeverEmpty { .. }
             | Self::NotRemoved { .. } => ErrorCategory::Target,
+            Self::System { errno, .. } if is_exhausted(*errno) => ErrorCategory::Environment,
             _ => ErrorCategory::Usage,
         }
     }

@@ -233,6 +233,20 @@ pub struct TargetFailure {
     pub is_unreachable: bool,
 }
 
+/// Whether a target with an address of its own shares this host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// Nothing says that it does.
+    #[default]
+    NotKnownHere,
+    /// It is reached by a link between network namespaces (a veth, or a bridge of such) without a router, so it
+    /// may.
+    PerhapsThisHost,
+    /// Another network namespace of this host has its address.
+    NamespaceOfThisHost,
+}
+
 /// The way to a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WayFacts {
@@ -240,6 +254,8 @@ pub struct WayFacts {
     pub address: String,
     /// Whether that is this host.
     pub is_this_host: bool,
+    /// What else is known of whether it shares this host.
+    pub place: Place,
     /// The interface that packets leave by.
     pub interface: Option<String>,
     /// Largest packet of that interface, in bytes.

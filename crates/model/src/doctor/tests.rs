@@ -103,6 +103,7 @@ fn healthy_target() -> TargetFacts {
         way: Some(WayFacts {
             address: "10.0.0.5".into(),
             is_this_host: false,
+            place: Place::NotKnownHere,
             interface: Some("eth0".into()),
             mtu_bytes: Some(1500),
             path_mtu_bytes: Some(1500),

@@ -1,10 +1,10 @@
 //! What the rules ask of a record.
 
-use super::generator::{GeneratorPart, busiest};
+use super::generator::GeneratorPart;
 use crate::measure::flow::{Flow, is_one_each};
 use crate::measure::run_record::{RunEnd, RunRecord};
 use crate::measure::shortfall::Shortfall;
-use crate::measure::verdict::{Check, Subject, Untold, Verdict, checks};
+use crate::measure::verdict::{Check, Subject, Untold, Verdict, checks, generator_use};
 use crate::plan::Pacing;
 use crate::text::{counted, thousands, time_text};
 
@@ -166,8 +166,8 @@ impl<'record> Evidence<'record> {
 
     /// How busy the load generator was.
     pub fn busy(&self) -> String {
-        match busiest(self.record) {
-            Some(worker) => format!("{:.0} % busy", worker.busy_percent.min(100.0)),
+        match generator_use(self.record) {
+            Some(used) => format!("{:.0} % busy", used.percent),
             None => "busy for an unknown share of the time".into(),
         }
     }

@@ -1,8 +1,7 @@
 //! Whether the load generator set the figures of a run.
 
-use crate::measure::run_record::WorkerRecord;
-use crate::measure::verdict::caveats::waited_for_others;
-use crate::measure::verdict::{BUSY_PERCENT, Check, Subject, checks};
+use crate::measure::verdict::caveats::{did_not_run, waited_for_others};
+use crate::measure::verdict::{BUSY_PERCENT, Check, Subject, checks, generator_use};
 use crate::measure::{Caveat, RunRecord};
 
 /// The load generator's part in the figures of a run.
@@ -10,6 +9,8 @@ use crate::measure::{Caveat, RunRecord};
 pub enum GeneratorPart {
     /// It had no processor time left.
     Limit,
+    /// It could not run for a part of the time: a quota, another virtual machine, or a stop.
+    Absent,
     /// It waited for a processor, because of other programs, and had next to no time left besides.
     Waited,
     /// It sent operations later than they were due.
@@ -37,6 +38,8 @@ impl GeneratorPart {
         let waited = waited_percent(record);
         if fails(|subject| matches!(subject, Subject::Headroom { .. })) {
             Self::Limit
+        } else if did_not_run(record).is_some() {
+            Self::Absent
         } else if waited.is_some_and(|waited| busy + waited >= BUSY_PERCENT) {
             Self::Waited
         } else if fails(|subject| matches!(subject, Subject::DispatchDelay { .. })) {
@@ -54,6 +57,7 @@ impl GeneratorPart {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Limit => "the limit",
+            Self::Absent => "cannot tell, it did not run for a part of the time",
             Self::Waited => "cannot tell, it waited for a processor",
             Self::Late => "cannot tell, it was late",
             Self::NearLimit => "near the limit",
@@ -71,14 +75,7 @@ fn waited_percent(record: &RunRecord) -> Option<f64> {
     }
 }
 
-/// The worker with the least processor time left.
-pub(super) fn busiest(record: &RunRecord) -> Option<&WorkerRecord> {
-    let workers = record.totals.workers.iter();
-    workers.max_by(|one, other| one.busy_percent.total_cmp(&other.busy_percent))
-}
-
-/// How busy the busiest worker was; its last look at the clock may be a little later than the
-/// window's end.
+/// How busy the load generator was: see [`generator_use`].
 pub fn busy_percent(record: &RunRecord) -> f64 {
-    busiest(record).map_or(0.0, |worker| worker.busy_percent.min(100.0))
+    generator_use(record).map_or(0.0, |used| used.percent)
 }

@@ -2,6 +2,7 @@
 //! virtual time against a queue.
 
 use super::*;
+use crate::measure::absence::{AbsenceRecord, Throttling};
 use crate::measure::connections_record::ConnectionsRecord;
 use crate::measure::curve_record::{
     CurveLeg, CurvePointRecord, CurveRecord, ObjectiveRecord, PeakEnd, SearchEnd, TriedRecord,
@@ -12,6 +13,7 @@ use crate::measure::run_record::{
     FailureCount, Host, KindRecord, RunEnd, Tool, Totals, WorkerRecord,
 };
 use crate::measure::sample::Role;
+use crate::measure::verdict::caveats;
 use crate::measure::{Distribution, DistributionRecord, Ledger};
 use crate::operation::{OpKind, Stability};
 use crate::plan::{
@@ -190,8 +192,87 @@ fn slowed_by_others() -> RunRecord {
         longest_thread: 0,
         longest_waited_percent: 30.0,
         longest_waited_by_others_percent: 28.0,
+        absence: None,
     });
     record
+}
+
+/// A quota of a tenth of a processor, of which all was used: it stood still for most of the time.
+fn throttled() -> RunRecord {
+    let mut record = eight_in_flight();
+    record.totals.workers[0].busy_percent = 9.6;
+    record.processors = Some(ProcessorsRecord {
+        processors: 4,
+        own_percent: 10.0,
+        others_percent: Some(0.0),
+        threads: 1,
+        waited_percent: 85.0,
+        longest_thread: 0,
+        longest_waited_percent: 85.0,
+        longest_waited_by_others_percent: 85.0,
+        absence: Some(AbsenceRecord {
+            quota: Some(0.1),
+            throttling: Some(Throttling {
+                periods: 100,
+                throttled: 99,
+                throttled_ns: 8_500_000_000,
+            }),
+            throttled_percent: 85.0,
+            ..AbsenceRecord::default()
+        }),
+    });
+    record
+}
+
+/// 50 workers that share two processors: each is little busy, and none is left.
+fn many_workers() -> RunRecord {
+    let mut record = eight_in_flight();
+    record.host.cpus = 2;
+    record.plan.workers = 50;
+    let worker = record.totals.workers[0].clone();
+    let worker_of = |number| WorkerRecord {
+        worker: number,
+        busy_percent: 3.92,
+        ..worker.clone()
+    };
+    record.totals.workers = (0..50).map(worker_of).collect();
+    record
+}
+
+#[test]
+fn how_busy_many_workers_are_is_told_against_the_processors_that_they_share() {
+    let mut record = many_workers();
+    assert_eq!(busy_percent(&record).round(), 98.0);
+    assert_eq!(GeneratorPart::of(&record), GeneratorPart::Limit);
+    // 106 % of a processor, of two.
+    for worker in &mut record.totals.workers {
+        worker.busy_percent = 2.12;
+    }
+    assert_eq!(busy_percent(&record).round(), 53.0);
+    assert_eq!(GeneratorPart::of(&record), GeneratorPart::NotLimit);
+    // They are bound to one of them.
+    record.plan.pin = vec![1, 1];
+    assert_eq!(GeneratorPart::of(&record), GeneratorPart::Limit);
+    // One worker of many has no more than one processor.
+    record.plan.pin.clear();
+    record.totals.workers[7].busy_percent = 97.0;
+    assert_eq!(busy_percent(&record).round(), 100.0);
+    record.host.cpus = 64;
+    assert_eq!(busy_percent(&record), 97.0);
+}
+
+#[test]
+fn a_quota_is_not_blamed_on_other_programs() {
+    let record = throttled();
+    assert_eq!(GeneratorPart::of(&record), GeneratorPart::Limit);
+    let found = caveats::find(&record);
+    let has = |id: &str| found.iter().any(|caveat| caveat.id() == id);
+    assert!(
+        has("did-not-run") && !has("waited-for-processor"),
+        "{found:?}"
+    );
+    let told = explain(&record);
+    assert!(told.limits[0].suggestion.contains("cpu.max"), "{told:?}");
 }
 
 /// Four clients on two processors, in a directory.
@@ -209,6 +290,7 @@ fn full_processors() -> RunRecord {
         longest_thread: 0,
         longest_waited_percent: 50.0,
         longest_waited_by_others_percent: 1.0,
+        absence: None,
     });
     record
 }
@@ -539,6 +621,8 @@ fn fixtures() -> Vec<(RunRecord, Vec<&'static str>)> {
     vec![
         // Each limit once.
         (busy_generator(), vec!["generator"]),
+        (throttled(), vec!["did-not-run"]),
+        (many_workers(), vec!["generator"]),
         (eight_in_flight(), vec!["slots"]),
         (one_at_a_time(), vec!["slots"]),
         (full_link(), vec!["link"]),

@@ -93,6 +93,17 @@ pub struct FleetCounters {
     pub failing_ns: u64,
     /// Reads and writes that the load generator sent later than the plan's health rule allows.
     pub late: u64,
+    /// Of clients with a rate: what the transfers that they began take by it, in nanoseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub scheduled_ns: u64,
+    /// By how much they fell behind their rates, whether or not they were to make up for it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub behind_ns: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl FleetCounters {
@@ -110,7 +121,15 @@ impl FleetCounters {
             failures: self.failures + other.failures,
             failing_ns: self.failing_ns + other.failing_ns,
             late: self.late + other.late,
+            scheduled_ns: self.scheduled_ns.saturating_add(other.scheduled_ns),
+            behind_ns: self.behind_ns.saturating_add(other.behind_ns),
         }
+    }
+
+    /// The share of their rates that clients kept, in percent; `None` without a rate.
+    pub fn kept_percent(&self) -> Option<f64> {
+        let asked = self.scheduled_ns.saturating_add(self.behind_ns);
+        (self.scheduled_ns > 0).then(|| 100.0 * self.scheduled_ns as f64 / asked as f64)
     }
 }
 
@@ -300,7 +319,7 @@ pub struct TimesAtMost {
 }
 
 /// What clients of a group came to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct GroupRecord {
     /// Its name.
     pub name: String,

@@ -54,6 +54,42 @@ impl Flow {
     }
 }
 
+/// From this share of its speed on a link is full, in percent: headers of TCP and IP come on top.
+pub const LINK_FULL_PERCENT: f64 = 85.0;
+
+/// What went over the link to the server in the direction that had more of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkUse {
+    /// Whether that is what was sent.
+    pub is_sent: bool,
+    /// Bytes of messages.
+    pub mbit_per_s: f64,
+    /// What the link's speed is said to be.
+    pub speed_mbit_per_s: f64,
+}
+
+impl LinkUse {
+    /// `None` if this host does not say how fast it is.
+    pub fn of(record: &RunRecord) -> Option<Self> {
+        let speed = f64::from(record.target.link_mbit_per_s?);
+        let kinds = || record.totals.kinds.iter();
+        let seconds = record.window_ns.max(1) as f64 / 1e9;
+        let mbit_per_s = |bytes: u64| bytes as f64 * 8.0 / 1e6 / seconds;
+        let sent = mbit_per_s(kinds().map(|kind| kind.bytes_sent).sum());
+        let received = mbit_per_s(kinds().map(|kind| kind.bytes_received).sum());
+        Some(Self {
+            is_sent: sent > received,
+            mbit_per_s: sent.max(received),
+            speed_mbit_per_s: speed,
+        })
+    }
+
+    /// The share of its speed, in percent.
+    pub fn percent(&self) -> f64 {
+        100.0 * self.mbit_per_s / self.speed_mbit_per_s
+    }
+}
+
 /// Whether a client does one thing after the other, as one of a replay or of a directory does: a
 /// slot is a client.
 pub fn is_one_each(record: &RunRecord) -> bool {

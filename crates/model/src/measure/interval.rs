@@ -20,6 +20,8 @@ const FAILURES_MAX: usize = 32;
 pub struct TickCounts {
     /// Measured operations that ended in this tick.
     pub ended: u64,
+    /// Those of them that succeeded.
+    pub ok: u64,
     /// Sum of their response times, in nanoseconds.
     pub response_time_sum: u64,
     /// The shortest of them.
@@ -45,6 +47,7 @@ impl TickCounts {
         };
         self.response_time_max = self.response_time_max.max(other.response_time_max);
         self.ended = self.ended.saturating_add(other.ended);
+        self.ok = self.ok.saturating_add(other.ok);
         self.response_time_sum = self
             .response_time_sum
             .saturating_add(other.response_time_sum);
@@ -60,6 +63,9 @@ impl TickCounts {
         };
         self.response_time_max = self.response_time_max.max(response_time);
         self.ended += times;
+        if completion.outcome == Outcome::Ok {
+            self.ok += times;
+        }
         self.response_time_sum = self
             .response_time_sum
             .saturating_add(response_time.saturating_mul(times));

@@ -211,6 +211,7 @@ pub(crate) mod tests {
             start_ns: place * TICK_NANOS,
             len_ns: TICK_NANOS,
             ended: count,
+            ok: None,
             response_time_sum_ns: count * nanos,
             response_time_min_ns: nanos,
             response_time_max_ns: nanos,

@@ -1,6 +1,7 @@
 //! What is counted and timed, and what is made of it: sample → ledger and
 //! histograms → interval → run record. Every report is a function of the record.
 
+pub mod absence;
 pub mod assembly;
 pub mod caveat;
 pub mod connections_record;

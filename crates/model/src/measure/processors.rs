@@ -5,11 +5,12 @@
 //! program, or another thread of ours. Only the first spoils a measurement. That a hundred
 //! clients of a local file system do not fit onto two processors is the load that was asked for.
 
+use super::absence::{AbsenceRecord, Throttling, WakeUpGaps};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Who had the processors, in nanoseconds of the time that was looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ProcessorTime {
     /// How long it was looked at.
     pub elapsed_ns: u64,
@@ -20,6 +21,14 @@ pub struct ProcessorTime {
     /// That of other programs on these processors, and what other virtual machines took of them;
     /// `None` where the kernel does not tell.
     pub others_ns: Option<u64>,
+    /// What other virtual machines took of them; `None` where the kernel does not tell.
+    pub stolen_ns: Option<u64>,
+    /// Processors of which the control group of this process may have the time, if it has a quota.
+    pub quota: Option<f64>,
+    /// What that quota did; `None` where the kernel does not tell.
+    pub throttling: Option<Throttling>,
+    /// Wake-ups that came much too late.
+    pub gaps: WakeUpGaps,
 }
 
 /// What one thread of the load generator came to in the measured window.
@@ -34,7 +43,7 @@ pub struct ThreadTime {
 }
 
 /// Who had the processors, of a run's record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessorsRecord {
     /// Processors that the load generator may use.
     pub processors: u32,
@@ -52,6 +61,9 @@ pub struct ProcessorsRecord {
     pub longest_waited_percent: f64,
     /// That part of it which other programs explain.
     pub longest_waited_by_others_percent: f64,
+    /// Time in which none of its threads could run; `None` in records of before that was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub absence: Option<AbsenceRecord>,
 }
 
 impl ProcessorsRecord {
@@ -79,7 +91,24 @@ impl ProcessorsRecord {
             longest_thread,
             longest_waited_percent,
             longest_waited_by_others_percent,
+            absence: Some(absence(&time, threads.len())),
         })
+    }
+}
+
+/// Time in which these threads could not run. A quota stops each thread on its own processor, and the
+/// kernel adds that up.
+fn absence(time: &ProcessorTime, threads: usize) -> AbsenceRecord {
+    let percent = |nanos: u64| 100.0 * nanos as f64 / time.elapsed_ns.max(1) as f64;
+    let processors = f64::from(time.processors.max(1));
+    let running = processors.min(threads.max(1) as f64);
+    let throttled_ns = time.throttling.map_or(0, |quota| quota.throttled_ns);
+    AbsenceRecord {
+        quota: time.quota,
+        throttling: time.throttling.filter(|quota| quota.periods > 0),
+        throttled_percent: (percent(throttled_ns) / running).min(100.0),
+        stolen_percent: time.stolen_ns.map(|nanos| percent(nanos) / processors),
+        gaps: time.gaps,
     }
 }
 
@@ -109,6 +138,7 @@ mod tests {
             processors: 2,
             own_ns: own * 1_000_000,
             others_ns: others.map(|millis| millis * 1_000_000),
+            ..ProcessorTime::default()
         };
         let threads: Vec<ThreadTime> = (0..)
             .zip(threads)
@@ -167,6 +197,33 @@ mod tests {
         assert_about(by_others(400, None, &[(400, 600)]), 60.0);
         // The rest of the process ran for 300 ms of them at most.
         assert_about(by_others(700, None, &[(400, 600)]), 30.0);
+    }
+
+    #[test]
+    fn a_quota_of_a_tenth_stops_one_thread_for_nine_tenths_of_the_time() {
+        let time = ProcessorTime {
+            elapsed_ns: SECOND,
+            processors: 2,
+            own_ns: SECOND / 10,
+            quota: Some(0.1),
+            stolen_ns: Some(SECOND / 5),
+            throttling: Some(Throttling {
+                periods: 10,
+                throttled: 10,
+                throttled_ns: 900_000_000,
+            }),
+            ..ProcessorTime::default()
+        };
+        let thread = ThreadTime::default();
+        let of = |threads: usize| {
+            let record = ProcessorsRecord::of(time, SECOND, &vec![thread; threads]);
+            record.and_then(|record| record.absence).expect("looked at")
+        };
+        assert_about(of(1).throttled_percent, 90.0);
+        assert_about(of(1).stolen_percent.expect("told"), 10.0);
+        // Of two threads on two processors, each stood still for half of the sum.
+        assert_about(of(2).throttled_percent, 45.0);
+        assert_about(of(50).throttled_percent, 45.0);
     }
 
     #[test]

@@ -149,6 +149,10 @@ pub struct Target {
     /// Speed of the interface on the way there, where it is another host and this one tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_mbit_per_s: Option<u32>,
+    /// The link between network namespaces by which it is reached without a router, where nothing says that
+    /// it is this host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace_link: Option<String>,
     /// What was agreed upon with an SMB server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionRecord>,
@@ -520,6 +524,9 @@ pub struct TickRecord {
     pub len_ns: u64,
     /// Measured operations that ended.
     pub ended: u64,
+    /// Those of them that succeeded; records of before do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ok: Option<u64>,
     /// Sum of their response times, in nanoseconds.
     pub response_time_sum_ns: u64,
     /// The shortest.
@@ -539,6 +546,7 @@ impl TickRecord {
             start_ns,
             len_ns,
             ended: counts.ended,
+            ok: Some(counts.ok),
             response_time_sum_ns: counts.response_time_sum,
             response_time_min_ns: counts.response_time_min,
             response_time_max_ns: counts.response_time_max,
@@ -547,10 +555,19 @@ impl TickRecord {
         }
     }
 
+    /// Operations that succeeded; all that ended, where the record does not say.
+    pub const fn ok_or_ended(&self) -> u64 {
+        match self.ok {
+            Some(ok) => ok,
+            None => self.ended,
+        }
+    }
+
     /// The counts of this record.
     pub const fn counts(&self) -> TickCounts {
         TickCounts {
             ended: self.ended,
+            ok: self.ok_or_ended(),
             response_time_sum: self.response_time_sum_ns,
             response_time_min: self.response_time_min_ns,
             response_time_max: self.response_time_max_ns,

@@ -13,6 +13,8 @@ pub enum Shortfall {
     Jukebox,
     /// Connections were down.
     Connection,
+    /// The link to the server was full.
+    Link,
     /// The load generator was late or had no processor time left.
     Generator,
     /// As many operations were in flight as are allowed, and with so many the server answered no

@@ -5,19 +5,22 @@
 //! engine); each rule has a row with its verdict and its exit code, and a section, in
 //! `docs/reference/validity.md`, which a test of `cli` holds.
 
+use super::absence::ABSENT_PERCENT;
 use super::caveat::Caveat;
 use super::curve_doubts::WAITED_SHARE;
 use super::run_record::{RunEnd, RunRecord};
 pub use super::validity_record::Validity;
 use super::verdict::caveats::{
-    CALLS_OFF_PERCENT, CLOCK_READ_NS, IDLE_TRAFFIC_PERCENT, SLOWER_TIMES, UNMEASURED_PERCENT,
-    WAITED_PERCENT, WINDOW_MIN_NS, WIRE_OFF_PERCENT,
+    CALLS_OFF_PERCENT, CLOCK_READ_NS, EMPTY_TICKS, IDLE_TRAFFIC_PERCENT, INTERVAL_TIMES,
+    RATE_OFF_PERCENT, SLOWER_TIMES, UNMEASURED_PERCENT, WAITED_PERCENT, WINDOW_MIN_NS,
+    WIRE_OFF_PERCENT,
 };
 use super::verdict::percentile::SPREAD_MAX;
 use super::verdict::{
     ACHIEVED_OFF_PERCENT, BUSY_PERCENT, DISPATCH_SHARE, DRIFT_PERCENT, INVALID_PERCENT, KEPT_UP,
     LATE_PERCENT_MAX, LITTLE_PERCENT, OFF_SHARE,
 };
+use crate::plan::TICK_NANOS;
 use crate::threshold::Threshold;
 
 /// A rule, and what follows if a run breaks it.
@@ -62,10 +65,14 @@ rules! {
     MixInvalid = "mix-invalid", DoesNotCount, INVALID_PERCENT, "% off the mix";
     LittlesLaw = "littles-law", DoesNotCount, LITTLE_PERCENT, "% outside of the law";
     GeneratorWasTheLimit = "generator-was-the-limit", WithCaveats, BUSY_PERCENT, "% of the window";
+    LongInterval = "long-interval", WithCaveats, INTERVAL_TIMES as f64, "times its planned length";
+    DidNotRun = "did-not-run", WithCaveats, ABSENT_PERCENT, "% of the window";
+    NothingCompleted = "nothing-completed", WithCaveats, (EMPTY_TICKS * TICK_NANOS) as f64 / 1e9, "s without a success";
     WaitedForProcessor = "waited-for-processor", WithCaveats, WAITED_PERCENT, "% of the window";
     WaitedForOwnThreads = "waited-for-own-threads", WithCaveats, WAITED_PERCENT, "% of the window";
     DispatchDelay = "dispatch-delay", WithCaveats, 100.0 * DISPATCH_SHARE, "% of the mean response time", at most LATE_PERCENT_MAX;
     AchievedBelowOffered = "achieved-below-offered", WithCaveats, ACHIEVED_OFF_PERCENT, "% less than was due";
+    RateMissed = "rate-missed", WithCaveats, RATE_OFF_PERCENT, "% less than the rate";
     AchievedAboveOffered = "achieved-above-offered", WithCaveats, ACHIEVED_OFF_PERCENT, "% more than was due";
     Skipped = "skipped", WithCaveats, 0.0, "operations";
     Unsuccessful = "unsuccessful", WithCaveats, 0.0, "operations";
@@ -108,6 +115,7 @@ rules! {
     DebugBuild = "debug-build", WithCaveats;
     SlowClock = "slow-clock", WithCaveats, CLOCK_READ_NS, "ns a reading";
     Loopback = "loopback", WithCaveats;
+    MayShareHost = "may-share-host", WithCaveats;
     LeftBehind = "left-behind", WithCaveats;
     FileSetStillClaimed = "file-set-still-claimed", WithCaveats;
 }

@@ -8,7 +8,7 @@ use super::values::{Number, SpanData, micros};
 use crate::quantity::duration_text;
 use crate::report::dbench::{self, Form};
 use crate::report::over_time::{
-    length_ns, middle, notes_on_phases, spans, steps, thinned_note, unsuccessful,
+    is_rated, length_ns, middle, notes_on_phases, spans, steps, thinned_note, unsuccessful,
 };
 use crate::report::parts::kinds::measured;
 use crate::report::parts::units::seconds;
@@ -82,11 +82,7 @@ pub fn data(record: &RunRecord, all_times: &[Option<DistributionRecord>]) -> Opt
     let intervals = &record.intervals;
     let last = intervals.iter().map(|interval| interval.end_ns).max()?;
     let group = group_of(intervals.len());
-    let longest = intervals.iter().map(length_ns).max().unwrap_or(0);
-    let is_rated = |interval: &IntervalRecord| {
-        let length = length_ns(interval);
-        length > 0 && length >= longest / 2
-    };
+    let is_rated = |interval: &IntervalRecord| is_rated(record, interval);
     let all = intervals.iter().zip(all_times).map(|(interval, times)| {
         sample(
             interval,
@@ -256,6 +252,7 @@ fn times<'samples>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::canned;
 
     fn at(rate: f64, p99: u64, count: u64) -> Sample {
         Sample {
@@ -289,6 +286,23 @@ mod tests {
         // 100 operations are too few for p99, 5,000 are not.
         assert_eq!(found.p99.unknown, [[1, 2]]);
         assert!(found.slowest.unknown.is_empty() && found.errors.is_empty());
+    }
+
+    #[test]
+    fn an_interval_that_lasted_for_long_takes_no_other_away() {
+        let mut record = canned::plain();
+        let whole = |record: &RunRecord| {
+            let times: Vec<_> = record.intervals.iter().map(|_| None).collect();
+            let data = data(record, &times).expect("there are intervals");
+            let rates = data.operations[0].succeeded.high.iter();
+            rates.filter(|rate| rate.is_some()).count()
+        };
+        let all = whole(&record);
+        assert_eq!(all, record.intervals.len());
+        let last = record.intervals.last_mut().expect("one");
+        last.end_ns += 3_000_000_000;
+        record.window_ns += 3_000_000_000;
+        assert_eq!(whole(&record), all);
     }
 
     #[test]

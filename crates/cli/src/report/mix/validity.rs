@@ -8,10 +8,10 @@ use crate::quantity::{self, grouped, time_text};
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{calls_per_second, operations_per_second};
-use filestone_model::measure::{RunRecord, Validity};
 use filestone_model::measure::verdict::{
     self, Bound, Check, OffShare, PercentileOfAll, Subject, Untold, Verdict, percentile,
 };
+use filestone_model::measure::{RunRecord, Validity};
 
 /// Where the lines that explain a figure begin.
 const INDENT: &str = "";
@@ -149,6 +149,11 @@ fn what(record: &RunRecord, check: &Check) -> String {
             100.0 * check.figure / response_time_mean_ns,
             time_text(*p99_ns as f64)
         ),
+        Subject::Headroom {
+            processors: Some(processors),
+            workers,
+            ..
+        } => format!("of the {processors} processors that they may use the {workers} workers used"),
         Subject::Headroom { .. } => {
             let ceiling = record.headroom.as_ref().map_or_else(String::new, |can| {
                 format!(
@@ -487,7 +492,10 @@ mod tests {
         let record = late(0.2);
         assert_eq!(is(&record, "dispatch delay"), "caveat");
         let said = heading(&record);
-        assert!(said.contains("counts, with caveats: dispatch-delay"), "{said}");
+        assert!(
+            said.contains("counts, with caveats: dispatch-delay"),
+            "{said}"
+        );
         for record in canned::mixes() {
             let checks = verdict::checks(&record);
             let has_failed = |check: &Check| verdict_text(&record, check) == "FAILS";

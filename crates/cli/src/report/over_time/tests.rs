@@ -37,6 +37,16 @@ fn errors_and_loads_are_rates_in_the_middle_of_their_interval() {
 }
 
 #[test]
+fn a_stopped_load_generator_takes_no_point_from_the_lines_of_load() {
+    let mut record = stretched(20);
+    // It stood still from 5 to 8 s: a worker handed over one interval of 3 s.
+    record.intervals[5].end_ns = 8_000_000_000;
+    record.intervals.drain(6..8);
+    let picture = picture(&record);
+    assert_eq!(line(&picture, "succeeded").points.len(), 18);
+}
+
+#[test]
 fn a_thinned_line_keeps_its_extremes() {
     let mut record = stretched(1000);
     record.intervals[123].ledger.ok = 0;

@@ -56,6 +56,7 @@ fn below(record: &RunRecord, cause: Shortfall) -> String {
             "The server asked to be called again later (NFS3ERR_JUKEBOX), and what it put off is \
              missing from the offered load"
         }
+        Shortfall::Link => "The link to the server was full, and the offered load was not achieved",
         Shortfall::Connection => "Connections were down, and the offered load was not achieved",
         Shortfall::Generator => "The load generator did not keep up with the offered load",
         Shortfall::Slots => return all_taken(record),

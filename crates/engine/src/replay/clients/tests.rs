@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::backend::blocking::Blocking;
+use crate::error::{AreaError as _, ErrorCategory};
 use crate::replay::layer::Reply;
 use crate::time::{Time, VirtualTime};
 use crate::worker::{Finished, IntervalSink, Member, Signals, Worker, WorkerEnd, own_books};
@@ -15,6 +16,7 @@ use filestone_model::plan::{
 };
 use filestone_model::workload::LoadFile;
 use filestone_model::workload::load_file::{ClientLedger, SharedLoad};
+use rustix::io::Errno;
 use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
@@ -31,9 +33,7 @@ impl Layer for FixedServer {
     fn carry_out(&mut self, action: &Action<'_>, _: &[u8]) -> Result<Reply, LayerLost> {
         self.time.pass(self.service);
         if self.breaks_at.is_some_and(|at| self.time.0.get() >= at) {
-            return Err(LayerLost {
-                what: "the server is gone".into(),
-            });
+            return Err(LayerLost::Lost("the server is gone".into()));
         }
         let mut reply = Reply::of(Status::Ok);
         match action {
@@ -448,7 +448,7 @@ impl Layer for Interrupted<'_> {
             return Ok(Reply::of(Status::Ok));
         }
         self.0.store(true, Ordering::Relaxed);
-        Err(LayerLost::stopped())
+        Err(LayerLost::Stopped)
     }
 
     fn end_pass(&mut self) -> Result<(), LayerLost> {
@@ -477,6 +477,40 @@ fn an_action_that_was_broken_off_by_a_stop_stays_in_flight_and_loses_nobody() {
     let mut buffer = ran.buffer;
     let ledger = query(&mut buffer).ledger;
     assert_eq!((ledger.scheduled, ledger.ok, ledger.in_flight), (2, 1, 1));
+}
+
+/// A process that may open no more files from the second action on.
+struct Exhausted(u32);
+
+impl Layer for Exhausted {
+    fn carry_out(&mut self, _: &Action<'_>, _: &[u8]) -> Result<Reply, LayerLost> {
+        self.0 += 1;
+        match self.0 {
+            1 => Ok(Reply::of(Status::Ok)),
+            _ => Err(LayerLost::Exhausted(Errno::MFILE.into())),
+        }
+    }
+
+    fn end_pass(&mut self) -> Result<(), LayerLost> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_host_without_open_files_ends_the_run_and_answers_nothing() {
+    let load = compiled(&"QUERY_PATH_INFORMATION \"/public/x\" 1 NT_STATUS_OK\n".repeat(30));
+    let plan = plan_of(1, load.kinds());
+    let replay = plan.replay().expect("a replay");
+    let (stop, time) = (AtomicBool::new(false), VirtualTime::default());
+    let mut ran = run(&plan, replay, &[load], || Exhausted(0), &time, &stop);
+    let mut buffer = ran.buffer;
+    let ledger = query(&mut buffer).ledger;
+    assert_eq!((ledger.ok, ledger.unsuccessful()), (1, 0));
+    assert_eq!(ran.ends[0].mismatches.count(), 0);
+    let loss = loss_of(&plan, &mut ran.end, &ran.ends).expect("the run ends");
+    assert_eq!(loss.category(), ErrorCategory::Environment);
+    assert!(loss.to_string().contains("Too many open files"), "{loss}");
+    assert!(loss.help().is_some_and(|help| help.contains("ulimit -n")));
 }
 
 #[test]

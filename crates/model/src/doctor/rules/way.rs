@@ -1,6 +1,6 @@
 //! The way to a target, and how long it takes.
 
-use crate::doctor::facts::{Facts, RoundTrips, WayFacts};
+use crate::doctor::facts::{Facts, Place, RoundTrips, WayFacts};
 use crate::doctor::finding::Judgement;
 use crate::measure::Caveat;
 use crate::text::{counted, quoted, thousands, time_text};
@@ -20,12 +20,25 @@ fn network(facts: &Facts) -> Option<&WayFacts> {
 
 pub fn loopback(facts: &Facts, _: f64) -> Option<Judgement> {
     let way = way(facts)?;
-    if !way.is_this_host {
-        let found = format!("{} is another host", way.address);
-        return Some(Judgement::ok(found));
-    }
+    let found = match (way.is_this_host, way.place) {
+        (true, _) => format!("{} is this host", way.address),
+        (false, Place::NamespaceOfThisHost) => {
+            format!(
+                "{} is in another network namespace of this host",
+                way.address
+            )
+        }
+        (false, Place::PerhapsThisHost) => {
+            let interface = way.interface.clone().unwrap_or_default();
+            let (consequence, help) = Caveat::MayShareHost { interface }.sentence();
+            let found = format!("it is not known whether {} is another host", way.address);
+            return Some(Judgement::note(found, consequence).fix(help.unwrap_or_default()));
+        }
+        (false, Place::NotKnownHere) => {
+            return Some(Judgement::ok(format!("{} is another host", way.address)));
+        }
+    };
     let (consequence, help) = Caveat::Loopback { built_in: false }.sentence();
-    let found = format!("{} is this host", way.address);
     Some(Judgement::warning(found, consequence).fix(help.unwrap_or_default()))
 }
 

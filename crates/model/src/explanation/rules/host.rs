@@ -2,11 +2,13 @@
 
 use super::Told;
 use crate::explanation::evidence::{Evidence, amount, rate};
-use crate::explanation::generator::{GeneratorPart, busiest};
+use crate::explanation::generator::GeneratorPart;
 use crate::measure::Caveat;
 use crate::measure::shortfall::Shortfall;
-use crate::measure::verdict::caveats::waited_for_others;
-use crate::measure::verdict::{Subject, achieved_load_ops_per_s, due_load_ops_per_s};
+use crate::measure::verdict::caveats::{did_not_run, waited_for_others};
+use crate::measure::verdict::{
+    Subject, achieved_load_ops_per_s, due_load_ops_per_s, generator_use,
+};
 use crate::text::{counted, time_text};
 
 /// Threads that wait less for a processor lose next to nothing by it.
@@ -18,14 +20,19 @@ pub(super) fn generator(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     if !is_busy && evidence.shortfall() != Some(Shortfall::Generator) {
         return None;
     }
-    let (record, worker) = (evidence.record, busiest(evidence.record)?);
-    let busy = worker.busy_percent.min(100.0);
+    let (record, used) = (evidence.record, generator_use(evidence.record)?);
+    let busy = used.percent;
     let late_ns = record.totals.dispatch_delay_ns.mean;
     let workers = record.plan.workers;
-    let what = if is_busy {
+    let what = if let (true, Some(processors)) = (is_busy, used.processors) {
+        format!(
+            "its {workers} workers used {busy:.0} % of the time of {} processors",
+            amount(processors)
+        )
+    } else if is_busy {
         format!(
             "worker {} of {workers} was busy for {busy:.0} % of the time",
-            worker.worker
+            used.worker
         )
     } else {
         format!(
@@ -41,7 +48,7 @@ pub(super) fn generator(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
             rate(achieved_load_ops_per_s(record))
         )
     });
-    let suggestion = if workers < record.host.cpus {
+    let suggestion = if workers < record.host.cpus && used.processors.is_none() {
         format!(
             "more workers (--workers {}, of {}) or a second host: the server may take more than this",
             record.host.cpus,
@@ -55,6 +62,23 @@ pub(super) fn generator(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
         told.with("busy_percent", busy)
             .with("dispatch_delay_mean_ns", late_ns),
     )
+}
+
+/// The load generator could not run: what it measured then is its own pause.
+pub(super) fn absent(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+    let caveat = did_not_run(evidence.record)?;
+    let Caveat::DidNotRun { percent, .. } = caveat else {
+        return None;
+    };
+    if percent < most {
+        return None;
+    }
+    let (sentence, help) = caveat.sentence();
+    let told = Told::new(
+        format!("time in which the load generator could not run: {sentence}"),
+        help.unwrap_or_default(),
+    );
+    Some(told.with("did_not_run_percent", percent))
 }
 
 pub(super) fn other_programs(evidence: &Evidence<'_>, most: f64) -> Option<Told> {

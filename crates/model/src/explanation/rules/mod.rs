@@ -12,7 +12,7 @@ mod slots;
 
 use super::evidence::Evidence;
 use super::{EvidenceFigure, Limit};
-use crate::measure::flow::SLOTS_TAKEN_PERCENT;
+use crate::measure::flow::{LINK_FULL_PERCENT, SLOTS_TAKEN_PERCENT};
 use crate::threshold::Threshold;
 
 /// Where the rules are explained.
@@ -103,6 +103,7 @@ const BEFORE_PROCESSORS: &[&str] = &[
     "offered-load",
     "rate",
     "time-stamps",
+    "did-not-run",
     "generator",
     "other-programs",
 ];
@@ -111,6 +112,7 @@ const BEFORE_SLOTS: &[&str] = &[
     "time-outs",
     "rate",
     "time-stamps",
+    "did-not-run",
     "generator",
     "processors",
     "link",
@@ -118,6 +120,7 @@ const BEFORE_SLOTS: &[&str] = &[
 const BEFORE_TURNAROUND: &[&str] = &[
     "time-outs",
     "connections",
+    "did-not-run",
     "generator",
     "other-programs",
     "processors",
@@ -137,15 +140,16 @@ pub const LIMIT_RULES: &[LimitRule] = &[
     rule("offered-load", load::offered),
     figure("rate", 98.0, "% of the rate", load::rate_of_replay),
     figure("time-stamps", 1.0, "% of the window", load::time_stamps),
-    rule("generator", host::generator),
+    figure("did-not-run", 5.0, "% of the window", host::absent),
+    rule("generator", host::generator).unless(&["did-not-run"]),
     figure("generator-late", 10.0, "% of the response time", host::late),
     figure("other-programs", 20.0, "% of the window", host::other_programs).unless(ALL_DONE),
     figure("processors", 95.0, "% of this host's processors", host::processors).unless(BEFORE_PROCESSORS),
-    figure("link", 85.0, "% of the link's speed", network::link),
+    figure("link", LINK_FULL_PERCENT, "% of the link's speed", network::link),
     figure("retransmissions", 1.0, "% of the calls", network::retransmissions),
     figure("round-trip", 50.0, "% of the median time", network::round_trip).unless(&["generator"]),
     figure("slots", SLOTS_TAKEN_PERCENT, "% of the slots", slots::taken).unless(BEFORE_SLOTS),
-    rule("server-queue", slots::queue_at_server).unless(&["slots", "generator", "processors", "link"]),
+    rule("server-queue", slots::queue_at_server).unless(&["slots", "did-not-run", "generator", "processors", "link"]),
     figure("turnaround", 10.0, "% of a round", slots::turnaround).unless(BEFORE_TURNAROUND),
     rule("peak-of-server", curve::peak_of_server),
     rule("peak-of-generator", curve::peak_of_generator),

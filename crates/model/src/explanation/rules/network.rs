@@ -2,6 +2,7 @@
 
 use super::Told;
 use crate::explanation::evidence::{Evidence, Pace};
+use crate::measure::flow::LinkUse;
 use crate::measure::run_record::KindRecord;
 use crate::text::{counted, thousands, time_text};
 
@@ -11,19 +12,10 @@ const CONNECTIONS_MAX: u64 = 16;
 
 /// Bytes of messages over the link's speed. Headers of TCP and IP come on top, a few percent.
 pub(super) fn link(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
-    let record = evidence.record;
-    let speed = f64::from(record.target.link_mbit_per_s?);
-    let kinds = || record.totals.kinds.iter();
-    let seconds = record.window_ns.max(1) as f64 / 1e9;
-    let mbit_per_s = |bytes: u64| bytes as f64 * 8.0 / 1e6 / seconds;
-    let sent = mbit_per_s(kinds().map(|kind| kind.bytes_sent).sum());
-    let received = mbit_per_s(kinds().map(|kind| kind.bytes_received).sum());
-    let (verb, moved) = if sent > received {
-        ("sent", sent)
-    } else {
-        ("received", received)
-    };
-    let percent = 100.0 * moved / speed;
+    let used = LinkUse::of(evidence.record)?;
+    let (moved, speed) = (used.mbit_per_s, used.speed_mbit_per_s);
+    let verb = if used.is_sent { "sent" } else { "received" };
+    let percent = used.percent();
     if percent < most {
         return None;
     }

@@ -7,6 +7,7 @@ mod sentence;
 
 pub use sentence::quantile_name;
 
+use crate::measure::absence::AbsenceCause;
 use crate::measure::host_difference::HostDifference;
 use crate::measure::losses::LossRecord;
 use crate::measure::shortfall::Shortfall;
@@ -24,6 +25,39 @@ pub enum Caveat {
         worker: u32,
         busy_percent: f64,
         workers: u32,
+        /// All workers together used that share of so many processors; `None`: this worker of one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        processors: Option<f64>,
+    },
+    /// An interval was not ended when it was to be.
+    LongInterval {
+        /// Since the window opened.
+        from_ns: u64,
+        length_ns: u64,
+        planned_ns: u64,
+        /// How many there are; the longest is told.
+        count: u64,
+    },
+    /// The load generator could not run for a part of the window.
+    DidNotRun {
+        cause: AbsenceCause,
+        /// Of the window; of this host's processors, if they were stolen.
+        percent: f64,
+        /// Of the longest late wake-up.
+        from_ns: u64,
+        length_ns: u64,
+        throttled_periods: u64,
+        periods: u64,
+    },
+    /// For a stretch of the window no operation succeeded.
+    NothingCompleted {
+        from_ns: u64,
+        to_ns: u64,
+        /// Operations that failed in it.
+        failed: u64,
+        /// How many stretches there are; the longest is told.
+        stretches: u64,
+        total_ns: u64,
     },
     /// A thread, a worker's or a client's, was kept waiting for a processor by other programs.
     WaitedForProcessor { worker: u32, waited_percent: f64 },
@@ -50,6 +84,14 @@ pub enum Caveat {
         /// Why; records of before it was looked for have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<Shortfall>,
+    },
+    /// Clients with a rate moved less than that.
+    RateMissed {
+        /// Which clients.
+        who: String,
+        kept_percent: f64,
+        service_time_mean_ns: f64,
+        cause: Shortfall,
     },
     /// More was done than was due.
     AchievedAboveOffered {
@@ -84,6 +126,8 @@ pub enum Caveat {
     SlowClock { source: String, read_ns: f64 },
     /// Client and server share this host.
     Loopback { built_in: bool },
+    /// The server is reached by a link between network namespaces, and may share this host.
+    MayShareHost { interface: String },
     /// Operations that did not succeed are among those timed.
     Unsuccessful {
         count: u64,

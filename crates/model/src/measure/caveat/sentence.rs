@@ -6,6 +6,7 @@ mod curve;
 mod hosts;
 mod load;
 mod mix;
+mod progress;
 
 use super::Caveat;
 use crate::measure::losses::LossRecord;
@@ -14,16 +15,14 @@ use crate::text::{thousands, time_text};
 /// What is to be doubted, with its figures.
 pub fn of(caveat: &Caveat) -> String {
     match caveat {
-        Caveat::GeneratorWasTheLimit { worker, busy_percent, workers } => format!(
-            "worker {worker} of {workers} was busy {busy_percent:.0} % of the time, so the load generator was the limit, or near it"
-        ),
         Caveat::WaitedForProcessor { worker, waited_percent } => waited(*worker, *waited_percent),
         Caveat::WaitedForOwnThreads { threads, processors, waited_percent } => {
             waited_for_own(*threads, *processors, *waited_percent)
         }
         Caveat::TransferBeyondServer { size_bytes, server_max_bytes } => transfer(*size_bytes, *server_max_bytes),
         Caveat::DispatchDelay { mean_ns, response_time_mean_ns } => dispatch_delay(*mean_ns, *response_time_mean_ns),
-        Caveat::AchievedBelowOffered { .. } | Caveat::AchievedAboveOffered { .. } | Caveat::Outlasted { .. } => load::of(caveat).unwrap_or_default(),
+        Caveat::AchievedBelowOffered { .. } | Caveat::AchievedAboveOffered { .. } | Caveat::Outlasted { .. } | Caveat::RateMissed { .. }
+        | Caveat::GeneratorWasTheLimit { .. } => load::of(caveat).unwrap_or_default(),
         Caveat::Skipped { count, scheduled } => {
             of_all(*count, *scheduled, "operations were due and never sent: every slot was taken, or the connection down, until the end")
         }
@@ -84,7 +83,7 @@ pub fn of(caveat: &Caveat) -> String {
         | Caveat::UnmeasuredUnsuccessful { .. }
         | Caveat::FileSetStillClaimed { .. } => mix::of(caveat).unwrap_or_default(),
         Caveat::ShortRun { window_ns } => format!("the measured window is only {:.3} s long", seconds(*window_ns)),
-        _ => clients::of(caveat).or_else(|| hosts::of(caveat)).unwrap_or_default(),
+        _ => clients::of(caveat).or_else(|| hosts::of(caveat)).or_else(|| progress::of(caveat)).unwrap_or_default(),
     }
 }
 
@@ -92,12 +91,17 @@ pub fn of(caveat: &Caveat) -> String {
 /// no words of this kind: their sentence.
 pub fn reason(caveat: &Caveat) -> String {
     match caveat {
-        Caveat::LedgerOutOfBalance { missing, scheduled } => {
-            of_all(missing.unsigned_abs(), *scheduled, "operations are unaccounted for")
-        }
+        Caveat::LedgerOutOfBalance { missing, scheduled } => of_all(
+            missing.unsigned_abs(),
+            *scheduled,
+            "operations are unaccounted for",
+        ),
         Caveat::TargetLost { .. } => "the target was lost".into(),
         Caveat::MixInvalid { off_by_percent } => format!("the mix is off by {off_by_percent:.1} %"),
-        Caveat::LittlesLaw { in_flight_mean, in_flight_by_littles_law } => format!(
+        Caveat::LittlesLaw {
+            in_flight_mean,
+            in_flight_by_littles_law,
+        } => format!(
             "{in_flight_mean:.2} operations were in flight, {in_flight_by_littles_law:.2} by Little's law"
         ),
         Caveat::DispatchDelay { .. } => format!(
@@ -111,9 +115,6 @@ pub fn reason(caveat: &Caveat) -> String {
 /// What to do about it, if there is something.
 pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
     Some(match caveat {
-        Caveat::GeneratorWasTheLimit { .. } => {
-            "use more workers (--workers) or a second host; compare with `filestone calibrate`"
-        }
         Caveat::WaitedForProcessor { .. } => WAITED_HELP,
         Caveat::WaitedForOwnThreads { .. } => WAITED_FOR_OWN_HELP,
         Caveat::TransferBeyondServer { .. } => {
@@ -124,7 +125,9 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         }
         Caveat::AchievedBelowOffered { .. }
         | Caveat::AchievedAboveOffered { .. }
-        | Caveat::Outlasted { .. } => return load::help_for(caveat),
+        | Caveat::Outlasted { .. }
+        | Caveat::RateMissed { .. }
+        | Caveat::GeneratorWasTheLimit { .. } => return load::help_for(caveat),
         Caveat::Skipped { .. } => {
             "the response times of these would have been the longest; allow more in flight or offer less"
         }
@@ -134,7 +137,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::DebugBuild => "build with --release",
         Caveat::SlowClock { source, .. } => faster_clock(source),
         Caveat::Loopback { built_in: true } => "name a target, such as nfs://server/export",
-        Caveat::Loopback { built_in: false } => {
+        Caveat::Loopback { built_in: false } | Caveat::MayShareHost { .. } => {
             "run the load generator on another host for figures to publish"
         }
         Caveat::Unsuccessful { most_frequent, .. } => load::help_for_errors(most_frequent),
@@ -173,7 +176,10 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         | Caveat::UnmeasuredUnsuccessful { .. }
         | Caveat::FileSetStillClaimed { .. } => return mix::help_for(caveat),
         Caveat::ShortRun { .. } => "run for at least a second",
-        _ => return clients::help_for(caveat).or_else(|| hosts::help_for(caveat)),
+        _ => {
+            let other = clients::help_for(caveat).or_else(|| hosts::help_for(caveat));
+            return other.or_else(|| progress::help_for(caveat));
+        }
     })
 }
 

@@ -3,10 +3,11 @@
 use super::*;
 use crate::cost::{CallsRecord, KnownCost, SourceRecord, Vantage, WireCostRecord};
 use crate::failure::ReplyFault;
+use crate::measure::absence::AbsenceRecord;
 use crate::measure::caveat::Caveat;
 use crate::measure::curve_record::{CurvePointRecord, CurveRecord, PeakEnd};
 use crate::measure::distribution::DistributionRecord;
-use crate::measure::fleet_record::{FleetRecord, SettingsGeneration};
+use crate::measure::fleet_record::{FleetCounters, FleetRecord, GroupRecord, SettingsGeneration};
 use crate::measure::job_record::{HostRecord, JobRecord, LostHostRecord};
 use crate::measure::ledger::Ledger;
 use crate::measure::mix_figures::tests::{tick, times, totals};
@@ -14,7 +15,7 @@ use crate::measure::mix_record::{WireLimitRecord, WireRecord};
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::{ClientRecord, ReplayRecord};
 use crate::measure::run_record::{
-    Account, FailureCount, IntervalRecord, Phase, SessionRecord, Totals, WorkerRecord,
+    Account, FailureCount, IntervalRecord, Phase, SessionRecord, TickRecord, Totals, WorkerRecord,
 };
 use crate::measure::verdict::caveats::find;
 use crate::measure::verdict::caveats::tests::run_of_30_s;
@@ -110,6 +111,63 @@ fn waited(record: &mut RunRecord, by_all: f64, by_others: f64) {
         longest_thread: 1,
         longest_waited_percent: by_all,
         longest_waited_by_others_percent: by_others,
+        absence: None,
+    });
+}
+
+/// A quota kept its threads from running for that share of the window.
+fn throttled(record: &mut RunRecord, throttled_percent: f64) {
+    record.processors = Some(ProcessorsRecord {
+        absence: Some(AbsenceRecord {
+            throttled_percent,
+            ..AbsenceRecord::default()
+        }),
+        ..ProcessorsRecord::default()
+    });
+}
+
+/// An interval of a second that took so long.
+fn lasted(record: &mut RunRecord, end_ns: u64) {
+    record.plan.interval_ns = 1_000_000_000;
+    record.intervals = vec![IntervalRecord {
+        start_ns: 0,
+        end_ns,
+        phase: Phase::Measure,
+        settings: None,
+        ledger: Ledger::default(),
+        bytes_sent: 0,
+        bytes_received: 0,
+        client_cpu_ns: 0,
+        kinds: vec![],
+    }];
+}
+
+/// For so many ticks in the middle of the run nothing succeeded, and what was due failed.
+fn paused(record: &mut RunRecord, ticks: u64) {
+    let tick_of = |place| TickRecord {
+        ok: (100..100 + ticks).contains(&place).then_some(0),
+        ..tick(place, 100, 2_000_000)
+    };
+    *record = run_of_30_s(
+        totals(8_700, 21_000, 300, 0),
+        (0..300).map(tick_of).collect(),
+    );
+}
+
+/// Clients of a fleet that began transfers of 10 s by their rate, and are so far behind it.
+fn behind(record: &mut RunRecord, behind_ns: u64) {
+    let counters = FleetCounters {
+        scheduled_ns: 10_000_000_000,
+        behind_ns,
+        ..FleetCounters::default()
+    };
+    let group = GroupRecord {
+        counters,
+        ..GroupRecord::default()
+    };
+    record.fleet = Some(FleetRecord {
+        groups: vec![group],
+        ..FleetRecord::default()
     });
 }
 
@@ -343,6 +401,21 @@ const CASES: &[Case] = &[
         |record| busy(record, 95.0),
     ),
     case(
+        "long-interval",
+        |record| lasted(record, 2_000_000_001),
+        |record| lasted(record, 2_000_000_000),
+    ),
+    case(
+        "did-not-run",
+        |record| throttled(record, 1.0),
+        |record| throttled(record, 0.9),
+    ),
+    case(
+        "nothing-completed",
+        |record| paused(record, 3),
+        |record| paused(record, 2),
+    ),
+    case(
         "waited-for-processor",
         |record| waited(record, 5.0, 5.0),
         |record| waited(record, 5.0, 4.9),
@@ -361,6 +434,11 @@ const CASES: &[Case] = &[
         "achieved-below-offered",
         |record| record.totals.achieved_load_ops_per_s = 970.0,
         |record| record.totals.achieved_load_ops_per_s = 985.0,
+    ),
+    case(
+        "rate-missed",
+        |record| behind(record, 210_000_000),
+        |record| behind(record, 200_000_000),
     ),
     case(
         "achieved-above-offered",
@@ -589,6 +667,14 @@ const CASES: &[Case] = &[
     ),
     case("loopback", |record| record.target.local = true, nothing),
     case(
+        "may-share-host",
+        |record| record.target.namespace_link = Some("veth0".into()),
+        |record| {
+            record.target.namespace_link = Some("veth0".into());
+            record.target.local = true;
+        },
+    ),
+    case(
         "left-behind",
         |record| {
             record.caveats.push(Caveat::LeftBehind {
@@ -685,7 +771,10 @@ fn verdicts_of_older_records_are_read() {
         ("with-caveats", Validity::WithCaveats),
         ("invalid", Validity::DoesNotCount),
     ] {
-        assert_eq!(serde_json::from_value::<Validity>(old.into()).ok(), Some(now));
+        assert_eq!(
+            serde_json::from_value::<Validity>(old.into()).ok(),
+            Some(now)
+        );
         let name = serde_json::to_value(now).ok();
         assert_eq!(name, Some(now.name().into()));
     }

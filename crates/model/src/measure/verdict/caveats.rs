@@ -4,13 +4,18 @@ mod cost;
 mod fleet;
 mod hosts;
 mod mix;
+mod progress;
+mod rate;
 
 pub use cost::{CALLS_OFF_PERCENT, IDLE_TRAFFIC_PERCENT, WIRE_OFF_PERCENT};
 pub use hosts::{LESS_SHARE, SLOWER_TIMES};
 pub use mix::UNMEASURED_PERCENT;
+pub use progress::{EMPTY_TICKS, INTERVAL_TIMES, did_not_run};
+pub use rate::RATE_OFF_PERCENT;
 
 use super::{Check, Subject, checks, of_warm_up};
 use crate::failure::ReplyFault;
+use crate::measure::absence::AbsenceCause;
 use crate::measure::caveat::Caveat;
 use crate::measure::flow::Flow;
 use crate::measure::processors::ProcessorsRecord;
@@ -48,12 +53,14 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
     }
     find_errors(record, &mut caveats);
     caveats.extend(record.cost.iter().flat_map(cost::find));
+    find_progress(record, &mut caveats);
     match &record.replay {
         Some(replay) => find_in_replay(record, replay, &mut caveats),
         None => find_waiting(record, &mut caveats),
     }
     if let Some(fleet) = &record.fleet {
         caveats.extend(fleet::find(record, fleet));
+        caveats.extend(rate::of_fleet(record, fleet));
     }
     if let Some(wire) = record.mix.as_ref().and_then(|mix| mix.wire.as_ref()) {
         caveats.extend(mix::not_caused(wire));
@@ -173,6 +180,7 @@ fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<C
             lines: replay.lines,
         });
     }
+    caveats.extend(rate::of_replay(record));
     let mut lost = replay
         .clients
         .iter()
@@ -208,10 +216,15 @@ pub(super) fn of_check(record: &RunRecord, check: &Check) -> Option<Caveat> {
             mean_ns: check.figure,
             response_time_mean_ns: *response_time_mean_ns,
         },
-        Subject::Headroom { worker, workers } => Caveat::GeneratorWasTheLimit {
+        Subject::Headroom {
+            worker,
+            workers,
+            processors,
+        } => Caveat::GeneratorWasTheLimit {
             worker: *worker,
             busy_percent: check.figure,
             workers: *workers,
+            processors: *processors,
         },
         Subject::Errors { skipped, .. } => {
             return (*skipped > 0).then_some(Caveat::Skipped {
@@ -265,6 +278,25 @@ fn of_achieved(record: &RunRecord, check: &Check) -> Option<Caveat> {
     })
 }
 
+/// Stretches in which nothing went on. That an interval was long says more than that nothing ran in it,
+/// unless something kept it from running.
+fn find_progress(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    let long = progress::long_interval(record);
+    let absent = did_not_run(record).filter(|absent| {
+        let is_stopped = matches!(
+            absent,
+            Caveat::DidNotRun {
+                cause: AbsenceCause::Stopped,
+                ..
+            }
+        );
+        !is_stopped || long.is_none()
+    });
+    caveats.extend(long);
+    caveats.extend(absent);
+    caveats.extend(progress::nothing_completed(record));
+}
+
 /// Whether threads waited, and for whom. Where the load goes to another host, those of
 /// ours that wait for each other show that this host is too small for them; a server on this
 /// host has a caveat of its own, and of local file systems it is the load.
@@ -283,8 +315,15 @@ fn find_waiting(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     }
 }
 
-/// Whether other programs kept a thread of a run waiting.
+/// Whether other programs kept a thread of a run waiting. If a quota did, nobody else had the processors.
 pub fn waited_for_others(record: &RunRecord) -> Option<Caveat> {
+    if let Some(Caveat::DidNotRun {
+        cause: AbsenceCause::Quota,
+        ..
+    }) = did_not_run(record)
+    {
+        return None;
+    }
     if let Some(processors) = &record.processors {
         return waited_for_processor(processors);
     }
@@ -323,6 +362,11 @@ fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
         caveats.push(Caveat::SlowClock {
             source: record.host.clock_source.clone(),
             read_ns: record.host.clock_read_ns,
+        });
+    }
+    if let (false, Some(interface)) = (record.target.local, &record.target.namespace_link) {
+        caveats.push(Caveat::MayShareHost {
+            interface: interface.clone(),
         });
     }
     if record.target.local && !record.plan.target.is_directory() {

@@ -2,16 +2,19 @@
 
 mod shortfall;
 
+pub(super) use shortfall::is_generator_behind;
 pub use shortfall::of_warm_up;
 
 use super::{Bound, Check, STANDARD_ERRORS, Subject, Untold, Verdict};
 use crate::measure::distribution::DistributionRecord;
+use crate::measure::job_record::HostRecord;
 use crate::measure::ledger::Ledger;
 use crate::measure::mix_record::WireRecord;
-use crate::measure::run_record::{IntervalRecord, Phase, RunEnd, RunRecord};
+use crate::measure::run_record::{IntervalRecord, Phase, RunEnd, RunRecord, WorkerRecord};
 use crate::measure::shortfall::Shortfall;
 use crate::mix::feedback::CORRECTION_NS;
 use crate::plan::ArrivalsPlan;
+use std::collections::BTreeSet;
 
 /// A worker busier than this was the limit, or near it.
 pub const BUSY_PERCENT: f64 = 95.0;
@@ -187,17 +190,70 @@ fn chance_of_mean(times: &DistributionRecord) -> f64 {
     STANDARD_ERRORS * (variance.max(0.0) / count).sqrt()
 }
 
+/// How much of the processor time that it might have had the load generator used.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GeneratorUse {
+    /// The busiest worker.
+    pub worker: u32,
+    /// Its processor time in percent of the window; or that of all workers, in percent of the time of the
+    /// processors that they may use, if that is more.
+    pub percent: f64,
+    /// How many processors these are, if it is.
+    pub processors: Option<f64>,
+}
+
+/// The busiest worker has one processor at most, and all of them have no more than there are: many
+/// workers on few processors are each little busy when none is left. `None` without workers.
+pub fn generator_use(record: &RunRecord) -> Option<GeneratorUse> {
+    let workers = &record.totals.workers;
+    let busy = |worker: &&WorkerRecord| worker.busy_percent;
+    let busiest = workers
+        .iter()
+        .max_by(|one, other| busy(one).total_cmp(&busy(other)))?;
+    let sum: f64 = workers.iter().map(|worker| worker.busy_percent).sum();
+    let processors = processors_of_generator(record).filter(|processors| *processors > 0.0);
+    let of_all = processors.map_or(0.0, |processors| sum / processors);
+    let is_shared = of_all > busiest.busy_percent;
+    // A last look at the clock may be a little later than the window's end.
+    Some(GeneratorUse {
+        worker: busiest.worker,
+        percent: of_all.max(busiest.busy_percent).min(100.0),
+        processors: processors.filter(|_| is_shared),
+    })
+}
+
+/// The processors that the workers may use: as many as the process may run on, as they are bound to, and
+/// as its quota gives it the time of. Of a job those of all hosts.
+fn processors_of_generator(record: &RunRecord) -> Option<f64> {
+    if let Some(job) = &record.job {
+        return job.hosts.iter().map(processors_of_host).sum();
+    }
+    let seen = record.processors.as_ref();
+    let allowed = seen.map_or(record.host.cpus, |seen| seen.processors);
+    let bound: BTreeSet<u32> = record.plan.pin.iter().copied().collect();
+    let processors = match bound.len() {
+        0 => f64::from(allowed),
+        bound => f64::from(allowed).min(bound as f64),
+    };
+    let quota = seen.and_then(|seen| seen.absence.as_ref()?.quota);
+    Some(quota.map_or(processors, |quota| processors.min(quota)))
+}
+
+fn processors_of_host(host: &HostRecord) -> Option<f64> {
+    let seen = host.processors.as_ref();
+    let allowed = seen.map_or(host.host.cpus, |seen| seen.processors);
+    Some(f64::from(allowed)).filter(|processors| *processors > 0.0)
+}
+
 /// How much of the load generator was left. Of an open loop that says nothing unless load was lost.
 pub(super) fn headroom(record: &RunRecord, achieved: Option<&Check>) -> Option<Check> {
-    let workers = record.totals.workers.iter();
-    let busiest = workers.max_by(|one, other| one.busy_percent.total_cmp(&other.busy_percent))?;
+    let used = generator_use(record)?;
     let subject = Subject::Headroom {
-        worker: busiest.worker,
+        worker: used.worker,
         workers: record.plan.workers,
+        processors: used.processors,
     };
-    // Its last look at the clock may be a little later than the window's end.
-    let percent = busiest.busy_percent.min(100.0);
-    let check = Check::judged(subject, percent, Bound::at_most(BUSY_PERCENT), 0.0);
+    let check = Check::judged(subject, used.percent, Bound::at_most(BUSY_PERCENT), 0.0);
     let is_open = due_load_ops_per_s(record).is_some();
     Some(match check.verdict {
         Verdict::Fails if is_open && !achieved.is_some_and(was_lost) => {

@@ -12,8 +12,8 @@ mod objective;
 pub mod percentile;
 
 pub use load::{
-    ACHIEVED_OFF_PERCENT, BUSY_PERCENT, DISPATCH_SHARE, LATE_PERCENT_MAX, achieved_load_ops_per_s,
-    due_load_ops_per_s, of_warm_up,
+    ACHIEVED_OFF_PERCENT, BUSY_PERCENT, DISPATCH_SHARE, GeneratorUse, LATE_PERCENT_MAX,
+    achieved_load_ops_per_s, due_load_ops_per_s, generator_use, of_warm_up,
 };
 pub use mix::{DRIFT_PERCENT, INVALID_PERCENT, LITTLE_PERCENT, OFF_SHARE, in_flight_by_law};
 pub use objective::{AtLoad, KEPT_UP, has_kept_up};
@@ -173,12 +173,15 @@ pub enum Subject {
         /// Mean response time.
         response_time_mean_ns: f64,
     },
-    /// Processor time of the busiest worker, in percent of the window.
+    /// Processor time of the busiest worker in percent of the window, or of all workers in percent of
+    /// that of the processors that they may use, whichever is more.
     Headroom {
-        /// Its number.
+        /// The busiest one's number.
         worker: u32,
         /// How many there are.
         workers: u32,
+        /// How many processors these are, if all workers are what counts.
+        processors: Option<f64>,
     },
     /// Operations that did not succeed or were never sent.
     Errors {

@@ -22,6 +22,10 @@ pub(super) enum Count {
     Failures = 7,
     FailingNanos = 8,
     Late = 9,
+    /// Of its schedule, what its transfers take by their rate.
+    ScheduledNanos = 10,
+    /// What it was late by and did not make up for.
+    ForgivenNanos = 11,
 }
 
 /// It has no connection, or had it before it was asked how long that took.
@@ -34,7 +38,9 @@ const NO_FILE: u32 = u32::MAX;
 /// What one client shows.
 #[derive(Debug, Default)]
 pub struct ClientGauge {
-    counts: [AtomicU64; 10],
+    counts: [AtomicU64; 12],
+    /// When its next transfer is due by its rate, in nanoseconds; 0 if none is.
+    next_due: AtomicU64,
     /// Since when it has been failing, in nanoseconds; 0 if it is not.
     failing_since: AtomicU64,
     /// Until when it tries again what has failed, in nanoseconds; 0 if nothing has.
@@ -157,6 +163,12 @@ impl ClientGauge {
         }
     }
 
+    /// When its next transfer is due by its rate, if it has one and does not wait for something else.
+    pub(super) fn due_next(&self, due: Option<Moment>) {
+        let nanos = due.map_or(0, |due| due.nanos().max(1));
+        self.next_due.store(nanos, Ordering::Relaxed);
+    }
+
     /// How far its first connection is from now on.
     pub fn connect(&self, connection: FirstConnection) {
         let nanos = match connection {
@@ -201,6 +213,10 @@ impl ClientGauge {
             0 => 0,
             since => now.nanos().saturating_sub(since),
         };
+        let late = match self.next_due.load(Ordering::Relaxed) {
+            0 => 0,
+            due => now.nanos().saturating_sub(due),
+        };
         FleetCounters {
             reads: count(Count::Reads),
             writes: count(Count::Writes),
@@ -212,6 +228,8 @@ impl ClientGauge {
             failures: count(Count::Failures),
             failing_ns: count(Count::FailingNanos).saturating_add(failing),
             late: count(Count::Late),
+            scheduled_ns: count(Count::ScheduledNanos),
+            behind_ns: count(Count::ForgivenNanos).saturating_add(late),
         }
     }
 }

@@ -18,6 +18,7 @@ mod times;
 
 pub use gauge::ClientGauge;
 pub use orders::{Command, OrderCount, Orders, SETTINGS_MAX, SettingsInUse};
+pub use pacer::BEHIND_MAX;
 pub use shared::SharedFleet;
 pub use times::TimesCounted;
 
@@ -174,6 +175,13 @@ impl Stream {
     fn enter(&mut self, state: ClientState) {
         self.state = state;
         self.gauge().enter(state);
+        if matches!(
+            state,
+            ClientState::Waiting | ClientState::Stopped | ClientState::Failed
+        ) {
+            // Until it has something to transfer, it is late by nothing.
+            self.gauge().due_next(None);
+        }
     }
 
     /// What it is doing when nothing fails.
@@ -267,6 +275,9 @@ impl Stream {
             (rate.unit, per_s)
         });
         self.pacer.change(rate, now);
+        if rate.is_none() {
+            self.gauge().due_next(None);
+        }
     }
 
     /// It is told to go on, or to begin again.
@@ -523,6 +534,7 @@ impl Stream {
     fn nap_from(&mut self, now: Moment) -> Moment {
         if self.state != ClientState::Waiting {
             self.enter(ClientState::Waiting);
+            self.pacer.wait(now);
         }
         let nap = self.nap;
         self.nap = (2 * nap).min(NAP_MAX);
@@ -840,7 +852,12 @@ impl Workload<Lines> for Stream {
             return Next::NotBefore(due);
         }
         self.file.measure_next();
-        self.pacer.charge(self.file.next_len);
+        if let Some(charged) = self.pacer.charge(self.file.next_len) {
+            let gauge = self.gauge();
+            gauge.add(Count::ScheduledNanos, charged.takes_ns);
+            gauge.add(Count::ForgivenNanos, charged.forgiven_ns);
+            gauge.due_next(Some(charged.next_due));
+        }
         match due {
             Some(due) => Next::Due(due, self.operation(settings)),
             None => Next::Measured(self.operation(settings)),

@@ -3,13 +3,13 @@
 //! The first is due at once; each of the others as long after the one before as that takes at the rate
 //! of its file. So the schedule is exact, whatever the server does: what it answers late makes the next
 //! transfers late, and they are made up for. But no more than a second of them: who was away for long
-//! does not come back with all that it had to do meanwhile.
+//! does not come back with all that it had to do meanwhile. What it does not make up for is counted.
 
 use crate::plan::RateUnit;
 use crate::time::Moment;
 
 /// So much of its schedule a client makes up for at most.
-const BEHIND_MAX: u64 = 1_000_000_000;
+pub const BEHIND_MAX: u64 = 1_000_000_000;
 
 /// When transfers are due.
 #[derive(Debug, Clone, Copy, Default)]
@@ -23,6 +23,19 @@ pub(super) struct Pacer {
     /// When the last transfer was due, and its bytes.
     last: Option<Moment>,
     last_bytes: u64,
+    /// What it was late by and does not make up for, in nanoseconds, since that was taken last.
+    forgiven: u64,
+}
+
+/// What came of a client's schedule when it began a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Charged {
+    /// What the transfer takes by its rate.
+    pub takes_ns: u64,
+    /// What was late before it and is not made up for.
+    pub forgiven_ns: u64,
+    /// When the next one is due.
+    pub next_due: Moment,
 }
 
 impl Pacer {
@@ -62,6 +75,16 @@ impl Pacer {
         (self.base, self.owed, self.last) = (None, 0.0, None);
     }
 
+    /// It waits for something to transfer from now on, which it is not late by; but what it is late by
+    /// already is not made up for.
+    pub fn wait(&mut self, now: Moment) {
+        if let (Some(base), Some(_)) = (self.base, self.unit) {
+            let due = base.after_nanos(self.owed.round() as u64);
+            self.forgiven = self.forgiven.saturating_add(now.nanos_since(due));
+        }
+        self.pause();
+    }
+
     /// When the next transfer is due, of a client that is free since `now`; `None` without a rate.
     pub fn due(&mut self, now: Moment) -> Option<Moment> {
         self.unit?;
@@ -70,7 +93,9 @@ impl Pacer {
         if now.nanos_since(due) <= BEHIND_MAX {
             return Some(due);
         }
-        let due = Moment::from_nanos(now.nanos().saturating_sub(BEHIND_MAX));
+        let kept = Moment::from_nanos(now.nanos().saturating_sub(BEHIND_MAX));
+        self.forgiven = self.forgiven.saturating_add(kept.nanos_since(due));
+        let due = kept;
         (self.base, self.owed) = (Some(due), 0.0);
         Some(due)
     }
@@ -80,14 +105,20 @@ impl Pacer {
         (self.base, self.owed) = (Some(now), 0.0);
     }
 
-    /// A transfer of so many bytes begins.
-    pub fn charge(&mut self, bytes: u64) {
+    /// A transfer of so many bytes begins. What came of the schedule; `None` without a rate.
+    pub fn charge(&mut self, bytes: u64) -> Option<Charged> {
         let (Some(base), Some(_)) = (self.base, self.unit) else {
-            return;
+            return None;
         };
         self.last = Some(base.after_nanos(self.owed.round() as u64));
         self.last_bytes = bytes;
-        self.owed += self.units(bytes) * self.nanos_per_unit;
+        let takes = self.units(bytes) * self.nanos_per_unit;
+        self.owed += takes;
+        Some(Charged {
+            takes_ns: takes.round() as u64,
+            forgiven_ns: std::mem::take(&mut self.forgiven),
+            next_due: base.after_nanos(self.owed.round() as u64),
+        })
     }
 
     /// What a transfer of so many bytes counts for.
@@ -121,8 +152,32 @@ mod tests {
         assert_eq!(pacer.due(at(50 * MS)), Some(at(7 + 20 * MS)));
         let late = 5000 * MS;
         assert_eq!(pacer.due(at(late)), Some(at(4000 * MS)));
-        pacer.charge(1);
+        // The second of these was due at 20 ms and 7 ns: so much is not made up for.
+        let charged = pacer.charge(1).expect("it has a rate");
+        assert_eq!(charged.takes_ns, 10 * MS);
+        assert_eq!(charged.forgiven_ns, 4000 * MS - (20 * MS + 7));
+        assert_eq!(charged.next_due, at(4010 * MS));
         assert_eq!(pacer.due(at(late)), Some(at(4010 * MS)));
+    }
+
+    #[test]
+    fn what_is_late_when_a_wait_begins_is_not_made_up_for_and_the_wait_is_not_late() {
+        let at = |millis| Moment::from_nanos(millis * 1_000_000);
+        let mut pacer = Pacer::default();
+        pacer.go_by(RateUnit::OperationsPerS, 100.0);
+        assert_eq!(pacer.due(at(0)), Some(at(0)));
+        pacer.charge(1);
+        // Due at 10 ms; it waits from 30 to 500 ms.
+        pacer.wait(at(30));
+        pacer.restart(at(500));
+        assert_eq!(pacer.due(at(500)), Some(at(500)));
+        let charged = pacer.charge(1).expect("it has a rate");
+        assert_eq!(charged.forgiven_ns, 20_000_000);
+        // One that is in time has nothing to make up for.
+        pacer.wait(at(505));
+        pacer.restart(at(600));
+        let charged = pacer.charge(1).expect("it has a rate");
+        assert_eq!(charged.forgiven_ns, 0);
     }
 
     #[test]

@@ -330,6 +330,32 @@ fn writer() -> FleetPlan {
     fleet
 }
 
+/// 100 writes a second of which each takes 40 ms, and four of them an open and a close: of each 240 ms it
+/// keeps 40 of its schedule.
+#[test]
+fn what_a_client_falls_behind_its_rate_by_is_counted_beyond_the_second_that_it_makes_up_for() {
+    let kept = |service: u64, until: u64| {
+        let mut fleet = writer();
+        fleet.groups[0].rate = Some(RatePlan {
+            unit: RateUnit::OperationsPerS,
+            per_s: Span::always(100.0),
+        });
+        let mut world = World::new(fleet, service);
+        world.run(until);
+        let counters = world.counters(0, until);
+        let percent = counters.kept_percent().expect("it has a rate");
+        (percent, counters.behind_ns)
+    };
+    for until in [24 * SECOND, 2400 * MS] {
+        let (percent, behind_ns) = kept(40 * MS, until);
+        assert!((15.0..18.5).contains(&percent), "{percent}");
+        let scheduled = until as f64 * percent / 100.0;
+        let all = behind_ns as f64 + scheduled;
+        assert!((all / until as f64 - 1.0).abs() < 0.06, "{all}");
+    }
+    assert_eq!(kept(MS, 24 * SECOND), (100.0, 0));
+}
+
 #[test]
 fn a_writer_follows_its_schedule_exactly() {
     let mut fleet = writer();

@@ -27,7 +27,7 @@ use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Data files that a client keeps open at most: nhfsstone's 40, and some more.
-const OPEN_FILES_MAX: usize = 256;
+pub(super) const OPEN_FILES_MAX: usize = 256;
 /// How far SETATTR looks for a file whose permissions the client knows.
 const KNOWN_FILE_SEARCH: u32 = 8;
 /// How much of a file the halves of a write are that makes a COMMIT: each lies in the middle of

@@ -1,23 +1,33 @@
 //! A run: its directories found and claimed, prepared, and left as they were.
 
+use super::caller::OPEN_FILES_MAX;
 use super::directories::Directories;
 use super::error::MountError;
 use super::target::{OpenMounts, leave};
 use super::task::Task;
 use crate::clock::Clock;
 use crate::control::{Context, Observer};
-use crate::driver::connect::allow_open_files;
 use crate::error::RunError;
-use crate::run::run_on;
+use crate::run::{check_files_of_clients, run_on};
 use crate::time::RealTime;
-use filestone_model::file_set::Layout;
+use filestone_model::file_set::{Changing, Layout};
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{FeedbackArithmetic, MixCount, MixPlan, Plan, WorkloadPlan};
 use std::sync::atomic::AtomicBool;
 
-/// Each client keeps some hundred files open.
-const OPEN_FILES_WANTED: u64 = 65_536;
+/// Files that a client opens for a moment: a directory to list, and a file in it.
+const OPENED_BRIEFLY: u64 = 2;
+
+/// Files that all clients together have open at most.
+fn files_of_clients(clients: u32, layout: &Layout) -> u64 {
+    let of_client = |client| {
+        let files = layout.working_files(client).min(OPEN_FILES_MAX as u32);
+        let directories = 1 + layout.file_directories() + Changing::ALL.len() as u32;
+        u64::from(files + directories) + OPENED_BRIEFLY
+    };
+    (0..clients).map(of_client).sum()
+}
 
 /// Makes the run of `plan`, a mix on directories of this host.
 ///
@@ -34,7 +44,7 @@ pub fn run_local(
     let counts = askable(mix)?;
     let layout = Layout::of(&mix.file_set, plan.clients)?;
     let directories = Directories::find(plan, mix)?;
-    allow_open_files(OPEN_FILES_WANTED);
+    check_files_of_clients(plan, files_of_clients(plan.clients, &layout))?;
     let target = directories.target();
     let task = Task {
         plan,

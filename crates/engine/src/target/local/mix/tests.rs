@@ -587,3 +587,33 @@ fn too_much_traffic_of_others_is_refused_in_the_originals_words() {
     );
     assert_eq!(kernel.background(100, &NEVER, &time).ok(), Some(100.0));
 }
+
+/// A process that may open no more files.
+struct Full;
+
+impl SystemCalls for Full {
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    fn operate(&mut self, _: OpKind) -> Result<Done, Errno> {
+        Err(Errno::MFILE)
+    }
+
+    fn call_unmeasured(&mut self, _: UnmeasuredOperation) -> Result<Done, Errno> {
+        Err(Errno::MFILE)
+    }
+
+    fn lost(&self) -> Option<String> {
+        None
+    }
+}
+
+#[test]
+fn a_host_without_open_files_ends_a_mix_and_answers_nothing() {
+    let plan = blind(plan(&[(OpKind::Read, 1)], constant(100.0)));
+    let outcome = run_with(&plan, |_| Full, &Proc::new(|_, calls| calls), &NEVER);
+    assert!(outcome.samples.is_empty(), "{:?}", outcome.samples);
+    let lost = outcome.end.lost.expect("the run ends");
+    assert!(lost.is_of_this_host(), "{lost}");
+}

@@ -54,7 +54,8 @@ impl WorkerBody for CallerThread {
         let callers = finished.backend.into_clients().into_iter();
         for (caller, workload) in callers.zip(finished.workloads) {
             let lost = workload.into_loss();
-            end.lost = lost.clone().map(|what| BackendError::Clients { what });
+            let of_client = lost.clone().map(|what| BackendError::Clients { what });
+            end.lost = end.lost.take().or(of_client);
             // Whoever started the run takes them when it is over.
             let _ = ended.send(ClientEnd {
                 number,

@@ -2,7 +2,8 @@
 //! system calls did. Whatever makes them is a client that blocks.
 
 use super::caller::{Done, Needs, SystemCalls, UnmeasuredOperation};
-use crate::backend::blocking::{BlockingClient, CarriedOut};
+use crate::backend::blocking::{BlockingClient, CarriedOut, Unended};
+use crate::exhaustion::is_exhausted;
 use filestone_model::failure::StatusSpace;
 use filestone_model::language::{Language, Work};
 use filestone_model::operation::{OpKind, Outcome};
@@ -58,7 +59,7 @@ impl Work for MountWork<'_> {
 impl<C: SystemCalls> BlockingClient for C {
     type Language = MountKinds;
 
-    fn carry_out(&mut self, work: MountWork<'_>) -> Option<CarriedOut> {
+    fn carry_out(&mut self, work: MountWork<'_>) -> Result<CarriedOut, Unended> {
         let kind = work.kind();
         let MountWork { asked, account } = work;
         let result = match asked {
@@ -66,11 +67,12 @@ impl<C: SystemCalls> BlockingClient for C {
             Asked::Unmeasured(unmeasured) => self.call_unmeasured(unmeasured),
             Asked::Loss => {
                 account.lost = self.lost();
-                return Some(CarriedOut::of(Outcome::Ok));
+                return Ok(CarriedOut::of(Outcome::Ok));
             }
         };
         let (outcome, done) = match result {
             Ok(done) => (Outcome::Ok, done),
+            Err(errno) if is_exhausted(errno) => return Err(Unended::Exhausted(errno.into())),
             Err(errno) => {
                 account.has_failed = true;
                 let number = errno.raw_os_error().unsigned_abs();
@@ -80,7 +82,7 @@ impl<C: SystemCalls> BlockingClient for C {
         };
         account.needs = self.needs();
         account.done.push(done);
-        Some(CarriedOut {
+        Ok(CarriedOut {
             calls: u32::try_from(done.sum()).unwrap_or(u32::MAX),
             data_bytes: done.data_bytes,
             ..CarriedOut::of(outcome)

@@ -1,5 +1,6 @@
 //! What a verb came to, before it is put into a reply.
 
+use crate::exhaustion::is_exhausted;
 use crate::replay::Reply;
 use filestone_model::failure::StatusSpace;
 use filestone_model::load::{Cause, Status};
@@ -43,6 +44,17 @@ impl Done {
     }
 }
 
+impl FailedVerb {
+    /// What this host has run out of, if that is all that failed: no file system has answered.
+    pub fn exhaustion(self) -> Option<Errno> {
+        let Status::Failed(status) = self.0 else {
+            return None;
+        };
+        let errno = Errno::from_raw_os_error(i32::try_from(status.number).ok()?);
+        (status.space == StatusSpace::Errno && is_exhausted(errno)).then_some(errno)
+    }
+}
+
 impl From<Errno> for FailedVerb {
     fn from(errno: Errno) -> Self {
         let number = errno.raw_os_error().unsigned_abs();
@@ -67,5 +79,24 @@ pub(super) fn reply(answer: Answer, partial: u64) -> Reply {
             data_bytes: partial,
             ..Reply::of(status)
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_this_host_lacks_is_no_answer_of_a_file_system() {
+        for errno in [Errno::MFILE, Errno::NFILE, Errno::NOMEM] {
+            assert_eq!(FailedVerb::from(errno).exhaustion(), Some(errno));
+        }
+        for errno in [Errno::NOENT, Errno::NOSPC, Errno::IO, Errno::DQUOT] {
+            assert_eq!(FailedVerb::from(errno).exhaustion(), None);
+        }
+        assert_eq!(FailedVerb::from(Cause::Denied).exhaustion(), None);
+        // The same number in another space is no errno.
+        let status = StatusSpace::Nfs3.status(Errno::MFILE.raw_os_error().unsigned_abs());
+        assert_eq!(FailedVerb(Status::Failed(status)).exhaustion(), None);
     }
 }

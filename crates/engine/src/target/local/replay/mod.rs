@@ -123,10 +123,13 @@ impl Layer for LocalLayer {
 
     fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {
         let answer = self.carry_out_verb(action, data);
-        if let Err(refusal) = answer
-            && self.transfers.has_broken_off(refusal)
-        {
-            return Err(LayerLost::stopped());
+        if let Err(refusal) = answer {
+            if self.transfers.has_broken_off(refusal) {
+                return Err(LayerLost::Stopped);
+            }
+            if let Some(errno) = refusal.exhaustion() {
+                return Err(LayerLost::Exhausted(errno.into()));
+            }
         }
         Ok(reply(answer, self.transfers.take_partial()))
     }

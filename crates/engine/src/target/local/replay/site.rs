@@ -258,11 +258,9 @@ impl Layered for LocalSite {
             name.as_bytes(),
             self.device,
         )
-        .map_err(|error| LayerLost {
-            what: format!(
-                "{}: {error}",
-                self.directory.join(CLIENTS).join(name).display()
-            ),
+        .map_err(|error| {
+            let path = self.directory.join(CLIENTS).join(name);
+            LayerLost::Lost(format!("{}: {error}", path.display()))
         })
     }
 }

@@ -50,6 +50,7 @@ pub fn prepare_mix(
         read_max_bytes: read_max,
         write_max_bytes: write_max,
         link_mbit_per_s: None,
+        namespace_link: None,
         session: None,
     };
     Ok(Prepared {

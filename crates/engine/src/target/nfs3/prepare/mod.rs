@@ -91,6 +91,7 @@ fn prepare_probe(
             read_max_bytes: 0,
             write_max_bytes: 0,
             link_mbit_per_s: None,
+            namespace_link: None,
             session: None,
         },
         own: None,

@@ -177,9 +177,7 @@ impl Layer for TcpLayer {
         };
         self.connection
             .exchange(exchange, data)
-            .map_err(|error| LayerLost {
-                what: format!("{}: {error}", self.address),
-            })?;
+            .map_err(|error| LayerLost::Lost(format!("{}: {error}", self.address)))?;
         Ok(Reply {
             status: Status::Unknown,
             calls: 1,

@@ -14,6 +14,9 @@ pub fn of(caveat: &Caveat) -> Option<String> {
         } => Some(format!(
             "host {host} was lost ({phase}): {reason}; nothing of its part is in the numbers"
         )),
+        Caveat::MayShareHost { interface } => Some(format!(
+            "the server is reached by {interface}, a link between network namespaces of a host, so it may share this host's processors with the load generator"
+        )),
         Caveat::HostDiffers {
             host,
             difference,

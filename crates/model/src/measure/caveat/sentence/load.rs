@@ -2,11 +2,13 @@
 
 use super::Caveat;
 use crate::measure::shortfall::Shortfall;
-use crate::text::{counted, thousands};
+use crate::text::{counted, thousands, time_text};
 
 /// What NFS3ERR_JUKEBOX means, and why a load generator without patience counts it as an error.
 const JUKEBOX_HELP: &str = "NFS3ERR_JUKEBOX: the server asks the client to wait and to ask again; probes and mixes count \
      it as an error and go on. Look for what keeps the server (a tape, a lease, its grace period)";
+
+const LINK_HELP: &str = "ask for less, or use a faster link or a second one";
 
 /// What to do about errors of which this one was the most frequent.
 pub(super) fn help_for_errors(most_frequent: &str) -> &'static str {
@@ -44,6 +46,32 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
                 ),
             }
         }
+        Caveat::GeneratorWasTheLimit {
+            busy_percent,
+            workers,
+            processors: Some(processors),
+            ..
+        } => format!(
+            "the {workers} workers used {busy_percent:.0} % of the {} that they may use, so the load generator was the limit, or near it",
+            processors_text(*processors)
+        ),
+        Caveat::GeneratorWasTheLimit {
+            worker,
+            busy_percent,
+            workers,
+            ..
+        } => format!(
+            "worker {worker} of {workers} was busy {busy_percent:.0} % of the time, so the load generator was the limit, or near it"
+        ),
+        Caveat::RateMissed {
+            who,
+            kept_percent,
+            service_time_mean_ns,
+            cause,
+        } => format!(
+            "{who} kept {kept_percent:.1} % of the rate asked for{}",
+            because_of_rate(*cause, *service_time_mean_ns)
+        ),
         Caveat::Outlasted {
             ended,
             slots,
@@ -66,6 +94,26 @@ pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
             "operations/s say little: run for many times as long as one takes (--duration), or for a \
              count of them (--count)"
         }
+        Caveat::GeneratorWasTheLimit {
+            processors: Some(_),
+            ..
+        } => "use a host with more processors, or a second one; compare with `filestone calibrate`",
+        Caveat::GeneratorWasTheLimit { .. } => {
+            "use more workers (--workers) or a second host; compare with `filestone calibrate`"
+        }
+        Caveat::RateMissed { cause, .. } => match cause {
+            Shortfall::Link => LINK_HELP,
+            Shortfall::Errors | Shortfall::Jukebox => "see the table of errors",
+            Shortfall::Connection => "see how often and for how long connections were down",
+            Shortfall::Generator => {
+                "ask for less (--rate), or use more workers (--workers) or a second host"
+            }
+            Shortfall::Slots | Shortfall::Server => {
+                "ask for less (--rate), use longer transfers (--size, read_size, write_size), or more clients \
+                 with a part of the rate each; clients make up for one second of what is late at most, so slot \
+                 wait does not grow beyond that"
+            }
+        },
         Caveat::AchievedBelowOffered { cause, .. } => match cause {
             Some(Shortfall::Errors) => {
                 "see the table of errors; less load does not help against them"
@@ -74,6 +122,7 @@ pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
             Some(Shortfall::Connection) => {
                 "see how often and for how long connections were down; look at the network"
             }
+            Some(Shortfall::Link) => LINK_HELP,
             Some(Shortfall::Generator) => {
                 "leave a processor to the load generator, use more workers (--workers) or a second host"
             }
@@ -102,10 +151,33 @@ pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
     })
 }
 
+/// `2 processors`, or `0.5 processors` of a quota.
+fn processors_text(processors: f64) -> String {
+    let number = ((processors * 100.0).round() / 100.0).to_string();
+    let unit = if number == "1" {
+        "processor"
+    } else {
+        "processors"
+    };
+    format!("{number} {unit}")
+}
+
+/// A client of a fleet or of a replay has one transfer under way at a time.
+fn because_of_rate(cause: Shortfall, service_time_mean_ns: f64) -> String {
+    match cause {
+        Shortfall::Slots | Shortfall::Server => format!(
+            ": a client has one transfer under way at a time, and the server took {} for each on average",
+            time_text(service_time_mean_ns)
+        ),
+        cause => because(cause).into(),
+    }
+}
+
 const fn because(cause: Shortfall) -> &'static str {
     match cause {
         Shortfall::Errors | Shortfall::Jukebox => ": the rest ended with errors",
         Shortfall::Connection => ": connections were down",
+        Shortfall::Link => ": the link to the server was full",
         Shortfall::Generator => ": the load generator did not keep up",
         Shortfall::Slots => ": as many operations were in flight as may be",
         Shortfall::Server => ": the server did not keep up",

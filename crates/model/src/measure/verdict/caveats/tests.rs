@@ -19,6 +19,7 @@ fn processors(waited_percent: f64, by_others: f64) -> ProcessorsRecord {
         longest_thread: 1,
         longest_waited_percent: waited_percent,
         longest_waited_by_others_percent: by_others,
+        absence: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which shortfall a run shows.
 
-use super::BUSY_PERCENT;
+use super::{BUSY_PERCENT, generator_use};
 use crate::measure::flow::{Flow, SLOTS_TAKEN_PERCENT};
 use crate::measure::run_record::RunRecord;
 use crate::measure::shortfall::Shortfall;
@@ -48,10 +48,9 @@ pub fn of_warm_up(record: &RunRecord) -> Shortfall {
 
 /// Whether the load generator had no processor time left, or sent operations so late that this is most
 /// of their response times.
-fn is_generator_behind(record: &RunRecord) -> bool {
+pub(in crate::measure::verdict) fn is_generator_behind(record: &RunRecord) -> bool {
     let totals = &record.totals;
-    let mut workers = totals.workers.iter();
-    let is_busy = workers.any(|worker| worker.busy_percent >= BUSY_PERCENT);
+    let is_busy = generator_use(record).is_some_and(|used| used.percent >= BUSY_PERCENT);
     let (late, response) = (totals.dispatch_delay_ns.mean, totals.response_time_ns.mean);
     is_busy || late > DISPATCH_SHARE * response
 }

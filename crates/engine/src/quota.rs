@@ -1,6 +1,20 @@
 //! How much processor time the control group of this process may have (cgroups(7)).
 
 use filestone_model::doctor::facts::ProcessorQuota;
+use filestone_model::measure::absence::Throttling;
+use std::fs::File;
+use std::io::Read as _;
+
+/// Longer files of the system are not what they are taken for.
+const FILE_MAX: u64 = 64 << 10;
+
+/// The text of a file of the system.
+pub(crate) fn read(path: &str) -> Option<String> {
+    let mut text = String::new();
+    let file = File::open(path).ok()?;
+    file.take(FILE_MAX).read_to_string(&mut text).ok()?;
+    Some(text)
+}
 
 /// The quota, by files that `read` gives the text of; `None` if it is not known.
 pub fn quota(read: impl Fn(&str) -> Option<String>) -> Option<ProcessorQuota> {
@@ -32,6 +46,49 @@ pub fn quota(read: impl Fn(&str) -> Option<String>) -> Option<ProcessorQuota> {
     // A group has no more than what is above it.
     let least = quotas.into_iter().flatten().min_by(f64::total_cmp);
     Some(least.map_or(ProcessorQuota::Unlimited, ProcessorQuota::Processors))
+}
+
+/// What the quotas of this process's control group and of those above it have done so far, in the order
+/// of groups; a group without a quota is left out.
+pub fn throttling(read: impl Fn(&str) -> Option<String>) -> Vec<Throttling> {
+    let Some(groups) = read("/proc/self/cgroup") else {
+        return vec![];
+    };
+    let mut found = Vec::new();
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {
+            continue;
+        };
+        let root = match controllers {
+            "" => "/sys/fs/cgroup",
+            _ if controllers.split(',').any(|one| one == "cpu") => "/sys/fs/cgroup/cpu",
+            _ => continue,
+        };
+        let of_group = |group| throttled(&read(&format!("{root}{group}/cpu.stat"))?);
+        found.extend(parents(path).filter_map(of_group));
+    }
+    found
+}
+
+/// `nr_periods 10`, `nr_throttled 9` and `throttled_usec 800000`, or, in the first version,
+/// `throttled_time` in nanoseconds.
+fn throttled(text: &str) -> Option<Throttling> {
+    let value = |wanted: &str| -> Option<u64> {
+        let mut lines = text.lines().filter_map(|line| line.split_once(' '));
+        lines
+            .find(|(name, _)| *name == wanted)?
+            .1
+            .trim()
+            .parse()
+            .ok()
+    };
+    let micros = value("throttled_usec").map(|micros| micros.saturating_mul(1000));
+    Some(Throttling {
+        periods: value("nr_periods")?,
+        throttled: value("nr_throttled")?,
+        throttled_ns: micros.or_else(|| value("throttled_time"))?,
+    })
 }
 
 /// A group and those above it, to the root, which is "".
@@ -104,6 +161,37 @@ mod tests {
         );
         let none = (quota.0, "-1\n");
         assert_eq!(of(&[groups, none, period]), Some(ProcessorQuota::Unlimited));
+    }
+
+    fn throttling_of(files: &[(&str, &str)]) -> Vec<Throttling> {
+        throttling(|path| {
+            let mut files = files.iter();
+            let found = files.find(|file| file.0 == path);
+            found.map(|file| file.1.to_string())
+        })
+    }
+
+    #[test]
+    fn what_quotas_did_is_told_of_each_group_that_has_one() {
+        let groups = ("/proc/self/cgroup", "0::/a/b\n");
+        let text =
+            "usage_usec 5\nnr_periods 10\nnr_throttled 9\nthrottled_usec 800000\nnr_bursts 0\n";
+        let of_a = ("/sys/fs/cgroup/a/cpu.stat", text);
+        // A group without the controller has no periods.
+        let of_b = ("/sys/fs/cgroup/a/b/cpu.stat", "usage_usec 5\n");
+        let expected = Throttling {
+            periods: 10,
+            throttled: 9,
+            throttled_ns: 800_000_000,
+        };
+        assert_eq!(throttling_of(&[groups, of_a, of_b]), [expected]);
+        let groups = ("/proc/self/cgroup", "3:cpu,cpuacct:/x\n0::/\n");
+        let text = "nr_periods 10\nnr_throttled 9\nthrottled_time 800000000\n";
+        let first = ("/sys/fs/cgroup/cpu/x/cpu.stat", text);
+        assert_eq!(throttling_of(&[groups, first]), [expected]);
+        assert_eq!(throttling_of(&[]), []);
+        let wrong = ("/sys/fs/cgroup/cpu/x/cpu.stat", "nr_periods many\n");
+        assert_eq!(throttling_of(&[groups, wrong]), []);
     }
 
     #[test]
