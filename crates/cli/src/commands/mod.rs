@@ -14,7 +14,7 @@ pub mod fleet;
 pub mod fleet_addresses;
 pub mod fleet_ctl;
 pub mod history;
-mod inner;
+pub mod inner;
 pub mod ladder;
 pub mod merge;
 pub mod mix;

@@ -24,9 +24,16 @@ pub fn measurement(options: &ReplayOptions) -> Result<Measurement<'_>, Error> {
     let loads = loads::list(options.loads.as_deref().unwrap_or(LOAD_DEFAULT))?;
     let credentials = Credentials::read(&options.share.access)?;
     let plans = planning::replay::plans(options, &loads, &credentials, &Environment::here())?;
-    let plans = plans.into_iter();
-    let plans = plans.map(|plan| {
-        let plan = with_cost(plan, &options.report.cost)?;
+    // Among several layers, those that cost something are counted.
+    let is_one_of_several = plans.len() > 1;
+    let plans = plans.into_iter().map(|plan| {
+        let cost = &options.report.cost;
+        let has_none = is_one_of_several && plan.target.is_directory() && !cost.reads_server();
+        let plan = if has_none {
+            plan
+        } else {
+            with_cost(plan, cost)?
+        };
         with_gates(plan, &options.report.gates)
     });
     let jobs = Job::replays(plans.collect::<Result<_, _>>()?, &loads)?;

@@ -57,13 +57,15 @@ fn metrics_url(text: &str) -> Result<String, String> {
 }
 
 impl CostOptions {
+    /// Whether anything of the server is to be read.
+    pub const fn reads_server(&self) -> bool {
+        let is_named = self.server_metrics.is_some() || self.server_proc.is_some();
+        self.server_pid.is_some() || self.server_here || is_named
+    }
+
     /// What is to be read; `None` if nothing is asked for.
     pub fn plan(&self) -> Option<CostPlan> {
-        let has_source = self.server_pid.is_some()
-            || self.server_here
-            || self.server_metrics.is_some()
-            || self.server_proc.is_some();
-        (self.cost || has_source).then(|| CostPlan {
+        (self.cost || self.reads_server()).then(|| CostPlan {
             process: self.server_pid,
             this_host: self.server_here,
             metrics: self.server_metrics.clone(),

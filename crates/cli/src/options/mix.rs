@@ -92,10 +92,10 @@ pub struct MixTargetOptions {
     #[arg(long, value_name = "local:DIR", value_parser = layer_targets::parse, conflicts_with = "targets")]
     pub on: Option<LayerList>,
     /// Where the kernel's client counters are [default: /proc]
-    #[arg(hide_short_help = true, long, value_name = "DIR", requires = "on")]
+    #[arg(hide_short_help = true, long, value_name = "DIR")]
     pub proc: Option<String>,
     /// Do not correct the mix and the load by what the kernel's counters show on the wire
-    #[arg(hide_short_help = true, long, requires = "on")]
+    #[arg(hide_short_help = true, long)]
     pub no_feedback: bool,
     /// How operations travel [default: tcp]
     #[arg(hide_short_help = true, long, value_name = "PROTOCOL")]

@@ -6,6 +6,7 @@ use crate::inputs::credentials::Credentials;
 use crate::options::call_target::CallTarget;
 use crate::options::doctor::{DoctorOptions, DoctorTarget};
 use crate::options::layer_targets::LayerTarget;
+use crate::options::nfs::Transport;
 use filestone_engine::target::Contact;
 use filestone_model::plan::TargetPlan;
 
@@ -51,7 +52,10 @@ pub fn contact(
 /// An option of a server that is not there was not meant.
 fn refuse_server_options(options: &DoctorOptions, why: &str) -> Result<(), Error> {
     share::refuse_options(&options.share, why)?;
-    let Some(option) = first_given(&server_options(&options.nfs)) else {
+    let udp = options.transport == Transport::Udp;
+    let given = first_given(&[("--transport udp", udp)])
+        .or_else(|| first_given(&server_options(&options.nfs)));
+    let Some(option) = given else {
         return Ok(());
     };
     Err(Error::usage(format!("{option}: {why}"))
@@ -107,6 +111,7 @@ mod tests {
             "--port 2049",
             "local:/tmp --uid 5",
             "tcp:peer --reserved-port",
+            "local:/tmp --transport udp",
         ] {
             let error = contact_of(line).expect_err(line);
             assert_eq!(error.exit_code(), 2, "{line}");

@@ -16,6 +16,7 @@ fn option_of(field: Field) -> String {
         Field::Durable => "--durable",
         Field::Oplock => "--oplock",
         Field::ConnectionsPerClient => "--connections-per-client",
+        Field::Cost => "--cost",
         Field::Count => "--count",
         Field::Counts => "--mix",
         Field::Curve => "--curve",

@@ -1,11 +1,15 @@
 //! From the options of `filestone fleet` to a plan.
 
 use super::replay::{BUILT_IN_PATH, LayerReaching};
-use super::{Environment, SECOND, connections, first_and_rest, workers_of};
+use super::{
+    Environment, OptionsOf, SECOND, connections, first_and_rest, first_given,
+    refuse_of_connections, refuse_unused, share, workers_of, workers_sharing,
+};
 use crate::error::Error;
 use crate::inputs::credentials::Credentials;
 use crate::options::fleet::{CommonOptions, FleetOptions};
 use crate::options::layer_targets::{self, LayerTarget};
+use crate::options::nfs::Transport;
 use crate::quantity::grouped;
 use filestone_model::fleet::{FleetFile, TargetText, parse};
 use filestone_model::plan::limits::CLIENTS_MAX;
@@ -37,6 +41,7 @@ pub fn plan(
     let targets = targets(&file.targets, path.as_deref(), &reaching)?;
     let (target, more_targets) = first_and_rest(targets)?;
     check_layers(&target, &more_targets)?;
+    refuse_options_of_others(options, &target)?;
     check_count(&file.fleet)?;
     let fleet = FleetPlan {
         more_targets,
@@ -59,7 +64,8 @@ pub fn plan(
     let workers = if target.blocks_loads() {
         1
     } else {
-        workers_of(options.workers, clients.max(1), &target, here)
+        let workers = workers_sharing(options.workers, options.clients_per_thread, clients);
+        workers_of(workers, clients.max(1), &target, here)
     };
     let row = options.report.mark.filter(|nanos| *nanos > 0);
     let row = row.or(file.report_ns).unwrap_or(SECOND);
@@ -206,6 +212,37 @@ fn targets(
         reaching.target(&parsed, BUILT_IN_PATH)
     };
     texts.iter().map(target).collect()
+}
+
+/// An option that says how another protocol works was not meant.
+fn refuse_options_of_others(options: &FleetOptions, target: &TargetPlan) -> Result<(), Error> {
+    let generator = &options.generator;
+    let udp = options.transport == Transport::Udp;
+    let of_nfs = first_given(&[("--transport udp", udp)]);
+    // What the plan of a fleet says of connections has no use at a directory either, but is for any
+    // target.
+    let connections = first_given(&[
+        ("--workers", options.workers.is_some()),
+        ("--timeout", generator.timeout.is_some()),
+        ("--reconnect", generator.reconnect.is_some()),
+        ("--on-lost", generator.on_lost.is_some()),
+        ("--connect-rate", generator.connect_rate.is_some()),
+        ("--busy-poll", generator.busy_poll),
+        ("--source", options.nfs.source.is_some()),
+    ]);
+    let of = |layers, given| OptionsOf { layers, given };
+    refuse_of_connections(target, generator.reconnect, generator.on_lost)?;
+    refuse_unused(
+        &[target.layer()],
+        &[
+            of(
+                &["nfs"],
+                of_nfs.or_else(|| share::first_without_meaning(&options.nfs)),
+            ),
+            of(&["smb"], share::first_option(&options.share)),
+            of(&["nfs", "smb"], connections),
+        ],
+    )
 }
 
 /// All targets of a fleet are of one protocol.

@@ -15,7 +15,7 @@ use crate::options::mix::{
 use crate::options::nfs::Transport;
 use crate::planning::{
     DURATION_DEFAULT, Environment, Reaching, connections, first_and_rest, open_loop_in_flight,
-    with_intervals, with_read_data, workers_of,
+    refuse_of_connections, with_intervals, with_read_data, workers_of,
 };
 use crate::protocols;
 use filestone_model::mix::Mix;
@@ -62,6 +62,7 @@ pub fn plan(
     let load = &options.load;
     let clients = clients(load, targets.len());
     let (target, more_targets) = first_and_rest(targets)?;
+    refuse_of_connections(&target, load.generator.reconnect, load.generator.on_lost)?;
     let mix = kinds::asked_of(&target, protocols::known(), mix);
     let arrivals = arrivals(load, &options.steering);
     let steering = steering(&options.steering);

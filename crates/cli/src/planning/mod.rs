@@ -7,6 +7,8 @@ pub mod fleet;
 pub mod gates;
 pub mod ladder;
 pub mod mix;
+#[cfg(test)]
+mod option_audit;
 pub mod read_study;
 pub mod repeats;
 pub mod replay;
@@ -17,6 +19,7 @@ use crate::error::Error;
 use crate::inputs::credentials::Credentials;
 use crate::options::call_target::CallTarget;
 use crate::options::data::ReadDataOption;
+use crate::options::generator::LostOption;
 use crate::options::nfs::NfsOptions;
 use crate::options::probe::{ArrivalProcess, LoadOptions, ProbeOptions, WorkloadOptions};
 use crate::options::smb::{Share, SmbOptions};
@@ -114,6 +117,7 @@ pub fn probe(
     };
     let target = reaching.target(target, built_in_path)?;
     let load = &options.load;
+    refuse_of_connections(&target, load.generator.reconnect, load.generator.on_lost)?;
     let clients = load.clients.unwrap_or(1);
     let workload = WorkloadPlan::Probe(workload(&options.workload, operation)?);
     let arrivals = arrivals(load, options.report.cost.cost_interval);
@@ -471,6 +475,48 @@ fn first_given(options: &[(&'static str, bool)]) -> Option<&'static str> {
     given.map(|(name, _)| *name)
 }
 
+/// Options that say how some protocols work, which are named as `--on` does.
+pub struct OptionsOf<'o> {
+    /// The protocols that have a use for them.
+    pub layers: &'o [&'o str],
+    /// The first of them that is given.
+    pub given: Option<&'static str>,
+}
+
+/// Refuses an option for which none of the protocols `on` has a use.
+pub fn refuse_unused(on: &[&str], options: &[OptionsOf<'_>]) -> Result<(), Error> {
+    let is_used = |of: &&OptionsOf<'_>| of.layers.iter().any(|layer| on.contains(layer));
+    let unused = options.iter().filter(|of| of.given.is_some());
+    let Some(unused) = unused.into_iter().find(|of| !is_used(of)) else {
+        return Ok(());
+    };
+    let layers = unused.layers.join(": or ");
+    let option = unused.given.unwrap_or_default();
+    Err(Error::usage(format!("{option}: no target is {layers}:"))
+        .with_help(format!("it says how {layers}: works")))
+}
+
+/// Refuses an option about lost connections on a target that is sent datagrams: none is lost.
+pub fn refuse_of_connections(
+    target: &TargetPlan,
+    reconnect: Option<u64>,
+    on_lost: Option<LostOption>,
+) -> Result<(), Error> {
+    let given = first_given(&[
+        ("--reconnect", reconnect.is_some()),
+        ("--on-lost", on_lost.is_some()),
+    ]);
+    match given.filter(|_| target.is_udp()) {
+        Some(option) => Err(Error::usage(format!(
+            "{option}: a target that is sent datagrams has no connection that could be lost"
+        ))
+        .with_help(
+            "--timeout says how long a call is sent again; --transport tcp has connections",
+        )),
+        None => Ok(()),
+    }
+}
+
 /// The options of how a server is found and spoken to, and which of them are given.
 fn server_options(options: &NfsOptions) -> [(&'static str, bool); 8] {
     [
@@ -490,6 +536,11 @@ pub fn open_loop_in_flight(clients: u32) -> u32 {
     OPEN_LOOP_IN_FLIGHT
         .div_ceil(clients.max(1))
         .max(OPEN_LOOP_IN_FLIGHT_MIN)
+}
+
+/// The workers that are asked for, or as many as threads with so many clients each.
+pub fn workers_sharing(workers: Option<u32>, per_thread: Option<u32>, clients: u32) -> Option<u32> {
+    workers.or(per_thread.map(|per_thread| clients.div_ceil(per_thread.max(1))))
 }
 
 /// A worker carries many clients, but a client belongs to one worker. The
@@ -544,7 +595,7 @@ mod tests {
     fn the_plan_with_every_option() {
         insta::assert_snapshot!(plan_text(
             "read nfs://[::1]:2050/export/f -j 16 -c 8 -w 4 -d 2m --count 1000 -m 500ms \
-             --offered 10k/s --arrivals poisson --warm-up 1s --seed 3 --timeout 5s --reconnect 0 \
+             --offered 10k/s --arrivals poisson --warm-up 1s --seed 3 --timeout 5s \
              --connect-rate 100/s --source fd00::/126,::1 --busy-poll --pin 0-2,4 --transport udp \
              --mount-port 635 --reserved-port --uid 0 --gid 0 --size 32K --random --verify --file-size 1G --files 10 -o out --as json"
         ));

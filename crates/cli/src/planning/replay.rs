@@ -7,12 +7,13 @@ use crate::inputs::target_list;
 use crate::options::layer_targets::{Layer, LayerTarget};
 use crate::options::nfs::{NfsOptions, Transport};
 use crate::options::replay::{
-    CourseOptions, LocalOptions, NfsReplayOptions, PacingOptions, ReplayOptions, TcpOptions,
+    CourseOptions, LocalOptions, MismatchOption, NfsReplayOptions, PacingOptions, ReplayOptions,
+    TcpOptions,
 };
 use crate::options::smb::SmbOptions;
 use crate::planning::{
-    DURATION_DEFAULT, Environment, connections, first_and_rest, first_given, nfs_target, share,
-    with_intervals, workers_of,
+    DURATION_DEFAULT, Environment, OptionsOf, connections, first_and_rest, first_given, nfs_target,
+    refuse_of_connections, refuse_unused, share, with_intervals, workers_of, workers_sharing,
 };
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
@@ -48,11 +49,17 @@ pub fn plans(
     refuse_options_without_layer(options, &layers)?;
     let clients = options.course.clients.unwrap_or(1);
     let replay = replay_plan(options, loads, clients)?;
+    // Among several layers it may be meant for another.
+    let is_only_layer = layers.len() == 1;
     layers
         .iter()
         .map(|layer| {
             let (target, more_targets) =
                 first_and_rest(targets(layer, options, credentials, here)?)?;
+            if is_only_layer {
+                let course = &options.course;
+                refuse_of_connections(&target, course.reconnect, course.on_lost)?;
+            }
             let replay = ReplayPlan {
                 more_targets,
                 ..replay.clone()
@@ -81,9 +88,8 @@ fn plan(
     let workers = if target.blocks_loads() {
         1
     } else {
-        let per_thread = course.clients_per_thread;
-        let workers = per_thread.map(|per_thread| clients.div_ceil(per_thread.max(1)));
-        workers_of(course.workers.or(workers), clients, &target, here)
+        let workers = workers_sharing(course.workers, course.clients_per_thread, clients);
+        workers_of(workers, clients, &target, here)
     };
     let plan = Plan::new("replay", target, WorkloadPlan::LoadFile(replay), seed);
     let plan = Plan {
@@ -269,41 +275,42 @@ impl LayerReaching<'_> {
 
 /// An option of a layer that is not there was not meant.
 fn refuse_options_without_layer(options: &ReplayOptions, layers: &[Layer]) -> Result<(), Error> {
-    for (layer, given) in [
-        ("local", local_options_given(&options.local)),
-        ("tcp", tcp_options_given(&options.tcp)),
-        ("nfs", nfs_options_given(&options.nfs)),
-        ("smb", smb_options_given(options)),
-    ] {
-        let is_on = |layer| layers.iter().flatten().any(|on| on.layer() == layer);
-        // Name resolution is the same thing over NFS; a share's server does it by itself.
-        let is_there = is_on(layer) || (given == Some("--no-resolve") && is_on("nfs"));
-        if let (Some(option), false) = (given, is_there) {
-            return Err(
-                Error::usage(format!("{option}: no layer of --on is {layer}:"))
-                    .with_help(format!("it says how {layer}: works")),
-            );
-        }
-    }
-    let is_there = layers
-        .iter()
-        .flatten()
-        .any(|on| ["nfs", "smb"].contains(&on.layer()));
-    match connection_options_given(options).filter(|_| !is_there) {
-        Some(option) => Err(
-            Error::usage(format!("{option}: no layer of --on is nfs: or smb:"))
-                .with_help("it says how clients are connected to a server"),
+    let on: Vec<&str> = layers.iter().flatten().map(LayerTarget::layer).collect();
+    let (course, local) = (&options.course, &options.local);
+    let of = |layers, given| OptionsOf { layers, given };
+    let files = first_given(&[
+        ("--remove-leftover", course.remove_leftover),
+        ("--skip-cleanup", course.skip_cleanup),
+        // A peer of bare TCP answers bytes, and never otherwise than expected.
+        (
+            "--on-mismatch stop",
+            course.on_mismatch == MismatchOption::Stop,
         ),
-        None => Ok(()),
-    }
-}
-
-fn connection_options_given(options: &ReplayOptions) -> Option<&'static str> {
-    first_given(&[
-        ("--on-lost", options.course.on_lost.is_some()),
-        ("--connect-rate", options.course.connect_rate.is_some()),
+    ]);
+    let connections = first_given(&[
+        ("--workers", course.workers.is_some()),
+        ("--reconnect", course.reconnect.is_some()),
+        ("--on-lost", course.on_lost.is_some()),
+        ("--connect-rate", course.connect_rate.is_some()),
         ("--source", options.nfs.nfs.source.is_some()),
-    ])
+    ]);
+    // A system call waits for as long as the kernel does.
+    let timeout = course.timeout.map(|_| "--timeout");
+    // Name resolution is the same thing over NFS; the server of a share does it by itself.
+    let no_resolve = local.no_resolve.then_some("--no-resolve");
+    refuse_unused(
+        &on,
+        &[
+            of(&["local"], local_options_given(local)),
+            of(&["local", "nfs"], no_resolve),
+            of(&["tcp"], tcp_options_given(&options.tcp)),
+            of(&["nfs"], nfs_options_given(&options.nfs)),
+            of(&["smb"], smb_options_given(options)),
+            of(&["nfs", "smb"], connections),
+            of(&["nfs", "smb", "tcp"], timeout),
+            of(&["local", "nfs", "smb"], files),
+        ],
+    )
 }
 
 fn local_options_given(options: &LocalOptions) -> Option<&'static str> {
@@ -316,7 +323,6 @@ fn local_options_given(options: &LocalOptions) -> Option<&'static str> {
         ("--stat-check", options.stat_check),
         ("--fake-io", options.fake_io),
         ("--direct", options.direct),
-        ("--no-resolve", options.no_resolve),
     ])
 }
 

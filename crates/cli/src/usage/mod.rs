@@ -215,7 +215,6 @@ mod tests {
             "mix --set a/b",
             "mix --transfer 2M",
             "mix --access backwards",
-            "mix --proc /tmp",
             "mix /srv/test",
             "mix s:/x --on local:/y",
             "serve --fault fire",

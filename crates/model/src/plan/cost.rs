@@ -31,6 +31,12 @@ pub struct CostPlan {
 }
 
 impl CostPlan {
+    /// Whether anything of the server is read.
+    pub const fn reads_server(&self) -> bool {
+        let is_named = self.metrics.is_some() || self.command.is_some();
+        self.process.is_some() || self.this_host || is_named
+    }
+
     /// Nothing but the packets that this host counts.
     pub const fn of_this_end(idle_ns: u64, interval_ns: u64) -> Self {
         Self {

@@ -26,6 +26,7 @@ fields! {
     ClientsPerThread = "clients_per_thread";
     ConnectRate = "connections_per_s";
     ConnectionsPerClient = "connections_per_client";
+    Cost = "cost";
     Count = "count";
     Counts = "counts";
     Curve = "steering";

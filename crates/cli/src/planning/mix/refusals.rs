@@ -1,17 +1,19 @@
 //! What does not go together on the command line of `filestone mix`, and why.
 
 use crate::error::Error;
-use crate::options::mix::{MixArrivals, MixLoadOptions, MixOptions, SteeringOptions};
-use crate::planning::{first_given, server_options, share};
+use crate::options::mix::{
+    MixArrivals, MixLoadOptions, MixOptions, MixTargetOptions, SteeringOptions,
+};
+use crate::planning::{OptionsOf, first_given, refuse_unused, server_options, share};
 
 /// Refuses what contradicts itself, whatever the target says.
 pub fn refuse(options: &MixOptions) -> Result<(), Error> {
     refuse_in_load(&options.load)?;
     refuse_in_steering(&options.load, &options.steering)?;
-    if options.target.on.is_some() {
-        refuse_through_mount(options)?;
+    match &options.target.on {
+        Some(_) => refuse_through_mount(options),
+        None => refuse_without_mount(&options.target),
     }
-    Ok(())
 }
 
 fn refuse_in_load(load: &MixLoadOptions) -> Result<(), Error> {
@@ -69,6 +71,16 @@ fn refuse_in_steering(load: &MixLoadOptions, steering: &SteeringOptions) -> Resu
     })
 }
 
+/// What only the kernel's own NFS client has.
+fn refuse_without_mount(target: &MixTargetOptions) -> Result<(), Error> {
+    let given = first_given(&[
+        ("--proc", target.proc.is_some()),
+        ("--no-feedback", target.no_feedback),
+    ]);
+    let layers = &["local"];
+    refuse_unused(&[], &[OptionsOf { layers, given }])
+}
+
 /// What a mount has nothing to do with.
 fn refuse_through_mount(options: &MixOptions) -> Result<(), Error> {
     let load = &options.load;
@@ -86,6 +98,12 @@ fn refuse_through_mount(options: &MixOptions) -> Result<(), Error> {
              time"
         ))
         .with_help("--clients says how many there are; the mount's options say the rest"));
+    }
+    if options.access.stable.is_some() {
+        return Err(Error::usage(
+            "--stable with --on local: the kernel decides how its WRITEs are stored",
+        )
+        .with_help("mount the directory with the option sync"));
     }
     share::refuse_options(&options.share, "the target is no SMB share")?;
     let target = &options.target;

@@ -51,7 +51,7 @@ fn the_plan_with_every_option() {
     insta::assert_snapshot!(plan_text(
         "nfs://[::1]:2050/a nfs://[::1]:2050/b --transport udp --mount-port 635 --reserved-port \
          --uid 0 --gid 0 --offered 2k/s --arrivals constant --count 1000 -d 2m -c 16 -j 4 -w 2 \
-         --warm-up 3s --timeout 5s --reconnect 0 --seed 3 --busy-poll --pin 0-1 --files 100 \
+         --warm-up 3s --timeout 5s --seed 3 --busy-poll --pin 0-1 --files 100 \
          --file-size 8K --working-set 1M --popularity zipf:0.9 --set mine --remove-set \
          --transfer 8K --access random --stable file-sync -m 500ms -o out --as json -v"
     ));

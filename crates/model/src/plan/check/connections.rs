@@ -3,7 +3,9 @@
 use super::error::{Explanation, wrong};
 use super::{FieldName, PlanError, ensure, positive};
 use crate::plan::limits::CONNECT_RATE_MAX;
-use crate::plan::{CLIENT_NUMBER, Field, Interface, Plan, TargetPlan};
+use crate::plan::{
+    CLIENT_NUMBER, Field, GroupPlan, Identities, Interface, Plan, SourceAddresses, TargetPlan,
+};
 use filestone_wire::rpc::GIDS_MAX;
 
 /// The longest pattern of machine names: AUTH_SYS has room for 255 bytes, and numbers take some.
@@ -34,16 +36,16 @@ impl ConnectionPlanError {
     pub(super) fn explanation(self, name: FieldName) -> Explanation {
         match self {
             ConnectionPlanError::NotPaced => wrong(format!(
-                "{}: only connections to NFS servers are made at a pace",
+                "{}: only connections to servers of NFS and SMB are made at a pace",
                 name(Field::ConnectRate)
             )),
             ConnectionPlanError::NotKept => wrong(format!(
-                "{}: only lost connections to NFS servers are made again",
+                "{}: only lost connections to servers of NFS and SMB are made again",
                 name(Field::OnLost)
             ))
             .with_help("on local: there are none, and a client on tcp: ends with its connection"),
             ConnectionPlanError::NoSources => wrong(format!(
-                "{}: only connections to NFS servers can be made from given addresses",
+                "{}: only connections to servers of NFS and SMB can be made from given addresses",
                 name(Field::Sources)
             )),
             ConnectionPlanError::NoIdentities(field) => {
@@ -83,7 +85,17 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
         wrong_with(ConnectionPlanError::NotKept)
     })?;
     check_identities(plan)?;
-    let sources = &plan.connections.sources;
+    let of_groups = groups(plan).iter().map(|group| &group.sources);
+    let mut sources = std::iter::once(&plan.connections.sources).chain(of_groups);
+    sources.try_for_each(|sources| check_sources(sources, are_calls))
+}
+
+/// The groups that may say by themselves where their clients connect from, and as whom.
+fn groups(plan: &Plan) -> &[GroupPlan] {
+    plan.fleet().map_or(&[], |fleet| &fleet.groups)
+}
+
+fn check_sources(sources: &SourceAddresses, are_calls: bool) -> Result<(), PlanError> {
     if sources.is_empty() {
         return Ok(());
     }
@@ -123,19 +135,37 @@ fn check_identities(plan: &Plan) -> Result<(), PlanError> {
             wrong_with(ConnectionPlanError::FirstIsAnother(field))
         })?;
     }
+    let mut of_groups = groups(plan).iter().map(|group| &group.identities);
+    of_groups.try_for_each(|of_group| {
+        ensure(are_carried || of_group.is_empty(), || {
+            wrong_with(ConnectionPlanError::NoIdentities(first_field(of_group)))
+        })
+    })?;
     let of_targets = plan.targets().filter_map(TargetPlan::supplementary_gids);
-    let of_fleet = plan.fleet().into_iter().flat_map(|fleet| &fleet.groups);
-    let of_fleet = of_fleet.filter_map(|group| group.identities.supplementary_gids.as_ref());
-    let mut groups = of_targets
+    let of_fleet = groups(plan).iter().filter_map(|group| group.identities.supplementary_gids.as_ref());
+    let mut lists = of_targets
         .chain(&identities.supplementary_gids)
         .chain(of_fleet);
-    ensure(groups.all(|gids| gids.count() <= GIDS_MAX as u128), || {
+    ensure(lists.all(|gids| gids.count() <= GIDS_MAX as u128), || {
         wrong_with(ConnectionPlanError::TooManyGroups)
     })?;
     let name = identities.machine_name.as_deref();
     ensure(name.is_none_or(is_machine_name), || {
         wrong_with(ConnectionPlanError::MachineName)
     })
+}
+
+/// The first thing that they say.
+fn first_field(identities: &Identities) -> Field {
+    if !identities.uids.is_empty() {
+        Field::Uids
+    } else if !identities.gids.is_empty() {
+        Field::Gids
+    } else if identities.supplementary_gids.is_some() {
+        Field::SupplementaryGids
+    } else {
+        Field::MachineName
+    }
 }
 
 /// Whether that can be the pattern of machine names.

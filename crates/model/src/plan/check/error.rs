@@ -72,6 +72,8 @@ pub enum PlanError {
         /// Why not.
         why: ReadDataError,
     },
+    /// Costs of a directory of this host, where nothing of a server is read.
+    NothingToCount,
     /// Only servers are probed.
     ProbeTarget,
     /// No probe asks that: only lines of load files do.
@@ -194,6 +196,11 @@ impl PlanError {
                 wanted.name()
             ))
             .with_help(why.help()),
+            PlanError::NothingToCount => wrong(format!(
+                "{}: what local: does goes through no interface of its own that could be counted",
+                name(Field::Cost)
+            ))
+            .with_help("say how the costs of its server are read"),
             PlanError::ProbeTarget => probe_target(name),
             PlanError::ProbeOperation(kind) => probe_operation(*kind, name),
             PlanError::OwnFiles(kind) => own_files(*kind, name),

@@ -107,6 +107,10 @@ impl Plan {
         let Some(cost) = &self.cost else {
             return Ok(());
         };
+        let has_interface = self.target.interface() != Interface::SystemCalls;
+        ensure(has_interface || cost.reads_server(), || {
+            PlanError::NothingToCount
+        })?;
         let (shortest, longest) = (TICK_NANOS as f64, INTERVAL_MAX_NANOS as f64);
         let interval = cost.interval_ns as f64;
         within(Field::ReadingInterval, interval, shortest..=longest)?;

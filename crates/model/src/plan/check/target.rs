@@ -33,8 +33,8 @@ impl TargetPlanError {
                 name(Field::InFlight)
             )),
             TargetPlanError::ReplayConnections(count) => wrong(format!(
-                "{} {count}: a client of a replay does one line after the other, so that a second \
-                 connection would have nothing to do",
+                "{} {count}: a client of a replay or a fleet does one thing after the other, so that \
+                 a second connection would have nothing to do",
                 name(Field::ConnectionsPerClient)
             ))
             .with_help(format!("{} gives more of them", name(Field::Clients))),
@@ -91,7 +91,7 @@ fn check_durable(plan: &Plan, target: &TargetPlan) -> Result<(), TargetPlanError
 /// Whether all connections of a client have something to do.
 fn check_connections(plan: &Plan, target: &TargetPlan) -> Result<(), TargetPlanError> {
     let connections = target.connections_per_client();
-    if connections > 1 && plan.replay().is_some() {
+    if connections > 1 && plan.has_lines() {
         return Err(TargetPlanError::ReplayConnections(connections));
     }
     if plan.in_flight < connections {

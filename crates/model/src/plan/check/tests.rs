@@ -2,9 +2,9 @@ use super::*;
 use crate::operation::OpKind;
 use crate::plan::tests::{example, example_mix, example_replay};
 use crate::plan::{
-    ArrivalsPlan, CurvePlan, Figure, LocalTarget, MixCount, MixPlan, Objective, ObjectivePlan,
-    OnLost, Pacing, Popularity, ReadData, ReplayPlan, SmbDialect, SmbOplock, SmbProtection,
-    SmbTarget, SteeringPlan, TransportKind,
+    ArrivalsPlan, CostPlan, CurvePlan, Figure, LocalTarget, MixCount, MixPlan, Objective,
+    ObjectivePlan, OnLost, Pacing, Popularity, ReadData, ReplayPlan, SmbDialect, SmbOplock,
+    SmbProtection, SmbTarget, SteeringPlan, TransportKind,
 };
 
 type Change = fn(&mut Plan);
@@ -227,6 +227,10 @@ fn what_a_mix_must_be() {
             |plan| {
                 on_a_mount(plan);
                 plan.workers = 2;
+            },
+            |plan| {
+                on_a_mount(plan);
+                plan.cost = Some(CostPlan::of_this_end(0, 1_000_000_000));
             },
             |plan| {
                 on_a_mount(plan);
