@@ -1,12 +1,13 @@
 //! One run that meets its fault: how the fault is brought about, and what was seen.
 
 use super::cell::{Cell, Fault, Phase};
-use super::command::{self, CallNumber, Line, WINDOW, warm_up};
+use super::command::{self, CallNumber, Line, Place, WINDOW, warm_up};
 use super::relay::{Call, Relay};
 use super::server::{Server, free_port};
 use crate::process::{Folder, Running};
 use anyhow::{Context, Result};
 use std::fs::File;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
@@ -53,6 +54,8 @@ pub struct Seen {
     pub has_set_given_up: bool,
     /// How the run that takes it away ended, and what is left then.
     pub removal: Option<Removal>,
+    /// Files of another program that are not there any more.
+    pub taken: Vec<String>,
 }
 
 /// What came of taking away what was left.
@@ -82,7 +85,9 @@ pub fn attempt(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Res
         filestone,
         folder: &folder.path,
         face: cell.face,
-        port: relay.address.port(),
+        target: target(relay.address),
+        place: Place::Nfs,
+        clients: 2,
     };
     let (out, err) = (folder.path.join("stdout"), folder.path.join("stderr"));
     let (started_at, started) = (SystemTime::now(), Instant::now());
@@ -107,7 +112,7 @@ pub fn attempt(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Res
     let left = attempt.server.left().context("a look at the export")?;
     let has_set_given_up = attempt.server.has_set_given_up()?;
     let direct = Line {
-        port: attempt.server.address.port(),
+        target: target(attempt.server.address),
         ..line
     };
     // A directory without a marker is known by nothing, and no run takes it away.
@@ -118,6 +123,7 @@ pub fn attempt(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Res
     } else {
         None
     };
+    let taken = attempt.server.taken()?;
     Ok(Seen {
         status,
         stdout,
@@ -130,14 +136,19 @@ pub fn attempt(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Res
         left,
         has_set_given_up,
         removal,
+        taken,
     })
+}
+
+fn target(address: SocketAddr) -> String {
+    format!("nfs://{address}/export")
 }
 
 /// Both on ports of their own. A process that another run starts at that moment may still hold
 /// the port that was just found to be free: then with others.
 fn server_and_relay(filestone: &Path) -> Result<(Server, Relay)> {
     let start = || {
-        let server = Server::start(filestone)?;
+        let server = Server::start(filestone, &[])?;
         let relay = Relay::start(free_port()?, server.address, DELAY)?;
         Ok((server, relay))
     };
@@ -264,6 +275,7 @@ impl Attempt {
                 Ok(())
             }
             Fault::Full => self.server.fill(),
+            Fault::Planted => self.server.plant(),
             Fault::Slow => {
                 self.relay.delay(SLOW);
                 Ok(())

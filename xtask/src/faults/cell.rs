@@ -24,6 +24,8 @@ pub enum Fault {
     Slow,
     /// Calls take longer than the time-out.
     TooSlow,
+    /// Files of another program appear in the directories of the run.
+    Planted,
 }
 
 /// A part of a run.
@@ -57,7 +59,7 @@ pub struct Cell {
 }
 
 impl Fault {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Paused,
         Self::Frozen,
         Self::Restarted,
@@ -67,6 +69,7 @@ impl Fault {
         Self::Full,
         Self::Slow,
         Self::TooSlow,
+        Self::Planted,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -80,6 +83,7 @@ impl Fault {
             Self::Full => "full",
             Self::Slow => "slow",
             Self::TooSlow => "too slow",
+            Self::Planted => "planted",
         }
     }
 
@@ -89,7 +93,7 @@ impl Fault {
             Self::Paused => Some(Duration::from_millis(500)),
             Self::Restarted => Some(Duration::from_millis(300)),
             Self::OneCutOff | Self::Slow | Self::TooSlow => Some(Duration::from_millis(2500)),
-            Self::Frozen | Self::Gone | Self::CutOff | Self::Full => None,
+            Self::Frozen | Self::Gone | Self::CutOff | Self::Full | Self::Planted => None,
         }
     }
 }

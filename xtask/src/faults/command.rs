@@ -26,6 +26,8 @@ const MARKER_MAX: usize = 8 << 10;
 const FLEET_FILE: &str = "2M";
 /// What the mix asks: FSSTAT stands in it because nothing else asks that.
 const MIX: &str = "fsstat 30\nread 20\nwrite 20\nlookup 10\ngetattr 10\ncreate 10\n";
+/// The record alone on standard output.
+const RECORD: [&str; 4] = ["--as", "json", "--mark", "0"];
 const REMOVE_SET: &str = "--remove-set";
 /// Files that a client of the replay makes at most.
 const LOAD_FILES: u32 = 400;
@@ -65,22 +67,41 @@ fn millis(duration: Duration) -> String {
     format!("{}ms", duration.as_millis())
 }
 
+/// What a run is made on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Nfs,
+    Smb,
+    Local,
+}
+
 /// What `face` is called with.
 pub struct Line<'a> {
     pub filestone: &'a Path,
     pub folder: &'a Path,
     pub face: Face,
-    /// Where the server, or the relay before it, listens.
-    pub port: u16,
+    /// The export of the server, or of the relay before it.
+    pub target: String,
+    pub place: Place,
+    pub clients: u32,
 }
 
 impl Line<'_> {
     /// The run that meets the fault.
     pub fn run(&self) -> Command {
+        let mut command = self.shown();
+        command.args(RECORD);
+        command
+    }
+
+    /// The same, with what it shows for people.
+    pub fn shown(&self) -> Command {
         let mut command = self.start();
         self.warmed_up(&mut command, warm_up(self.face))
-            .args(["--duration", &millis(WINDOW)])
-            .args(["--reconnect", &millis(RECONNECT)]);
+            .args(["--duration", &millis(WINDOW)]);
+        if self.place != Place::Local {
+            command.args(["--reconnect", &millis(RECONNECT)]);
+        }
         command
     }
 
@@ -96,6 +117,7 @@ impl Line<'_> {
         let mut command = self.start();
         self.warmed_up(&mut command, Duration::ZERO)
             .args(["--duration", "100ms"])
+            .args(RECORD)
             .args(option);
         Some(command)
     }
@@ -106,34 +128,41 @@ impl Line<'_> {
     }
 
     fn start(&self) -> Command {
-        let target = format!("nfs://127.0.0.1:{}/export", self.port);
+        let (target, clients) = (&self.target, &self.clients.to_string());
         let file = |name: &str| self.folder.join(name).display().to_string();
         let mut command = Command::new(self.filestone);
         match self.face {
             Face::Probe => command
-                .args(["probe", "write", &target, "--no-calibrate"])
-                .args(["--clients", "2", "--in-flight", "2", "--size", PROBE_SIZE]),
+                .args(["probe", "write", target, "--no-calibrate"])
+                .args([
+                    "--clients",
+                    clients,
+                    "--in-flight",
+                    "2",
+                    "--size",
+                    PROBE_SIZE,
+                ]),
             Face::Mix | Face::KeptSet => command
-                .args(["mix", &target, "--no-calibrate", "--mix"])
+                .args(["mix", target, "--no-calibrate", "--mix"])
                 .arg(file("faults.mix"))
-                .args(["--offered", "200", "--clients", "2"])
+                .args(["--offered", "200", "--clients", clients])
                 .args(["--files", "10", "--file-size", "16K"])
                 .args((self.face == Face::Mix).then_some(REMOVE_SET)),
             Face::Replay => command.arg("replay").arg(file("faults.load")).args([
                 "--on",
-                &target,
+                target,
                 "--clients",
-                "2",
+                clients,
             ]),
             Face::Fleet => command
                 // With a second writer there is a WRITE in flight at nearly any moment.
-                .args(["fleet", "--readers", "1", "--writers", "2", &target])
+                .args(["fleet", "--readers", "1", "--writers", clients, target])
                 .args(["--size", PROBE_SIZE, "--file-size", FLEET_FILE])
                 .args(["--rate", "100ops/s"]),
         };
-        command
-            .args(["--as", "json", "--mark", "0"])
-            .args(["--timeout", &millis(TIMEOUT)]);
+        if self.place != Place::Local {
+            command.args(["--timeout", &millis(TIMEOUT)]);
+        }
         command
     }
 }

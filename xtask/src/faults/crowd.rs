@@ -82,7 +82,7 @@ struct Seen {
 
 fn attempt(filestone: &Path, fault: Fault) -> Result<Seen> {
     let folder = Folder::new("crowd")?;
-    let mut server = Server::start(filestone)?;
+    let mut server = Server::start(filestone, &[])?;
     let (out, err) = (folder.path.join("stdout"), folder.path.join("stderr"));
     let mut command = Command::new(filestone);
     command

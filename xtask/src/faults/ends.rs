@@ -50,6 +50,12 @@ const REFUSED: End = End {
     reason: None,
 };
 
+/// What another program puts into a directory.
+const UNCHANGED: Expected = Expected {
+    ends: &[DONE],
+    reason: "what another program puts into a directory changes nothing of the run",
+};
+
 impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reason = match self.reason {
@@ -75,6 +81,7 @@ pub fn agrees_with_ledger(end: End, record: Option<&Value>) -> bool {
 /// What the run of this cell should come to.
 pub fn expected(cell: Cell) -> Expected {
     match cell.phase {
+        _ if cell.fault == Fault::Planted => UNCHANGED,
         Phase::Prepare => in_prepare(cell),
         Phase::WarmUp | Phase::Measure => in_the_run(cell),
         Phase::Drain => Expected {
@@ -110,6 +117,7 @@ fn in_prepare(cell: Cell) -> Expected {
             ends: &[REFUSED],
             reason: "what is needed could not be made",
         },
+        Fault::Planted => UNCHANGED,
     }
 }
 
@@ -164,6 +172,7 @@ fn in_the_run(cell: Cell) -> Expected {
             ends: &[DONE],
             reason: "what needs no room went on",
         },
+        Fault::Planted => UNCHANGED,
     }
 }
 

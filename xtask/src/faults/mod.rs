@@ -9,6 +9,7 @@
 mod attempt;
 mod cell;
 mod command;
+mod conditions;
 mod crowd;
 mod ends;
 mod relay;
@@ -19,7 +20,9 @@ use crate::{process, table};
 use anyhow::Result;
 use cell::{Cell, Face, Fault, Phase};
 use clap::Args;
+use conditions::Trial;
 use std::collections::VecDeque;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -52,10 +55,32 @@ pub struct Faults {
     pub filestone: Option<PathBuf>,
 }
 
-/// What came of a cell.
+/// A run of the matrix, or one beside it.
+#[derive(Clone, Copy)]
+enum Case {
+    Cell(Cell),
+    Trial(Trial),
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cell(cell) => cell.fmt(f),
+            Self::Trial(trial) => trial.fmt(f),
+        }
+    }
+}
+
+/// What came of a run.
 struct Judged {
-    cell: Cell,
+    case: Case,
     verdict: Verdict,
+}
+
+impl Judged {
+    fn is_of(&self, of: Cell) -> bool {
+        matches!(self.case, Case::Cell(cell) if cell == of)
+    }
 }
 
 /// Runs the matrix; whether all went well.
@@ -80,18 +105,20 @@ pub fn run(options: &Faults) -> Result<bool> {
     Ok(is_good)
 }
 
-fn cells(only: Option<&str>) -> VecDeque<Cell> {
+fn cases(only: Option<&str>) -> VecDeque<Case> {
     let words: Vec<&str> = only.unwrap_or_default().split_whitespace().collect();
-    let is_wanted = |cell: &Cell| {
-        let name = cell.to_string();
+    let is_wanted = |case: &Case| {
+        let name = case.to_string();
         words.iter().all(|word| name.contains(word))
     };
-    Cell::all().into_iter().filter(is_wanted).collect()
+    let cells = Cell::all().into_iter().map(Case::Cell);
+    let all = cells.chain(Trial::all().into_iter().map(Case::Trial));
+    all.filter(is_wanted).collect()
 }
 
 /// The runs of all these cells, several at a time.
 fn all(filestone: &Path, options: &Faults) -> Vec<Judged> {
-    let waiting = Mutex::new(cells(options.only.as_deref()));
+    let waiting = Mutex::new(cases(options.only.as_deref()));
     let judged = Mutex::new(Vec::new());
     let next = || {
         let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,11 +127,14 @@ fn all(filestone: &Path, options: &Faults) -> Vec<Judged> {
     std::thread::scope(|scope| {
         for _ in 0..options.jobs.max(1) {
             scope.spawn(|| {
-                while let Some(cell) = next() {
-                    let verdict = one(filestone, cell, options.prepare_call);
-                    eprintln!("{cell}: {}", verdict.word);
+                while let Some(case) = next() {
+                    let verdict = match case {
+                        Case::Cell(cell) => one(filestone, cell, options.prepare_call),
+                        Case::Trial(trial) => trial.judged(filestone),
+                    };
+                    eprintln!("{case}: {}", verdict.word);
                     let mut judged = judged.lock().unwrap_or_else(PoisonError::into_inner);
-                    judged.push(Judged { cell, verdict });
+                    judged.push(Judged { case, verdict });
                 }
             });
         }
@@ -128,7 +158,7 @@ fn one(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Verdict {
 }
 
 fn print(judged: &[Judged], is_verbose: bool) {
-    let of = |cell: Cell| judged.iter().find(|one| one.cell == cell);
+    let of = |cell: Cell| judged.iter().find(|one| one.is_of(cell));
     let mut rows = Vec::new();
     for fault in Fault::ALL {
         for phase in Phase::ALL {
@@ -145,10 +175,18 @@ fn print(judged: &[Judged], is_verbose: bool) {
     let head = ["server", "in"].into_iter();
     let head: Vec<&str> = head.chain(Face::ALL.map(Face::name)).collect();
     print!("{}", table::lay_out(&head, &rows, false));
-    for cell in Cell::all() {
-        let told = of(cell).filter(|one| is_verbose || one.verdict.kind != VerdictKind::Good);
-        if let Some(Judged { verdict, .. }) = told {
-            println!("\n{cell}: {}: {}", verdict.word, verdict.detail);
-        }
+    let trials = judged
+        .iter()
+        .filter(|one| matches!(one.case, Case::Trial(_)));
+    let rows = trials.map(|one| vec![one.case.to_string(), one.verdict.word.to_owned()]);
+    let mut rows: Vec<Vec<String>> = rows.collect();
+    rows.sort();
+    print!(
+        "{}",
+        table::lay_out(&["condition, target, command", ""], &rows, false)
+    );
+    let is_told = |one: &&Judged| is_verbose || one.verdict.kind != VerdictKind::Good;
+    for Judged { case, verdict } in judged.iter().filter(is_told) {
+        println!("\n{case}: {}: {}", verdict.word, verdict.detail);
     }
 }

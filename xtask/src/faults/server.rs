@@ -27,6 +27,10 @@ const LOOK_LIMIT: Duration = Duration::from_secs(5);
 const MEMORY: &str = "64M";
 /// What is there from the start.
 const FIXED: &[&str] = &["file", "files", "link"];
+/// Among the options of a server: that it serves SMB, too.
+pub const SMB: &str = "smb";
+/// A file that no run has made.
+pub const FOREIGN: &str = "somebody-else";
 /// Files that take the room of others.
 const FILLERS: &str = "filler";
 
@@ -49,18 +53,32 @@ pub fn free_port() -> Result<u16> {
 pub struct Server {
     filestone: PathBuf,
     pub address: SocketAddr,
+    /// Where it serves SMB, where that is asked for.
+    pub smb_port: Option<u16>,
+    options: Vec<String>,
     process: Option<Running>,
     fillers: BTreeSet<String>,
+    /// Paths in the export of files that no run has made.
+    planted: Vec<Vec<String>>,
 }
 
 impl Server {
-    /// Starts it on a port of its own.
-    pub fn start(filestone: &Path) -> Result<Self> {
+    /// Starts it on ports of its own, and with these options; it serves SMB if one of them is `smb`.
+    pub fn start(filestone: &Path, options: &[&str]) -> Result<Self> {
+        let smb = options.contains(&SMB).then(free_port).transpose()?;
+        let options = options.iter().filter(|option| **option != SMB);
+        let port = smb.map(|port| format!("--smb-port={port}"));
         let mut server = Self {
             filestone: filestone.to_owned(),
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?)),
+            smb_port: smb,
+            options: options
+                .map(|option| (*option).to_owned())
+                .chain(port)
+                .collect(),
             process: None,
             fillers: BTreeSet::new(),
+            planted: Vec::new(),
         };
         server.start_again()?;
         Ok(server)
@@ -76,6 +94,7 @@ impl Server {
             .args(["serve", "--bind", "127.0.0.1", "--threads", "1"])
             .args(["--memory", MEMORY, "--files", "10", "--port"])
             .arg(self.address.port().to_string())
+            .args(&self.options)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
@@ -143,6 +162,41 @@ impl Server {
         Ok(())
     }
 
+    /// Puts a file into each directory that a run has made, and into those in it.
+    pub fn plant(&mut self) -> Result<()> {
+        let mut look = self.look()?;
+        for outer in self.left()? {
+            let mut places = vec![vec![outer.clone()]];
+            let within = look.at(&[&outer]).and_then(|outer| look.names(outer));
+            let within = within.unwrap_or_default().into_iter();
+            places.extend(within.map(|inner| vec![outer.clone(), inner]));
+            for place in places {
+                let names: Vec<&str> = place.iter().map(String::as_str).collect();
+                // What is no directory takes no file, and what has just been removed neither.
+                let directory = look.at(&names);
+                let made = directory.and_then(|directory| look.create_in(directory, FOREIGN));
+                if made.is_ok_and(|made| made.is_some()) {
+                    self.planted
+                        .push([place, vec![FOREIGN.to_owned()]].concat());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The planted files that are not there any more.
+    pub fn taken(&self) -> Result<Vec<String>> {
+        let mut look = self.look()?;
+        let mut taken = Vec::new();
+        for path in &self.planted {
+            let names: Vec<&str> = path.iter().map(String::as_str).collect();
+            if look.at(&names).is_err() {
+                taken.push(path.join("/"));
+            }
+        }
+        Ok(taken)
+    }
+
     /// Gives the room back.
     pub fn make_room(&mut self) -> Result<()> {
         let mut look = self.look()?;
@@ -193,8 +247,17 @@ impl Look {
         exchange::exchange(&mut self.stream, &call)
     }
 
-    /// Makes a file; `None` if there is no room.
+    /// What is at a path of the export.
+    fn at(&mut self, names: &[&str]) -> Result<Handle> {
+        exchange::handle_of(&mut self.stream, "/export", names)
+    }
+
+    /// Makes a file in the export; `None` if there is no room.
     fn create(&mut self, name: &str) -> Result<Option<Handle>> {
+        self.create_in(self.root, name)
+    }
+
+    fn create_in(&mut self, directory: Handle, name: &str) -> Result<Option<Handle>> {
         let attributes = Sattr3 {
             mode: Some(0o600),
             uid: None,
@@ -203,9 +266,8 @@ impl Look {
             atime: SetTime::DontChange,
             mtime: SetTime::DontChange,
         };
-        let root = self.root;
         let arguments = create::Args {
-            where_: entry(&root, name),
+            where_: entry(&directory, name),
             how: CreateHow::Unchecked(attributes),
         };
         let reply = self.call(Nfs::Create, &arguments)?;

@@ -74,7 +74,8 @@ pub fn judge(cell: Cell, seen: &Seen) -> Verdict {
         record.as_ref().and_then(balances),
         ended_as_documented(cell, seen, record.as_ref()),
         said_what_is_left(cell, seen, record.as_ref()),
-        was_removed(seen),
+        was_removed(cell, seen),
+        took_of_others(&seen.taken),
     ];
     let mut findings = findings.into_iter().flatten();
     let Some(mut first) = findings.next() else {
@@ -279,9 +280,11 @@ fn said_what_is_left(cell: Cell, seen: &Seen, record: Option<&Value>) -> Option<
 }
 
 /// What was left must go when that is asked.
-fn was_removed(seen: &Seen) -> Option<Verdict> {
+fn was_removed(cell: Cell, seen: &Seen) -> Option<Verdict> {
     let removal = seen.removal.as_ref()?;
-    if removal.left.is_empty() && removal.status.success() {
+    // A directory with a file of another program in it stays.
+    let is_all_gone = removal.left.is_empty() && removal.status.success();
+    if cell.fault == Fault::Planted || is_all_gone {
         return None;
     }
     let (status, said, left) = (removal.status, removal.said.trim(), &removal.left);
@@ -292,6 +295,12 @@ fn was_removed(seen: &Seen) -> Option<Verdict> {
             seen.left
         ),
     ))
+}
+
+/// Nothing that another program made may be taken away.
+pub fn took_of_others(taken: &[String]) -> Option<Verdict> {
+    let is_taken = !taken.is_empty();
+    is_taken.then(|| Verdict::bad("TAKEN", format!("files of another program: {taken:?}")))
 }
 
 #[cfg(test)]
@@ -334,6 +343,7 @@ mod tests {
             left: Vec::new(),
             has_set_given_up: false,
             removal: None,
+            taken: Vec::new(),
         };
         let idle = seen(Vec::new());
         let before = window.checked_sub(warm_up(Face::Probe) + millis(1));

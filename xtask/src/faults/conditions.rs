@@ -1,0 +1,402 @@
+//! Runs that meet something which no call shows: over NFS, over SMB and in a directory of this host.
+//!
+//! A condition is there from the beginning, such as a server that grants one credit, or comes at a
+//! moment of the run's own time, such as a generator that stands still. What must hold of each run is
+//! in [`CONDITIONS`]: its exit code, what it says, and that it leaves nothing.
+
+use super::attempt::RUN_LIMIT;
+use super::cell::Face;
+use super::command::{self, Line, Place, warm_up};
+use super::server::{FOREIGN, SMB, Server};
+use super::verdict::{self, Verdict};
+use crate::process::{Folder, Running};
+use anyhow::{Context, Result};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How far into the window something happens that comes by itself.
+const INTO_WINDOW: Duration = Duration::from_millis(700);
+/// How long a generator stands still.
+const STOPPED: Duration = Duration::from_secs(3);
+/// Clients for which the files are too few that a process may open.
+const MANY: u32 = 100;
+const FEW_FILES: &str = "prlimit --nofile=64";
+/// A network of its own, in which nothing speaks IPv6.
+const WITHOUT_IPV6: &str = "unshare --map-root-user --net sh -c 'ip link set lo up; \
+     echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6; exec \"$0\" \"$@\"'";
+
+/// What happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Deed {
+    /// What the options of the server say.
+    Served,
+    /// The generator may open few files.
+    FewFiles,
+    /// The generator stands still for a while.
+    Stopped,
+    /// Nobody reads on what it prints.
+    ClosedOutput,
+    /// Another program makes a file in the directory of the run.
+    Planted,
+}
+
+/// A condition, and what must come of runs that meet it.
+struct Condition {
+    name: &'static str,
+    places: &'static [Place],
+    deed: Deed,
+    /// Options of the server.
+    served: &'static [&'static str],
+    code: i32,
+    /// The caveat that there must be.
+    caveat: Option<&'static str>,
+}
+
+const ALL: &[Place] = &[Place::Nfs, Place::Smb, Place::Local];
+
+const fn served(
+    name: &'static str,
+    places: &'static [Place],
+    served: &'static [&'static str],
+) -> Condition {
+    Condition {
+        name,
+        places,
+        deed: Deed::Served,
+        served,
+        code: 0,
+        caveat: None,
+    }
+}
+
+const CONDITIONS: &[Condition] = &[
+    served(
+        "session deleted",
+        &[Place::Smb],
+        &["--fault=session-deleted,p=0.003"],
+    ),
+    served(
+        "session expired",
+        &[Place::Smb],
+        &["--fault=session-expired,p=0.003"],
+    ),
+    served(
+        "share closed",
+        &[Place::Smb],
+        &["--fault=share-closed,p=0.003"],
+    ),
+    served("credits 1", &[Place::Smb], &["--smb-credits=1"]),
+    served("transact 4 KiB", &[Place::Smb], &["--smb-max-transact=4K"]),
+    served(
+        "no READDIRPLUS",
+        &[Place::Nfs],
+        &["--fault=error=NFS3ERR_NOTSUPP,proc=readdirplus"],
+    ),
+    Condition {
+        name: "few files",
+        places: ALL,
+        deed: Deed::FewFiles,
+        served: &[],
+        code: 4,
+        caveat: None,
+    },
+    Condition {
+        name: "stopped",
+        places: ALL,
+        deed: Deed::Stopped,
+        served: &[],
+        code: 0,
+        caveat: None,
+    },
+    Condition {
+        name: "closed output",
+        places: ALL,
+        deed: Deed::ClosedOutput,
+        served: &[],
+        code: 0,
+        caveat: None,
+    },
+    Condition {
+        name: "planted",
+        places: &[Place::Smb, Place::Local],
+        deed: Deed::Planted,
+        served: &[],
+        code: 0,
+        caveat: Some("left-behind"),
+    },
+];
+
+/// What runs on a host without IPv6, and what it starts.
+const ALONE: &[&str] = &[
+    "demo -d 200ms",
+    "probe null -d 300ms --no-calibrate",
+    "probe null smb: -d 300ms --no-calibrate",
+    "mix -d 500ms --no-calibrate",
+    "replay office --on nfs:,smb:,tcp: -d 300ms",
+    "fleet --writers 2 nfs: -d 500ms",
+];
+
+/// One run.
+#[derive(Clone, Copy)]
+pub enum Trial {
+    /// Of a condition of [`CONDITIONS`], by its number.
+    Met {
+        condition: usize,
+        place: Place,
+        face: Face,
+    },
+    /// Without IPv6: a command line of [`ALONE`], by its number.
+    WithoutIpv6(usize),
+}
+
+impl Trial {
+    /// All of them. A directory of this host has neither calls to probe nor counters for a mix.
+    pub fn all() -> Vec<Self> {
+        let mut trials = Vec::new();
+        for (condition, of) in CONDITIONS.iter().enumerate() {
+            for &place in of.places {
+                let faces: &[Face] = match place {
+                    Place::Local => &[Face::Replay, Face::Fleet],
+                    Place::Nfs | Place::Smb => &[Face::Probe, Face::Mix, Face::Replay, Face::Fleet],
+                };
+                trials.extend(faces.iter().map(|&face| Self::Met {
+                    condition,
+                    place,
+                    face,
+                }));
+            }
+        }
+        trials.extend((0..ALONE.len()).map(Self::WithoutIpv6));
+        trials
+    }
+
+    /// Runs it and judges what came.
+    pub fn judged(self, filestone: &Path) -> Verdict {
+        let judged = match self {
+            Self::WithoutIpv6(number) => without_ipv6(filestone, ALONE[number]),
+            Self::Met {
+                condition,
+                place,
+                face,
+            } => met(filestone, &CONDITIONS[condition], place, face),
+        };
+        judged.unwrap_or_else(|error| Verdict::bad("ERROR", format!("{error:#}")))
+    }
+}
+
+impl fmt::Display for Trial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WithoutIpv6(number) => write!(f, "no IPv6: {}", ALONE[*number]),
+            Self::Met {
+                condition,
+                place,
+                face,
+            } => {
+                let (name, place) = (CONDITIONS[*condition].name, format!("{place:?}"));
+                write!(f, "{name} {} {}", place.to_lowercase(), face.name())
+            }
+        }
+    }
+}
+
+fn without_ipv6(filestone: &Path, line: &str) -> Result<Verdict> {
+    let folder = Folder::new("faults")?;
+    let mut command = Command::new("sh");
+    let program = filestone.display();
+    let line = format!("{WITHOUT_IPV6} '{program}' {line}");
+    let output = crate::process::run(command.args(["-c", &line]), &[], &folder.path, RUN_LIMIT)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    Ok(if output.status.success() {
+        Verdict::good("measured")
+    } else {
+        Verdict::bad("END", format!("{}: {}", output.status, said.trim()))
+    })
+}
+
+/// A run, and where it leaves what it leaves.
+struct Met<'c> {
+    condition: &'c Condition,
+    server: Option<Server>,
+    directory: PathBuf,
+    folder: Folder,
+    planted: Vec<PathBuf>,
+}
+
+fn met(filestone: &Path, condition: &Condition, place: Place, face: Face) -> Result<Verdict> {
+    let folder = Folder::new("faults")?;
+    command::make_files(&folder.path)?;
+    let directory = folder.path.join("directory");
+    std::fs::create_dir(&directory)?;
+    let server = match place {
+        Place::Local => None,
+        Place::Nfs | Place::Smb => {
+            let options = [condition.served, &[SMB]].concat();
+            Some(Server::start(filestone, &options)?)
+        }
+    };
+    let target = match (place, &server) {
+        (Place::Nfs, Some(server)) => format!("nfs://{}/export", server.address),
+        (Place::Smb, Some(server)) => {
+            let port = server.smb_port.context("a server of SMB")?;
+            format!("smb://127.0.0.1:{port}/export")
+        }
+        _ => format!("local:{}", directory.display()),
+    };
+    let line = Line {
+        filestone,
+        folder: &folder.path,
+        face,
+        target,
+        place,
+        clients: match condition.deed {
+            Deed::FewFiles => MANY,
+            _ => 2,
+        },
+    };
+    let command = match condition.deed {
+        Deed::ClosedOutput => piped(&line),
+        Deed::FewFiles => few_files(&line),
+        Deed::Served | Deed::Stopped | Deed::Planted => line.run(),
+    };
+    let mut met = Met {
+        condition,
+        server,
+        directory,
+        planted: Vec::new(),
+        folder,
+    };
+    met.run(command, warm_up(face) + INTO_WINDOW)
+}
+
+/// The command line of a run, its words apart.
+fn words(command: &Command) -> Vec<String> {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
+/// The run, whose rows nobody reads but the first; its exit code is that of all.
+fn piped(line: &Line<'_>) -> Command {
+    let mut command = Command::new("bash");
+    let run = "\"$@\" --mark 100ms | head -2; exit ${PIPESTATUS[0]}";
+    command.args(["-c", run, "bash"]).args(words(&line.shown()));
+    command
+}
+
+fn few_files(line: &Line<'_>) -> Command {
+    let mut all = FEW_FILES.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    all.extend(words(&line.run()));
+    let mut command = Command::new(&all[0]);
+    command.args(&all[1..]);
+    command
+}
+
+impl Met<'_> {
+    fn run(&mut self, mut command: Command, moment: Duration) -> Result<Verdict> {
+        let file = |name: &str| self.folder.path.join(name);
+        let (out, err) = (file("stdout"), file("stderr"));
+        command
+            .stdin(Stdio::null())
+            .stdout(File::create(&out)?)
+            .stderr(File::create(&err)?);
+        let mut run = Running::start(&mut command, &[])?;
+        let started = Instant::now();
+        self.let_happen(&mut run, moment)?;
+        let rest = RUN_LIMIT.saturating_sub(started.elapsed());
+        let status = run.wait(rest)?;
+        let said = std::fs::read_to_string(&err)?;
+        let record: Option<Value> = serde_json::from_slice(&std::fs::read(&out)?).ok();
+        let record = record.map(|record| match record {
+            Value::Array(mut all) => all.pop().unwrap_or_default(),
+            record => record,
+        });
+        self.judge(status.code(), record.as_ref(), said.trim())
+    }
+
+    /// What comes at a moment of the run comes.
+    fn let_happen(&mut self, run: &mut Running, moment: Duration) -> Result<()> {
+        match self.condition.deed {
+            Deed::Served | Deed::FewFiles | Deed::ClosedOutput => Ok(()),
+            Deed::Stopped => {
+                std::thread::sleep(moment);
+                run.signal(Signal::STOP)?;
+                std::thread::sleep(STOPPED);
+                run.signal(Signal::CONT)
+            }
+            Deed::Planted => {
+                std::thread::sleep(moment);
+                self.plant()
+            }
+        }
+    }
+
+    fn plant(&mut self) -> Result<()> {
+        if let Some(server) = &mut self.server {
+            return server.plant();
+        }
+        for outer in std::fs::read_dir(&self.directory)? {
+            let outer = outer?.path();
+            let inner = std::fs::read_dir(&outer).into_iter().flatten().flatten();
+            let mut places: Vec<PathBuf> = inner.map(|entry| entry.path()).collect();
+            places.push(outer);
+            for place in places.into_iter().filter(|place| place.is_dir()) {
+                let (file, link) = (place.join(FOREIGN), place.join(format!("{FOREIGN}-link")));
+                File::create(&file)?;
+                std::os::unix::fs::symlink(FOREIGN, &link)?;
+                self.planted.extend([file, link]);
+            }
+        }
+        Ok(())
+    }
+
+    fn judge(&self, code: Option<i32>, record: Option<&Value>, said: &str) -> Result<Verdict> {
+        let condition = self.condition;
+        if said.contains("panicked") {
+            return Ok(Verdict::bad("PANIC", said));
+        }
+        if let Some(wrong) = record.and_then(verdict::balances) {
+            return Ok(wrong);
+        }
+        if code != Some(condition.code) {
+            let end = format!("exit code {code:?} instead of {}\n{said}", condition.code);
+            return Ok(Verdict::bad("END", end));
+        }
+        let caveats = record.map_or_else(String::new, |record| record["caveats"].to_string());
+        if condition
+            .caveat
+            .is_some_and(|caveat| !caveats.contains(caveat))
+        {
+            return Ok(Verdict::bad("UNSAID", format!("the caveats are {caveats}")));
+        }
+        let (left, taken) = match &self.server {
+            Some(server) => (server.left()?, server.taken()?),
+            None => self.left_here()?,
+        };
+        if let Some(taken) = verdict::took_of_others(&taken) {
+            return Ok(taken);
+        }
+        let is_unsaid = |name: &&String| !caveats.contains(name.as_str());
+        Ok(match left.iter().find(is_unsaid) {
+            Some(name) => Verdict::bad("LEFT", format!("{name} is left: {said}")),
+            None => Verdict::good(format!("exit code {}", condition.code)),
+        })
+    }
+
+    /// What is left in the directory, and what is not there any more of what was planted.
+    fn left_here(&self) -> Result<(Vec<String>, Vec<String>)> {
+        let mut left = Vec::new();
+        for entry in std::fs::read_dir(&self.directory)? {
+            left.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        let is_gone = |path: &&PathBuf| path.symlink_metadata().is_err();
+        let taken = self.planted.iter().filter(is_gone);
+        Ok((left, taken.map(|path| path.display().to_string()).collect()))
+    }
+}
