@@ -1,7 +1,7 @@
 //! The README's commands, as they stand there, one after the other.
 //!
-//! They are for people in front of a server of theirs: here it is nfs-ganesha, and what would
-//! take minutes is told to take a second.
+//! They are for people in front of a server of theirs: here it is nfs-ganesha, or a small Samba, and
+//! what would take minutes is told to take a second or less.
 
 use super::checks::{Bed, Situation};
 use crate::{process, tidy};
@@ -19,20 +19,49 @@ const COLUMNS: usize = 80;
 /// All of them.
 pub const SITUATIONS: &[Situation] = &[("the README's commands", the_commands)];
 
-/// What the README has for a server, and what it is here.
-const SERVER: (&str, &str) = ("nfs://server/export", "nfs://127.0.0.1/export");
+/// What the README has for a server.
+const SERVER: &str = "nfs://server/export";
+
+/// A server in the place of the README's.
+pub struct Place<'p> {
+    /// What it is to the commands.
+    pub target: &'p str,
+    /// The password of its user, for the environment.
+    pub password: Option<&'p str>,
+    /// How short a run is that the README leaves as long as it is by default, and of a ladder, in which
+    /// there are many.
+    pub usual: &'p str,
+    pub ladder: &'p str,
+}
 
 fn the_commands(bed: &Bed) -> Result<String> {
+    let place = Place {
+        target: "nfs://127.0.0.1/export",
+        password: None,
+        usual: "-d 1s",
+        ladder: "-d 1s",
+    };
+    on(bed, &bed.folder.join("readme"), &place)
+}
+
+/// Has a shell run the commands in a new folder, against the server that is here.
+pub fn on(bed: &Bed, folder: &Path, place: &Place<'_>) -> Result<String> {
     let page = std::fs::read_to_string(tidy::root()?.join("README.md"))?;
-    let folder = bed.folder.join("readme");
-    std::fs::create_dir(&folder)?;
+    std::fs::create_dir(folder)?;
     let commands = commands(&page);
     if commands.len() < 8 {
         bail!("only {} commands were found", commands.len());
     }
     let mut wrong = Vec::new();
     for command in &commands {
-        let output = in_a_shell(bed, &folder, &shortened(command))?;
+        let mut shell = in_a_shell(bed, folder, &shortened(command, place))?;
+        shell.envs(
+            place
+                .password
+                .map(|password| ("FILESTONE_PASSWORD", password)),
+        );
+        let output = process::run(&mut shell, &[], folder, COMMAND_LIMIT)
+            .with_context(|| (*command).to_owned())?;
         if !is_as_it_should(command, output.status.code()) {
             let said = String::from_utf8_lossy(&output.stderr);
             wrong.push(format!("`{command}`: {}: {}", output.status, said.trim()));
@@ -53,7 +82,7 @@ fn the_commands(bed: &Bed) -> Result<String> {
 fn commands(page: &str) -> Vec<&str> {
     page.lines()
         .filter_map(|line| line.strip_prefix("    "))
-        .filter(|line| line.starts_with("filestone ") && line.contains(SERVER.0))
+        .filter(|line| line.starts_with("filestone ") && line.contains(SERVER))
         .collect()
 }
 
@@ -67,7 +96,7 @@ fn is_doctor(command: &str) -> bool {
 }
 
 /// The same with the server that is here, and in little time.
-fn shortened(command: &str) -> String {
+fn shortened(command: &str, place: &Place<'_>) -> String {
     let command = command.split(" #").next().unwrap_or(command).trim();
     let more = if command.contains("--curve") {
         "--points 2 --peak 500 --point-duration 1s --point-warm-up 2s"
@@ -75,15 +104,17 @@ fn shortened(command: &str) -> String {
         "--search-time 5s"
     } else if command.contains(" -d ") || command.contains(" --duration ") || is_doctor(command) {
         ""
+    } else if command.starts_with("filestone ladder ") {
+        place.ladder
     } else {
-        "-d 1s"
+        place.usual
     };
-    format!("{} {more}", command.replace(SERVER.0, SERVER.1))
+    format!("{} {more}", command.replace(SERVER, place.target))
 }
 
-fn in_a_shell(bed: &Bed, folder: &Path, command: &str) -> Result<std::process::Output> {
+fn in_a_shell(bed: &Bed, folder: &Path, command: &str) -> Result<Command> {
     // Whatever the file is called that is tried, this is its name in the README.
-    let programs = bed.folder.join("programs");
+    let programs = folder.join("programs");
     if !programs.exists() {
         std::fs::create_dir(&programs)?;
         std::os::unix::fs::symlink(&bed.filestone, programs.join("filestone"))?;
@@ -95,7 +126,7 @@ fn in_a_shell(bed: &Bed, folder: &Path, command: &str) -> Result<std::process::O
         .current_dir(folder)
         .env("COLUMNS", COLUMNS.to_string())
         .env("PATH", format!("{}:{path}", programs.display()));
-    process::run(&mut shell, &[], &bed.folder, COMMAND_LIMIT).with_context(|| command.to_owned())
+    Ok(shell)
 }
 
 #[cfg(test)]
@@ -108,15 +139,23 @@ mod tests {
                     filestone probe null nfs://server/export   # the path to it\n";
         let found = commands(page);
         assert_eq!(found.len(), 1);
+        let place = Place {
+            target: "smb://here/share",
+            password: None,
+            usual: "-d 1s",
+            ladder: "-d 1ms",
+        };
         assert_eq!(
-            shortened(found[0]),
-            "filestone probe null nfs://127.0.0.1/export -d 1s"
+            shortened(found[0], &place),
+            "filestone probe null smb://here/share -d 1s"
         );
         let doctor = "filestone doctor nfs://server/export # what will spoil it";
         assert_eq!(
-            shortened(doctor).trim(),
-            "filestone doctor nfs://127.0.0.1/export"
+            shortened(doctor, &place).trim(),
+            "filestone doctor smb://here/share"
         );
+        let ladder = shortened("filestone ladder nfs://server/export", &place);
+        assert!(ladder.ends_with("-d 1ms"), "{ladder}");
         assert!(is_as_it_should(doctor, Some(1)) && !is_as_it_should(doctor, Some(2)));
         assert!(!is_as_it_should(found[0], Some(1)));
     }

@@ -9,6 +9,7 @@ mod packets;
 mod session;
 mod settings;
 mod situations;
+mod small;
 
 use super::{Needed, checks, fixture, smb};
 use crate::samba::{self, Samba};

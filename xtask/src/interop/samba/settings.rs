@@ -31,6 +31,9 @@ pub enum Purpose {
     Durable,
     /// Does not.
     NotDurable,
+    /// Grants so many credits, has no room in a listing, and takes as many connections as a command
+    /// of the README has clients.
+    Small(&'static str),
 }
 
 impl Purpose {
@@ -49,6 +52,16 @@ const SIGNING: Setting = ("server signing", "mandatory");
 const ENCRYPTING: Setting = ("server smb encrypt", "required");
 const CIPHERS: &str = "server smb3 encryption algorithms";
 const SIGNATURES: &str = "server smb3 signing algorithms";
+
+/// What is small about a small server besides its credits. All names that begin with a dot are hidden.
+const SMALL: [Setting; 4] = [
+    ("smb2 max read", "65536"),
+    ("smb2 max write", "65536"),
+    ("max connections", SMALL_CONNECTIONS),
+    ("veto files", "/.*/"),
+];
+/// As many clients as one of the README's commands has.
+const SMALL_CONNECTIONS: &str = "16";
 
 /// All of them. The first is at SMB's own port.
 pub const ALL: &[(Purpose, &[Setting])] = &[
@@ -103,6 +116,28 @@ pub const ALL: &[(Purpose, &[Setting])] = &[
         ],
     ),
     (Purpose::NotDurable, &[("durable handles", "no")]),
+    (
+        Purpose::Small("1"),
+        &[
+            ("smb2 max credits", "1"),
+            ("smb2 max trans", "4096"),
+            SMALL[0],
+            SMALL[1],
+            SMALL[2],
+            SMALL[3],
+        ],
+    ),
+    (
+        Purpose::Small("8"),
+        &[
+            ("smb2 max credits", "8"),
+            ("smb2 max trans", "16384"),
+            SMALL[0],
+            SMALL[1],
+            SMALL[2],
+            SMALL[3],
+        ],
+    ),
 ];
 
 /// What smbclient is told, and what must come of it.

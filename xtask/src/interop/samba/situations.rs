@@ -2,7 +2,7 @@
 //! system, ^C, and what is left behind.
 
 use super::settings::Purpose;
-use super::{FULL, Ground, copies, forging, lasting, packets};
+use super::{FULL, Ground, copies, forging, lasting, packets, small};
 use crate::interop::checks::{self, Situation};
 use crate::interop::fixture::{DIRECTORY, FILE};
 use crate::interop::smb::{Account, DIALECTS, Place};
@@ -58,6 +58,7 @@ pub const ALL: &[Situation<Ground>] = &[
     ("a replay that only reads", reading_only),
     ("as smbtorture", as_smbtorture),
     ("as smbtorture, over SMB1", as_smbtorture_over_smb1),
+    ("the README's commands on a small server", small::commands),
     ("nothing is left in the share", nothing_is_left),
 ];
 

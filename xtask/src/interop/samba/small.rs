@@ -1,0 +1,56 @@
+//! The README's commands on servers that grant little: credits, bytes of a listing, of a READ and of a
+//! WRITE, and connections.
+
+use super::Ground;
+use super::settings::Purpose;
+use crate::interop::fixture::{DIRECTORY, FILE};
+use crate::interop::readme::{self, Place};
+use crate::samba::{GUEST_SHARE, PASSWORD, USER, USER_SHARE};
+use anyhow::{Result, anyhow, bail};
+use filestone_model::plan::FileSetPlan;
+
+/// Runs so short that both servers are through in less than a minute.
+const USUAL: &str = "-d 300ms --no-calibrate";
+const LADDER: &str = "-d 200ms --warm-up 0 --cost-idle 200ms --pause 0 --no-calibrate";
+
+/// All commands on both servers at the same time: as the user on one, and as a guest on the other.
+pub fn commands(ground: &Ground) -> Result<String> {
+    let as_user = format!("{USER}@");
+    std::thread::scope(|scope| {
+        let on = |credits, user: &str, share| {
+            let purpose = Purpose::Small(credits);
+            let target = format!("smb://{user}127.0.0.1:{}/{share}", purpose.port());
+            scope.spawn(move || on_one(ground, credits, &target))
+        };
+        let both = [on("1", &as_user, USER_SHARE), on("8", "", GUEST_SHARE)];
+        let ended = both.map(|thread| thread.join().unwrap_or_else(|_| Err(anyhow!("panicked"))));
+        let wrong = ended.iter().filter_map(|ended| ended.as_ref().err());
+        let wrong: Vec<String> = wrong.map(|error| format!("{error:#}")).collect();
+        if !wrong.is_empty() {
+            bail!("{}", wrong.join("\n"));
+        }
+        let [one, _] = ended;
+        Ok(format!("with 1 and 8 credits: {}", one?))
+    })
+}
+
+fn on_one(ground: &Ground, credits: &'static str, target: &str) -> Result<String> {
+    let server = ground.servers.get(Purpose::Small(credits));
+    let folder = ground.bed.folder.join(format!("readme-{credits}-credits"));
+    let place = Place {
+        target,
+        password: target.contains(USER).then_some(PASSWORD),
+        usual: USUAL,
+        ladder: LADDER,
+    };
+    let ran = readme::on(&ground.bed, &folder, &place)
+        .map_err(|error| anyhow!("{credits} credits: {error:#}"))?;
+    for entry in std::fs::read_dir(server.directory())? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        // The file set of a mix stays for the next one.
+        if ![FILE, DIRECTORY, FileSetPlan::NAME_DEFAULT].contains(&name.as_str()) {
+            bail!("{credits} credits: {name} is left in the share");
+        }
+    }
+    Ok(ran)
+}
