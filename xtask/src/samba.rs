@@ -35,6 +35,8 @@ pub const USER_SHARE: &str = "users";
 pub const PRINTER: &str = "printer";
 /// Accounts of this system behind those of Samba, which lets nobody in who has none.
 const MAP: &[(&str, &str)] = &[(USER_ACCOUNT, USER), ("daemon", DISABLED_USER)];
+/// The file with the accounts and what their passwords hash to.
+const ACCOUNTS: &str = "private/smbpasswd";
 /// What a configuration needs folders for.
 const FOLDERS: &[&str] = &[
     "private", "lock", "state", "cache", "pid", "ncalrpc", "share", "spool",
@@ -60,6 +62,16 @@ pub struct Samba {
 impl Samba {
     /// Starts one in `folder`, which it makes; `settings` go into the section of all shares.
     pub fn start(folder: &Path, port: u16, settings: &[Setting]) -> Result<Self> {
+        Self::start_beside(None, folder, port, settings)
+    }
+
+    /// The same with the accounts of another: making them takes longer than all else.
+    pub fn start_beside(
+        other: Option<&Self>,
+        folder: &Path,
+        port: u16,
+        settings: &[Setting],
+    ) -> Result<Self> {
         for name in FOLDERS {
             std::fs::create_dir_all(folder.join(name))?;
         }
@@ -69,10 +81,13 @@ impl Samba {
             .iter()
             .map(|(account, name)| format!("{account} = {name}\n"));
         std::fs::write(folder.join("users"), map.collect::<String>())?;
-        for (account, _) in MAP {
-            add_account(&path, account)?;
+        match other {
+            Some(other) => {
+                let of = |folder: &Path| folder.join(ACCOUNTS);
+                std::fs::copy(of(&other.folder), of(folder))?;
+            }
+            None => make_accounts(&path)?,
         }
-        smbpasswd(&path, &["-d", "daemon"])?;
         let mut password = File::options()
             .write(true)
             .create_new(true)
@@ -235,8 +250,11 @@ pub fn version() -> String {
     text.trim().trim_start_matches("Version ").to_owned()
 }
 
-fn add_account(configuration: &Path, account: &str) -> Result<()> {
-    smbpasswd(configuration, &["-a", "-s", account])
+fn make_accounts(configuration: &Path) -> Result<()> {
+    for (account, _) in MAP {
+        smbpasswd(configuration, &["-a", "-s", account])?;
+    }
+    smbpasswd(configuration, &["-d", "daemon"])
 }
 
 /// Changes the accounts of this configuration alone.
@@ -266,7 +284,7 @@ fn configuration(folder: &Path, port: u16, settings: &[Setting]) -> String {
     let own = |name: &str| folder.join(name).display().to_string();
     let port = port.to_string();
     let (private, share) = (own("private"), own("share"));
-    let accounts = format!("smbpasswd:{private}/smbpasswd");
+    let accounts = format!("smbpasswd:{}", own(ACCOUNTS));
     let (map, log) = (own("users"), own("log.smbd"));
     let (lock, state, cache) = (own("lock"), own("state"), own("cache"));
     let (pid, ncalrpc, spool) = (own("pid"), own("ncalrpc"), own("spool"));

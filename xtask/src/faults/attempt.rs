@@ -88,6 +88,7 @@ pub fn attempt(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Res
         target: target(relay.address),
         place: Place::Nfs,
         clients: 2,
+        timeout: command::TIMEOUT,
     };
     let (out, err) = (folder.path.join("stdout"), folder.path.join("stderr"));
     let (started_at, started) = (SystemTime::now(), Instant::now());
@@ -119,7 +120,7 @@ pub fn attempt(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Res
     let is_known = |name: &String| Ok(!attempt.server.is_empty(name)?);
     let known: Vec<bool> = left.iter().map(is_known).collect::<Result<_>>()?;
     let removal = if known.contains(&true) && status.is_some() {
-        attempt.remove(&direct)?
+        Some(attempt.remove(&direct)?)
     } else {
         None
     };
@@ -319,16 +320,14 @@ impl Attempt {
         Ok(None)
     }
 
-    fn remove(&self, line: &Line<'_>) -> Result<Option<Removal>> {
-        let Some(mut command) = line.removal() else {
-            return Ok(None);
-        };
+    fn remove(&self, line: &Line<'_>) -> Result<Removal> {
+        let mut command = line.removal();
         let output = crate::process::run(&mut command, &[], line.folder, RUN_LIMIT)?;
-        Ok(Some(Removal {
+        Ok(Removal {
             status: output.status,
             said: String::from_utf8_lossy(&output.stderr).into_owned(),
             left: self.server.left()?,
-        }))
+        })
     }
 }
 

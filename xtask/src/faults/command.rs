@@ -84,6 +84,8 @@ pub struct Line<'a> {
     pub target: String,
     pub place: Place,
     pub clients: u32,
+    /// How long a call may stay unanswered.
+    pub timeout: Duration,
 }
 
 impl Line<'_> {
@@ -105,21 +107,20 @@ impl Line<'_> {
         command
     }
 
-    /// The run that takes away what the one before it has left, if there is such a run.
-    pub fn removal(&self) -> Option<Command> {
+    /// The run that takes away what the one before it has left.
+    pub fn removal(&self) -> Command {
         let option = match self.face {
-            Face::Probe => return None,
             // That it removes its set is said to each run of this mix.
             Face::Mix => None,
             Face::KeptSet => Some(REMOVE_SET),
-            Face::Replay | Face::Fleet => Some("--remove-leftover"),
+            Face::Probe | Face::Replay | Face::Fleet => Some("--remove-leftover"),
         };
         let mut command = self.start();
         self.warmed_up(&mut command, Duration::ZERO)
             .args(["--duration", "100ms"])
             .args(RECORD)
             .args(option);
-        Some(command)
+        command
     }
 
     fn warmed_up<'c>(&self, command: &'c mut Command, time: Duration) -> &'c mut Command {
@@ -161,7 +162,7 @@ impl Line<'_> {
                 .args(["--rate", "100ops/s"]),
         };
         if self.place != Place::Local {
-            command.args(["--timeout", &millis(TIMEOUT)]);
+            command.args(["--timeout", &millis(self.timeout)]);
         }
         command
     }

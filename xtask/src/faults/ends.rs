@@ -34,8 +34,8 @@ const DONE: End = End {
     code: 0,
     reason: Some(Reason::Finished),
 };
-/// The run went on to its end, and not one measured operation succeeded.
-const NOTHING: End = End {
+/// The run went on to its end and does not count: too few operations succeeded, or none.
+const UNCOUNTED: End = End {
     code: 3,
     reason: Some(Reason::Finished),
 };
@@ -56,6 +56,9 @@ const UNCHANGED: Expected = Expected {
     reason: "what another program puts into a directory changes nothing of the run",
 };
 
+/// The run went on to its end; whether it counts depends on how much failed.
+const FINISHED: &[End] = &[DONE, UNCOUNTED];
+
 impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reason = match self.reason {
@@ -68,12 +71,14 @@ impl fmt::Display for End {
     }
 }
 
-/// Whether "nothing succeeded" is what the ledger says, too.
-pub fn agrees_with_ledger(end: End, record: Option<&Value>) -> bool {
+/// Whether an exit code says of the run what its record says.
+pub fn agrees_with_record(end: End, record: Option<&Value>) -> bool {
     let ok = record.and_then(|record| record.pointer("/totals/ledger/ok")?.as_u64());
+    let verdict = record.and_then(|record| record.get("validity")?.as_str());
+    let counts = verdict != Some("does-not-count") && ok > Some(0);
     match end {
-        NOTHING => ok == Some(0),
-        DONE => ok > Some(0),
+        UNCOUNTED => !counts,
+        DONE => counts,
         _ => true,
     }
 }
@@ -85,7 +90,7 @@ pub fn expected(cell: Cell) -> Expected {
         Phase::Prepare => in_prepare(cell),
         Phase::WarmUp | Phase::Measure => in_the_run(cell),
         Phase::Drain => Expected {
-            ends: &[DONE],
+            ends: FINISHED,
             reason: "the window was over: what was in flight counts as what came of it",
         },
         Phase::CleanUp => Expected {
@@ -126,7 +131,7 @@ fn in_the_run(cell: Cell) -> Expected {
     let is_replay = cell.face == Face::Replay;
     if cell.face == Face::Fleet && matches!(cell.fault, Fault::Frozen | Fault::TooSlow) {
         return Expected {
-            ends: &[DONE],
+            ends: FINISHED,
             reason: "a client of a fleet tries again, for longer than the rest of the window",
         };
     }
@@ -141,23 +146,23 @@ fn in_the_run(cell: Cell) -> Expected {
                      both did",
         },
         Fault::Frozen if cell.phase == Phase::WarmUp => Expected {
-            ends: &[NOTHING],
+            ends: &[UNCOUNTED],
             reason: "all in the window timed out",
         },
         Fault::Frozen | Fault::TooSlow => Expected {
-            ends: &[DONE],
+            ends: FINISHED,
             reason: "calls without an answer have timed out, and the others count",
         },
         Fault::Restarted if is_replay || cell.phase == Phase::Measure => Expected {
-            ends: &[DONE],
+            ends: FINISHED,
             reason: "the connections were made again, and calls about what is forgotten failed",
         },
         Fault::Restarted => Expected {
-            ends: &[NOTHING],
+            ends: &[UNCOUNTED],
             reason: "all in the window was about what is forgotten",
         },
         Fault::OneCutOff => Expected {
-            ends: &[DONE],
+            ends: FINISHED,
             reason: "the loss of one client of two is the loss of that client",
         },
         Fault::Gone | Fault::CutOff => Expected {
@@ -165,11 +170,11 @@ fn in_the_run(cell: Cell) -> Expected {
             reason: "the connections could not be made again within --reconnect",
         },
         Fault::Full if cell.face == Face::Probe && cell.phase == Phase::WarmUp => Expected {
-            ends: &[NOTHING],
+            ends: &[UNCOUNTED],
             reason: "the window has nothing but WRITEs without room",
         },
         Fault::Full => Expected {
-            ends: &[DONE],
+            ends: FINISHED,
             reason: "what needs no room went on",
         },
         Fault::Planted => UNCHANGED,
@@ -183,12 +188,18 @@ mod tests {
 
     #[test]
     fn what_succeeded_must_agree_with_the_exit_code() {
-        let record = |ok: u64| json!({"totals": {"ledger": {"ok": ok}}});
-        assert!(agrees_with_ledger(DONE, Some(&record(1))));
-        assert!(!agrees_with_ledger(DONE, Some(&record(0))));
-        assert!(agrees_with_ledger(NOTHING, Some(&record(0))));
-        assert!(!agrees_with_ledger(NOTHING, Some(&record(1))));
-        assert!(agrees_with_ledger(REFUSED, None));
+        let record =
+            |ok: u64, verdict: &str| json!({"totals": {"ledger": {"ok": ok}}, "validity": verdict});
+        for (ok, verdict, counts) in [
+            (1, "with-caveats", true),
+            (0, "with-caveats", false),
+            (1, "does-not-count", false),
+        ] {
+            let record = record(ok, verdict);
+            assert_eq!(agrees_with_record(DONE, Some(&record)), counts);
+            assert_eq!(agrees_with_record(UNCOUNTED, Some(&record)), !counts);
+        }
+        assert!(agrees_with_record(REFUSED, None));
     }
 
     #[test]

@@ -66,16 +66,16 @@ impl Server {
     /// Starts it on ports of its own, and with these options; it serves SMB if one of them is `smb`.
     pub fn start(filestone: &Path, options: &[&str]) -> Result<Self> {
         let smb = options.contains(&SMB).then(free_port).transpose()?;
+        let has_memory = options.iter().any(|option| option.starts_with("--memory"));
+        let memory = (!has_memory).then(|| format!("--memory={MEMORY}"));
         let options = options.iter().filter(|option| **option != SMB);
+        let options = options.map(|option| (*option).to_owned());
         let port = smb.map(|port| format!("--smb-port={port}"));
         let mut server = Self {
             filestone: filestone.to_owned(),
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?)),
             smb_port: smb,
-            options: options
-                .map(|option| (*option).to_owned())
-                .chain(port)
-                .collect(),
+            options: options.chain(port).chain(memory).collect(),
             process: None,
             fillers: BTreeSet::new(),
             planted: Vec::new(),
@@ -92,7 +92,7 @@ impl Server {
         let mut command = Command::new(&self.filestone);
         command
             .args(["serve", "--bind", "127.0.0.1", "--threads", "1"])
-            .args(["--memory", MEMORY, "--files", "10", "--port"])
+            .args(["--files", "10", "--port"])
             .arg(self.address.port().to_string())
             .args(&self.options)
             .stdin(Stdio::null())

@@ -228,7 +228,7 @@ fn ended_as_documented(cell: Cell, seen: &Seen, record: Option<&Value>) -> Optio
         return Some(Verdict::bad("SIGNAL", format!("{:?}", seen.status)));
     };
     let expected = ends::expected(cell);
-    if expected.ends.contains(&end) && ends::agrees_with_ledger(end, record) {
+    if expected.ends.contains(&end) && ends::agrees_with_record(end, record) {
         return None;
     }
     let ends: Vec<String> = expected.ends.iter().map(End::to_string).collect();

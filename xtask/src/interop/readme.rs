@@ -32,6 +32,8 @@ pub struct Place<'p> {
     /// there are many.
     pub usual: &'p str,
     pub ladder: &'p str,
+    /// The longest READ that it takes, where the README has one of 128 KiB.
+    pub longest: &'p str,
 }
 
 fn the_commands(bed: &Bed) -> Result<String> {
@@ -40,6 +42,7 @@ fn the_commands(bed: &Bed) -> Result<String> {
         password: None,
         usual: "-d 1s",
         ladder: "-d 1s",
+        longest: "128K",
     };
     on(bed, &bed.folder.join("readme"), &place)
 }
@@ -109,6 +112,7 @@ fn shortened(command: &str, place: &Place<'_>) -> String {
     } else {
         place.usual
     };
+    let command = command.replace("128K", place.longest);
     format!("{} {more}", command.replace(SERVER, place.target))
 }
 
@@ -144,6 +148,7 @@ mod tests {
             password: None,
             usual: "-d 1s",
             ladder: "-d 1ms",
+            longest: "64K",
         };
         assert_eq!(
             shortened(found[0], &place),

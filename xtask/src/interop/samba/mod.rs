@@ -45,10 +45,11 @@ pub struct Servers(Vec<Samba>);
 impl Servers {
     /// Starts all of them at once; each has the same files in its share.
     fn start(folder: &Path) -> Result<Self> {
-        let mut servers = Vec::new();
+        let mut servers: Vec<Samba> = Vec::new();
         for (number, (purpose, settings)) in settings::ALL.iter().enumerate() {
             let own = folder.join(format!("samba-{number}"));
-            let server = Samba::start(&own, purpose.port(), settings)
+            let first = servers.first();
+            let server = Samba::start_beside(first, &own, purpose.port(), settings)
                 .with_context(|| format!("{purpose:?}"))?;
             fixture::make_in(&server.directory())?;
             servers.push(server);

@@ -42,6 +42,7 @@ fn on_one(ground: &Ground, credits: &'static str, target: &str) -> Result<String
         password: target.contains(USER).then_some(PASSWORD),
         usual: USUAL,
         ladder: LADDER,
+        longest: "64K",
     };
     let ran = readme::on(&ground.bed, &folder, &place)
         .map_err(|error| anyhow!("{credits} credits: {error:#}"))?;
