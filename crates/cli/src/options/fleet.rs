@@ -55,7 +55,8 @@ pub struct FleetOptions {
     /// processors for the built-in server]
     #[arg(short, long, value_name = "N", value_parser = within::<1, 1024>, help_heading = "Load")]
     pub workers: Option<u32>,
-    /// Let N clients share a thread and take turns, where their work blocks [default: 1]
+    /// Let N clients share a thread and take turns, where their work blocks; elsewhere as many a worker
+    /// [default: 1]
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = within::<1, { CLIENTS_MAX }>, help_heading = "Load")]
     pub clients_per_thread: Option<u32>,
     #[command(flatten)]

@@ -196,11 +196,7 @@ impl PlanError {
                 wanted.name()
             ))
             .with_help(why.help()),
-            PlanError::NothingToCount => wrong(format!(
-                "{}: what local: does goes through no interface of its own that could be counted",
-                name(Field::Cost)
-            ))
-            .with_help("say how the costs of its server are read"),
+            PlanError::NothingToCount => nothing_to_count(name),
             PlanError::ProbeTarget => probe_target(name),
             PlanError::ProbeOperation(kind) => probe_operation(*kind, name),
             PlanError::OwnFiles(kind) => own_files(*kind, name),
@@ -218,6 +214,14 @@ impl PlanError {
             },
         }
     }
+}
+
+fn nothing_to_count(name: FieldName) -> Explanation {
+    wrong(format!(
+        "{}: what local: does goes through no interface of its own that could be counted",
+        name(Field::Cost)
+    ))
+    .with_help("say how the costs of its server are read")
 }
 
 fn probe_target(name: FieldName) -> Explanation {
