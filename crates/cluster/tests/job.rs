@@ -14,8 +14,8 @@ use filestone_model::measure::run_record::{IntervalRecord, RunEnd};
 use filestone_model::measure::{ConnectionsRecord, RunPhase, RunRecord};
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
-    ArrivalsPlan, CurvePlan, FileSetPlan, FileSizes, Identities, MixCount, MixPlan, NfsTarget,
-    Plan, Popularity, ProbePlan, SteeringPlan, TargetPlan, WorkloadPlan,
+    ArrivalsPlan, CurvePlan, FileSetPlan, FileSizes, Identities, LeftOverPolicy, MixCount, MixPlan,
+    NfsTarget, Plan, Popularity, ProbePlan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
 use filestone_server::{Options, Running, Server};
 use std::net::SocketAddr;
@@ -48,6 +48,7 @@ fn plan(clients: u32) -> Plan {
         file_size_bytes: 0,
         files_max: 10,
         own_files: false,
+        left_over: LeftOverPolicy::Refuse,
     });
     Plan {
         clients,

@@ -17,7 +17,9 @@ use filestone_model::measure::processors::{ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::Headroom;
 use filestone_model::measure::{Distribution, IntervalBuffer};
 use filestone_model::operation::{OpKind, Operation, Stability};
-use filestone_model::plan::{ArrivalsPlan, Plan, ProbePlan, TargetPlan, WorkloadPlan};
+use filestone_model::plan::{
+    ArrivalsPlan, LeftOverPolicy, Plan, ProbePlan, TargetPlan, WorkloadPlan,
+};
 use filestone_model::steering::TimeLeft;
 use filestone_model::time::Moment;
 use filestone_model::workload::{Next, Workload};
@@ -350,6 +352,7 @@ fn base_plan(target: &TargetPlan, case: Case, arrivals: ArrivalsPlan, time: Dura
         file_size_bytes: 0,
         files_max: 1,
         own_files: false,
+        left_over: LeftOverPolicy::Refuse,
     });
     Plan {
         arrivals,

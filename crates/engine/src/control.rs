@@ -291,6 +291,19 @@ pub struct CleanUpLimits {
     pub finished: Duration,
 }
 
+/// A clean-up may take so many times as long as the run, and as long as a call may besides: a
+/// server that lists new names for ever must not be cleaned for ever.
+const CLEAN_UP_LENGTHS: u32 = 3;
+
+/// How long trees are taken away, of a run that has taken so long. What was made in that time is
+/// removed in a part of it.
+pub fn clean_up_limits(timeout: Duration, run: Duration) -> CleanUpLimits {
+    CleanUpLimits {
+        stopped: timeout,
+        finished: timeout.saturating_add(run.saturating_mul(CLEAN_UP_LENGTHS)),
+    }
+}
+
 impl CleanUpEnd {
     /// Of a clean-up that begins now, after a run that was stopped or was not.
     pub fn new(was_stopped: bool, limits: CleanUpLimits) -> Self {

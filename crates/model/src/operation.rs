@@ -53,6 +53,35 @@ pub struct DirectoryCursor {
     pub cookie: u64,
     /// The server's word that the cookie is still good.
     pub verifier: [u8; 8],
+    /// Pages before it.
+    pub pages: u32,
+    /// An earlier cookie, shortened: one that comes again means a listing without an end.
+    pub remembered: u32,
+}
+
+impl DirectoryCursor {
+    /// The place behind the next page, whose last entry has this cookie; `None` if the listing leads
+    /// in a circle.
+    pub const fn after(self, cookie: u64, verifier: [u8; 8]) -> Option<Self> {
+        // Multiplied so that cookies which count up, in whichever half, differ.
+        let shortened = (cookie.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32;
+        let is_again = self.pages > 0 && (cookie == self.cookie || shortened == self.remembered);
+        if is_again {
+            return None;
+        }
+        let pages = self.pages.saturating_add(1);
+        let remembered = if pages.is_power_of_two() {
+            shortened
+        } else {
+            self.remembered
+        };
+        Some(Self {
+            cookie,
+            verifier,
+            pages,
+            remembered,
+        })
+    }
 }
 
 /// How safely written data must be kept before the server answers

@@ -143,6 +143,9 @@ pub struct ProbePlan {
     /// are as long as [`Self::file_size_bytes`] where they are read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_files: bool,
+    /// What becomes of directories that probes have left over that were killed.
+    #[serde(default, skip_serializing_if = "LeftOverPolicy::refuses")]
+    pub left_over: LeftOverPolicy,
 }
 
 impl ProbePlan {
@@ -260,6 +263,23 @@ pub enum LeftOverPolicy {
     RemoveIfOver,
     /// It is taken away unless its run certainly goes on.
     Remove,
+}
+
+impl LeftOverPolicy {
+    // serde hands out references.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    pub(crate) fn refuses(&self) -> bool {
+        *self == Self::Refuse
+    }
+
+    /// It is removed, if the command line says so.
+    pub const fn removing(is_removed: bool) -> Self {
+        if is_removed {
+            Self::Remove
+        } else {
+            Self::Refuse
+        }
+    }
 }
 
 /// A load by its name.
@@ -834,6 +854,7 @@ pub(crate) mod tests {
             file_size_bytes: 1 << 26,
             files_max: 10_000,
             own_files: false,
+            left_over: LeftOverPolicy::Refuse,
         });
         Plan {
             duration_ns: Some(1_000_000_000),

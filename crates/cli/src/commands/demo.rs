@@ -21,7 +21,7 @@ use filestone_engine::control::{Context, Observer};
 use filestone_model::measure::verdict::caveats::waited_for_processor;
 use filestone_model::measure::{Caveat, DistributionRecord, ProcessorsRecord, RunRecord};
 use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{Plan, ProbePlan, WorkloadPlan};
+use filestone_model::plan::{LeftOverPolicy, Plan, ProbePlan, WorkloadPlan};
 use filestone_model::statistics::series::half_width;
 use filestone_model::steering::TimeLeft;
 use std::sync::atomic::Ordering;
@@ -202,6 +202,7 @@ fn plan(step: &Step, duration: u64, processor: u32, here: &Environment) -> Plan 
         file_size_bytes: 1 << 20,
         files_max: 1000,
         own_files: false,
+        left_over: LeftOverPolicy::Refuse,
     });
     Plan {
         // Caches and branch predictors of both sides get a moment.

@@ -194,7 +194,9 @@ fn share(options: &ServeOptions) -> Result<Option<SmbOptions>, Error> {
     }
     share.signing = options.smb_signing.unwrap_or(share.signing);
     share.encryption = options.smb_encryption.unwrap_or(share.encryption);
-    let credits = options.smb_credits.and_then(|most| u16::try_from(most).ok());
+    let credits = options
+        .smb_credits
+        .and_then(|most| u16::try_from(most).ok());
     share.credits = credits.unwrap_or(share.credits);
     share.transact_max = options.smb_max_transact.unwrap_or(share.transact_max);
     share.transfer_max = options.smb_max_transfer.unwrap_or(share.transfer_max);

@@ -226,6 +226,10 @@ pub struct FileSetOptions {
     /// Remove the file set when the run ends
     #[arg(long)]
     pub remove_set: bool,
+    /// Take away first what an earlier run of filestone has left over in the target: a file set of that
+    /// name, also if its run may go on on another host
+    #[arg(hide_short_help = true, long)]
+    pub remove_leftover: bool,
 }
 
 /// How files are read and written.

@@ -93,6 +93,10 @@ pub struct WorkloadOptions {
     /// what is at TARGET: of getattr, lookup, access, read, readdir and readdirplus
     #[arg(hide_short_help = true, long)]
     pub own_files: bool,
+    /// Take away first what earlier runs of filestone have left over in the target: directories of probes
+    /// that were killed
+    #[arg(hide_short_help = true, long)]
+    pub remove_leftover: bool,
     /// Visit at most N entries of a directory; 0 visits the directory itself [default: 10000]
     #[arg(long, value_name = "N", value_parser = within::<0, 10_000_000>)]
     pub files: Option<u32>,

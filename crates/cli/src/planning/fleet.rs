@@ -46,11 +46,7 @@ pub fn plan(
     let fleet = FleetPlan {
         more_targets,
         clients_per_thread: options.clients_per_thread.unwrap_or(1),
-        left_over: if options.remove_leftover {
-            LeftOverPolicy::Remove
-        } else {
-            LeftOverPolicy::Refuse
-        },
+        left_over: LeftOverPolicy::removing(options.remove_leftover),
         keep_files: options.keep_files,
         ..file.fleet
     };

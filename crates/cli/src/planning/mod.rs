@@ -28,8 +28,9 @@ use crate::quantity::bytes_text;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::limits::{GIDS_MAX, SIZE_MAX};
 use filestone_model::plan::{
-    ArrivalsPlan, ConnectionPlan, Identities, Ids, LevelsPlan, NfsTarget, OtherTarget, Plan,
-    PlanError, ProbePlan, ReadData, SmbTarget, TICK_NANOS, TargetPlan, TransportKind, WorkloadPlan,
+    ArrivalsPlan, ConnectionPlan, Identities, Ids, LeftOverPolicy, LevelsPlan, NfsTarget,
+    OtherTarget, Plan, PlanError, ProbePlan, ReadData, SmbTarget, TICK_NANOS, TargetPlan,
+    TransportKind, WorkloadPlan,
 };
 use std::fmt::Display;
 use std::hash::{BuildHasher, Hasher};
@@ -446,6 +447,7 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
         },
         files_max: options.files.unwrap_or(FILES_DEFAULT),
         own_files: options.own_files,
+        left_over: LeftOverPolicy::removing(options.remove_leftover),
     })
 }
 

@@ -146,11 +146,7 @@ fn replay_plan(
         run_once: course.run_once,
         read_only: course.read_only,
         skip_cleanup: course.skip_cleanup || course.read_only,
-        left_over: if course.remove_leftover {
-            LeftOverPolicy::Remove
-        } else {
-            LeftOverPolicy::Refuse
-        },
+        left_over: LeftOverPolicy::removing(course.remove_leftover),
         trunc_io_bytes: course.trunc_io,
         on_mismatch: course.on_mismatch.into(),
         resolve: !options.local.no_resolve,

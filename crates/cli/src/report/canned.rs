@@ -24,8 +24,8 @@ use filestone_model::measure::{
 };
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
-    ArrivalsPlan, LoadName, LocalTarget, NfsTarget, Pacing, Plan, ProbePlan, ReplayPlan,
-    TICK_NANOS, TargetPlan, TcpTarget, WorkloadPlan,
+    ArrivalsPlan, LeftOverPolicy, LoadName, LocalTarget, NfsTarget, Pacing, Plan, ProbePlan,
+    ReplayPlan, TICK_NANOS, TargetPlan, TcpTarget, WorkloadPlan,
 };
 
 /// A record of each sort, but for those of several layers.
@@ -94,6 +94,7 @@ fn plan(operation: OpKind) -> Plan {
         file_size_bytes: 64 << 20,
         files_max: 10_000,
         own_files: false,
+        left_over: LeftOverPolicy::Refuse,
     });
     Plan {
         in_flight: 8,

@@ -146,7 +146,8 @@ fn leave_out(runs: &mut Vec<ReadRun>, notes: &mut Vec<String>) {
         } else if run.totals.ledger.ok == 0 {
             Some("no operation ended well".into())
         } else {
-            run.does_not_count().map(|why| format!("does not count ({why})"))
+            run.does_not_count()
+                .map(|why| format!("does not count ({why})"))
         }
     });
     let Some(newest) = runs.last().map(|read| read.run.clone()) else {

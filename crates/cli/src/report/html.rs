@@ -38,8 +38,8 @@ use crate::report::sweep::{self, Swept};
 use crate::shell::shell_line;
 use document::Sheet;
 use filestone_model::comparison::Verdict;
-use filestone_model::measure::Validity;
 use filestone_model::measure::RunRecord;
+use filestone_model::measure::Validity;
 use maud::html;
 
 /// The file in the directory of a run.

@@ -67,7 +67,10 @@ fn every_rule_of_validity_has_a_row_with_its_verdict_and_a_section_with_its_thre
     let sections = Sections::of("validity.md");
     let rows: Vec<String> = validity::RULES.iter().map(row).collect();
     let table = rows.join("\n");
-    assert!(sections.0[0].contains(&table), "the table is to be:\n{table}");
+    assert!(
+        sections.0[0].contains(&table),
+        "the table is to be:\n{table}"
+    );
     for rule in validity::RULES {
         sections.explain(rule.id, rule.threshold);
         sections.explain(rule.id, rule.most);

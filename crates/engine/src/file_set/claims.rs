@@ -9,6 +9,7 @@ use crate::workspace::set_directory::{OtherRecipe, SetDirectory};
 use crate::workspace::set_removal;
 use crate::workspace::tree::{Directory, Tree};
 use filestone_model::file_set::Recipe;
+use filestone_model::plan::LeftOverPolicy;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -52,7 +53,11 @@ impl<H: Clone + PartialEq> Claims<H> {
                 path: path.clone(),
                 purpose: Purpose::FileSet,
             };
-            let (name, other) = (&order.plan.name, OtherRecipe::TakeOver);
+            let other = match order.left_over {
+                LeftOverPolicy::Remove => OtherRecipe::RemoveLeftOver,
+                LeftOverPolicy::Refuse | LeftOverPolicy::RemoveIfOver => OtherRecipe::TakeOver,
+            };
+            let name = &order.plan.name;
             let (home, has_other) = SetDirectory::claim(tree, parent, name, &recipe, other)?;
             seen.push(root);
             home_of_root.push(self.homes.len());

@@ -29,6 +29,7 @@ use filestone_model::client::handles::Handles;
 use filestone_model::file_set::{ClientSet, FileSetPlan, Layout, file_name};
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::operation::OpKind;
+use filestone_model::plan::LeftOverPolicy;
 use filestone_model::workload::FileTable;
 use filestone_wire::pattern;
 use std::sync::atomic::AtomicBool;
@@ -54,6 +55,8 @@ pub struct Order<'a, H> {
     pub kinds: &'a [OpKind],
     /// The most that the server says a WRITE may take; 0 of one that does not say.
     pub write_max_bytes: u64,
+    /// Whether a set that is there is removed first and made anew.
+    pub left_over: LeftOverPolicy,
 }
 
 /// What a process that is over has left.

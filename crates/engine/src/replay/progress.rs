@@ -2,7 +2,7 @@
 //! long actions and long clean-ups break off.
 
 use super::{Progress, ProgressPhase};
-use crate::control::{Cancellation, CleanUpEnd, CleanUpLimits, LOOK_EVERY, Observer};
+use crate::control::{Cancellation, CleanUpEnd, LOOK_EVERY, Observer, clean_up_limits};
 use crate::run::{Attendant, Look, Stage};
 use filestone_model::plan::Plan;
 use filestone_model::time::Moment;
@@ -13,10 +13,6 @@ use std::time::Duration;
 
 /// A second: dbench's row.
 const ROW: u64 = 1_000_000_000;
-/// A clean-up may take so many times as long as the run, and as long as a call may besides: a
-/// server that lists new names for ever must not be cleaned for ever.
-const CLEAN_UP_LENGTHS: u32 = 3;
-
 /// What clients look at while they are busy with one action.
 #[derive(Debug, Clone, Default)]
 pub struct Cancellations {
@@ -24,15 +20,6 @@ pub struct Cancellations {
     pub work: Cancellation,
     /// So is taking trees away.
     pub clean_up: Cancellation,
-}
-
-/// How long trees are taken away, of a run that has taken so long. What was made in that time is
-/// removed in a part of it.
-pub fn clean_up_limits(timeout: Duration, run: Duration) -> CleanUpLimits {
-    CleanUpLimits {
-        stopped: timeout,
-        finished: timeout + run * CLEAN_UP_LENGTHS,
-    }
 }
 
 /// Raises the cancellations when their time has come.

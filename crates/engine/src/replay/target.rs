@@ -3,11 +3,11 @@
 
 use super::clients::ClientEnd;
 use super::piece::Piece;
-use super::progress::{Cancellations, clean_up_limits};
+use super::progress::Cancellations;
 use super::replaying::{BROKEN_OFF, Crew, LeftTree, Replaying, Wanted};
 use super::site::{Site, Trees};
 use crate::clock::Clock;
-use crate::control::{Context, cancel_clean_up_on};
+use crate::control::{Context, cancel_clean_up_on, clean_up_limits};
 use crate::error::RunError;
 use crate::run::{Attendant, ConnectedClients, OpenTarget, Recording, run_on};
 use filestone_model::measure::Caveat;

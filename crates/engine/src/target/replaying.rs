@@ -11,6 +11,7 @@ use crate::replay::{Site, replay_on};
 use crate::run::{check_environment, check_files_of_clients};
 use crate::workspace::Occupied;
 use filestone_model::load::{Generation, Load, statistics};
+use filestone_model::made::MadeNames;
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{FleetPlan, Interface, LeftOverPolicy, Plan, ReplayPlan, TargetPlan};
@@ -27,6 +28,8 @@ pub struct Opening<'run> {
     pub generation: Generation,
     /// Whether a load makes symbolic links.
     pub makes_links: bool,
+    /// The names that the run can make in `clients`, which are all that it removes.
+    pub made: Arc<MadeNames>,
     pub built_in: BuiltIn,
 }
 
@@ -62,12 +65,15 @@ impl<'run> Opening<'run> {
         if plan.target.interface() == Interface::SystemCalls {
             check_files_of_clients(plan, files_of_loads(plan, loads))?;
         }
+        let first = replay.first_number;
+        let clients = first..first.saturating_add(plan.clients);
         Ok(Self {
             plan,
             replay: Cow::Borrowed(replay),
             fleet: None,
             loads,
             generation,
+            made: Arc::new(MadeNames::of_loads(loads, clients)),
             makes_links: loads.iter().any(|load| load.lines_of(OpKind::SymLink) > 0),
             built_in: job.built_in,
         })
@@ -87,6 +93,7 @@ impl<'run> Opening<'run> {
             fleet: Some(fleet),
             loads: &[],
             generation: Generation::Cifs,
+            made: Arc::new(MadeNames::of_fleet(fleet)),
             makes_links: false,
             built_in: job.built_in,
         })

@@ -3,6 +3,7 @@
 use super::marker::Owner;
 use crate::error::{AreaError, ErrorCategory};
 use crate::exhaustion::is_exhausted;
+use filestone_model::made::Kept;
 use rustix::io::Errno;
 
 /// What a directory is claimed for.
@@ -14,6 +15,8 @@ pub enum Purpose {
     FileSet,
     /// A probe changes things in it.
     Probe,
+    /// A run writes its results into it.
+    Results,
 }
 
 /// Why a directory cannot be claimed, populated or removed. All of it is for the user to mend,
@@ -77,6 +80,24 @@ pub enum ClaimError {
         path: String,
         /// The path of what is in it, if it is still there.
         inside: Option<String>,
+    },
+    /// A directory of a run keeps what the run has not made.
+    #[error("{path}: not removed: filestone has not made {kept}")]
+    Foreigners {
+        /// The directory.
+        path: String,
+        /// What is in it, from there on.
+        kept: Kept,
+        /// What for.
+        purpose: Purpose,
+    },
+    /// A directory that was left over has other names in it than this run makes.
+    #[error("{path}: {by} has left it over: nothing has been removed")]
+    OtherNames {
+        /// Where.
+        path: String,
+        /// Which run.
+        by: String,
     },
     /// Something in a file set is not what it was.
     #[error("{path}: is no {expected} any more: it was not filestone that changed it")]
@@ -186,14 +207,14 @@ fn kept(inside: Option<&str>) -> String {
 
 fn used(purpose: Purpose) -> &'static str {
     match purpose {
-        Purpose::Replay | Purpose::Probe => "it",
+        Purpose::Replay | Purpose::Probe | Purpose::Results => "it",
         Purpose::FileSet => "this file set",
     }
 }
 
 fn unknown(purpose: Purpose) -> &'static str {
     match purpose {
-        Purpose::Replay | Purpose::Probe => "",
+        Purpose::Replay | Purpose::Probe | Purpose::Results => "",
         Purpose::FileSet => "this file set is ",
     }
 }
@@ -214,7 +235,7 @@ fn in_words(errno: Errno, doing: &str, purpose: Purpose) -> String {
 impl ClaimError {
     /// What to do about it.
     pub fn help(&self) -> &'static str {
-        use Purpose::{FileSet, Replay};
+        use Purpose::{FileSet, Replay, Results};
         match self {
             Self::InUse {
                 purpose: FileSet, ..
@@ -225,9 +246,12 @@ impl ClaimError {
             Self::Unknown {
                 purpose: FileSet, ..
             } => {
-                "if that run is over, add a line \"given up\" to made-by-filestone in it; \
-                 or give the file set another name (--set) or directory"
+                "if that run is over, remove it with --remove-leftover, or add a line \"given up\" to \
+                 made-by-filestone in it; or give the file set another name (--set) or directory"
             }
+            Self::Unknown {
+                purpose: Results, ..
+            } => "if that run is over, remove run.json.part in it; or name another directory",
             Self::Unknown { .. } => "if that run is not going on, remove it with --remove-leftover",
             Self::Foreign {
                 purpose: FileSet, ..
@@ -239,6 +263,12 @@ impl ClaimError {
             }
             Self::ForeignContent { .. } | Self::NotEmpty { .. } => {
                 "move it away; the rest of the file set can be removed then"
+            }
+            Self::Foreigners { .. } => {
+                "move that away; --remove-leftover removes the rest of the directory then"
+            }
+            Self::OtherNames { .. } => {
+                "give --remove-leftover to the command that made it, which knows its names, or remove it by hand"
             }
             Self::Changed { .. } => "move it away, or remove the file set",
             Self::OtherRecipe { .. } => {

@@ -1,18 +1,30 @@
 //! A directory of our own on a server, for operations that change things.
 //!
-//! It has a name that no other run gives, and a marker in it. Only what is in it is ever removed,
-//! and then the directory itself.
+//! It has a name that no other run gives, and a marker in it, by which a later run finds what a run
+//! that was killed has left. Only the names that a probe makes are removed from it, and then the
+//! directory itself; where anything else is in it, both stay.
 
 use super::error::{ClaimError, Purpose};
-use super::marker::Marker;
+use super::marker::{Liveness, Marker};
 use super::set_directory::MARKER;
-use super::tree::{Directory, Found, RefusalKind, Refused, Tree, Tried};
+use super::test_directory::may_go;
+use super::tree::{Directory, DirectoryOf, Found, RefusalKind, Refused, Tree, Tried};
+use crate::control::{CleanUpLimits, clean_up_limits};
 use crate::driver::CallError;
 use crate::error::RunError;
+use filestone_model::file_set::Recipe;
+use filestone_model::made::MadeNames;
+use filestone_model::plan::LeftOverPolicy;
+use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::{Duration, Instant};
 
 /// What to do about a directory that stays.
-pub(crate) const REMOVE_BY_HAND: &str = "remove it by hand";
+pub(crate) const REMOVE_LEFTOVER: &str = "remove it with --remove-leftover, or by hand";
+/// What the names of such directories begin with; sixteen hexadecimal digits follow.
+const PREFIX: &[u8] = b"filestone-";
+/// How many names are looked at for what an earlier run has left, unless that is to be removed.
+const LOOKED_AT_MAX: u64 = 10_000;
 /// Times that a name is tried which is taken.
 const NAME_TRIES: u32 = 4;
 /// Times that the directory is emptied: calls of an interrupted run may still arrive meanwhile.
@@ -24,16 +36,109 @@ pub(crate) struct OwnDirectory<H> {
     /// It.
     pub directory: Directory<H>,
     name: String,
+    made: MadeNames,
+    since: Instant,
+}
+
+/// What probes have left that are over.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct LeftOverProbes {
+    /// The paths of those that stay.
+    pub found: Vec<String>,
+    /// How many were removed.
+    pub removed: u32,
+}
+
+impl LeftOverProbes {
+    /// What the user should know of them.
+    pub fn remark(&self) -> Option<String> {
+        let first = self.found.first()?;
+        let more = match self.found.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        Some(format!(
+            "{first}{more}: left over by an earlier probe; --remove-leftover removes it"
+        ))
+    }
+}
+
+/// The directory under test of a probe.
+pub(crate) fn under_test<H>(path: &str, handle: H) -> Directory<H> {
+    Directory {
+        handle,
+        path: path.into(),
+        purpose: Purpose::Probe,
+    }
+}
+
+/// Finds the directories that killed probes have left in `parent`, and removes them if the policy says
+/// so. Those of probes that run, or may run on another host, stay.
+pub(crate) fn find_left_over<T: Tree<Handle: Clone>>(
+    tree: &mut T,
+    parent: &DirectoryOf<T>,
+    policy: LeftOverPolicy,
+) -> Tried<LeftOverProbes> {
+    let (mut names, seen) = (Vec::new(), Cell::new(0));
+    let is_far = || policy == LeftOverPolicy::Refuse && seen.get() > LOOKED_AT_MAX;
+    let is_wanted = |name: &[u8]| {
+        seen.set(seen.get() + 1);
+        is_own_name(name) || is_far()
+    };
+    tree.list(parent, &is_wanted, &mut |name, entry| {
+        if is_own_name(name) && T::is_directory(entry) {
+            names.push(String::from_utf8_lossy(name).into_owned());
+        }
+        is_far()
+    })?;
+    let mut left = LeftOverProbes::default();
+    for name in names {
+        let Found::Directory(directory) = tree.find(parent, &name)? else {
+            continue;
+        };
+        let Some(found) = tree.read_marker(&directory, MARKER)? else {
+            continue;
+        };
+        // A file set may be called so.
+        let is_set = Recipe::find(&found.text).is_some();
+        let owner = found.owner(&directory.path).filter(|_| !is_set);
+        let Some(owner) = owner else {
+            continue;
+        };
+        let liveness = owner.liveness(found.holder);
+        match MadeNames::of_probe(u32::MAX).recorded(&found.text) {
+            Ok(made) if may_go(liveness, policy) => {
+                let mut own = OwnDirectory {
+                    parent: parent.clone(),
+                    directory,
+                    name,
+                    made,
+                    since: Instant::now(),
+                };
+                own.remove_by(tree)?;
+                left.removed += 1;
+            }
+            Ok(_) if liveness == Liveness::Over => left.found.push(directory.path),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(left)
+}
+
+/// Whether a directory of a probe can be called so.
+fn is_own_name(name: &[u8]) -> bool {
+    let digits = name.strip_prefix(PREFIX).unwrap_or_default();
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    digits.len() == 16 && digits.iter().all(is_digit)
 }
 
 impl<H> OwnDirectory<H> {
-    /// Makes it in `handle`, which is at `path`.
-    pub fn make(tree: &mut impl Tree<Handle = H>, path: &str, handle: H) -> Result<Self, RunError> {
-        let parent = Directory {
-            handle,
-            path: path.into(),
-            purpose: Purpose::Probe,
-        };
+    /// Makes it in `parent`, for a run that makes these names in it.
+    pub fn make(
+        tree: &mut impl Tree<Handle = H>,
+        parent: Directory<H>,
+        made: MadeNames,
+    ) -> Result<Self, RunError> {
         for _ in 0..NAME_TRIES {
             // Not of the plan's seed: two runs of one plan must not meet.
             let name = RandomState::new().build_hasher().finish();
@@ -43,6 +148,8 @@ impl<H> OwnDirectory<H> {
                     parent,
                     directory,
                     name,
+                    made,
+                    since: Instant::now(),
                 };
                 return Ok(own.marked(tree)?);
             }
@@ -52,7 +159,11 @@ impl<H> OwnDirectory<H> {
     }
 
     fn marked(mut self, tree: &mut impl Tree<Handle = H>) -> Tried<Self> {
-        let made = tree.make_marker(&self.directory, MARKER, &Marker::default());
+        let marker = Marker {
+            lines: &self.made.line(),
+            ..Marker::default()
+        };
+        let made = tree.make_marker(&self.directory, MARKER, &marker);
         match made.map_err(RunError::from) {
             // A server that contradicts itself can be probed all the same; the name of the
             // directory says whose it is, too.
@@ -63,9 +174,14 @@ impl<H> OwnDirectory<H> {
             }) => Ok(self),
             Err(error) => {
                 let removed = self.remove_by(tree);
-                Err(Refused::from(error).leaving(self.path(), removed, REMOVE_BY_HAND))
+                Err(Refused::from(error).leaving(self.path(), removed, REMOVE_LEFTOVER))
             }
         }
+    }
+
+    /// How long its removal may take: no listing without an end keeps a run from its own.
+    pub fn limits(&self, timeout: Duration) -> CleanUpLimits {
+        clean_up_limits(timeout, self.since.elapsed())
     }
 
     /// Its path.
@@ -73,14 +189,29 @@ impl<H> OwnDirectory<H> {
         &self.directory.path
     }
 
-    /// Removes everything in it, and it.
+    /// Removes everything in it that the run can have made, and it.
     pub fn remove(mut self, tree: &mut impl Tree<Handle = H>) -> Result<(), RunError> {
         Ok(self.remove_by(tree)?)
     }
 
     fn remove_by(&mut self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
         for _ in 0..PASSES {
-            match tree.empty_but(&self.directory, MARKER) {
+            match tree.empty_but(&self.directory, MARKER, &self.made) {
+                Ok(kept) if !kept.is_empty() => {
+                    // A later run removes it once what is foreign has been moved away.
+                    let marker = Marker {
+                        is_given_up: true,
+                        lines: &self.made.line(),
+                    };
+                    tree.rewrite_marker(&self.directory, MARKER, &marker).ok();
+                    let (path, purpose) = (self.directory.path.clone(), Purpose::Probe);
+                    let foreigners = ClaimError::Foreigners {
+                        path,
+                        kept,
+                        purpose,
+                    };
+                    return Err(foreigners.into());
+                }
                 // A server that was started again may have lost the directory, or only its
                 // handle.
                 Err(refused) if refused.kind == RefusalKind::Stale => {
@@ -92,7 +223,7 @@ impl<H> OwnDirectory<H> {
                         Found::Nothing | Found::Other => return Ok(()),
                     }
                 }
-                emptied => emptied?,
+                emptied => drop(emptied?),
             }
             tree.remove_file(&self.directory, MARKER)?;
             match tree.remove_directory(&self.parent, &self.name, false) {

@@ -32,6 +32,9 @@ pub(crate) enum OtherRecipe {
     Refuse,
     /// It is taken over, to be removed.
     TakeOver,
+    /// Whatever its recipe, it is taken over to be removed; also if it is not known whether its run
+    /// goes on.
+    RemoveLeftOver,
 }
 
 /// The directory of a file set that this run has claimed.
@@ -45,6 +48,7 @@ pub(crate) struct SetDirectory<H> {
     lock: Option<MarkerLock>,
     /// The only run that it may be taken over from, which is known to be over.
     predecessor: Option<ProcessName>,
+    other: OtherRecipe,
 }
 
 /// What has the name of the set.
@@ -76,11 +80,12 @@ fn overtaken<H>(directory: &Directory<H>) -> ClaimError {
     ClaimError::Overtaken { path }
 }
 
-/// An error unless the owner is certainly over.
-fn check_over(owner: Owner, holder: LockHolder) -> Result<(), ClaimError> {
+/// An error unless the owner is certainly over, or the user says so.
+fn check_over(owner: Owner, holder: LockHolder, other: OtherRecipe) -> Result<(), ClaimError> {
     let purpose = Purpose::FileSet;
     match owner.liveness(holder) {
         Liveness::Over => Ok(()),
+        Liveness::Unknown if other == OtherRecipe::RemoveLeftOver => Ok(()),
         Liveness::Running => Err(ClaimError::InUse { owner, purpose }),
         Liveness::Unknown => Err(ClaimError::Unknown { owner, purpose }),
     }
@@ -93,7 +98,12 @@ fn first_foreign<T: Tree>(tree: &mut T, at: &DirectoryOf<T>) -> Tried<Option<Str
 }
 
 /// What has the name of a set in `parent`. What is foreign, and a set that is in use, are errors.
-fn look<T: Tree>(tree: &mut T, parent: &DirectoryOf<T>, name: &str) -> Tried<Occupant<T::Handle>> {
+fn look<T: Tree>(
+    tree: &mut T,
+    parent: &DirectoryOf<T>,
+    name: &str,
+    other: OtherRecipe,
+) -> Tried<Occupant<T::Handle>> {
     let directory = match tree.find(parent, name)? {
         Found::Nothing => return Ok(Occupant::Nothing),
         Found::Other => return Err(foreign(&parent.at(name), false).into()),
@@ -104,7 +114,7 @@ fn look<T: Tree>(tree: &mut T, parent: &DirectoryOf<T>, name: &str) -> Tried<Occ
         Some(found) => {
             let may_be_set = found.text.is_empty() || Recipe::find(&found.text).is_some();
             if let Some(owner) = found.owner(path).filter(|_| may_be_set) {
-                check_over(owner, found.holder)?;
+                check_over(owner, found.holder, other)?;
             }
             found.text
         }
@@ -133,21 +143,27 @@ impl<H> SetDirectory<H> {
         recipe: &Recipe,
         other: OtherRecipe,
     ) -> Tried<(Self, bool)> {
-        match look(tree, &parent, name)? {
+        match look(tree, &parent, name, other)? {
             Occupant::Nothing => Ok((Self::make(tree, parent, name, recipe)?, false)),
             Occupant::Begun(directory) => {
-                let mut begun = Self::new(directory, parent, name);
+                let mut begun = Self {
+                    other,
+                    ..Self::new(directory, parent, name)
+                };
                 begun.clear_next(tree)?;
                 begun.remove(tree)?;
                 Ok((Self::make(tree, begun.parent, name, recipe)?, false))
             }
             Occupant::Owned(directory, theirs) => {
-                let has_other = &theirs != recipe;
+                let has_other = &theirs != recipe || other == OtherRecipe::RemoveLeftOver;
                 if has_other && other == OtherRecipe::Refuse {
                     let path = directory.path;
                     return Err(ClaimError::OtherRecipe { path }.into());
                 }
-                let mut set = Self::new(directory, parent, name);
+                let mut set = Self {
+                    other,
+                    ..Self::new(directory, parent, name)
+                };
                 // The old recipe stays until the last of the old set is gone.
                 set.take_over(tree, &theirs)?;
                 Ok((set, has_other))
@@ -195,6 +211,7 @@ impl<H> SetDirectory<H> {
             name: name.into(),
             lock: None,
             predecessor: None,
+            other: OtherRecipe::Refuse,
         }
     }
 
@@ -312,7 +329,7 @@ impl<H> SetDirectory<H> {
             return Err(foreign(&self.directory.path, true).into());
         };
         if self.predecessor.is_none() || read.holder == LockHolder::Other {
-            check_over(read.owner, read.holder)?;
+            check_over(read.owner, read.holder, self.other)?;
         } else if !self.is_predecessor(&read.owner) {
             return Err(overtaken(&self.directory).into());
         }
@@ -360,7 +377,7 @@ impl<H> SetDirectory<H> {
         match tree.read_marker(&self.directory, NEXT_MARKER)? {
             Some(found) => match found.owner(&self.directory.path) {
                 Some(owner) if self.is_predecessor(&owner) => {}
-                Some(owner) => check_over(owner, found.holder)?,
+                Some(owner) => check_over(owner, found.holder, self.other)?,
                 // Without a word in it, the run ended between two calls.
                 None if found.text.is_empty() => {}
                 None => return Err(foreign(&path, true).into()),

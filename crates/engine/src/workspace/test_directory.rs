@@ -8,11 +8,24 @@ use super::error::ClaimError;
 use super::marker::{Liveness, Marker, Owner};
 use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, Tried};
 pub use filestone_model::load::{CLIENTS, MARKER};
+use filestone_model::made::MadeNames;
 use filestone_model::plan::LeftOverPolicy;
+use std::sync::Arc;
 
 /// The directory in the directory under test in which a run makes its own `clients` where
 /// there is one of another program's.
 pub const BESIDE: &str = "filestone";
+
+/// What becomes of a `clients` that an earlier run has left.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LeftOver<'a> {
+    /// Whether it is removed.
+    pub policy: LeftOverPolicy,
+    /// What is done about one that filestone has not made.
+    pub occupied: Occupied,
+    /// The names that this run makes; the earlier one must have made the same.
+    pub made: &'a MadeNames,
+}
 
 /// What to do about a `clients` that stays.
 const REMOVE_LEFTOVER: &str = "remove it with --remove-leftover, or by hand";
@@ -43,6 +56,8 @@ pub(crate) struct TestDirectory<H> {
     under_test: Option<UnderTest<H>>,
     /// Whether the run only reads it: then there is nothing to give up or remove.
     is_read: bool,
+    /// What it removes.
+    made: Arc<MadeNames>,
 }
 
 /// The directory under test, with a directory `filestone` in it.
@@ -66,17 +81,27 @@ enum Occupant<H> {
         lock: MarkerLock,
         owner: Owner,
         liveness: Liveness,
+        /// What its marker says.
+        text: String,
     },
     /// Not filestone's; it, if it is a directory.
     Foreign(Option<Directory<H>>),
 }
 
 /// Makes `clients` in `root` and marks it; `None` if it is there.
-fn make<T: Tree>(tree: &mut T, root: &DirectoryOf<T>) -> Tried<Option<Marked<T::Handle>>> {
+fn make<T: Tree>(
+    tree: &mut T,
+    root: &DirectoryOf<T>,
+    made: &MadeNames,
+) -> Tried<Option<Marked<T::Handle>>> {
     let Some(clients) = tree.make_directory(root, CLIENTS)? else {
         return Ok(None);
     };
-    match tree.make_marker(&clients, MARKER, &Marker::default()) {
+    let marker = Marker {
+        lines: &made.line(),
+        ..Marker::default()
+    };
+    match tree.make_marker(&clients, MARKER, &marker) {
         Ok(lock) => Ok(lock.map(|lock| Marked { clients, lock })),
         Err(refused) => {
             // It was made a moment ago and has nothing in it but perhaps the marker. Both calls
@@ -111,6 +136,7 @@ fn occupant<T: Tree>(tree: &mut T, root: &DirectoryOf<T>) -> Tried<Option<Occupa
         Some((owner, found)) => Occupant::Owned {
             liveness: owner.liveness(found.holder),
             lock: found.lock,
+            text: found.text,
             clients,
             owner,
         },
@@ -154,7 +180,7 @@ impl<H> Occupant<H> {
         self,
         tree: &mut impl Tree<Handle = H>,
         root: &Directory<H>,
-        policy: LeftOverPolicy,
+        wanted: LeftOver<'_>,
     ) -> Tried<Owner> {
         match self {
             Self::Owned {
@@ -162,8 +188,14 @@ impl<H> Occupant<H> {
                 lock,
                 owner,
                 liveness,
-            } if may_go(liveness, policy) => {
-                remove(tree, root, &clients, lock)?;
+                text,
+            } if may_go(liveness, wanted.policy) => {
+                let made = wanted.made.recorded(&text);
+                let made = made.map_err(|by| ClaimError::OtherNames {
+                    path: clients.path.clone(),
+                    by,
+                })?;
+                remove(tree, root, &clients, lock, &made)?;
                 Ok(owner)
             }
             occupant => Err(occupant.complaint(root).into()),
@@ -172,7 +204,7 @@ impl<H> Occupant<H> {
 }
 
 /// Whether a tree may be removed whose owner lives, or does not.
-fn may_go(liveness: Liveness, policy: LeftOverPolicy) -> bool {
+pub(super) fn may_go(liveness: Liveness, policy: LeftOverPolicy) -> bool {
     match policy {
         LeftOverPolicy::Refuse => false,
         LeftOverPolicy::RemoveIfOver => liveness == Liveness::Over,
@@ -186,33 +218,44 @@ impl<H> TestDirectory<H> {
         tree: &mut impl Tree<Handle = H>,
         root: Directory<H>,
         occupied: Occupied,
+        made: &Arc<MadeNames>,
     ) -> Tried<Self> {
         if occupied == Occupied::Read {
-            return Self::find(tree, root);
+            return Self::find(tree, root, made);
         }
-        if let Some(marked) = make(tree, &root)? {
-            return Ok(Self::new(root, marked, None));
+        if let Some(marked) = make(tree, &root, made)? {
+            return Ok(Self::new(root, marked, None, made));
         }
         match occupant(tree, &root)? {
             Some(occupant) if !occupant.may_have_neighbours(tree, occupied) => {
                 Err(occupant.complaint(&root).into())
             }
-            _ => Self::claim_beside(tree, root),
+            _ => Self::claim_beside(tree, root, made),
         }
     }
 
-    fn new(root: Directory<H>, marked: Marked<H>, under_test: Option<UnderTest<H>>) -> Self {
+    fn new(
+        root: Directory<H>,
+        marked: Marked<H>,
+        under_test: Option<UnderTest<H>>,
+        made: &Arc<MadeNames>,
+    ) -> Self {
         Self {
             root,
             clients: marked.clients,
             lock: marked.lock,
             under_test,
             is_read: false,
+            made: Arc::clone(made),
         }
     }
 
     /// The `clients` in `root`, whoever made it, to be read.
-    fn find(tree: &mut impl Tree<Handle = H>, root: Directory<H>) -> Tried<Self> {
+    fn find(
+        tree: &mut impl Tree<Handle = H>,
+        root: Directory<H>,
+        made: &Arc<MadeNames>,
+    ) -> Tried<Self> {
         let Found::Directory(clients) = tree.find(&root, CLIENTS)? else {
             let path = root.at(CLIENTS);
             return Err(ClaimError::NothingToRead { path }.into());
@@ -223,20 +266,25 @@ impl<H> TestDirectory<H> {
             lock: MarkerLock::default(),
             under_test: None,
             is_read: true,
+            made: Arc::clone(made),
         })
     }
 
-    fn claim_beside(tree: &mut impl Tree<Handle = H>, root: Directory<H>) -> Tried<Self> {
-        let made = tree.make_directory(&root, BESIDE)?;
-        let has_made = made.is_some();
-        let own = match made {
+    fn claim_beside(
+        tree: &mut impl Tree<Handle = H>,
+        root: Directory<H>,
+        made: &Arc<MadeNames>,
+    ) -> Tried<Self> {
+        let place = tree.make_directory(&root, BESIDE)?;
+        let has_made = place.is_some();
+        let own = match place {
             Some(own) => own,
             None => match tree.find(&root, BESIDE)? {
                 Found::Directory(own) => own,
                 Found::Nothing | Found::Other => return Err(no_directory(&root).into()),
             },
         };
-        let marked = make(tree, &own).and_then(|made| match made {
+        let marked = make(tree, &own, made).and_then(|marked| match marked {
             Some(marked) => Ok(marked),
             None => Err(match occupant(tree, &own)? {
                 Some(occupant) => occupant.complaint(&own),
@@ -250,7 +298,7 @@ impl<H> TestDirectory<H> {
             tree.remove_directory(&root, BESIDE, false).ok();
         }
         let under_test = UnderTest { root, has_made };
-        Ok(Self::new(own, marked?, Some(under_test)))
+        Ok(Self::new(own, marked?, Some(under_test), made))
     }
 
     /// Whether it is in a directory of our own, beside another `clients`.
@@ -274,17 +322,14 @@ impl<H> TestDirectory<H> {
         if self.is_read {
             return Ok(());
         }
-        let marker = Marker {
-            is_given_up: true,
-            ..Marker::default()
-        };
-        tree.rewrite_marker(&self.clients, MARKER, &marker)?;
+        give_up(tree, &self.clients, &self.made)?;
         self.lock = MarkerLock::default();
         Ok(())
     }
 
-    /// Removes what was claimed with all that is in it, and nothing that may have come to be
-    /// called so since; and what claiming it made.
+    /// Removes what was claimed with all in it that the run can have made, and nothing that may have
+    /// come to be called so since; and what claiming it made. What is foreign stays, and so do the
+    /// directories that it is in.
     pub fn remove(&mut self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
         if self.is_read {
             return Ok(());
@@ -294,6 +339,7 @@ impl<H> TestDirectory<H> {
             &self.root,
             &self.clients,
             std::mem::take(&mut self.lock),
+            &self.made,
         )?;
         match &self.under_test {
             Some(under_test) if under_test.has_made => {
@@ -312,19 +358,42 @@ fn no_directory<H>(root: &Directory<H>) -> ClaimError {
     }
 }
 
+fn give_up<T: Tree>(tree: &mut T, clients: &DirectoryOf<T>, made: &MadeNames) -> Tried<()> {
+    let marker = Marker {
+        is_given_up: true,
+        lines: &made.line(),
+    };
+    tree.rewrite_marker(clients, MARKER, &marker)
+}
+
 fn remove<T: Tree>(
     tree: &mut T,
     root: &DirectoryOf<T>,
     clients: &DirectoryOf<T>,
     lock: MarkerLock,
+    made: &MadeNames,
 ) -> Tried<()> {
     // The marker goes last: what an interruption leaves is still known as ours.
-    if let Err(refused) = tree.empty_but(clients, MARKER) {
-        // A server that was started again may have lost the directory: then nothing of that
-        // name is there.
-        let is_gone = refused.kind == RefusalKind::Stale
-            && matches!(tree.find(root, CLIENTS), Ok(Found::Nothing));
-        return if is_gone { Ok(()) } else { Err(refused) };
+    match tree.empty_but(clients, MARKER, made) {
+        Ok(kept) if kept.is_empty() => {}
+        Ok(kept) => {
+            // A later run can remove it once what is foreign has been moved away.
+            give_up(tree, clients, made).ok();
+            let (path, purpose) = (clients.path.clone(), clients.purpose);
+            let foreigners = ClaimError::Foreigners {
+                path,
+                kept,
+                purpose,
+            };
+            return Err(foreigners.into());
+        }
+        Err(refused) => {
+            // A server that was started again may have lost the directory: then nothing of that
+            // name is there.
+            let is_gone = refused.kind == RefusalKind::Stale
+                && matches!(tree.find(root, CLIENTS), Ok(Found::Nothing));
+            return if is_gone { Ok(()) } else { Err(refused) };
+        }
     }
     tree.remove_file(clients, MARKER)?;
     drop(lock);
@@ -337,14 +406,13 @@ fn remove<T: Tree>(
 pub(crate) fn remove_left_over<T: Tree>(
     tree: &mut T,
     root: &DirectoryOf<T>,
-    policy: LeftOverPolicy,
-    occupied: Occupied,
+    wanted: LeftOver<'_>,
 ) -> Tried<Option<Owner>> {
     let Some(occupant) = occupant(tree, root)? else {
         return Ok(None);
     };
-    if !occupant.may_have_neighbours(tree, occupied) {
-        return occupant.remove(tree, root, policy).map(Some);
+    if !occupant.may_have_neighbours(tree, wanted.occupied) {
+        return occupant.remove(tree, root, wanted).map(Some);
     }
     let Found::Directory(own) = tree.find(root, BESIDE)? else {
         return Ok(None);
@@ -352,7 +420,7 @@ pub(crate) fn remove_left_over<T: Tree>(
     let Some(occupant) = self::occupant(tree, &own)? else {
         return Ok(None);
     };
-    let owner = occupant.remove(tree, &own, policy)?;
+    let owner = occupant.remove(tree, &own, wanted)?;
     // If there is more in it, it stays.
     tree.remove_directory(root, BESIDE, false).ok();
     Ok(Some(owner))

@@ -5,6 +5,7 @@
 use super::error::{ClaimError, Purpose};
 use super::marker::{LockHolder, Marker, Owner};
 use crate::error::RunError;
+use filestone_model::made::{Kept, MadeNames};
 use filestone_model::plan::Modes;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -160,8 +161,8 @@ pub(crate) trait Tree {
         was_used: bool,
     ) -> Tried<()>;
 
-    /// Removes everything in a directory but the entry `keep`.
-    fn empty_but(&mut self, at: &DirectoryOf<Self>, keep: &str) -> Tried<()>;
+    /// Removes everything in a directory that the run can have made, but the entry `keep`; what stays.
+    fn empty_but(&mut self, at: &DirectoryOf<Self>, keep: &str, made: &MadeNames) -> Tried<Kept>;
 
     /// Shows the entries whose names are wanted, until `each` has seen enough and says so.
     fn list(

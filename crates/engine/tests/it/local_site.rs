@@ -165,7 +165,7 @@ fn who_asks_for_it_works_beside_whatever_is_called_clients() {
             occupied: Occupied::Beside,
             ..LocalOptions::default()
         };
-        let claim = || LocalSite::claim(directory.path(), options).unwrap();
+        let claim = || LocalSite::claim(directory.path(), options.clone()).unwrap();
         let site = claim();
         fs::create_dir_all(place.join("clients/client0/ours")).unwrap();
         site.release(Trees::Remove).unwrap();
@@ -174,8 +174,7 @@ fn who_asks_for_it_works_beside_whatever_is_called_clients() {
         claim().release(Trees::Keep).unwrap();
         assert!(place.join("clients").exists());
         let policy = LeftOverPolicy::RemoveIfOver;
-        let left_over =
-            remove_left_over_beside(directory.path(), policy, Occupied::Beside).unwrap();
+        let left_over = remove_left_over_beside(directory.path(), policy, &options).unwrap();
         assert_eq!(left_over.unwrap().process, Some(std::process::id()));
         assert!(!place.join("clients").exists());
         assert_eq!(fs::read(place.join("mine")).unwrap(), b"mine");

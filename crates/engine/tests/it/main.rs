@@ -18,6 +18,7 @@ mod lost_clients;
 mod mix;
 mod mix_local;
 mod nfs3_layer;
+mod planted;
 mod procedures;
 mod replay;
 mod robustness;

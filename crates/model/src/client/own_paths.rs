@@ -18,6 +18,11 @@ pub fn is_own(path: &[u8]) -> bool {
         .is_some_and(|name| is_below && !name.eq_ignore_ascii_case(MARKER.as_bytes()))
 }
 
+/// A path below `clients` from one below the directory under test.
+pub fn below_clients(path: &[u8]) -> &[u8] {
+    path.get(CLIENTS.len() + 1..).unwrap_or_default()
+}
+
 /// Refuses to change what the run has not made.
 pub fn check_own(path: &[u8]) -> Step<()> {
     if is_own(path) {

@@ -17,8 +17,8 @@ use crate::measure::verdict::caveats;
 use crate::measure::{Distribution, DistributionRecord, Ledger};
 use crate::operation::{OpKind, Stability};
 use crate::plan::{
-    ArrivalsPlan, CurvePlan, Figure, LocalTarget, NfsTarget, Objective, ObjectivePlan, Pacing,
-    Plan, ProbePlan, ReplayPlan, SteeringPlan, TargetPlan, WorkloadPlan,
+    ArrivalsPlan, CurvePlan, Figure, LeftOverPolicy, LocalTarget, NfsTarget, Objective,
+    ObjectivePlan, Pacing, Plan, ProbePlan, ReplayPlan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
 use crate::queueing::{Service, SimulatedRun, SimulatedServer};
 use crate::steering::curve::CurveSteering;
@@ -70,6 +70,7 @@ fn probe(in_flight: u32) -> Plan {
         file_size_bytes: 1 << 20,
         files_max: 1,
         own_files: false,
+        left_over: LeftOverPolicy::Refuse,
     });
     Plan {
         in_flight,

@@ -164,7 +164,7 @@ mod tests {
     use crate::measure::mix_figures::tests::totals;
     use crate::measure::verdict::caveats::tests::run_of_30_s;
     use crate::operation::{OpKind, Stability};
-    use crate::plan::{CostPlan, ProbePlan, WorkloadPlan};
+    use crate::plan::{CostPlan, LeftOverPolicy, ProbePlan, WorkloadPlan};
 
     fn of_server(counter: Counter, value: f64) -> CostFigure {
         CostFigure {
@@ -210,6 +210,7 @@ mod tests {
             file_size_bytes: 4096,
             files_max: 1,
             own_files: false,
+            left_over: LeftOverPolicy::Refuse,
         }
     }
 

@@ -13,6 +13,7 @@ pub mod action;
 mod asked;
 mod code;
 pub mod compiled;
+pub(crate) mod created;
 mod data;
 pub mod diagnostic;
 pub mod expected;

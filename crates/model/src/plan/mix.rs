@@ -4,7 +4,7 @@
 use crate::file_set::FileSetPlan;
 use crate::kind::Role;
 use crate::operation::{OpKind, Stability};
-use crate::plan::TargetPlan;
+use crate::plan::{LeftOverPolicy, TargetPlan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,9 @@ pub struct MixPlan {
     pub listing_bytes: u32,
     /// Whether the file set is removed when the run ends.
     pub remove_set: bool,
+    /// What becomes of a file set that an earlier run has left.
+    #[serde(default, skip_serializing_if = "LeftOverPolicy::refuses")]
+    pub left_over: LeftOverPolicy,
     /// How the mix goes through a kernel mount.
     pub local: LocalMix,
 }
@@ -58,6 +61,7 @@ impl MixPlan {
             stability: Stability::default(),
             listing_bytes: 8192,
             remove_set: false,
+            left_over: LeftOverPolicy::Refuse,
             local: LocalMix::default(),
         }
     }

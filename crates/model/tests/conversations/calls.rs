@@ -60,6 +60,8 @@ const NUMBERED_BYTES: &[u8] = b"f0123456789abcdef";
 const CURSOR: DirectoryCursor = DirectoryCursor {
     cookie: 0x1122_3344_5566_7788,
     verifier: *b"verifier",
+    pages: 0,
+    remembered: 0,
 };
 
 const UNCHANGED: Sattr3 = Sattr3 {

@@ -437,9 +437,34 @@ fn a_page_of_a_listing_says_where_the_next_one_starts() {
     }
 }
 
+#[test]
+fn a_page_that_comes_again_fails() {
+    for len in [1, 2, 5] {
+        let mut cursor = DirectoryCursor::default();
+        let mut ended = Outcome::Ok;
+        // The cookies of the last entries of pages go round.
+        for page_number in (0..len).cycle().take(40) {
+            let ask = Operation::ReadDirectory {
+                directory: DIRECTORY,
+                cursor,
+                len: 4096,
+            };
+            let cookie = 10 * page_number + 10;
+            let (outcome, answer, _) = judge(ask, &page(cookie..cookie + 1, false));
+            ended = outcome;
+            match answer {
+                Answer::Directory { cursor: next, .. } => cursor = next,
+                _ => break,
+            }
+        }
+        assert_eq!(ended, bad(ReplyFault::Inconsistent), "{len}");
+    }
+}
+
 fn directory((cookie, verifier): (u64, [u8; 8]), end: bool, excess_bytes: u32) -> Answer {
+    let next = DirectoryCursor::default().after(cookie, verifier);
     Answer::Directory {
-        cursor: DirectoryCursor { cookie, verifier },
+        cursor: next.filter(|_| cookie > 0).unwrap_or_default(),
         end,
         excess_bytes,
     }

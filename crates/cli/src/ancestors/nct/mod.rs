@@ -7,8 +7,8 @@ use crate::error::Error;
 use crate::execution::interruption;
 use crate::execution::live::{Live, RowStream};
 use crate::execution::output_directory::{Existing, OutputDirectory};
-use crate::execution::{Calibration, Job, measure};
 use crate::execution::verdict::does_not_count;
+use crate::execution::{Calibration, Job, measure};
 use crate::planning::{Environment, with_intervals};
 use crate::report::json;
 use crate::report::rows::Columns;
@@ -18,7 +18,7 @@ use command_line::{Command, Measure, Request};
 use filestone_engine::ErrorCategory;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
+use filestone_model::plan::{LeftOverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
 use std::path::Path;
 
 const SECOND: u64 = 1_000_000_000;
@@ -161,6 +161,7 @@ fn plan(measured: &Measure, here: &Environment) -> Plan {
         // nct asks for one object, and never for what is in it.
         files_max: 0,
         own_files: false,
+        left_over: LeftOverPolicy::Refuse,
     });
     let plan = Plan {
         clients,

@@ -5,8 +5,8 @@ use filestone_model::measure::mix_record::{FileSetRecord, MixOperationRecord, Th
 use filestone_model::measure::{DistributionRecord, MixRecord, Role, RunRecord};
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
-    Access, ArrivalsPlan, FileSetPlan, FileSizes, LocalMix, MixCount, MixPlan, Popularity,
-    WorkloadPlan,
+    Access, ArrivalsPlan, FileSetPlan, FileSizes, LeftOverPolicy, LocalMix, MixCount, MixPlan,
+    Popularity, WorkloadPlan,
 };
 
 /// What was asked for, in percent, and how often it was done in each of two seconds: 2000 of
@@ -50,6 +50,7 @@ fn mix_plan() -> MixPlan {
         stability: Stability::FileSync,
         listing_bytes: 8192,
         remove_set: false,
+        left_over: LeftOverPolicy::Refuse,
         local: LocalMix::default(),
     }
 }

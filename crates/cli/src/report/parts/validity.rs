@@ -53,7 +53,8 @@ mod tests {
         assert_eq!(headed(&record), text);
         let off_by_percent = 12.0;
         record.caveats = vec![Caveat::DebugBuild, Caveat::MixInvalid { off_by_percent }];
-        let text = "verdict         does not count (the mix is off by 12.0 %); caveats: debug-build\n";
+        let text =
+            "verdict         does not count (the mix is off by 12.0 %); caveats: debug-build\n";
         assert_eq!(headed(&record), text);
         record.caveats = vec![];
         let ledger = &mut record.totals.ledger;

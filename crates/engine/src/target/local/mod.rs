@@ -16,6 +16,7 @@ use filestone_model::plan::{LeftOverPolicy, LocalTarget};
 use mix::run_local;
 use replay::{LocalOptions, LocalSite};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What plans call it.
 pub const NAME: &str = "local";
@@ -64,13 +65,14 @@ fn open(opening: &Opening<'_>, target: &LocalTarget) -> Result<LocalSite, RunErr
         direct: replay.local.direct,
         first_number: replay.first_number,
         occupied: occupied(replay),
+        made: Arc::clone(&opening.made),
     };
     let site = match &target.directory {
         Some(directory) => {
             let directory = Path::new(directory);
             // A lock tells runs on this host apart from what they left.
             if replay.left_over != LeftOverPolicy::Refuse {
-                replay::remove_left_over_beside(directory, replay.left_over, options.occupied)?;
+                replay::remove_left_over_beside(directory, replay.left_over, &options)?;
             }
             LocalSite::claim(directory, options)
         }

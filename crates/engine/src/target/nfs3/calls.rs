@@ -12,7 +12,7 @@ use filestone_model::failure::StatusSpace;
 use filestone_model::load::Status;
 use filestone_model::plan::Modes;
 use filestone_wire::nfs3::write::StableHow;
-use filestone_wire::nfs3::{self, Handle};
+use filestone_wire::nfs3::{self, Handle, Procedure};
 use filestone_wire::xdr::{Encode, Writer};
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -24,8 +24,8 @@ pub use sequence::{called, named, permissions};
 /// Why an action is not done.
 #[derive(Debug)]
 pub enum Failure {
-    /// The server, or the caller in its place, says no.
-    Answered(Status),
+    /// The server, or the caller in its place, says no: to this procedure, where it is known.
+    Answered(Status, Option<Procedure>),
     /// There is no way to the server any more.
     Lost(CallFailed),
 }
@@ -33,7 +33,7 @@ pub enum Failure {
 impl Failure {
     /// Whether the server answered with this status.
     pub fn is(&self, status: nfs3::Status) -> bool {
-        matches!(self, Failure::Answered(answered) if *answered == sequence::answer(status))
+        matches!(self, Failure::Answered(answered, _) if *answered == sequence::answer(status))
     }
 }
 
@@ -45,7 +45,7 @@ impl From<CallFailed> for Failure {
 
 impl From<nfs3::Status> for Failure {
     fn from(status: nfs3::Status) -> Self {
-        Failure::Answered(sequence::answer(status))
+        Failure::Answered(sequence::answer(status), None)
     }
 }
 
@@ -165,7 +165,10 @@ impl Session {
             let polled = desk.lend(|| calls.as_mut().poll(&mut context));
             if let Poll::Ready(result) = polled {
                 return result.map_err(|failure| match failure {
-                    sequence::Failure::Answered(status) => Failure::Answered(status),
+                    sequence::Failure::Answered(status) => {
+                        let number = desk.call().procedure.number;
+                        Failure::Answered(status, Procedure::from_number(number))
+                    }
                     sequence::Failure::Lost | sequence::Failure::Reset => {
                         Failure::Lost(lost(connection, desk))
                     }

@@ -211,6 +211,7 @@ fn open(
         callers: plan.callers(),
         first_number: replay.first_number,
         occupied: occupied(replay),
+        made: Arc::clone(&opening.made),
         ..Nfs3Options::new(vec![opening.generation])
     };
     let built_in = match target.host {

@@ -93,12 +93,13 @@ pub fn without_results(failed: CallFailed, path: &str) -> RunError {
     RunError::calling(failed.address, call, failed.source)
 }
 
-/// The same of a call that may have been answered.
+/// The same of a call that may have been answered; `procedure` is told where it is not known which
+/// one was answered last.
 pub fn at_path(failure: Failure, path: &str, procedure: Procedure) -> RunError {
     match failure {
         Failure::Lost(call) => without_results(call, path),
-        Failure::Answered(answer) => match status_of(answer) {
-            Some(status) => failed(path, procedure, status),
+        Failure::Answered(answer, called_last) => match status_of(answer) {
+            Some(status) => failed(path, called_last.unwrap_or(procedure), status),
             None => {
                 RunError::Internal(format!("{path}: {}: {answer:?}", called(procedure).shown()))
             }

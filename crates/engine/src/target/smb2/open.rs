@@ -12,14 +12,14 @@ use super::worker::{Operator, ShareWorker};
 use crate::backend::connection::{ConnectedClient, First};
 use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::clock::Clock;
-use crate::control::{Cancellation, CleanUpLimits, Context, cancel_clean_up_on};
+use crate::control::{Cancellation, Context, cancel_clean_up_on};
 use crate::driver::Dial;
 use crate::error::RunError;
 use crate::file_set::{self, FileSet, Left, Order};
 use crate::run::{ConnectedClients, OpenTarget, Subjects, WorkerBody};
 use crate::target::clients::{connect_sockets, dial_of};
 use crate::workspace::ProcessName;
-use crate::workspace::own_directory::{OwnDirectory, REMOVE_BY_HAND};
+use crate::workspace::own_directory::{OwnDirectory, REMOVE_LEFTOVER};
 use filestone_model::client::Verify;
 use filestone_model::client::smb2::{
     ALL_OF_FILE, ClientState, Keeping, Kept, Lane, OperationOptions, ShareFiles, SharePath,
@@ -142,7 +142,7 @@ impl<'run> OpenShare<'run> {
                 let path = open.own_path().unwrap_or_default().to_owned();
                 Err(match open.clean_up(context) {
                     Ok(()) => error,
-                    Err(kept) => error.leaving(&path, &kept, REMOVE_BY_HAND),
+                    Err(kept) => error.leaving(&path, &kept, REMOVE_LEFTOVER),
                 })
             }
         }
@@ -178,6 +178,7 @@ impl<'run> OpenShare<'run> {
             plan: &mix.file_set,
             kinds: &kinds,
             write_max_bytes: record.write_max_bytes,
+            left_over: mix.left_over,
         };
         let reaching = connection.reaching();
         let mut set = file_set::prepare_run(reaching, &order, mix.remove_set, context)?;
@@ -625,10 +626,7 @@ impl OpenTarget for OpenShare<'_> {
         };
         context.preparing("cleaning up");
         let cancellation = Cancellation::default();
-        let limits = CleanUpLimits {
-            stopped: self.connection.reaching().timeout,
-            finished: Duration::MAX,
-        };
+        let limits = own.limits(self.connection.reaching().timeout);
         let own_way = &self.connection.reaching().way;
         let reaching = Reaching {
             way: of_another_client(own_way),

@@ -5,9 +5,10 @@ use super::error::SmbError;
 use super::tree::{ShareTree, child_of};
 use crate::control::Context;
 use crate::error::RunError;
-use crate::workspace::own_directory::OwnDirectory;
+use crate::workspace::own_directory::{self, OwnDirectory};
 use filestone_model::client::handles::Handles;
 use filestone_model::client::smb2::{ALL_OF_FILE, Opened, Opening, ShareFiles, SharePath};
+use filestone_model::made::MadeNames;
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::plan::{Plan, ProbePlan, SmbTarget};
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
@@ -213,7 +214,13 @@ impl Preparing<'_> {
         context.preparing(&format!("making a directory of our own in {}", self.target));
         let path = self.target.to_string();
         let mut tree = ShareTree::new(self.connection);
-        let own = OwnDirectory::make(&mut tree, &path, SharePath::from(found.path.as_str()))?;
+        let parent = own_directory::under_test(&path, SharePath::from(found.path.as_str()));
+        let left = own_directory::find_left_over(&mut tree, &parent, self.probe.left_over)?;
+        if let Some(remark) = left.remark() {
+            context.observer.remark(&remark);
+        }
+        let made = MadeNames::of_probe(self.plan.clients);
+        let own = OwnDirectory::make(&mut tree, parent, made)?;
         let entry = FileEntry {
             len: 0,
             kind: ObjectKind::Directory,

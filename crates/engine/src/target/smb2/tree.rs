@@ -12,16 +12,14 @@ use crate::workspace::tree::{
 };
 use filestone_model::client::desk::Failure;
 use filestone_model::client::smb2::{
-    ALL_OF_FILE, ATTRIBUTES, LISTING, Link, Listed, Opened, Opening, SharePath,
+    ALL_OF_FILE, ATTRIBUTES, LISTING, Link, Listed, Opened, Opening, Removal, SharePath,
 };
 use filestone_model::load::LineData;
+use filestone_model::made::{Kept, MadeNames};
 use filestone_model::output::{Stretch, WriteData};
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
 use filestone_wire::smb2::{FileId, Status};
 use std::time::Duration;
-
-/// Pages of one listing at most.
-const PAGES_MAX: u64 = 1 << 20;
 
 /// The path of a name in a directory of a share.
 pub fn child_of(parent: &str, name: &str) -> String {
@@ -102,52 +100,10 @@ impl Connection {
     pub fn each_entry(
         &mut self,
         path: &str,
-        mut each: impl FnMut(Listed) -> bool,
+        each: impl FnMut(Listed) -> bool,
     ) -> Result<(), Unmet> {
-        let opening = Opening::existing(path, LISTING).with(CreateOptions::DIRECTORY_FILE);
-        let page_len = self.reaching().way.limits().largest_page();
-        self.call(async |link| {
-            let directory = link.open(&opening).await?.file_id;
-            let mut is_over = false;
-            let mut listed = Ok(());
-            for page in 0..PAGES_MAX {
-                let look = |entry: Listed| {
-                    let is_child = entry.name != "." && entry.name != "..";
-                    if is_child && !is_over {
-                        is_over = each(entry);
-                    }
-                };
-                match link.list(directory, page == 0, page_len, look).await {
-                    Ok(page) if page.is_last || is_over => break,
-                    Ok(_) => {}
-                    Err(failure) => {
-                        listed = Err(failure);
-                        break;
-                    }
-                }
-            }
-            let closed = link.close(directory).await;
-            listed.and(closed)
-        })
-    }
-
-    /// Takes everything in a directory away but the entry `keep`.
-    fn empty_but(&mut self, path: &str, keep: &str) -> Result<(), Unmet> {
-        let mut entries = Vec::new();
-        self.each_entry(path, |entry| {
-            if entry.name != keep {
-                entries.push(entry);
-            }
-            false
-        })?;
-        for entry in entries {
-            let path = child_of(path, &entry.name);
-            if entry.is_directory {
-                self.empty_but(&path, "")?;
-            }
-            self.remove(&path, entry.is_directory)?;
-        }
-        Ok(())
+        let page = self.reaching().way.limits().largest_page();
+        self.call(async |link| link.each_entry(path, page, each).await)
     }
 
     /// Takes away what is at a path, unless it is gone.
@@ -350,8 +306,12 @@ impl Tree for ShareTree<'_> {
         removed.map_err(|unmet| refused(unmet, Step::RemoveDirectory, parent, &parent.at(name)))
     }
 
-    fn empty_but(&mut self, at: &ShareDirectory, keep: &str) -> Tried<()> {
-        let emptied = self.connection.empty_but(&at.handle, keep);
+    fn empty_but(&mut self, at: &ShareDirectory, keep: &str, made: &MadeNames) -> Tried<Kept> {
+        let page = self.connection.reaching().way.limits().largest_page();
+        let removal = Removal { made, page };
+        let emptied = self
+            .connection
+            .call(async |link| link.empty_but(&at.handle, keep, removal).await);
         emptied.map_err(|unmet| refused(unmet, Step::Empty, at, &at.path))
     }
 

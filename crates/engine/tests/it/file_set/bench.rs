@@ -6,7 +6,7 @@ use filestone_engine::target::nfs3::{Session, mount};
 use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::file_set::Layout;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{FileSetPlan, Identities, NfsTarget, Popularity};
+use filestone_model::plan::{FileSetPlan, Identities, LeftOverPolicy, NfsTarget, Popularity};
 use filestone_server::Running;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
@@ -22,6 +22,8 @@ pub const ALL: &[OpKind] = OpKind::STATELESS;
 pub struct Bench {
     pub session: Session,
     pub root: Handle,
+    /// What becomes of a set that is there.
+    pub left_over: LeftOverPolicy,
 }
 
 pub fn plan(files: u32, sizes: &str) -> FileSetPlan {
@@ -63,6 +65,7 @@ impl Bench {
         Self {
             session,
             root: mounted.handle,
+            left_over: LeftOverPolicy::Refuse,
         }
     }
 
@@ -95,6 +98,7 @@ impl Bench {
             plan,
             kinds,
             write_max_bytes: 1 << 20,
+            left_over: self.left_over,
         };
         prepare(&self.session, &order, stop, observer)
     }

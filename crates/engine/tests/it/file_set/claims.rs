@@ -7,7 +7,9 @@ use filestone_engine::target::BuiltIn;
 use filestone_engine::workspace::ProcessName;
 use filestone_engine::{Job, Protocols, RunError};
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{MixCount, MixPlan, NfsTarget, Plan, TargetPlan, WorkloadPlan};
+use filestone_model::plan::{
+    LeftOverPolicy, MixCount, MixPlan, NfsTarget, Plan, TargetPlan, WorkloadPlan,
+};
 use filestone_server::Running;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -127,6 +129,19 @@ fn the_set_of_a_run_on_another_host_is_left_to_it() {
     let text = String::from_utf8(bench.text(&format!("set/{MARKER}"))).expect("text");
     bench.write("set", MARKER, format!("{text}\ngiven up\n").as_bytes());
     bench.prepare(&plan(4, "1K"), 1).expect("it was given up");
+}
+
+#[test]
+fn the_user_may_say_that_the_run_on_another_host_is_over() {
+    let server = serve(|_| {});
+    let mut bench = Bench::new(&server);
+    let set = bench.prepare(&plan(4, "1K"), 1).expect("it is made");
+    set.release(&bench.session).expect("it can be given up");
+    owned_by(&mut bench, "7", "elsewhere.invalid");
+    bench.left_over = LeftOverPolicy::Remove;
+    let set = bench.prepare(&plan(4, "1K"), 1).expect("the user says so");
+    assert_eq!(set.record.found, 0, "it was removed first");
+    assert!(set.record.made > 0);
 }
 
 /// A process of another host, which owns the set.

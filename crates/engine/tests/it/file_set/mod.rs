@@ -1,6 +1,6 @@
 //! The file set of a mix on the built-in server, over real sockets.
 
-mod bench;
+pub mod bench;
 mod claims;
 mod faults;
 mod restarts;

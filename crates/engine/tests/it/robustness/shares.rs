@@ -8,12 +8,17 @@ use filestone_engine::error::ErrorCategory;
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, Plan, SmbTarget, TargetPlan};
+use filestone_wire::smb2::codec::Text;
 use filestone_wire::smb2::compound::append;
 use filestone_wire::smb2::frame::FRAME_MAX;
+use filestone_wire::smb2::info::{DirectoryClass, DirectoryWriter, Entry, ShortName};
 use filestone_wire::smb2::negotiate;
 use filestone_wire::smb2::session_setup::{self, SessionFlags};
 use filestone_wire::smb2::transform::TransformHeader;
-use filestone_wire::smb2::{Command, Dialect, ErrorResponse, Header, Route, Status, echo};
+use filestone_wire::smb2::{
+    Command, Dialect, ErrorResponse, FileAttributes, FileTime, Header, Route, Status, echo,
+    query_directory,
+};
 use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -357,4 +362,48 @@ fn authentication_without_end_is_given_up() {
         message(asked, Status::MORE_PROCESSING_REQUIRED, &again)
     }));
     assert!(!error.is_empty());
+}
+
+/// The same page of a listing, however often it is asked for.
+fn one_page(asked: &Header) -> Vec<u8> {
+    let mut data = Vec::new();
+    let mut writer = DirectoryWriter::new(&mut data, DirectoryClass::IdBothDirectory, 4096);
+    for name in ["a", "b"] {
+        let no_time = FileTime { ticks: 0 };
+        assert!(writer.append(&Entry {
+            file_index: 0,
+            creation_time: no_time,
+            last_access_time: no_time,
+            last_write_time: no_time,
+            change_time: no_time,
+            end_of_file: 1,
+            allocation_size: 1,
+            file_attributes: FileAttributes::NORMAL,
+            ea_size: 0,
+            short_name: ShortName::default(),
+            file_id: 1,
+            name: Text::from(name),
+        }));
+    }
+    message(
+        asked,
+        Status::SUCCESS,
+        &query_directory::Response { data: &data },
+    )
+}
+
+#[test]
+fn a_listing_whose_last_page_comes_again_is_given_up_before_and_in_a_run() {
+    let address = instead(Command::QueryDirectory, one_page);
+    let mut plan = any_plan(address);
+    let probe = plan.probe_mut().expect("a probe");
+    (probe.operation, probe.files_max) = (OpKind::GetAttr, 1_000_000);
+    let error = outcome(&plan).expect_err("it never ends").to_string();
+    assert!(error.contains("the listing leads in a circle"), "{error}");
+    plan.probe_mut().expect("a probe").operation = OpKind::ReadDir;
+    plan.in_flight = 1;
+    let record = outcome(&plan).expect("a record");
+    // Each listing begins again after the page that came twice.
+    let ledger = &record.totals.ledger;
+    assert_eq!((ledger.ok, ledger.failed), (5, 5), "{ledger:?}");
 }

@@ -9,7 +9,9 @@ use filestone_model::language::Operations;
 use filestone_model::measure::run_record::{IntervalRecord, TickRecord, Totals};
 use filestone_model::measure::{Assembly, IntervalBuffer};
 use filestone_model::operation::{OpKind, Operation, Stability};
-use filestone_model::plan::{ArrivalsPlan, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
+use filestone_model::plan::{
+    ArrivalsPlan, LeftOverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan,
+};
 use filestone_model::queueing::{Service, SimulatedServer};
 use filestone_model::time::Moment;
 use filestone_model::workload::{Next, Workload};
@@ -38,6 +40,7 @@ pub fn plan(arrivals: ArrivalsPlan, in_flight: u32, seconds: u64) -> Plan {
         file_size_bytes: 0,
         files_max: 0,
         own_files: false,
+        left_over: LeftOverPolicy::Refuse,
     });
     Plan {
         arrivals,

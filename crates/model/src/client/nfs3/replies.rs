@@ -224,12 +224,16 @@ fn check_other(operation: &Operation, results: &[u8]) -> Checked {
         }
         Operation::Rename { .. } => simple(rename::Reply::from_bytes(results)),
         Operation::Link { .. } => simple(link::Reply::from_bytes(results)),
-        Operation::ReadDirectory { len, .. } => check_listing(results, len, |reader| {
-            readdir::Entry::decode(reader).map(|entry| entry.cookie)
-        }),
-        Operation::ReadDirectoryPlus { len, .. } => check_listing(results, len, |reader| {
-            readdirplus::EntryPlus::decode(reader).map(|entry| entry.cookie)
-        }),
+        Operation::ReadDirectory { len, cursor, .. } => {
+            check_listing(results, len, cursor, |reader| {
+                readdir::Entry::decode(reader).map(|entry| entry.cookie)
+            })
+        }
+        Operation::ReadDirectoryPlus { len, cursor, .. } => {
+            check_listing(results, len, cursor, |reader| {
+                readdirplus::EntryPlus::decode(reader).map(|entry| entry.cookie)
+            })
+        }
         Operation::FileSystemStatus { .. } => simple(fsstat::Reply::from_bytes(results)),
         Operation::FileSystemInfo { .. } => simple(fsinfo::Reply::from_bytes(results)),
         Operation::PathConfiguration { .. } => simple(pathconf::Reply::from_bytes(results)),
@@ -266,6 +270,7 @@ fn check_write(results: &[u8], asked: u32, stability: crate::operation::Stabilit
 fn check_listing<'a>(
     results: &'a [u8],
     asked: u32,
+    asked_at: DirectoryCursor,
     mut entry: impl FnMut(&mut Reader<'a>) -> Result<u64, DecodeError>,
 ) -> Checked {
     let mut walk = || -> Result<Checked, DecodeError> {
@@ -291,10 +296,11 @@ fn check_listing<'a>(
         // can be read, and the listing can go on. The record says so.
         let list_len = results.len() - list_start;
         let excess_bytes = u32::try_from(list_len.saturating_sub(asked as usize));
-        let cursor = match last {
-            Some(cookie) => DirectoryCursor { cookie, verifier },
+        let next = last.and_then(|cookie| asked_at.after(cookie, verifier));
+        let cursor = match next {
+            Some(next) => next,
             None if end => DirectoryCursor::default(),
-            // No entry and not the end: asking again would never end.
+            // No entry and not the end, or a page that was there before: asking again would never end.
             None => return Ok(bad_reply(ReplyFault::Inconsistent)),
         };
         Ok(Checked {

@@ -6,17 +6,17 @@
 use super::asking::Asking;
 use super::establish::Way;
 use super::keeping::Keeping;
-use super::link::{Link, is};
+use super::link::Link;
 use super::open_files::{Held, OpenFile, OpenFiles};
-use super::requests::{
-    ALL_OF_FILE, ATTRIBUTES, LISTING, Opened, Opening, READING, WRITING, is_not_there,
-};
+use super::requests::{ALL_OF_FILE, ATTRIBUTES, LISTING, Opened, Opening, READING, WRITING};
+use super::trees::Removal;
 use crate::client::actor::{Kind, TaskEnd, ended, next_task};
 use crate::client::desk::{Failure, Step};
 use crate::client::kept_action::KeptAction;
-use crate::client::own_paths::{check_own, is_clients, is_own};
+use crate::client::own_paths::{below_clients, check_own, is_clients, is_own};
 use crate::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
 use crate::load::{Action, CLIENTS, Cause, MARKER, Status};
+use crate::made::MadeNames;
 use crate::output::Stretch;
 use crate::session::smb2::Scope;
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions, ShareAccess};
@@ -24,9 +24,6 @@ use filestone_wire::smb2::info::{FileBasicInformation, FileInfoClass, FsInfoClas
 use filestone_wire::smb2::lock::{LockElement, LockFlags};
 use filestone_wire::smb2::{self, AccessMask, FileAttributes, FileId, FileTime};
 use std::sync::Arc;
-
-/// Pages of one listing at most.
-const PAGES_MAX: u64 = 1 << 20;
 
 /// What a client of a load goes by.
 #[derive(Debug, Clone)]
@@ -41,6 +38,8 @@ pub struct ShareLoadOptions {
     pub transfers: ShareTransfers,
     /// What is asked for beside an open.
     pub keeping: Keeping,
+    /// The names that the run can make, which are all that it removes.
+    pub made: Arc<MadeNames>,
     /// The client's way to the share.
     pub way: Arc<Way>,
     /// How often a line is tried again whose connection was lost: what was open is opened again
@@ -491,7 +490,8 @@ impl Lines {
     async fn read_directory(&mut self, path: &[u8]) -> Step<Status> {
         self.place(path)?;
         let place = std::mem::take(&mut self.path);
-        let listed = self.each_entry(&place, |_, _| ()).await;
+        let page = self.page_len();
+        let listed = self.link.each_entry(&place, page, |_| false).await;
         self.path = place;
         listed.map(done)
     }
@@ -633,10 +633,12 @@ impl Lines {
         }
         let clients = self.options.clients.clone();
         let mut is_empty = true;
-        self.each_entry(&clients, |name, _| {
-            is_empty &= name.eq_ignore_ascii_case(MARKER);
-        })
-        .await?;
+        let page = self.page_len();
+        let listed = self.link.each_entry(&clients, page, |entry| {
+            is_empty &= entry.name.eq_ignore_ascii_case(MARKER);
+            !is_empty
+        });
+        listed.await?;
         if is_empty {
             Ok(Status::Ok)
         } else {
@@ -671,7 +673,7 @@ impl Lines {
         let name = str::from_utf8(name).map_err(|_| Failure::refused(Cause::NotFound))?;
         // The whole directory, as every other layer takes a pattern without a name.
         let pattern = if name.is_empty() { "*" } else { name };
-        let page = self.options.way.limits().largest_page();
+        let page = self.page_len();
         let found = self.link.find(&self.path, pattern, page).await;
         found.map(|_| Status::Ok)
     }
@@ -690,83 +692,32 @@ impl Lines {
         self.link.set(file_id, class, &information).await.map(done)
     }
 
-    /// A whole tree; well done too if there is none.
+    /// A whole tree; well done too if there is none. What no run of this load makes stays, and with it
+    /// the tree.
     async fn deltree(&mut self, path: &[u8]) -> Step<Status> {
-        if is_clients(path) {
-            return self.remove_own_tree().await;
-        }
+        let own = is_clients(path).then(|| format!("{CLIENTS}/client{}", self.options.client));
+        let path = own.as_deref().map_or(path, str::as_bytes);
         check_own(path)?;
         self.place(path)?;
-        let top = self.path.clone();
-        self.remove_tree(&top).await.map(done)
-    }
-
-    async fn remove_tree(&mut self, top: &str) -> Step<()> {
-        let mut directories = vec![top.to_owned()];
-        let mut next = 0;
-        while let Some(directory) = directories.get(next).cloned() {
-            next += 1;
-            let (mut files, mut inner) = (Vec::new(), Vec::new());
-            let listed = self.each_entry(&directory, |name, is_directory| {
-                let path = format!("{directory}\\{name}");
-                if is_directory {
-                    inner.push(path);
-                } else {
-                    files.push(path);
-                }
-            });
-            match listed.await {
-                Err(failure) if is_not_there(failure) && next == 1 => return Ok(()),
-                Err(failure) if is(failure, smb2::Status::NOT_A_DIRECTORY) && next == 1 => {
-                    return self.take_away(top, CreateOptions::NON_DIRECTORY_FILE).await;
-                }
-                listed => listed?,
-            }
-            directories.append(&mut inner);
-            for file in files {
-                self.link.go_on()?;
-                self.take_away(&file, CreateOptions::NON_DIRECTORY_FILE)
-                    .await?;
-            }
-        }
-        while let Some(directory) = directories.pop() {
-            self.take_away(&directory, CreateOptions::DIRECTORY_FILE)
-                .await?;
-        }
-        Ok(())
-    }
-
-    /// Whoever removed it, it is gone.
-    async fn take_away(&mut self, path: &str, options: CreateOptions) -> Step<()> {
-        match self.link.remove(path, options).await {
-            Err(failure) if is_not_there(failure) => Ok(()),
-            removed => removed,
+        let below = String::from_utf8_lossy(below_clients(path)).into_owned();
+        let removed = self.link.remove_tree(&self.path, &below, self.removal());
+        if removed.await?.is_empty() {
+            Ok(Status::Ok)
+        } else {
+            Err(smb2::Status::DIRECTORY_NOT_EMPTY.into())
         }
     }
 
-    /// Shows the entries of a directory.
-    async fn each_entry(&mut self, path: &str, mut each: impl FnMut(&str, bool)) -> Step<()> {
-        let opening = Opening::existing(path, LISTING).with(CreateOptions::DIRECTORY_FILE);
-        let directory = self.link.open(&opening).await?.file_id;
-        let page_len = self.options.way.limits().largest_page();
-        let mut listed = Ok(());
-        for page in 0..PAGES_MAX {
-            let look = |entry: super::Listed| {
-                if entry.name != "." && entry.name != ".." {
-                    each(&entry.name, entry.is_directory);
-                }
-            };
-            match self.link.list(directory, page == 0, page_len, look).await {
-                Ok(page) if page.is_last => break,
-                Ok(_) => {}
-                Err(failure) => {
-                    listed = Err(failure);
-                    break;
-                }
-            }
+    /// Bytes of a page of a directory, as the server allows them.
+    fn page_len(&self) -> u32 {
+        self.options.way.limits().largest_page()
+    }
+
+    fn removal(&self) -> Removal<'_> {
+        Removal {
+            made: &self.options.made,
+            page: self.page_len(),
         }
-        let closed = self.link.close(directory).await;
-        listed.and(closed)
     }
 
     /// Closes what a pass has left open.
@@ -799,10 +750,12 @@ impl Lines {
         }
     }
 
-    /// This client's tree.
+    /// This client's tree. The end of the run reports what stays.
     async fn remove_own_tree(&mut self) -> Step<Status> {
-        let own = format!("{}\\client{}", self.options.clients, self.options.client);
-        self.remove_tree(&own).await.map(done)
+        let own = format!("client{}", self.options.client);
+        let path = format!("{}\\{own}", self.options.clients);
+        let removed = self.link.remove_tree(&path, &own, self.removal());
+        removed.await.map(|_| Status::Ok)
     }
 
     async fn leave(&mut self) -> Step<Status> {

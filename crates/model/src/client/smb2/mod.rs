@@ -35,6 +35,7 @@ mod short_way;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod trees;
 
 pub use client::{Lane, Smb2Client, Smb2ClientOptions, Smb2Language, Smb2Work};
 
@@ -55,6 +56,7 @@ pub use requests::{
 };
 pub use session_setup::SetUp;
 pub use terms::{NotEstablished, OneChannel, Protection, SetupStep, Terms};
+pub use trees::Removal;
 
 use crate::client::actor::Actor;
 

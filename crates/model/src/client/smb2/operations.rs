@@ -22,7 +22,7 @@ use super::keeping::Keeping;
 use super::link::Link;
 use super::link::is;
 use super::opens::{Handle, Look, OpenKey, Opens};
-use super::requests::{ALL_OF_FILE, ATTRIBUTES, LISTING, Opened, Opening, is_not_there};
+use super::requests::{ALL_OF_FILE, ATTRIBUTES, LISTING, Listed, Opened, Opening, is_not_there};
 use super::terms::NotEstablished;
 use crate::client::actor::{Kind, TaskEnd, ended, next_task};
 use crate::client::desk::{Failure, Step};
@@ -36,6 +36,7 @@ use crate::operation::{
     ReplyFault, Stability,
 };
 use crate::output::Stretch;
+use crate::page_guard::{PageGuard, PageNames};
 use crate::session::smb2::Scope;
 use crate::workload::FileTable;
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
@@ -267,6 +268,8 @@ struct Listing {
     open: smb2::FileId,
     /// Pages that have been seen.
     pages: u64,
+    /// Against pages that come again.
+    guard: PageGuard,
 }
 
 /// Does what it is told, for ever.
@@ -779,23 +782,37 @@ impl Operating {
                 let opening = Opening::existing(self.path_of(directory)?, LISTING)
                     .with(CreateOptions::DIRECTORY_FILE);
                 let open = self.link.open(&opening).await?.file_id;
-                let pages = 0;
                 Listing {
                     directory,
                     open,
-                    pages,
+                    pages: 0,
+                    guard: PageGuard::default(),
                 }
             }
         };
         self.listing = Some(listing);
         let len = self.client.way.limits().page(len);
-        let page = self.link.list(listing.open, is_first, len, |_| {}).await?;
-        let pages = if is_first { 1 } else { listing.pages + 1 };
-        self.listing = Some(Listing { pages, ..listing });
+        let mut names = PageNames::default();
+        let look = |entry: Listed| names.add(entry.name.as_bytes());
+        let page = self.link.list(listing.open, is_first, len, look).await?;
+        let (pages, mut guard) = if is_first {
+            (1, PageGuard::default())
+        } else {
+            (listing.pages + 1, listing.guard)
+        };
+        let leads_on = page.is_last || guard.page(&names).is_ok();
+        self.listing = Some(Listing {
+            pages,
+            guard,
+            ..listing
+        });
+        if !leads_on {
+            return Err(UNKNOWN);
+        }
         self.found = Answer::Directory {
             cursor: DirectoryCursor {
                 cookie: pages,
-                verifier: [0; 8],
+                ..DirectoryCursor::default()
             },
             end: page.is_last,
             excess_bytes: 0,

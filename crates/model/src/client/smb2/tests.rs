@@ -108,6 +108,7 @@ impl Bench {
                 write: 65_536,
             },
             keeping: keeping.clone(),
+            made: Arc::new(crate::made::MadeNames::any()),
             way: Arc::clone(&way),
             retries: 1,
         });

@@ -20,7 +20,7 @@ use crate::measure::run_record::{
 use crate::measure::verdict::caveats::find;
 use crate::measure::verdict::caveats::tests::run_of_30_s;
 use crate::operation::{OpKind, Stability};
-use crate::plan::{ArrivalsPlan, ProbePlan, SmbTarget, TargetPlan, WorkloadPlan};
+use crate::plan::{ArrivalsPlan, LeftOverPolicy, ProbePlan, SmbTarget, TargetPlan, WorkloadPlan};
 
 type Change = fn(&mut RunRecord);
 
@@ -182,6 +182,7 @@ fn reads_of(record: &mut RunRecord, size_bytes: u32) {
         file_size_bytes: 0,
         files_max: 1,
         own_files: false,
+        left_over: LeftOverPolicy::Refuse,
     });
 }
 

@@ -142,7 +142,9 @@ fn check_identities(plan: &Plan) -> Result<(), PlanError> {
         })
     })?;
     let of_targets = plan.targets().filter_map(TargetPlan::supplementary_gids);
-    let of_fleet = groups(plan).iter().filter_map(|group| group.identities.supplementary_gids.as_ref());
+    let of_fleet = groups(plan)
+        .iter()
+        .filter_map(|group| group.identities.supplementary_gids.as_ref());
     let mut lists = of_targets
         .chain(&identities.supplementary_gids)
         .chain(of_fleet);

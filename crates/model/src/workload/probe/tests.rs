@@ -2,7 +2,7 @@ use super::*;
 use crate::failure::StatusSpace;
 use crate::operation::Ticket;
 use crate::operation::{AttributeChange, Stability};
-use crate::plan::unmeasured_for;
+use crate::plan::{LeftOverPolicy, unmeasured_for};
 use crate::time::Moment;
 use crate::workload::{FileEntry, ObjectKind};
 use std::collections::{BTreeSet, HashSet};
@@ -45,6 +45,7 @@ fn plan(operation: OpKind) -> ProbePlan {
         file_size_bytes: 20_000,
         files_max: 10_000,
         own_files: false,
+        left_over: LeftOverPolicy::Refuse,
     }
 }
 
@@ -103,6 +104,7 @@ fn page(operation: &Operation) -> Answer {
                 cursor: DirectoryCursor {
                     cookie,
                     verifier: [7; 8],
+                    ..DirectoryCursor::default()
                 },
                 end: cookie == 30,
                 excess_bytes: 0,

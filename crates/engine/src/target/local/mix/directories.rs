@@ -7,9 +7,10 @@ use crate::error::RunError;
 use crate::target::local::tree::{self, LocalTree};
 use crate::workspace::Purpose;
 use crate::workspace::set_directory::{OtherRecipe, SetDirectory};
+use crate::workspace::set_removal;
 use filestone_model::file_set::Recipe;
 use filestone_model::measure::run_record::Target;
-use filestone_model::plan::{FileSetPlan, MixPlan, Plan, TargetPlan};
+use filestone_model::plan::{FileSetPlan, LeftOverPolicy, MixPlan, Plan, TargetPlan};
 use filestone_model::plan::{MixPlanError, PlanError};
 use rustix::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -58,7 +59,9 @@ impl Directories {
 
     pub fn claim(&self, mix: &MixPlan) -> Result<Vec<Claim>, RunError> {
         let claims = self.paths.iter();
-        claims.map(|at| claim(at, &mix.file_set)).collect()
+        claims
+            .map(|at| claim(at, &mix.file_set, mix.left_over))
+            .collect()
     }
 
     /// Whether files may be read and written past the client's cache: only NFS takes any length
@@ -97,11 +100,23 @@ impl Directories {
 }
 
 /// Claims the set of `plan` in a directory.
-fn claim(directory: &Path, plan: &FileSetPlan) -> Result<Claim, RunError> {
+fn claim(
+    directory: &Path,
+    plan: &FileSetPlan,
+    left_over: LeftOverPolicy,
+) -> Result<Claim, RunError> {
     let target = tree::open(directory, Purpose::FileSet)?;
-    let (recipe, other) = (Recipe::of(plan), OtherRecipe::Refuse);
-    let claimed = SetDirectory::claim(&mut LocalTree, target, &plan.name, &recipe, other);
-    Ok(claimed?.0)
+    let other = match left_over {
+        LeftOverPolicy::Remove => OtherRecipe::RemoveLeftOver,
+        LeftOverPolicy::Refuse | LeftOverPolicy::RemoveIfOver => OtherRecipe::Refuse,
+    };
+    let (tree, recipe) = (&mut LocalTree, Recipe::of(plan));
+    let (claim, is_left_over) = SetDirectory::claim(tree, target, &plan.name, &recipe, other)?;
+    if is_left_over {
+        set_removal::empty(tree, &claim.directory)?;
+        claim.enter_recipe(tree, &recipe)?;
+    }
+    Ok(claim)
 }
 
 fn path_of(target: &TargetPlan) -> Result<PathBuf, RunError> {

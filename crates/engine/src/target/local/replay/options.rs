@@ -1,10 +1,12 @@
 //! How the local layer works.
 
 use crate::workspace::Occupied;
+use filestone_model::made::MadeNames;
+use std::sync::Arc;
 
 /// How the local layer works. Each field is an option of dbench's, or what that
 /// option lacked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalOptions {
     /// Files are opened with O_SYNC (`-s`).
     pub sync: bool,
@@ -30,6 +32,8 @@ pub struct LocalOptions {
     pub first_number: u32,
     /// What is done where there may be a `clients` already.
     pub occupied: Occupied,
+    /// The names that the run can make in `clients`, which are all that it removes.
+    pub made: Arc<MadeNames>,
 }
 
 impl Default for LocalOptions {
@@ -46,6 +50,7 @@ impl Default for LocalOptions {
             direct: false,
             first_number: 0,
             occupied: Occupied::BesideEmpty,
+            made: Arc::new(MadeNames::any()),
         }
     }
 }

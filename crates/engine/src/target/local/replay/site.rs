@@ -8,9 +8,10 @@ use crate::driver::connect::allow_open_files;
 use crate::error::RunError;
 use crate::replay::site::{Layered, Site, Trees};
 use crate::replay::{Layer, LayerLost};
-use crate::target::local::tree::{self, LocalTree, deletion};
-use crate::workspace::test_directory::{self, BESIDE, CLIENTS, MARKER, TestDirectory};
-use crate::workspace::{ClaimError, Occupied, Owner, Purpose};
+use crate::target::local::tree::deletion::Removal;
+use crate::target::local::tree::{self, LocalTree};
+use crate::workspace::test_directory::{self, BESIDE, CLIENTS, LeftOver, MARKER, TestDirectory};
+use crate::workspace::{ClaimError, Owner, Purpose};
 use filestone_model::measure::run_record::Target;
 use filestone_model::plan::LeftOverPolicy;
 use rustix::fd::{AsFd, OwnedFd};
@@ -52,21 +53,25 @@ pub struct LocalSite {
 /// marker in it, and only if no run holds it. `None` if there is no `clients`, or nothing
 /// but an empty one.
 pub fn remove_left_over(directory: &Path) -> Result<Option<Owner>, RunError> {
-    remove_left_over_beside(directory, LeftOverPolicy::Remove, Occupied::BesideEmpty)
+    remove_left_over_beside(directory, LeftOverPolicy::Remove, &LocalOptions::default())
 }
 
 /// The same by the policy; of a run that worked beside another program's `clients`, too.
 pub fn remove_left_over_beside(
     directory: &Path,
     policy: LeftOverPolicy,
-    occupied: Occupied,
+    options: &LocalOptions,
 ) -> Result<Option<Owner>, RunError> {
     let root = tree::open(directory, Purpose::Replay)?;
+    let wanted = LeftOver {
+        policy,
+        occupied: options.occupied,
+        made: &options.made,
+    };
     Ok(test_directory::remove_left_over(
         &mut LocalTree,
         &root,
-        policy,
-        occupied,
+        wanted,
     )?)
 }
 
@@ -86,7 +91,7 @@ impl LocalSite {
             source,
         })?;
         root.path = directory.to_string_lossy().into_owned();
-        let claim = TestDirectory::claim(&mut LocalTree, root, options.occupied)?;
+        let claim = TestDirectory::claim(&mut LocalTree, root, options.occupied, &options.made)?;
         let mut site = Self {
             directory: if claim.is_beside() {
                 directory.join(BESIDE)
@@ -235,7 +240,7 @@ impl Layered for LocalSite {
             .map_err(|errno| refused(&self.directory, errno, "opening it"))?;
         Ok(LocalLayer {
             number: self.number(client),
-            options: self.options,
+            options: self.options.clone(),
             device: self.device,
             names: Names::new(
                 root,
@@ -253,12 +258,14 @@ impl Layered for LocalSite {
     fn clean_up(&self, client: u32, layer: &mut LocalLayer) -> Result<(), LayerLost> {
         layer.end_pass()?;
         let name = format!("client{}", self.number(client));
-        deletion::remove_tree(
-            self.claim.clients.handle.as_fd(),
-            name.as_bytes(),
-            self.device,
-        )
-        .map_err(|error| {
+        let removal = Removal {
+            device: self.device,
+            made: &self.options.made,
+        };
+        let clients = self.claim.clients.handle.as_fd();
+        let removed = removal.remove_tree(clients, name.as_bytes(), name.as_bytes());
+        // The end of the run reports what stays.
+        removed.map(drop).map_err(|error| {
             let path = self.directory.join(CLIENTS).join(name);
             LayerLost::Lost(format!("{}: {error}", path.display()))
         })

@@ -6,7 +6,8 @@ use super::handles::Handle;
 use super::locks::{self, Range};
 use super::names::{LOOK, Resolved, split};
 use super::territory::{is_clients, is_ours, must_be_ours};
-use crate::target::local::tree::{DIRECTORY, deletion, nfs_mount};
+use crate::target::local::tree::deletion::Removal;
+use crate::target::local::tree::{DIRECTORY, nfs_mount};
 use crate::workspace::test_directory::{CLIENTS, MARKER};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
 use filestone_model::load::{Cause, Status, wildcard};
@@ -375,9 +376,21 @@ impl LocalLayer {
             what => drop(what?),
         }
         let location = self.names.locate(name)?;
-        deletion::remove_tree(location.directory(), location.name(), self.device)
-            .map_err(|error| FailedVerb::from(error.errno()))?;
-        Ok(Done::OK)
+        let removal = Removal {
+            device: self.device,
+            made: &self.options.made,
+        };
+        let below = name.get(CLIENTS.len() + 1..).unwrap_or_default();
+        let kept = removal.remove_tree(location.directory(), location.name(), below);
+        if kept
+            .map_err(|error| FailedVerb::from(error.errno()))?
+            .is_empty()
+        {
+            Ok(Done::OK)
+        } else {
+            // What no run of this load makes stays, and with it the tree.
+            Err(Errno::NOTEMPTY.into())
+        }
     }
 
     /// With wildcards the directory is opened and read until enough entries match;

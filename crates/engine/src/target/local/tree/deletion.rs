@@ -1,23 +1,19 @@
-//! Trees taken away.
+//! Trees taken away: the names that the run can have made, and nothing else.
 //!
 //! Links are removed, never followed; file systems mounted inside are never
 //! entered; nothing is named by more than one component below a directory that
-//! is held open. The depth of a tree costs neither stack nor memory nor
-//! descriptors: a directory that is not empty is moved up to the top of the tree
-//! before it is emptied, so that three directories at most are open at a time.
+//! is held open. The depth of a tree costs neither stack nor descriptors: one directory is
+//! open at a time, and the way back up leads to the directory that it came from, or is an error.
 
 use super::DIRECTORY;
 use super::listing::{Listing, is_dot};
 use super::nfs_mount;
+use filestone_model::made::{Kept, MadeNames};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, SeekFrom};
 use rustix::io::Errno;
 use std::hash::{DefaultHasher, Hasher};
 use std::ops::ControlFlow;
-
-/// Names tried for a directory that is moved up, when something in the way has
-/// the same name.
-const NAME_TRIES: u64 = 1000;
 
 /// Times that a listing may begin with the same name that was removed: then its server
 /// lists what it has removed, and would do so for ever.
@@ -78,6 +74,9 @@ impl NotRemoved {
 
     /// The same, seen from the directory above `directory`.
     fn below(mut self, directory: &[u8]) -> Self {
+        if directory.is_empty() {
+            return self;
+        }
         let (NotRemoved::Refused { name, .. }
         | NotRemoved::Mounted { name }
         | NotRemoved::InUse { name }
@@ -109,105 +108,151 @@ impl NotRemoved {
     }
 }
 
-/// Removes `name` in `parent` with all that is in it, on the file system `device`
-/// only. Well done too if there is none.
-pub(crate) fn remove_tree(
-    parent: BorrowedFd<'_>,
-    name: &[u8],
-    device: u64,
-) -> Result<(), NotRemoved> {
-    if take_away(parent, name, FileType::Directory)? {
-        return Ok(());
-    }
-    let Some(top) = enter(parent, name, device)? else {
-        return Ok(());
-    };
-    empty(top.as_fd(), b"", device).map_err(|error| error.below(name))?;
-    remove_empty(parent, name)
+/// What is removed: on one file system, and what the run can have made.
+pub(crate) struct Removal<'m> {
+    pub device: u64,
+    pub made: &'m MadeNames,
 }
 
-/// Removes all that is in `top` but the entry `keep`.
-pub(super) fn empty(top: BorrowedFd<'_>, keep: &[u8], device: u64) -> Result<(), NotRemoved> {
-    let mut below = Below {
-        top,
-        device,
-        listing: Listing::new(),
-        moved: 0,
-    };
-    let keeps = |name: &[u8]| is_dot(name) || name == keep;
-    each_until_none(top, &mut Listing::new(), &keeps, |name, kind| {
-        if take_away(top, name, kind)? {
-            Ok(())
-        } else {
-            below.remove(name)
+/// A directory on the way down.
+struct Level {
+    name: Vec<u8>,
+    /// Device and inode.
+    identity: (u64, u64),
+    /// Directories in it that are not empty and have not been entered yet.
+    directories: Vec<Vec<u8>>,
+    /// Directories in it that stay, because something foreign is in them.
+    staying: Vec<Vec<u8>>,
+    /// The first name of the last listing, and how often it has been the first in succession.
+    first: u64,
+    repeats: u32,
+}
+
+/// What came of listing a directory once.
+#[derive(Default)]
+struct Pass {
+    kept: Kept,
+    first: Option<u64>,
+    /// A file that was removed while it was open, and still is.
+    still_open: Option<Vec<u8>>,
+}
+
+impl Removal<'_> {
+    /// Removes `name` in `parent`, which is at `path` below the run's directory, with all in it that the
+    /// run can have made; what stays. Well done too if there is none.
+    pub fn remove_tree(
+        &self,
+        parent: BorrowedFd<'_>,
+        name: &[u8],
+        path: &[u8],
+    ) -> Result<Kept, NotRemoved> {
+        let mut kept = Kept::default();
+        if !self.made.has(path) {
+            kept.add(path);
+            return Ok(kept);
         }
-    })
-}
-
-/// The directories right below the top.
-struct Below<'a> {
-    top: BorrowedFd<'a>,
-    device: u64,
-    listing: Listing,
-    moved: u64,
-}
-
-impl Below<'_> {
-    /// Removes one that is not empty; directories in it that are not empty either
-    /// move up to the top and have their turn there.
-    fn remove(&mut self, name: &[u8]) -> Result<(), NotRemoved> {
-        let Some(directory) = enter(self.top, name, self.device)? else {
-            return Ok(());
+        if take_away(parent, name, FileType::Directory)? {
+            return Ok(kept);
+        }
+        let Some(top) = enter(parent, name, self.device)? else {
+            return Ok(kept);
         };
-        let (top, moved) = (self.top, &mut self.moved);
-        each_until_none(
-            directory.as_fd(),
-            &mut self.listing,
-            &is_dot,
-            |entry, kind| {
-                if take_away(directory.as_fd(), entry, kind)? {
-                    Ok(())
-                } else {
-                    move_up(directory.as_fd(), entry, top, moved)
-                }
-            },
-        )
-        .map_err(|error| error.below(name))?;
-        remove_empty(self.top, name)
+        let (inside, still_open) = self.walk(top, path, b"")?;
+        kept.merge(inside);
+        if kept.is_empty() {
+            remove_empty(parent, name, still_open.as_deref(), path, &mut kept)?;
+        }
+        Ok(kept)
     }
-}
 
-/// Shows all entries but those it `keeps`, again and again, until none is left:
-/// a directory that changes while it is read may skip some.
-fn each_until_none(
-    directory: BorrowedFd<'_>,
-    listing: &mut Listing,
-    keeps: &dyn Fn(&[u8]) -> bool,
-    mut remove: impl FnMut(&[u8], FileType) -> Result<(), NotRemoved>,
-) -> Result<(), NotRemoved> {
-    let (mut first_before, mut repeats) = (0, 0);
-    loop {
-        let mut first = None;
-        let mut result = Ok(());
-        rustix::fs::seek(directory, SeekFrom::Start(0))
+    /// Removes all that the run can have made in `top`, its own directory, but the entry `keep`; what
+    /// stays.
+    pub fn empty(&self, top: BorrowedFd<'_>, keep: &[u8]) -> Result<Kept, NotRemoved> {
+        let refused = |errno| NotRemoved::refused(b".", errno);
+        let top = rustix::fs::openat(top, c".", DIRECTORY, Mode::empty()).map_err(refused)?;
+        self.walk(top, b"", keep).map(|(kept, _)| kept)
+    }
+
+    /// Empties a directory, which is at `path` below the run's, and says what stays, and which file in
+    /// it is still open.
+    fn walk(
+        &self,
+        top: OwnedFd,
+        path: &[u8],
+        keep: &[u8],
+    ) -> Result<(Kept, Option<Vec<u8>>), NotRemoved> {
+        let mut path = path.to_vec();
+        let mut levels = vec![Level::new(top.as_fd(), b"")?];
+        let (mut here, mut kept, mut listing) = (top, Kept::default(), Listing::new());
+        loop {
+            let keep = if levels.len() == 1 { keep } else { b"" };
+            let Some(level) = levels.last_mut() else {
+                return Ok((kept, None));
+            };
+            if let Some(name) = level.directories.pop() {
+                let entered = enter(here.as_fd(), &name, self.device);
+                if let Some(directory) = entered.map_err(|error| error.below(&path))? {
+                    levels.push(Level::new(directory.as_fd(), &name)?);
+                    push(&mut path, &name);
+                    here = directory;
+                }
+                continue;
+            }
+            let pass = self.pass(here.as_fd(), &path, keep, level, &mut listing);
+            let pass = pass.map_err(|error| error.below(&path))?;
+            if pass.first.is_some() {
+                continue;
+            }
+            let Some(done) = levels.pop() else { continue };
+            let Some(above) = levels.last_mut() else {
+                kept.merge(pass.kept);
+                return Ok((kept, pass.still_open));
+            };
+            here = above.come_back(here).map_err(|error| error.below(&path))?;
+            let before = kept.count;
+            let stays = !pass.kept.is_empty() || !done.staying.is_empty();
+            kept.merge(pass.kept);
+            if !stays {
+                let still_open = pass.still_open.as_deref();
+                remove_empty(here.as_fd(), &done.name, still_open, &path, &mut kept)?;
+            }
+            if stays || kept.count > before {
+                above.staying.push(done.name);
+            }
+            let parent = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+            path.truncate(parent);
+        }
+    }
+
+    /// Lists a directory once and removes what the run can have made; directories that are not empty
+    /// are to be entered. A directory that changes while it is read may skip some.
+    fn pass(
+        &self,
+        here: BorrowedFd<'_>,
+        path: &[u8],
+        keep: &[u8],
+        level: &mut Level,
+        listing: &mut Listing,
+    ) -> Result<Pass, NotRemoved> {
+        let (mut pass, mut result) = (Pass::default(), Ok(()));
+        let mut at = path.to_vec();
+        rustix::fs::seek(here, SeekFrom::Start(0))
             .and_then(|_| {
-                listing.read(directory, |name, kind| {
-                    if keeps(name) {
+                listing.read(here, |name, kind| {
+                    if is_dot(name) || name == keep || level.staying.iter().any(|own| own == name) {
                         return ControlFlow::Continue(());
                     }
-                    if first.is_none() {
-                        let hash = hash_of(name);
-                        first = Some(hash);
-                        repeats = if hash == first_before { repeats + 1 } else { 0 };
-                        first_before = hash;
+                    if nfs_mount::is_still_open(name) {
+                        pass.still_open = Some(name.into());
+                        return ControlFlow::Continue(());
                     }
-                    result = if repeats < REPEATS_MAX {
-                        remove(name, kind)
-                    } else {
-                        Err(NotRemoved::ListedAgain {
-                            name: String::from_utf8_lossy(name).into_owned(),
-                        })
-                    };
+                    at.truncate(path.len());
+                    push(&mut at, name);
+                    if !self.made.has(&at) {
+                        pass.kept.add(&at);
+                        return ControlFlow::Continue(());
+                    }
+                    result = level.remove(here, name, kind, &mut pass.first);
                     if result.is_err() {
                         ControlFlow::Break(())
                     } else {
@@ -216,11 +261,74 @@ fn each_until_none(
                 })
             })
             .map_err(|errno| NotRemoved::refused(b"directory", errno))?;
-        result?;
+        result.map(|()| pass)
+    }
+}
+
+impl Level {
+    fn new(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Self, NotRemoved> {
+        let identity = identity(directory).map_err(|errno| NotRemoved::refused(name, errno))?;
+        Ok(Self {
+            name: name.into(),
+            identity,
+            directories: Vec::new(),
+            staying: Vec::new(),
+            first: 0,
+            repeats: 0,
+        })
+    }
+
+    /// Removes a name in it, or notes a directory that is not empty.
+    fn remove(
+        &mut self,
+        here: BorrowedFd<'_>,
+        name: &[u8],
+        kind: FileType,
+        first: &mut Option<u64>,
+    ) -> Result<(), NotRemoved> {
         if first.is_none() {
-            return Ok(());
+            let hash = hash_of(name);
+            *first = Some(hash);
+            self.repeats = if hash == self.first {
+                self.repeats + 1
+            } else {
+                0
+            };
+            self.first = hash;
+        }
+        if self.repeats >= REPEATS_MAX {
+            let name = String::from_utf8_lossy(name).into_owned();
+            return Err(NotRemoved::ListedAgain { name });
+        }
+        if !take_away(here, name, kind)? {
+            self.directories.push(name.into());
+        }
+        Ok(())
+    }
+
+    /// It again, from a directory in it; an error if that was moved elsewhere meanwhile.
+    fn come_back(&self, below: OwnedFd) -> Result<OwnedFd, NotRemoved> {
+        let refused = |errno| NotRemoved::refused(b"..", errno);
+        let above = rustix::fs::openat(&below, c"..", DIRECTORY, Mode::empty()).map_err(refused)?;
+        if identity(above.as_fd()).map_err(refused)? == self.identity {
+            Ok(above)
+        } else {
+            Err(refused(Errno::STALE))
         }
     }
+}
+
+fn identity(directory: BorrowedFd<'_>) -> Result<(u64, u64), Errno> {
+    let status = rustix::fs::fstat(directory)?;
+    Ok((status.st_dev, status.st_ino))
+}
+
+/// Adds a component to a path.
+fn push(path: &mut Vec<u8>, name: &[u8]) {
+    if !path.is_empty() {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
 }
 
 /// Names are only compared, and not kept.
@@ -272,31 +380,26 @@ pub(crate) fn enter(
     Ok(Some(directory))
 }
 
-fn remove_empty(parent: BorrowedFd<'_>, name: &[u8]) -> Result<(), NotRemoved> {
-    match nfs_mount::unlink(parent, name, AtFlags::REMOVEDIR) {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(errno) => Err(NotRemoved::refused(name, errno)),
-    }
-}
-
-fn move_up(
+/// Removes the emptied directory at `path` below the run's. One in which something was made a moment
+/// ago stays.
+fn remove_empty(
     parent: BorrowedFd<'_>,
     name: &[u8],
-    top: BorrowedFd<'_>,
-    moved: &mut u64,
+    still_open: Option<&[u8]>,
+    path: &[u8],
+    kept: &mut Kept,
 ) -> Result<(), NotRemoved> {
-    let mut last = Errno::EXIST;
-    for _ in 0..NAME_TRIES {
-        *moved += 1;
-        let above = format!(".filestone-removing-{moved}");
-        match rustix::fs::renameat(parent, name, top, above) {
-            Ok(()) | Err(Errno::NOENT) => return Ok(()),
-            // An empty directory in the way would be replaced, which is as good.
-            Err(errno @ (Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR)) => last = errno,
-            Err(errno) => return Err(NotRemoved::refused(name, errno)),
-        }
+    match nfs_mount::unlink(parent, name, AtFlags::REMOVEDIR) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(Errno::NOTEMPTY | Errno::EXIST) => match still_open {
+            Some(file) => Err(NotRemoved::file(file, Errno::BUSY).below(path)),
+            None => {
+                kept.add(path);
+                Ok(())
+            }
+        },
+        Err(errno) => Err(NotRemoved::refused(path, errno)),
     }
-    Err(NotRemoved::refused(name, last))
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@ use crate::workspace::tree::{
     DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, MarkerLock, Name, RefusalKind,
     Refused, Step, Tree, Tried,
 };
-use deletion::NotRemoved;
+use deletion::{NotRemoved, Removal};
+use filestone_model::made::{Kept, MadeNames};
 use listing::{Listing, is_dot};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom};
@@ -323,10 +324,13 @@ impl Tree for LocalTree {
         .map_err(parent.failed_with(Step::RemoveDirectory, name))
     }
 
-    fn empty_but(&mut self, at: &LocalDirectory, keep: &str) -> Tried<()> {
-        let device = device_of(at)?;
+    fn empty_but(&mut self, at: &LocalDirectory, keep: &str, made: &MadeNames) -> Tried<Kept> {
+        let removal = Removal {
+            device: device_of(at)?,
+            made,
+        };
         nfs_mount::patiently(
-            || deletion::empty(at.handle.as_fd(), keep.as_bytes(), device),
+            || removal.empty(at.handle.as_fd(), keep.as_bytes()),
             NotRemoved::is_still_open,
         )
         .map_err(|why| at.not_removed(&why))

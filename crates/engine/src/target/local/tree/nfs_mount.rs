@@ -60,10 +60,10 @@ fn is_without_locks(errno: Errno) -> bool {
 }
 
 /// Does it again, a few times, while what is in the way is still open.
-pub(crate) fn patiently<E>(
-    mut act: impl FnMut() -> Result<(), E>,
+pub(crate) fn patiently<T, E>(
+    mut act: impl FnMut() -> Result<T, E>,
     is_still_open: impl Fn(&E) -> bool,
-) -> Result<(), E> {
+) -> Result<T, E> {
     for _ in 1..TRIES {
         match act() {
             Err(error) if is_still_open(&error) => std::thread::sleep(PAUSE),

@@ -36,6 +36,7 @@ pub fn prepare_mix(
         plan: &mix.file_set,
         kinds: &kinds,
         write_max_bytes: write_max,
+        left_over: mix.left_over,
     };
     let mut set = file_set::prepare_run(&session, &order, mix.remove_set, context)?;
     let target = Target {

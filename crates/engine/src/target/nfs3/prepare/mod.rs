@@ -14,14 +14,15 @@ pub use error::PrepareError;
 pub use files::{FoundFile, FoundFiles};
 pub use mix::{prepare_mix, reclaim_mix};
 
-use crate::control::{Cancellation, CleanUpLimits, Context, cancel_clean_up_on};
+use crate::control::{Cancellation, Context, cancel_clean_up_on};
 use crate::driver::Dial;
 use crate::error::RunError;
 use crate::target::nfs3::mount::{self, Caller};
 use crate::target::nfs3::session::at_path;
 use crate::target::nfs3::tree::NfsTree;
-use crate::workspace::own_directory::{OwnDirectory, REMOVE_BY_HAND};
+use crate::workspace::own_directory::{self, OwnDirectory, REMOVE_LEFTOVER};
 use file_set::FileSet;
+use filestone_model::made::MadeNames;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::plan::ProbeRun;
@@ -114,7 +115,7 @@ fn prepare_probe(
             let path = prepared.own_path().unwrap_or_default().to_owned();
             Err(match prepared.clean_up(context) {
                 Ok(()) => error,
-                Err(kept) => error.leaving(&path, &kept, REMOVE_BY_HAND),
+                Err(kept) => error.leaving(&path, &kept, REMOVE_LEFTOVER),
             })
         }
     }
@@ -132,14 +133,6 @@ const fn asks_of_any_object(operation: OpKind) -> bool {
             | OpKind::FsInfo
             | OpKind::PathConf
     )
-}
-
-/// How long is cleaned up where nothing says how long it should take.
-fn limits(stopped: Duration) -> CleanUpLimits {
-    CleanUpLimits {
-        stopped,
-        finished: Duration::MAX,
-    }
 }
 
 /// ftype3 as far as operations care.
@@ -343,11 +336,14 @@ impl Prepared {
         ));
         let parent = self.files.handles.get(root);
         let parent = parent.copied().unwrap_or(Handle::EMPTY);
-        let own = OwnDirectory::make(
-            &mut NfsTree::new(&mut self.session),
-            &plan.target.path,
-            parent,
-        )?;
+        let parent = own_directory::under_test(&plan.target.path, parent);
+        let tree = &mut NfsTree::new(&mut self.session);
+        let left = own_directory::find_left_over(tree, &parent, plan.probe.left_over)?;
+        if let Some(remark) = left.remark() {
+            context.observer.remark(&remark);
+        }
+        let made = MadeNames::of_probe(plan.clients);
+        let own = OwnDirectory::make(tree, parent, made)?;
         let entry = FoundFile {
             handle: own.directory.handle,
             len: 0,
@@ -406,7 +402,8 @@ impl Prepared {
         context.preparing("cleaning up");
         let cancellation = Cancellation::default();
         self.session.connection.cancel_with(&cancellation);
-        cancel_clean_up_on(stop, limits(self.session.timeout()), &cancellation, || {
+        let limits = own.limits(self.session.timeout());
+        cancel_clean_up_on(stop, limits, &cancellation, || {
             let mut session = self.session.again()?;
             own.remove(&mut NfsTree::new(&mut session))
         })

@@ -5,8 +5,10 @@ use crate::driver::retry::Retry;
 use crate::workspace::Occupied;
 use filestone_model::client::nfs3::load::LoadOptions;
 use filestone_model::load::Generation;
+use filestone_model::made::MadeNames;
 use filestone_model::plan::Callers;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a caller decides.
@@ -37,6 +39,8 @@ pub struct Nfs3Options {
     pub first_number: u32,
     /// What is done where there may be a `clients` already.
     pub occupied: Occupied,
+    /// The names that the run can make in `clients`, which are all that it removes.
+    pub made: Arc<MadeNames>,
 }
 
 impl Nfs3Options {
@@ -54,6 +58,7 @@ impl Nfs3Options {
             callers: Callers::default(),
             first_number: 0,
             occupied: Occupied::BesideEmpty,
+            made: Arc::new(MadeNames::any()),
         }
     }
 

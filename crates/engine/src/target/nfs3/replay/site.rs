@@ -9,7 +9,7 @@ use crate::target::nfs3::Nfs3Error;
 use crate::target::nfs3::calls::{Failure, Session};
 use crate::target::nfs3::mount::{self, Caller, Mounted};
 use crate::target::nfs3::tree::NfsTree;
-use crate::workspace::test_directory::{self, TestDirectory};
+use crate::workspace::test_directory::{self, LeftOver, TestDirectory};
 use crate::workspace::tree::{Directory, Step};
 use crate::workspace::{Owner, Purpose};
 use filestone_model::client::nfs3::load::{
@@ -126,7 +126,7 @@ fn transfers(
             read: told(info.rtmax),
             write: told(info.wtmax),
         }),
-        Err(Failure::Answered(_)) => Ok(Transfers {
+        Err(Failure::Answered(..)) => Ok(Transfers {
             read: TRANSFER_UNKNOWN,
             write: TRANSFER_UNKNOWN,
         }),
@@ -181,6 +181,7 @@ impl Nfs3Site {
                     transfers: self.transfers,
                 },
                 options: self.options.of_client(client),
+                made: Arc::clone(&self.options.made),
                 has_lock_manager: self.lock_manager.is_some(),
                 timeout_nanos: nanos_of(self.options.timeout),
             },
@@ -231,7 +232,7 @@ impl Nfs3Site {
         let root = root(reached.mounted.handle, &target.path);
         let transfers = transfers(&mut reached.nfs, &root, target.transport)?;
         let tree = &mut NfsTree::new(&mut reached.nfs);
-        let claim = TestDirectory::claim(tree, root, options.occupied)?;
+        let claim = TestDirectory::claim(tree, root, options.occupied, &options.made)?;
         Ok(Self {
             claim,
             transfers,
@@ -283,12 +284,12 @@ pub(crate) fn remove_left_over_until(
     let mut reached = reach(target, built_in, options, &retry)?;
     let root = root(reached.mounted.handle, &target.path);
     let tree = &mut NfsTree::new(&mut reached.nfs);
-    Ok(test_directory::remove_left_over(
-        tree,
-        &root,
+    let wanted = LeftOver {
         policy,
-        options.occupied,
-    )?)
+        occupied: options.occupied,
+        made: &options.made,
+    };
+    Ok(test_directory::remove_left_over(tree, &root, wanted)?)
 }
 
 impl Site for Nfs3Site {

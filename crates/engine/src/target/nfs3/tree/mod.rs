@@ -24,6 +24,7 @@ use crate::workspace::tree::{
     Directory, Found, FoundMarker, MarkerLock, Name, RefusalKind, Refused, Step, Tree, Tried,
 };
 use filestone_model::client::nfs3::sequence::KnownObject as Object;
+use filestone_model::made::{Kept, MadeNames};
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{FileType, Handle, Procedure, Status};
@@ -309,10 +310,10 @@ impl Tree for NfsTree<'_> {
         .map_err(parent.failed_with(Step::RemoveDirectory, name))
     }
 
-    fn empty_but(&mut self, at: &NfsDirectory, keep: &str) -> Tried<()> {
+    fn empty_but(&mut self, at: &NfsDirectory, keep: &str, made: &MadeNames) -> Tried<Kept> {
         let emptied = self
             .nfs
-            .call(|link| link.empty_but(&at.handle, keep.as_bytes()));
+            .call(|link| link.empty_but(&at.handle, keep.as_bytes(), made));
         emptied.map_err(at.failed(Step::Empty))
     }
 

@@ -10,7 +10,7 @@ use crate::target::smb2::prepare;
 use crate::target::smb2::terms::{guest_remark, keeping, reach};
 use crate::target::smb2::tree::{ShareDirectory, ShareTree};
 use crate::workspace::Purpose;
-use crate::workspace::test_directory::{self, TestDirectory};
+use crate::workspace::test_directory::{self, LeftOver, TestDirectory};
 use crate::workspace::tree::Directory;
 use filestone_model::client::smb2::{ShareLoadOptions, SharePath, ShareTransfers, Way};
 use filestone_model::measure::run_record::{DurableHandles, Target};
@@ -61,9 +61,14 @@ impl ShareSite {
         let root = || root(target, &found.path);
         let tree = &mut ShareTree::new(&mut connection);
         if policy != LeftOverPolicy::Refuse {
-            test_directory::remove_left_over(tree, &root(), policy, occupied)?;
+            let wanted = LeftOver {
+                policy,
+                occupied,
+                made: &opening.made,
+            };
+            test_directory::remove_left_over(tree, &root(), wanted)?;
         }
-        let claim = TestDirectory::claim(tree, root(), occupied)?;
+        let claim = TestDirectory::claim(tree, root(), occupied, &opening.made)?;
         let transfers = ShareTransfers {
             read: limits.read.min(TRANSFER_MAX),
             write: limits.write.min(TRANSFER_MAX),
@@ -77,6 +82,7 @@ impl ShareSite {
                 clients: (*claim.clients.handle).into(),
                 transfers,
                 keeping: keeping(target),
+                made: Arc::clone(&opening.made),
                 way: Arc::clone(&reaching.way),
                 retries: replay.smb.retries,
             },

@@ -9,9 +9,11 @@ use crate::client::desk::Failure;
 use crate::client::kept_action::KeptAction;
 use crate::client::nfs3::sequence::{Link, Rpc};
 use crate::load::{Cause, Status};
+use crate::made::MadeNames;
+use std::sync::Arc;
 
 /// What a client is made of.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ActorOptions {
     /// Its number.
     pub client: u32,
@@ -19,6 +21,8 @@ pub struct ActorOptions {
     pub directories: RunDirectories,
     /// What it goes by.
     pub options: LoadOptions,
+    /// The names that the run can make, which are all that it removes.
+    pub made: Arc<MadeNames>,
     /// Whether locks go to the lock manager.
     pub has_lock_manager: bool,
     /// How long a call may stay unanswered.
@@ -37,6 +41,7 @@ pub fn actor(options: &ActorOptions) -> Actor {
         locks: options.has_lock_manager.then(locks),
         directories: options.directories,
         options: options.options,
+        made: Arc::clone(&options.made),
         names: Names::default(),
         open: OpenFiles::default(),
         moved: 0,
@@ -85,6 +90,7 @@ mod tests {
                 stable: false,
                 modes: Modes::OWN,
             },
+            made: Arc::new(MadeNames::any()),
             has_lock_manager: true,
             timeout_nanos: 1,
         });

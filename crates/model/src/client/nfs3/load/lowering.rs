@@ -10,9 +10,10 @@ use super::paths::{Extent, Found, Verbs};
 use crate::client::nfs3::sequence::{
     Failure, NfsResult, Object, named, permissions, times_of_server,
 };
-use crate::client::own_paths::{check_own, is_clients};
+use crate::client::own_paths::{below_clients, check_own, is_clients};
 use crate::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
 use crate::load::{CLIENTS, Cause, MARKER, Status, wildcard};
+use crate::made::Kept;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{self, Fattr3, FileType, Handle, Sattr3};
@@ -377,18 +378,28 @@ impl Verbs {
         }
     }
 
-    /// The tree of `clients` is this client's own: the others are at work in theirs.
+    /// The tree of `clients` is this client's own: the others are at work in theirs. What no run of
+    /// this load makes stays, and with it the tree.
     pub(super) async fn remove_tree(&mut self, path: &[u8]) -> NfsResult<Status> {
         let own = is_clients(path).then(|| self.own_tree());
         let path = own.as_deref().map_or(path, str::as_bytes);
         check_own(path)?;
-        match self.find_name(path).await {
-            Ok(Place { directory, name }) => self.nfs.remove_tree(&directory, &name).await?,
-            Err(failure) if failure.is(nfs3::Status::NOENT) => {}
+        let kept = match self.find_name(path).await {
+            Ok(Place { directory, name }) => {
+                let (parent, _) = split(below_clients(path));
+                let actual = [parent, &*name].join(b"/".as_slice());
+                let actual = actual.strip_prefix(b"/").unwrap_or(&actual);
+                self.nfs.remove_tree(&directory, actual, &self.made).await?
+            }
+            Err(failure) if failure.is(nfs3::Status::NOENT) => Kept::default(),
             Err(failure) => return Err(failure),
-        }
+        };
         self.names.forget(path);
-        Ok(Status::Ok)
+        if kept.is_empty() {
+            Ok(Status::Ok)
+        } else {
+            Err(nfs3::Status::NOTEMPTY.into())
+        }
     }
 
     fn own_tree(&self) -> String {
@@ -408,7 +419,8 @@ impl Verbs {
         });
         listed.await?;
         for name in &names {
-            self.nfs.remove_tree(&clients, name).await?;
+            // The end of the run reports what stays.
+            self.nfs.remove_tree(&clients, name, &self.made).await?;
         }
         self.names.forget_all();
         Ok(())

@@ -8,9 +8,11 @@ use super::names::{Names, split};
 use super::open_files::OpenFiles;
 use crate::client::nfs3::sequence::{Failure, Link, NfsResult, Object, answer};
 use crate::load::{Action, CLIENTS, Status};
+use crate::made::MadeNames;
 use crate::plan::Modes;
 use filestone_wire::nfs3::{self, Handle};
 use filestone_wire::nlm;
+use std::sync::Arc;
 
 /// Bytes of a page of READDIR when a name is looked for by ignoring case.
 const SCAN_PAGE: u32 = 32 << 10;
@@ -64,6 +66,8 @@ pub(super) struct Verbs {
     pub locks: Option<Locks>,
     pub directories: RunDirectories,
     pub options: LoadOptions,
+    /// What may be removed.
+    pub made: Arc<MadeNames>,
     pub names: Names,
     pub open: OpenFiles,
     /// File data that the action which is going on has moved.

@@ -8,6 +8,7 @@ use crate::load::action::Disposition;
 use crate::load::{
     Action, Compiler, DataTable, Expected, Line, LineData, Load, LoadWork, Next, Script, Status,
 };
+use crate::made::MadeNames;
 use crate::operation::{Completion, Failure, Outcome, Ticket};
 use crate::payload::{FileKey, Pattern, Payload, Payloads, Place, Reading, Unit};
 use crate::plan::{Modes, TransportKind};
@@ -88,6 +89,7 @@ fn options(transport: TransportKind, has_lock_manager: bool) -> LoadClientOption
                 stable: false,
                 modes: Modes::OWN,
             },
+            made: Arc::new(MadeNames::any()),
             has_lock_manager,
             timeout_nanos: TIMEOUT,
         },

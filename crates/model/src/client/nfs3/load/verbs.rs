@@ -187,7 +187,9 @@ impl Verbs {
 
     pub(super) async fn read_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
         let directory = self.walk(path).await?;
-        self.nfs.each_entry(&directory, PAGE, |_, _| false).await?;
+        self.nfs
+            .read_entries(&directory, PAGE, |_, _| false)
+            .await?;
         Ok(Status::Ok)
     }
 

@@ -6,10 +6,10 @@
 use super::NfsResult;
 use super::link::Link;
 use super::procedures::{PageStart, called};
-use filestone_wire::nfs3::{Fattr3, FileType, Handle, Procedure, Status, Verifier};
-
-/// Pages of one listing at most; at 8 KB a page, some hundred million names.
-const PAGES_MAX: u64 = 1 << 20;
+use crate::page_guard::{PageGuard, PageNames};
+use filestone_wire::nfs3::{
+    Fattr3, FileType, Handle, Procedure, Status, Verifier, readdir, readdirplus,
+};
 
 /// Where a listing is.
 #[derive(Debug, Default)]
@@ -19,28 +19,25 @@ struct Position {
     /// An earlier cookie; one that comes again means a circle. It is replaced at
     /// every power of two of pages, so that a circle of any length is met.
     remembered: u64,
+    /// The same of the names, for a server whose cookies are new each time.
+    guard: PageGuard,
 }
 
 impl Position {
     /// Moves on to the next page; why not, if that leads nowhere.
-    fn advance(
-        &mut self,
-        last_cookie: Option<u64>,
-        cookieverf: Verifier,
-    ) -> Result<(), &'static str> {
-        let Some(cookie) = last_cookie else {
+    fn advance(&mut self, next: &NextPage) -> Result<(), &'static str> {
+        let Some(cookie) = next.last_cookie else {
             return Err("a page without entries that is not the last");
         };
         if cookie == self.remembered || cookie == self.start.cookie {
             return Err("the listing leads in a circle");
         }
+        self.guard.page(&next.names)?;
         self.pages += 1;
-        if self.pages > PAGES_MAX {
-            return Err("the listing does not end");
-        }
         if self.pages.is_power_of_two() {
             self.remembered = cookie;
         }
+        let cookieverf = next.cookieverf;
         self.start = PageStart { cookie, cookieverf };
         Ok(())
     }
@@ -50,8 +47,17 @@ impl Position {
 enum After {
     /// Nothing: the listing ends there, or enough has been seen.
     End,
-    /// The page behind this cookie, unless there was no entry in this one.
-    Page(Option<u64>, Verifier),
+    /// Another page.
+    Page(NextPage),
+}
+
+/// What leads from a page to the next one.
+struct NextPage {
+    /// The cookie of its last entry; `None` if it has none.
+    last_cookie: Option<u64>,
+    cookieverf: Verifier,
+    /// What is in it.
+    names: PageNames,
 }
 
 /// An object of the server whose attributes are known.
@@ -72,10 +78,10 @@ const PAGE: u32 = 32 << 10;
 impl Link {
     /// Moves on to the page after this one; whether there is any.
     fn turn(&self, procedure: Procedure, at: &mut Position, after: After) -> NfsResult<bool> {
-        let After::Page(last_cookie, cookieverf) = after else {
+        let After::Page(next) = after else {
             return Ok(false);
         };
-        let moved = at.advance(last_cookie, cookieverf);
+        let moved = at.advance(&next);
         moved.map_err(|what| self.violated(called(procedure), what))?;
         self.go_on()?;
         Ok(true)
@@ -92,9 +98,7 @@ impl Link {
         loop {
             let page = self.names_page(directory, at.start, count, |page| {
                 let is_found = page.entries.iter().any(|entry| wanted(entry.name));
-                let last = page.entries.last().map(|entry| entry.cookie);
-                let after = After::page(page.eof || is_found, last, page.cookieverf);
-                (is_found, after)
+                (is_found, After::names(page.eof || is_found, &page))
             });
             let (is_found, after) = page.await?;
             if is_found || !self.turn(Procedure::Readdir, &mut at, after)? {
@@ -103,8 +107,26 @@ impl Link {
         }
     }
 
-    /// READDIRPLUS to the end, or until `has_enough` says so.
+    /// The names of a directory to the end, or until `has_enough` says so, with their types where the
+    /// server says them: by READDIR on a server that does not know READDIRPLUS (RFC 1813, section
+    /// 3.3.17).
     pub async fn each_entry(
+        &self,
+        directory: &Handle,
+        count: u32,
+        mut has_enough: impl FnMut(&[u8], Option<FileType>) -> bool,
+    ) -> NfsResult<()> {
+        match self.read_entries(directory, count, &mut has_enough).await {
+            Err(failure) if failure.is(Status::NOTSUPP) => {
+                let listed = self.find_name(directory, count, |name| has_enough(name, None));
+                listed.await.map(drop)
+            }
+            listed => listed,
+        }
+    }
+
+    /// READDIRPLUS to the end, or until `has_enough` says so.
+    pub async fn read_entries(
         &self,
         directory: &Handle,
         count: u32,
@@ -117,8 +139,7 @@ impl Link {
                     let file_type = entry.name_attributes.map(|attributes| attributes.file_type);
                     has_enough(entry.name, file_type)
                 });
-                let last = page.entries.last().map(|entry| entry.cookie);
-                After::page(page.eof || is_enough, last, page.cookieverf)
+                After::entries(page.eof || is_enough, &page)
             });
             let after = page.await?;
             if !self.turn(Procedure::Readdirplus, &mut at, after)? {
@@ -196,9 +217,7 @@ impl Link {
                 });
                 (entry.name.into(), object)
             });
-            let last = page.entries.last().map(|entry| entry.cookie);
-            let after = After::page(page.eof, last, page.cookieverf);
-            (names.collect(), after)
+            (names.collect(), After::entries(page.eof, &page))
         });
         page.await
     }
@@ -212,20 +231,35 @@ impl Link {
         let page = self.names_page(directory, at.start, PAGE, |page| {
             let wanted = page.entries.iter().filter(|entry| is_wanted(entry.name));
             let names = wanted.map(|entry| (entry.name.into(), None)).collect();
-            let last = page.entries.last().map(|entry| entry.cookie);
-            (names, After::page(page.eof, last, page.cookieverf))
+            (names, After::names(page.eof, &page))
         });
         page.await
     }
 }
 
 impl After {
-    fn page(is_end: bool, last_cookie: Option<u64>, cookieverf: Verifier) -> Self {
+    /// Of a page of READDIR.
+    fn names(is_end: bool, page: &readdir::ReplyOk<'_>) -> Self {
         if is_end {
-            After::End
-        } else {
-            After::Page(last_cookie, cookieverf)
+            return After::End;
         }
+        After::Page(NextPage {
+            last_cookie: page.entries.last().map(|entry| entry.cookie),
+            cookieverf: page.cookieverf,
+            names: PageNames::of(page.entries.iter().map(|entry| entry.name)),
+        })
+    }
+
+    /// Of a page of READDIRPLUS.
+    fn entries(is_end: bool, page: &readdirplus::ReplyOk<'_>) -> Self {
+        if is_end {
+            return After::End;
+        }
+        After::Page(NextPage {
+            last_cookie: page.entries.last().map(|entry| entry.cookie),
+            cookieverf: page.cookieverf,
+            names: PageNames::of(page.entries.iter().map(|entry| entry.name)),
+        })
     }
 }
 
@@ -235,10 +269,18 @@ mod tests {
 
     fn pages(cookies: impl Iterator<Item = u64>) -> Result<u64, &'static str> {
         let mut at = Position::default();
-        for cookie in cookies {
-            at.advance(Some(cookie), [0; 8])?;
+        for (page, cookie) in cookies.enumerate() {
+            at.advance(&page_of(Some(cookie), &page.to_string()))?;
         }
         Ok(at.pages)
+    }
+
+    fn page_of(last_cookie: Option<u64>, name: &str) -> NextPage {
+        NextPage {
+            last_cookie,
+            cookieverf: [0; 8],
+            names: PageNames::of(std::iter::once(name.as_bytes())),
+        }
     }
 
     #[test]
@@ -255,7 +297,15 @@ mod tests {
     }
 
     #[test]
+    fn the_same_names_behind_new_cookies_are_a_circle() {
+        let mut at = Position::default();
+        assert_eq!(at.advance(&page_of(Some(7), "a")), Ok(()));
+        let again = at.advance(&page_of(Some(8), "a"));
+        assert_eq!(again, Err("the listing leads in a circle"));
+    }
+
+    #[test]
     fn a_page_without_entries_ends_it() {
-        assert!(Position::default().advance(None, [0; 8]).is_err());
+        assert!(Position::default().advance(&page_of(None, "")).is_err());
     }
 }

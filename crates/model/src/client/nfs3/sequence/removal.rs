@@ -1,4 +1,4 @@
-//! A whole tree taken away.
+//! Trees taken away: the names that the run can have made, and nothing else.
 //!
 //! Without recursion on the stack and with an end: a server that lists what it
 //! has removed, or directories in directories for ever, is given up; between any
@@ -10,6 +10,7 @@ use super::NfsResult;
 use super::link::Link;
 use super::procedures::called;
 use crate::emptying::Emptying;
+use crate::made::{Kept, MadeNames};
 use filestone_wire::nfs3::{FileType, Handle, Procedure, Status};
 
 /// Directories within each other at most.
@@ -24,97 +25,145 @@ const PAGE: u32 = 32 << 10;
 /// A directory on the way down.
 struct Level {
     handle: Handle,
-    name: Vec<u8>,
+    /// Its path below the run's directory.
+    path: Vec<u8>,
     /// Directories in it that were listed and not entered yet.
     directories: Vec<Vec<u8>>,
+    /// Directories in it that stay, because something foreign is in them.
+    staying: Vec<Vec<u8>>,
     emptying: Emptying,
 }
 
 impl Level {
-    fn new(handle: Handle, name: &[u8]) -> Self {
+    const fn new(handle: Handle, path: Vec<u8>, emptying: Emptying) -> Self {
         Self {
             handle,
-            name: name.into(),
+            path,
             directories: Vec::new(),
-            emptying: Emptying::default(),
+            staying: Vec::new(),
+            emptying,
         }
+    }
+
+    /// The path of something in it.
+    fn at(&self, name: &[u8]) -> Vec<u8> {
+        if self.path.is_empty() {
+            name.into()
+        } else {
+            [self.path.as_slice(), b"/", name].concat()
+        }
+    }
+
+    /// Its name in the directory above it.
+    fn name(&self) -> &[u8] {
+        last_of(&self.path)
     }
 }
 
+fn last_of(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+}
+
 /// What is known of the tree.
-struct Walk {
+struct Walk<'m> {
     levels: Vec<Level>,
     /// The file system of the directory that its top is in.
     fsid: Option<u64>,
+    made: &'m MadeNames,
+    kept: Kept,
 }
 
 /// Names in a directory, with what they are if the server says.
 type Batch = Vec<(Vec<u8>, Option<FileType>)>;
 
 impl Link {
-    /// Removes all that is in `directory` but the entry `keep`.
-    pub async fn empty_but(&self, directory: &Handle, keep: &[u8]) -> NfsResult<()> {
-        let mut emptying = Emptying::default();
-        loop {
-            let batch = self.batch(directory, keep).await?;
-            if batch.is_empty() {
-                return Ok(());
-            }
-            for (name, file_type) in &batch {
-                self.go_on()?;
-                if may_be_directory(*file_type) {
-                    self.remove_tree(directory, name).await?;
-                } else {
-                    gone(self.remove(directory, name).await)?;
-                }
-            }
-            if !emptying.may_end(names_of(&batch)) {
-                return Err(Status::NOTEMPTY.into());
-            }
-        }
+    /// Removes all that the run can have made in `directory`, its own one, but the entry `keep`.
+    pub async fn empty_but(
+        &self,
+        directory: &Handle,
+        keep: &[u8],
+        made: &MadeNames,
+    ) -> NfsResult<Kept> {
+        let mut walk = Walk::new(made);
+        let top = Level::new(*directory, Vec::new(), Emptying::default());
+        walk.levels.push(top);
+        self.walk(directory, keep, &mut walk).await?;
+        Ok(walk.kept)
     }
 
-    /// The first names in a directory but `keep`: as many as are removed at once.
-    async fn batch(&self, directory: &Handle, keep: &[u8]) -> NfsResult<Batch> {
-        let mut batch = Batch::new();
-        let mut bytes = 0;
-        self.each_entry(directory, PAGE, |name, file_type| {
-            if !matches!(name, b"." | b"..") && name != keep {
-                bytes += name.len();
-                batch.push((name.to_vec(), file_type));
-            }
-            batch.len() >= BATCH || bytes >= BATCH_BYTES
-        })
-        .await?;
-        let is_none = |name: &[u8]| name.is_empty() || name.contains(&b'/');
-        if batch.iter().any(|(name, _)| is_none(name)) {
-            return Err(self.violated(called(Procedure::Readdirplus), "a name with a slash in it"));
+    /// Removes what is at `path` below the run's directory, which is in `parent`, and everything below it
+    /// that the run can have made; well done too if there is nothing of that name.
+    pub async fn remove_tree(
+        &self,
+        parent: &Handle,
+        path: &[u8],
+        made: &MadeNames,
+    ) -> NfsResult<Kept> {
+        let mut walk = Walk::new(made);
+        if !made.has(path) {
+            walk.kept.add(path);
+            return Ok(walk.kept);
         }
-        Ok(batch)
+        self.enter(parent, path.into(), &mut walk).await?;
+        self.walk(parent, b"", &mut walk).await?;
+        Ok(walk.kept)
     }
 
-    /// Removes `name` in `parent` and everything below it; well done too if there
-    /// is nothing of that name.
-    pub async fn remove_tree(&self, parent: &Handle, name: &[u8]) -> NfsResult<()> {
-        let mut walk = Walk {
-            levels: Vec::new(),
-            fsid: None,
-        };
-        self.enter(parent, name, &mut walk).await?;
+    /// Removes what is in the directories on the way down, and those below the first.
+    async fn walk(&self, parent: &Handle, keep: &[u8], walk: &mut Walk<'_>) -> NfsResult<()> {
         while let Some(level) = walk.levels.last_mut() {
             self.go_on()?;
             if let Some(name) = level.directories.pop() {
-                let handle = level.handle;
-                self.enter(&handle, &name, &mut walk).await?;
-            } else if !self.empty(level).await? {
-                self.leave(parent, &mut walk).await?;
+                let (handle, path) = (level.handle, level.at(&name));
+                self.enter(&handle, path, walk).await?;
+                continue;
+            }
+            let keep = if level.path.is_empty() { keep } else { b"" };
+            match self.empty(level, keep, walk.made).await? {
+                None => {}
+                Some(kept) => self.leave(parent, kept, walk).await?,
             }
         }
         Ok(())
     }
 
+    /// The first names in a directory that the run can have made: as many as are removed at once;
+    /// and the others that were listed.
+    async fn batch(
+        &self,
+        level: &Level,
+        keep: &[u8],
+        made: &MadeNames,
+    ) -> NfsResult<(Batch, Kept)> {
+        let (mut batch, mut kept) = (Batch::new(), Kept::default());
+        let (mut bytes, mut is_wrong) = (0, false);
+        self.each_entry(&level.handle, PAGE, |name, file_type| {
+            is_wrong |= name.is_empty() || name.contains(&b'/');
+            if matches!(name, b"." | b"..") || name == keep || is_wrong {
+                return is_wrong;
+            }
+            if level.staying.iter().any(|staying| staying == name) {
+                return false;
+            }
+            let path = level.at(name);
+            if made.has(&path) {
+                bytes += name.len();
+                batch.push((name.to_vec(), file_type));
+            } else {
+                kept.add(&path);
+            }
+            batch.len() >= BATCH || bytes >= BATCH_BYTES
+        })
+        .await?;
+        if is_wrong {
+            return Err(self.violated(called(Procedure::Readdirplus), "a name with a slash in it"));
+        }
+        Ok((batch, kept))
+    }
+
     /// Goes into a directory; removes what is none.
-    async fn enter(&self, parent: &Handle, name: &[u8], walk: &mut Walk) -> NfsResult<()> {
+    async fn enter(&self, parent: &Handle, path: Vec<u8>, walk: &mut Walk<'_>) -> NfsResult<()> {
+        let name = last_of(&path);
         let Some(found) = self.find_object(parent, name).await? else {
             return Ok(());
         };
@@ -137,17 +186,27 @@ impl Link {
                 "directories without end in each other",
             ));
         }
-        walk.levels.push(Level::new(found.handle, name));
+        let level = Level::new(found.handle, path, Emptying::default());
+        walk.levels.push(level);
         Ok(())
     }
 
-    /// Removes a batch of what is in a directory; whether there was anything.
-    async fn empty(&self, level: &mut Level) -> NfsResult<bool> {
-        let batch = self.batch(&level.handle, b"").await?;
+    /// Removes a batch of what is in a directory; when nothing is left that the run can have made, what
+    /// stays.
+    async fn empty(
+        &self,
+        level: &mut Level,
+        keep: &[u8],
+        made: &MadeNames,
+    ) -> NfsResult<Option<Kept>> {
+        let (batch, kept) = self.batch(level, keep, made).await?;
         if batch.is_empty() {
-            return Ok(false);
+            return Ok(Some(kept));
         }
-        if !level.emptying.may_end(names_of(&batch)) {
+        if !level
+            .emptying
+            .may_end(batch.iter().map(|(name, _)| &**name))
+        {
             return Err(Status::NOTEMPTY.into());
         }
         for (name, file_type) in batch {
@@ -158,26 +217,52 @@ impl Link {
             self.go_on()?;
             gone(self.remove(&level.handle, &name).await)?;
         }
-        Ok(true)
+        Ok(None)
     }
 
-    /// Removes the directory that has been emptied, and goes back up.
-    async fn leave(&self, top: &Handle, walk: &mut Walk) -> NfsResult<()> {
+    /// Removes the directory that has been emptied, and goes back up. One in which something stays
+    /// stays, too.
+    async fn leave(&self, top: &Handle, kept: Kept, walk: &mut Walk<'_>) -> NfsResult<()> {
         let Some(done) = walk.levels.pop() else {
             return Ok(());
         };
+        let is_empty = kept.is_empty() && done.staying.is_empty();
+        walk.kept.merge(kept);
+        // The run's own directory goes after its marker.
+        if done.path.is_empty() {
+            return Ok(());
+        }
         let parent = walk.levels.last().map_or(*top, |level| level.handle);
-        gone(self.remove_directory(&parent, &done.name).await)
+        if is_empty {
+            match gone(self.remove_directory(&parent, done.name()).await) {
+                // Something was made there a moment ago.
+                Err(failure) if failure.is(Status::NOTEMPTY) || failure.is(Status::EXIST) => {
+                    walk.kept.add(&done.path);
+                }
+                removed => return removed,
+            }
+        }
+        if let Some(level) = walk.levels.last_mut() {
+            level.staying.push(done.name().into());
+        }
+        Ok(())
+    }
+}
+
+impl<'m> Walk<'m> {
+    fn new(made: &'m MadeNames) -> Self {
+        Self {
+            levels: Vec::new(),
+            fsid: None,
+            made,
+            kept: Kept::default(),
+        }
     }
 }
 
 /// What has no attributes is looked up when it is entered.
 fn may_be_directory(file_type: Option<FileType>) -> bool {
     matches!(file_type, None | Some(FileType::Directory))
-}
-
-fn names_of(batch: &Batch) -> impl Iterator<Item = &[u8]> {
-    batch.iter().map(|(name, _)| name.as_slice())
 }
 
 /// Whoever removed it, it is gone.

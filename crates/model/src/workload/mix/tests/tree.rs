@@ -242,7 +242,11 @@ fn page(cursor: &DirectoryCursor) -> Answer {
     let cookie = cursor.cookie + 10;
     let verifier = [7; 8];
     Answer::Directory {
-        cursor: DirectoryCursor { cookie, verifier },
+        cursor: DirectoryCursor {
+            cookie,
+            verifier,
+            ..DirectoryCursor::default()
+        },
         end: cookie >= 30,
         excess_bytes: 0,
     }

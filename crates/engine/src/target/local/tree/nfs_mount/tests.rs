@@ -10,6 +10,7 @@ use crate::target::local::tree::deletion;
 use crate::target::{Job, Protocols};
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Status};
+use filestone_model::made::MadeNames;
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::plan::{
     LoadName, LocalTarget, OnMismatch, Plan, ReplayPlan, TargetPlan, WorkloadPlan,
@@ -117,7 +118,11 @@ fn a_server_that_lists_what_it_has_removed_keeps_nobody_busy_for_ever() {
     std::fs::write(directory.join("f"), b"x").expect("a file");
     let parent = File::open(mount.path()).expect("a directory");
     let device = rustix::fs::fstat(&parent).expect("it is open").st_dev;
-    let removed = deletion::remove_tree(parent.as_fd(), b"d", device);
+    let removal = deletion::Removal {
+        device,
+        made: &MadeNames::any(),
+    };
+    let removed = removal.remove_tree(parent.as_fd(), b"d", b"d");
     let error = removed.expect_err("it never goes");
     assert_eq!(error.errno(), Errno::IO);
     let said = "cannot remove d/f: it is listed again each time it was removed";

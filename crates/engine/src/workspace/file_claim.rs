@@ -1,0 +1,82 @@
+//! A directory of this host for the results of one run at a time: claimed by a file in it.
+
+use super::error::{ClaimError, Purpose};
+use super::marker::{Liveness, LockHolder, Marker, Owner};
+use super::tree::{Directory, MarkerLock, Tree};
+use crate::error::RunError;
+use crate::target::local::tree::{self, LocalTree};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+/// Times that a claim is tried: another run may remove its own meanwhile.
+const TRIES: u32 = 4;
+
+/// A claim, which lasts until it is dropped or its process ends.
+#[derive(Debug)]
+pub struct FileClaim {
+    _lock: MarkerLock,
+}
+
+impl FileClaim {
+    /// Claims `directory` by the file `name` in it. A claim of a run that is over is taken over; one of a
+    /// run that goes on, or may on another host, is an error.
+    pub fn make(directory: &Path, name: &str) -> Result<Self, RunError> {
+        let at = tree::open(directory, Purpose::Results)?;
+        for _ in 0..TRIES {
+            if let Some(lock) = LocalTree.make_marker(&at, name, &Marker::default())? {
+                return Ok(Self { _lock: lock });
+            }
+            if let Some(lock) = take_over(&at, name)? {
+                return Ok(Self { _lock: lock });
+            }
+        }
+        let path = at.path;
+        Err(ClaimError::Overtaken { path }.into())
+    }
+}
+
+/// Takes over the claim of a run that is over; `None` if it is gone.
+fn take_over(at: &Directory<OwnedFd>, name: &str) -> Result<Option<MarkerLock>, RunError> {
+    let purpose = at.purpose;
+    let Some(found) = LocalTree.read_marker(at, name)? else {
+        return Ok(None);
+    };
+    // What is there may be a part of a record: its run holds the lock, or is over.
+    let owner = found.owner(&at.path);
+    let owner = owner.unwrap_or_else(|| Owner::unknown(&at.path));
+    let is_over_by_lock = found.holder == LockHolder::Us;
+    match owner.liveness(found.holder) {
+        Liveness::Running => Err(ClaimError::InUse { owner, purpose }.into()),
+        Liveness::Unknown if !is_over_by_lock => Err(ClaimError::Unknown { owner, purpose }.into()),
+        Liveness::Over | Liveness::Unknown => {
+            LocalTree.remove_file(at, name)?;
+            Ok(None)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorCategory;
+
+    #[test]
+    fn one_run_at_a_time_has_a_directory() {
+        let directory =
+            std::env::temp_dir().join(format!("filestone-claim-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a directory");
+        let claim = FileClaim::make(&directory, "part").expect("it is free");
+        let error = FileClaim::make(&directory, "part").expect_err("it is claimed");
+        assert_eq!(error.category(), ErrorCategory::Usage);
+        let said = error.to_string();
+        assert!(said.contains("another run is using it (process"), "{said}");
+        drop(claim);
+        let claim = FileClaim::make(&directory, "part").expect("that run is over");
+        drop(claim);
+        // What a run leaves that is killed while it writes its record.
+        std::fs::write(directory.join("part"), "{\"format\":").expect("a file");
+        let claim = FileClaim::make(&directory, "part").expect("nobody holds it");
+        drop(claim);
+        std::fs::remove_dir_all(&directory).expect("it is there");
+    }
+}

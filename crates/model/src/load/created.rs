@@ -1,0 +1,324 @@
+//! The names below `clients` that the lines of loads create, for every client at once.
+//!
+//! A name is a template with [`CLIENT`] in the place of the client's own name, in small letters. Its
+//! directories are created names, too. A name with random strings is a pattern: each character is
+//! known, or one of a set.
+
+use super::code::{self, Instruction, Position};
+use super::compiled::Load;
+use super::names::{self, NameId, handle_of, replace_placeholder};
+use super::random_string::{SLOTS, slots};
+use super::safety;
+use crate::operation::OpKind;
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Stands for `client<number>` in templates; no name has this byte.
+pub(crate) const CLIENT: u8 = 0;
+/// Patterns of one load at most. What lines beyond create is not known, and stays.
+const PATTERNS_MAX: usize = 4096;
+/// Choices of random strings for one name at most.
+const CHOICES_MAX: usize = 256;
+/// Names that renamed directories add at most.
+const RENAMED_MAX: usize = 1 << 20;
+/// A directory is renamed so many times at most.
+const RENAME_ROUNDS: usize = 8;
+
+/// The names that loads create.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Created {
+    /// The names of the loads, for messages.
+    loads: String,
+    names: BTreeSet<Vec<u8>>,
+    patterns: Vec<Vec<Element>>,
+}
+
+/// One character of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Element {
+    Byte(u8),
+    OneOf(Box<[u8]>),
+}
+
+impl Element {
+    fn matches(&self, byte: u8) -> bool {
+        match self {
+            Self::Byte(own) => *own == byte,
+            Self::OneOf(set) => set.contains(&byte),
+        }
+    }
+}
+
+/// A path with the placeholder for each `client<number>` in it.
+pub(crate) fn with_placeholder(path: &[u8], number: u64) -> Vec<u8> {
+    let own = format!("client{number}").into_bytes();
+    let mut out = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((first, tail)) = rest.split_first() {
+        match rest.strip_prefix(own.as_slice()) {
+            Some(after) => {
+                out.push(CLIENT);
+                rest = after;
+            }
+            None => {
+                out.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    out
+}
+
+/// A number by which the same bytes are known again in another process.
+pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
+    handle_of(bytes)
+}
+
+/// Which name of a line of that kind is created, if one is.
+const fn created_place(kind: OpKind, only_opens: bool) -> Option<usize> {
+    match kind {
+        OpKind::NtCreateX if only_opens => None,
+        OpKind::NtCreateX
+        | OpKind::OpenX
+        | OpKind::MkDir
+        | OpKind::Create
+        | OpKind::Link
+        | OpKind::SymLink => Some(0),
+        OpKind::Rename => Some(1),
+        _ => None,
+    }
+}
+
+/// A path below `clients` from one below the directory under test.
+fn below(name: &[u8]) -> Option<&[u8]> {
+    let rest = name.strip_prefix(names::CLIENTS.as_bytes())?;
+    rest.strip_prefix(b"/").filter(|rest| !rest.is_empty())
+}
+
+impl Created {
+    /// Those of these loads.
+    pub fn of(loads: &[Arc<Load>]) -> Self {
+        let mut created = Self::default();
+        for load in loads {
+            let comma = if created.loads.is_empty() { "" } else { ", " };
+            created.loads = format!("{}{comma}{}", created.loads, load.name());
+            created.add(load);
+        }
+        // A marker has room for so much.
+        created.loads = created.loads.chars().take(200).collect();
+        created
+    }
+
+    /// The names of the loads.
+    pub fn loads(&self) -> &str {
+        &self.loads
+    }
+
+    /// Whether a template is among them.
+    pub fn has(&self, template: &[u8]) -> bool {
+        let is_match = |pattern: &Vec<Element>| {
+            let mut both = pattern.iter().zip(template);
+            pattern.len() == template.len() && both.all(|(own, byte)| own.matches(*byte))
+        };
+        self.names.contains(template) || self.patterns.iter().any(is_match)
+    }
+
+    /// The same for the same names.
+    pub fn fingerprint(&self) -> u64 {
+        let mut bytes = Vec::new();
+        for name in &self.names {
+            bytes.extend_from_slice(name);
+            bytes.push(b'\n');
+        }
+        for element in self.patterns.iter().flatten() {
+            match element {
+                Element::Byte(byte) => bytes.push(*byte),
+                Element::OneOf(set) => bytes.extend_from_slice(set),
+            }
+        }
+        fingerprint(&bytes)
+    }
+
+    fn add(&mut self, load: &Load) {
+        let mut drawn: [BTreeSet<u32>; SLOTS] = Default::default();
+        let (mut ids, mut renames) = (HashSet::new(), HashSet::new());
+        let mut position = Position::default();
+        while let Some(instruction) = code::read(&load.code, &mut position) {
+            match instruction {
+                Instruction::Draw { slot, text } => {
+                    if let Some(texts) = drawn.get_mut(usize::from(slot)) {
+                        texts.insert(text);
+                    }
+                }
+                Instruction::Operation(step) => {
+                    let place = created_place(step.kind, step.only_opens());
+                    ids.extend(place.and_then(|place| step.names.get(place)));
+                    if step.kind == OpKind::Rename {
+                        renames.insert(step.names);
+                    }
+                }
+                _ => {}
+            }
+        }
+        for id in ids {
+            if load.names.has_slots(id) {
+                self.add_patterns(load, id, &drawn);
+            } else if let Some(name) = template(load, id) {
+                self.add_with_directories(&name);
+            }
+        }
+        let renames = renames.into_iter().filter_map(|[from, to]| {
+            let is_plain = !load.names.has_slots(from) && !load.names.has_slots(to);
+            is_plain.then(|| Some((template(load, from)?, template(load, to)?)))?
+        });
+        self.add_renamed(&renames.collect::<Vec<_>>());
+    }
+
+    fn add_with_directories(&mut self, name: &[u8]) {
+        let slashes = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        for (at, _) in slashes {
+            self.names.insert(name.get(..at).unwrap_or_default().into());
+        }
+        self.names.insert(name.into());
+    }
+
+    /// What was created in a directory that is renamed has its new name.
+    fn add_renamed(&mut self, renames: &[(Vec<u8>, Vec<u8>)]) {
+        let mut room = RENAMED_MAX;
+        for _ in 0..RENAME_ROUNDS {
+            let mut new = Vec::new();
+            for (from, to) in renames {
+                let first = [from, b"/".as_slice()].concat();
+                let inside = self
+                    .names
+                    .range::<[u8], _>((Bound::Included(first.as_slice()), Bound::Unbounded));
+                let inside = inside.map_while(|name| name.strip_prefix(first.as_slice()));
+                let moved = inside.map(|rest| [to, b"/".as_slice(), rest].concat());
+                let is_new = |name: &Vec<u8>| !self.names.contains(name);
+                new.extend(moved.filter(is_new).take(room));
+                room = RENAMED_MAX.saturating_sub(new.len());
+            }
+            if new.is_empty() || room == 0 {
+                return;
+            }
+            self.names.extend(new);
+        }
+    }
+
+    fn add_patterns(&mut self, load: &Load, id: NameId, drawn: &[BTreeSet<u32>; SLOTS]) {
+        let text = load.names.template(id);
+        let is_moved = safety::is_moved(&text, load.moved_slots);
+        let mut choices: Vec<Vec<Element>> = vec![Vec::new()];
+        let mut copied = 0;
+        for (at, slot) in slots(&text) {
+            let plain = text.get(copied..at).unwrap_or_default();
+            copied = at + 2;
+            let mut next = Vec::new();
+            for choice in &choices {
+                for text in drawn.get(slot).into_iter().flatten() {
+                    let text = load.texts.get(*text as usize).map_or(&[][..], |text| text);
+                    let plain = plain.iter().map(|byte| Element::Byte(*byte));
+                    let drawn = elements(text);
+                    next.push(choice.iter().cloned().chain(plain).chain(drawn).collect());
+                }
+            }
+            next.truncate(CHOICES_MAX);
+            choices = next;
+        }
+        let rest = text.get(copied..).unwrap_or_default();
+        for mut choice in choices {
+            choice.extend(rest.iter().map(|byte| Element::Byte(*byte)));
+            self.add_pattern(&choice, is_moved);
+        }
+    }
+
+    fn add_pattern(&mut self, elements: &[Element], is_moved: bool) {
+        let Some(components) = components(elements) else {
+            return;
+        };
+        let is_below = components.first().is_some_and(|first| {
+            let own = names::CLIENTS.bytes().map(Element::Byte);
+            own.eq(first.iter().cloned())
+        });
+        let components = match (is_below, is_moved) {
+            (true, _) => components.get(1..).unwrap_or_default(),
+            (false, true) => &components,
+            (false, false) => return,
+        };
+        for len in 1..=components.len() {
+            let own = components.get(..len).unwrap_or_default();
+            let pattern = with_client(&own.join(&Element::Byte(b'/')));
+            if self.patterns.len() < PATTERNS_MAX && !self.patterns.contains(&pattern) {
+                self.patterns.push(pattern);
+            }
+        }
+    }
+}
+
+/// A name of the load below `clients`, as a template.
+fn template(load: &Load, id: NameId) -> Option<Vec<u8>> {
+    let name = load.names.template(id);
+    let mut template = Vec::with_capacity(name.len());
+    replace_placeholder(below(&name)?, &mut template, |out| out.push(CLIENT));
+    template.make_ascii_lowercase();
+    Some(template)
+}
+
+/// The characters of a random string's text.
+fn elements(text: &[u8]) -> Vec<Element> {
+    let mut elements = Vec::new();
+    let mut rest = text;
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        let end = (*first == b'[').then(|| after.iter().position(|byte| *byte == b']'));
+        match end.flatten() {
+            Some(end) => {
+                let set = after.get(..end).unwrap_or_default();
+                elements.push(Element::OneOf(set.to_ascii_lowercase().into()));
+                rest = after.get(end + 1..).unwrap_or_default();
+            }
+            None => elements.push(Element::Byte(*first)),
+        }
+    }
+    elements
+}
+
+/// The components of a pattern in small letters; `None` if a set has a slash in it.
+fn components(elements: &[Element]) -> Option<Vec<Vec<Element>>> {
+    let is_slash = |byte: &u8| matches!(byte, b'/' | b'\\');
+    let mut components = vec![Vec::new()];
+    for element in elements {
+        match element {
+            Element::OneOf(set) if set.iter().any(|byte| is_slash(byte)) => return None,
+            Element::Byte(byte) if is_slash(byte) => components.push(Vec::new()),
+            Element::Byte(byte) => {
+                let byte = byte.to_ascii_lowercase();
+                components.last_mut()?.push(Element::Byte(byte));
+            }
+            set @ Element::OneOf(_) => components.last_mut()?.push(set.clone()),
+        }
+    }
+    components.retain(|component| !component.is_empty());
+    Some(components)
+}
+
+/// The placeholder in the place of `client1`.
+fn with_client(elements: &[Element]) -> Vec<Element> {
+    let own: Vec<Element> = b"client1".iter().map(|byte| Element::Byte(*byte)).collect();
+    let mut out = Vec::new();
+    let mut rest = elements;
+    while let Some((first, tail)) = rest.split_first() {
+        match rest.strip_prefix(own.as_slice()) {
+            Some(after) => {
+                out.push(Element::Byte(CLIENT));
+                rest = after;
+            }
+            None => {
+                out.push(first.clone());
+                rest = tail;
+            }
+        }
+    }
+    out
+}
