@@ -1,5 +1,8 @@
 //! The terminal: results on standard output; progress, caveats and errors on
 //! standard error. Colours only where a person sees them (`NO_COLOR` turns them off).
+//!
+//! Output that cannot be written ends printing and nothing else: a run goes on to its clean-up. The
+//! exit code tells of it at the end ([`failure`]).
 
 use crate::error::{Error, in_our_form, reason};
 use crate::printable::printable;
@@ -16,8 +19,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub enum Reader {
     /// It may be read.
     Present,
-    /// The other end of the pipe was closed, as `head` does: no error.
+    /// It takes no more: the other end of the pipe was closed, as `head` does, or it failed.
     Gone,
+}
+
+/// Whether standard output was closed by its reader, and why else it failed.
+static ENDED: Mutex<Option<Option<Error>>> = Mutex::new(None);
+
+/// Why standard output could not be written, unless its reader had seen enough.
+pub fn failure() -> Option<Error> {
+    ended().clone().flatten()
+}
+
+fn ended() -> MutexGuard<'static, Option<Option<Error>>> {
+    ENDED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The page that results are printed on: `$COLUMNS` wide where that is set, else as wide as the
@@ -79,21 +94,24 @@ fn is_held(text: impl FnOnce() -> Held) -> bool {
     }
 }
 
-/// Writes a result to standard output.
+/// Writes a result to standard output, unless that has failed before.
 pub fn result(text: &str) -> Result<Reader, Error> {
     // What goes elsewhere is in nothing's way.
     if io::stdout().is_terminal() && is_held(|| Held::Result(text.into())) {
         return Ok(Reader::Present);
     }
-    let mut out = anstream::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Ok(()) => Ok(Reader::Present),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
-        Err(error) => Err(Error::environment(format!(
-            "standard output: {}",
-            reason(&error)
-        ))),
+    let mut ended = ended();
+    if ended.is_some() {
+        return Ok(Reader::Gone);
     }
+    let mut out = anstream::stdout().lock();
+    let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) else {
+        return Ok(Reader::Present);
+    };
+    let is_closed = error.kind() == io::ErrorKind::BrokenPipe;
+    let why = || Error::environment(format!("standard output: {}", reason(&error)));
+    *ended = Some((!is_closed).then(why));
+    Ok(Reader::Gone)
 }
 
 const RED: Style = AnsiColor::Red.on_default().bold();

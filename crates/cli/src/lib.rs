@@ -125,12 +125,20 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             usage::explain(&error, asked, words.get(1..).unwrap_or_default())
         }
     };
-    match ended {
+    let exit_code = match ended {
         Ok(exit) => exit.code(),
         Err(error) => {
             console::error(&error);
             error.exit_code()
         }
+    };
+    match console::failure() {
+        // What went wrong before it says more.
+        Some(error) if exit_code == 0 => {
+            console::error(&error);
+            error.exit_code()
+        }
+        _ => exit_code,
     }
 }
 

@@ -47,10 +47,10 @@ pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<Exit, 
     measured.notes.iter().for_each(|note| console::note(note));
     let stop = interruption::stop_flag()?;
     let question = Question::new(&options.judge, options.tolerance, options.detect);
-    if let Some(path) = &options.output {
-        // Whether it can be written to is found out before the first run.
-        OutputDirectory::claim(path, Existing::Refuse)?.abandon();
-    }
+    // Whether it can be written to is found out before the first run.
+    let held = options.output.as_ref();
+    let held = held.map(|path| OutputDirectory::hold(path, Existing::Refuse));
+    let _held = held.transpose()?;
     let views = Views::open(&options.live, [&job.plan])?;
     let mut blocks = Blocks {
         job,

@@ -42,8 +42,8 @@ pub fn execute(planned: Vec<PlannedRung>, options: &LadderOptions) -> Result<Exi
     if options.dry_run {
         return show_points(&ladder.swept, &jobs);
     }
+    let _held = place.claim(&ladder.swept, earlier.as_ref().map(|it| &it.swept))?;
     if let Some(path) = output {
-        place.claim(&ladder.swept, earlier.as_ref().map(|it| &it.swept))?;
         ladder_directory::write_plan(path, &ladder)?;
     }
     let stop = interruption::stop_flag()?;

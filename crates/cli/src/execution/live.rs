@@ -8,8 +8,8 @@ use crate::quantity::{duration_text, grouped, time_text, waiting_text};
 use crate::report::rows::{Columns, ProgressRow, Rows};
 use filestone_engine::control::Observer;
 use filestone_engine::replay::Progress;
-use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::{IntervalRecord, Phase, Target};
+use filestone_model::measure::{RunPhase, RunRecord};
 use filestone_model::plan::Plan;
 use filestone_model::steering::TimeLeft;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -52,6 +52,21 @@ pub struct Live<'run> {
     released: Option<String>,
     /// Which of several runs it is; stands before what the bar says.
     within: String,
+    unread: Unread<'run>,
+}
+
+/// A run that was stopped because nobody reads its rows; no other one begins after it.
+struct Unread<'run> {
+    stop: &'run AtomicBool,
+    is_so: bool,
+}
+
+impl Drop for Unread<'_> {
+    fn drop(&mut self) {
+        if self.is_so {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Which rows there are.
@@ -149,6 +164,7 @@ impl<'run> Live<'run> {
             next_line_ns: None,
             released: None,
             within: String::new(),
+            unread: Unread { stop, is_so: false },
         }
     }
 
@@ -220,7 +236,10 @@ impl<'run> Live<'run> {
             RowStream::Output => {
                 // The rows are not read any more, or cannot be: then the run need not go on either.
                 // The end of the run writes again and tells the reason.
-                if console::result(text) != Ok(Reader::Present) && !self.is_kept {
+                let is_stopped = self.stop.load(Ordering::Relaxed);
+                let is_gone = console::result(text) != Ok(Reader::Present);
+                if is_gone && !self.is_kept && !self.unread.is_so && !is_stopped {
+                    self.unread.is_so = true;
                     self.stop.store(true, Ordering::Relaxed);
                 }
             }
@@ -243,6 +262,13 @@ fn steering_text(doing: &str, p99_ns: Option<u64>, left: Option<TimeLeft>) -> St
 }
 
 impl Observer for Live<'_> {
+    fn phase(&mut self, phase: RunPhase) {
+        // Only the load has ended early: the clean-up takes as long as after any other run.
+        if phase == RunPhase::CleanUp && self.unread.is_so {
+            self.stop.store(false, Ordering::Relaxed);
+        }
+    }
+
     fn measured(&mut self, record: &RunRecord) {
         if let Some(directory) = self.directory {
             // It is written again, with what comes of the rest, and then an error is told.

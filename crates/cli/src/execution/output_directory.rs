@@ -10,6 +10,7 @@ use crate::report::gnuplot::{GRAPHS, INTERVALS_FILE, RAW_FILE};
 use crate::report::mix::found;
 use crate::report::picture::render;
 use crate::report::{gallery, gnuplot, hdr, html, json, layers, ticks};
+use filestone_engine::workspace::file_claim::FileClaim;
 use filestone_model::measure::RunRecord;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -38,13 +39,15 @@ pub enum Existing {
     WriteBeside,
     /// Of a run that was broken off, another is made in its place.
     GoOn,
+    /// What is there was looked at already: an earlier sweep, which goes on.
+    Earlier,
 }
 
 impl Existing {
     /// How the command that asks calls the option.
     const fn option(self) -> &'static str {
         match self {
-            Self::Refuse | Self::GoOn => "--output",
+            Self::Refuse | Self::GoOn | Self::Earlier => "--output",
             Self::WriteBeside => "-o",
         }
     }
@@ -55,6 +58,18 @@ impl Existing {
 pub struct OutputDirectory {
     path: PathBuf,
     is_new: bool,
+    /// Keeps other runs out of it.
+    _claim: FileClaim,
+}
+
+/// The directory of several runs, which this process alone fills until this is dropped.
+#[derive(Debug)]
+pub struct HeldDirectory(OutputDirectory);
+
+impl Drop for HeldDirectory {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
 }
 
 /// Files that could not be written.
@@ -88,12 +103,25 @@ impl OutputDirectory {
             }
             Err(error) => return Err(Error::file(path, &error)),
         };
-        let part = path.join(PART_FILE);
-        File::create(&part).map_err(|error| Error::file(&part, &error))?;
-        Ok(Self {
+        let claimed = Self {
             path: path.into(),
             is_new,
-        })
+            _claim: FileClaim::make(path, PART_FILE)?,
+        };
+        // What another run has written before its claim ended.
+        let entries = fs::read_dir(path).map_err(|error| Error::file(path, &error))?;
+        match refuse_foreign(path, entries, existing) {
+            Ok(()) => Ok(claimed),
+            Err(error) => {
+                claimed.abandon();
+                Err(error)
+            }
+        }
+    }
+
+    /// The same for several runs, each with a directory in it.
+    pub fn hold(path: &Path, existing: Existing) -> Result<HeldDirectory, Error> {
+        Self::claim(path, existing).map(HeldDirectory)
     }
 
     /// Takes back what [`claim`](Self::claim) made, when there is nothing to write.
@@ -291,6 +319,7 @@ fn refuse_foreign(path: &Path, entries: fs::ReadDir, existing: Existing) -> Resu
     }
     names.sort();
     let found = match existing {
+        Existing::Earlier => None,
         Existing::Refuse => refusal_of_any(&names),
         Existing::WriteBeside => refusal_of_namesakes(path, &names),
         Existing::GoOn => refusal_of_any(

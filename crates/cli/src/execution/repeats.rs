@@ -1,7 +1,7 @@
 //! `--repeat`: several runs of the same, and what they differ by.
 
 use super::live::RowStream;
-use super::output_directory::{Existing, OutputDirectory, write_synced};
+use super::output_directory::{Existing, HeldDirectory, OutputDirectory, write_synced};
 use super::rounds::{Rounds, RoundsEnd, Tally};
 use super::told_caveats::ToldCaveats;
 use super::verdict::FailingCaveats;
@@ -85,6 +85,8 @@ pub fn execute(jobs: &[Job], show: &Presentation<'_>, wanted: &RepeatPlan) -> Re
 struct Places {
     root: Option<PathBuf>,
     of_jobs: Vec<Option<PathBuf>>,
+    /// Keeps other processes out of it.
+    _held: Option<HeldDirectory>,
 }
 
 impl Places {
@@ -94,10 +96,11 @@ impl Places {
             return Ok(Self {
                 root: None,
                 of_jobs: vec![None; jobs.len()],
+                _held: None,
             });
         };
         // Whether it can be written to is found out before the first run.
-        OutputDirectory::claim(path, Existing::Refuse)?.abandon();
+        let held = OutputDirectory::hold(path, Existing::Refuse)?;
         let of_job = |(number, job): (usize, &Job)| match jobs.len() {
             1 => Some(path.to_owned()),
             _ => Some(path.join(format!("{}-{}", number + 1, job.plan.target.layer()))),
@@ -105,6 +108,7 @@ impl Places {
         Ok(Self {
             root: Some(path.to_owned()),
             of_jobs: jobs.iter().enumerate().map(of_job).collect(),
+            _held: Some(held),
         })
     }
 }

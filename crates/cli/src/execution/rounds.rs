@@ -242,6 +242,7 @@ impl Driver<'_, '_> {
         let name = self.tally.name(thing, round);
         let views = self.rounds.views;
         let record = views.measure(&name, &job, calibration, self.rounds.stop, &mut live);
+        drop(live);
         let mut record = match record {
             Ok(record) => record,
             Err(error) => {

@@ -2,7 +2,7 @@
 //! enough; what an earlier time left in the directory counts.
 
 use super::live::RowStream;
-use super::output_directory::{Existing, OutputDirectory};
+use super::output_directory::{Existing, HeldDirectory, OutputDirectory};
 use super::rounds::{Rounds, RoundsEnd, Tally};
 use super::sweep_directory;
 use super::told_caveats::ToldCaveats;
@@ -87,8 +87,8 @@ pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<Exit, Error> 
             show_points(&swept, &jobs)
         };
     }
+    let _held = place.claim(&swept, earlier.as_ref())?;
     if let Some(path) = &options.output {
-        place.claim(&swept, earlier.as_ref())?;
         sweep_directory::write_plan(path, &swept)?;
     }
     notes.iter().for_each(|note| console::note(note));
@@ -149,18 +149,21 @@ impl Place<'_> {
     }
 
     /// Makes sure, before the first run, that the directory is free or of this very sweep.
-    pub fn claim(self, swept: &Swept, earlier: Option<&Swept>) -> Result<(), Error> {
-        match (earlier, self.path) {
-            (None, None) => Ok(()),
-            (None, Some(path)) => {
-                OutputDirectory::claim(path, Existing::Refuse)?.abandon();
-                Ok(())
-            }
-            (Some(earlier), _) => match difference(swept, earlier) {
-                Some(why) => Err(self.another(&why)),
-                None => Ok(()),
+    /// It is this process's until the value is dropped.
+    pub fn claim(
+        self,
+        swept: &Swept,
+        earlier: Option<&Swept>,
+    ) -> Result<Option<HeldDirectory>, Error> {
+        let existing = match earlier {
+            None => Existing::Refuse,
+            Some(earlier) => match difference(swept, earlier) {
+                Some(why) => return Err(self.another(&why)),
+                None => Existing::Earlier,
             },
-        }
+        };
+        let held = self.path.map(|path| OutputDirectory::hold(path, existing));
+        held.transpose()
     }
 
     fn another(self, why: &str) -> Error {

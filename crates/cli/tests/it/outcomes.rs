@@ -129,3 +129,44 @@ fn the_help_and_the_page_agree_on_how_long_it_takes_to_calibrate() {
         assert!(said.contains("half a second"), "{said}");
     }
 }
+
+#[test]
+fn output_that_cannot_be_written_ends_printing_and_not_the_clean_up() {
+    let (_server, _, mut out) = serve(&["--smb-port", "0"]);
+    let share = loop {
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut out, &mut line).expect("it is printed");
+        if let Some((_, address)) = line.split_once("filestone probe echo ") {
+            break address.trim().to_owned();
+        }
+        assert!(!line.is_empty(), "no share");
+    };
+    let scratch = Scratch::new();
+    let local = scratch.local();
+    for target in [&local, &share] {
+        let full = std::fs::File::create("/dev/full").expect("it is there");
+        let ended = command(&["replay", "office", "--on", target, "-c", "4", "-d", "60s"])
+            .stdout(full)
+            .output()
+            .expect("the binary was built");
+        let said = text(&ended.stderr);
+        assert!(said.contains("no space left on device"), "{said}");
+        assert_eq!(ended.status.code(), Some(4), "{said}");
+        assert!(!said.contains("could not be removed"), "{said}");
+    }
+    assert!(scratch.is_empty());
+    // A reader that has seen enough is no error, and the next run finds nothing left over.
+    for target in [&local, &share] {
+        let mut running = command(&["replay", "office", "--on", target, "-c", "4", "-d", "60s"])
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("the binary was built");
+        drop(running.stdout.take());
+        let ended = running.wait().expect("it is our child");
+        assert_eq!(ended.code(), Some(0));
+        let again = filestone(&["replay", "office", "--on", target, "-c", "1", "--run-once"]);
+        assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+    }
+    assert!(scratch.is_empty());
+}

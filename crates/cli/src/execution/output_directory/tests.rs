@@ -120,3 +120,35 @@ fn a_run_that_fails_leaves_nothing_behind() {
     directory.abandon();
     assert!(!path.exists());
 }
+
+#[test]
+fn a_second_run_with_the_same_directory_is_refused_before_it_begins() {
+    let path = scratch("twice");
+    let first = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
+    for existing in [Existing::Refuse, Existing::GoOn, Existing::Earlier] {
+        let error = OutputDirectory::claim(&path, existing).expect_err("it is in use");
+        assert_eq!(error.exit_code(), 2);
+        let process = format!("another run is using it (process {} on ", std::process::id());
+        assert!(error.what.contains(&process), "{}", error.what);
+    }
+    first
+        .keep(&canned::plain(), RECORD_FILE)
+        .expect("it is still the first one's");
+    drop(first);
+    let error = OutputDirectory::claim(&path, Existing::Refuse).expect_err("it holds a record");
+    assert!(error.what.contains("record"), "{}", error.what);
+    assert!(!path.join(PART_FILE).exists(), "nothing was left there");
+    let _ = fs::remove_dir_all(&path);
+}
+
+#[test]
+fn the_claim_of_a_run_that_was_killed_is_taken_over() {
+    let path = scratch("killed");
+    fs::create_dir_all(&path).expect("a new directory");
+    fs::write(path.join(PART_FILE), "{\"format\": 1, \"half\":").expect("a new file");
+    let held = OutputDirectory::hold(&path, Existing::Refuse).expect("nobody has it");
+    OutputDirectory::claim(&path.join("001"), Existing::Refuse).expect("a run in it");
+    drop(held);
+    assert!(!path.join(PART_FILE).exists());
+    let _ = fs::remove_dir_all(&path);
+}
