@@ -23,6 +23,7 @@ use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_server::{SessionEnd, SmbConversation};
 use filestone_wire::pattern;
+use filestone_wire::smb2::negotiate::Cipher;
 use std::sync::Arc;
 
 const TICKET: Ticket = Ticket { client: 0, slot: 0 };
@@ -68,7 +69,7 @@ struct Bench<L> {
 fn way() -> Arc<Way> {
     Arc::new(Way::new(Terms {
         dialects: Terms::DIALECTS.to_vec(),
-        ciphers: Vec::new(),
+        ciphers: vec![Cipher::AES_128_GCM],
         client_guid: [7; 16],
         salt: [9; 32],
         signing: Protection::IfAsked,

@@ -96,7 +96,7 @@ fn prerequisites_of_an_open_loop_do_not_come_all_at_once() {
         "{}",
         totals.response_time_ns.max
     );
-    assert_eq!(totals.response_time_ns.p50, 1_000_000);
+    assert!(totals.response_time_ns.p50 < 1_001_000);
     let writes = totals
         .kinds
         .iter()
