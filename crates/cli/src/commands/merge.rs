@@ -61,6 +61,7 @@ fn explained(error: &NotOneJob) -> Error {
         NotOneJob::Plan { .. } => "compare tells two runs apart; a job asks the same on all hosts",
         NotOneJob::Seed { .. } => "give each host a --seed of its own",
         NotOneJob::SamePart { .. } => "name the record of each part once",
+        NotOneJob::SameRun { .. } => "name the record of each host once, and no copy of it",
         NotOneJob::Time { .. } => "start them together, and keep the hosts' clocks (chrony)",
         NotOneJob::Merge(_) => "look at the record alone (filestone report)",
     };

@@ -1,4 +1,4 @@
-//! The runs that are compared, read from their records: many at a time, and no more of each than
+//! The runs that are compared, read from their records: many at a time, and no more of each is kept than
 //! is needed.
 
 use super::record_file;
@@ -6,18 +6,9 @@ use crate::error::Error;
 use crate::report::comparison::ReadRun;
 use filestone_model::comparison::ComparedRun;
 use filestone_model::measure::figures::RunFigure;
-use filestone_model::measure::run_record::{FORMAT, IntervalRecord};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
-
-/// What of a record is read only where it is needed.
-#[derive(Debug, Deserialize)]
-struct Long {
-    intervals: Vec<IntervalRecord>,
-}
 
 /// Runs, and what is wrong with records that could not be read.
 #[derive(Debug, Default)]
@@ -71,6 +62,9 @@ fn read_each(paths: &[PathBuf], judged: &[RunFigure]) -> Result<Vec<ReadFile>, E
         let found = record_file::paths_of_runs(path)?.into_iter();
         files.extend(found.map(|path| Found { path, is_named }));
     }
+    if let (Some(path), true) = (paths.first(), files.is_empty()) {
+        return Err(record_file::no_record(path));
+    }
     let readers = thread::available_parallelism().map_or(1, NonZero::get);
     let share = files.len().div_ceil(readers).max(1);
     let read_file = |found: &Found| ReadFile {
@@ -90,39 +84,18 @@ fn read_each(paths: &[PathBuf], judged: &[RunFigure]) -> Result<Vec<ReadFile>, E
 }
 
 fn read_file(path: &Path, judged: &[RunFigure]) -> Result<Vec<ReadRun>, Error> {
-    let text = record_file::text_of(path)?;
-    let mut runs: Vec<ComparedRun> = documents(&text).unwrap_or_default();
-    if runs.is_empty() || runs.iter().any(|run| run.format != FORMAT) {
-        return Err(why_not(path, &text));
-    }
-    if runs.iter().any(|run| run.lacks(judged)) {
-        let long: Vec<Long> = documents(&text).ok_or_else(|| why_not(path, &text))?;
-        for (run, long) in runs.iter_mut().zip(long) {
-            run.intervals = long.intervals;
+    let records = record_file::read_records(path)?.into_iter();
+    let read = records.map(|record| {
+        let mut run = ComparedRun::from(&record);
+        if run.lacks(judged) {
+            run.intervals = record.intervals;
         }
-    }
-    let read = runs.into_iter().map(|run| ReadRun {
-        path: path.into(),
-        run,
+        ReadRun {
+            path: path.into(),
+            run,
+        }
     });
     Ok(read.collect())
-}
-
-/// The document, or the members of a list of them.
-fn documents<T: DeserializeOwned>(text: &str) -> Option<Vec<T>> {
-    if text.trim_start().starts_with('[') {
-        serde_json::from_str(text).ok()
-    } else {
-        Some(vec![serde_json::from_str(text).ok()?])
-    }
-}
-
-/// What is wrong with a record, as every command says it.
-fn why_not(path: &Path, text: &str) -> Error {
-    match record_file::parse_records(path, text) {
-        Err(error) => error,
-        Ok(_) => Error::internal(format!("{}: this record cannot be read", path.display())),
-    }
 }
 
 #[cfg(test)]
@@ -149,8 +122,12 @@ mod tests {
         let [one, two] = runs.as_slice() else {
             panic!("{runs:?}");
         };
-        assert!(one.run.intervals.is_empty() && !two.run.intervals.is_empty());
+        // The figures of the older one are worked out as it is read.
+        assert!(one.run.intervals.is_empty() && two.run.intervals.is_empty());
         assert_eq!(one.run.figures(&judged), two.run.figures(&judged));
+        let judged = ["response_time.p90".parse().expect("a figure")];
+        let runs = read(std::slice::from_ref(&folder), &judged).expect("our own");
+        assert!(!runs[0].run.intervals.is_empty());
         let _ = fs::remove_dir_all(folder);
     }
 }

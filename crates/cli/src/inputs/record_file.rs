@@ -8,9 +8,10 @@ use filestone_model::measure::figures::with_figures;
 use filestone_model::measure::run_record::FORMAT;
 use filestone_model::measure::{RunRecord, validity};
 use filestone_model::plan::{Field, Plan};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
@@ -42,11 +43,12 @@ pub fn parse_records(path: &Path, text: &str) -> Result<Vec<RunRecord>, Error> {
     values.map(|value| parse_record(path, value)).collect()
 }
 
-/// The record of a run, or those below a directory, in the order of their names. Other documents
-/// beside them are passed over.
+/// The record of a run, or those below a directory, in the order of their names. What else a run has written
+/// beside them is passed over.
 pub fn paths_of_runs(path: &Path) -> Result<Vec<PathBuf>, Error> {
     if !path.is_dir() {
-        return Ok(vec![path.into()]);
+        let is_record = !is_beside_record(path);
+        return Ok(is_record.then(|| path.into()).into_iter().collect());
     }
     if let Some(record) = record_in(path) {
         return Ok(vec![record]);
@@ -61,6 +63,22 @@ pub fn paths_of_runs(path: &Path) -> Result<Vec<PathBuf>, Error> {
         return Err(none_in(path));
     }
     Ok(below)
+}
+
+/// Whether a file is what a run wrote beside its record, or several runs beside theirs: a page, a picture, a
+/// summary. A shell names them all (`hist/a/*`).
+fn is_beside_record(path: &Path) -> bool {
+    let directory = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    let documents = [RECORD_FILE, REPEATS_FILE, AB_FILE, SWEEP_FILE, LADDER_FILE];
+    let is_of_runs = documents.iter().any(|name| directory.join(name).is_file());
+    let is_document = path.file_name().is_some_and(|name| name == RECORD_FILE);
+    let is_json = path
+        .extension()
+        .is_some_and(|extension| extension == "json");
+    is_of_runs && path.is_file() && !is_document && (!is_json || is_other_document(path))
 }
 
 /// The record in the directory of a run. One that cannot be looked at is there: whoever reads it
@@ -123,6 +141,12 @@ fn of_points(path: &Path) -> Option<Error> {
         "name one of them, such as {shown}/{one}, or a run of it, such as {shown}/{one}/001; \
          filestone report {shown} shows them all"
     )))
+}
+
+/// That a file which was named is not a record, but was written beside one.
+pub fn no_record(path: &Path) -> Error {
+    let what = format!("{}: this file is no run record", path.display());
+    Error::usage(what).with_help(format!("the record of a run is {RECORD_FILE}, beside it"))
 }
 
 /// That there is no record where runs were to be.
@@ -309,7 +333,11 @@ fn read_documents(path: &Path) -> Result<Vec<Value>, Error> {
 }
 
 fn documents_of(path: &Path, text: &str) -> Result<Vec<Value>, Error> {
-    let value = serde_json::from_str(text).map_err(|error| {
+    let value = serde_json::from_str(text).map(|Unambiguous(value)| value);
+    let value = value.map_err(|error| {
+        if serde_json::from_str::<IgnoredAny>(text).is_ok() {
+            return Error::usage(format!("{}: {error}", path.display()));
+        }
         Error::usage(format!("{}: this is not JSON: {error}", path.display()))
             .with_help(format!("--output DIR writes a record as DIR/{RECORD_FILE}"))
     })?;
@@ -320,6 +348,72 @@ fn documents_of(path: &Path, text: &str) -> Result<Vec<Value>, Error> {
         ))),
         Value::Array(values) => Ok(values),
         value => Ok(vec![value]),
+    }
+}
+
+/// A JSON document in which no key is there twice: programs do not agree on which of two values counts.
+struct Unambiguous(Value);
+
+impl<'de> Deserialize<'de> for Unambiguous {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyValue).map(Self)
+    }
+}
+
+struct AnyValue;
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(Unambiguous(value)) = members.next_element()? {
+            values.push(value);
+        }
+        Ok(Value::Array(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut values = serde_json::Map::new();
+        while let Some(key) = members.next_key::<String>()? {
+            let Unambiguous(value) = members.next_value()?;
+            if values.contains_key(&key) {
+                let key = excerpt(&key);
+                return Err(A::Error::custom(format!(
+                    "the key \"{key}\" is there twice"
+                )));
+            }
+            values.insert(key, value);
+        }
+        Ok(Value::Object(values))
     }
 }
 
@@ -348,6 +442,10 @@ fn parse_record(path: &Path, value: Value) -> Result<RunRecord, Error> {
             path.display(),
             excerpt(&error.to_string())
         ))
+    })?;
+    record.check_numbers().map_err(|error| {
+        let what = format!("{}: this run record is damaged: {error}", path.display());
+        Error::usage(what).with_help("no report is made of it: no run has such numbers")
     })?;
     if record.validity.is_none() {
         record.validity = Some(validity::of(&record));
@@ -378,6 +476,86 @@ mod tests {
         }
     }
 
+    /// The text of a record in which this place holds something else.
+    fn changed(place: &str, value: Value) -> String {
+        let text = json::render(&canned::plain()).expect("JSON");
+        let mut document: Value = serde_json::from_str(&text).expect("JSON");
+        *document.pointer_mut(place).expect(place) = value;
+        document.to_string()
+    }
+
+    #[test]
+    fn numbers_that_no_run_has_are_refused_by_all_that_read_records() {
+        for (name, place, value, expected) in [
+            ("window", "/window_ns", 0.into(), "its window is 0 ns long"),
+            (
+                "rate",
+                "/totals/achieved_load_ops_per_s",
+                (-1.0).into(),
+                "the achieved load is -1, which is less than 0",
+            ),
+            (
+                "histogram",
+                "/totals/response_time_ns/histogram",
+                "garbage".into(),
+                "the histogram is not",
+            ),
+            (
+                "interval",
+                "/intervals/0/kinds/0/response_time_ns/histogram",
+                "AAAA".into(),
+                "the histogram is not",
+            ),
+        ] {
+            let path = file(&format!("bad-{name}.json"), &changed(place, value));
+            let compared = super::super::compared_runs::read(std::slice::from_ref(&path), &[]);
+            let read = read_records(&path).map(|records| records.len());
+            for found in [read, compared.map(|runs| runs.len())] {
+                let error = found.expect_err(name);
+                assert!(
+                    error.what.contains("this run record is damaged"),
+                    "{}",
+                    error.what
+                );
+                assert!(error.what.contains(expected), "{}", error.what);
+            }
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    #[test]
+    fn what_a_run_writes_beside_its_record_is_passed_over() {
+        let folder = std::env::temp_dir().join(format!("filestone-beside-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a temporary directory");
+        let names = [
+            "run.json",
+            "report.html",
+            "percentiles.svg",
+            "repeats.json",
+            "other.json",
+        ];
+        let paths = names.map(|name| folder.join(name));
+        for path in &paths {
+            fs::write(path, "{\"format\": 1}").expect("a temporary file");
+        }
+        let text = json::render(&canned::plain()).expect("JSON");
+        fs::write(&paths[0], &text).expect("a temporary file");
+        fs::write(&paths[4], &text).expect("a temporary file");
+        let found = paths
+            .iter()
+            .flat_map(|path| paths_of_runs(path).expect("it is there"));
+        let found: Vec<PathBuf> = found.collect();
+        assert_eq!(found, [paths[0].clone(), paths[4].clone()]);
+        let one = super::super::compared_runs::read(&paths[1..2], &[]);
+        let error = one.map(|runs| runs.len()).expect_err("no record");
+        assert!(
+            error.what.contains("this file is no run record"),
+            "{}",
+            error.what
+        );
+        let _ = fs::remove_dir_all(folder);
+    }
+
     #[test]
     fn figures_of_an_older_record_are_worked_out() {
         let record = canned::in_stretches();
@@ -403,6 +581,11 @@ mod tests {
                 "newer",
                 "{\"format\": 99}",
                 "format 99; this version reads format 1",
+            ),
+            (
+                "twice",
+                "{\"format\": 1, \"plan\": {}, \"plan\": {}}",
+                "the key \"plan\" is there twice",
             ),
             (
                 "cut",

@@ -20,7 +20,7 @@ pub struct MergeOptions {
     #[arg(value_name = "RECORD", required = true, num_args = 2..)]
     pub records: Vec<PathBuf>,
     /// Write the merged record and its reports into this directory
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// What to print
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]

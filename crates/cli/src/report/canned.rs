@@ -268,6 +268,7 @@ pub fn job(hosts: u32) -> RunRecord {
         let mut record = plain();
         record.plan.duration_ns = Some(record.window_ns);
         record.plan.seed = part.into();
+        record.started_at = format!("2026-01-02T03:04:05.{part:03}Z");
         HostRun::by_hand(format!("node{}", part + 1), part, record)
     };
     let runs: Vec<HostRun> = (0..hosts).map(run).collect();

@@ -217,6 +217,7 @@ fn all_facts(record: &RunRecord, fleet: &FleetRecord) -> Vec<Fact> {
     let mut all = vec![("achieved load", facts::achieved_load(record))];
     all.extend(facts::goodput(record));
     all.extend(facts::read_data(&record.plan));
+    all.extend(facts::file_system(record));
     all.extend(fleet.groups.iter().map(|group| ("clients", shares(group))));
     let failing: u64 = fleet
         .groups

@@ -310,8 +310,9 @@ fn figures(rung: &LadderRung<'_>, shown: &[&Shown]) -> Vec<String> {
     shown.iter().flat_map(of).collect()
 }
 
-/// A figure, with its interval or with the digits that this supports.
+/// A figure, with its interval or with the digits that this supports. What counters say is never without.
 fn cell(known: &LadderValue, has_interval: bool) -> String {
+    let has_interval = has_interval || known.figure.unit() != CounterUnit::Nanoseconds;
     let pair = if known.has_companion { PAIR } else { "" };
     let half_width = known.half_width.unwrap_or(known.value.abs() * UNKNOWN);
     let text = if has_interval && known.half_width.is_some() {
@@ -376,6 +377,12 @@ fn sentences(ladder: &Ladder) -> Vec<String> {
         );
     }
     sentences.extend(pairs(ladder));
+    if has_unknown_cost(ladder) {
+        sentences.push(format!(
+            "{NONE} of a cost: unknown, as the readings of those runs do not tell it or give less than 0; the \
+             report of each run says why."
+        ));
+    }
     if !ladder.has(LadderFigure::ServerCpu) {
         sentences.push(
             "Nothing tells what the server spent: --server-pid, --server-metrics or --server-proc would."
@@ -396,6 +403,15 @@ fn sentences(ladder: &Ladder) -> Vec<String> {
         );
     }
     sentences
+}
+
+/// Whether a rung lacks a cost that others have.
+fn has_unknown_cost(ladder: &Ladder) -> bool {
+    let mut shown = shown(ladder, &COSTS).into_iter();
+    shown.any(|column| {
+        let mut measured = ladder.rungs().filter(|rung| rung.tally.runs() > 0);
+        measured.any(|rung| rung.tally.value(column.figure).is_none())
+    })
 }
 
 /// What goes with the operations whose costs have that of another one in them.

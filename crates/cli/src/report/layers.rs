@@ -4,8 +4,8 @@
 //! All figures are service times. Every layer is weighed with the same number of
 //! operations of each kind, those of one pass, so that a layer that came further
 //! into the load in its time is not compared with another mixture. The mixture is
-//! that of the record with the most operations. A kind that a layer never came to
-//! is kept out of the sums of all.
+//! that of the record with the most operations. A kind that a layer never came to, or answered without a
+//! call, is kept out of the sums of all.
 //!
 //! Every difference has its 95 % interval (`differences`), and conclusions are drawn only from
 //! what chance cannot explain.
@@ -19,11 +19,13 @@ mod rows;
 use self::comparison::Comparison;
 use self::conclusion::sentence;
 use self::differences::{Estimate, Series};
+use crate::printable::printable;
 use crate::quantity::grouped;
 use crate::report::parts::heading;
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::micros;
+use crate::report::replay::NO_CALL;
 use filestone_model::measure::RunRecord;
 
 /// The tables and the sentence; nothing if these are not replays of several layers.
@@ -33,8 +35,15 @@ pub fn render(records: &[RunRecord], page: Page) -> String {
         return String::new();
     };
     let places = compared.layers.iter().map(|layer| {
-        let place = layer.runs[0].plan.target.to_string();
-        (layer.name.as_str(), place)
+        let run = layer.runs[0];
+        let place = run.plan.target.to_string();
+        let mounts = run
+            .target
+            .mounts
+            .iter()
+            .map(|mount| printable(&mount.text()));
+        let all: Vec<String> = [place].into_iter().chain(mounts).collect();
+        (layer.name.as_str(), all.join(": "))
     });
     let loads = heading::loads_text(compared.plan);
     let mut text = format!("\n{loads} on each layer\n{}", page.facts(places));
@@ -48,12 +57,21 @@ pub fn render(records: &[RunRecord], page: Page) -> String {
     text
 }
 
-/// The kinds that are in no sum.
+/// The kinds that are in no sum, and why.
 fn left_out(compared: &Comparison<'_>) -> Option<String> {
-    let rows = compared.rows.iter().filter(|row| !row.is_everywhere());
-    let names: Vec<&str> = rows.map(|row| compared.name_of(row)).collect();
-    let what = "not met on every layer, so not in the sums";
-    (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
+    let of = |is_without_call: bool, what: &str| {
+        let rows = compared.rows.iter();
+        let rows =
+            rows.filter(|row| !row.is_everywhere() && row.is_without_call == is_without_call);
+        let names: Vec<&str> = rows.map(|row| compared.name_of(row)).collect();
+        (!names.is_empty()).then(|| format!("{what}, so not in the sums: {}", names.join(", ")))
+    };
+    let said = [
+        of(false, "not met on every layer"),
+        of(true, "answered without a call on a layer"),
+    ];
+    let said: Vec<String> = said.into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 fn conclusion(compared: &Comparison<'_>) -> Option<String> {
@@ -62,7 +80,7 @@ fn conclusion(compared: &Comparison<'_>) -> Option<String> {
         .layers
         .iter()
         .zip(&sums.pass_ns)
-        .map(|(layer, nanos)| (layer.layer, nanos / sums.per_pass / 1000.0))
+        .map(|(layer, nanos)| (&*layer.said, nanos / sums.per_pass / 1000.0))
         .collect();
     let series = compared.batches.of_all(&compared.rows);
     let chance = |weights: &[f64]| series.half_width(weights).map(|nanos| nanos / 1000.0);
@@ -84,7 +102,7 @@ fn means(compared: &Comparison<'_>, page: Page) -> String {
     let mut table = Table::new(columns);
     let last = sums.pass_ns.last().copied().unwrap_or(0.0);
     let mut add = |name: &str, per_pass: f64, means: Vec<Option<f64>>, share: Option<f64>| {
-        let shown = means.iter().map(|mean| mean.map_or("-".into(), micros));
+        let shown = means.iter().map(|mean| mean.map_or(NO_CALL.into(), micros));
         let share = share.map_or(String::new(), |share| format!("{share:.1} %"));
         let first = [name.to_string(), grouped(per_pass.round() as u64)];
         table.row(first.into_iter().chain(shown).chain([share]));
@@ -134,7 +152,7 @@ fn differences(compared: &Comparison<'_>, page: Page) -> String {
                 }
                 .to_string()
             }
-            _ => "-".into(),
+            _ => NO_CALL.into(),
         });
         table.row([name.to_string()].into_iter().chain(steps));
     };
@@ -163,7 +181,7 @@ fn percentiles(compared: &Comparison<'_>, page: Page) -> String {
         let name = compared.name_of(row).to_string();
         let times = row.times.iter().flat_map(|times| match times {
             Some(times) => [times.p50, times.p99].map(|nanos| micros(nanos as f64)),
-            None => ["-".into(), "-".into()],
+            None => [NO_CALL, NO_CALL].map(String::from),
         });
         table.row([name].into_iter().chain(times));
     }

@@ -94,6 +94,7 @@ fn cost(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<Fact> {
         Some(facts::client_cpu(record)),
         facts::connections(record),
         facts::memory(record),
+        facts::file_system(record),
     ];
     let mut facts: Vec<Fact> = facts.into_iter().flatten().collect();
     facts.extend(asked::facts(record, plan, &mix.file_set));

@@ -8,12 +8,10 @@ use crate::report::parts::units::seconds;
 use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style, Symbol};
 use filestone_model::figure::Timed;
 use filestone_model::measure::verdict::percentile::{self, TimesOf};
-use filestone_model::measure::{DistributionRecord, KeptInterval, RunRecord};
+use filestone_model::measure::{DistributionRecord, RunRecord};
 
 /// Points of a line per nine.
 const POINTS_PER_NINE: u32 = 40;
-/// Half of a 95 % interval in standard deviations.
-const DEVIATIONS: f64 = 1.96;
 
 /// The picture; `None` of a run whose load was steered: percentiles over several loads are
 /// those of none of them.
@@ -23,14 +21,14 @@ pub fn picture(record: &RunRecord) -> Option<Picture> {
     }
     let totals = &record.totals;
     let count = totals.response_time_ns.count;
-    let service = points(&totals.service_time_ns);
-    let mut response = points(&totals.response_time_ns);
-    let of = TimesOf {
-        totals,
-        operation: None,
-        timed: Timed::Response,
-    };
-    response.iter_mut().for_each(|point| with_kept(point, of));
+    let [response, service] = [Timed::Response, Timed::Service].map(|timed| {
+        let of = TimesOf {
+            totals,
+            operation: None,
+            timed,
+        };
+        of_run(of)
+    });
     let lines = vec![
         line("response time (done − due)", Style::First, response),
         line("service time (done − sent)", Style::Second, service),
@@ -39,10 +37,9 @@ pub fn picture(record: &RunRecord) -> Option<Picture> {
     let operations = crate::quantity::grouped(count);
     let notes = vec![
         format!(
-            "dotted: too few operations lie beyond; the lines end at the slowest of {operations} \
-             operations"
+            "dotted: not known, as ~ in tables; the lines end at the slowest of {operations} operations"
         ),
-        "bars: 95 % intervals; where the record keeps none, from the ranks alone".into(),
+        "bars: the 95 % intervals that the record keeps".into(),
     ];
     let notes = if count > 0 { notes } else { vec![] };
     Some(caption::picture(
@@ -70,8 +67,30 @@ fn line(name: &str, style: Style, points: Vec<Point>) -> Line {
     Line::new(name, style, Form::Joined, points)
 }
 
+/// The percentiles of times that a run has, with the intervals that its record keeps.
+fn of_run(of: TimesOf<'_>) -> Vec<Point> {
+    let Some(times) = of.totals.times(of.operation, of.timed) else {
+        return vec![];
+    };
+    let mut points = points_of(times, |quantile| of.is_known(quantile));
+    for point in points.iter_mut().filter(|point| is_nine(point.x)) {
+        let known = of
+            .interval(quantile_of(point.x))
+            .filter(|known| known.is_kept);
+        let ends = known.and_then(|known| Some((known.low_ns / 1e9, known.high_ns? / 1e9)));
+        point.interval = ends.filter(|_| point.x > 1.0);
+    }
+    points
+}
+
 /// The percentiles of a distribution; none if it is empty.
 pub fn points(times: &DistributionRecord) -> Vec<Point> {
+    points_of(times, |quantile| percentile::is_known(times, quantile))
+}
+
+/// The same, where a rule says of which percentiles it is known what they are: what holds of one with a
+/// name holds up to the next.
+fn points_of(times: &DistributionRecord, is_known: impl Fn(f64) -> bool) -> Vec<Point> {
     let ranks = Ranks::of(times);
     let places = if ranks.is_whole {
         places(times.count)
@@ -82,8 +101,20 @@ pub fn points(times: &DistributionRecord) -> Vec<Point> {
             .map(|step| place_of(step.0, times.count))
             .collect()
     };
-    let points = places.into_iter().map(|place| point(&ranks, times, place));
+    let mut is_named_known = true;
+    let points = places.into_iter().map(|place| {
+        let mut point = point(&ranks, times, place);
+        if is_nine(place) && place > 1.0 && ranks.is_whole {
+            is_named_known = is_known(quantile_of(place));
+        }
+        point.is_sparse |= !is_named_known;
+        point
+    });
     points.collect()
+}
+
+fn quantile_of(place: f64) -> f64 {
+    1.0 - 1.0 / place
 }
 
 /// One percentile: p = 1 − 1/place.
@@ -99,37 +130,11 @@ fn point(ranks: &Ranks, times: &DistributionRecord, place: f64) -> Point {
     };
     let mut point = Point::new(place, seconds(value));
     // The left end is dense however few are the fastest: the tail is not there.
-    let quantile = (1.0 - 1.0 / place).max(0.5);
+    let quantile = quantile_of(place).max(0.5);
     point.is_sparse = !percentile::is_rank_known(times.count, quantile);
     let is_named = is_last || is_nine(place);
     point.symbol = if is_named { Symbol::Full } else { Symbol::None };
-    if is_nine(place) && !point.is_sparse && place > 1.0 {
-        let [low, high] = interval(times.count, place).map(|rank| seconds(ranks.value(rank)));
-        point.interval = Some((low.min(point.y), high.max(point.y)));
-    }
     point
-}
-
-/// A percentile with the interval that the record keeps of it instead of that of its rank.
-fn with_kept(point: &mut Point, of: TimesOf<'_>) {
-    let kept = of.kept(1.0 - 1.0 / point.x);
-    if let Some(kept) = kept.filter(|_| point.interval.is_some()) {
-        point.interval = match kept {
-            KeptInterval::Whole(kept) => Some((kept.low / 1e9, kept.high / 1e9)),
-            KeptInterval::Open(_) => None,
-        };
-    }
-}
-
-/// Ranks between which the percentile is with 95 % confidence: how many values lie below it is
-/// binomial.
-fn interval(count: u64, place: f64) -> [u64; 2] {
-    let (n, beyond) = (count as f64, 1.0 / place);
-    let middle = n * (1.0 - beyond);
-    let half = DEVIATIONS * (n * (1.0 - beyond) * beyond).sqrt();
-    let low = (middle - half).floor().max(1.0) as u64;
-    let high = ((middle + half).ceil() as u64).saturating_add(1);
-    [low, high.min(count)]
 }
 
 fn place_of(rank: u64, count: u64) -> f64 {
@@ -259,16 +264,26 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_of_a_median_is_that_of_the_binomial_distribution() {
-        // 1000 × ½ ± 1.96 × √250 = 500 ± 30.99.
-        assert_eq!(interval(1000, 2.0), [469, 532]);
-        // 1000 × 0.99 ± 1.96 × √9.9 = 990 ± 6.17.
-        assert_eq!(interval(1000, 100.0), [983, 998]);
-        let times = distribution((1..=1000).map(|value| value * 1_000_000));
-        let (low, high) = at(&points(&times), 2.0).interval.expect("an interval");
+    fn bars_and_dots_are_those_of_the_tables() {
+        let mut record = canned::in_stretches();
+        let of = |record: &RunRecord| of_run(TimesOf::all(&record.totals));
+        let drawn = at(&of(&record), 100.0);
+        let mut figures = record.totals.figures.iter();
+        let kept = figures.find(|figure| figure.name == "response_time.p99");
+        let kept = kept.expect("it is kept");
+        assert_eq!(drawn.interval, Some((kept.low / 1e9, kept.high / 1e9)));
+        assert!(!drawn.is_sparse);
+        // Ranks alone have no bars.
+        assert_eq!(at(&of(&record), 10.0).interval, None);
+        let mut figures = record.totals.figures.iter_mut();
+        let kept = figures.find(|figure| figure.name == "response_time.p99");
+        let kept = kept.expect("it is kept");
+        kept.high = 3.0 * kept.low;
+        let points = of(&record);
         assert!(
-            (low - 0.469).abs() < 1e-3 && (high - 0.532).abs() < 1e-3,
-            "{low} {high}"
+            points
+                .iter()
+                .all(|point| point.is_sparse == (point.x >= 100.0))
         );
     }
 

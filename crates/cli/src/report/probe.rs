@@ -5,11 +5,11 @@ use super::parts::page::{Detail, Fact, Page};
 use super::parts::units::{counted, operations_per_second};
 use super::parts::{facts, heading, known, ledger, percentile};
 use super::summary;
-use crate::quantity::{grouped, time_text};
+use crate::quantity::{bytes_text, grouped, time_text};
 use filestone_model::explanation::{GeneratorPart, busy_percent};
 use filestone_model::measure::run_record::Headroom;
-use filestone_model::measure::verdict::percentile::is_known;
-use filestone_model::measure::{Ledger, RunRecord};
+use filestone_model::measure::verdict::percentile::TimesOf;
+use filestone_model::measure::{Ledger, RunRecord, ShortReads};
 use filestone_model::plan::Plan;
 
 /// The report. Caveats are told apart from it, on standard error.
@@ -37,6 +37,7 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
 pub fn answer(record: &RunRecord, page: Page) -> String {
     let mut parts = vec![rate(record)];
     parts.extend(errors(&record.totals.ledger));
+    parts.extend(short_reads(record));
     parts.extend(times(record));
     parts.extend([load(&record.plan), generator(record)]);
     let mut lines: Vec<String> = Vec::new();
@@ -67,6 +68,16 @@ fn rate(record: &RunRecord) -> String {
     }
 }
 
+/// How much a READ brought, where the ends of files cut some short.
+fn short_reads(record: &RunRecord) -> Option<String> {
+    let short = ShortReads::of(record)?;
+    let size = bytes_text(short.size_bytes.into());
+    Some(format!(
+        "{} bytes a READ of {size} asked for",
+        rounded(short.mean_bytes)
+    ))
+}
+
 /// A run without errors needs no word about them.
 fn errors(ledger: &Ledger) -> Option<String> {
     let bad = ledger.unsuccessful() + ledger.skipped;
@@ -83,18 +94,23 @@ fn times(record: &RunRecord) -> Vec<String> {
     if times.count == 0 {
         return vec![];
     }
-    let time = |name| known::time(record, &format!("response_time.{name}"));
-    // A 99th percentile of which nothing is known is left to the table, which marks it.
-    let (name, tail) = if time("p99").is_some() || is_known(times, 0.99) {
-        ("p99", times.p99)
-    } else {
-        ("max", times.max)
-    };
-    let text = |name, nanos: u64| {
-        let time = time(name).unwrap_or_else(|| time_text(nanos as f64));
+    let of = TimesOf::all(&record.totals);
+    // Whatever the percentile, its interval decides on how it is shown, as in the table below.
+    let text = |name, quantile, nanos: u64| {
+        let time = known::percentile(record, quantile).unwrap_or_else(|| {
+            let mark = percentile::mark(of.is_known(quantile));
+            format!("{}{mark}", time_text(nanos as f64))
+        });
         format!("{name} {time}")
     };
-    vec![text("p50", times.p50), text(name, tail)]
+    // A 99th percentile of which nothing is known is left to the table, which marks it.
+    let has_tail = known::percentile(record, 0.99).is_some() || of.is_known(0.99);
+    let tail = if has_tail {
+        text("p99", 0.99, times.p99)
+    } else {
+        format!("max {}", time_text(times.max as f64))
+    };
+    vec![text("p50", 0.5, times.p50), tail]
 }
 
 /// Three digits that count, as many as a rate of a few seconds has; the exact one is below.
@@ -195,7 +211,11 @@ fn what_failed(record: &RunRecord, page: Page) -> String {
 mod tests {
     use super::*;
     use crate::report::canned;
+    use filestone_model::measure::OpenFigureRecord;
+    use filestone_model::measure::caveat::Caveat;
     use filestone_model::measure::verdict::caveats::find;
+    use filestone_model::operation::OpKind;
+    use filestone_model::plan::WorkloadPlan;
 
     fn answer_of(record: &RunRecord) -> String {
         answer(record, Page::of(200))
@@ -272,7 +292,61 @@ mod tests {
         tail.expect("it is kept").high = 1_600_000.0;
         let text = answer_of(&record);
         assert!(text.contains("p99 160 µs (150 µs to 1.6 ms)"), "{text}");
+        // With p99 what lies further out is not known either.
         assert_eq!(marks(&record), 3);
+    }
+
+    #[test]
+    fn a_percentile_without_an_upper_end_is_not_quoted() {
+        let mut record = canned::in_stretches();
+        let totals = &mut record.totals;
+        totals
+            .figures
+            .retain(|figure| figure.name != "response_time.p99");
+        let mut open = OpenFigureRecord {
+            name: "response_time.p99".into(),
+            unit: "ns".into(),
+            low: 71_200.0,
+            level: 0.95,
+        };
+        totals.open_figures = vec![open.clone()];
+        // By ranks alone it would be known; its lower end says less than the median.
+        let text = answer_of(&record);
+        assert!(!text.contains("p99"), "{text}");
+        assert!(text.contains("max "), "{text}");
+        let caveat = find(&record).into_iter().find_map(|caveat| match caveat {
+            Caveat::FewAboveQuantile { from_ns, to_ns, .. } => Some([from_ns, to_ns]),
+            _ => None,
+        });
+        assert_eq!(caveat, Some([71_200, 0]));
+        open.low = 151_000.0;
+        record.totals.open_figures = vec![open];
+        let text = answer_of(&record);
+        assert!(text.contains("p99 over 151 µs"), "{text}");
+    }
+
+    #[test]
+    fn reads_that_the_end_of_a_file_cuts_short_are_in_the_answer() {
+        let mut record = canned::plain();
+        let WorkloadPlan::Probe(probe) = &mut record.plan.workload else {
+            panic!("a probe");
+        };
+        (probe.operation, probe.size_bytes) = (OpKind::Read, 131_072);
+        let kind = &mut record.totals.kinds[0];
+        kind.operation = OpKind::Read;
+        // Files of 3 bytes.
+        kind.data_bytes = 3 * kind.ledger.ok;
+        let text = answer_of(&record);
+        assert!(
+            text.contains("/s, 3.00 bytes a READ of 128 KiB asked for, p50 "),
+            "{text}"
+        );
+        let is_short = |caveat: &Caveat| matches!(caveat, Caveat::ShortReads { .. });
+        assert!(find(&record).iter().any(is_short));
+        let kind = &mut record.totals.kinds[0];
+        kind.data_bytes = 131_072 * kind.ledger.ok;
+        assert!(!answer_of(&record).contains("a READ"));
+        assert!(!find(&record).iter().any(is_short));
     }
 
     #[test]

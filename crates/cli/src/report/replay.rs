@@ -86,6 +86,9 @@ pub fn measured<'record>(
     kinds
 }
 
+/// Stands for the times of operations that were answered without a call.
+pub const NO_CALL: &str = "–";
+
 /// Service times by kind: the lag of a paced load is not among them.
 fn operations(record: &RunRecord, plan: &ReplayPlan, page: Page) -> String {
     let mut table = Table::new([
@@ -100,13 +103,17 @@ fn operations(record: &RunRecord, plan: &ReplayPlan, page: Page) -> String {
     for kind in measured(record, plan) {
         let times = &kind.service_time_ns;
         let name = dbench::spelling(Form::Five, plan, kind.operation);
-        let figures = [
-            percentile::cell(times, 0.5, times.p50),
-            percentile::cell(times, 0.9, times.p90),
-            percentile::cell(times, 0.99, times.p99),
-            percentile::cell(times, 0.999, times.p99_9),
-            micros(times.max as f64),
-        ];
+        let figures = if record.is_without_call(kind) {
+            [NO_CALL; 5].map(String::from)
+        } else {
+            [
+                percentile::cell(times, 0.5, times.p50),
+                percentile::cell(times, 0.9, times.p90),
+                percentile::cell(times, 0.99, times.p99),
+                percentile::cell(times, 0.999, times.p99_9),
+                micros(times.max as f64),
+            ]
+        };
         let count = grouped(times.count);
         table.row([name.to_string(), count].into_iter().chain(figures));
     }
@@ -126,6 +133,7 @@ fn facts(record: &RunRecord, plan: &ReplayPlan, replay: &ReplayRecord) -> Vec<Fa
         ),
     ));
     facts.extend(facts::read_data(&record.plan));
+    facts.extend(facts::file_system(record));
     facts.extend(lag(record, plan));
     if !record.plan.target.is_directory() {
         facts.push(facts::wire_bytes(record));

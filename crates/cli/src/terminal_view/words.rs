@@ -88,7 +88,9 @@ pub fn doubts(view: &View) -> Vec<String> {
             grouped(sums.ended)
         ));
     }
-    if sums.skipped > 0 {
+    // Where loads are offered in turn, what is left over of one is skipped on purpose before the next.
+    let is_steered = view.plan().is_some_and(|plan| plan.steering.is_some());
+    if sums.skipped > 0 && !is_steered {
         doubts.push(format!("{} operations were skipped", grouped(sums.skipped)));
     }
     if view.is_debug_build {

@@ -8,11 +8,9 @@ use crate::measure::validity::{self, Validity};
 use crate::measure::{Caveat, FigureRecord, Role};
 use crate::plan::Plan;
 use crate::statistics::Estimate;
-use serde::Deserialize;
 
-/// What a comparison takes from the record of a run: it is read from the same document, and leaves
-/// out what is long.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+/// What a comparison takes from the record of a run: it leaves out what is long.
+#[derive(Debug, Clone, PartialEq)]
 pub struct ComparedRun {
     /// Shape of the record.
     pub format: u32,
@@ -33,16 +31,12 @@ pub struct ComparedRun {
     /// Sums over the window.
     pub totals: Totals,
     /// Reasons to doubt it.
-    #[serde(default)]
     pub caveats: Vec<Caveat>,
     /// The verdict on it; records of older versions have none.
-    #[serde(default)]
     pub validity: Option<Validity>,
     /// What its operations cost, where that was read.
-    #[serde(default)]
     pub cost: Option<CostRecord>,
     /// Periods of the run; read only if [`Self::lacks`] says so.
-    #[serde(skip)]
     pub intervals: Vec<IntervalRecord>,
 }
 

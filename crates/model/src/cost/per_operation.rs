@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const NANOS: f64 = 1e9;
 
 /// Why there is no figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum NoCost {
     /// The readings do not tell.
     #[error(transparent)]
@@ -21,6 +21,25 @@ pub enum NoCost {
     /// They tell too little.
     #[error(transparent)]
     Line(#[from] NoLine),
+    /// An operation cannot cost less than nothing: something else went on while nothing was asked.
+    #[error(
+        "the readings give {value:.2} ± {half_width:.2} for an operation, which is less than 0"
+    )]
+    Negative {
+        /// The slope.
+        value: f64,
+        /// Half of its 95 % interval.
+        half_width: f64,
+    },
+}
+
+/// The line, unless all of its slope's interval is less than 0.
+fn possible(line: FittedLine) -> Result<FittedLine, NoCost> {
+    let (value, half_width) = (line.slope.value, line.slope.half_width());
+    if value + half_width < 0.0 {
+        return Err(NoCost::Negative { value, half_width });
+    }
+    Ok(line)
 }
 
 /// What operations cost by these readings: slope for each operation, intercept per second. For
@@ -38,7 +57,7 @@ pub fn of_readings(
     let points = points(readings, of, slack)?;
     let Some(cycle_ns) = cycle_ns.filter(|cycle| *cycle > 0) else {
         let points: Vec<FittedPoint> = points.iter().map(|timed| timed.point).collect();
-        return Ok(fit(&points)?);
+        return possible(fit(&points)?);
     };
     // Before the window opened there are no cycles: that is one group.
     let mut groups: BTreeMap<Option<u64>, Vec<TimedPoint>> = BTreeMap::new();
@@ -47,7 +66,7 @@ pub fn of_readings(
         groups.entry(cycle).or_default().push(timed);
     }
     let groups: Vec<Vec<TimedPoint>> = groups.into_values().collect();
-    Ok(fit_groups(&groups)?)
+    possible(fit_groups(&groups)?)
 }
 
 /// A point for each pair of readings one after the other in one part of a run, rates in seconds, at the
@@ -155,5 +174,22 @@ mod tests {
         // Two readings of one moment are no point.
         let same = [reading(0, 0.0, 0), reading(0, 0.0, 0)];
         assert_eq!(points(&same, switches, 0), Ok(vec![]));
+    }
+
+    #[test]
+    fn no_operation_costs_less_than_nothing() {
+        // 1,000 switches a second while nothing was asked, and 10 a second under load.
+        let counts = [(-3, 0.0, 0), (-2, 0.0, 1000), (-1, 0.0, 2000)];
+        let under_load = [(1, 0.0, 5000), (2, 100.0, 5010), (3, 200.0, 5020)];
+        let readings: Vec<CounterReading> = counts
+            .into_iter()
+            .chain(under_load)
+            .map(|(second, completed, count)| reading(second, completed, count))
+            .collect();
+        let found = of_readings(&readings, switches, 0, None);
+        let error = found.map(|line| line.slope.value).expect_err("less than 0");
+        let said = error.to_string();
+        assert!(said.starts_with("the readings give -9.90 ± "), "{said}");
+        assert!(said.ends_with("which is less than 0"), "{said}");
     }
 }

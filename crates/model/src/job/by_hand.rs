@@ -77,6 +77,14 @@ pub enum NotOneJob {
         /// Where they differ, with the values.
         differences: String,
     },
+    /// The same run twice, or a copy of its record.
+    #[error("{one} and {other} are records of the same run")]
+    SameRun {
+        /// One record.
+        one: String,
+        /// The other.
+        other: String,
+    },
     /// The same random arrivals on two hosts come in step.
     #[error(
         "{one} and {other} have the same seed, so their operations were due at the same moments"
@@ -217,9 +225,13 @@ fn check_time(one: &HostRun, other: &HostRun) -> Result<(), NotOneJob> {
     })
 }
 
-/// Whether two runs are not the same part of a job, nor in step.
+/// Whether two runs are not the same, nor the same part of a job, nor in step.
 fn check_apart(one: &HostRun, other: &HostRun) -> Result<(), NotOneJob> {
     let names = || (one.name.clone(), other.name.clone());
+    if is_same_run(&one.record, &other.record) {
+        let (one, other) = names();
+        return Err(NotOneJob::SameRun { one, other });
+    }
     let (first, second) = (&one.record.plan, &other.record.plan);
     let index = |plan: &Plan| plan.part.map(|part| part.index);
     match (index(first), index(second)) {
@@ -236,6 +248,25 @@ fn check_apart(one: &HostRun, other: &HostRun) -> Result<(), NotOneJob> {
         }
         _ => Ok(()),
     }
+}
+
+/// Whether two records are of one run, whatever they are called: times in nanoseconds and the processor
+/// time of a run are not those of another one.
+fn is_same_run(one: &RunRecord, other: &RunRecord) -> bool {
+    let figures = |record: &RunRecord| {
+        let totals = &record.totals;
+        let busy = totals
+            .workers
+            .iter()
+            .map(|worker| worker.cpu_ns)
+            .sum::<u64>();
+        (record.window_ns, totals.ledger, totals.client_cpu_ns, busy)
+    };
+    let times = |record: &RunRecord| record.totals.response_time_ns.clone();
+    one.started_at == other.started_at
+        && figures(one) == figures(other)
+        && times(one) == times(other)
+        && one.ticks == other.ticks
 }
 
 /// The plan of the job that these runs were together.

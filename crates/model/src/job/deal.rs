@@ -98,6 +98,11 @@ fn check(job: &Plan, parts: u32) -> Result<(), DealError> {
     Ok(())
 }
 
+/// The name of the file set of the part with this index, from 0 on, of a job whose set has this name.
+pub fn dealt_set(name: &str, index: u32, parts: u32) -> String {
+    format!("{name}-{}of{parts}", index.saturating_add(1))
+}
+
 fn part_of(job: &Plan, index: u32, parts: u32) -> Plan {
     let part = PartPlan {
         index,
@@ -125,7 +130,7 @@ fn part_of(job: &Plan, index: u32, parts: u32) -> Plan {
         set.working_set_bytes = set
             .working_set_bytes
             .map(|bytes| share(bytes).saturating_mul(clients.into()));
-        set.name = format!("{}-{}of{parts}", set.name, index.saturating_add(1));
+        set.name = dealt_set(&set.name, index, parts);
     }
     plan
 }

@@ -7,7 +7,7 @@ use crate::measure::figures::{Stretches, with_headline};
 use crate::measure::job_record::{HostClockRecord, HostRecord, JobRecord, LostHostRecord};
 use crate::measure::mix_figures::figures;
 use crate::measure::mix_record::FileSetRecord;
-use crate::measure::run_record::{Contradiction, Headroom, RunEnd, RunRecord, Target};
+use crate::measure::run_record::{Contradiction, Headroom, RunEnd, RunRecord, Target, Totals};
 use crate::measure::verdict::caveats;
 use crate::measure::{ConnectionsRecord, ProcessorsRecord, RecordMerger, gates, validity};
 use crate::plan::Plan;
@@ -91,7 +91,10 @@ pub fn merge(
         processors: processors(&records),
         connections: connections(&records),
         end: end(&records),
-        totals: merge_totals(merger, job, &records, window_ns)?,
+        totals: Totals {
+            offered_load_ops_per_s: offered(job, &records, &lost),
+            ..merge_totals(merger, &records, window_ns)?
+        },
         intervals: merge_all(merger, &intervals)?,
         ticks: merge_ticks(&ticks),
         job: Some(JobRecord {
@@ -107,6 +110,22 @@ pub fn merge(
         merged.mix = Some(of_mix);
     }
     Ok(merged)
+}
+
+/// What these hosts offered together: all of the job's load only where no host was lost.
+///
+/// Of a steered run, no one load is the offered one.
+fn offered(job: &Plan, records: &[&RunRecord], lost: &[LostHostRecord]) -> Option<f64> {
+    if job.steering.is_some() {
+        return None;
+    }
+    if lost.is_empty() {
+        return job.arrivals.offered_load();
+    }
+    let loads = records
+        .iter()
+        .map(|record| record.totals.offered_load_ops_per_s);
+    loads.sum()
 }
 
 /// Finds what follows of a record's numbers: intervals of its figures, caveats, validity, gates.

@@ -6,13 +6,12 @@ use crate::measure::ledger::Ledger;
 use crate::measure::losses::LossReasons;
 use crate::measure::run_record::{FailureCount, KindRecord, RunRecord, Totals, WorkerRecord};
 use crate::measure::{DistributionRecord, RecordMerger};
-use crate::plan::Plan;
 use std::collections::BTreeMap;
 
-/// Sums and merged distributions of these records, whose job's window is `window_ns` long.
+/// Sums and merged distributions of these records, whose job's window is `window_ns` long, without the
+/// offered load.
 pub(super) fn merge_totals(
     merger: &mut RecordMerger,
-    job: &Plan,
     records: &[&RunRecord],
     window_ns: u64,
 ) -> Result<Totals, HistogramError> {
@@ -23,11 +22,6 @@ pub(super) fn merge_totals(
         service_time_ns: times(|totals| &totals.service_time_ns)?,
         slot_wait_ns: times(|totals| &totals.slot_wait_ns)?,
         dispatch_delay_ns: times(|totals| &totals.dispatch_delay_ns)?,
-        // Of a steered run, no one load is the offered one.
-        offered_load_ops_per_s: match job.steering {
-            None => job.arrivals.offered_load(),
-            Some(_) => None,
-        },
         kinds: merge_kinds(merger, records)?,
         workers: workers(records),
         ..Totals::default()

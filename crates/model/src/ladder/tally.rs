@@ -45,10 +45,11 @@ impl RungTally {
         self.runs.len()
     }
 
-    /// What the runs come to of a figure, if any has it.
+    /// What the runs come to of a figure, if any has it. Nothing takes or costs less than 0.
     pub fn value(&self, figure: LadderFigure) -> Option<LadderValue> {
         let values: Vec<RungValue> = self.of(figure).flatten().collect();
-        LadderValue::of(figure, &values, self.is_with_companion(figure))
+        let value = LadderValue::of(figure, &values, self.is_with_companion(figure))?;
+        (value.value + value.half_width.unwrap_or(0.0) >= 0.0).then_some(value)
     }
 
     /// All of them.
@@ -275,6 +276,20 @@ mod tests {
         );
         let more = difference_of_steps(base, new, LadderFigure::Response).expect("both");
         near(Some(more.value), 10.125);
+    }
+
+    #[test]
+    fn what_is_less_than_nothing_is_not_known() {
+        let value = |costs: &[f64]| {
+            let runs: Vec<(f64, f64)> = costs.iter().map(|cost| (100.0, *cost)).collect();
+            tally(&runs, false).value(LadderFigure::ServerCpu)
+        };
+        assert_eq!(value(&[-2915.0]), None);
+        // Three of them, alike: not chance.
+        assert_eq!(value(&[-30.0, -31.0, -32.0]), None);
+        // Around 0 chance explains the sign: -1 ± 3, as the run knows of itself.
+        let known = value(&[-1.0]).expect("it can be 0");
+        assert_eq!((known.value, known.half_width), (-1.0, Some(3.0)));
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! percentiles; the maximum still shows it.
 
 pub use crate::measure::steps::{Digits, HIGHEST_NANOS};
-use crate::measure::steps::{Steps, StepsError, header_of};
+use crate::measure::steps::{Steps, StepsError, header_of, total_of};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::Deserializer;
@@ -313,6 +313,14 @@ pub enum HistogramError {
     /// Not one that this program writes.
     #[error("the histogram cannot be merged: {0}")]
     Steps(#[from] StepsError),
+    /// Not that of the row that it belongs to.
+    #[error("the histogram has {histogram} values, its row {count}")]
+    Count {
+        /// Values in the histogram.
+        histogram: u64,
+        /// Values by the row.
+        count: u64,
+    },
 }
 
 impl DistributionRecord {
@@ -342,6 +350,27 @@ impl DistributionRecord {
         Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|error| HistogramError::Encoding(error.to_string()))
+    }
+
+    /// Whether the histogram can be read, and has as many values as the row says.
+    pub fn check_histogram(&self) -> Result<(), HistogramError> {
+        if self.count == 0 && self.histogram.is_empty() {
+            return Ok(());
+        }
+        let bytes = STANDARD.decode(&self.histogram)?;
+        let histogram = match total_of(&bytes) {
+            Ok(total) => total,
+            // Other programs, and older versions, write other ranges.
+            Err(StepsError::Header) => self.decode()?.len(),
+            Err(error) => return Err(error.into()),
+        };
+        if histogram == self.count {
+            return Ok(());
+        }
+        Err(HistogramError::Count {
+            histogram,
+            count: self.count,
+        })
     }
 
     /// Any quantile of this record, as [`Distribution::quantile`].

@@ -15,6 +15,7 @@ use crate::measure::job_record::JobRecord;
 use crate::measure::ledger::Ledger;
 use crate::measure::losses::LossRecord;
 use crate::measure::mix_record::MixRecord;
+use crate::measure::mount_record::MountRecord;
 use crate::measure::processors::{ProcessorsRecord, ThreadTime};
 use crate::measure::replay_record::ReplayRecord;
 use crate::measure::sample::Role;
@@ -156,6 +157,9 @@ pub struct Target {
     /// What was agreed upon with an SMB server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionRecord>,
+    /// The mounts that directories of this host are on, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mounts: Vec<MountRecord>,
 }
 
 /// A session of SMB as it came to be, whatever was asked for.
@@ -610,6 +614,38 @@ pub enum Contradiction {
         /// Which.
         what: String,
     },
+    /// A histogram is not that of its row.
+    #[error("{what}: {why}")]
+    Histogram {
+        /// Of what.
+        what: String,
+        /// Why not.
+        why: String,
+    },
+    /// A number is less than it can be.
+    #[error("{what} is {value}, which is less than 0")]
+    Negative {
+        /// Which.
+        what: String,
+        /// It.
+        value: String,
+    },
+    /// Operations ended in a window that has no length.
+    #[error("its window is 0 ns long, and {ended} operations ended in it")]
+    NoWindow {
+        /// How many.
+        ended: u64,
+    },
+    /// The interval of a figure has its ends the wrong way round.
+    #[error("the interval of {what} ends at {high} and begins at {low}")]
+    Interval {
+        /// Of which figure.
+        what: String,
+        /// The lower end.
+        low: String,
+        /// The upper end.
+        high: String,
+    },
 }
 
 impl RunRecord {
@@ -643,6 +679,13 @@ impl RunRecord {
             validity: None,
             gates: vec![],
         }
+    }
+
+    /// Whether operations of a kind sent nothing, on a layer whose operations are calls: they were answered
+    /// without a server, so their times say nothing of one.
+    pub fn is_without_call(&self, kind: &KindRecord) -> bool {
+        let mut kinds = self.totals.kinds.iter();
+        kind.calls == 0 && kinds.any(|other| other.calls > 0)
     }
 
     /// The row of the kind that the run is about.

@@ -275,6 +275,17 @@ pub fn header_of(bytes: &[u8]) -> Result<(Digits, &[u8]), StepsError> {
     Err(StepsError::Header)
 }
 
+/// How many values encoded steps hold.
+pub fn total_of(bytes: &[u8]) -> Result<u64, StepsError> {
+    let (digits, counts) = header_of(bytes)?;
+    let (steps, mut total) = (digits.steps(), 0_u64);
+    each_count(counts, |step, count| {
+        total = total.saturating_add(count);
+        step < steps || count == 0
+    })?;
+    Ok(total)
+}
+
 /// Tells the steps, and how much each holds, which may be nothing, until `add` has no such step.
 ///
 /// Counts and gaps come in no order that a processor could foresee, so there is no branch between them.

@@ -12,7 +12,7 @@ use super::run_record::{RunEnd, RunRecord};
 pub use super::validity_record::Validity;
 use super::verdict::caveats::{
     CALLS_OFF_PERCENT, CLOCK_READ_NS, EMPTY_TICKS, IDLE_TRAFFIC_PERCENT, INTERVAL_TIMES,
-    RATE_OFF_PERCENT, SLOWER_TIMES, UNMEASURED_PERCENT, WAITED_PERCENT, WINDOW_MIN_NS,
+    RATE_OFF_PERCENT, SHORT_READS_PERCENT, SLOWER_TIMES, UNMEASURED_PERCENT, WAITED_PERCENT, WINDOW_MIN_NS,
     WIRE_OFF_PERCENT,
 };
 use super::verdict::percentile::SPREAD_MAX;
@@ -92,6 +92,7 @@ rules! {
     ReadingsFailed = "readings-failed", WithCaveats, 0.0, "readings";
     Jukebox = "jukebox", WithCaveats, 0.0, "calls";
     TransferBeyondServer = "transfer-beyond-server", WithCaveats;
+    ShortReads = "short-reads", WithCaveats, SHORT_READS_PERCENT, "% of the READs";
     MixOff = "mix-off", WithCaveats, 100.0 * OFF_SHARE, "% of its share";
     NotCaused = "not-caused", WithCaveats;
     NotSeenOnTheWire = "not-seen-on-the-wire", WithCaveats;

@@ -7,8 +7,8 @@ use crate::report::json::{self, RECORD_FILE};
 use crate::report::parts::marked::Block;
 use crate::report::picture::legible;
 use crate::report::probe;
-use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::{Host, Target};
+use filestone_model::measure::{MountRecord, RunRecord};
 use maud::{Markup, html};
 
 /// A longer plan is in the record only.
@@ -104,6 +104,15 @@ fn of_target(target: &Target) -> impl Iterator<Item = Fact> {
         ),
         fact("export", &*target.export),
         fact("path below it", &*target.walked),
+        fact(
+            "file system",
+            target
+                .mounts
+                .iter()
+                .map(MountRecord::text)
+                .collect::<Vec<_>>()
+                .join("; "),
+        ),
         fact("object", object),
         fact("files", files.map_or_else(String::new, grouped)),
         fact("largest transfer", most.join(", ")),

@@ -12,7 +12,7 @@ pub fn sentence(layers: &[(&str, f64)], chance: Chance<'_>) -> String {
     let (local, tcp) = (place("local"), place("tcp"));
     let is_served = |(layer, _): &(&str, f64)| !matches!(*layer, "local" | "tcp");
     let served = layers.iter().position(is_served);
-    let protocol = served.map_or(String::new(), |served| layers[served].0.to_uppercase());
+    let protocol = served.map_or("", |served| layers[served].0);
     let work = |place| ("the work of the local file system", place);
     let exchange = |place| ("one exchange over bare TCP", place);
     match (local, tcp, served) {
@@ -55,7 +55,7 @@ fn split(
         let terms = layers.iter().zip(weights);
         terms.map(|((_, time), weight)| time * weight).sum()
     };
-    let protocol = layers[whole].0.to_uppercase();
+    let protocol = layers[whole].0;
     let (whole, rest) = (
         layers[whole].1,
         Estimate::new(sum(&weights), chance(&weights)),
@@ -118,12 +118,24 @@ fn beyond(one: &[f64], other: &[f64]) -> Vec<f64> {
     pairs.map(|(one, other)| one - other).collect()
 }
 
-/// The same layer at several places, numbered as in the table.
+/// Layers of which none is a part of another.
 fn side_by_side(layers: &[(&str, f64)], chance: Chance<'_>) -> String {
     let Some(((layer, first), others)) = layers.split_first() else {
         return String::new();
     };
-    let mut text = format!("an operation takes {first:.1} usecs on {layer} 1");
+    let is_alike = others.iter().all(|(other, _)| other == layer);
+    // The same layer at several places is numbered, as in the table.
+    let called = |layer: &str, number: usize| {
+        if is_alike {
+            format!("{layer} {number}")
+        } else {
+            layer.to_owned()
+        }
+    };
+    let mut text = format!(
+        "an operation takes {first:.1} usecs on {}",
+        called(layer, 1)
+    );
     for (number, (layer, time)) in (2..).zip(others) {
         let mut weights = vec![0.0; layers.len()];
         (weights[0], weights[number - 1]) = (-1.0, 1.0);
@@ -135,7 +147,10 @@ fn side_by_side(layers: &[(&str, f64)], chance: Chance<'_>) -> String {
         } else {
             format!("{:.1} more", difference.value)
         };
-        text.push_str(&format!(", {time:.1} on {layer} {number} ({said})"));
+        text.push_str(&format!(
+            ", {time:.1} on {} ({said})",
+            called(layer, number)
+        ));
     }
     text
 }

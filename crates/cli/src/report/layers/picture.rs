@@ -69,14 +69,33 @@ pub fn picture(records: &[RunRecord]) -> Option<Picture> {
     Some(captioned(records, plan, panel, left_out))
 }
 
+/// The service times of a layer; where operations of a kind were answered without a call, of the others.
+fn times_of_calls<'all>(
+    compared: &'all Comparison<'_>,
+    layer: &'all Layer<'_>,
+    place: usize,
+) -> Vec<&'all DistributionRecord> {
+    let rows = compared.rows.iter();
+    if compared.rows.iter().any(|row| row.is_without_call) {
+        let calls = rows.filter(|row| !row.is_without_call);
+        return calls
+            .filter_map(|row| row.times.get(place)?.as_ref())
+            .collect();
+    }
+    layer
+        .runs
+        .iter()
+        .map(|run| &run.totals.service_time_ns)
+        .collect()
+}
+
 /// The percentiles of the service times of all operations, a line a layer; `None` if these are not
 /// several replays, or a histogram cannot be read.
 pub fn percentiles(records: &[RunRecord]) -> Option<Picture> {
     let compared = Comparison::of(records)?;
     let lines = compared.layers.iter().zip(STYLES.iter().cycle());
-    let lines = lines.map(|(layer, style)| {
-        let runs = layer.runs.iter();
-        let times: Vec<_> = runs.map(|run| &run.totals.service_time_ns).collect();
+    let lines = lines.enumerate().map(|(place, (layer, style))| {
+        let times = times_of_calls(&compared, layer, place);
         let times = DistributionRecord::merged(&times).ok()?;
         let points = percentiles::points(&times);
         Some(Line::new(&layer.name, *style, Form::Joined, points))

@@ -1,8 +1,9 @@
 //! The layers and the kinds of operation on them: columns and rows of the tables.
 
+use crate::report::parts::kinds::measured;
 use crate::report::replay;
 use filestone_model::measure::run_record::KindRecord;
-use filestone_model::measure::{DistributionRecord, RunRecord};
+use filestone_model::measure::{DistributionRecord, MountRecord, RunRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::ReplayPlan;
 
@@ -10,8 +11,10 @@ use filestone_model::plan::ReplayPlan;
 pub struct Layer<'record> {
     /// As its column is called.
     pub name: String,
-    /// `local`, `tcp` or `nfs`.
+    /// `local`, `tcp` or `nfs`; `mount` of a directory that the kernel's client of a server is behind.
     pub layer: &'record str,
+    /// As sentences call it.
+    pub said: String,
     /// Its runs: one per round.
     pub runs: Vec<&'record RunRecord>,
 }
@@ -22,8 +25,10 @@ pub struct Row {
     pub kind: OpKind,
     /// How many of them a pass has.
     pub per_pass: f64,
-    /// Service times by column; `None` where there were none.
+    /// Service times by column; `None` where there were none, or where the operation sent nothing.
     pub times: Vec<Option<DistributionRecord>>,
+    /// Whether it sent nothing on one of the layers.
+    pub is_without_call: bool,
 }
 
 /// Sums over the kinds that all layers came to.
@@ -41,7 +46,7 @@ impl Row {
         times.map(|times| Some(times.as_ref()?.mean)).collect()
     }
 
-    /// Whether all layers came to it.
+    /// Whether all layers have times of it.
     pub fn is_everywhere(&self) -> bool {
         self.times.iter().all(Option::is_some)
     }
@@ -54,11 +59,7 @@ pub fn layers(records: &[RunRecord]) -> Vec<Layer<'_>> {
         let is_of = |layer: &&mut Layer<'_>| layer.runs[0].plan.target == record.plan.target;
         match layers.iter_mut().find(is_of) {
             Some(layer) => layer.runs.push(record),
-            None => layers.push(Layer {
-                name: String::new(),
-                layer: record.plan.target.layer(),
-                runs: vec![record],
-            }),
+            None => layers.push(layer_of(record)),
         }
     }
     let kinds: Vec<&str> = layers.iter().map(|layer| layer.layer).collect();
@@ -72,10 +73,31 @@ pub fn layers(records: &[RunRecord]) -> Vec<Layer<'_>> {
     layers
 }
 
+fn layer_of(record: &RunRecord) -> Layer<'_> {
+    let client = record
+        .target
+        .mounts
+        .first()
+        .and_then(MountRecord::kernel_client);
+    let layer = match client {
+        Some(_) => "mount",
+        None => record.plan.target.layer(),
+    };
+    let said = match layer {
+        "local" | "tcp" => layer.into(),
+        _ => layer.to_uppercase(),
+    };
+    Layer {
+        name: String::new(),
+        layer,
+        said: client.unwrap_or(said),
+        runs: vec![record],
+    }
+}
+
 /// The kinds of a pass.
 pub fn rows(layers: &[Layer<'_>], plan: &ReplayPlan) -> Vec<Row> {
-    let runs = layers.iter().flat_map(|layer| layer.runs.iter().copied());
-    let Some(most) = runs.max_by_key(|run| run.totals.ledger.ended()) else {
+    let Some(most) = runs_of(layers).max_by_key(|run| run.totals.ledger.ended()) else {
         return vec![];
     };
     let in_pass = plan
@@ -94,19 +116,33 @@ pub fn rows(layers: &[Layer<'_>], plan: &ReplayPlan) -> Vec<Row> {
                 .iter()
                 .map(|layer| times(layer, row.operation, plan))
                 .collect(),
+            is_without_call: runs_of(layers).any(|run| sends_nothing(run, row.operation)),
         })
         .collect()
 }
 
+fn runs_of<'layers>(layers: &'layers [Layer<'_>]) -> impl Iterator<Item = &'layers RunRecord> {
+    layers.iter().flat_map(|layer| layer.runs.iter().copied())
+}
+
+/// Whether a run answered all operations of a kind without a call.
+fn sends_nothing(run: &RunRecord, kind: OpKind) -> bool {
+    let mut kinds = measured(run).filter(|row| row.operation == kind);
+    kinds.any(|row| run.is_without_call(row))
+}
+
+/// The row of a kind in a run, unless all its operations were answered without a call.
+fn row_of<'run>(run: &'run RunRecord, kind: OpKind, plan: &ReplayPlan) -> Option<&'run KindRecord> {
+    let mut kinds = replay::measured(run, plan).into_iter();
+    let row = kinds.find(|row| row.operation == kind)?;
+    (!run.is_without_call(row)).then_some(row)
+}
+
 /// Service times of a kind on a layer, those of all rounds together.
 fn times(layer: &Layer<'_>, kind: OpKind, plan: &ReplayPlan) -> Option<DistributionRecord> {
-    let of_run = |run| {
-        let mut kinds = replay::measured(run, plan).into_iter();
-        kinds.find(|row: &&KindRecord| row.operation == kind)
-    };
-    let runs = layer.runs.iter().copied();
+    let runs = layer.runs.iter();
     let times: Vec<&DistributionRecord> = runs
-        .filter_map(of_run)
+        .filter_map(|run| row_of(run, kind, plan))
         .map(|row| &row.service_time_ns)
         .collect();
     match times.as_slice() {

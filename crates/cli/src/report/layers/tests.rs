@@ -1,7 +1,7 @@
 use super::rows::{Row, sums};
 use super::*;
 use crate::report::canned;
-use filestone_model::measure::DistributionRecord;
+use filestone_model::measure::{DistributionRecord, MountRecord};
 use filestone_model::operation::OpKind;
 
 #[test]
@@ -17,6 +17,54 @@ fn a_kind_that_one_layer_never_met_is_in_no_sum() {
 }
 
 #[test]
+fn what_is_answered_without_a_call_is_in_no_sum_difference_or_conclusion() {
+    let mut records = canned::three_layers();
+    let of_nfs = records.last_mut().expect("three");
+    let kind = of_nfs.totals.kinds.first_mut().expect("a kind");
+    // As LockX over NFS without --enable-nlm: answered at once, by nobody.
+    (kind.calls, kind.service_time_ns.mean) = (0, 10.0);
+    let text = render(&records, Page::default());
+    insta::assert_snapshot!(text);
+    let compared = Comparison::of(&records).expect("three replays");
+    let rows: Vec<bool> = compared.rows.iter().map(Row::is_everywhere).collect();
+    assert_eq!(
+        rows.iter().filter(|is_everywhere| !**is_everywhere).count(),
+        1
+    );
+    let without: Vec<f64> = compared
+        .rows
+        .iter()
+        .filter(|row| row.is_everywhere())
+        .map(|row| row.per_pass)
+        .collect();
+    assert_eq!(compared.sums.per_pass, without.iter().sum::<f64>());
+}
+
+#[test]
+fn a_mount_of_a_server_is_not_the_local_file_system() {
+    let mut records = canned::three_layers();
+    let mount = MountRecord {
+        file_system: "nfs".into(),
+        mount_point: "/mnt/nfs".into(),
+        source: "server:/export".into(),
+        options: vec!["rw".into(), "vers=3".into()],
+    };
+    records.remove(1);
+    records[0].target.mounts = vec![mount];
+    let text = render(&records, Page::of(200));
+    assert!(
+        text.contains("nfs, server:/export on /mnt/nfs (rw,vers=3)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("usecs on NFSv3 through the kernel client"),
+        "{text}"
+    );
+    assert!(!text.contains("the local file system"), "{text}");
+    assert!(text.contains("MOUNT"), "{text}");
+}
+
+#[test]
 fn a_pass_is_the_sum_of_its_operations_at_their_means() {
     // 100 operations a pass: 75 of one kind, 25 of another, on paper.
     let times = |mean| DistributionRecord {
@@ -29,6 +77,7 @@ fn a_pass_is_the_sum_of_its_operations_at_their_means() {
         kind,
         per_pass,
         times: times.map(Option::<&_>::cloned).to_vec(),
+        is_without_call: false,
     };
     let rows = [
         row(OpKind::ReadX, 75.0, [Some(&fast), Some(&slow)]),
@@ -44,14 +93,14 @@ fn a_pass_is_the_sum_of_its_operations_at_their_means() {
 fn the_sentence_says_only_what_subtraction_supports() {
     let mut text = String::new();
     for layers in [
-        vec![("local", 9.0), ("tcp", 14.0), ("nfs", 61.0)],
-        vec![("local", 50.0), ("tcp", 14.0), ("nfs", 65.0)],
-        vec![("local", 50.0), ("tcp", 14.0), ("nfs", 61.0)],
-        vec![("local", 9.0), ("nfs", 61.0)],
-        vec![("nfs", 61.0), ("local", 99.0)],
-        vec![("tcp", 14.0), ("nfs", 61.0)],
+        vec![("local", 9.0), ("tcp", 14.0), ("NFS", 61.0)],
+        vec![("local", 50.0), ("tcp", 14.0), ("NFS", 65.0)],
+        vec![("local", 50.0), ("tcp", 14.0), ("NFS", 61.0)],
+        vec![("local", 9.0), ("NFS", 61.0)],
+        vec![("NFS", 61.0), ("local", 99.0)],
+        vec![("tcp", 14.0), ("NFS", 61.0)],
         vec![("local", 9.0), ("tcp", 14.0)],
-        vec![("nfs", 61.0), ("nfs", 40.0), ("nfs", 80.0)],
+        vec![("NFS", 61.0), ("NFS", 40.0), ("NFS", 80.0)],
     ] {
         text.push_str(&format!(
             "{layers:?}\n{}\n\n",
@@ -70,15 +119,15 @@ fn the_sentence_draws_nothing_from_what_chance_can_explain() {
     };
     let mut text = String::new();
     for layers in [
-        vec![("local", 10.0), ("tcp", 14.0), ("nfs", 26.0)],
-        vec![("local", 10.0), ("tcp", 14.0), ("nfs", 40.0)],
-        vec![("local", 10.0), ("tcp", 14.0), ("nfs", 61.0)],
-        vec![("nfs", 20.0), ("nfs", 22.0), ("nfs", 80.0)],
+        vec![("local", 10.0), ("tcp", 14.0), ("NFS", 26.0)],
+        vec![("local", 10.0), ("tcp", 14.0), ("NFS", 40.0)],
+        vec![("local", 10.0), ("tcp", 14.0), ("NFS", 61.0)],
+        vec![("NFS", 20.0), ("NFS", 22.0), ("NFS", 80.0)],
     ] {
         text.push_str(&format!("{layers:?}\n{}\n\n", sentence(&layers, &chance)));
     }
     insta::assert_snapshot!(text);
-    let said = sentence(&[("tcp", 10.0), ("nfs", 90.0)], &|_| None);
+    let said = sentence(&[("tcp", 10.0), ("NFS", 90.0)], &|_| None);
     assert!(said.contains("too few batches leave open"), "{said}");
 }
 

@@ -2,7 +2,9 @@
 
 use crate::protocols;
 use crate::shell::{quoted, shell_line};
+use filestone_model::job::dealt_set;
 use filestone_model::measure::RunRecord;
+use filestone_model::measure::mix_record::MixRecord;
 use filestone_model::plan::{FileSetPlan, MixPlan, TargetPlan};
 
 /// One line, to be said when the run is over; nothing if nothing stays, or if what cannot be
@@ -18,53 +20,73 @@ pub fn what_stays(record: &RunRecord) -> Option<String> {
         // A set is made by TCP, whatever the mix itself travels by.
         .map(|target| target.clone().over_tcp())
         .collect();
-    let name = &plan.file_set.name;
-    let sets: Vec<String> = targets
+    let names = set_names(record, plan, mix);
+    let in_target = |target: &TargetPlan, name: &String| {
+        format!("{}/{name}", target.to_string().trim_end_matches('/'))
+    };
+    let sets: Vec<String> = names
         .iter()
-        .map(|target| format!("{}/{name}", target.to_string().trim_end_matches('/')))
+        .flat_map(|name| targets.iter().map(move |target| in_target(target, name)))
         .collect();
+    let (stay, these) = match sets.as_slice() {
+        [_] => ("file set stays", "this removes it"),
+        _ => ("file sets stay", "this removes them"),
+    };
     Some(format!(
-        "the file set stays for the next run, in {}; this removes it: {}",
+        "the {stay} for the next run, in {}; {these}: {}",
         sets.join(", "),
-        removal(plan, &targets, &sets),
+        removal(&names, &targets, &sets),
     ))
 }
 
-/// Of a mount, rm does it. Of a server, a run of one operation, which takes over a set of other
-/// sizes, too.
-fn removal(plan: &MixPlan, targets: &[TargetPlan], sets: &[String]) -> String {
-    let mut words: Vec<String> = vec!["mix".into()];
+/// The names of the file sets: a job of several hosts has one on each, also of a host that was lost.
+fn set_names(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<String> {
+    let Some(job) = &record.job else {
+        return vec![plan.file_set.name.clone()];
+    };
+    let paths = mix.file_set.paths.iter();
+    let found = paths.filter_map(|path| path.rsplit(['/', '\\']).next().map(str::to_owned));
+    let parts = job.hosts.len().saturating_add(job.lost.len()) as u32;
+    let of_lost = job.lost.iter();
+    let of_lost = of_lost.map(|lost| dealt_set(&plan.file_set.name, lost.part, parts));
+    let mut names: Vec<String> = found.chain(of_lost).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Of a mount, rm does it. Of a server, a run of one operation for each set, which takes over a set of
+/// other sizes, too.
+fn removal(names: &[String], targets: &[TargetPlan], sets: &[String]) -> String {
     if targets.iter().any(TargetPlan::is_directory) {
         let paths = sets.iter().map(|set| set.trim_start_matches("local:"));
         let paths: Vec<String> = paths.map(quoted).collect();
         return format!("rm -r {}", paths.join(" "));
     }
+    let mut words: Vec<String> = vec!["mix".into()];
     words.extend(targets.iter().map(ToString::to_string));
     if let Some(target) = targets.first() {
         words.extend(protocols::options_besides(target));
     }
-    let name = &plan.file_set.name;
-    if name != FileSetPlan::NAME_DEFAULT {
-        words.extend(["--set".into(), name.clone()]);
+    let clients = targets.len();
+    let rest = format!("-c {clients} --files 1 --count 1 --remove-set");
+    let line = shell_line(&words);
+    match names {
+        [name] if name == FileSetPlan::NAME_DEFAULT => format!("{line} {rest}"),
+        [name] => format!("{line} --set {} {rest}", quoted(name)),
+        names => {
+            let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+            let names = names.join(" ");
+            format!("for set in {names}; do {line} --set \"$set\" {rest}; done")
+        }
     }
-    let clients = targets.len().to_string();
-    let rest = [
-        "-c",
-        &clients,
-        "--files",
-        "1",
-        "--count",
-        "1",
-        "--remove-set",
-    ];
-    words.extend(rest.map(String::from));
-    shell_line(&words)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::canned;
+    use filestone_model::measure::job_record::LostHostRecord;
 
     #[test]
     fn a_set_that_stays_is_said_with_the_command_that_removes_it() {
@@ -94,5 +116,89 @@ mod tests {
             said.ends_with("this removes it: rm -r /mnt/test/filestone-mix"),
             "{said}"
         );
+    }
+
+    /// The sets of a job whose second host was lost, on a server that is there.
+    fn of_a_job(address: std::net::SocketAddr) -> RunRecord {
+        let mut record = canned::mix();
+        let target = record.plan.target.nfs3_mut().expect("NFS");
+        target.host = Some(address.ip().to_string());
+        target.port = Some(address.port());
+        target.path = "/export".into();
+        let name = "bench";
+        record.plan.mix_mut().expect("a mix").file_set.name = name.into();
+        let paths = [format!("/export/{name}-1of2")];
+        record.mix.as_mut().expect("a mix").file_set.paths = paths.into();
+        let mut job = canned::job(2).job.expect("a job");
+        job.hosts.truncate(1);
+        job.lost = vec![LostHostRecord {
+            name: "c".into(),
+            part: 1,
+            phase: "measuring".into(),
+            reason: "it was silent".into(),
+            remains: None,
+        }];
+        record.job = Some(job);
+        record
+    }
+
+    /// What a shell makes of a command line: the words that it gives to `filestone`, run by run.
+    fn as_a_shell_reads_it(line: &str) -> Vec<Vec<String>> {
+        let script = format!("filestone() {{ printf '%s\\n' \"$@\" END; }}\n{line}\n");
+        let output = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .output();
+        let output = String::from_utf8(output.expect("a shell").stdout).expect("text");
+        let words: Vec<&str> = output.lines().collect();
+        let runs = words
+            .split(|word| *word == "END")
+            .filter(|run| !run.is_empty());
+        runs.map(|run| run.iter().map(ToString::to_string).collect())
+            .collect()
+    }
+
+    /// Runs a mix of one operation on a set, and tells how much of the set was there.
+    fn found(target: &str, set: &str, more: &[&str]) -> u64 {
+        let directory = std::env::temp_dir().join(format!("filestone-sets-{}", std::process::id()));
+        let output = directory.display().to_string();
+        let set = ["--set", set, "-c", "1", "--files", "4", "--count", "1"];
+        let brief = ["--warm-up", "0", "--no-calibrate", "--output", &output];
+        let words = [&["mix", target], &set[..], &brief[..], more].concat();
+        run_line(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let records = crate::inputs::record_file::read_records(&directory).expect("a record");
+        let _ = std::fs::remove_dir_all(&directory);
+        records[0].mix.as_ref().expect("a mix").file_set.found
+    }
+
+    fn run_line(words: &[String]) {
+        let words = ["filestone".to_owned()]
+            .into_iter()
+            .chain(words.iter().cloned());
+        assert_eq!(crate::run(words.map(Into::into)), 0);
+    }
+
+    #[test]
+    fn the_sets_of_a_job_are_removed_by_the_command_that_is_said() {
+        let options = filestone_server::Options {
+            threads: 1,
+            ..Default::default()
+        };
+        let server = filestone_server::Server::start(options).expect("a free port on loopback");
+        let target = format!("nfs://{}/export", server.address());
+        let sets = ["1of2", "2of2"].map(|part| format!("bench-{part}"));
+        for set in &sets {
+            found(&target, set, &[]);
+            assert!(found(&target, set, &[]) >= 4, "{set} stays");
+        }
+        let said = what_stays(&of_a_job(server.address())).expect("they stay");
+        let (_, line) = said
+            .rsplit_once("this removes them: ")
+            .expect("a command line");
+        let runs = as_a_shell_reads_it(line);
+        assert_eq!(runs.len(), 2, "{line}");
+        runs.iter().for_each(|words| run_line(words));
+        for set in &sets {
+            assert_eq!(found(&target, set, &["--remove-set"]), 0, "{set} is gone");
+        }
     }
 }

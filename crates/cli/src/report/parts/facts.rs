@@ -3,6 +3,7 @@
 use super::kinds::measured;
 use super::page::Fact;
 use super::units::{bytes_per_second, counted, operations_per_second};
+use crate::printable::printable;
 use crate::quantity::{bytes_text, grouped, time_text};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::KindRecord;
@@ -29,6 +30,17 @@ pub fn achieved_load(record: &RunRecord) -> String {
 pub fn goodput(record: &RunRecord) -> Option<Fact> {
     let rate = Some(record.totals.goodput_bytes_per_s).filter(|rate| *rate > 0.0)?;
     Some(("goodput", bytes_per_second(rate)))
+}
+
+/// What the directories of a run on this host are on, with the options of their mounts.
+pub fn file_system(record: &RunRecord) -> Option<Fact> {
+    let mounts = record
+        .target
+        .mounts
+        .iter()
+        .map(|mount| printable(&mount.text()));
+    let mounts: Vec<String> = mounts.collect();
+    (!mounts.is_empty()).then(|| ("file system", mounts.join("; ")))
 }
 
 /// What became of the data that were read, if any were: it decides what a READ costs

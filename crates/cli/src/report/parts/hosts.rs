@@ -85,7 +85,7 @@ mod tests {
     fn each_host_has_a_row() {
         let run = |part: u32| {
             let mut record = canned::plain();
-            record.started_at = "2026-11-24T16:05:00.000Z".into();
+            record.started_at = format!("2026-11-24T16:05:00.{part:03}Z");
             record.plan.duration_ns = Some(record.window_ns);
             HostRun::by_hand(format!("node{part}"), part, record)
         };

@@ -2,9 +2,11 @@
 
 use super::page::{Detail, Fact};
 use crate::quantity::{duration_text, grouped, load_text, resolution, time_within, without_zeros};
+use filestone_model::figure::Statistic;
 use filestone_model::measure::figures::accuracy::STRETCHES_MIN;
 use filestone_model::measure::figures::{FigureUnit, NoInterval, Quantity, RunFigure, Stretches};
-use filestone_model::measure::{FigureRecord, KeptInterval, RunRecord};
+use filestone_model::measure::verdict::percentile::TimesOf;
+use filestone_model::measure::{FigureRecord, RunRecord};
 
 /// What is less than this percentage is not told apart.
 const PERCENT_MIN: f64 = 0.1;
@@ -15,16 +17,18 @@ pub fn figure<'record>(record: &'record RunRecord, name: &str) -> Option<&'recor
     figures.find(|figure| figure.name == name && figure.value > 0.0)
 }
 
-/// A headline time with its interval; of one whose upper end is not known the lower end, `over 8.1 ms`,
-/// unless the median says more.
-pub fn time(record: &RunRecord, name: &str) -> Option<String> {
-    match record.totals.kept_interval(name)? {
-        KeptInterval::Whole(figure) => (figure.value > 0.0).then(|| time_of(figure)),
-        KeptInterval::Open(open) => {
-            let median = figure(record, "response_time.p50").map_or(0.0, |median| median.value);
-            (open.low > median).then(|| format!("over {}", bound(open.low)))
-        }
+/// A percentile of the response times with the interval that the record keeps; where its upper end is not
+/// known the lower end, `over 8.1 ms`, unless the median says more.
+pub fn percentile(record: &RunRecord, quantile: f64) -> Option<String> {
+    let known = TimesOf::all(&record.totals).interval(quantile);
+    let known = known.filter(|known| known.is_kept)?;
+    let name = |statistic: Statistic| format!("response_time.{}", statistic.name());
+    if known.high_ns.is_none() {
+        let median = record.totals.response_time_ns.p50 as f64;
+        return (known.low_ns > median).then(|| format!("over {}", bound(known.low_ns)));
     }
+    let figure = figure(record, &name(Statistic::of_quantile(quantile)?))?;
+    Some(time_of(figure, known.is_known()))
 }
 
 /// A lower bound, which is not rounded up.
@@ -53,9 +57,9 @@ pub fn load(figure: &FigureRecord) -> String {
     format!("{text} operations/s{}", chance(figure))
 }
 
-/// A time with no more digits than it is known with.
-fn time_of(figure: &FigureRecord) -> String {
-    if is_hardly_known(figure) {
+/// A time with no more digits than it is known with; both ends of its interval where it is not known.
+fn time_of(figure: &FigureRecord, is_known: bool) -> String {
+    if !is_known {
         let [value, low, high] = [figure.value, figure.low, figure.high]
             .map(|time| time_within(time, for_two_digits(time)));
         return format!("{value} ({low} to {high})");
@@ -106,10 +110,10 @@ fn chance(figure: &FigureRecord) -> String {
 /// The headline figures with their intervals, where the first line of a report is an ancestor's.
 /// Where there are none, why, if everything is to be told.
 pub fn fact(record: &RunRecord, detail: Detail) -> Option<Fact> {
-    let times = [("p50", "response_time.p50"), ("p99", "response_time.p99")];
+    let times = [("p50", 0.5), ("p99", 0.99)];
     let times = times
         .into_iter()
-        .filter_map(|(short, name)| Some(format!("{short} {}", time(record, name)?)));
+        .filter_map(|(short, quantile)| Some(format!("{short} {}", percentile(record, quantile)?)));
     let load = figure(record, "achieved").map(load);
     let known: Vec<String> = load.into_iter().chain(times).collect();
     if known.is_empty() {
@@ -174,17 +178,17 @@ mod tests {
             high: 2_354_559.0,
             ..of(63_345.0, 0.0)
         };
-        assert_eq!(time_of(&hardly), "63 µs (9.1 µs to 2.4 ms)");
+        assert_eq!(time_of(&hardly, false), "63 µs (9.1 µs to 2.4 ms)");
         let tail = FigureRecord {
             low: 5300.0,
             high: 110_000.0,
             ..of(8800.0, 0.0)
         };
-        assert_eq!(time_of(&tail), "8.8 µs (5.3 µs to 110 µs)");
+        assert_eq!(time_of(&tail, false), "8.8 µs (5.3 µs to 110 µs)");
         assert_eq!(load(&of(10.0, 15.0)), "10 operations/s (0 to 25)");
         assert_eq!(load(&of(830.0, 1400.0)), "830 operations/s (0 to 2,200)");
-        assert_eq!(time_of(&of(29_812.0, 600.0)), "29.8 µs ± 2 %");
-        assert_eq!(time_of(&of(29_812.0, 6000.0)), "30 µs ± 20 %");
+        assert_eq!(time_of(&of(29_812.0, 600.0), true), "29.8 µs ± 2 %");
+        assert_eq!(time_of(&of(29_812.0, 6000.0), true), "30 µs ± 20 %");
     }
 
     #[test]

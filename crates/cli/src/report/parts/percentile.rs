@@ -8,7 +8,7 @@ use filestone_model::measure::verdict::percentile::{TimesOf, is_known};
 use filestone_model::measure::{DistributionRecord, RunRecord};
 
 /// Stands behind a percentile that is not known.
-const MARK: char = '~';
+const MARK: &str = "~";
 
 /// A percentile in microseconds. Columns of them are marked or blank at their end.
 pub fn cell(times: &DistributionRecord, quantile: f64, nanos: u64) -> String {
@@ -21,8 +21,13 @@ pub fn cell_of(of: TimesOf<'_>, quantile: f64, nanos: u64) -> String {
 }
 
 fn marked(nanos: u64, is_known: bool) -> String {
-    let mark = if is_known { ' ' } else { MARK };
+    let mark = if is_known { " " } else { mark(false) };
     format!("{}{mark}", micros(nanos as f64))
+}
+
+/// What stands behind a percentile outside of tables.
+pub const fn mark(is_known: bool) -> &'static str {
+    if is_known { "" } else { MARK }
 }
 
 /// A figure that stands below or above marked ones.

@@ -533,6 +533,7 @@ fn directory(connection: &mut Connection, target: &SmbTarget) -> Result<Found, R
 /// What the record says of a target.
 fn describe(connection: &Connection, target: &SmbTarget, found: &Found, files: u64) -> Target {
     Target {
+        mounts: vec![],
         address: connection.reaching().dial.address.to_string(),
         built_in: target.host.is_none(),
         local: connection.is_local(),

@@ -45,7 +45,7 @@ fn merged(records: [RunRecord; 2]) -> Result<RunRecord, NotOneJob> {
 }
 
 fn refused(change: fn(&mut RunRecord)) -> String {
-    let mut other = run(2, &[5]);
+    let mut other = run(2, &[6]);
     change(&mut other);
     merged([run(1, &[5]), other])
         .expect_err("refused")
@@ -83,6 +83,28 @@ fn percentiles_are_those_of_all_samples_together() {
         .map(|host| (&*host.name, host.ledger.ok))
         .collect();
     assert_eq!(of_hosts, [("a", 500), ("b", 500)]);
+}
+
+#[test]
+fn one_run_is_merged_with_no_copy_of_itself_whatever_its_arrivals() {
+    for arrivals in [
+        ArrivalsPlan::Closed,
+        ArrivalsPlan::Constant {
+            offered_load_ops_per_s: 100.0,
+        },
+        ArrivalsPlan::Poisson {
+            offered_load_ops_per_s: 100.0,
+        },
+    ] {
+        let mut one = run(1, &[5, 7]);
+        one.plan.arrivals = arrivals;
+        let error = merged([one.clone(), one.clone()]).expect_err("one run");
+        assert_eq!(error.to_string(), "a and b are records of the same run");
+        // Another host began at the same moment, and its operations took other times.
+        let mut other = run(2, &[5, 8]);
+        other.plan.arrivals = arrivals;
+        assert!(merged([one, other]).is_ok(), "{arrivals:?}");
+    }
 }
 
 #[test]
@@ -143,21 +165,21 @@ fn parts_of_one_job_are_merged_once_each() {
     let mut job = run(1, &[]).plan;
     job.clients = 4;
     let parts = crate::job::deal(&job, 2).expect("parts");
-    let of = |part: usize| {
-        let mut record = run(1, &[5]);
+    let of = |part: usize, time_ns| {
+        let mut record = run(1, &[time_ns]);
         record.plan = parts[part].clone();
         record
     };
-    let whole = merged([of(0), of(1)]).expect("one job");
+    let whole = merged([of(0, 5), of(1, 6)]).expect("one job");
     assert_eq!((whole.plan.clients, whole.plan.arrivals), (4, job.arrivals));
-    let twice = merged([of(1), of(1)]).expect_err("the same part");
+    let twice = merged([of(1, 5), of(1, 6)]).expect_err("the same part");
     assert_eq!(twice.to_string(), "a and b are the same part of a job");
 }
 
 #[test]
 fn records_of_somebody_with_the_largest_numbers_are_no_panic() {
     let largest = |seed| {
-        let mut record = run(seed, &[5]);
+        let mut record = run(seed, &[seed]);
         (record.plan.clients, record.plan.workers) = (u32::MAX, u32::MAX);
         let totals = &mut record.totals;
         totals.late_replies = u64::MAX;
@@ -173,4 +195,36 @@ fn records_of_somebody_with_the_largest_numbers_are_no_panic() {
     let whole = merged([largest(1), largest(2)]).expect("one job");
     assert_eq!(whole.plan.clients, u32::MAX);
     assert_eq!(whole.totals.reconnections, u64::MAX);
+}
+
+#[test]
+fn the_offered_load_after_the_loss_of_a_host_is_that_of_the_others() {
+    let mut job = run(1, &[]).plan;
+    job.clients = 4;
+    job.arrivals = ArrivalsPlan::Constant {
+        offered_load_ops_per_s: 400.0,
+    };
+    let parts = crate::job::deal(&job, 4).expect("parts");
+    // 293 of the 300 per second that three hosts offer, and of the 400 that four would.
+    let runs = (0..3).map(|part| {
+        let mut record = run(1, &[u64::from(part) + 5]);
+        record.plan = parts[part as usize].clone();
+        record.totals.offered_load_ops_per_s = record.plan.arrivals.offered_load();
+        record.totals.achieved_load_ops_per_s = 293.0 / 3.0;
+        HostRun::by_hand(format!("node{part}"), part, record)
+    });
+    let runs: Vec<HostRun> = runs.collect();
+    let lost = crate::measure::job_record::LostHostRecord {
+        name: "node3".into(),
+        part: 3,
+        phase: "measuring".into(),
+        reason: "it was silent".into(),
+        remains: None,
+    };
+    let offered = |lost| {
+        let merged = merge(&job, &runs, lost).expect("one job");
+        merged.totals.offered_load_ops_per_s.map(f64::round)
+    };
+    assert_eq!(offered(vec![lost]), Some(300.0));
+    assert_eq!(offered(vec![]), Some(400.0));
 }

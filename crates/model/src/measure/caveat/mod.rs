@@ -72,6 +72,13 @@ pub enum Caveat {
         size_bytes: u64,
         server_max_bytes: u64,
     },
+    /// The end of a file cut READs short.
+    ShortReads {
+        count: u64,
+        reads: u64,
+        mean_bytes: f64,
+        size_bytes: u32,
+    },
     /// Operations went out late by our own fault.
     DispatchDelay {
         mean_ns: f64,

@@ -20,6 +20,11 @@ pub fn of(caveat: &Caveat) -> String {
             waited_for_own(*threads, *processors, *waited_percent)
         }
         Caveat::TransferBeyondServer { size_bytes, server_max_bytes } => transfer(*size_bytes, *server_max_bytes),
+        Caveat::ShortReads { count, reads, mean_bytes, size_bytes } => format!(
+            "at least {}: {mean_bytes:.0} bytes on average, of {} asked for",
+            of_all(*count, *reads, "READs were cut short by the end of the file"),
+            thousands(u64::from(*size_bytes))
+        ),
         Caveat::DispatchDelay { mean_ns, response_time_mean_ns } => dispatch_delay(*mean_ns, *response_time_mean_ns),
         Caveat::AchievedBelowOffered { .. } | Caveat::AchievedAboveOffered { .. } | Caveat::Outlasted { .. } | Caveat::RateMissed { .. }
         | Caveat::GeneratorWasTheLimit { .. } => load::of(caveat).unwrap_or_default(),
@@ -119,6 +124,9 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::WaitedForOwnThreads { .. } => WAITED_FOR_OWN_HELP,
         Caveat::TransferBeyondServer { .. } => {
             "use a --size that the server takes: an NFS server answers more with less, an SMB server refuses it"
+        }
+        Caveat::ShortReads { .. } => {
+            "use a --size that the files are multiples of, or larger files: the rate is that of smaller READs"
         }
         Caveat::DispatchDelay { .. } => {
             "leave a processor to the load generator, use --busy-poll, or lower the load"

@@ -171,6 +171,18 @@ fn behind(record: &mut RunRecord, behind_ns: u64) {
     });
 }
 
+/// 10,000 READs of 1 KiB that brought so many bytes together.
+fn read_bytes(record: &mut RunRecord, bytes: u64) {
+    reads_of(record, 1024);
+    let kind = &mut record.totals.kinds[0];
+    (kind.operation, kind.data_bytes) = (OpKind::Read, bytes);
+    kind.ledger = Ledger {
+        scheduled: 10_000,
+        ok: 10_000,
+        ..Ledger::default()
+    };
+}
+
 fn reads_of(record: &mut RunRecord, size_bytes: u32) {
     record.mix = None;
     record.target.read_max_bytes = 65_536;
@@ -535,6 +547,12 @@ const CASES: &[Case] = &[
         "transfer-beyond-server",
         |record| reads_of(record, 65_537),
         |record| reads_of(record, 65_536),
+    ),
+    case(
+        "short-reads",
+        // 128 of 10,000 KiB asked for in 10,000 READs are not there, and 100.
+        |record| read_bytes(record, 10_000 * 1024 - 128 * 1024),
+        |record| read_bytes(record, 10_000 * 1024 - 100 * 1024),
     ),
     case(
         "mix-off",

@@ -22,6 +22,7 @@ use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::ReplayRecord;
 use crate::measure::run_record::{Account, KindRecord, RunEnd, RunRecord};
 use crate::measure::sample::Role;
+use crate::measure::short_reads::ShortReads;
 use crate::operation::OpKind;
 use crate::plan::ArrivalsPlan;
 
@@ -29,6 +30,8 @@ use crate::plan::ArrivalsPlan;
 pub const WAITED_PERCENT: f64 = 5.0;
 /// A clock dearer than this adds to what is measured.
 pub const CLOCK_READ_NS: f64 = 50.0;
+/// More READs than this share that the end of a file cuts short make another measurement of it.
+pub const SHORT_READS_PERCENT: f64 = 1.0;
 /// A window shorter than this shows a scheduler's whims.
 pub const WINDOW_MIN_NS: u64 = 1_000_000_000;
 
@@ -98,6 +101,16 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let count = forged.map(|failure| failure.count).sum();
     if count > 0 {
         caveats.push(Caveat::Forged { count });
+    }
+    if let Some(short) =
+        ShortReads::of(record).filter(|short| short.percent() > SHORT_READS_PERCENT)
+    {
+        caveats.push(Caveat::ShortReads {
+            count: short.count,
+            reads: short.reads,
+            mean_bytes: short.mean_bytes,
+            size_bytes: short.size_bytes,
+        });
     }
     let retransmissions: u64 = totals.kinds.iter().map(|kind| kind.retransmissions).sum();
     // Those of a replay went out again over new connections, which has a caveat of its own.

@@ -48,9 +48,50 @@ pub fn is_rank_known(count: u64, quantile: f64) -> bool {
     count as f64 * tail * (1.0 + 1e-9) >= beyond_min(quantile)
 }
 
-/// The 95 % interval of a quantile, within the extremes of its sample; `None` if nothing was timed
-/// or the histogram cannot be read.
-pub fn interval(times: &DistributionRecord, quantile: f64) -> Option<(u64, u64)> {
+/// The 95 % interval of a percentile: the one that headings, tables, caveats, pages and pictures show.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PercentileInterval {
+    /// Its lower end.
+    pub low_ns: f64,
+    /// Its upper end; `None` if it lies beyond the slowest operation, or if too few lie above.
+    pub high_ns: Option<f64>,
+    /// Whether the record keeps it; otherwise it follows from ranks alone.
+    pub is_kept: bool,
+}
+
+impl PercentileInterval {
+    fn of_kept(kept: KeptInterval<'_>) -> Self {
+        let (low_ns, high_ns) = match kept {
+            KeptInterval::Whole(kept) => (kept.low, Some(kept.high)),
+            KeptInterval::Open(kept) => (kept.low, None),
+        };
+        Self {
+            low_ns,
+            high_ns,
+            is_kept: true,
+        }
+    }
+
+    /// By ranks; `None` if nothing was timed or the histogram cannot be read.
+    fn of_ranks(times: &DistributionRecord, quantile: f64) -> Option<Self> {
+        let (low, high) = ranks(times, quantile)?;
+        let is_closed = is_rank_known(times.count, quantile);
+        Some(Self {
+            low_ns: low as f64,
+            high_ns: is_closed.then_some(high as f64),
+            is_kept: false,
+        })
+    }
+
+    /// Whether the percentile may be quoted without a mark.
+    pub fn is_known(&self) -> bool {
+        self.high_ns
+            .is_some_and(|high| high <= SPREAD_MAX * self.low_ns)
+    }
+}
+
+/// The values at the ends of the ranks' interval, within the extremes of the sample.
+fn ranks(times: &DistributionRecord, quantile: f64) -> Option<(u64, u64)> {
     if times.count == 0 {
         return None;
     }
@@ -77,33 +118,53 @@ pub struct TimesOf<'record> {
 }
 
 impl<'record> TimesOf<'record> {
+    /// Response times of all measured operations.
+    pub const fn all(totals: &'record Totals) -> Self {
+        Self {
+            totals,
+            operation: None,
+            timed: Timed::Response,
+        }
+    }
+
     /// The interval that the record keeps of a percentile.
-    pub fn kept(&self, quantile: f64) -> Option<KeptInterval<'record>> {
+    fn kept(&self, quantile: f64) -> Option<PercentileInterval> {
         let figure = RunFigure {
             operation: self.operation,
             quantity: Quantity::Time(self.timed, Statistic::of_quantile(quantile)?),
         };
-        self.totals.kept_interval(&figure.to_string())
+        let kept = self.totals.kept_interval(&figure.to_string())?;
+        Some(PercentileInterval::of_kept(kept))
+    }
+
+    /// The interval of a percentile; `None` if nothing was timed or the histogram cannot be read.
+    pub fn interval(&self, quantile: f64) -> Option<PercentileInterval> {
+        let of_ranks = || {
+            let times = self.totals.times(self.operation, self.timed)?;
+            PercentileInterval::of_ranks(times, quantile)
+        };
+        self.kept(quantile).or_else(of_ranks)
     }
 
     /// Whether a percentile may be quoted without a mark.
+    ///
+    /// Ranks take all operations for independent, which they need not be. So a percentile of the tail
+    /// that only ranks are known of is not known either where a kept one below it in the tail is not.
     pub fn is_known(&self, quantile: f64) -> bool {
-        match self.kept(quantile) {
-            Some(KeptInterval::Whole(kept)) => kept.high <= SPREAD_MAX * kept.low,
-            Some(KeptInterval::Open(_)) => false,
-            None => {
-                let times = self.totals.times(self.operation, self.timed);
-                times.is_some_and(|times| is_known(times, quantile))
-            }
-        }
+        let Some(interval) = self.interval(quantile) else {
+            return false;
+        };
+        let is_below = |other: &f64| 0.5 < *other && *other < quantile;
+        let all = Statistic::ALL.into_iter();
+        let mut below = all.filter_map(Statistic::quantile).filter(is_below);
+        let is_unknown = |below: f64| self.kept(below).is_some_and(|kept| !kept.is_known());
+        interval.is_known() && (interval.is_kept || !below.any(is_unknown))
     }
 }
 
 /// Whether a percentile may be quoted without a mark, by its ranks.
 pub fn is_known(times: &DistributionRecord, quantile: f64) -> bool {
-    let is_narrow =
-        || interval(times, quantile).is_none_or(|(from, to)| to as f64 <= SPREAD_MAX * from as f64);
-    is_rank_known(times.count, quantile) && is_narrow()
+    PercentileInterval::of_ranks(times, quantile).is_some_and(|interval| interval.is_known())
 }
 
 /// The highest percentile that every report shows, of all operations.
@@ -113,20 +174,10 @@ pub(super) fn of_all(record: &RunRecord) -> Option<Check> {
     if times.count == 0 {
         return None;
     }
-    let all = TimesOf {
-        totals,
-        operation: None,
-        timed: Timed::Response,
-    };
-    let kept = all.kept(JUDGED);
-    let (from_ns, to_ns) = match kept {
-        Some(KeptInterval::Whole(kept)) => (kept.low as u64, Some(kept.high as u64)),
-        Some(KeptInterval::Open(kept)) => (kept.low as u64, None),
-        None => {
-            let (from, to) = interval(times, JUDGED).unwrap_or((times.min, times.max));
-            (from, Some(to))
-        }
-    };
+    let known = TimesOf::all(totals).interval(JUDGED);
+    let (from_ns, to_ns) = known.map_or((times.min, None), |known| {
+        (known.low_ns as u64, known.high_ns.map(|high| high as u64))
+    });
     let above = times.count as f64 * (1.0 - JUDGED);
     let figures = PercentileOfAll {
         quantile: JUDGED,
@@ -136,7 +187,8 @@ pub(super) fn of_all(record: &RunRecord) -> Option<Check> {
         above: above.round() as u64,
         count: times.count,
     };
-    if kept.is_none() && !is_rank_known(times.count, JUDGED) {
+    let is_kept = known.is_some_and(|known| known.is_kept);
+    if !is_kept && !is_rank_known(times.count, JUDGED) {
         return Some(too_few_above(figures));
     }
     let spread = to_ns.map_or(f64::INFINITY, |to| to as f64 / from_ns.max(1) as f64);
@@ -163,7 +215,7 @@ fn too_few_above(figures: PercentileOfAll) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::Distribution;
+    use crate::measure::{Distribution, FigureRecord, OpenFigureRecord};
 
     #[test]
     fn a_median_of_98_is_known_and_a_p99_9_of_5000_is_not() {
@@ -194,14 +246,14 @@ mod tests {
     #[test]
     fn the_interval_is_that_of_the_ranks() {
         // np ± 1.96 √(np(1 − p)) of 10,000 is 9,900 ± 19.5: −ln 0.01195 and −ln 0.00805.
-        let (from, to) = interval(&exponential(10_000), 0.99).expect("values");
+        let (from, to) = ranks(&exponential(10_000), 0.99).expect("values");
         assert!((from as f64 / 4.427e6 - 1.0).abs() < 0.002, "{from}");
         assert!((to as f64 / 4.822e6 - 1.0).abs() < 0.002, "{to}");
         // Of 100 the upper rank is 100.95: there is no such value, and the interval ends at the
         // maximum.
         let few = exponential(100);
-        assert_eq!(interval(&few, 0.99).map(|(_, to)| to), Some(few.max));
-        assert_eq!(interval(&DistributionRecord::default(), 0.5), None);
+        assert_eq!(ranks(&few, 0.99).map(|(_, to)| to), Some(few.max));
+        assert_eq!(ranks(&DistributionRecord::default(), 0.5), None);
     }
 
     #[test]
@@ -219,5 +271,73 @@ mod tests {
         (0..100).for_each(|_| cliff.record(1_000_000));
         assert!(!is_known(&cliff.to_record(), 0.99));
         assert!(is_known(&cliff.to_record(), 0.9));
+    }
+
+    /// The percentiles of a record whose p99 has the interval from `low` on, in milliseconds.
+    fn with_p99(low: f64, high: Option<f64>) -> Totals {
+        let totals = Totals {
+            response_time_ns: exponential(100_000),
+            ..Totals::default()
+        };
+        let name = || "response_time.p99".to_owned();
+        let open = OpenFigureRecord {
+            name: name(),
+            unit: "ns".into(),
+            low: low * 1e6,
+            level: 0.95,
+        };
+        let Some(high) = high else {
+            return Totals {
+                open_figures: vec![open],
+                ..totals
+            };
+        };
+        let whole = FigureRecord {
+            name: name(),
+            unit: "ns".into(),
+            value: 4.6e6,
+            low: low * 1e6,
+            high: high * 1e6,
+            level: 0.95,
+            standard_error: 1e5,
+            freedom: 19.0,
+            stretches: 20,
+            method: "woodruff".into(),
+        };
+        Totals {
+            figures: vec![whole],
+            ..totals
+        }
+    }
+
+    #[test]
+    fn a_kept_interval_goes_before_ranks_and_an_open_one_is_not_known() {
+        // By ranks p99 and p99.9 of 100,000 are known.
+        let by_ranks = Totals {
+            response_time_ns: exponential(100_000),
+            ..Totals::default()
+        };
+        let known =
+            |totals: &Totals| [0.5, 0.9, 0.99, 0.999].map(|at| TimesOf::all(totals).is_known(at));
+        assert_eq!(known(&by_ranks), [true; 4]);
+        assert_eq!(known(&with_p99(4.0, Some(5.0))), [true; 4]);
+        // What lies further out than an unknown percentile is not known better.
+        let beyond = [true, true, false, false];
+        assert_eq!(known(&with_p99(4.0, Some(8.1))), beyond);
+        let open = with_p99(0.01, None);
+        assert_eq!(known(&open), beyond);
+        let interval = TimesOf::all(&open).interval(0.99).expect("it is kept");
+        assert_eq!((interval.low_ns, interval.high_ns), (10_000.0, None));
+    }
+
+    #[test]
+    fn ranks_without_enough_values_above_have_no_upper_end() {
+        let totals = Totals {
+            response_time_ns: exponential(1000),
+            ..Totals::default()
+        };
+        let interval = TimesOf::all(&totals).interval(0.99).expect("values");
+        assert_eq!((interval.high_ns, interval.is_kept), (None, false));
+        assert_eq!(TimesOf::all(&Totals::default()).interval(0.99), None);
     }
 }

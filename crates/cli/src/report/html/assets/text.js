@@ -4,6 +4,8 @@ const grouped = (value) => Math.round(value).toString().replace(/\B(?=(\d{3})+(?
 
 /** Three digits with the unit that suits them: 29.8 µs. */
 function timeText(micros) {
+  // Moments before the measured window, in its warm-up, are less than 0.
+  if (micros < 0) return `−${timeText(-micros)}`;
   const units = [[1e-3, "ns"], [1, "µs"], [1e3, "ms"], [1e6, "s"]];
   const found = units.filter(([scale]) => micros >= scale).pop() ?? units[0];
   const value = micros / found[0];

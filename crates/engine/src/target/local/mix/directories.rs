@@ -67,7 +67,7 @@ impl Directories {
     /// Whether files may be read and written past the client's cache: only NFS takes any length
     /// at any place so.
     pub fn is_direct(&self) -> bool {
-        !self.mounts.is_empty() && self.mounts.iter().all(Mounted::is_nfs)
+        !self.mounts.is_empty() && self.mounts.iter().all(mounted::is_nfs)
     }
 
     /// Whether a mount is of NFSv4.
@@ -84,10 +84,11 @@ impl Directories {
             .map(|mounted| format!("{} on {}", mounted.file_system, mounted.mount_point));
         Target {
             address: "local".into(),
-            local: !self.mounts.iter().any(Mounted::is_nfs),
+            local: !self.mounts.iter().any(mounted::is_nfs),
             export: directories.collect::<Vec<_>>().join(", "),
             walked: sources.collect::<Vec<_>>().join(", "),
             object: "directory".into(),
+            mounts: each_once(&self.mounts),
             ..Target::default()
         }
     }
@@ -97,6 +98,16 @@ impl Directories {
         let mounts = self.kernel_of.iter().cycle();
         mounts.copied().take(clients as usize).collect()
     }
+}
+
+fn each_once(mounts: &[Mounted]) -> Vec<Mounted> {
+    let mut each: Vec<Mounted> = Vec::new();
+    for mounted in mounts {
+        if !each.contains(mounted) {
+            each.push(mounted.clone());
+        }
+    }
+    each
 }
 
 /// Claims the set of `plan` in a directory.

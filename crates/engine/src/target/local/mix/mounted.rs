@@ -2,26 +2,15 @@
 
 use super::error::MountError;
 use crate::error::RunError;
+use filestone_model::measure::MountRecord;
 use std::path::{Path, PathBuf};
 
-/// A mount.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::target::local) struct Mounted {
-    /// Where.
-    pub mount_point: String,
-    /// `nfs`, `nfs4`, `ext4` …
-    pub file_system: String,
-    /// What: `server:/export`.
-    pub source: String,
-    /// How: those of the mount, then those of the file system that the mount has not.
-    pub options: Vec<String>,
-}
+/// A mount, as records keep it.
+pub(in crate::target::local) type Mounted = MountRecord;
 
-impl Mounted {
-    /// Whether the kernel's NFS client is behind it.
-    pub fn is_nfs(&self) -> bool {
-        matches!(self.file_system.as_str(), "nfs" | "nfs4")
-    }
+/// Whether the kernel's NFS client is behind it.
+pub(in crate::target::local) fn is_nfs(mounted: &Mounted) -> bool {
+    matches!(mounted.file_system.as_str(), "nfs" | "nfs4")
 }
 
 /// The mount that `directory` is on.
@@ -46,7 +35,7 @@ pub(in crate::target::local) fn find(
 /// Refuses a directory that is not on NFS: the original waited for ever for counters that
 /// nothing made grow.
 pub(super) fn must_be_nfs(mounted: &Mounted, directory: &Path) -> Result<(), RunError> {
-    if mounted.is_nfs() {
+    if is_nfs(mounted) {
         return Ok(());
     }
     Err(MountError::NotNfs {
@@ -127,7 +116,7 @@ nonsense\n";
         assert_eq!(of("/mnt/ab").file_system, "ext4");
         assert_eq!(of("/mnt/a b/c").mount_point, "/mnt/a b");
         assert_eq!(of("/mnt/a/sub").source, "server:/sub");
-        assert!(of("/mnt/a").is_nfs() && !of("/home").is_nfs());
+        assert!(is_nfs(&of("/mnt/a")) && !is_nfs(&of("/home")));
         assert_eq!(in_mountinfo("", Path::new("/")), None);
     }
 

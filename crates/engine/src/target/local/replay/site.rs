@@ -8,6 +8,7 @@ use crate::driver::connect::allow_open_files;
 use crate::error::RunError;
 use crate::replay::site::{Layered, Site, Trees};
 use crate::replay::{Layer, LayerLost};
+use crate::target::local::mix::mounted;
 use crate::target::local::tree::deletion::Removal;
 use crate::target::local::tree::{self, LocalTree};
 use crate::workspace::test_directory::{self, BESIDE, CLIENTS, LeftOver, MARKER, TestDirectory};
@@ -207,11 +208,17 @@ fn direct_unit(clients: &OwnedFd) -> Result<u64, Errno> {
 
 impl Site for LocalSite {
     fn target(&self) -> Target {
+        // Where there is no /proc, nobody knows.
+        let mounted = mounted::find(Path::new("/proc"), &self.directory).ok();
+        let is_of_server = mounted
+            .as_ref()
+            .is_some_and(|mount| mount.kernel_client().is_some());
         Target {
             address: "local".into(),
-            local: true,
+            local: !is_of_server,
             export: self.directory.display().to_string(),
             object: "directory".into(),
+            mounts: mounted.into_iter().collect(),
             ..Target::default()
         }
     }

@@ -40,6 +40,7 @@ pub fn prepare_mix(
     };
     let mut set = file_set::prepare_run(&session, &order, mix.remove_set, context)?;
     let target = Target {
+        mounts: vec![],
         address: session.dial().address.to_string(),
         built_in: built_in.is_some(),
         local: session.connection.is_local(),

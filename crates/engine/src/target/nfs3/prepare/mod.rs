@@ -81,6 +81,7 @@ fn prepare_probe(
         dial: *session.dial(),
         files: FoundFiles::default(),
         target: Target {
+            mounts: vec![],
             address: session.dial().address.to_string(),
             built_in: built_in.is_some(),
             local: session.connection.is_local(),

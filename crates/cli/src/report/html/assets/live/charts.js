@@ -80,7 +80,7 @@ class RunCharts {
         return figures ? (1e9 * count(figures)) / Math.max(interval.end_ns - interval.start_ns, 1) : null;
       };
       lines.push({ operation, look: { ...lookOf(place), width: 2 }, name: `${operation || "all"}, succeeded`, value: rate((figures) => figures.ok) });
-      const errors = rate((figures) => figures.unsuccessful + figures.skipped);
+      const errors = rate(errorsIn);
       lines.push({
         operation, look: LOOKS.wrong, isError: true, name: `${operation || "all"}, errors`,
         value: (interval) => errors(interval) || null,
@@ -162,7 +162,7 @@ class RunCharts {
         const times = figures?.response_time_ns;
         const seconds = Math.max(interval.end_ns - interval.start_ns, 1) / 1e9;
         return [
-          figures ? loadText(figures.ok / seconds) : "–", figures ? grouped(figures.unsuccessful + figures.skipped) : "–",
+          figures ? loadText(figures.ok / seconds) : "–", figures ? grouped(errorsIn(figures)) : "–",
           nanosText(times?.p50), nanosText(times?.p99), nanosText(times?.max),
         ];
       }),

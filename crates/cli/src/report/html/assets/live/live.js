@@ -56,7 +56,7 @@ function showNow() {
     "now-p50": nanosText(times?.p50), "now-p99": nanosText(times?.p99), "now-max": nanosText(times?.max),
     "now-goodput": last ? `${bytesText(last.all.data_bytes / seconds)}/s` : "–",
     "sum-ok": sum ? grouped(sum.ok) : "0",
-    "sum-errors": sum ? grouped(sum.unsuccessful + sum.skipped) : "0",
+    "sum-errors": sum ? grouped(errorsIn(sum)) : "0",
     "own-busy": last ? `${((100 * last.client_cpu_ns) / (workers * seconds * 1e9)).toFixed(1)} %` : "–",
     "own-late": nanosText(last?.dispatch_delay_ns?.p99),
     "own-memory": last?.resident_bytes ? bytesText(last.resident_bytes) : "–",
@@ -89,7 +89,7 @@ function showVerdict() {
   const parts = [element("p", {}, `This run ${words[end.validity] ?? end.end}${end.end === "finished" ? "" : ` (${end.end})`}${end.why ? `: ${end.why}` : ""}.`)];
   if (end.end !== "failed") {
     const times = end.all.response_time_ns;
-    parts.push(element("p", { id: "answer" }, `${loadText(end.achieved_load_ops_per_s)} operations/s over ${secondsText(end.window_ns / 1e9)}, response time p50 ${nanosText(times?.p50)}, p99 ${nanosText(times?.p99)}; ${grouped(end.all.ok)} succeeded, ${grouped(end.all.unsuccessful + end.all.skipped)} did not.`));
+    parts.push(element("p", { id: "answer" }, `${loadText(end.achieved_load_ops_per_s)} operations/s over ${secondsText(end.window_ns / 1e9)}, response time p50 ${nanosText(times?.p50)}, p99 ${nanosText(times?.p99)}; ${grouped(end.all.ok)} succeeded, ${grouped(errorsIn(end.all))} did not.`));
   }
   if (end.caveats.length > 0) {
     parts.push(element("ul", { class: "caveats" }, ...end.caveats.map((caveat) => element("li", {},
@@ -111,7 +111,7 @@ function doubtsSoFar() {
   const seconds = last.reduce((all, one) => all + (one.end_ns - one.start_ns), 0) / 1e9;
   const busy = (100 * last.reduce((all, one) => all + one.client_cpu_ns, 0)) / (Math.max(plan.workers, 1) * seconds * 1e9);
   if (busy > 90) doubts.push(`The load generator's workers are busy ${busy.toFixed(0)} % of the time: it may be the limit, not the server.`);
-  const errors = sum.unsuccessful + sum.skipped;
+  const errors = errorsIn(sum);
   if (errors > 0) doubts.push(`${grouped(errors)} of ${grouped(errors + sum.ok)} operations did not succeed.`);
   const late = last.filter((one) => one.dispatch_delay_ns && one.all.response_time_ns && one.dispatch_delay_ns.mean > 0.01 * one.all.response_time_ns.mean);
   if (late.length > last.length / 2) doubts.push("The load generator sends later than it could, by more than 1 % of the response time.");

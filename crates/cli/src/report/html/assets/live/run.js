@@ -24,6 +24,15 @@ function addTo(sum, figures) {
   if (figures.response_time_ns) sum.last = figures.response_time_ns;
 }
 
+/**
+ * Operations that did not succeed. Where loads are offered in turn, what is left over of one is skipped on
+ * purpose before the next: that is no error.
+ */
+function errorsIn(figures) {
+  const isSteered = Boolean(known.snapshot?.run?.plan.steering);
+  return figures.unsuccessful + (isSteered ? 0 : figures.skipped);
+}
+
 function keepInterval(interval) {
   // What ends after the window is in the sums, and in no row.
   if (interval.phase === "drain") return;
