@@ -953,5 +953,6 @@ pub fn own_books<S: IntervalSink>(plan: &Plan, mut sink: S) -> OwnBooks<S> {
 /// An empty interval buffer for the kinds of a plan.
 pub fn new_buffer(plan: &Plan) -> IntervalBuffer {
     let schedule = Schedule::of(plan);
-    IntervalBuffer::new(&plan.kinds(), schedule.ticks(), TICK_NANOS)
+    let expected = plan.expect.iter().map(|expected| expected.status());
+    IntervalBuffer::new(&plan.kinds(), schedule.ticks(), TICK_NANOS).expecting(expected)
 }

@@ -161,6 +161,7 @@ impl KindSums {
                 bytes_received: kind.bytes_received,
                 data_bytes: kind.data_bytes,
                 failures_other: 0,
+                failed_service_nanos: kind.failed_service_sum_ns,
             },
             failures: BTreeMap::new(),
         };

@@ -18,6 +18,8 @@ pub enum Failure {
     BadReply(ReplyFault),
     /// The result was not the one that the load file expects.
     Unexpected(Mismatch),
+    /// The load file expects success, and this came.
+    InsteadOfSuccess(ProtocolStatus),
 }
 
 /// How a reply did not fit its call.
@@ -185,6 +187,12 @@ impl ProtocolStatus {
     }
 }
 
+impl From<ProtocolStatus> for Failure {
+    fn from(status: ProtocolStatus) -> Self {
+        Self::Status(status)
+    }
+}
+
 impl Failure {
     /// RPC_MISMATCH: the server has another version of RPC itself.
     pub const RPC_MISMATCH: Self = StatusSpace::RpcDenied.failure(0);
@@ -193,7 +201,26 @@ impl Failure {
     pub fn cause(self) -> Cause {
         match self {
             Failure::Status(status) => status.cause(),
-            Failure::BadReply(_) | Failure::Unexpected(_) => Cause::Other,
+            Failure::BadReply(_) | Failure::Unexpected(_) | Failure::InsteadOfSuccess(_) => {
+                Cause::Other
+            }
+        }
+    }
+
+    /// The protocol's own word for it, if there is one.
+    pub const fn status(self) -> Option<ProtocolStatus> {
+        match self {
+            Failure::Status(status) | Failure::InsteadOfSuccess(status) => Some(status),
+            Failure::BadReply(_) | Failure::Unexpected(_) => None,
+        }
+    }
+
+    /// How the result differs from the one that the load file expects, if it does.
+    pub const fn mismatch(self) -> Option<Mismatch> {
+        match self {
+            Failure::Unexpected(mismatch) => Some(mismatch),
+            Failure::InsteadOfSuccess(_) => Some(Mismatch::Failed),
+            Failure::Status(_) | Failure::BadReply(_) => None,
         }
     }
 }
@@ -221,7 +248,7 @@ impl fmt::Display for ProtocolStatus {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Status(status) => status.fmt(f),
+            Failure::Status(status) | Failure::InsteadOfSuccess(status) => status.fmt(f),
             Failure::BadReply(fault) => fault.fmt(f),
             Failure::Unexpected(mismatch) => f.write_str(mismatch.name()),
         }

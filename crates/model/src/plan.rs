@@ -3,6 +3,7 @@
 mod check;
 mod connections;
 mod cost;
+mod expected;
 mod field;
 mod fleet;
 #[cfg(test)]
@@ -26,6 +27,7 @@ pub use check::{
 };
 pub use connections::{ConnectionPlan, OnLost};
 pub use cost::CostPlan;
+pub use expected::{EXPECTED_MAX, ExpectedStatus, NoSuchStatus};
 pub use field::Field;
 pub use fleet::{
     Direction, Drawing, DrawingEach, DrawingShape, Drawn, DrawnFor, FILES_MAX, FleetPlan,
@@ -506,6 +508,9 @@ pub struct Plan {
     /// What a run is held to.
     #[serde(default, skip_serializing_if = "GatesPlan::is_none")]
     pub gates: GatesPlan,
+    /// Statuses with which an operation may fail as expected.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expect: Vec<ExpectedStatus>,
     /// What is read so that the cost of an operation can be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostPlan>,
@@ -548,6 +553,7 @@ impl Plan {
             read_data: None,
             steering: None,
             gates: GatesPlan::default(),
+            expect: vec![],
             cost: None,
             stamps: false,
             part: None,

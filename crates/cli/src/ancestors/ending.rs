@@ -1,11 +1,10 @@
 //! How the ancestors' programs end: errors in our words, exit codes in theirs.
 
 use crate::error::Error;
-use crate::execution::verdict::does_not_count;
 use crate::{Exit, console};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
-use filestone_model::measure::validity::succeeded_in_nothing;
+use filestone_model::measure::validity::{self, succeeded_in_nothing};
 
 /// Why a command line is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +41,7 @@ pub fn exit_of(record: &RunRecord, failure: u8) -> Exit {
         _ if succeeded_in_nothing(record) => Exit::DoesNotCount,
         RunEnd::Interrupted => Exit::Interrupted,
         RunEnd::TargetLost { .. } => Exit::Code(failure),
-        RunEnd::Finished if does_not_count(record) => Exit::DoesNotCount,
+        RunEnd::Finished if !validity::counts(record) => Exit::DoesNotCount,
         RunEnd::Finished => Exit::Done,
     }
 }

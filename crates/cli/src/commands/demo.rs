@@ -5,7 +5,6 @@ use crate::console;
 use crate::error::Error;
 use crate::execution::interruption;
 use crate::execution::live::Live;
-use crate::execution::verdict::does_not_count;
 use crate::options::DemoOptions;
 use crate::options::run_report::RunFormat;
 use crate::planning::{Environment, built_in_path};
@@ -19,7 +18,9 @@ use crate::{Exit, built_in, protocols};
 use filestone_engine::Job;
 use filestone_engine::control::{Context, Observer};
 use filestone_model::measure::verdict::caveats::waited_for_processor;
-use filestone_model::measure::{Caveat, DistributionRecord, ProcessorsRecord, RunRecord};
+use filestone_model::measure::{
+    Caveat, DistributionRecord, ProcessorsRecord, RunRecord, validity,
+};
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{LeftOverPolicy, Plan, ProbePlan, WorkloadPlan};
 use filestone_model::statistics::series::half_width;
@@ -154,7 +155,7 @@ fn conclude(records: &[RunRecord], is_text: bool) -> Result<Exit, Error> {
             console::caveat(&Caveat::DebugBuild);
         }
     }
-    Ok(if records.iter().any(does_not_count) {
+    Ok(if !records.iter().all(validity::counts) {
         Exit::DoesNotCount
     } else if is_whole {
         Exit::Done

@@ -7,7 +7,7 @@ use crate::inputs::credentials::Credentials;
 use crate::options::fleet::{FleetCommand, FleetOptions};
 use crate::planning::Environment;
 use crate::planning::cost::with_cost;
-use crate::planning::gates::with_gates;
+use crate::planning::gates::{expecting, with_gates};
 use crate::report::parts::page::Detail;
 use crate::{Exit, console, planning};
 use filestone_engine::fleet_socket::SocketChoice;
@@ -37,6 +37,7 @@ pub fn measurement(options: &FleetOptions) -> Result<Measurement<'_>, Error> {
     let plan = planning::fleet::plan(options, &credentials, &Environment::here())?;
     let plan = with_cost(plan, &options.report.cost)?;
     let plan = with_gates(plan, &options.report.gates)?;
+    let plan = expecting(plan, &options.expect)?;
     let show = Presentation {
         report: &options.report,
         calibration: Calibration::Omit,

@@ -11,7 +11,7 @@ use crate::report::parts::page::Detail;
 use crate::report::{json, text};
 use crate::{Exit, console};
 use filestone_model::job::{HostRun, NotOneJob, merge_by_hand};
-use filestone_model::measure::{RunRecord, gates};
+use filestone_model::measure::{RunRecord, gates, validity};
 use std::path::Path;
 
 /// Reads the records, merges them and shows what they come to.
@@ -43,7 +43,13 @@ pub fn run(options: &MergeOptions) -> Result<Exit, Error> {
 fn read(path: &Path) -> Result<RunRecord, Error> {
     let mut records = record_file::read_records(path)?;
     match (records.pop(), records.is_empty()) {
-        (Some(record), true) => Ok(record),
+        (Some(record), true) if validity::counts(&record) => Ok(record),
+        (Some(record), true) => Err(Error::usage(format!(
+            "{}: this run does not count ({})",
+            path.display(),
+            validity::reasons(&record).join("; ")
+        ))
+        .with_help("a job is made of runs that count; docs/reference/validity.md has the rules")),
         _ => Err(Error::usage(format!(
             "{}: this is not one run",
             path.display()

@@ -8,7 +8,7 @@ use crate::inputs::mix_source;
 use crate::options::mix::MixOptions;
 use crate::planning::Environment;
 use crate::planning::cost::with_cost;
-use crate::planning::gates::with_gates;
+use crate::planning::gates::{expecting, with_gates};
 use crate::report::mixes;
 use crate::report::parts::page::Detail;
 use crate::{Exit, console, planning};
@@ -36,6 +36,7 @@ pub fn measurement(options: &MixOptions) -> Result<Measurement<'_>, Error> {
     notes.extend(planning::mix::missing_note(&plan));
     let plan = with_cost(plan, &options.report.cost)?;
     let plan = with_gates(plan, &options.report.gates)?;
+    let plan = expecting(plan, &options.expect)?;
     let calibration = match options.target.on {
         // What the event loop can do says nothing about system calls.
         Some(_) => Calibration::Omit,

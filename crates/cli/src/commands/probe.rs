@@ -6,7 +6,7 @@ use crate::execution::{Calibration, Job, Measurement, Presentation};
 use crate::inputs::credentials::Credentials;
 use crate::options::probe::ProbeOptions;
 use crate::planning::cost::with_cost;
-use crate::planning::gates::with_gates;
+use crate::planning::gates::{expecting, with_gates};
 use crate::planning::{self, Environment};
 use crate::report::parts::page::Detail;
 
@@ -21,6 +21,7 @@ pub fn measurement(options: &ProbeOptions) -> Result<Measurement<'_>, Error> {
     let plan = planning::probe(options, &credentials, &Environment::here())?;
     let plan = with_cost(plan, &options.report.cost)?;
     let plan = with_gates(plan, &options.report.gates)?;
+    let plan = expecting(plan, &options.expect)?;
     let show = Presentation {
         report: &options.report,
         calibration: Calibration::unless(options.calibration.no_calibrate),

@@ -5,7 +5,7 @@ use crate::error::Error;
 use filestone_model::measure::gates::has_failed;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::measure::validity::{self, RULES};
-use filestone_model::measure::{Caveat, JobRecord, RunRecord, Validity};
+use filestone_model::measure::{Caveat, JobRecord, RunRecord};
 
 /// The exit code that a record deserves, the gravest reason first.
 pub fn exit_of(record: &RunRecord, failing: &FailingCaveats) -> Exit {
@@ -19,18 +19,13 @@ pub fn exit_of(record: &RunRecord, failing: &FailingCaveats) -> Exit {
     match record.end {
         RunEnd::TargetLost { .. } => Exit::TargetLost,
         RunEnd::Interrupted => Exit::Interrupted,
-        RunEnd::Finished if does_not_count(record) => Exit::DoesNotCount,
+        RunEnd::Finished if !validity::counts(record) => Exit::DoesNotCount,
         RunEnd::Finished if has_failed(record) => Exit::Doubtful,
         RunEnd::Finished if record.caveats.iter().any(|caveat| failing.contains(caveat)) => {
             Exit::Doubtful
         }
         RunEnd::Finished => Exit::Done,
     }
-}
-
-/// Whether the numbers of a run are no result.
-pub fn does_not_count(record: &RunRecord) -> bool {
-    validity::of(record) == Validity::DoesNotCount
 }
 
 /// Caveats that the user asked to treat as failure.

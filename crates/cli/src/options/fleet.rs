@@ -5,7 +5,7 @@ use super::fleet_ctl::{CtlOptions, socket_choice};
 use super::generator::GeneratorOptions;
 use super::nfs::{NfsOptions, Transport};
 use super::run_report::FindingFormat;
-use super::run_report::RunReportOptions;
+use super::run_report::{ExpectOptions, RunReportOptions};
 use super::smb::SmbOptions;
 use super::values::within;
 use crate::quantity;
@@ -86,6 +86,8 @@ pub struct FleetOptions {
     pub share: SmbOptions,
     #[command(flatten)]
     pub report: RunReportOptions,
+    #[command(flatten)]
+    pub expect: ExpectOptions,
 }
 
 /// What `filestone fleet` does besides carrying out a plan.

@@ -8,7 +8,7 @@ use crate::options::mix_values::{
     file_sizes, objective, percent, popularity, server_directory, set_name,
 };
 use crate::options::nfs::{NfsOptions, Transport};
-use crate::options::run_report::{CalibrationOptions, RunReportOptions};
+use crate::options::run_report::{CalibrationOptions, ExpectOptions, RunReportOptions};
 use crate::options::smb::SmbOptions;
 use crate::options::values::{count, file_size, size, within};
 use crate::quantity;
@@ -71,6 +71,8 @@ pub struct MixOptions {
     pub access: AccessOptions,
     #[command(flatten)]
     pub report: RunReportOptions,
+    #[command(flatten)]
+    pub expect: ExpectOptions,
     #[command(flatten)]
     pub calibration: CalibrationOptions,
     /// Also print nhfsstone's table: want, got, calls, time per call and share of the time

@@ -4,7 +4,7 @@ use super::call_target::{self, CallTarget};
 use super::data::{ReadDataOption, Stable};
 use super::generator::GeneratorOptions;
 use super::nfs::{NfsOptions, Transport};
-use super::run_report::{CalibrationOptions, RunReportOptions};
+use super::run_report::{CalibrationOptions, ExpectOptions, RunReportOptions};
 use super::smb::SmbOptions;
 use super::values::{count, file_size, operation_parser, operation_size, within};
 use crate::quantity;
@@ -41,6 +41,8 @@ pub struct ProbeOptions {
     pub load: LoadOptions,
     #[command(flatten)]
     pub report: RunReportOptions,
+    #[command(flatten)]
+    pub expect: ExpectOptions,
     #[command(flatten)]
     pub calibration: CalibrationOptions,
     /// Also print nct's table: MIN, AVG, MAX and TOTAL of bytes, latency and requests. MIN and MAX

@@ -5,6 +5,7 @@ use super::live::LiveOptions;
 use super::repeat::RepeatOptions;
 use super::values::mark;
 use clap::{Args, ValueEnum};
+use filestone_model::plan::ExpectedStatus;
 use std::path::PathBuf;
 
 /// What becomes of the result of a run.
@@ -48,6 +49,17 @@ pub struct GateOptions {
     /// Exit with 1 also if a gate's figure is not known well enough to tell
     #[arg(hide_short_help = true, long)]
     pub strict: bool,
+}
+
+/// How operations may fail.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Report")]
+pub struct ExpectOptions {
+    /// Operations that fail with this status do so as expected, such as NFS3ERR_NOENT,
+    /// STATUS_DISK_FULL or ENOENT; several are joined by commas. Failures of other kinds that are more
+    /// than 5 % of the operations keep the run from counting
+    #[arg(hide_short_help = true, long, value_name = "STATUS", value_delimiter = ',')]
+    pub expect: Vec<ExpectedStatus>,
 }
 
 /// What is measured before the run.

@@ -21,6 +21,7 @@ fn option_of(field: Field) -> String {
         Field::Counts => "--mix",
         Field::Curve => "--curve",
         Field::Duration => "--duration",
+        Field::Expect => "--expect",
         Field::FilesPerClient => "--files",
         Field::Gates => "--fail-if",
         Field::Gids => "--gid",

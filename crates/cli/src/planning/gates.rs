@@ -1,7 +1,7 @@
-//! The gates of a command line.
+//! The gates of a command line, and the failures that it expects.
 
 use crate::error::Error;
-use crate::options::run_report::GateOptions;
+use crate::options::run_report::{ExpectOptions, GateOptions};
 use filestone_model::plan::{Plan, PlanError};
 
 /// The plan, held to these gates besides its own.
@@ -12,5 +12,12 @@ pub fn with_gates(mut plan: Plan, options: &GateOptions) -> Result<Plan, Error> 
     }
     plan.gates.strict |= options.strict;
     plan.check_gates()?;
+    Ok(plan)
+}
+
+/// The plan, of which operations may fail with these statuses besides its own.
+pub fn expecting(mut plan: Plan, options: &ExpectOptions) -> Result<Plan, Error> {
+    plan.expect.extend(&options.expect);
+    plan.check()?;
     Ok(plan)
 }

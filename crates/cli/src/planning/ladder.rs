@@ -6,7 +6,7 @@ use crate::options::data::Stable;
 use crate::options::echo_address::EchoAddress;
 use crate::options::ladder::LadderOptions;
 use crate::options::probe::{LoadOptions, ProbeOptions, WorkloadOptions};
-use crate::options::run_report::RunReportOptions;
+use crate::options::run_report::{ExpectOptions, RunReportOptions};
 use filestone_engine::target::echo;
 use filestone_model::ladder::Rung;
 use filestone_model::operation::Stability;
@@ -59,6 +59,7 @@ pub fn probe_of(options: &LadderOptions, rung: &Rung) -> ProbeOptions {
             cost: cost(&options.cost, load),
             ..RunReportOptions::default()
         },
+        expect: ExpectOptions::default(),
         calibration: options.calibration.clone(),
         verbose: false,
     }

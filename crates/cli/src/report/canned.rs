@@ -19,6 +19,7 @@ use filestone_model::measure::run_record::{
     FailureCount, Host, IntervalKindRecord, IntervalRecord, KindRecord, Phase, RunEnd, TickRecord,
     Tool, Totals, WorkerRecord,
 };
+use filestone_model::measure::unexpected;
 use filestone_model::measure::{
     Caveat, Distribution, DistributionRecord, Ledger, RunRecord, Validity, run_record,
 };
@@ -168,6 +169,8 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
                 ledger: all_ok(ended),
                 response_time_ns: all(1),
                 service_time_ns: all(2),
+                failed_time_ns: DistributionRecord::default(),
+                failed_service_sum_ns: 0,
                 calls: ended,
                 retransmissions: 0,
                 bytes_sent: ended * 132,
@@ -212,6 +215,46 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
         validity: Some(Validity::Counts),
         ..RunRecord::new(plan, Tool::release("0.1.0"))
     }
+}
+
+/// Takes the `count` shortest times out of a distribution, and gives them.
+fn take_shortest(times: &mut DistributionRecord, count: u64) -> Vec<u64> {
+    let histogram = times.decode().expect("our own histogram");
+    let steps = histogram.iter_recorded();
+    let steps: Vec<(u64, u64)> = steps
+        .map(|step| (step.value_iterated_to(), step.count_at_value()))
+        .collect();
+    let values = steps.into_iter();
+    let values = values.flat_map(|(value, times)| (0..times).map(move |_| value));
+    let mut values: Vec<u64> = values.collect();
+    let rest = values.split_off(count as usize);
+    *times = distribution(rest);
+    values
+}
+
+/// Lets the `count` fastest operations of a kind in an interval fail, whose times are then apart.
+fn fail(record: &mut RunRecord, kind: usize, interval: usize, ends: impl Fn(&mut Ledger)) {
+    let before = record.totals.ledger.ok;
+    ends(&mut record.totals.ledger);
+    let count = before - record.totals.ledger.ok;
+    let totals = &mut record.totals;
+    take_shortest(&mut totals.response_time_ns, count);
+    take_shortest(&mut totals.service_time_ns, count);
+    let row = &mut totals.kinds[kind];
+    ends(&mut row.ledger);
+    row.failed_time_ns = distribution(take_shortest(&mut row.response_time_ns, count));
+    let service = take_shortest(&mut row.service_time_ns, count);
+    row.failed_service_sum_ns = service.iter().sum();
+    let period = &mut record.intervals[interval];
+    ends(&mut period.ledger);
+    let row = &mut period.kinds[kind];
+    ends(&mut row.ledger);
+    let taken = take_shortest(&mut row.response_time_ns, count);
+    take_shortest(&mut row.service_time_ns, count);
+    let tick = &mut record.ticks[interval * 10];
+    tick.ok = Some(tick.ended - count);
+    let sum = &mut tick.response_time_sum_ns;
+    *sum = sum.saturating_sub(taken.iter().sum());
 }
 
 /// What was achieved is what succeeded: nothing was in flight at either end of the window.
@@ -278,16 +321,12 @@ pub fn job(hosts: u32) -> RunRecord {
 /// CREATE with unmeasured REMOVE, and errors.
 pub fn with_errors() -> RunRecord {
     let mut record = record(plan(OpKind::Create), 3, 20, 250_000);
-    let change = |ledger: &mut Ledger| {
+    fail(&mut record, 0, 1, |ledger| {
         ledger.ok -= 9;
         ledger.failed += 6;
         ledger.timed_out += 1;
         ledger.disconnected += 2;
-    };
-    change(&mut record.totals.ledger);
-    change(&mut record.totals.kinds[0].ledger);
-    change(&mut record.intervals[1].ledger);
-    change(&mut record.intervals[1].kinds[0].ledger);
+    });
     achieve_what_succeeded(&mut record);
     record.totals.kinds[0].failures = vec![
         FailureCount {
@@ -299,11 +338,7 @@ pub fn with_errors() -> RunRecord {
             count: 1,
         },
     ];
-    record.caveats = vec![Caveat::Unsuccessful {
-        count: 9,
-        scheduled: 600,
-        most_frequent: "NFS3ERR_NOSPC (28)".into(),
-    }];
+    record.caveats = unexpected::caveat(&record).into_iter().collect();
     record.validity = Some(Validity::WithCaveats);
     record
 }
@@ -441,14 +476,10 @@ pub fn replayed_with_mismatches() -> RunRecord {
         generation: Generation::Nfs,
     });
     record.totals.slot_wait_ns = distribution((0..1200).map(|index| 1_000_000 * (index % 7)));
-    let fail = |ledger: &mut Ledger, count| {
-        ledger.ok -= count;
-        ledger.failed += count;
-    };
-    fail(&mut record.totals.ledger, 12);
-    fail(&mut record.totals.kinds[1].ledger, 12);
-    fail(&mut record.intervals[0].ledger, 12);
-    fail(&mut record.intervals[0].kinds[1].ledger, 12);
+    fail(&mut record, 1, 0, |ledger| {
+        ledger.ok -= 12;
+        ledger.failed += 12;
+    });
     achieve_what_succeeded(&mut record);
     record.totals.kinds[1].failures = vec![FailureCount {
         failure: "moved another number of bytes".into(),

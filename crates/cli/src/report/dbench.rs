@@ -13,7 +13,7 @@ use crate::report::rows::{ProgressRow, is_printed};
 use filestone_engine::replay::{Progress, ProgressPhase};
 use filestone_model::load::Generation;
 use filestone_model::load::verb::{table_order, word_of};
-use filestone_model::measure::RunRecord;
+use filestone_model::measure::{RunRecord, validity};
 use filestone_model::measure::replay_record::{ClientRecord, ReplayRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::ReplayPlan;
@@ -144,8 +144,11 @@ fn table_of(form: Form, mut rows: Vec<Row>, replay: &ReplayPlan) -> String {
     text
 }
 
-/// The line that scripts look for.
+/// The line that scripts take for a result; nothing of a run that does not count.
 pub fn throughput(form: Form, record: &RunRecord, replay: &ReplayPlan) -> String {
+    if !validity::counts(record) {
+        return String::new();
+    }
     let rate = general(megabytes_per_second(record));
     let clients = record.plan.clients;
     let threads = record.replay.as_ref().map_or(0, |replay| replay.threads);

@@ -36,6 +36,7 @@ pub fn render(record: &RunRecord, _detail: Detail, page: Page) -> String {
     text.push('\n');
     text.push_str(&page.facts(all_facts(record, fleet)));
     text.push_str(&failures(fleet, page));
+    text.push_str(&ledger::failed_times(record, page));
     text.push_str(&ledger::ledger(&record.totals.ledger, page));
     text
 }

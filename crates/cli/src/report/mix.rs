@@ -58,6 +58,7 @@ fn at_one_load(
         page.facts(cost(record, plan, mix)),
         page.facts(known::fact(record, detail)),
         errors::render(record, page),
+        ledger::failed_times(record, page),
         ledger::unmeasured(record, page),
         ledger::ledger(&record.totals.ledger, page),
     ]

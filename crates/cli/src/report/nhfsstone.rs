@@ -18,7 +18,7 @@
 
 use crate::report::parts::kinds::measured_of;
 use filestone_model::measure::mix_record::{MixRecord, WireRecord};
-use filestone_model::measure::{DistributionRecord, RunRecord, verdict};
+use filestone_model::measure::{DistributionRecord, RunRecord, validity, verdict};
 use filestone_model::operation::OpKind;
 
 /// The procedures of NFSv2 (RFC 1094, section 2.2), in the order of their numbers, and what
@@ -56,19 +56,28 @@ pub fn report(program: &str, record: &RunRecord, is_verbose: bool) -> String {
     } else {
         String::new()
     };
+    let reasons = validity::reasons(record);
+    let reasons = if invalid.is_none() && !reasons.is_empty() {
+        format!("{program}: INVALID RUN, {}\n", reasons.join("; "))
+    } else {
+        String::new()
+    };
     format!(
-        "{}{table}{}",
+        "{}{reasons}{table}{}",
         invalid.unwrap_or_default(),
         line(record, mix)
     )
 }
 
-/// The result: `N sec N calls N.NN calls/sec N.NN msec/call`.
+/// The result: `N sec N calls N.NN calls/sec N.NN msec/call`; nothing of a run that does not count.
 ///
 /// Of a mix through a kernel mount, calls are those on the wire, as nhfsstone counted them, and
 /// the time is theirs; where the kernel counts no times, it is that of the operations. Else they
 /// are those of the table: what was due in the window, whenever it ended.
 pub fn line(record: &RunRecord, mix: &MixRecord) -> String {
+    if !validity::counts(record) {
+        return String::new();
+    }
     let calls = calls(mix);
     let seconds = record.window_ns as f64 / 1e9;
     let rate = calls as f64 * 1e9 / record.window_ns.max(1) as f64;

@@ -139,7 +139,7 @@ fn in_ticks(record: &RunRecord) -> Vec<Point> {
     let ticks: Vec<_> = ticks
         .filter(|tick| tick.start_ns < record.window_ns)
         .collect();
-    let ended: u64 = ticks.iter().map(|tick| tick.ended).sum();
+    let ended: u64 = ticks.iter().map(|tick| tick.ok_or_ended()).sum();
     // Intervals of 100 ms are drawn already.
     let is_finer = record.plan.interval_ns > TICK_NANOS;
     if !is_finer || (ended as f64) < PER_TICK_MIN * ticks.len() as f64 {
@@ -147,7 +147,7 @@ fn in_ticks(record: &RunRecord) -> Vec<Point> {
     }
     let points = ticks.iter().map(|tick| {
         let (start, length) = (seconds(tick.start_ns), seconds(tick.len_ns));
-        let mut point = Point::new(start + length / 2.0, tick.ended as f64 / length);
+        let mut point = Point::new(start + length / 2.0, tick.ok_or_ended() as f64 / length);
         point.symbol = Symbol::None;
         point
     });

@@ -26,6 +26,7 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
         "\n".into(),
         page.facts(cost(record, detail)),
         what_failed(record, page),
+        ledger::failed_times(record, page),
         ledger::unmeasured(record, page),
         ledger::ledger(&record.totals.ledger, page),
     ]

@@ -43,6 +43,7 @@ pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
     text.push_str(&page.facts(facts(record, plan, replay)));
     text.push_str(&page.facts(known::fact(record, detail)));
     text.push_str(&mismatches(replay, plan, page));
+    text.push_str(&ledger::failed_times(record, page));
     text.push_str(&lost_clients(replay, page));
     text.push_str(&ledger::ledger(&record.totals.ledger, page));
     text

@@ -1,7 +1,8 @@
 //! What a run comes to, from outside: one in which nothing succeeded is no success, and what
 //! cannot be done as it was asked is refused with a reason that is true.
 
-use crate::support::{Scratch, command, filestone, serve, text};
+use crate::support::{Scratch, command, filestone, record_of, serve, text};
+use filestone_model::measure::{Caveat, GateOutcome};
 use std::process::Output;
 
 /// Every time a directory is made or there already: never what this load expects.
@@ -56,8 +57,57 @@ fn a_replay_in_which_nothing_succeeded_exits_with_3_whatever_it_is_called() {
         let output = filestone(&arguments);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{arguments:?}: {said}");
-        assert!(said.contains("other than the load file expects"), "{said}");
+        assert!(said.contains("ended otherwise than expected"), "{said}");
+        let shown = text(&output.stdout);
+        assert!(!shown.contains("Throughput"), "{shown}");
     }
+}
+
+#[test]
+fn failures_that_are_expected_keep_no_run_from_counting() {
+    let (_server, address, _out) = serve(&["--fault", "error=NFS3ERR_IO,proc=fsstat"]);
+    let target = format!("nfs://{address}/export");
+    let probe = |expect: &str| {
+        let rest = ["--count", "50", "--no-calibrate", "--fail-if", "errors"];
+        let words = [&["probe", "fsstat", &target, "--expect", expect], &rest[..]].concat();
+        filestone(&words)
+    };
+    let output = probe("NFS3ERR_STALE,nfs3err_io");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(shown.contains("50 failed"), "{shown}");
+    assert!(shown.starts_with("verdict         counts"), "{shown}");
+    let output = probe("NFS3ERR_STALE");
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(shown.starts_with("verdict         does not count ("), "{shown}");
+    assert_refused(&probe("NFS3ERR_NOSUCH"), "error: invalid value 'NFS3ERR_NOSUCH'");
+}
+
+#[test]
+fn a_fleet_whose_commits_fail_does_not_count() {
+    let (_server, address, _out) = serve(&["--fault", "error=NFS3ERR_NOSPC,proc=commit"]);
+    let scratch = Scratch::new();
+    let path = scratch.file(
+        "plan.toml",
+        "duration = 1\nseed = 3\n[[group]]\nname = \"writers\"\ncount = 2\n\
+         direction = \"write\"\nfile_size = \"4K\"\n",
+    );
+    let target = format!("nfs://{address}/export");
+    let fleet = ["fleet", &path, &target, "--fail-if", "errors"];
+    let output = filestone(&[&fleet[..], &["--as", "json"]].concat());
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    let record = record_of(&output);
+    let of_commit = record.caveats.iter().any(|caveat| match caveat {
+        Caveat::UnexpectedOutcomes { outcomes, .. } => {
+            outcomes[0].outcome == "NFS3ERR_NOSPC (28)"
+        }
+        _ => false,
+    });
+    assert!(of_commit, "{:?}", record.caveats);
+    assert_eq!(record.gates[0].outcome, GateOutcome::Fails);
+    let expecting = filestone(&[&fleet[..], &["--expect", "NFS3ERR_NOSPC"]].concat());
+    assert_eq!(expecting.status.code(), Some(0), "{}", text(&expecting.stderr));
 }
 
 #[test]

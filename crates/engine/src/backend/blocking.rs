@@ -40,6 +40,9 @@ pub enum Unended {
 pub struct CarriedOut {
     /// How it ended.
     pub outcome: Outcome,
+    /// Whether anything was asked of a server or of the kernel; what was refused before that has no
+    /// time.
+    pub is_sent: bool,
     /// Exchanges with a server; system calls are not counted.
     pub calls: u32,
     /// Those of them that were made again.
@@ -57,6 +60,7 @@ impl CarriedOut {
     pub const fn of(outcome: Outcome) -> Self {
         Self {
             outcome,
+            is_sent: true,
             calls: 0,
             retransmissions: 0,
             bytes_sent: 0,
@@ -137,7 +141,11 @@ impl<C: BlockingClient, T: Time> Backend for Blocking<C, T> {
             outcome: carried_out.outcome,
             answer: Answer::Plain,
             usable: Moment::ZERO,
-            sent,
+            sent: if carried_out.is_sent {
+                sent
+            } else {
+                Moment::NEVER
+            },
             done,
             calls: carried_out.calls,
             retransmissions: carried_out.retransmissions,

@@ -4,9 +4,9 @@ use super::layer::{Layer, LayerLost, Reply};
 use crate::backend::BackendError;
 use crate::backend::blocking::{BlockingClient, CarriedOut, Unended};
 use crate::worker::{Schedule, WorkerEnd};
-use filestone_model::load::{Action, Line, Lines, LoadWork};
+use filestone_model::load::{Action, Line, Lines, LoadWork, Status};
 use filestone_model::measure::{Mismatches, Unexpected};
-use filestone_model::operation::{Failure, Outcome};
+use filestone_model::operation::Outcome;
 use filestone_model::payload::{Inspector, Payload};
 use filestone_model::plan::Plan;
 use filestone_model::session::rpc::BusyPauses;
@@ -81,11 +81,12 @@ impl<'run, L: Layer> LayerClient<'run, L> {
                     expected: line.expected,
                     status: reply.status,
                 });
-                Outcome::Failed(Failure::Unexpected(mismatch))
+                Outcome::Failed(reply.status.failure(mismatch))
             }
         };
         Ok(CarriedOut {
             outcome,
+            is_sent: !matches!(reply.status, Status::Refused(_)),
             calls: reply.calls,
             retransmissions: 0,
             bytes_sent: reply.bytes_sent,

@@ -1,19 +1,30 @@
 //! Whether runs count, of runs whose answers are known on paper: the whole worker loop in virtual
 //! time, judged as every run is.
 
-use crate::support::{SECOND, plan, run, server};
+use crate::support::{Run, SECOND, plan, run, run_on, server};
+use filestone_engine::backend::simulated::Simulated;
+use filestone_engine::backend::{Backend, BackendError, Until};
+use filestone_model::completions::Completions;
+use filestone_model::failure::{ProtocolStatus, StatusSpace};
+use filestone_model::language::Operations;
 use filestone_model::measure::Caveat;
 use filestone_model::measure::Shortfall;
 use filestone_model::measure::run_record::Tool;
 use filestone_model::measure::verdict::caveats::find;
 use filestone_model::measure::verdict::{Subject, Verdict, checks};
-use filestone_model::measure::{RunRecord, run_record};
+use filestone_model::measure::{RunRecord, Validity, run_record, validity};
+use filestone_model::operation::{Completion, Operation, Outcome, Ticket};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::queueing::{Service, SimulatedServer, Stall};
+use filestone_model::time::Moment;
 
 /// The record of a run against a server on another host.
 fn record(plan: Plan, server: SimulatedServer) -> RunRecord {
     let run = run(&plan, server);
+    record_of(plan, run)
+}
+
+fn record_of(plan: Plan, run: Run) -> RunRecord {
     // Nobody's processor was used in virtual time.
     let worker = run_record::WorkerRecord {
         worker: 0,
@@ -160,4 +171,161 @@ fn a_run_of_a_hundred_operations_does_not_tell_a_load() {
         (achieved.figure.round(), achieved.chance.round()),
         (91.0, 20.0)
     );
+}
+
+const STALE: ProtocolStatus = StatusSpace::Nfs3.status(70);
+
+/// A simulated server some of whose answers are changed before the worker sees them.
+struct Changed<F> {
+    server: Simulated,
+    ended: Completions,
+    change: F,
+}
+
+/// A run against a server whose answers are changed so.
+fn changed(
+    plan: Plan,
+    server: SimulatedServer,
+    change: impl FnMut(&mut Completion),
+) -> RunRecord {
+    let backend = Changed {
+        server: Simulated::new(server, 1),
+        ended: Completions::default(),
+        change,
+    };
+    let run = run_on(&plan, backend);
+    let mut record = record_of(plan, run);
+    record.caveats = find(&record);
+    record
+}
+
+impl<F: FnMut(&mut Completion)> Backend for Changed<F> {
+    type Language = Operations;
+
+    fn now(&mut self) -> Moment {
+        self.server.now()
+    }
+
+    fn recent(&self) -> Moment {
+        self.server.recent()
+    }
+
+    fn submit(&mut self, ticket: Ticket, operation: Operation, now: Moment) {
+        self.server.submit(ticket, operation, now);
+    }
+
+    fn repeat(&mut self, client: u32, slots: &[u32]) {
+        self.server.repeat(client, slots);
+    }
+
+    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+        self.ended.clear();
+        self.server.wait(until, &mut self.ended)?;
+        for mut completion in self.ended.iter() {
+            (self.change)(&mut completion);
+            completed.push(completion);
+        }
+        Ok(())
+    }
+}
+
+/// 1,000 operations a second for 10 s at a server that answers in 100 µs, but does nothing from second
+/// 4 to second 5. What it answers in the end of that second, the 1,000 operations due in it, is
+/// changed.
+fn frozen(plan: Plan, mut change: impl FnMut(&mut Completion)) -> RunRecord {
+    let mut server = server(Service::Fixed { ns: 100_000 }, None);
+    server.stalls.push(Stall {
+        start_ns: 4 * SECOND,
+        lasts_ns: SECOND,
+    });
+    changed(plan, server, move |completion| {
+        if (4 * SECOND..5 * SECOND).contains(&completion.sent.nanos()) {
+            change(completion);
+        }
+    })
+}
+
+#[test]
+fn percentiles_and_achieved_load_are_those_of_successes_and_failures_have_their_own_times() {
+    let plan = plan(constant(1000.0), 2000, 10);
+    let record = frozen(plan, |completion| {
+        completion.outcome = Outcome::Failed(StatusSpace::Nfs3.failure(70));
+    });
+    assert_eq!(record.check(), Ok(()));
+    let totals = &record.totals;
+    assert_eq!((totals.ledger.ok, totals.ledger.failed), (9000, 1000));
+    // The 9,000 that were answered well took 100 µs each.
+    let times = &totals.response_time_ns;
+    assert_eq!((times.count, times.sum), (9000, 9000 * 100_000));
+    assert_eq!((times.p50, times.p99_99, times.max), (100_000, 100_000, 100_000));
+    assert_eq!(totals.service_time_ns.sum, times.sum);
+    assert!((totals.achieved_load_ops_per_s - 900.0).abs() < 1e-9);
+    // The others waited for 1.0, 0.999, … 0.001 s, and then took as long.
+    let failed = &totals.kinds[0].failed_time_ns;
+    let waited: u64 = (1..=1000).map(|ms| ms * 1_000_000).sum();
+    assert_eq!((failed.count, failed.sum), (1000, 1000 * 100_000 + waited));
+    assert_eq!((failed.min, failed.max), (1_100_000, 1_000_100_000));
+    assert_eq!(totals.kinds[0].failed_service_sum_ns, failed.sum);
+    // 1,000 of 10,000 are 10 %.
+    assert_eq!(validity::of(&record), Validity::DoesNotCount);
+    let reasons = validity::reasons(&record).join("; ");
+    let expected = "10.0 % of the operations ended otherwise than expected, mostly NFS3ERR_STALE (70) \
+                    of null";
+    assert_eq!(reasons, expected);
+}
+
+#[test]
+fn a_run_in_which_four_fifths_fail_does_not_count() {
+    let mut number = 0;
+    let server = server(Service::Fixed { ns: 100_000 }, None);
+    let plan = plan(ArrivalsPlan::Closed, 1, 1);
+    let record = changed(plan, server, |completion| {
+        // 79 of 100.
+        if number % 100 < 79 {
+            completion.outcome = Outcome::Failed(STALE.into());
+        }
+        number += 1;
+    });
+    assert_eq!(record.check(), Ok(()));
+    let ledger = &record.totals.ledger;
+    // 10,001 in 1 s, the last of which begins at its end.
+    assert_eq!((ledger.failed, ledger.ok), (7901, 2100));
+    assert_eq!(record.totals.response_time_ns.count, 2100);
+    assert!((record.totals.achieved_load_ops_per_s - 2100.0).abs() < 1e-9);
+    assert_eq!(validity::of(&record), Validity::DoesNotCount);
+    let reasons = validity::reasons(&record);
+    assert!(reasons[0].starts_with("79.0 % of the operations"), "{reasons:?}");
+}
+
+#[test]
+fn failures_that_the_plan_expects_keep_no_run_from_counting() {
+    let mut plan = plan(constant(1000.0), 2000, 10);
+    plan.expect = vec!["NFS3ERR_STALE".parse().expect("a status")];
+    let record = frozen(plan, |completion| {
+        completion.outcome = Outcome::Failed(STALE.into());
+    });
+    let ledger = &record.totals.ledger;
+    assert_eq!((ledger.failed, ledger.expected), (1000, 1000));
+    assert_eq!(record.totals.errors(), 0);
+    assert_eq!(validity::reasons(&record), Vec::<String>::new());
+}
+
+#[test]
+fn what_was_not_sent_has_no_sample() {
+    let plan = plan(constant(1000.0), 2000, 10);
+    // A client that lost its connection before it could send, and one that knew the answer.
+    for (outcome, ended) in [(Outcome::Disconnected, 9000), (Outcome::Ok, 10_000)] {
+        let record = frozen(plan.clone(), |completion| {
+            (completion.outcome, completion.sent) = (outcome, Moment::NEVER);
+        });
+        assert_eq!(record.check(), Ok(()));
+        let totals = &record.totals;
+        assert_eq!(totals.ledger.ended(), ended);
+        assert_eq!(totals.ledger.skipped, 10_000 - ended);
+        assert_eq!(totals.ledger.unsent, ended - 9000);
+        for times in [&totals.response_time_ns, &totals.service_time_ns] {
+            assert_eq!((times.count, times.min, times.max), (9000, 100_000, 100_000));
+        }
+        assert!(totals.kinds[0].failed_time_ns.is_empty());
+    }
 }

@@ -49,6 +49,8 @@ fn kind(ledger: Ledger, service: DistributionRecord) -> KindRecord {
         response_time_ns: service.clone(),
         calls: service.count,
         service_time_ns: service,
+        failed_time_ns: DistributionRecord::default(),
+        failed_service_sum_ns: 0,
         retransmissions: 0,
         bytes_sent: 0,
         bytes_received: 0,
@@ -741,7 +743,7 @@ fn a_threshold_is_where_a_limit_begins() {
     );
     let errors = |failed| {
         let mut record = with_errors();
-        let ledger = &mut record.totals.ledger;
+        let ledger = &mut record.totals.kinds[0].ledger;
         (ledger.ok, ledger.failed) = (80_000 - failed, failed);
         explain(&record).limits[0].id.clone()
     };

@@ -5,7 +5,7 @@
 
 pub use crate::failure::{Cause, Mismatch};
 
-use crate::failure::{ProtocolStatus, StatusSpace};
+use crate::failure::{Failure, ProtocolStatus, StatusSpace};
 use crate::payload::DataFault;
 
 /// What a layer answered to one action.
@@ -75,6 +75,15 @@ impl Status {
                 | Status::WrongData(_)
                 | Status::Unknown
         )
+    }
+
+    /// The failure of a line of which this is a mismatch: where it should have succeeded, with what
+    /// came in place of that.
+    pub const fn failure(&self, mismatch: Mismatch) -> Failure {
+        match (mismatch, self) {
+            (Mismatch::Failed, Status::Failed(status)) => Failure::InsteadOfSuccess(*status),
+            _ => Failure::Unexpected(mismatch),
+        }
     }
 
     /// Why not; `None` when it did.

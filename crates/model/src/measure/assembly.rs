@@ -50,6 +50,7 @@ struct KindTotals {
     ledger: Ledger,
     response_time: Distribution<u64>,
     service_time: Distribution<u64>,
+    failed_time: Distribution<u64>,
     counts: CallCounts,
     failures: BTreeMap<Failure, u64>,
 }
@@ -130,7 +131,7 @@ impl Assembly {
     fn enter(&mut self, buffer: &mut IntervalBuffer) -> IntervalRecord {
         let first = buffer.start.nanos_since(self.window_start) / TICK_NANOS;
         for (index, tick) in (first..).zip(&buffer.ticks) {
-            if tick.ended > 0 && index < TICKS_MAX {
+            if tick.ended() > 0 && index < TICKS_MAX {
                 let wanted = index as usize + 1;
                 if self.ticks.len() < wanted {
                     self.ticks.resize(wanted, TickCounts::default());
@@ -269,6 +270,7 @@ impl KindTotals {
             ledger: Ledger::default(),
             response_time: Distribution::with_digits(digits),
             service_time: Distribution::with_digits(digits),
+            failed_time: Distribution::with_digits(Digits::Three),
             counts: CallCounts::default(),
             failures: BTreeMap::new(),
         }
@@ -278,6 +280,7 @@ impl KindTotals {
         self.ledger.add(&kind.ledger);
         self.response_time.add(&mut kind.response_time);
         self.service_time.add(&mut kind.service_time);
+        self.failed_time.add(&mut kind.failed_time);
         self.counts.add(&kind.counts);
         for (failure, count) in &kind.failures {
             *self.failures.entry(*failure).or_default() += count;
@@ -311,6 +314,8 @@ impl KindTotals {
             ledger: self.ledger,
             response_time_ns: self.response_time.to_record(),
             service_time_ns: self.service_time.to_record(),
+            failed_time_ns: self.failed_time.to_record(),
+            failed_service_sum_ns: self.counts.failed_service_nanos,
             calls: self.counts.calls,
             retransmissions: self.counts.retransmissions,
             bytes_sent: self.counts.bytes_sent,

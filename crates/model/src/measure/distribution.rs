@@ -324,6 +324,11 @@ pub enum HistogramError {
 }
 
 impl DistributionRecord {
+    /// Whether it has no values.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// What this record follows from.
     pub fn encoded(&self) -> Result<EncodedDistribution, HistogramError> {
         Ok(EncodedDistribution {

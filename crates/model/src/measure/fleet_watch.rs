@@ -129,8 +129,8 @@ impl FleetWatch {
         for kind in &row.kinds {
             let Ledger { ok, .. } = kind.ledger;
             let bad = kind.ledger.unsuccessful();
+            errors += kind.ledger.unexpected();
             ended += ok + bad;
-            errors += bad;
             if kind.role == Role::Measured {
                 transfers += ok + bad;
                 step.ok += ok;

@@ -26,9 +26,13 @@ impl Flow {
     /// Of a run's window.
     pub fn of(record: &RunRecord) -> Self {
         let kinds = &record.totals.kinds;
-        let times = kinds.iter().map(|kind| &kind.service_time_ns);
-        let (count, sum) = times.fold((0, 0.0), |(count, sum), times| {
-            (count + times.count, sum + times.sum as f64)
+        // Those that did not end well had slots, too.
+        let (count, sum) = kinds.iter().fold((0, 0.0), |(count, sum), kind| {
+            let (times, failed) = (&kind.service_time_ns, kind.failed_service_sum_ns);
+            (
+                count + times.count + kind.failed_time_ns.count,
+                sum + times.sum as f64 + failed as f64,
+            )
         });
         let window_ns = record.window_ns.max(1) as f64;
         let is_unmeasured =

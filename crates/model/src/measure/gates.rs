@@ -15,7 +15,6 @@ use crate::measure::curve_record::{ObjectiveRecord, SearchEnd};
 use crate::measure::figures::accuracy::STRETCHES_MIN;
 use crate::measure::figures::{NoInterval, Stretches};
 use crate::measure::gate_record::{GateOutcome, GateRecord};
-use crate::measure::ledger::Ledger;
 use crate::measure::run_record::RunRecord;
 use crate::measure::sample::Role;
 use extent::Extent;
@@ -88,8 +87,7 @@ impl Run<'_> {
 
     fn figure(&self, figure: &RunFigure) -> Result<Extent, String> {
         if figure.quantity == Quantity::Errors {
-            let ledger = self.ledger(figure);
-            return Ok(Extent::counted(ledger.unsuccessful()));
+            return Ok(Extent::counted(self.errors(figure)));
         }
         let Some(value) = self.stretches.value(figure) else {
             return Err(format!("{figure}: there was nothing to measure it by"));
@@ -114,15 +112,15 @@ impl Run<'_> {
         })
     }
 
-    /// Where the operations went that a figure is of.
-    fn ledger(&self, figure: &RunFigure) -> Ledger {
+    /// Operations that ended otherwise than expected, of all or of one measured kind.
+    fn errors(&self, figure: &RunFigure) -> u64 {
         let totals = &self.record.totals;
         let Some(operation) = figure.operation else {
-            return totals.ledger;
+            return totals.errors();
         };
         let mut kinds = totals.kinds.iter();
         let kind = kinds.find(|kind| kind.role == Role::Measured && kind.operation == operation);
-        kind.map_or_else(Ledger::default, |kind| kind.ledger)
+        kind.map_or(0, |kind| kind.ledger.unexpected())
     }
 
     fn total(&self, total: RunTotal) -> Result<Extent, String> {

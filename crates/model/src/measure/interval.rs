@@ -5,6 +5,7 @@
 //! goes to the coordinator whole and an empty one takes its place. Nothing is
 //! shared while it is being written to.
 
+use crate::failure::ProtocolStatus;
 use crate::measure::distribution::{Digits, Distribution};
 use crate::measure::ledger::Ledger;
 use crate::measure::sample::{Role, Sample};
@@ -18,36 +19,35 @@ const FAILURES_MAX: usize = 32;
 /// Counts of one short stretch (100 ms), nct's "sample".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TickCounts {
-    /// Measured operations that ended in this tick.
-    pub ended: u64,
-    /// Those of them that succeeded.
+    /// Measured operations that ended well in this tick, after they were sent.
     pub ok: u64,
-    /// Sum of their response times, in nanoseconds.
+    /// Measured operations that ended in it without a time: they did not end well, or were not sent.
+    pub untimed: u64,
+    /// Sum of the response times of those that ended well, in nanoseconds.
     pub response_time_sum: u64,
     /// The shortest of them.
     pub response_time_min: u64,
     /// The longest of them.
     pub response_time_max: u64,
-    /// Bytes sent for them.
+    /// Bytes sent for all of them.
     pub bytes_sent: u64,
-    /// Bytes received for them.
+    /// Bytes received for all of them.
     pub bytes_received: u64,
 }
 
 impl TickCounts {
     /// Adds another tick of the same stretch.
     pub fn add(&mut self, other: &TickCounts) {
-        if other.ended == 0 {
-            return;
+        if other.ok > 0 {
+            self.response_time_min = if self.ok == 0 {
+                other.response_time_min
+            } else {
+                self.response_time_min.min(other.response_time_min)
+            };
         }
-        self.response_time_min = if self.ended == 0 {
-            other.response_time_min
-        } else {
-            self.response_time_min.min(other.response_time_min)
-        };
         self.response_time_max = self.response_time_max.max(other.response_time_max);
-        self.ended = self.ended.saturating_add(other.ended);
         self.ok = self.ok.saturating_add(other.ok);
+        self.untimed = self.untimed.saturating_add(other.untimed);
         self.response_time_sum = self
             .response_time_sum
             .saturating_add(other.response_time_sum);
@@ -55,20 +55,26 @@ impl TickCounts {
         self.bytes_received = self.bytes_received.saturating_add(other.bytes_received);
     }
 
+    /// Measured operations that ended.
+    pub const fn ended(&self) -> u64 {
+        self.ok.saturating_add(self.untimed)
+    }
+
     fn count(&mut self, response_time: u64, completion: &Completion, times: u64) {
-        self.response_time_min = if self.ended == 0 {
+        self.response_time_min = if self.ok == 0 {
             response_time
         } else {
             self.response_time_min.min(response_time)
         };
         self.response_time_max = self.response_time_max.max(response_time);
-        self.ended += times;
-        if completion.outcome == Outcome::Ok {
-            self.ok += times;
-        }
+        self.ok += times;
         self.response_time_sum = self
             .response_time_sum
             .saturating_add(response_time.saturating_mul(times));
+        self.count_bytes(completion, times);
+    }
+
+    fn count_bytes(&mut self, completion: &Completion, times: u64) {
         self.bytes_sent += u64::from(completion.bytes_sent) * times;
         self.bytes_received += u64::from(completion.bytes_received) * times;
     }
@@ -85,13 +91,24 @@ pub struct CallCounts {
     pub bytes_sent: u64,
     /// Bytes received.
     pub bytes_received: u64,
-    /// File data moved.
+    /// File data moved by operations that ended well.
     pub data_bytes: u64,
     /// Failures of more causes than are told apart.
     pub failures_other: u64,
+    /// sent → done of operations that did not end well, summed, in nanoseconds.
+    pub failed_service_nanos: u64,
 }
 
 impl CallCounts {
+    /// Counts what operations came to that are alike in everything.
+    #[inline]
+    fn count(&mut self, completion: &Completion, times: u64) {
+        self.calls += u64::from(completion.calls) * times;
+        self.retransmissions += u64::from(completion.retransmissions) * times;
+        self.bytes_sent += u64::from(completion.bytes_sent) * times;
+        self.bytes_received += u64::from(completion.bytes_received) * times;
+    }
+
     /// Adds what was counted elsewhere.
     pub fn add(&mut self, other: &CallCounts) {
         self.calls += other.calls;
@@ -100,6 +117,9 @@ impl CallCounts {
         self.bytes_received += other.bytes_received;
         self.data_bytes += other.data_bytes;
         self.failures_other += other.failures_other;
+        self.failed_service_nanos = self
+            .failed_service_nanos
+            .saturating_add(other.failed_service_nanos);
     }
 }
 
@@ -112,10 +132,12 @@ pub struct KindBuffer {
     pub role: Role,
     /// Where they went.
     pub ledger: Ledger,
-    /// due → done.
+    /// due → done of those that ended well.
     pub response_time: Distribution<u32>,
-    /// sent → done.
+    /// sent → done of those that ended well.
     pub service_time: Distribution<u32>,
+    /// due → done of those that were sent and did not end well.
+    pub failed_time: Distribution<u32>,
     /// What their calls came to.
     pub counts: CallCounts,
     /// Failures by cause.
@@ -130,6 +152,7 @@ impl KindBuffer {
             ledger: Ledger::default(),
             response_time: Distribution::with_digits(digits),
             service_time: Distribution::with_digits(digits),
+            failed_time: Distribution::with_digits(Digits::Three),
             counts: CallCounts::default(),
             failures: Vec::with_capacity(FAILURES_MAX),
         }
@@ -154,6 +177,7 @@ impl KindBuffer {
         self.ledger.add(&other.ledger);
         self.response_time.add(&mut other.response_time);
         self.service_time.add(&mut other.service_time);
+        self.failed_time.add(&mut other.failed_time);
         self.counts.add(&other.counts);
         for (failure, count) in &other.failures {
             self.count_failures(*failure, *count);
@@ -164,6 +188,7 @@ impl KindBuffer {
         self.ledger = Ledger::default();
         self.response_time.reset();
         self.service_time.reset();
+        self.failed_time.reset();
         self.counts = CallCounts::default();
         self.failures.clear();
     }
@@ -229,13 +254,15 @@ pub struct IntervalBuffer {
     pub kinds: Vec<KindBuffer>,
     /// Where each (role, kind) stands in `kinds`.
     places: [[u8; OpKind::COUNT]; 2],
-    /// due → ready of measured operations.
+    /// due → ready of measured operations that ended well.
     pub slot_wait: Distribution<u32>,
-    /// ready → sent of measured operations.
+    /// ready → sent of measured operations that ended well.
     pub dispatch_delay: Distribution<u32>,
     /// Counts of all kinds together.
     pub counts: StretchCounts,
     tick_nanos: u64,
+    /// Statuses that the plan expects of operations that fail.
+    expected: Box<[ProtocolStatus]>,
 }
 
 /// Says that a kind has no place: the plan cannot produce it.
@@ -262,6 +289,16 @@ impl IntervalBuffer {
             dispatch_delay: Distribution::new(),
             counts: StretchCounts::default(),
             tick_nanos: tick_nanos.max(1),
+            expected: Box::default(),
+        }
+    }
+
+    /// The same, where operations that fail with one of these statuses do so as expected.
+    #[must_use]
+    pub fn expecting(self, expected: impl IntoIterator<Item = ProtocolStatus>) -> Self {
+        Self {
+            expected: expected.into_iter().collect(),
+            ..self
         }
     }
 
@@ -298,27 +335,21 @@ impl IntervalBuffer {
     /// `window_end` is when the measured window closes.
     pub fn record(&mut self, sample: &Sample, times: u32, window_end: Moment) {
         let completion = &sample.completion;
+        if !matches!(completion.outcome, Outcome::Ok) || completion.sent == Moment::NEVER {
+            return self.record_untimed(sample, times, window_end);
+        }
         let response = completion.done.nanos_since(sample.due);
         let many = u64::from(times);
         let Some(buffer) = self.kind(sample.kind, sample.role) else {
             return;
         };
-        buffer.ledger.count(&completion.outcome, many);
-        if let Outcome::Skipped = completion.outcome {
-            return;
-        }
+        buffer.ledger.ok += many;
         buffer.response_time.record_n(response, times);
         buffer
             .service_time
             .record_n(completion.done.nanos_since(completion.sent), times);
-        buffer.counts.calls += u64::from(completion.calls) * many;
-        buffer.counts.retransmissions += u64::from(completion.retransmissions) * many;
-        buffer.counts.bytes_sent += u64::from(completion.bytes_sent) * many;
-        buffer.counts.bytes_received += u64::from(completion.bytes_received) * many;
+        buffer.counts.count(completion, many);
         buffer.counts.data_bytes += u64::from(completion.data_bytes) * many;
-        if let Outcome::Failed(failure) = completion.outcome {
-            buffer.count_failures(failure, many);
-        }
         self.note_listing(&completion.answer, many);
         if let Role::Unmeasured = sample.role {
             return;
@@ -330,6 +361,67 @@ impl IntervalBuffer {
         self.count_achieved(completion, many, window_end);
         let tick = self.tick_of(completion.done);
         self.ticks[tick].count(response, completion, many);
+    }
+
+    /// Counts operations that did not end well, whose times are not among those of the others, and
+    /// those that were not sent, which have none.
+    #[cold]
+    fn record_untimed(&mut self, sample: &Sample, times: u32, window_end: Moment) {
+        let completion = &sample.completion;
+        let many = u64::from(times);
+        let is_expected = self.expects(completion.outcome);
+        let is_sent = completion.sent != Moment::NEVER;
+        let Some(buffer) = self.kind(sample.kind, sample.role) else {
+            return;
+        };
+        match completion.outcome {
+            Outcome::Ok => {
+                buffer.ledger.ok += many;
+                buffer.ledger.unsent += many;
+            }
+            Outcome::TimedOut | Outcome::Disconnected if !is_sent => {
+                buffer.ledger.skipped += many;
+                return;
+            }
+            Outcome::Skipped => {
+                buffer.ledger.skipped += many;
+                return;
+            }
+            Outcome::Failed(failure) => {
+                buffer.ledger.failed += many;
+                buffer.ledger.expected += if is_expected { many } else { 0 };
+                buffer.count_failures(failure, many);
+            }
+            Outcome::TimedOut => buffer.ledger.timed_out += many,
+            Outcome::Disconnected => buffer.ledger.disconnected += many,
+        }
+        if is_sent {
+            let response = completion.done.nanos_since(sample.due);
+            let service = completion.done.nanos_since(completion.sent);
+            buffer.failed_time.record_n(response, times);
+            let sum = &mut buffer.counts.failed_service_nanos;
+            *sum = sum.saturating_add(service.saturating_mul(many));
+        }
+        buffer.counts.count(completion, many);
+        self.note_listing(&completion.answer, many);
+        if let Role::Measured = sample.role {
+            self.count_achieved(completion, many, window_end);
+            let tick = self.tick_of(completion.done);
+            let tick = &mut self.ticks[tick];
+            tick.untimed += many;
+            tick.count_bytes(completion, many);
+        }
+    }
+
+    /// Whether the plan expects that operations end like this.
+    fn expects(&self, outcome: Outcome) -> bool {
+        match outcome {
+            Outcome::Failed(failure) => {
+                let status = failure.status();
+                status.is_some_and(|status| self.expected.contains(&status))
+            }
+            Outcome::Ok | Outcome::TimedOut | Outcome::Disconnected | Outcome::Skipped => false,
+        }
     }
 
     /// Notes pages of a directory that were longer than asked for.

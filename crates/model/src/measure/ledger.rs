@@ -1,6 +1,5 @@
 //! Where every scheduled operation went.
 
-use crate::operation::Outcome;
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -32,21 +31,29 @@ pub struct Ledger {
     /// Sent and unanswered when the run ended.
     #[serde(deserialize_with = "operations")]
     pub in_flight: u64,
+    /// Those of the failed ones whose status the plan expects (`--expect`).
+    #[serde(
+        default,
+        skip_serializing_if = "is_zero",
+        deserialize_with = "operations"
+    )]
+    pub expected: u64,
+    /// Those of the ok ones that were not sent, because their client knew the answer: they have no
+    /// time.
+    #[serde(
+        default,
+        skip_serializing_if = "is_zero",
+        deserialize_with = "operations"
+    )]
+    pub unsent: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Ledger {
-    /// Counts the end of `times` operations.
-    #[inline]
-    pub fn count(&mut self, outcome: &Outcome, times: u64) {
-        match outcome {
-            Outcome::Ok => self.ok += times,
-            Outcome::Failed(_) => self.failed += times,
-            Outcome::TimedOut => self.timed_out += times,
-            Outcome::Disconnected => self.disconnected += times,
-            Outcome::Skipped => self.skipped += times,
-        }
-    }
-
     /// Adds another ledger's counts.
     pub fn add(&mut self, other: &Ledger) {
         self.scheduled = self.scheduled.saturating_add(other.scheduled);
@@ -56,10 +63,11 @@ impl Ledger {
         self.disconnected = self.disconnected.saturating_add(other.disconnected);
         self.skipped = self.skipped.saturating_add(other.skipped);
         self.in_flight = self.in_flight.saturating_add(other.in_flight);
+        self.expected = self.expected.saturating_add(other.expected);
+        self.unsent = self.unsent.saturating_add(other.unsent);
     }
 
-    /// Operations that came to an end after they were sent: those that have a
-    /// response time.
+    /// Operations that came to an end, well or not; not those that were due and never sent.
     pub fn ended(&self) -> u64 {
         self.ok + self.unsuccessful()
     }
@@ -67,6 +75,22 @@ impl Ledger {
     /// Operations that came to an end after they were sent, and not well.
     pub const fn unsuccessful(&self) -> u64 {
         self.failed + self.timed_out + self.disconnected
+    }
+
+    /// Operations that came to another end than expected: the one definition of errors, for every
+    /// command, gate and verdict.
+    pub const fn unexpected(&self) -> u64 {
+        self.unsuccessful().saturating_sub(self.expected)
+    }
+
+    /// Operations that came to an end as expected.
+    pub const fn as_expected(&self) -> u64 {
+        self.ok.saturating_add(self.expected)
+    }
+
+    /// Operations that ended well after they were sent: those among whose times percentiles are.
+    pub const fn timed(&self) -> u64 {
+        self.ok.saturating_sub(self.unsent)
     }
 
     /// Operations that the server answered, well or badly.
@@ -100,7 +124,6 @@ fn operations<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::StatusSpace;
 
     #[test]
     fn counts_that_no_run_has_are_refused() {
@@ -117,23 +140,22 @@ mod tests {
     }
 
     #[test]
-    fn every_outcome_has_its_column() {
+    fn what_is_expected_is_no_error_and_what_was_not_sent_has_no_time() {
         let mut ledger = Ledger {
-            scheduled: 6,
+            scheduled: 10,
+            ok: 4,
+            failed: 3,
+            timed_out: 1,
+            disconnected: 1,
             in_flight: 1,
+            expected: 2,
+            unsent: 1,
             ..Ledger::default()
         };
-        for outcome in [
-            Outcome::Ok,
-            Outcome::Failed(StatusSpace::Nfs3.failure(70)),
-            Outcome::TimedOut,
-            Outcome::Disconnected,
-            Outcome::Skipped,
-        ] {
-            ledger.count(&outcome, 1);
-        }
         assert_eq!(ledger.missing(), 0);
-        assert_eq!(ledger.ended(), 4);
+        assert_eq!((ledger.ended(), ledger.timed()), (9, 3));
+        assert_eq!((ledger.unsuccessful(), ledger.unexpected()), (5, 3));
+        assert_eq!(ledger.as_expected(), 6);
         ledger.scheduled += 1;
         assert_eq!(ledger.missing(), 1);
     }

@@ -72,19 +72,20 @@ fn operations(mix: &MixPlan, totals: &Totals) -> Vec<MixOperationRecord> {
 /// of the totals, what was answered after it closed is in them: at a steady load one is as much
 /// as the other.
 fn in_flight(totals: &Totals, window_ns: u64) -> f64 {
-    let sums = totals.kinds.iter().map(|kind| kind.service_time_ns.sum);
-    sums.map(|sum| sum as f64).sum::<f64>() / window_ns.max(1) as f64
+    let kinds = totals.kinds.iter();
+    let sums = kinds.map(|kind| kind.service_time_ns.sum as f64 + kind.failed_service_sum_ns as f64);
+    sums.sum::<f64>() / window_ns.max(1) as f64
 }
 
 /// The window in three parts. A tick belongs to the part in which its middle is; what ended after
 /// the window is in none.
 fn thirds(ticks: &[TickRecord], window_ns: u64) -> Vec<ThirdRecord> {
     let mut parts: [Vec<(u64, f64)>; 3] = Default::default();
-    for tick in ticks.iter().filter(|tick| tick.ended > 0) {
+    for tick in ticks.iter().filter(|tick| tick.ok_or_ended() > 0) {
         let middle = tick.start_ns.saturating_add(tick.len_ns / 2);
         let part = u128::from(middle) * 3 / u128::from(window_ns.max(1));
         if let Some(part) = parts.get_mut(part as usize) {
-            part.push((tick.ended, tick.response_time_sum_ns as f64));
+            part.push((tick.ok_or_ended(), tick.response_time_sum_ns as f64));
         }
     }
     parts.iter().map(|part| third(part)).collect()
@@ -174,6 +175,8 @@ pub(crate) mod tests {
             },
             response_time_ns: times(count, 2_000_000),
             service_time_ns: times(count, 1_000_000),
+            failed_time_ns: DistributionRecord::default(),
+            failed_service_sum_ns: 0,
             calls: count,
             retransmissions: 0,
             bytes_sent: 0,

@@ -43,6 +43,7 @@ pub mod short_reads;
 pub mod shortfall;
 pub mod stamps;
 pub mod steps;
+pub mod unexpected;
 pub mod validity;
 mod validity_record;
 pub mod verdict;

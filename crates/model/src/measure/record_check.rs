@@ -36,6 +36,7 @@ impl RunRecord {
         for kind in &totals.kinds {
             check_distribution(kind.operation.name(), &kind.response_time_ns)?;
             check_distribution(kind.operation.name(), &kind.service_time_ns)?;
+            check_distribution(kind.operation.name(), &kind.failed_time_ns)?;
         }
         self.intervals.iter().try_for_each(check_interval)?;
         totals.figures.iter().try_for_each(check_figure)?;

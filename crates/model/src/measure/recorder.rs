@@ -230,7 +230,7 @@ mod tests {
             (counts.bytes_sent, counts.bytes_received, counts.calls),
             (4 * 44, 4 * 28, 4)
         );
-        assert_eq!(buffer.ticks[0].ended, 4);
+        assert_eq!(buffer.ticks[0].ended(), 4);
         // The one that was due before the window ended inside of it.
         assert_eq!(buffer.counts.ok_in_window, 5);
     }

@@ -30,7 +30,10 @@ use std::borrow::Cow;
 /// Changes when the shape of the record does.
 pub const FORMAT: u32 = 1;
 /// Changes when a number would come out differently for the same events.
-pub const METHOD: u32 = 2;
+pub const METHOD: u32 = 3;
+/// The first method by which the times of operations that did not end well are apart from those of the
+/// others.
+const METHOD_SUCCESSES_APART: u32 = 3;
 
 /// One run, self-contained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -375,6 +378,13 @@ impl Totals {
         })
     }
 
+    /// Operations of all kinds and roles that ended otherwise than expected.
+    pub fn errors(&self) -> u64 {
+        let kinds = self.kinds.iter();
+        let errors = kinds.map(|kind| kind.ledger.unexpected());
+        errors.fold(0, u64::saturating_add)
+    }
+
     /// How many more operations ended well in the window than were due in it and ended well.
     /// More than 0: left over from the warm-up. Less: they ended after the window.
     pub fn left_over(&self, window_ns: u64) -> i64 {
@@ -421,10 +431,17 @@ pub struct KindRecord {
     pub role: Role,
     /// Where they went.
     pub ledger: Ledger,
-    /// due → done.
+    /// due → done of those that ended well.
     pub response_time_ns: DistributionRecord,
-    /// sent → done.
+    /// sent → done of those that ended well.
     pub service_time_ns: DistributionRecord,
+    /// due → done of those that were sent and did not end well; records of methods before 3 have them
+    /// among the others.
+    #[serde(default, skip_serializing_if = "DistributionRecord::is_empty")]
+    pub failed_time_ns: DistributionRecord,
+    /// sent → done of these, summed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed_service_sum_ns: u64,
     /// RPC calls made.
     pub calls: u64,
     /// Calls sent again.
@@ -433,7 +450,7 @@ pub struct KindRecord {
     pub bytes_sent: u64,
     /// Bytes received, record marks included.
     pub bytes_received: u64,
-    /// File data moved.
+    /// File data moved by those that ended well.
     pub data_bytes: u64,
     /// Failures by their names in the standard, with numbers.
     pub failures: Vec<FailureCount>,
@@ -528,7 +545,7 @@ pub struct TickRecord {
     pub len_ns: u64,
     /// Measured operations that ended.
     pub ended: u64,
-    /// Those of them that succeeded; records of before do not say.
+    /// Those of them that ended well, after they were sent; records of before do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<u64>,
     /// Sum of their response times, in nanoseconds.
@@ -549,7 +566,7 @@ impl TickRecord {
         Self {
             start_ns,
             len_ns,
-            ended: counts.ended,
+            ended: counts.ended(),
             ok: Some(counts.ok),
             response_time_sum_ns: counts.response_time_sum,
             response_time_min_ns: counts.response_time_min,
@@ -570,8 +587,8 @@ impl TickRecord {
     /// The counts of this record.
     pub const fn counts(&self) -> TickCounts {
         TickCounts {
-            ended: self.ended,
             ok: self.ok_or_ended(),
+            untimed: self.ended.saturating_sub(self.ok_or_ended()),
             response_time_sum: self.response_time_sum_ns,
             response_time_min: self.response_time_min_ns,
             response_time_max: self.response_time_max_ns,
@@ -707,9 +724,9 @@ impl RunRecord {
             });
         }
         check_count(
-            "response times and ended operations",
+            "response times and operations that ended well",
             totals.response_time_ns.count,
-            totals.ledger.ended(),
+            self.timed(&totals.ledger),
         )?;
         check_count(
             "operations in ticks and in totals",
@@ -741,6 +758,15 @@ impl RunRecord {
             .try_for_each(|kind| self.check_kind(kind))
     }
 
+    /// Operations whose times are in this record's distributions, of those that a ledger counts.
+    fn timed(&self, ledger: &Ledger) -> u64 {
+        if self.method < METHOD_SUCCESSES_APART {
+            ledger.ended()
+        } else {
+            ledger.timed()
+        }
+    }
+
     fn check_kind(&self, kind: &KindRecord) -> Result<(), Contradiction> {
         let name = kind.operation.name();
         let missing = kind.ledger.missing();
@@ -750,8 +776,13 @@ impl RunRecord {
                 scheduled: kind.ledger.scheduled,
             });
         }
-        check_count(name, kind.response_time_ns.count, kind.ledger.ended())?;
-        check_count(name, kind.service_time_ns.count, kind.ledger.ended())?;
+        let timed = self.timed(&kind.ledger);
+        check_count(name, kind.response_time_ns.count, timed)?;
+        check_count(name, kind.service_time_ns.count, timed)?;
+        // Some of those that failed were not sent.
+        let failed = kind.failed_time_ns.count;
+        check_count(name, failed, failed.min(kind.ledger.unsuccessful()))?;
+        check_row(name, &kind.failed_time_ns)?;
         check_count(
             name,
             kind.failures.iter().map(|failure| failure.count).sum(),
@@ -763,7 +794,7 @@ impl RunRecord {
         let mut intervals = Ledger::default();
         for row in rows.filter(|row| (row.operation, row.role) == (kind.operation, kind.role)) {
             check_row(name, &row.response_time_ns)?;
-            check_count(name, row.response_time_ns.count, row.ledger.ended())?;
+            check_count(name, row.response_time_ns.count, self.timed(&row.ledger))?;
             intervals.add(&row.ledger);
         }
         check_count(name, intervals.scheduled, kind.ledger.scheduled)?;

@@ -9,6 +9,7 @@ use super::absence::ABSENT_PERCENT;
 use super::caveat::Caveat;
 use super::curve_doubts::WAITED_SHARE;
 use super::run_record::{RunEnd, RunRecord};
+use super::unexpected::{UNEXPECTED_PERCENT, UNEXPECTED_PERCENT_MAX};
 pub use super::validity_record::Validity;
 use super::verdict::caveats::{
     CALLS_OFF_PERCENT, CLOCK_READ_NS, EMPTY_TICKS, IDLE_TRAFFIC_PERCENT, INTERVAL_TIMES,
@@ -75,9 +76,8 @@ rules! {
     RateMissed = "rate-missed", WithCaveats, RATE_OFF_PERCENT, "% less than the rate";
     AchievedAboveOffered = "achieved-above-offered", WithCaveats, ACHIEVED_OFF_PERCENT, "% more than was due";
     Skipped = "skipped", WithCaveats, 0.0, "operations";
-    Unsuccessful = "unsuccessful", WithCaveats, 0.0, "operations";
+    UnexpectedOutcomes = "unexpected-outcomes", WithCaveats, UNEXPECTED_PERCENT, "% of the completed operations", at most UNEXPECTED_PERCENT_MAX;
     Forged = "forged", WithCaveats, 0.0, "operations";
-    Mismatches = "mismatches", WithCaveats, 0.0, "results";
     ClientsLost = "clients-lost", WithCaveats, 0.0, "clients";
     SettingsChanged = "settings-changed", WithCaveats, 0.0, "changes";
     NotTheUser = "not-the-user", WithCaveats;
@@ -98,7 +98,6 @@ rules! {
     NotSeenOnTheWire = "not-seen-on-the-wire", WithCaveats;
     NothingChecked = "nothing-checked", WithCaveats;
     UnmeasuredLoad = "companion-load", WithCaveats, UNMEASURED_PERCENT as f64, "% of all calls";
-    UnmeasuredUnsuccessful = "companions-unsuccessful", WithCaveats, 0.0, "operations";
     Drift = "drift", WithCaveats, DRIFT_PERCENT, "% from the first third to the last";
     FewAboveQuantile = "few-above-quantile", WithCaveats, SPREAD_MAX, "times from end to end";
     PeakOfGenerator = "peak-of-generator", WithCaveats;
@@ -151,6 +150,11 @@ pub fn of(record: &RunRecord) -> Validity {
     worst.unwrap_or(Validity::Counts)
 }
 
+/// Whether the numbers of a run are a result.
+pub fn counts(record: &RunRecord) -> bool {
+    of(record) != Validity::DoesNotCount
+}
+
 /// Why a record does not count, each reason with its figure; nothing of one that does.
 pub fn reasons(record: &RunRecord) -> Vec<String> {
     let nothing = succeeded_in_nothing(record).then(|| "nothing succeeded".into());
@@ -167,10 +171,10 @@ pub fn reasons_of(caveats: &[Caveat]) -> impl Iterator<Item = String> {
     decisive.map(Caveat::reason)
 }
 
-/// Whether a run that was not broken off has not a single operation that succeeded: whatever
+/// Whether a run that was not broken off has not a single operation that ended as expected: whatever
 /// the command, that is no result.
 pub const fn succeeded_in_nothing(record: &RunRecord) -> bool {
-    !matches!(record.end, RunEnd::Interrupted) && record.totals.ledger.ok == 0
+    !matches!(record.end, RunEnd::Interrupted) && record.totals.ledger.as_expected() == 0
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ fields! {
     Durable = "durable";
     Duration = "duration_ns";
     Encryption = "encryption";
+    Expect = "expect";
     FilesPerClient = "files_per_client";
     Gates = "gates";
     Gids = "gids";

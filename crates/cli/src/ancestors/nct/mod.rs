@@ -7,7 +7,6 @@ use crate::error::Error;
 use crate::execution::interruption;
 use crate::execution::live::{Live, RowStream};
 use crate::execution::output_directory::{Existing, OutputDirectory};
-use crate::execution::verdict::does_not_count;
 use crate::execution::{Calibration, Job, measure};
 use crate::planning::{Environment, with_intervals};
 use crate::report::json;
@@ -17,6 +16,7 @@ use crate::{Exit, console};
 use command_line::{Command, Measure, Request};
 use filestone_engine::ErrorCategory;
 use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::validity;
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{LeftOverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
 use std::path::Path;
@@ -113,7 +113,7 @@ fn execute(measured: &Measure) -> Result<Exit, Error> {
         record.caveats.iter().for_each(console::caveat);
     }
     Ok(match record.end {
-        RunEnd::Finished if options.jobs > 0 && does_not_count(&record) => Exit::DoesNotCount,
+        RunEnd::Finished if options.jobs > 0 && !validity::counts(&record) => Exit::DoesNotCount,
         RunEnd::Finished => Exit::Done,
         RunEnd::Interrupted => Exit::Interrupted,
         RunEnd::TargetLost { .. } => Exit::TargetLost,

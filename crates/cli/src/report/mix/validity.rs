@@ -50,7 +50,8 @@ const fn name(subject: &Subject) -> &'static str {
         Subject::Achieved { .. } => "achieved",
         Subject::DispatchDelay { .. } => "dispatch delay",
         Subject::Headroom { .. } => "headroom",
-        Subject::Errors { .. } => "unsuccessful",
+        Subject::Unexpected { .. } => "unexpected",
+        Subject::Skipped { .. } => "never sent",
         Subject::InFlight { .. } => "in flight",
         Subject::SteadyState { .. } => "steady state",
         Subject::SamplesAbove(_) | Subject::PercentileSpread(_) => "percentiles",
@@ -80,13 +81,16 @@ enum Unit {
 
 const fn unit(subject: &Subject) -> Unit {
     match subject {
-        Subject::MixInAll | Subject::Achieved { .. } | Subject::Headroom { .. } => Unit::Percent,
+        Subject::MixInAll
+        | Subject::Achieved { .. }
+        | Subject::Headroom { .. }
+        | Subject::Unexpected { .. } => Unit::Percent,
         Subject::MixOf(_)
         | Subject::MixOnWireOf(_)
         | Subject::InFlight { .. }
         | Subject::SteadyState { .. } => Unit::Deviation,
         Subject::DispatchDelay { .. } => Unit::Nanos,
-        Subject::Errors { .. } | Subject::SamplesAbove(_) => Unit::Count,
+        Subject::Skipped { .. } | Subject::SamplesAbove(_) => Unit::Count,
         Subject::PercentileSpread(_) => Unit::Times,
     }
 }
@@ -164,16 +168,12 @@ fn what(record: &RunRecord, check: &Check) -> String {
             });
             format!("of the window the busiest worker was busy{ceiling}")
         }
-        Subject::Errors {
-            skipped, scheduled, ..
-        } => match skipped {
-            0 => format!("of {} operations", grouped(*scheduled)),
-            count => format!(
-                "of {} operations, {} of them never sent",
-                grouped(*scheduled),
-                grouped(*count)
-            ),
-        },
+        Subject::Unexpected { count, completed } => format!(
+            "of {} completed operations, companions included: {} ended otherwise than expected",
+            grouped(*completed),
+            grouped(*count)
+        ),
+        Subject::Skipped { scheduled } => format!("of {} operations", grouped(*scheduled)),
         Subject::InFlight {
             counted,
             least,
@@ -455,16 +455,33 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_sent_is_unsuccessful_and_no_error() {
+    fn what_was_never_sent_is_no_error() {
         let mut record = canned::mix();
         record.totals.ledger.skipped = 2966;
-        assert_eq!(is(&record, "unsuccessful"), "caveat");
-        let text = shown(&record, "unsuccessful");
-        assert!(text.ends_with(", 2,966 of them never sent"), "{text}");
-        assert!(
-            check(&record, "errors").is_none(),
-            "a gate on errors counts none"
-        );
+        assert_eq!(is(&record, "never sent"), "caveat");
+        let text = shown(&record, "never sent");
+        assert_eq!(text, "2,966 of 4,000 operations");
+        assert_eq!(is(&record, "unexpected"), "holds");
+    }
+
+    #[test]
+    fn unexpected_outcomes_are_a_caveat_and_from_5_percent_on_the_reason_why_not() {
+        let failed = |count: u64| {
+            let mut record = canned::mix();
+            let ledger = &mut record.totals.kinds[0].ledger;
+            (ledger.ok, ledger.failed) = (ledger.ok - count, count);
+            record
+        };
+        let kinds = canned::mix().totals.kinds;
+        let completed: u64 = kinds.iter().map(|kind| kind.ledger.ended()).sum();
+        for (count, said) in [
+            (completed / 100, "holds"),
+            (completed / 100 + 1, "caveat"),
+            (completed / 20, "caveat"),
+            (completed / 20 + 1, "FAILS"),
+        ] {
+            assert_eq!(is(&failed(count), "unexpected"), said, "{count}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::percentile;
 use super::table::{Column, Table};
 use super::units::micros;
 use crate::quantity::grouped;
+use filestone_model::measure::run_record::KindRecord;
 use filestone_model::measure::{Ledger, Role, RunRecord};
 
 /// What was due, and where it went: what the first is the sum of.
@@ -37,6 +38,36 @@ pub fn errors_table(rows: Vec<(String, u64, u64)>, page: Page) -> String {
     format!("\n{}", table.render(page))
 }
 
+/// How long operations took that were sent and did not end well; nothing if all did. These times are
+/// apart from those of the others.
+pub fn failed_times(record: &RunRecord, page: Page) -> String {
+    let kinds = record.totals.kinds.iter();
+    let failed: Vec<&KindRecord> = kinds
+        .filter(|kind| !kind.failed_time_ns.is_empty())
+        .collect();
+    if failed.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new([
+        Column::text("unsuccessful, usecs").at_least(14),
+        Column::figure("COUNT"),
+        Column::figure("P50"),
+        Column::figure("P99"),
+        Column::figure("MAX"),
+    ]);
+    for kind in failed {
+        let times = &kind.failed_time_ns;
+        table.row([
+            kind.operation.name().into(),
+            grouped(times.count),
+            percentile::cell(times, 0.5, times.p50),
+            percentile::cell(times, 0.99, times.p99),
+            micros(times.max as f64),
+        ]);
+    }
+    format!("\n{}", table.render(page))
+}
+
 /// What had to be done so that the measured operation could be repeated.
 pub fn unmeasured(record: &RunRecord, page: Page) -> String {
     let mut table = Table::new([
@@ -59,7 +90,7 @@ pub fn unmeasured(record: &RunRecord, page: Page) -> String {
         table.row([
             kind.operation.name().into(),
             grouped(kind.ledger.ok),
-            grouped(kind.ledger.scheduled.saturating_sub(kind.ledger.ok)),
+            grouped(kind.ledger.unsuccessful()),
             percentile::cell(times, 0.5, times.p50),
             percentile::cell(times, 0.99, times.p99),
             micros(times.max as f64),

@@ -874,7 +874,7 @@ impl Inner {
         let outcome = match (status, mismatch) {
             (None, _) if is_forged => failed(ReplyFault::Forged),
             (None, _) => self.outcome_of_lost(&under_way, end.answer),
-            (Some(_), Some(mismatch)) => Outcome::Failed(OperationFailure::Unexpected(mismatch)),
+            (Some(status), Some(mismatch)) => Outcome::Failed(status.failure(mismatch)),
             (Some(_), None) if under_way.line.is_some() => Outcome::Ok,
             (Some(status), None) => outcome_of(status, end.fault),
         };
@@ -885,7 +885,8 @@ impl Inner {
             outcome,
             answer: end.found,
             usable: under_way.usable,
-            sent: under_way.sent.unwrap_or(now),
+            // What was not sent has no time.
+            sent: under_way.sent.unwrap_or(Moment::NEVER),
             done: now,
             calls: under_way.calls,
             retransmissions: 0,

@@ -3,9 +3,8 @@
 use super::Told;
 use crate::explanation::evidence::Evidence;
 use crate::measure::run_record::RunEnd;
-use crate::measure::sample::Role;
 use crate::measure::shortfall::Shortfall;
-use crate::measure::verdict::caveats::most_frequent;
+use crate::measure::unexpected;
 use crate::text::{counted, thousands, time_text};
 
 pub(super) fn target_lost(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
@@ -52,9 +51,8 @@ pub(super) fn time_outs(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
 /// Fewer limit nothing, unless they are what an open loop's load is short of. Of a replay, what failed
 /// is a mismatch.
 pub(super) fn errors(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
-    let ledger = &evidence.record.totals.ledger;
-    let (count, ended) = (ledger.unsuccessful(), ledger.ended());
-    let percent = 100.0 * count as f64 / ended.max(1) as f64;
+    let (count, ended) = unexpected::counts(evidence.record);
+    let percent = unexpected::percent(count, ended);
     let are_missing = matches!(
         evidence.shortfall(),
         Some(Shortfall::Errors | Shortfall::Jukebox)
@@ -62,11 +60,14 @@ pub(super) fn errors(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     if evidence.record.replay.is_some() || (percent < most && !are_missing) {
         return None;
     }
-    let mostly = most_frequent(evidence.record, Role::Measured);
+    let outcomes = unexpected::outcomes(evidence.record);
+    let mostly = outcomes.first().map_or_else(String::new, |most| {
+        format!(", mostly {} of {}", most.outcome, most.operation.name())
+    });
     let told = Told::new(
         format!(
-            "errors: {} of {} ({percent:.1} %) did not succeed, mostly {mostly}; they are not in the \
-             achieved load, but their times are among the response times",
+            "errors: {} of {} ({percent:.1} %) ended otherwise than expected{mostly}; they are neither in \
+             the achieved load nor among the response times",
             thousands(count),
             counted(ended, "operation"),
         ),

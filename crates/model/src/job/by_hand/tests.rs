@@ -127,7 +127,7 @@ fn records_that_do_not_belong_together_are_refused_with_the_reason() {
     );
     assert_eq!(
         refused(|other| other.tool.version = "0.2.0".into()),
-        "a was made by filestone 0.1.0 (release, method 2), b by filestone 0.2.0 (release, method 2)"
+        "a was made by filestone 0.1.0 (release, method 3), b by filestone 0.2.0 (release, method 3)"
     );
     assert_eq!(
         refused(|other| other.plan = Plan {

@@ -11,6 +11,7 @@ use crate::measure::absence::AbsenceCause;
 use crate::measure::host_difference::HostDifference;
 use crate::measure::losses::LossRecord;
 use crate::measure::shortfall::Shortfall;
+use crate::measure::unexpected::{self, OutcomeCount};
 use crate::operation::OpKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -135,14 +136,20 @@ pub enum Caveat {
     Loopback { built_in: bool },
     /// The server is reached by a link between network namespaces, and may share this host.
     MayShareHost { interface: String },
-    /// Operations that did not succeed are among those timed.
-    Unsuccessful {
+    /// Operations, measured or not, ended otherwise than expected.
+    #[serde(
+        alias = "unsuccessful",
+        alias = "mismatches",
+        alias = "companions-unsuccessful"
+    )]
+    UnexpectedOutcomes {
         count: u64,
-        /// Of all that were due, as every caveat counts them; records of method 1 have those that
-        /// ended.
-        #[serde(alias = "ended")]
-        scheduled: u64,
-        most_frequent: String,
+        /// Of all that ended; in records of older methods of all that were due, or of all lines.
+        #[serde(alias = "ended", alias = "scheduled", alias = "lines")]
+        completed: u64,
+        /// In which ways; records of older methods have one of them at most.
+        #[serde(default)]
+        outcomes: Vec<OutcomeCount>,
     },
     /// Answers had a missing or wrong signature: they are not known to be the server's.
     Forged { count: u64 },
@@ -201,8 +208,6 @@ pub enum Caveat {
     LeftBehind { path: String, reason: String },
     /// A file set that stays is still marked as in use.
     FileSetStillClaimed { path: String, reason: String },
-    /// Results were other than the load file expects.
-    Mismatches { count: u64, lines: u64 },
     /// Clients of a replay ended early.
     ClientsLost {
         lost: u64,
@@ -272,13 +277,6 @@ pub enum Caveat {
     /// What keeps the file set in its proportions is a load of its own.
     #[serde(rename = "companion-load")]
     UnmeasuredLoad { calls: u64, all_calls: u64 },
-    /// Operations that keep the file set in its proportions did not succeed.
-    #[serde(rename = "companions-unsuccessful")]
-    UnmeasuredUnsuccessful {
-        count: u64,
-        ended: u64,
-        most_frequent: String,
-    },
     /// In a closed loop fewer operations ended in the window than were in flight.
     Outlasted {
         ended: u64,
@@ -325,6 +323,9 @@ impl Caveat {
                 mean_ns,
                 response_time_mean_ns,
             } => Some(100.0 * mean_ns / response_time_mean_ns.max(1.0)),
+            Self::UnexpectedOutcomes {
+                count, completed, ..
+            } if *count > 1 => Some(unexpected::percent(*count, *completed)),
             _ => None,
         }
     }

@@ -42,7 +42,7 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::Loopback { built_in: false } => {
             "the server shares this host with the load generator: both compete for the processors and no wire is involved".into()
         }
-        Caveat::Unsuccessful { count, scheduled, most_frequent } => unsuccessful(*count, *scheduled, most_frequent),
+        Caveat::UnexpectedOutcomes { count, completed, outcomes } => load::unexpected(*count, *completed, outcomes),
         Caveat::Forged { count } => forged(*count),
         Caveat::Retransmissions { count, calls } => {
             of_all(*count, *calls, "calls were sent again because no reply came in time")
@@ -65,9 +65,6 @@ pub fn of(caveat: &Caveat) -> String {
             format!("internal error: {missing} of {scheduled} operations are unaccounted for")
         }
         Caveat::LeftBehind { path, reason } => format!("{path} could not be removed: {reason}"),
-        Caveat::Mismatches { count, lines } => {
-            of_all(*count, *lines, "results were other than the load file expects")
-        }
         Caveat::NothingChecked => {
             "bare TCP only carries bytes: no result was compared with the load file".into()
         }
@@ -85,7 +82,6 @@ pub fn of(caveat: &Caveat) -> String {
         | Caveat::LittlesLaw { .. }
         | Caveat::Drift { .. }
         | Caveat::UnmeasuredLoad { .. }
-        | Caveat::UnmeasuredUnsuccessful { .. }
         | Caveat::FileSetStillClaimed { .. } => mix::of(caveat).unwrap_or_default(),
         Caveat::ShortRun { window_ns } => format!("the measured window is only {:.3} s long", seconds(*window_ns)),
         _ => clients::of(caveat).or_else(|| hosts::of(caveat)).or_else(|| progress::of(caveat)).unwrap_or_default(),
@@ -113,6 +109,10 @@ pub fn reason(caveat: &Caveat) -> String {
             "dispatch delay is {:.0} % of the response time",
             caveat.extent().unwrap_or_default()
         ),
+        Caveat::UnexpectedOutcomes { outcomes, .. } => {
+            let percent = caveat.extent().unwrap_or_default();
+            load::unexpected_share(percent, outcomes)
+        }
         _ => of(caveat),
     }
 }
@@ -148,7 +148,7 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::Loopback { built_in: false } | Caveat::MayShareHost { .. } => {
             "run the load generator on another host for figures to publish"
         }
-        Caveat::Unsuccessful { most_frequent, .. } => load::help_for_errors(most_frequent),
+        Caveat::UnexpectedOutcomes { outcomes, .. } => load::help_for_errors(outcomes),
         Caveat::Forged { .. } => FORGED_HELP,
         Caveat::Retransmissions { .. } => RETRANSMISSIONS_HELP,
         Caveat::LateReplies { .. } => "raise --timeout, or look for a server that answers twice",
@@ -164,9 +164,6 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::TargetLost { .. } => "what was measured up to then is kept",
         Caveat::LedgerOutOfBalance { .. } => "please report this with the record (--output DIR)",
         Caveat::LeftBehind { .. } => "it holds nothing but what this run made; remove it by hand",
-        Caveat::Mismatches { .. } => {
-            "the table of mismatches names the lines; --on-mismatch stop ends a client at its first"
-        }
         Caveat::NotSeenOnTheWire { .. } => {
             "on an NFS mount, leave the feedback on: it shows what is asked beside what is seen"
         }
@@ -181,7 +178,6 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         | Caveat::LittlesLaw { .. }
         | Caveat::Drift { .. }
         | Caveat::UnmeasuredLoad { .. }
-        | Caveat::UnmeasuredUnsuccessful { .. }
         | Caveat::FileSetStillClaimed { .. } => return mix::help_for(caveat),
         Caveat::ShortRun { .. } => "run for at least a second",
         _ => {
@@ -232,13 +228,6 @@ fn transfer(size_bytes: u64, server_max_bytes: u64) -> String {
         "calls asked for {} bytes, but the server says it moves at most {} at a time",
         thousands(size_bytes),
         thousands(server_max_bytes)
-    )
-}
-
-fn unsuccessful(count: u64, scheduled: u64, most_frequent: &str) -> String {
-    format!(
-        "{}, mostly {most_frequent}; their times are among those shown",
-        of_all(count, scheduled, "operations did not succeed")
     )
 }
 

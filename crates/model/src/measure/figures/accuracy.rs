@@ -142,12 +142,16 @@ impl<'record> Stretches<'record> {
                 let of_kind = kind.map(|kind| per_second(kind.data_bytes));
                 Some(of_kind.unwrap_or(totals.goodput_bytes_per_s)).filter(|rate| *rate > 0.0)
             }
-            Quantity::Errors => Some(ledger.unsuccessful() as f64),
+            Quantity::Errors => {
+                let errors = kind.map(|kind| kind.ledger.unexpected());
+                Some(errors.unwrap_or_else(|| totals.errors()) as f64)
+            }
             Quantity::CpuPerOperation => {
                 (totals.client_cpu_ns > 0 && kind.is_none()).then_some(totals.client_cpu_ns_per_op)
             }
             Quantity::Time(timed, statistic) => {
-                Some(time(self.totals.times(figure.operation, timed)?, statistic))
+                let times = self.totals.times(figure.operation, timed)?;
+                (times.count > 0).then(|| time(times, statistic))
             }
         }
     }
@@ -220,8 +224,13 @@ impl<'record> Stretches<'record> {
     /// Errors: as many as the stretches had on average, times how many stretches the run was long.
     fn count(&self, figure: &RunFigure, value: f64) -> Result<Accuracy, NoInterval> {
         let counts = self.parts.iter().map(|part| {
-            let kinds = kinds_of(part, figure.operation);
-            kinds.map(|kind| kind.ledger.unsuccessful()).sum::<u64>() as f64
+            let kinds = part.kinds.iter();
+            // Of all operations they are those that only make others possible, too.
+            let counted = kinds.filter(|kind| match figure.operation {
+                Some(operation) => kind.role == Role::Measured && kind.operation == operation,
+                None => true,
+            });
+            counted.map(|kind| kind.ledger.unexpected()).sum::<u64>() as f64
         });
         let counts: Vec<f64> = counts.collect();
         let mean = series::of_means(&counts).ok_or(NoInterval::NotKept)?;
@@ -396,6 +405,8 @@ mod tests {
                 ledger,
                 response_time_ns: times.clone(),
                 service_time_ns: times,
+                failed_time_ns: DistributionRecord::default(),
+                failed_service_sum_ns: 0,
                 calls: 0,
                 retransmissions: 0,
                 bytes_sent: 0,

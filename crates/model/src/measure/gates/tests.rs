@@ -111,7 +111,9 @@ fn outcome(gate: &str, change: impl FnOnce(&mut RunRecord)) -> GateRecord {
 fn counts_are_what_they_are() {
     let judged = outcome("errors", |record| record.totals.ledger.failed = 0);
     assert_eq!(judged.outcome, GateOutcome::Passes);
-    let judged = outcome("errors > 2", |record| record.totals.ledger.failed = 3);
+    let judged = outcome("errors > 2", |record| {
+        record.totals.kinds[0].ledger.failed = 3;
+    });
     assert_eq!(judged.outcome, GateOutcome::Fails);
     let value = judged.value.expect("a count");
     assert_eq!((value.value, value.low, value.high), (3.0, None, None));

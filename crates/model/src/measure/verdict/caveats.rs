@@ -20,9 +20,9 @@ use crate::measure::caveat::Caveat;
 use crate::measure::flow::Flow;
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::ReplayRecord;
-use crate::measure::run_record::{Account, KindRecord, RunEnd, RunRecord};
-use crate::measure::sample::Role;
+use crate::measure::run_record::{Account, RunEnd, RunRecord};
 use crate::measure::short_reads::ShortReads;
+use crate::measure::unexpected;
 use crate::operation::OpKind;
 use crate::plan::ArrivalsPlan;
 
@@ -70,6 +70,8 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
     }
     let failed = checks(record);
     let failed = failed.iter().filter(|check| check.fails());
+    // Of unexpected outcomes a caveat was found in every run, whatever is checked in it.
+    let failed = failed.filter(|check| !matches!(check.subject, Subject::Unexpected { .. }));
     caveats.extend(failed.filter_map(|check| of_check(record, check)));
     if record.mix.is_some() {
         mix::find_unmeasured(record, &mut caveats);
@@ -85,16 +87,7 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
 /// What went wrong with operations and connections.
 fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let totals = &record.totals;
-    let ledger = &totals.ledger;
-    let count = ledger.unsuccessful();
-    // Of a replay, what failed is a mismatch, and has a caveat of its own.
-    if count > 0 && record.replay.is_none() {
-        caveats.push(Caveat::Unsuccessful {
-            count,
-            scheduled: ledger.scheduled,
-            most_frequent: most_frequent(record, Role::Measured),
-        });
-    }
+    caveats.extend(unexpected::caveat(record));
     let forged = ReplyFault::Forged.to_string();
     let failures = totals.kinds.iter().flat_map(|kind| &kind.failures);
     let forged = failures.filter(|failure| failure.failure == forged);
@@ -153,31 +146,6 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     }
 }
 
-/// What went wrong most often with the operations of a role; where there are several kinds of
-/// them, with which.
-pub fn most_frequent(record: &RunRecord, role: Role) -> String {
-    let kinds = record.totals.kinds.iter();
-    let kinds: Vec<&KindRecord> = kinds.filter(|kind| kind.role == role).collect();
-    let causes = kinds.iter().flat_map(|kind| {
-        let ledger = &kind.ledger;
-        let failures = kind.failures.iter();
-        failures
-            .map(|failure| (failure.count, failure.failure.as_str()))
-            .chain([
-                (ledger.timed_out, "timed out"),
-                (ledger.disconnected, "disconnected"),
-            ])
-            .map(|(count, cause)| (count, cause, kind.operation))
-    });
-    match causes.max_by_key(|(count, ..)| *count) {
-        Some((_, cause, operation)) if kinds.len() > 1 => {
-            format!("{cause} of {}", operation.name())
-        }
-        Some((_, cause, _)) => cause.to_string(),
-        None => String::new(),
-    }
-}
-
 /// What a replay did not do as its load file says. Its threads work in system
 /// calls, so how busy they are says nothing about who was the limit.
 fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<Caveat>) {
@@ -185,12 +153,6 @@ fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<C
         caveats.push(Caveat::Jukebox {
             calls: replay.jukebox_calls,
             pauses_ns: replay.jukebox_pauses_ns,
-        });
-    }
-    if replay.mismatch_count > 0 {
-        caveats.push(Caveat::Mismatches {
-            count: replay.mismatch_count,
-            lines: replay.lines,
         });
     }
     caveats.extend(rate::of_replay(record));
@@ -208,7 +170,7 @@ fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<C
     find_waiting(record, caveats);
 }
 
-/// The caveat of a check that fails. Errors have one of their own, which says what they were.
+/// The caveat of a check that fails.
 pub(super) fn of_check(record: &RunRecord, check: &Check) -> Option<Caveat> {
     Some(match &check.subject {
         Subject::MixInAll => Caveat::MixInvalid {
@@ -239,12 +201,11 @@ pub(super) fn of_check(record: &RunRecord, check: &Check) -> Option<Caveat> {
             workers: *workers,
             processors: *processors,
         },
-        Subject::Errors { skipped, .. } => {
-            return (*skipped > 0).then_some(Caveat::Skipped {
-                count: *skipped,
-                scheduled: record.totals.ledger.scheduled,
-            });
-        }
+        Subject::Unexpected { .. } => unexpected::caveat(record)?,
+        Subject::Skipped { scheduled } => Caveat::Skipped {
+            count: check.figure as u64,
+            scheduled: *scheduled,
+        },
         Subject::InFlight { counted, least, .. } => Caveat::LittlesLaw {
             in_flight_mean: *counted,
             in_flight_by_littles_law: *least,

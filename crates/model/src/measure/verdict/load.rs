@@ -12,6 +12,7 @@ use crate::measure::ledger::Ledger;
 use crate::measure::mix_record::WireRecord;
 use crate::measure::run_record::{IntervalRecord, Phase, RunEnd, RunRecord, WorkerRecord};
 use crate::measure::shortfall::Shortfall;
+use crate::measure::unexpected;
 use crate::mix::feedback::CORRECTION_NS;
 use crate::plan::ArrivalsPlan;
 use std::collections::BTreeSet;
@@ -75,7 +76,14 @@ fn wire(record: &RunRecord) -> Option<&WireRecord> {
 /// that was offered, but the working off of what the warm-up had left over.
 pub(super) fn achieved(record: &RunRecord) -> Option<Check> {
     let due_ops_per_s = due_load_ops_per_s(record).filter(|due| *due > 0.0)?;
-    let achieved_ops_per_s = achieved_load_ops_per_s(record);
+    // What fails as expected was done as it was asked for.
+    let expected = if is_in_calls(record) {
+        0
+    } else {
+        record.totals.ledger.expected
+    };
+    let expected_per_s = expected as f64 * 1e9 / record.window_ns.max(1) as f64;
+    let achieved_ops_per_s = achieved_load_ops_per_s(record) + expected_per_s;
     let off = match record.plan.mix() {
         None => ACHIEVED_OFF_PERCENT,
         Some(_) => ACHIEVED_OFF_PERCENT_OF_MIX,
@@ -276,14 +284,20 @@ fn was_lost(achieved: &Check) -> bool {
     )
 }
 
-/// What did not succeed. Nothing may.
-pub(super) fn errors(ledger: &Ledger) -> Check {
-    let unsuccessful = ledger.unsuccessful();
-    let subject = Subject::Errors {
-        unsuccessful,
-        skipped: ledger.skipped,
+/// Operations that ended otherwise than expected.
+pub(super) fn unexpected(record: &RunRecord) -> Check {
+    let (count, completed) = unexpected::counts(record);
+    let percent = unexpected::percent(count, completed);
+    let bound = Bound::at_most(unexpected::UNEXPECTED_PERCENT);
+    let subject = Subject::Unexpected { count, completed };
+    Check::judged(subject, percent, bound, 0.0)
+}
+
+/// What was due and never sent. Nothing may be.
+pub(super) fn skipped(ledger: &Ledger) -> Check {
+    let subject = Subject::Skipped {
         scheduled: ledger.scheduled,
     };
-    let count = (unsuccessful + ledger.skipped) as f64;
+    let count = ledger.skipped as f64;
     Check::judged(subject, count, Bound::at_most(0.0), 0.0)
 }

@@ -183,12 +183,15 @@ pub enum Subject {
         /// How many processors these are, if all workers are what counts.
         processors: Option<f64>,
     },
-    /// Operations that did not succeed or were never sent.
-    Errors {
-        /// Failed, timed out or disconnected.
-        unsuccessful: u64,
-        /// Due and never sent.
-        skipped: u64,
+    /// Operations that ended otherwise than expected, in percent of those that ended.
+    Unexpected {
+        /// How many.
+        count: u64,
+        /// Of how many.
+        completed: u64,
+    },
+    /// Operations that were due and never sent.
+    Skipped {
         /// All that were due.
         scheduled: u64,
     },
@@ -248,7 +251,7 @@ pub struct PercentileOfAll {
 }
 
 /// All checks that can be made of a record, in the order in which they are shown. Of a run that is
-/// steered there are those of its mix only: it goes to the limits on purpose. Of a replay, whose
+/// steered there are those of its mix and of its outcomes only: it goes to the limits on purpose. Of a replay, whose
 /// threads work in system calls, there is the one of its percentiles.
 pub fn checks(record: &RunRecord) -> Vec<Check> {
     if record.replay.is_some() {
@@ -264,7 +267,8 @@ pub fn checks(record: &RunRecord) -> Vec<Check> {
         achieved.clone(),
         unless_steered(load::dispatch(record)),
         unless_steered(load::headroom(record, achieved.as_ref())),
-        unless_steered(Some(load::errors(&record.totals.ledger))),
+        Some(load::unexpected(record)),
+        unless_steered(Some(load::skipped(&record.totals.ledger))),
         mix.and_then(|mix| mix::in_flight(record, mix)),
         unless_steered(mix.and_then(mix::steady)),
         unless_steered(percentile::of_all(record)),

@@ -2,7 +2,8 @@
 
 use crate::measure::Sample;
 use crate::measure::replay_record::{ClientKindRecord, ClientRecord, LeftOutRecord};
-use crate::operation::OpKind;
+use crate::operation::{OpKind, Outcome};
+use crate::time::Moment;
 
 /// What one client of a load counts by itself.
 #[derive(Debug)]
@@ -49,7 +50,9 @@ impl ClientLedger {
         let record = &mut self.record;
         record.lines += 1;
         record.data_bytes = record.data_bytes.saturating_add(data_bytes);
-        if !is_measured {
+        let completion = &sample.completion;
+        let is_timed = completion.outcome == Outcome::Ok && completion.sent != Moment::NEVER;
+        if !is_measured || !is_timed {
             return;
         }
         record.data_bytes_in_window = record.data_bytes_in_window.saturating_add(data_bytes);

@@ -13,7 +13,7 @@ pub use shared::{Gauge, SharedLoad};
 use crate::arrivals::Pace;
 use crate::load::{Ahead, Lines, LoadWork, Script, is_left_out_of_reading};
 use crate::measure::{Role, Sample};
-use crate::operation::{Completion, Failure, OpKind, Outcome};
+use crate::operation::{Completion, OpKind, Outcome};
 use crate::plan::{OnMismatch, Pacing};
 use crate::time::Moment;
 use crate::workload::line_source::{Account, LineSource};
@@ -268,10 +268,12 @@ impl Workload<Lines> for LoadFile {
         self.ledger.add(sample, is_measured);
         let gauge = self.shared.gauge(self.number);
         gauge.end(data_bytes, completion.done.nanos_since(sample.due));
-        match completion.outcome {
-            Outcome::Failed(Failure::Unexpected(mismatch))
-                if self.shared.on_mismatch.ends_client(sample.kind, mismatch) =>
-            {
+        let mismatch = match completion.outcome {
+            Outcome::Failed(failure) => failure.mismatch(),
+            Outcome::Ok | Outcome::TimedOut | Outcome::Disconnected | Outcome::Skipped => None,
+        };
+        match mismatch {
+            Some(mismatch) if self.shared.on_mismatch.ends_client(sample.kind, mismatch) => {
                 self.lose(format!(
                     "line {}: {} {}{}",
                     self.line,

@@ -881,7 +881,8 @@ impl Workload<Lines> for Stream {
         let completion = &sample.completion;
         let health = &shared.plan().health;
         let delay = completion.sent.nanos_since(sample.ready);
-        if self.step == Step::Transfer && health.lateness_ns.is_some_and(|limit| delay > limit) {
+        let is_sent = completion.sent != Moment::NEVER;
+        if is_sent && self.step == Step::Transfer && health.lateness_ns.is_some_and(|limit| delay > limit) {
             self.gauge().add(Count::Late, 1);
         }
         if self.step == Step::Transfer && self.file.task != Task::Prepare {

@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_is_late_when_a_wait_begins_is_not_made_up_for_and_the_wait_is_not_late() {
-        let at = |millis| Moment::from_nanos(millis * 1_000_000);
+        let at = |millis: u64| Moment::from_nanos(millis * 1_000_000);
         let mut pacer = Pacer::default();
         pacer.go_by(RateUnit::OperationsPerS, 100.0);
         assert_eq!(pacer.due(at(0)), Some(at(0)));

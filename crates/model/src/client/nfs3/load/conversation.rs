@@ -9,7 +9,7 @@ use crate::client::line_books::{AskedLine, LineBooks};
 use crate::client::nfs3::sequence::{Failure, Lost, Results, Why};
 use crate::completions::Completions;
 use crate::load::LoadWork;
-use crate::operation::{Answer, Completion, Failure as OperationFailure, Outcome, Ticket};
+use crate::operation::{Answer, Completion, Outcome, Ticket};
 use crate::output::WriteData;
 use crate::payload::Payload;
 use crate::session::pauses::{Pauses, PausesUntil};
@@ -438,7 +438,7 @@ impl Conversation {
         let outcome = match (status, mismatch) {
             (None, _) => self.outcome_of_lost(&under_way),
             (Some(_), None) => Outcome::Ok,
-            (Some(_), Some(mismatch)) => Outcome::Failed(OperationFailure::Unexpected(mismatch)),
+            (Some(status), Some(mismatch)) => Outcome::Failed(status.failure(mismatch)),
         };
         let traffic = if is_lost {
             Traffic::default()
@@ -450,7 +450,8 @@ impl Conversation {
             outcome,
             answer: Answer::Plain,
             usable: under_way.usable,
-            sent: under_way.sent.unwrap_or(now),
+            // What was not sent has no time.
+            sent: under_way.sent.unwrap_or(Moment::NEVER),
             done: now,
             calls: traffic.calls,
             retransmissions: under_way.retransmissions,

@@ -2,6 +2,7 @@
 
 use super::Caveat;
 use crate::measure::shortfall::Shortfall;
+use crate::measure::unexpected::{OutcomeCount, percent};
 use crate::text::{counted, thousands, time_text};
 
 /// What NFS3ERR_JUKEBOX means, and why a load generator without patience counts it as an error.
@@ -10,13 +11,47 @@ const JUKEBOX_HELP: &str = "NFS3ERR_JUKEBOX: the server asks the client to wait 
 
 const LINK_HELP: &str = "ask for less, or use a faster link or a second one";
 
-/// What to do about errors of which this one was the most frequent.
-pub(super) fn help_for_errors(most_frequent: &str) -> &'static str {
-    if most_frequent.starts_with("NFS3ERR_JUKEBOX") {
+/// What to do about operations that ended in these ways, the most frequent first.
+pub(super) fn help_for_errors(outcomes: &[OutcomeCount]) -> &'static str {
+    let most_frequent = outcomes.first();
+    if most_frequent.is_some_and(|most| most.outcome.starts_with("NFS3ERR_JUKEBOX")) {
         JUKEBOX_HELP
     } else {
-        "see the table of errors"
+        "see the table of errors, or of mismatches; --expect STATUS names failures that are wanted"
     }
+}
+
+/// Ways that are named in a sentence.
+const NAMED_MAX: usize = 4;
+
+/// How many operations ended otherwise than expected, and in which ways.
+pub(super) fn unexpected(count: u64, completed: u64, outcomes: &[OutcomeCount]) -> String {
+    let share = percent(count, completed);
+    let mut text = format!(
+        "{} of {} operations ({share:.1} %) ended otherwise than expected",
+        thousands(count),
+        thousands(completed)
+    );
+    let named = outcomes.iter().take(NAMED_MAX).map(|one| {
+        let (outcome, operation) = (&one.outcome, one.operation.name());
+        format!("{} {outcome} of {operation}", thousands(one.count))
+    });
+    let mut ways: Vec<String> = named.collect();
+    if let Some(more) = outcomes.len().checked_sub(NAMED_MAX).filter(|more| *more > 0) {
+        ways.push(format!("{} more", counted(more as u64, "way")));
+    }
+    if !ways.is_empty() {
+        text.push_str(&format!(": {}", ways.join(", ")));
+    }
+    text
+}
+
+/// The same as the reason why a run does not count.
+pub(super) fn unexpected_share(percent: f64, outcomes: &[OutcomeCount]) -> String {
+    let most = outcomes.first().map_or_else(String::new, |most| {
+        format!(", mostly {} of {}", most.outcome, most.operation.name())
+    });
+    format!("{percent:.1} % of the operations ended otherwise than expected{most}")
 }
 
 /// What is to be doubted, if it is about the load.

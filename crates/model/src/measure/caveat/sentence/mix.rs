@@ -39,18 +39,6 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
             percent(*calls, *all_calls),
             of_all(*calls, *all_calls, "keep the file set in its proportions")
         ),
-        Caveat::UnmeasuredUnsuccessful {
-            count,
-            ended,
-            most_frequent,
-        } => format!(
-            "{}, mostly {most_frequent}",
-            of_all(
-                *count,
-                *ended,
-                "operations that keep the file set in its proportions did not succeed"
-            )
-        ),
         Caveat::FileSetStillClaimed { path, reason } => {
             format!("{path} is still marked as in use by this run: {reason}")
         }
@@ -92,9 +80,6 @@ pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
         }
         Caveat::UnmeasuredLoad { .. } => {
             "the server does them besides; a mix that makes as much as it takes away needs none"
-        }
-        Caveat::UnmeasuredUnsuccessful { .. } => {
-            "without them names run out or pile up; see the table of errors"
         }
         Caveat::FileSetStillClaimed { .. } => {
             "the next run on this host takes it over; on another, put the line \"given up\" into its made-by-filestone"
@@ -156,11 +141,6 @@ mod tests {
             Caveat::UnmeasuredLoad {
                 calls: 5000,
                 all_calls: 100_000,
-            },
-            Caveat::UnmeasuredUnsuccessful {
-                count: 3,
-                ended: 5000,
-                most_frequent: "NFS3ERR_NOENT (2) of remove".into(),
             },
             Caveat::FileSetStillClaimed {
                 path: "/export/filestone-set".into(),

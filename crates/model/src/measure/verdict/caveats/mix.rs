@@ -34,15 +34,6 @@ pub(super) fn find_unmeasured(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     if calls * 100 > all_calls * UNMEASURED_PERCENT {
         caveats.push(Caveat::UnmeasuredLoad { calls, all_calls });
     }
-    let ended: u64 = unmeasured.iter().map(|kind| kind.ledger.ended()).sum();
-    let count = ended - unmeasured.iter().map(|kind| kind.ledger.ok).sum::<u64>();
-    if count > 0 {
-        caveats.push(Caveat::UnmeasuredUnsuccessful {
-            count,
-            ended,
-            most_frequent: super::most_frequent(record, Role::Unmeasured),
-        });
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 use super::*;
+use crate::failure::ReplyFault;
+use crate::measure::Validity;
 use crate::measure::mix_figures::figures;
 use crate::measure::mix_figures::tests::{plan, tick, times, totals};
 use crate::measure::mix_record::{FileSetRecord, WireOperationRecord, WireRecord};
 use crate::measure::run_record::{FailureCount, TickRecord, Tool, Totals};
+use crate::measure::unexpected::OutcomeCount;
 use crate::measure::verdict::caveats::find;
 use crate::operation::OpKind;
 
@@ -199,72 +202,130 @@ fn one_caveat_is_of_all_operations_and_none_of_rare_ones() {
     assert_eq!(few, [expected]);
 }
 
+/// So many of the first operations fail with NFS3ERR_STALE.
+fn failing(mut totals: Totals, count: u64) -> Totals {
+    let row = &mut totals.kinds[0];
+    (row.ledger.ok, row.ledger.failed) = (row.ledger.ok - count, count);
+    let failure = "NFS3ERR_STALE (70)".into();
+    row.failures.push(FailureCount { failure, count });
+    let ledger = &mut totals.ledger;
+    (ledger.ok, ledger.failed) = (ledger.ok - count, count);
+    totals
+}
+
 #[test]
-fn unmeasured_operations_above_2_percent_and_those_that_fail_are_told() {
+fn unmeasured_operations_above_2_percent_are_told_and_count_among_those_that_fail() {
     let mut totals = totals(870_000, 2_100_000, 30_000, 70_000);
     totals.in_flight_mean = 102.3;
+    let count = 31_000;
     let failed = FailureCount {
         failure: "NFS3ERR_NOENT (2)".into(),
-        count: 7,
+        count,
     };
+    let mut operation = OpKind::Null;
     if let Some(row) = totals.kinds.last_mut() {
-        row.ledger.ok -= 7;
-        row.ledger.failed = 7;
+        (row.ledger.ok, row.ledger.failed) = (row.ledger.ok - count, count);
         row.failures.push(failed);
+        operation = row.operation;
     }
+    // 31,000 of 3,070,000 are 1.01 %.
     assert_eq!(
         found(&record(totals, vec![])),
         [
+            Caveat::UnexpectedOutcomes {
+                count,
+                completed: 3_070_000,
+                outcomes: vec![OutcomeCount {
+                    operation,
+                    outcome: "NFS3ERR_NOENT (2)".into(),
+                    count,
+                }],
+            },
             Caveat::UnmeasuredLoad {
                 calls: 70_000,
                 all_calls: 3_070_000
             },
-            Caveat::UnmeasuredUnsuccessful {
-                count: 7,
-                ended: 70_000,
-                most_frequent: "NFS3ERR_NOENT (2)".into()
-            }
         ]
     );
 }
 
 #[test]
-fn errors_are_told_with_the_operation_that_had_them() {
-    let mut totals = sound();
-    let row = &mut totals.kinds[0];
-    (row.ledger.ok, row.ledger.failed) = (row.ledger.ok - 3, 3);
-    let failure = "NFS3ERR_STALE (70)".into();
-    row.failures.push(FailureCount { failure, count: 3 });
-    (totals.ledger.ok, totals.ledger.failed) = (totals.ledger.ok - 3, 3);
-    let caveats = find(&record(totals, vec![]));
-    let expected = Caveat::Unsuccessful {
-        count: 3,
-        scheduled: 3_000_000,
-        most_frequent: "NFS3ERR_STALE (70) of read".into(),
+fn errors_are_told_with_their_status_and_the_operation_that_had_them() {
+    let told = |count: u64| find(&record(failing(sound(), count), vec![]));
+    assert_eq!(told(30_000), [], "1 % of 3,000,000");
+    let expected = Caveat::UnexpectedOutcomes {
+        count: 30_001,
+        completed: 3_000_000,
+        outcomes: vec![OutcomeCount {
+            operation: OpKind::Read,
+            outcome: "NFS3ERR_STALE (70)".into(),
+            count: 30_001,
+        }],
     };
+    let caveats = told(30_001);
     assert_eq!(caveats, [expected]);
+    let (said, _) = caveats[0].sentence();
+    assert_eq!(
+        said,
+        "30,001 of 3,000,000 operations (1.0 %) ended otherwise than expected: 30,001 \
+         NFS3ERR_STALE (70) of read"
+    );
 }
 
 #[test]
-fn caveats_about_the_operations_of_a_run_are_shares_of_one_figure() {
-    let mut totals = sound();
-    totals.kinds[0].ledger.ok -= 4;
-    totals.kinds[0].ledger.failed = 3;
-    totals.kinds[0].ledger.skipped = 1;
-    totals.ledger.ok -= 4;
-    (totals.ledger.failed, totals.ledger.skipped) = (3, 1);
-    let all = totals.ledger.scheduled;
-    assert_eq!(totals.ledger.ended(), all - 1);
+fn failures_that_are_expected_are_no_errors() {
+    let mut totals = failing(sound(), 600_000);
+    totals.kinds[0].ledger.expected = 600_000;
+    totals.ledger.expected = 600_000;
+    totals.achieved_load_ops_per_s *= 0.8;
+    let mut record = record(totals, vec![]);
+    record.plan.expect = vec!["NFS3ERR_STALE".parse().expect("a status")];
+    assert_eq!(find(&record), []);
+    assert_eq!(record.totals.errors(), 0);
+}
+
+#[test]
+fn one_failure_is_a_caveat_and_two_of_twenty_are_too_many() {
+    let leaves = |count, completed| {
+        let caveat = Caveat::UnexpectedOutcomes {
+            count,
+            completed,
+            outcomes: vec![],
+        };
+        caveat.leaves()
+    };
+    assert_eq!(leaves(1, 2), Validity::WithCaveats);
+    assert_eq!(leaves(1, 20), Validity::WithCaveats);
+    assert_eq!(leaves(2, 40), Validity::WithCaveats, "5 % and no more");
+    assert_eq!(leaves(2, 39), Validity::DoesNotCount);
+}
+
+#[test]
+fn corrupt_data_are_told_however_few() {
+    let mut totals = failing(sound(), 1);
+    totals.kinds[0].failures[0].failure = ReplyFault::WrongData.to_string();
     let caveats = find(&record(totals, vec![]));
-    let figures = caveats.iter().filter_map(|caveat| match caveat {
-        Caveat::Unsuccessful { scheduled, .. } | Caveat::Skipped { scheduled, .. } => {
-            Some(*scheduled)
-        }
-        _ => None,
-    });
-    assert_eq!(figures.collect::<Vec<_>>(), [all, all]);
-    // Records of method 1 have another word for it.
-    let old = r#"{"caveat":"unsuccessful","count":1,"ended":5,"most_frequent":"x"}"#;
-    let read: Caveat = serde_json::from_str(old).expect("an old caveat");
-    assert!(matches!(read, Caveat::Unsuccessful { scheduled: 5, .. }));
+    assert_eq!(caveats.len(), 1);
+    assert_eq!(caveats[0].leaves(), Validity::WithCaveats);
+}
+
+#[test]
+fn caveats_of_older_methods_are_read() {
+    for old in [
+        r#"{"caveat":"unsuccessful","count":1,"ended":5,"most_frequent":"x"}"#,
+        r#"{"caveat":"unsuccessful","count":1,"scheduled":5,"most_frequent":"x"}"#,
+        r#"{"caveat":"companions-unsuccessful","count":1,"ended":5,"most_frequent":"x"}"#,
+        r#"{"caveat":"mismatches","count":1,"lines":5}"#,
+    ] {
+        let read: Caveat = serde_json::from_str(old).expect("an old caveat");
+        let is_read = matches!(
+            read,
+            Caveat::UnexpectedOutcomes {
+                count: 1,
+                completed: 5,
+                ..
+            }
+        );
+        assert!(is_read, "{old}");
+    }
 }
