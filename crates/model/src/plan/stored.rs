@@ -93,6 +93,7 @@ mod tests {
             file_size_bytes: 1 << 20,
             files_max: 10_000,
             own_files: false,
+            left_over: crate::plan::LeftOverPolicy::default(),
         };
         let of = |operation| {
             let workload = WorkloadPlan::Probe(probe(operation));

@@ -30,11 +30,9 @@ fn run(name: &str, slower: f64, change: impl Fn(&mut RunRecord)) -> ReadRun {
         figure.standard_error *= factor;
     }
     change(&mut record);
-    let text = json::render(&record).expect("JSON");
-    let run: ComparedRun = serde_json::from_str(&text).expect("our own");
     ReadRun {
         path: format!("{name}/run.json").into(),
-        run,
+        run: ComparedRun::from(&record),
     }
 }
 
