@@ -18,9 +18,7 @@ use crate::{Exit, built_in, protocols};
 use filestone_engine::Job;
 use filestone_engine::control::{Context, Observer};
 use filestone_model::measure::verdict::caveats::waited_for_processor;
-use filestone_model::measure::{
-    Caveat, DistributionRecord, ProcessorsRecord, RunRecord, validity,
-};
+use filestone_model::measure::{Caveat, DistributionRecord, ProcessorsRecord, RunRecord, validity};
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{LeftOverPolicy, Plan, ProbePlan, WorkloadPlan};
 use filestone_model::statistics::series::half_width;

@@ -58,7 +58,12 @@ pub struct ExpectOptions {
     /// Operations that fail with this status do so as expected, such as NFS3ERR_NOENT,
     /// STATUS_DISK_FULL or ENOENT; several are joined by commas. Failures of other kinds that are more
     /// than 5 % of the operations keep the run from counting
-    #[arg(hide_short_help = true, long, value_name = "STATUS", value_delimiter = ',')]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "STATUS",
+        value_delimiter = ','
+    )]
     pub expect: Vec<ExpectedStatus>,
 }
 

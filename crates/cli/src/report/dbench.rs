@@ -13,8 +13,8 @@ use crate::report::rows::{ProgressRow, is_printed};
 use filestone_engine::replay::{Progress, ProgressPhase};
 use filestone_model::load::Generation;
 use filestone_model::load::verb::{table_order, word_of};
-use filestone_model::measure::{RunRecord, validity};
 use filestone_model::measure::replay_record::{ClientRecord, ReplayRecord};
+use filestone_model::measure::{RunRecord, validity};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::ReplayPlan;
 

@@ -80,8 +80,14 @@ fn failures_that_are_expected_keep_no_run_from_counting() {
     let output = probe("NFS3ERR_STALE");
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
-    assert!(shown.starts_with("verdict         does not count ("), "{shown}");
-    assert_refused(&probe("NFS3ERR_NOSUCH"), "error: invalid value 'NFS3ERR_NOSUCH'");
+    assert!(
+        shown.starts_with("verdict         does not count ("),
+        "{shown}"
+    );
+    assert_refused(
+        &probe("NFS3ERR_NOSUCH"),
+        "error: invalid value 'NFS3ERR_NOSUCH'",
+    );
 }
 
 #[test]
@@ -99,15 +105,18 @@ fn a_fleet_whose_commits_fail_does_not_count() {
     assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
     let record = record_of(&output);
     let of_commit = record.caveats.iter().any(|caveat| match caveat {
-        Caveat::UnexpectedOutcomes { outcomes, .. } => {
-            outcomes[0].outcome == "NFS3ERR_NOSPC (28)"
-        }
+        Caveat::UnexpectedOutcomes { outcomes, .. } => outcomes[0].outcome == "NFS3ERR_NOSPC (28)",
         _ => false,
     });
     assert!(of_commit, "{:?}", record.caveats);
     assert_eq!(record.gates[0].outcome, GateOutcome::Fails);
     let expecting = filestone(&[&fleet[..], &["--expect", "NFS3ERR_NOSPC"]].concat());
-    assert_eq!(expecting.status.code(), Some(0), "{}", text(&expecting.stderr));
+    assert_eq!(
+        expecting.status.code(),
+        Some(0),
+        "{}",
+        text(&expecting.stderr)
+    );
 }
 
 #[test]

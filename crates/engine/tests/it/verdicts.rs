@@ -183,11 +183,7 @@ struct Changed<F> {
 }
 
 /// A run against a server whose answers are changed so.
-fn changed(
-    plan: Plan,
-    server: SimulatedServer,
-    change: impl FnMut(&mut Completion),
-) -> RunRecord {
+fn changed(plan: Plan, server: SimulatedServer, change: impl FnMut(&mut Completion)) -> RunRecord {
     let backend = Changed {
         server: Simulated::new(server, 1),
         ended: Completions::default(),
@@ -257,7 +253,10 @@ fn percentiles_and_achieved_load_are_those_of_successes_and_failures_have_their_
     // The 9,000 that were answered well took 100 µs each.
     let times = &totals.response_time_ns;
     assert_eq!((times.count, times.sum), (9000, 9000 * 100_000));
-    assert_eq!((times.p50, times.p99_99, times.max), (100_000, 100_000, 100_000));
+    assert_eq!(
+        (times.p50, times.p99_99, times.max),
+        (100_000, 100_000, 100_000)
+    );
     assert_eq!(totals.service_time_ns.sum, times.sum);
     assert!((totals.achieved_load_ops_per_s - 900.0).abs() < 1e-9);
     // The others waited for 1.0, 0.999, … 0.001 s, and then took as long.
@@ -294,7 +293,10 @@ fn a_run_in_which_four_fifths_fail_does_not_count() {
     assert!((record.totals.achieved_load_ops_per_s - 2100.0).abs() < 1e-9);
     assert_eq!(validity::of(&record), Validity::DoesNotCount);
     let reasons = validity::reasons(&record);
-    assert!(reasons[0].starts_with("79.0 % of the operations"), "{reasons:?}");
+    assert!(
+        reasons[0].starts_with("79.0 % of the operations"),
+        "{reasons:?}"
+    );
 }
 
 #[test]
@@ -324,7 +326,10 @@ fn what_was_not_sent_has_no_sample() {
         assert_eq!(totals.ledger.skipped, 10_000 - ended);
         assert_eq!(totals.ledger.unsent, ended - 9000);
         for times in [&totals.response_time_ns, &totals.service_time_ns] {
-            assert_eq!((times.count, times.min, times.max), (9000, 100_000, 100_000));
+            assert_eq!(
+                (times.count, times.min, times.max),
+                (9000, 100_000, 100_000)
+            );
         }
         assert!(totals.kinds[0].failed_time_ns.is_empty());
     }

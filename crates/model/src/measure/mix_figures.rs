@@ -73,7 +73,8 @@ fn operations(mix: &MixPlan, totals: &Totals) -> Vec<MixOperationRecord> {
 /// as the other.
 fn in_flight(totals: &Totals, window_ns: u64) -> f64 {
     let kinds = totals.kinds.iter();
-    let sums = kinds.map(|kind| kind.service_time_ns.sum as f64 + kind.failed_service_sum_ns as f64);
+    let sums =
+        kinds.map(|kind| kind.service_time_ns.sum as f64 + kind.failed_service_sum_ns as f64);
     sums.sum::<f64>() / window_ns.max(1) as f64
 }
 

@@ -49,7 +49,9 @@ pub fn counts(record: &RunRecord) -> (u64, u64) {
 /// In which ways operations ended unexpectedly, the most frequent first.
 pub fn outcomes(record: &RunRecord) -> Vec<OutcomeCount> {
     let expected = record.plan.expect.iter();
-    let expected: Vec<String> = expected.map(|expected| expected.status().to_string()).collect();
+    let expected: Vec<String> = expected
+        .map(|expected| expected.status().to_string())
+        .collect();
     let kinds = record.totals.kinds.iter();
     let mut outcomes: Vec<OutcomeCount> = kinds.flat_map(outcomes_of).collect();
     outcomes.retain(|one| one.count > 0 && !expected.contains(&one.outcome));

@@ -126,8 +126,16 @@ mod tests {
     #[test]
     fn a_status_is_known_by_its_name_in_each_space() {
         for (written, name, status) in [
-            ("NFS3ERR_NOENT", "NFS3ERR_NOENT", StatusSpace::Nfs3.status(2)),
-            ("nfs3err_stale", "NFS3ERR_STALE", StatusSpace::Nfs3.status(70)),
+            (
+                "NFS3ERR_NOENT",
+                "NFS3ERR_NOENT",
+                StatusSpace::Nfs3.status(2),
+            ),
+            (
+                "nfs3err_stale",
+                "NFS3ERR_STALE",
+                StatusSpace::Nfs3.status(70),
+            ),
             ("NLM4_DENIED", "NLM4_DENIED", StatusSpace::Nlm.status(1)),
             (
                 "NT_STATUS_DISK_FULL",
@@ -140,7 +148,10 @@ mod tests {
             assert_eq!(expected.status(), status);
             assert_eq!(expected.to_string(), name);
             let json = serde_json::to_string(&expected).expect("a text");
-            assert_eq!(serde_json::from_str::<ExpectedStatus>(&json).ok(), Some(expected));
+            assert_eq!(
+                serde_json::from_str::<ExpectedStatus>(&json).ok(),
+                Some(expected)
+            );
         }
         for wrong in ["", "2", "NFS3_OK", "NFS3ERR_NOSUCH", "STATUS_SUCCESS", "ok"] {
             let error = wrong.parse::<ExpectedStatus>().expect_err(wrong);

@@ -128,7 +128,10 @@ fn a_second_run_with_the_same_directory_is_refused_before_it_begins() {
     for existing in [Existing::Refuse, Existing::GoOn, Existing::Earlier] {
         let error = OutputDirectory::claim(&path, existing).expect_err("it is in use");
         assert_eq!(error.exit_code(), 2);
-        let process = format!("another run is using it (process {} on ", std::process::id());
+        let process = format!(
+            "another run is using it (process {} on ",
+            std::process::id()
+        );
         assert!(error.what.contains(&process), "{}", error.what);
     }
     first

@@ -25,7 +25,9 @@ use super::limits::{
     CLIENTS_MAX, COPY_SIZE_MAX, IN_FLIGHT_MAX, INTERVAL_MAX_NANOS, OFFERED_MAX, PROCESSORS_MAX,
     SIZE_MAX, SLOTS_MAX,
 };
-use super::{EXPECTED_MAX, Field, Interface, Plan, ProbePlan, TICK_NANOS, TargetPlan, WorkloadPlan};
+use super::{
+    EXPECTED_MAX, Field, Interface, Plan, ProbePlan, TICK_NANOS, TargetPlan, WorkloadPlan,
+};
 use crate::operation::OpKind;
 use core::ops::RangeInclusive;
 
@@ -47,7 +49,11 @@ impl Plan {
         levels::check(self)?;
         connections::check(self)?;
         self.check_gates()?;
-        within(Field::Expect, self.expect.len() as f64, 0.0..=EXPECTED_MAX as f64)?;
+        within(
+            Field::Expect,
+            self.expect.len() as f64,
+            0.0..=EXPECTED_MAX as f64,
+        )?;
         self.check_read_data()
     }
 

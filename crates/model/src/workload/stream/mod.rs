@@ -882,7 +882,10 @@ impl Workload<Lines> for Stream {
         let health = &shared.plan().health;
         let delay = completion.sent.nanos_since(sample.ready);
         let is_sent = completion.sent != Moment::NEVER;
-        if is_sent && self.step == Step::Transfer && health.lateness_ns.is_some_and(|limit| delay > limit) {
+        if is_sent
+            && self.step == Step::Transfer
+            && health.lateness_ns.is_some_and(|limit| delay > limit)
+        {
             self.gauge().add(Count::Late, 1);
         }
         if self.step == Step::Transfer && self.file.task != Task::Prepare {

@@ -37,7 +37,11 @@ pub(super) fn unexpected(count: u64, completed: u64, outcomes: &[OutcomeCount]) 
         format!("{} {outcome} of {operation}", thousands(one.count))
     });
     let mut ways: Vec<String> = named.collect();
-    if let Some(more) = outcomes.len().checked_sub(NAMED_MAX).filter(|more| *more > 0) {
+    if let Some(more) = outcomes
+        .len()
+        .checked_sub(NAMED_MAX)
+        .filter(|more| *more > 0)
+    {
         ways.push(format!("{} more", counted(more as u64, "way")));
     }
     if !ways.is_empty() {
