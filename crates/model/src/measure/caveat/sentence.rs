@@ -163,7 +163,9 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::Jukebox { .. } => JUKEBOX_HELP,
         Caveat::TargetLost { .. } => "what was measured up to then is kept",
         Caveat::LedgerOutOfBalance { .. } => "please report this with the record (--output DIR)",
-        Caveat::LeftBehind { .. } => "it holds nothing but what this run made; remove it by hand",
+        Caveat::LeftBehind { .. } => {
+            "--remove-leftover removes what this run made there, and nothing else"
+        }
         Caveat::NotSeenOnTheWire { .. } => {
             "on an NFS mount, leave the feedback on: it shows what is asked beside what is seen"
         }
