@@ -304,6 +304,7 @@ const OF_NO_PROTOCOL: &[&str] = &[
     "dry-run",
     "fail-on-caveat",
     "fail-if",
+    "expect",
     "strict",
     "repeat",
     "repeat-until",

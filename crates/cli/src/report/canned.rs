@@ -338,7 +338,12 @@ pub fn with_errors() -> RunRecord {
             count: 1,
         },
     ];
-    record.caveats = unexpected::caveat(&record).into_iter().collect();
+    let (count, completed) = unexpected::counts(&record);
+    record.caveats = vec![Caveat::UnexpectedOutcomes {
+        count,
+        completed,
+        outcomes: unexpected::outcomes(&record),
+    }];
     record.validity = Some(Validity::WithCaveats);
     record
 }

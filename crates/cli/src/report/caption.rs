@@ -66,7 +66,7 @@ mod tests {
              2 s, 2026-01-02 03:04:05 UTC, seed 1, filestone 0.1.0"
         );
         let picture = picture(&canned::with_errors(), "A title", vec![], vec![]);
-        assert_eq!(picture.notes, ["caveats: unsuccessful"]);
+        assert_eq!(picture.notes, ["caveats: unexpected-outcomes"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a mix becomes when its load is steered, or when it goes through a kernel mount.
 
-use super::{SECOND, achieve_what_succeeded, mix};
+use super::{SECOND, achieve_what_succeeded, fail, mix};
 use filestone_model::measure::curve_record::{
     CurveLeg, CurvePointRecord, HysteresisRecord, KneeRecord, SearchEnd, TriedRecord,
 };
@@ -225,10 +225,10 @@ pub fn mix_through_mount() -> RunRecord {
         .to_vec();
     mix.wire = Some(wire_of(&mix.operations));
     mix.off_by_percent = mix.off_by();
-    let ledger = &mut record.totals.ledger;
-    (ledger.ok, ledger.timed_out) = (ledger.ok - 3, 3);
-    let kind = record.totals.kinds.first_mut().expect("GETATTR");
-    (kind.ledger.ok, kind.ledger.timed_out) = (kind.ledger.ok - 3, 3);
+    fail(&mut record, 0, 0, |ledger| {
+        ledger.ok -= 3;
+        ledger.timed_out += 3;
+    });
     achieve_what_succeeded(&mut record);
     record
 }

@@ -12,7 +12,7 @@ use crate::report::parts::page::{Detail, Page};
 use crate::report::parts::{costs, gates, stamps, validity};
 use crate::report::{explanation, gallery, hosts, text};
 use filestone_model::measure::validity as rules;
-use filestone_model::measure::{DistributionRecord, RunRecord, Validity};
+use filestone_model::measure::{DistributionRecord, RunRecord};
 use maud::{Markup, html};
 
 /// How well the headline figures are known: part of the answer where its first line is an ancestor's.
