@@ -13,6 +13,7 @@ use filestone_model::completions::Completions;
 use filestone_model::language::{Language, Operations};
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Expected, Line, LineData, Lines, LoadWork};
+use filestone_model::made::MadeNames;
 use filestone_model::operation::{
     AttributeChange, DirectoryCursor, FileId, Name, OpenAccess, OpenId, Operation, Outcome,
     Stability, Ticket,
@@ -257,6 +258,7 @@ fn replayer(units: &Payloads) -> Bench<Lines> {
             write: 100,
         },
         keeping: Keeping::default(),
+        made: Arc::new(MadeNames::any()),
         way: Arc::clone(&way),
         retries: 1,
     });
