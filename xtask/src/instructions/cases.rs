@@ -25,7 +25,7 @@ use filestone_model::operation::{
     Answer, Completion, FileId, OpKind, Operation, Outcome, Stability, Ticket,
 };
 use filestone_model::plan::{
-    Modes, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
+    LeftOverPolicy, Modes, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
 };
 use filestone_model::session::rpc::Credentials;
 use filestone_model::time::Moment;
@@ -33,6 +33,7 @@ use filestone_model::workload::{self, FileEntry, FileTable, ObjectKind, Workload
 use filestone_wire::nfs3::{Fattr3, FileType, Handle, Nfstime3, Specdata3, getattr, read};
 use filestone_wire::pattern;
 use filestone_wire::record::RecordMark;
+use filestone_wire::rpc::Gids;
 use filestone_wire::rpc::ReplyHeader;
 use filestone_wire::xdr::Encode;
 use std::sync::Arc;
@@ -103,6 +104,7 @@ fn plan(operation: OpKind, in_flight: u32) -> Plan {
         file_size_bytes: READ_LEN.into(),
         files_max: 1,
         own_files: false,
+        left_over: LeftOverPolicy::Refuse,
     });
     Plan {
         in_flight,
@@ -141,6 +143,7 @@ fn client(in_flight: u32) -> Nfs3Client {
         machine_name: "filestone".into(),
         uid: 0,
         gid: 0,
+        gids: Gids::default(),
         stamp: 1,
         modes: Modes::OWN,
     };

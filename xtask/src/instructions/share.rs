@@ -51,7 +51,6 @@ pub fn client(in_flight: u32) -> Operator {
         }),
         holds_files: true,
         keeping: Keeping::default(),
-        verifies: None,
     };
     let client_options = Smb2ClientOptions {
         way,

@@ -110,7 +110,11 @@ fn a_stop_breaks_off_what_takes_several_pieces_and_nothing_else() {
         },
     ] {
         let broken_off = bench.layer.carry_out(&action, &bench.data);
-        assert!(broken_off.is_err_and(|lost| matches!(lost, filestone_engine::replay::LayerLost::Stopped)), "{action:?}");
+        assert!(
+            broken_off
+                .is_err_and(|lost| matches!(lost, filestone_engine::replay::LayerLost::Stopped)),
+            "{action:?}"
+        );
     }
     let written = fs::metadata(bench.path("clients/client0/a")).unwrap().len();
     assert!(written < len, "{written}");
