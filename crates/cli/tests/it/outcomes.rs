@@ -86,7 +86,7 @@ fn failures_that_are_expected_keep_no_run_from_counting() {
     );
     assert_refused(
         &probe("NFS3ERR_NOSUCH"),
-        "error: invalid value 'NFS3ERR_NOSUCH'",
+        "error: --expect NFS3ERR_NOSUCH: ",
     );
 }
 

@@ -281,9 +281,9 @@ fn a_point_that_cannot_be_measured_is_left_out_and_the_others_go_on() {
 fn it_is_enough_when_the_interval_is_narrow_and_gates_are_of_each_run() {
     let until = [
         "--over",
-        "offered=200,400",
+        "clients=1,2",
         "--until",
-        "50%",
+        "90%",
         "--figure",
         "achieved",
         "--as",

@@ -271,7 +271,7 @@ fn check_counts(case: &Case, record: &RunRecord) {
     }
     let in_ticks: u64 = record.ticks.iter().map(|tick| tick.bytes_received).sum();
     assert_eq!(in_ticks, 200 * ledger.ended());
-    assert_eq!(totals.slot_wait_ns.count, ledger.ended());
+    assert_eq!(totals.slot_wait_ns.count, ledger.timed());
     assert_eq!(
         totals.dispatch_delay_ns.max, 0,
         "a simulation is never late"

@@ -112,7 +112,7 @@ fn merge_kind(
         ledger,
         response_time_ns: times(|row| &row.response_time_ns)?,
         service_time_ns: times(|row| &row.service_time_ns)?,
-        failed_time_ns: times(|row| &row.failed_time_ns)?,
+        failed_time_ns: times(|row| &row.failed_time_ns)?.or_default(),
         failed_service_sum_ns: sum(|row| row.failed_service_sum_ns),
         calls: sum(|row| row.calls),
         retransmissions: sum(|row| row.retransmissions),

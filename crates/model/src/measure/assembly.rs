@@ -314,7 +314,7 @@ impl KindTotals {
             ledger: self.ledger,
             response_time_ns: self.response_time.to_record(),
             service_time_ns: self.service_time.to_record(),
-            failed_time_ns: self.failed_time.to_record(),
+            failed_time_ns: self.failed_time.to_record().or_default(),
             failed_service_sum_ns: self.counts.failed_service_nanos,
             calls: self.counts.calls,
             retransmissions: self.counts.retransmissions,

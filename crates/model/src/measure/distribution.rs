@@ -329,6 +329,16 @@ impl DistributionRecord {
         self.count == 0
     }
 
+    /// The same, where a record leaves out what has no values.
+    #[must_use]
+    pub fn or_default(self) -> Self {
+        if self.is_empty() {
+            Self::default()
+        } else {
+            self
+        }
+    }
+
     /// What this record follows from.
     pub fn encoded(&self) -> Result<EncodedDistribution, HistogramError> {
         Ok(EncodedDistribution {
