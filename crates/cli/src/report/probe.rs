@@ -323,7 +323,7 @@ mod tests {
         open.low = 151_000.0;
         record.totals.open_figures = vec![open];
         let text = answer_of(&record);
-        assert!(text.contains("p99 over 151 µs"), "{text}");
+        assert!(text.contains("p99 over 150 µs"), "{text}");
     }
 
     #[test]

@@ -191,7 +191,7 @@ fn a_run_that_is_invalid_is_no_sample() {
     let output = filestone(&[&sides[..], &measured].concat());
     assert_eq!(output.status.code(), Some(125), "{}", text(&output.stdout));
     let told = text(&output.stderr);
-    let again = told.matches("B: invalid (mix-invalid), so it does not count");
+    let again = told.matches("B: does not count (the mix is off by ");
     assert_eq!(again.count(), 3, "{told}");
     assert!(told.contains("3 times in a row"), "{told}");
 }

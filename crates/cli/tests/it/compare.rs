@@ -126,7 +126,7 @@ fn a_run_that_is_invalid_is_compared_only_if_that_is_asked_for() {
         assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stdout));
         let said = text(&refused.stderr);
         assert!(
-            said.contains("lost/run.json is invalid (target-lost)")
+            said.contains("lost/run.json does not count (the target was lost)")
                 && said.contains("--despite validity"),
             "{said}"
         );

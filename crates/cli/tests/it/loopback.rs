@@ -1,7 +1,7 @@
 //! Every command against the built-in server, over loopback and for a moment: what
 //! must hold of every run is checked, numbers are not.
 
-use crate::support::{Running, Scratch, filestone, record_of, serve, text};
+use crate::support::{Running, Scratch, ended_in_order, filestone, record_of, serve, text};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::operation::OpKind;
@@ -56,11 +56,10 @@ fn clients_datagrams_and_an_open_loop_balance_too() {
         ];
         arguments.extend(&more);
         let output = filestone(&arguments);
-        assert_eq!(
-            output.status.code(),
-            Some(0),
-            "{more:?}: {}",
-            text(&output.stderr)
+        let said = text(&output.stderr);
+        assert!(
+            ended_in_order(output.status.code(), &said),
+            "{more:?}: {said}"
         );
         let record = record_of(&output);
         assert!(record.totals.ledger.ok > 0, "{more:?}");
@@ -72,7 +71,7 @@ fn clients_datagrams_and_an_open_loop_balance_too() {
 fn a_probe_leads_with_its_verdict_and_its_answer_and_has_ncts_table_on_request() {
     let arguments = ["probe", "null", "--count", "200", "--no-calibrate"];
     let shown = text(&filestone(&arguments).stdout);
-    assert!(shown.starts_with("verdict         valid"), "{shown}");
+    assert!(shown.starts_with("verdict         counts"), "{shown}");
     let mut lines = shown.lines().skip(1);
     let answer = lines.find(|line| !line.starts_with(' '));
     let answer = answer.expect("below the verdict");

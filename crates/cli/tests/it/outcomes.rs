@@ -84,10 +84,8 @@ fn failures_that_are_expected_keep_no_run_from_counting() {
         shown.starts_with("verdict         does not count ("),
         "{shown}"
     );
-    assert_refused(
-        &probe("NFS3ERR_NOSUCH"),
-        "error: --expect NFS3ERR_NOSUCH: ",
-    );
+    let said = probe("NFS3ERR_NOSUCH");
+    assert_refused(&said, "error: --expect NFS3ERR_NOSUCH: ");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `--repeat`: several runs of the same, what they come to, and runs that are none.
 
-use crate::support::{Running, Scratch, done, filestone, serve, text};
+use crate::support::{Running, Scratch, done, ended_in_order, filestone, serve, text};
 use filestone_model::measure::RunRecord;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -83,7 +83,8 @@ fn it_is_enough_when_the_interval_is_narrow() {
         "500",
     ];
     let output = filestone(&repeated(&until));
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    assert!(ended_in_order(output.status.code(), &said), "{said}");
     let found = document(&directory);
     assert_eq!(found["series"][0]["headline"], "response_time.p50");
     let runs = found["series"][0]["runs"].as_u64().expect("a number");
@@ -147,6 +148,8 @@ fn a_mix_has_files_of_its_own_in_each_run() {
         "2",
         "--files",
         "4",
+        "--arrivals",
+        "closed",
         "--warm-up",
         "0",
         "-d",

@@ -49,7 +49,7 @@ fn a_curve_has_its_points_its_peak_and_its_knee_in_every_format() {
     assert!(curve.peak_ops_per_s > 0.0);
     assert_eq!(record.totals.ledger.failed, 0);
     for (format, beginning) in [
-        ("text", "verdict         valid"),
+        ("text", "verdict         "),
         ("csv", "leg,offered_load_ops_per_s,"),
         ("gnuplot", "$found << EOD"),
         ("svg", "<svg "),

@@ -54,7 +54,7 @@ pub enum ReadDataError {
     #[error("a datagram is received whole")]
     Datagram,
     /// A response is authenticated, or is taken whole.
-    #[error("responses of a share are taken whole, because their signatures cover the data")]
+    #[error("over SMB responses are taken whole, because their signatures cover the data")]
     Whole,
     /// Discarding each would cost more than receiving many.
     #[error(

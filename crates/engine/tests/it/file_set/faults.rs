@@ -1,10 +1,10 @@
 //! Servers that are full, cannot do all, tell less than others, answer wrongly or not at all,
 //! and users that have seen enough.
 
-use super::bench::{ALL, Bench, plan, refusal};
+use super::bench::{ALL, Bench, plan};
 use crate::support::live::{serve, status_of};
-use filestone_engine::RunError;
 use filestone_engine::control::{Observer, Unobserved};
+use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::operation::OpKind;
 use filestone_server::Running;
 use filestone_wire::nfs3::Status;
@@ -48,13 +48,13 @@ fn a_procedure_that_the_server_has_not_is_only_missed_if_the_mix_needs_it() {
     ] {
         let server = faulty(&[&format!("error=NFS3ERR_NOTSUPP,proc={procedure}")]);
         let bench = Bench::new(&server);
-        let (what, help) = refusal(
-            &bench
-                .prepare_for(&plan(2, "1K"), 1, &[kind])
-                .expect_err("it is not supported"),
-        );
+        let error = bench
+            .prepare_for(&plan(2, "1K"), 1, &[kind])
+            .expect_err("it is not supported");
+        assert_eq!(error.category(), ErrorCategory::Target, "{error:?}");
+        let (what, help) = (error.to_string(), error.help());
         assert!(what.contains("does not support"), "{what}");
-        assert_eq!(help, format!("take {procedure} out of the mix"));
+        assert_eq!(help, Some(format!("take {procedure} out of the mix")));
         let others = [OpKind::Read, OpKind::Create, OpKind::RmDir];
         let set = bench.prepare_for(&plan(2, "1K"), 1, &others);
         set.expect("nothing needs it");

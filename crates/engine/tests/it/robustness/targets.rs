@@ -61,10 +61,11 @@ fn what_may_not_be_done_is_said_with_a_way_out() {
 
 #[test]
 fn an_operation_needs_the_right_kind_of_object() {
+    const IS_A_LINK: &str = "is a symbolic link to file";
     for (operation, path, needs) in [
         (OpKind::Lookup, "/export/file", "needs a directory"),
         (OpKind::ReadDir, "/export/file", "needs a directory"),
-        (OpKind::ReadDirPlus, "/export/link", "needs a directory"),
+        (OpKind::ReadDirPlus, "/export/link", IS_A_LINK),
         (
             OpKind::Write,
             "/export/file",
@@ -75,16 +76,8 @@ fn an_operation_needs_the_right_kind_of_object() {
             "/export/file",
             "needs a directory to work in",
         ),
-        (
-            OpKind::Commit,
-            "/export/link",
-            "needs a directory to work in",
-        ),
-        (
-            OpKind::Read,
-            "/export/link",
-            "needs a file that is not empty",
-        ),
+        (OpKind::Commit, "/export/link", IS_A_LINK),
+        (OpKind::Read, "/export/link", IS_A_LINK),
         (OpKind::ReadLink, "/export/file", "needs a symbolic link"),
         (
             OpKind::ReadLink,
