@@ -13,7 +13,10 @@ pub struct Threshold {
 
 impl fmt::Display for Threshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let figure = crate::text::thousands(self.figure as u64);
-        write!(f, "{figure} {}", self.unit)
+        let Self { figure, unit } = *self;
+        if figure.fract() != 0.0 {
+            return write!(f, "{figure} {unit}");
+        }
+        write!(f, "{} {unit}", crate::text::thousands(figure as u64))
     }
 }

@@ -10,7 +10,7 @@ use crate::report::gnuplot::{GRAPHS, INTERVALS_FILE, RAW_FILE};
 use crate::report::mix::found;
 use crate::report::picture::render;
 use crate::report::{gallery, gnuplot, hdr, html, json, layers, ticks};
-use filestone_engine::workspace::file_claim::FileClaim;
+use filestone_engine::target::local::file_claim::FileClaim;
 use filestone_model::measure::RunRecord;
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -1,6 +1,6 @@
 //! `filestone ladder`: every rung in random order, what each adds, and how it goes on.
 
-use crate::support::{Scratch, done, filestone, serve, text};
+use crate::support::{Scratch, done, done_in_time, filestone, serve, text};
 use serde_json::Value;
 use std::fs;
 use std::io::BufRead;
@@ -47,7 +47,7 @@ fn every_rung_is_measured_and_what_it_made_is_gone() {
     let target = format!("nfs://{address}/export");
     let process = server.id().to_string();
     let asked = ["--server-pid", &process, &target, "-o", &directory];
-    let output = done(&ladder(&asked));
+    let output = done_in_time(&ladder(&asked));
     let told = text(&output.stderr);
     assert!(told.contains("rung=readdirplus, run 2 of 2: "), "{told}");
     let shown = text(&output.stdout);
@@ -99,11 +99,11 @@ fn every_rung_is_measured_and_what_it_made_is_gone() {
         assert!(Path::new(&directory).join(form).is_file(), "{form}");
     }
     // With all runs there, nothing is measured.
-    let second = text(&done(&ladder(&asked)).stderr);
+    let second = text(&done_in_time(&ladder(&asked)).stderr);
     assert!(second.contains("26 runs there already"), "{second}");
 
     let short = ["--rungs", "null,getattr", &target, "-o", &again];
-    done(&ladder(&short));
+    done_in_time(&ladder(&short));
     let compared = done(&["compare", &directory, &again, "--as", "json"]);
     let compared: Value = serde_json::from_slice(&compared.stdout).expect("JSON");
     assert_eq!(rungs(&compared).len(), 2);
@@ -243,7 +243,7 @@ fn an_echo_is_the_lowest_rung_and_a_share_has_all_others() {
             &["--transport", transport, target],
             rungs_of,
         ];
-        let output = done(&ladder(&asked.concat()));
+        let output = done_in_time(&ladder(&asked.concat()));
         let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let rungs = rungs(&found);
         assert_eq!(rungs.len(), count, "{target}");
@@ -270,7 +270,7 @@ fn costs_are_told_from_loads_in_turn() {
         &["--server-pid", &process, "--rungs", "null", "--as", "json"][..],
         &["--offered", "1k", "--levels", "3", &target],
     ];
-    let output = done(&ladder(&asked.concat()));
+    let output = done_in_time(&ladder(&asked.concat()));
     let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let null = &rungs(&found)[0];
     assert_eq!(null["plan"]["arrivals"]["process"], "levels");

@@ -3,7 +3,8 @@
 //! `steered`.
 
 use crate::support::{
-    Running, Scratch, ended_in_order, filestone, filestone_reading, record_of, serve, text,
+    Running, Scratch, done_in_time, ended_in_order, filestone, filestone_reading, record_of, serve,
+    text,
 };
 use filestone_model::measure::run_record::RunEnd;
 use filestone_model::measure::{Caveat, RunRecord};
@@ -245,7 +246,9 @@ fn without_feedback_any_directory_will_do_and_the_record_says_what_was_not_seen(
     ]
     .concat();
     let output = filestone(&[&arguments[..], &["--remove-set"]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    // Whether so few operations are the mix is chance.
+    let code = output.status.code();
+    assert!(matches!(code, Some(0 | 3)), "{}", text(&output.stderr));
     let record = record_of(&output);
     assert!(record.mix.as_ref().is_some_and(|mix| mix.wire.is_none()));
     let is_unseen = |caveat: &Caveat| matches!(caveat, Caveat::NotSeenOnTheWire { .. });
@@ -341,8 +344,7 @@ fn nhfsstones_own_command_line_gives_its_line_its_table_and_its_exit_code() {
     let (_server, address, _out) = serve(&[]);
     let target = format!("nfs://{address}/export");
     let run = ["-v", "-c", "300", "-l", "600", "-p", "2", &target];
-    let output = filestone(&[&["as", "nhfsstone"], &run[..]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let output = done_in_time(&[&["as", "nhfsstone"], &run[..]].concat());
     let shown = text(&output.stdout);
     let lines: Vec<&str> = shown.lines().collect();
     for row in ["op        want ", "getattr", "wrcache", "fsstat"] {

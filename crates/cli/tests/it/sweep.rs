@@ -283,7 +283,7 @@ fn it_is_enough_when_the_interval_is_narrow_and_gates_are_of_each_run() {
         "--over",
         "clients=1,2",
         "--until",
-        "90%",
+        "50%",
         "--figure",
         "achieved",
         "--as",

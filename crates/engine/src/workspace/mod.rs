@@ -9,13 +9,11 @@
 //! | `own_directory` | what a probe changes things in |
 //! | `set_directory` | the directory of a file set, likewise, and taken over from another run |
 //! | `set_removal` | what is in a file set, removed |
-//! | `file_claim` | a directory of this host for results, of one run at a time |
 //! | `error` | why not |
 //!
 //! Why it is so: docs/design/workspace.md.
 
 pub(crate) mod error;
-pub mod file_claim;
 pub(crate) mod marker;
 pub(crate) mod own_directory;
 pub(crate) mod set_directory;

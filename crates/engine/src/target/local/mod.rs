@@ -1,6 +1,7 @@
 //! A directory of this host, whatever file system is mounted there.
 
 mod examine;
+pub mod file_claim;
 pub mod mix;
 pub mod replay;
 pub(crate) mod tree;

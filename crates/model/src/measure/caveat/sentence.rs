@@ -52,11 +52,7 @@ pub fn of(caveat: &Caveat) -> String {
         | Caveat::ReadingsFailed { .. } => cost::of(caveat).unwrap_or_default(),
         Caveat::LongListings { count, excess_bytes_max } => long_listings(*count, *excess_bytes_max),
         Caveat::NotTheUser { user } => not_the_user(user),
-        Caveat::Reconnected {
-            times,
-            unusable_ns,
-            losses,
-        } => reconnected(*times, *unusable_ns, losses),
+        Caveat::Reconnected { times, unusable_ns, losses } => reconnected(*times, *unusable_ns, losses),
         Caveat::ConnectionsLost { count, clients } => of_all(*count, *clients, NOT_BACK),
         Caveat::Jukebox { calls, pauses_ns } => jukebox(*calls, *pauses_ns),
         Caveat::Interrupted { after_ns } => format!("the run was interrupted after {:.3} s", seconds(*after_ns)),

@@ -1,10 +1,10 @@
 //! A directory of this host for the results of one run at a time: claimed by a file in it.
 
-use super::error::{ClaimError, Purpose};
-use super::marker::{Liveness, LockHolder, Marker, Owner};
-use super::tree::{Directory, MarkerLock, Tree};
+use super::tree::{self, LocalTree};
 use crate::error::RunError;
-use crate::target::local::tree::{self, LocalTree};
+use crate::workspace::marker::{Liveness, LockHolder, Marker, Owner};
+use crate::workspace::tree::{Directory, MarkerLock, Tree};
+use crate::workspace::{ClaimError, Purpose};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
