@@ -29,6 +29,7 @@ mod mismatches;
 pub mod mix_figures;
 pub mod mix_record;
 pub mod mount_record;
+pub mod outcome_count;
 pub mod overall_response_time;
 pub mod processors;
 pub mod quantile_interval;

@@ -8,33 +8,15 @@
 //! load file expects.
 
 use super::caveat::Caveat;
+pub use super::outcome_count::{OutcomeCount, percent};
 use super::run_record::{KindRecord, RunRecord};
 use crate::failure::{Mismatch, ReplyFault};
-use crate::operation::OpKind;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// More of them than this share of the completed ones, in percent, are a caveat.
 pub const UNEXPECTED_PERCENT: f64 = 1.0;
 /// With more of them than this share, in percent, a run does not count. One alone is a caveat however
 /// few operations there are: a share says nothing about it.
 pub const UNEXPECTED_PERCENT_MAX: f64 = 5.0;
-
-/// How often operations of one kind ended in one unexpected way.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct OutcomeCount {
-    /// The operation.
-    pub operation: OpKind,
-    /// How it ended: the status by its name in the standard, `timed out` or `disconnected`.
-    pub outcome: String,
-    /// How often.
-    pub count: u64,
-}
-
-/// The share of unexpected outcomes among completed operations, in percent.
-pub fn percent(count: u64, completed: u64) -> f64 {
-    100.0 * count as f64 / completed.max(1) as f64
-}
 
 /// Unexpected outcomes of a run, and its completed operations.
 pub fn counts(record: &RunRecord) -> (u64, u64) {

@@ -10,8 +10,8 @@ pub use sentence::quantile_name;
 use crate::measure::absence::AbsenceCause;
 use crate::measure::host_difference::HostDifference;
 use crate::measure::losses::LossRecord;
+use crate::measure::outcome_count::{OutcomeCount, percent};
 use crate::measure::shortfall::Shortfall;
-use crate::measure::unexpected::{self, OutcomeCount};
 use crate::operation::OpKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -325,7 +325,7 @@ impl Caveat {
             } => Some(100.0 * mean_ns / response_time_mean_ns.max(1.0)),
             Self::UnexpectedOutcomes {
                 count, completed, ..
-            } if *count > 1 => Some(unexpected::percent(*count, *completed)),
+            } if *count > 1 => Some(percent(*count, *completed)),
             _ => None,
         }
     }

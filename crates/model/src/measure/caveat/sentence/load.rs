@@ -1,8 +1,8 @@
 //! The caveats about a load that was another one than the one offered.
 
 use super::Caveat;
+use crate::measure::outcome_count::{OutcomeCount, percent};
 use crate::measure::shortfall::Shortfall;
-use crate::measure::unexpected::{OutcomeCount, percent};
 use crate::text::{counted, thousands, time_text};
 
 /// What NFS3ERR_JUKEBOX means, and why a load generator without patience counts it as an error.
