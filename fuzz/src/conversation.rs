@@ -4,8 +4,8 @@
 use std::sync::{Arc, LazyLock};
 
 use filestone_model::client::handles::Handles;
-use filestone_model::client::nfs3::{Reading, Shared, Templates, Verify};
-use filestone_model::client::{Client, Nfs3Client, Output};
+use filestone_model::client::nfs3::{Reading, Shared, Templates};
+use filestone_model::client::{Client, Nfs3Client, Output, Verify};
 use filestone_model::completions::Completions;
 use filestone_model::operation::{
     AttributeChange, DirectoryCursor, FileId, Name, OpKind, Operation, Stability, Ticket,
@@ -16,7 +16,7 @@ use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::record::RecordMark;
-use filestone_wire::rpc::ReplyHeader;
+use filestone_wire::rpc::{Gids, ReplyHeader};
 use filestone_wire::xdr::Encode;
 
 /// First byte of an input: datagrams instead of a stream.
@@ -147,7 +147,9 @@ fn operation(slot: usize, len: u32) -> Operation {
             offset: 0,
             len,
         },
-        filestone_model::only_in_loads!() | filestone_model::only_in_probes!() => unreachable!("slots have procedures of NFSv3"),
+        filestone_model::only_in_loads!() | filestone_model::only_in_probes!() => {
+            unreachable!("slots have procedures of NFSv3")
+        }
     }
 }
 
@@ -177,6 +179,7 @@ impl Conversation {
             machine_name: "fuzz".into(),
             uid: 0,
             gid: 0,
+            gids: Gids::EMPTY,
             stamp: 0,
             modes: Modes::OWN,
         };

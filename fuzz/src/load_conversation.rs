@@ -10,13 +10,14 @@ use filestone_model::client::nfs3::sequence::Why;
 use filestone_model::client::{Client, Output};
 use filestone_model::completions::Completions;
 use filestone_model::load::{Compiler, Line, Load, LoadWork, Next, Script};
+use filestone_model::made::MadeNames;
 use filestone_model::operation::Ticket;
 use filestone_model::plan::{Modes, TransportKind};
 use filestone_model::session::rpc::Credentials;
 use filestone_model::time::Moment;
 use filestone_wire::nfs3::Handle;
 use filestone_wire::record::RecordMark;
-use filestone_wire::rpc::ReplyHeader;
+use filestone_wire::rpc::{Gids, ReplyHeader};
 use filestone_wire::xdr::Encode;
 
 /// First byte of an input: datagrams instead of a stream.
@@ -96,6 +97,7 @@ impl LoadConversation {
                     stable: false,
                     modes: Modes::OWN,
                 },
+                made: Arc::new(MadeNames::any()),
                 has_lock_manager: false,
                 timeout_nanos: TIMEOUT_NANOS,
             },
@@ -103,6 +105,7 @@ impl LoadConversation {
                 machine_name: "fuzz".into(),
                 uid: 0,
                 gid: 0,
+                gids: Gids::EMPTY,
                 stamp: 0,
                 modes: Modes::OWN,
             },
