@@ -102,8 +102,8 @@ fn prerequisites_of_an_open_loop_do_not_come_all_at_once() {
         .iter()
         .find(|kind| kind.operation == OpKind::Write);
     let writes = writes.expect("a row").ledger.scheduled;
-    // Eight slots are ahead at the beginning; the end of the window takes one for itself, and one more
-    // follows the last COMMIT.
+    // Eight slots are ahead: 108. The run makes 110, and why it makes two more has not been found out; all
+    // at once it would be 1,024.
     assert!((100..=110).contains(&writes), "{writes}");
 }
 
