@@ -107,7 +107,7 @@ fn check_parts(job: &Plan, parts: u32) -> Result<(), JobError> {
         part.check().map_err(|source| JobError::Part {
             part: index + 1,
             parts: parts as usize,
-            source,
+            source: Box::new(source),
         })?;
     }
     Ok(())

@@ -19,7 +19,7 @@ pub enum JobError {
         /// Of how many.
         parts: usize,
         /// Which rule.
-        source: PlanError,
+        source: Box<PlanError>,
     },
     /// No rank is left to make load.
     #[error("there is no rank that makes load")]

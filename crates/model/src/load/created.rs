@@ -290,7 +290,7 @@ fn components(elements: &[Element]) -> Option<Vec<Vec<Element>>> {
     let mut components = vec![Vec::new()];
     for element in elements {
         match element {
-            Element::OneOf(set) if set.iter().any(|byte| is_slash(byte)) => return None,
+            Element::OneOf(set) if set.iter().any(is_slash) => return None,
             Element::Byte(byte) if is_slash(byte) => components.push(Vec::new()),
             Element::Byte(byte) => {
                 let byte = byte.to_ascii_lowercase();

@@ -40,9 +40,8 @@ impl RunRecord {
         }
         self.intervals.iter().try_for_each(check_interval)?;
         totals.figures.iter().try_for_each(check_figure)?;
-        let open = totals.open_figures.iter();
-        open.map(|figure| check_number(&figure.name, figure.low))
-            .collect()
+        let mut open = totals.open_figures.iter();
+        open.try_for_each(|figure| check_number(&figure.name, figure.low))
     }
 
     fn rows_of_totals(&self) -> [(&'static str, &DistributionRecord); 4] {

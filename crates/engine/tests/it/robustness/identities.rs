@@ -111,7 +111,7 @@ fn check_callers(relay: &Relay, heard: &Heard) {
             // The supplementary groups are those of the target's user.
             [[50, 51][client % 2]]
                 .into_iter()
-                .chain([4, 24].into_iter().filter(|_| client % 3 == 0))
+                .chain([4, 24].into_iter().filter(|_| client.is_multiple_of(3)))
                 .collect(),
         );
         assert_eq!(
