@@ -129,10 +129,11 @@ impl MadeNames {
         }
     }
 
-    /// `client<n>`, `source<n>`, or a letter with the client, the slot and the sequence in it.
+    /// `client<n>`, `source<n>`, a letter with the client, the slot and the sequence in it, or a directory whose
+    /// changes an SMB server reports.
     fn is_of_probe(&self, name: &[u8]) -> bool {
         let numbered = |head: &[u8]| self.number_after(name, head).is_some();
-        numbered(b"client") || numbered(b"source") || self.is_numbered(name)
+        numbered(b"client") || numbered(b"source") || self.is_numbered(name) || is_watched(name)
     }
 
     fn is_numbered(&self, name: &[u8]) -> bool {
@@ -264,6 +265,23 @@ impl MadeNames {
     }
 }
 
+/// `<client GUID>-<slot>`, and `file` or `file<n>` in it: see `ClientState::own_path` of the SMB client.
+fn is_watched(path: &[u8]) -> bool {
+    let mut components = path.split(|byte| *byte == b'/');
+    let directory = components.next().unwrap_or_default();
+    let (file, rest) = (components.next(), components.next());
+    let is_directory = directory.split_at_checked(32).is_some_and(|(guid, slot)| {
+        let is_hexadecimal = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let slot = slot.strip_prefix(b"-").and_then(canonical);
+        guid.iter().all(is_hexadecimal) && slot.is_some()
+    });
+    let is_file = |file: &[u8]| {
+        let number = file.strip_prefix(b"file");
+        number.is_some_and(|number| number.is_empty() || canonical(number).is_some())
+    };
+    is_directory && file.is_none_or(is_file) && rest.is_none()
+}
+
 /// A number that is written in the one way in which filestone writes it.
 fn canonical(digits: &[u8]) -> Option<u64> {
     let is_shortest = digits.len() == 1 || digits.first() != Some(&b'0');
@@ -353,7 +371,15 @@ NTCreateX "\clients\shared" 0x40 0x2 13 NT_STATUS_OK
     #[test]
     fn probes_and_fleets_number_their_names() {
         let probe = MadeNames::of_probe(2);
-        for own in ["client0", "client1", "source1", "f0000100000000fff"] {
+        for own in [
+            "client0",
+            "client1",
+            "source1",
+            "f0000100000000fff",
+            "90df1dd43c5da2de19f06efa5932c11a-0",
+            "90df1dd43c5da2de19f06efa5932c11a-12/file",
+            "90df1dd43c5da2de19f06efa5932c11a-12/file3",
+        ] {
             assert!(probe.has(own.as_bytes()), "{own}");
         }
         for other in [
@@ -362,6 +388,9 @@ NTCreateX "\clients\shared" 0x40 0x2 13 NT_STATUS_OK
             "f0000200000000000",
             "file",
             "client0/x",
+            "90df1dd43c5da2de19f06efa5932c11a",
+            "90df1dd43c5da2de19f06efa5932c11-0",
+            "90df1dd43c5da2de19f06efa5932c11a-0/letter",
         ] {
             assert!(!probe.has(other.as_bytes()), "{other}");
         }

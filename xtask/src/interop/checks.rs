@@ -107,6 +107,12 @@ pub fn judge(output: &Output, count: u32) -> Result<String, String> {
         number("/totals/ledger/scheduled")?,
         number("/totals/ledger/ok")?,
     );
+    if record.holds("left-behind") {
+        return Err(format!(
+            "it left something behind: {:?}",
+            record.list("/caveats")
+        ));
+    }
     if scheduled != f64::from(count) {
         return Err(format!("{scheduled} operations instead of {count}"));
     }
