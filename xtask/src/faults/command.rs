@@ -36,17 +36,18 @@ const LOAD_FILES: u32 = 400;
 pub fn make_files(folder: &Path) -> Result<()> {
     std::fs::write(folder.join("faults.mix"), MIX)?;
     // It begins with what nothing else asks, removes nothing and is longer than the run, so
-    // that each phase is known by its calls.
+    // that each phase is known by its calls. A server that is fast enough to come to its end begins again:
+    // files that are there are made empty then (FILE_OVERWRITE_IF).
     let mut load = String::from(
         "QUERY_FS_INFORMATION 259 NT_STATUS_OK\n\
-         NTCreateX \"\\clients\\client1\" 0x1 0x2 9999 NT_STATUS_OK\n\
+         NTCreateX \"\\clients\\client1\" 0x1 0x3 9999 NT_STATUS_OK\n\
          Close 9999 NT_STATUS_OK\n",
     );
     for number in 0..LOAD_FILES {
         let handle = 10_000 + number;
         writeln!(load, "QUERY_FS_INFORMATION 259 NT_STATUS_OK")?;
         let name = format!("\\clients\\client1\\f{number}");
-        writeln!(load, "NTCreateX \"{name}\" 0x40 0x2 {handle} NT_STATUS_OK")?;
+        writeln!(load, "NTCreateX \"{name}\" 0x40 0x5 {handle} NT_STATUS_OK")?;
         writeln!(load, "WriteX {handle} 0 16384 16384 NT_STATUS_OK")?;
         writeln!(load, "ReadX {handle} 0 4096 4096 NT_STATUS_OK")?;
         writeln!(load, "Close {handle} NT_STATUS_OK")?;

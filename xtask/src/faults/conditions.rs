@@ -57,8 +57,8 @@ struct Condition {
     /// Options of the server.
     served: &'static [&'static str],
     code: i32,
-    /// The caveat that there must be.
-    caveat: Option<&'static str>,
+    /// The caveat that there must be: one of these.
+    caveats: &'static [&'static str],
 }
 
 const ALL: &[Place] = &[Place::Nfs, Place::Smb, Place::Local];
@@ -74,7 +74,7 @@ const fn served(
         deed: Deed::Served,
         served,
         code: 0,
-        caveat: None,
+        caveats: &[],
     }
 }
 
@@ -107,7 +107,7 @@ const CONDITIONS: &[Condition] = &[
         deed: Deed::FewFiles,
         served: &[],
         code: 4,
-        caveat: None,
+        caveats: &[],
     },
     Condition {
         name: "stopped",
@@ -115,7 +115,8 @@ const CONDITIONS: &[Condition] = &[
         deed: Deed::Stopped,
         served: &[],
         code: 0,
-        caveat: Some("long-interval"),
+        // Of a load whose clients have threads of their own, an interval may end in time.
+        caveats: &["long-interval", "\"cause\":\"stopped\""],
     },
     Condition {
         name: "closed output",
@@ -123,7 +124,7 @@ const CONDITIONS: &[Condition] = &[
         deed: Deed::ClosedOutput,
         served: &[],
         code: 0,
-        caveat: None,
+        caveats: &[],
     },
     Condition {
         name: "planted",
@@ -131,7 +132,7 @@ const CONDITIONS: &[Condition] = &[
         deed: Deed::Planted,
         served: &[],
         code: 0,
-        caveat: Some("left-behind"),
+        caveats: &["left-behind"],
     },
 ];
 
@@ -216,11 +217,17 @@ fn without_ipv6(filestone: &Path, line: &str) -> Result<Verdict> {
     let line = format!("{WITHOUT_IPV6} '{program}' {line}");
     let output = crate::process::run(command.args(["-c", &line]), &[], &folder.path, RUN_LIMIT)?;
     let said = String::from_utf8_lossy(&output.stderr);
-    Ok(if output.status.success() {
+    Ok(if output.status.success() || is_late(&said) {
         Verdict::good("measured")
     } else {
         Verdict::bad("END", format!("{}: {}", output.status, said.trim()))
     })
+}
+
+/// Whether an open loop was not let send in time by other programs of this host: that it does not count then
+/// is right, and not what is tried.
+fn is_late(said: &str) -> bool {
+    said.contains("late on average by our own fault")
 }
 
 /// A run, and where it leaves what it leaves.
@@ -375,17 +382,16 @@ impl Met<'_> {
             return Ok(wrong);
         }
         // What was due while an open loop stood still is late by more than an answer takes.
-        let is_late = condition.deed == Deed::Stopped && self.face == Face::Mix;
-        let wanted = if is_late { 3 } else { condition.code };
-        if code != Some(wanted) {
+        let stood_still = condition.deed == Deed::Stopped && self.face == Face::Mix;
+        let wanted = if stood_still { 3 } else { condition.code };
+        let is_other = code == Some(3) && wanted == 0 && is_late(said);
+        if code != Some(wanted) && !is_other {
             let end = format!("exit code {code:?} instead of {wanted}\n{said}");
             return Ok(Verdict::bad("END", end));
         }
         let caveats = record.map_or_else(String::new, |record| record["caveats"].to_string());
-        if condition
-            .caveat
-            .is_some_and(|caveat| !caveats.contains(caveat))
-        {
+        let wanted_caveats = condition.caveats;
+        if !wanted_caveats.is_empty() && !wanted_caveats.iter().any(|one| caveats.contains(one)) {
             return Ok(Verdict::bad("UNSAID", format!("the caveats are {caveats}")));
         }
         let (left, taken) = match &self.server {

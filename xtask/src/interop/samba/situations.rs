@@ -418,14 +418,14 @@ fn profile_as_mix(ground: &Ground) -> Result<String> {
         .iter()
         .map(|(name, percent)| format!("{name} {percent}%\n"));
     std::fs::write(&asked, lines.collect::<String>())?;
-    mix(ground, &asked, &["--duration", "100ms"])?;
+    mix(ground, &asked, &["--duration", "500ms"])?;
     let before = server.profile(folder)?;
     mix(ground, &asked, &["--duration", "3s"])?;
     let after = server.profile(folder)?;
     std::fs::write(&counted, difference(&before, &after))?;
     let plan: serde_json::Value =
         serde_json::from_slice(&mix(ground, &counted, &["--dry-run"])?.stdout)?;
-    mix(ground, &asked, &["--duration", "100ms", "--remove-set"])?;
+    mix(ground, &asked, &["--duration", "500ms", "--remove-set"])?;
     let counts = plan["workload"]["counts"]
         .as_array()
         .context("the plan has no counts")?;
@@ -530,7 +530,8 @@ fn office(ground: &Ground, options: &[&str]) -> Result<Record> {
     let always = ["replay", "office", "--on", &share, "--as", "json"];
     let mut command = ground.bed.command(&[&always, options].concat());
     let folder = &ground.bed.folder;
-    Record::read(&process::run(&mut command, &[], folder, checks::RUN_LIMIT)?)
+    // Whether it counts is another matter: what only reads may miss files that a whole pass makes.
+    Record::read_ended(&process::run(&mut command, &[], folder, checks::RUN_LIMIT)?)
 }
 
 /// What is in the clients' trees: the names and when each was changed last.
