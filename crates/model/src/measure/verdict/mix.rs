@@ -6,6 +6,7 @@ use crate::measure::mix_record::{MixRecord, ThirdRecord};
 use crate::measure::run_record::RunRecord;
 use crate::mix::deck::CARDS;
 use crate::operation::OpKind;
+use crate::plan::TargetPlan;
 
 /// nhfsstone's limit for the sum of |got − want| over all operations.
 pub const INVALID_PERCENT: f64 = 10.0;
@@ -54,19 +55,24 @@ impl Row {
     /// On the wire of a kernel's client, where calls come about in other ways, too, it is 2 % of
     /// all calls, or what chance explains if that is more.
     fn allowed(&self, all: u64, clients: Option<u32>) -> f64 {
-        let share = self.want_percent / 100.0;
-        let Some(clients) = clients else {
-            let deviation = (all as f64 * share * (1.0 - share)).sqrt();
-            return (OFF_SHARE * all as f64).max(DEVIATIONS * deviation);
-        };
-        (OFF_SHARE * self.expected(all)).max(self.by_decks(clients))
+        let by_chance = DEVIATIONS * self.deviation(all, clients);
+        match clients {
+            Some(_) => (OFF_SHARE * self.expected(all)).max(by_chance),
+            None => (OFF_SHARE * all as f64).max(by_chance),
+        }
     }
 
-    /// What the decks explain.
-    fn by_decks(&self, clients: u32) -> f64 {
+    /// The standard deviation of the count, by the decks of so many clients or, on the wire, by chance.
+    fn deviation(&self, all: u64, clients: Option<u32>) -> f64 {
         let share = self.want_percent / 100.0;
-        let of_client = CARDS as f64 * share * (1.0 - share) / 6.0 + 1.0 / 3.0;
-        DEVIATIONS * (2.0 * f64::from(clients) * of_client).sqrt()
+        let variance = match clients {
+            Some(clients) => {
+                let of_client = CARDS as f64 * share * (1.0 - share) / 6.0 + 1.0 / 3.0;
+                2.0 * f64::from(clients) * of_client
+            }
+            None => all as f64 * share * (1.0 - share),
+        };
+        variance.sqrt()
     }
 }
 
@@ -92,22 +98,32 @@ fn rows(mix: &MixRecord) -> Vec<Row> {
     }
 }
 
-/// Shares wanted and got, all together: nhfsstone's rule.
-pub(super) fn in_all(mix: &MixRecord) -> Check {
+/// Shares wanted and got, all together: nhfsstone's rule. So few operations that chance explains as much
+/// tell nothing.
+pub(super) fn in_all(record: &RunRecord, mix: &MixRecord) -> Check {
     let bound = Bound::at_most(INVALID_PERCENT);
-    Check::judged(Subject::MixInAll, mix.off_by(), bound, 0.0)
+    let (rows, all, clients) = counts(record, mix);
+    let deviations = rows.iter().map(|row| row.deviation(all, clients));
+    let chance = 100.0 * deviations.sum::<f64>() / all.max(1) as f64;
+    Check::judged(Subject::MixInAll, mix.off_by(), bound, chance)
+}
+
+/// The shares that count, of so many operations, and the clients whose decks they come from; on the wire
+/// they come from a kernel.
+fn counts(record: &RunRecord, mix: &MixRecord) -> (Vec<Row>, u64, Option<u32>) {
+    let rows = rows(mix);
+    match &mix.wire {
+        Some(wire) => (rows, wire.calls, None),
+        None => {
+            let all = rows.iter().map(|row| row.count).sum();
+            (rows, all, Some(record.plan.clients))
+        }
+    }
 }
 
 /// The operation that is off most, measured against what it may be; `None` if nothing was done.
 pub(super) fn worst_share(record: &RunRecord, mix: &MixRecord) -> Option<Check> {
-    let rows = rows(mix);
-    let (all, clients) = match &mix.wire {
-        Some(wire) => (wire.calls, None),
-        None => (
-            rows.iter().map(|row| row.count).sum(),
-            Some(record.plan.clients),
-        ),
-    };
+    let (rows, all, clients) = counts(record, mix);
     if all == 0 {
         return None;
     }
@@ -146,7 +162,7 @@ fn of_share(worst: &Row, figures: OffShare, all: u64, clients: u32) -> Check {
     let percent = |count: f64| 100.0 * count / expected;
     let bound = Bound::around(0.0, percent(worst.allowed(all, Some(clients))));
     let check = Check::judged(Subject::MixOf(figures), percent(worst.off(all)), bound, 0.0);
-    let by_decks = worst.by_decks(clients) / expected;
+    let by_decks = DEVIATIONS * worst.deviation(all, Some(clients)) / expected;
     let times = by_decks / CHANCE_MAX;
     let is_untold = !check.fails() && times > 1.0;
     check.unless(is_untold.then_some(Untold::TooShort { times }))
@@ -157,12 +173,17 @@ fn of_share(worst: &Row, figures: OffShare, all: u64, clients: u32) -> Check {
 /// The load generator counts an operation as in flight from when it hands it to its connection,
 /// the service time begins when it is sent; what lies between is part of the dispatch delay.
 /// So what was counted is between achieved load × service time and achieved load × (service
-/// time + dispatch delay).
+/// time + dispatch delay). Over SMB a connection may hold operations until the server grants credits for
+/// them; that is part of the slot wait.
 pub fn in_flight_by_law(record: &RunRecord, mix: &MixRecord) -> (f64, f64) {
     let window_ns = record.window_ns.max(1) as f64;
     let least = mix.in_flight_by_littles_law;
-    let delay = record.totals.dispatch_delay_ns.sum as f64 / window_ns;
-    (least, least + delay)
+    let totals = &record.totals;
+    let mut held_ns = totals.dispatch_delay_ns.sum;
+    if matches!(record.plan.target, TargetPlan::Smb(_)) {
+        held_ns = held_ns.saturating_add(totals.slot_wait_ns.sum);
+    }
+    (least, least + held_ns as f64 / window_ns)
 }
 
 /// In flight = load × time in flight (Little 1961), which holds for any system that is observed as

@@ -262,7 +262,7 @@ pub fn checks(record: &RunRecord) -> Vec<Check> {
     let mix = record.mix.as_ref();
     let achieved = unless_steered(load::achieved(record));
     [
-        mix.map(mix::in_all),
+        mix.map(|mix| mix::in_all(record, mix)),
         mix.and_then(|mix| mix::worst_share(record, mix)),
         achieved.clone(),
         unless_steered(load::dispatch(record)),

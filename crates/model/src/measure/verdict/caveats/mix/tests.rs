@@ -8,6 +8,7 @@ use crate::measure::run_record::{FailureCount, TickRecord, Tool, Totals};
 use crate::measure::unexpected::OutcomeCount;
 use crate::measure::verdict::caveats::find;
 use crate::operation::OpKind;
+use crate::plan::{SmbTarget, TargetPlan};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -95,6 +96,41 @@ fn nhfsstones_rule_is_10_percent_over_all_operations() {
     };
     assert_eq!(off_by(149_000), None);
     assert_eq!(off_by(180_000), Some(12.0));
+}
+
+/// A server that grants one credit: of 200 operations in flight on average 100 wait for it in
+/// the connection.
+#[test]
+fn what_waits_for_credits_is_in_flight() {
+    let breaks = |target: TargetPlan| {
+        let mut totals = sound();
+        totals.in_flight_mean = 200.0;
+        totals.slot_wait_ns.sum = 100 * 30 * SECOND;
+        let mut record = record(totals, vec![]);
+        record.plan.target = target;
+        let caveats = found(&record);
+        let mut caveats = caveats.iter();
+        caveats.any(|caveat| matches!(caveat, Caveat::LittlesLaw { .. }))
+    };
+    assert!(!breaks(TargetPlan::Smb(SmbTarget::new("fs", "bench"))));
+    assert!(breaks(plan().target));
+}
+
+/// Three kinds of shares 29, 70 and 1 %, two clients: the standard deviations of their counts by the decks are
+/// 2.02, 2.03 and 1.21 operations, 5.3 together.
+#[test]
+fn so_few_operations_that_decks_explain_it_are_no_other_mix() {
+    let is_invalid = |reads: u64, lookups: u64| {
+        let caveats = found(&record(totals(reads, lookups, 0, 0), vec![]));
+        let mut caveats = caveats.iter();
+        caveats.any(|caveat| matches!(caveat, Caveat::MixInvalid { .. }))
+    };
+    // 9 of 20 instead of 5.8, so 32 % off in all, and 26 % are the decks'.
+    assert!(!is_invalid(9, 11));
+    // 12 of 20: 62 %.
+    assert!(is_invalid(12, 8));
+    // 45 of 100: 32 %, and 5 %.
+    assert!(is_invalid(45, 55));
 }
 
 #[test]
