@@ -117,7 +117,11 @@ impl Steered {
                 record.caveats.extend(curve.doubts());
                 record.curve = Some(curve);
             }
-            Decider::Objective(steering) => record.objective = Some(steering.conclude()),
+            Decider::Objective(steering) => {
+                let found = steering.conclude();
+                record.caveats.extend(found.doubt());
+                record.objective = Some(found);
+            }
         }
     }
 }

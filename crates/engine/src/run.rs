@@ -76,7 +76,9 @@ pub fn by_calls(
             };
             let mut steering = ObjectiveSearch::new(objective, range);
             let mut record = run_steered(plan, open, context, Some(&mut steering))?;
-            record.objective = Some(steering.conclude());
+            let found = steering.conclude();
+            record.caveats.extend(found.doubt());
+            record.objective = Some(found);
             Ok(record)
         }
     }

@@ -543,6 +543,8 @@ fn search(end: SearchEnd, achieved: f64) -> RunRecord {
         upper_ops_per_s: Some(8100.0),
         held_ops_per_s: Some(7900.0),
         broken_ops_per_s: Some(8600.0),
+        relaxation_time_ns: 0.0,
+        longest_stretch_ns: 0,
         end,
         tried: vec![TriedRecord {
             offered_load_ops_per_s: 8600.0,

@@ -1,10 +1,19 @@
 //! What is to be doubted in a load–response curve.
 
 use crate::measure::caveat::Caveat;
-use crate::measure::curve_record::{CurveLeg, CurvePointRecord, CurveRecord, PeakEnd};
+use crate::measure::curve_record::{
+    CurveLeg, CurvePointRecord, CurveRecord, ObjectiveRecord, PeakEnd,
+};
 
 /// Waiting before being sent, above this share of the response time, is worth a caveat.
 pub const WAITED_SHARE: f64 = 0.05;
+
+/// A load point that is measured for fewer relaxation times of its queue is worth a caveat: of 30 the time
+/// that operations wait has a standard deviation of 18 %.
+pub const RELAXATIONS_MIN: f64 = 30.0;
+/// A search whose stretches were fewer near its answer names no load: queues had hardly begun to grow in
+/// them.
+pub const SEARCH_RELAXATIONS_MIN: f64 = 10.0;
 
 impl CurveRecord {
     /// The reasons to doubt this curve. Operations that waited before they were sent count where
@@ -50,8 +59,37 @@ impl CurveRecord {
                 waited_percent: 100.0 * waited(first),
             });
         }
+        let is_short = |point: &CurvePointRecord| {
+            point.kept_up && relaxations(point).is_some_and(|times| times < RELAXATIONS_MIN)
+        };
+        if let Some((points, first)) = such(&is_short) {
+            doubts.push(Caveat::PointsTooShort {
+                points,
+                of,
+                first_ops_per_s: first.offered_load_ops_per_s,
+                relaxations: relaxations(first).unwrap_or_default(),
+            });
+        }
         doubts
     }
+}
+
+impl ObjectiveRecord {
+    /// The reason to doubt this search.
+    pub fn doubt(&self) -> Option<Caveat> {
+        let (stretch_ns, relaxation_time_ns) = (self.longest_stretch_ns, self.relaxation_time_ns);
+        let is_too_short = (stretch_ns as f64) < SEARCH_RELAXATIONS_MIN * relaxation_time_ns;
+        (is_too_short && self.load_ops_per_s.is_none()).then_some(Caveat::StretchesTooShort {
+            stretch_ns,
+            relaxation_time_ns,
+        })
+    }
+}
+
+/// For how many relaxation times of its queue a point was measured; `None` if there was no queue.
+fn relaxations(point: &CurvePointRecord) -> Option<f64> {
+    let measured_ns = point.end_ns.saturating_sub(point.start_ns) as f64;
+    (point.relaxation_time_ns > 0.0).then(|| measured_ns / point.relaxation_time_ns)
 }
 
 /// The share of the response time that passed before operations were sent: waiting for a slot, and
@@ -103,11 +141,17 @@ mod tests {
             ..good.clone()
         };
         let mut curve = CurveRecord {
-            points: vec![searched, good],
+            points: vec![searched, good.clone()],
             ..CurveRecord::default()
         };
         assert_eq!(curve.doubts(), []);
-        curve.points.extend([overloaded, late]);
+        // Five seconds of a queue that forgets in 0.5 s.
+        let short = CurvePointRecord {
+            relaxation_time_ns: 5e8,
+            end_ns: 5_000_000_000,
+            ..good.clone()
+        };
+        curve.points.extend([overloaded, late, short]);
         curve.peak_end = PeakEnd::Generator;
         let sentences: Vec<String> = curve
             .doubts()
@@ -118,9 +162,10 @@ mod tests {
             sentences,
             [
                 "the server kept up with all that the load generator can offer: the peak of 0/s achieved is not the server's",
-                "1 of 3 load points were measured before their response times had become steady, the first of them offered 2,000/s",
-                "1 of 3 load points were offered more than was achieved, the first of them offered 2,000/s, which achieved 1,500/s",
-                "1 of 3 load points had operations wait before they were sent, the first of them offered 1,000/s, where that was 20 % of the response time",
+                "1 of 4 load points were measured before their response times had become steady, the first of them offered 2,000/s",
+                "1 of 4 load points were offered more than was achieved, the first of them offered 2,000/s, which achieved 1,500/s",
+                "1 of 4 load points had operations wait before they were sent, the first of them offered 1,000/s, where that was 20 % of the response time",
+                "1 of 4 load points were measured for few relaxation times of their queue, the first of them offered 1,000/s, 10 times: where their queues began, and chance, are part of their response times",
             ]
         );
     }

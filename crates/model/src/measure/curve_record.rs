@@ -76,6 +76,10 @@ pub struct CurvePointRecord {
     pub service_time_ns: DistributionRecord,
     /// Half of the 95 % confidence interval of the mean response time, from batch means.
     pub response_time_mean_half_width_ns: Option<f64>,
+    /// How long the queue takes to forget how it began, estimated from the time that operations waited in it
+    /// ([`crate::queueing::relaxation_time_ns`]); 0 where they did not wait, and in older records.
+    #[serde(default)]
+    pub relaxation_time_ns: f64,
     /// Operations in flight on average, by Little's law.
     pub in_flight_mean: f64,
     /// When its measured part began, in nanoseconds since the window opened.
@@ -135,6 +139,13 @@ pub struct ObjectiveRecord {
     /// The lowest at which it was seen not to, likewise.
     #[serde(default)]
     pub broken_ops_per_s: Option<f64>,
+    /// How long the queue near the answer takes to forget how it began
+    /// ([`crate::queueing::relaxation_time_ns`]); 0 where nothing waited, and in older records.
+    #[serde(default)]
+    pub relaxation_time_ns: f64,
+    /// How long a load near the answer was measured at a stretch at most; 0 in older records.
+    #[serde(default)]
+    pub longest_stretch_ns: u64,
     /// Why the search ended.
     pub end: SearchEnd,
     /// The loads that were tried, in order.
@@ -155,6 +166,13 @@ pub enum SearchEnd {
     AlwaysHolds,
     /// Somebody stopped the run.
     Interrupted,
+}
+
+impl SearchEnd {
+    /// Whether the answer is where a line through what was measured meets the objective.
+    pub const fn is_of_line(self) -> bool {
+        matches!(self, Self::Precise | Self::TimeOver | Self::Interrupted)
+    }
 }
 
 /// One load that was tried.

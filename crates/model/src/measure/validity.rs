@@ -7,7 +7,7 @@
 
 use super::absence::ABSENT_PERCENT;
 use super::caveat::Caveat;
-use super::curve_doubts::WAITED_SHARE;
+use super::curve_doubts::{RELAXATIONS_MIN, SEARCH_RELAXATIONS_MIN, WAITED_SHARE};
 use super::run_record::{RunEnd, RunRecord};
 use super::unexpected::{UNEXPECTED_PERCENT, UNEXPECTED_PERCENT_MAX};
 pub use super::validity_record::Validity;
@@ -105,6 +105,8 @@ rules! {
     PointsNotSteady = "points-not-steady", WithCaveats, 0.0, "load points";
     PointsBelowOffered = "points-below-offered", WithCaveats, 100.0 * KEPT_UP, "% of the offered load";
     PointsWaited = "points-waited", WithCaveats, 100.0 * WAITED_SHARE, "% of the response time";
+    PointsTooShort = "points-too-short", WithCaveats, RELAXATIONS_MIN, "relaxation times";
+    StretchesTooShort = "stretches-too-short", WithCaveats, SEARCH_RELAXATIONS_MIN, "relaxation times";
     Outlasted = "outlasted", WithCaveats, 1.0, "operations of each slot";
     ShortRun = "short-run", WithCaveats, WINDOW_MIN_NS as f64 / 1e9, "s";
     HostLost = "host-lost", WithCaveats, 0.0, "hosts";

@@ -11,6 +11,7 @@ mod tally;
 
 use self::peak::{Peak, PeakSearch, Step};
 use self::point::PointInProgress;
+use self::tally::is_working_off;
 use super::{Direction, Observed, SteeredPoint, Steering, TimeLeft};
 use crate::measure::curve_record::{CurveLeg, CurvePointRecord, CurveRecord};
 use crate::measure::hysteresis::hysteresis;
@@ -24,6 +25,13 @@ use crate::text::thousands;
 
 /// Loads that differ by less than this share are the same.
 const SAME_LOAD: f64 = 1e-6;
+
+/// A point is measured for so many relaxation times of its queue,
+const RELAXATIONS_WANTED: f64 = 100.0;
+/// but for no more than so many times as long as was planned.
+const LONGER_TIMES_MAX: u64 = 4;
+/// A warm-up may last so many times as long as was planned while a backlog is worked off.
+const BACKLOG_TIMES_MAX: u64 = 10;
 
 /// What is being done.
 #[derive(Debug)]
@@ -124,7 +132,26 @@ impl CurveSteering {
     /// Closes the current point and begins another.
     fn begin(&mut self, leg: CurveLeg, load: f64) {
         let ended = std::mem::replace(&mut self.current, PointInProgress::new(leg, load));
-        self.points.extend(ended.conclude());
+        self.points.extend(ended.conclude(self.unqueued_ns()));
+    }
+
+    /// The mean response time at the lowest load of the curve so far.
+    fn unqueued_ns(&self) -> Option<f64> {
+        let on_curve = self.points.iter();
+        let on_curve = on_curve.filter(|point| point.leg != CurveLeg::Search);
+        let lowest = on_curve.min_by(|one, other| {
+            let loads = (one.offered_load_ops_per_s, other.offered_load_ops_per_s);
+            loads.0.total_cmp(&loads.1)
+        })?;
+        Some(lowest.response_time_ns.mean)
+    }
+
+    /// How long the current point is measured: longer than planned where its queue has a long memory.
+    fn measured_ns(&self) -> u64 {
+        let relaxation_ns = self.current.relaxation_time_ns(self.unqueued_ns());
+        let wanted_ns = RELAXATIONS_WANTED * relaxation_ns;
+        let most_ns = self.plan.point_ns.saturating_mul(LONGER_TIMES_MAX);
+        (wanted_ns as u64).clamp(self.plan.point_ns, most_ns)
     }
 
     fn search(&mut self, observed: &Observed<'_>, is_whole: bool) -> Direction {
@@ -156,7 +183,13 @@ impl CurveSteering {
     }
 
     fn warm_up(&mut self, observed: &Observed<'_>, is_whole: bool) -> Direction {
-        if is_whole && self.current.warm_up_ns >= self.plan.warm_up_max_ns {
+        let times = if is_working_off(observed.interval) {
+            BACKLOG_TIMES_MAX
+        } else {
+            1
+        };
+        let most_ns = self.plan.warm_up_max_ns.saturating_mul(times);
+        if is_whole && self.current.warm_up_ns >= most_ns {
             self.stage = Stage::Measure;
             return self.measure(observed, true);
         }
@@ -172,7 +205,7 @@ impl CurveSteering {
         if is_whole {
             self.current.measure(observed.interval);
         }
-        if self.current.tally.nanos < self.plan.point_ns {
+        if self.current.tally.nanos < self.measured_ns() {
             return Direction::Stay;
         }
         self.place += 1;
@@ -202,8 +235,9 @@ impl CurveSteering {
             (Stage::Search(search), None) => search.unfinished(),
             (_, peak) => peak.unwrap_or(Peak::given(0.0)),
         };
+        let unqueued_ns = self.unqueued_ns();
         let mut points = self.points;
-        points.extend(self.current.conclude());
+        points.extend(self.current.conclude(unqueued_ns));
         let on_curve = points
             .iter()
             .filter(|point| point.leg != CurveLeg::Search && point.kept_up);

@@ -63,6 +63,7 @@ fn point(leg: CurveLeg, place: u64, offered: f64) -> CurvePointRecord {
         response_time_ns: times(mean, done),
         service_time_ns: times(mean * 0.98, done),
         response_time_mean_half_width_ns: (offered > 1000.0).then_some(mean * 0.03),
+        relaxation_time_ns: 0.0,
         in_flight_mean: achieved * mean / SECOND as f64,
         start_ns: (7 * place + 2) * SECOND,
         end_ns: 7 * (place + 1) * SECOND,
@@ -146,6 +147,8 @@ pub fn objective() -> RunRecord {
         upper_ops_per_s: Some(7_760.0),
         held_ops_per_s: Some(4_000.0),
         broken_ops_per_s: Some(8_000.0),
+        relaxation_time_ns: 0.0,
+        longest_stretch_ns: 0,
         end: SearchEnd::Precise,
         tried: tried.collect(),
     });

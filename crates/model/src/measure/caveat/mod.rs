@@ -241,6 +241,20 @@ pub enum Caveat {
         first_ops_per_s: f64,
         waited_percent: f64,
     },
+    /// Load points were measured for a few relaxation times of their queue only.
+    PointsTooShort {
+        points: u64,
+        of: u64,
+        first_ops_per_s: f64,
+        /// How many they were at the first of them.
+        relaxations: f64,
+    },
+    /// The stretches of a search were a few relaxation times of the queue near its answer only, so that
+    /// none is given.
+    StretchesTooShort {
+        stretch_ns: u64,
+        relaxation_time_ns: f64,
+    },
     /// The load generator, not the server, set the peak of a curve.
     PeakOfGenerator { peak_ops_per_s: f64 },
     /// The search for the peak of a curve was broken off.

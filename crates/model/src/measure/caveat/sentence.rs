@@ -70,6 +70,8 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::PointsNotSteady { .. }
         | Caveat::PointsBelowOffered { .. }
         | Caveat::PointsWaited { .. }
+        | Caveat::PointsTooShort { .. }
+        | Caveat::StretchesTooShort { .. }
         | Caveat::PeakOfGenerator { .. }
         | Caveat::PeakUnfinished { .. } => curve::of(caveat).unwrap_or_default(),
         Caveat::MixInvalid { .. }
@@ -168,6 +170,8 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::PointsNotSteady { .. }
         | Caveat::PointsBelowOffered { .. }
         | Caveat::PointsWaited { .. }
+        | Caveat::PointsTooShort { .. }
+        | Caveat::StretchesTooShort { .. }
         | Caveat::PeakOfGenerator { .. }
         | Caveat::PeakUnfinished { .. } => return curve::help_for(caveat),
         Caveat::MixInvalid { .. }

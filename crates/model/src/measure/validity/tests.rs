@@ -5,7 +5,9 @@ use crate::cost::{CallsRecord, KnownCost, SourceRecord, Vantage, WireCostRecord}
 use crate::failure::ReplyFault;
 use crate::measure::absence::AbsenceRecord;
 use crate::measure::caveat::Caveat;
-use crate::measure::curve_record::{CurvePointRecord, CurveRecord, PeakEnd};
+use crate::measure::curve_record::{
+    CurvePointRecord, CurveRecord, ObjectiveRecord, PeakEnd, SearchEnd,
+};
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::fleet_record::{FleetCounters, FleetRecord, GroupRecord, SettingsGeneration};
 use crate::measure::job_record::{HostRecord, JobRecord, LostHostRecord};
@@ -54,6 +56,9 @@ fn changed(change: Change) -> RunRecord {
     if let Some(curve) = &record.curve {
         record.caveats.extend(curve.doubts());
     }
+    let search = record.objective.as_ref();
+    let doubt = search.and_then(ObjectiveRecord::doubt);
+    record.caveats.extend(doubt);
     record
 }
 
@@ -299,6 +304,22 @@ fn point(record: &mut RunRecord) -> &mut CurvePointRecord {
     let curve = record.curve.get_or_insert_default();
     curve.points.push(good);
     curve.points.last_mut().expect("it is there")
+}
+
+/// A search that named no load, whose longest stretch was so long; its queue forgets in a second.
+fn searched(longest_stretch_ns: u64) -> ObjectiveRecord {
+    ObjectiveRecord {
+        objective: "p99<10ms".parse().expect("an objective"),
+        load_ops_per_s: None,
+        lower_ops_per_s: None,
+        upper_ops_per_s: None,
+        held_ops_per_s: None,
+        broken_ops_per_s: None,
+        relaxation_time_ns: 1e9,
+        longest_stretch_ns,
+        end: SearchEnd::TimeOver,
+        tried: Vec::new(),
+    }
 }
 
 fn peak(record: &mut RunRecord, peak_end: PeakEnd) {
@@ -628,6 +649,22 @@ const CASES: &[Case] = &[
         "points-waited",
         |record| point(record).service_time_ns.mean = 94.0,
         |record| point(record).service_time_ns.mean = 95.0,
+    ),
+    case(
+        "points-too-short",
+        |record| {
+            let point = point(record);
+            (point.relaxation_time_ns, point.end_ns) = (1e9, 29_000_000_000);
+        },
+        |record| {
+            let point = point(record);
+            (point.relaxation_time_ns, point.end_ns) = (1e9, 30_000_000_000);
+        },
+    ),
+    case(
+        "stretches-too-short",
+        |record| record.objective = Some(searched(9_000_000_000)),
+        |record| record.objective = Some(searched(10_000_000_000)),
     ),
     case(
         "outlasted",

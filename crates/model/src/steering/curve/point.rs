@@ -5,7 +5,11 @@ use crate::measure::curve_record::{CurveLeg, CurvePointRecord};
 use crate::measure::distribution::Distribution;
 use crate::measure::run_record::IntervalRecord;
 use crate::measure::sample::Role;
+use crate::queueing::relaxation_time_ns;
 use crate::statistics::series::half_width;
+
+/// The two-sided 95 % quantile of the normal distribution.
+const NORMAL_95: f64 = 1.959_964;
 
 /// What is known of a point so far.
 #[derive(Debug)]
@@ -21,6 +25,8 @@ pub(crate) struct PointInProgress {
     /// Counts of the measured intervals.
     pub tally: Tally,
     means: Vec<f64>,
+    /// How many response times were measured, and their sum.
+    ended: (u64, u64),
     response_time: Distribution<u64>,
     service_time: Distribution<u64>,
     start_ns: u64,
@@ -38,6 +44,7 @@ impl PointInProgress {
             is_steady: false,
             tally: Tally::default(),
             means: Vec::new(),
+            ended: (0, 0),
             response_time: Distribution::new(),
             service_time: Distribution::new(),
             start_ns: 0,
@@ -75,6 +82,8 @@ impl PointInProgress {
         self.end_ns = interval.end_ns;
         self.tally.add(interval);
         self.means.extend(mean_response_time(interval));
+        let (count, sum) = response_times(interval);
+        self.ended = (self.ended.0 + count, self.ended.1.saturating_add(sum));
         for kind in &interval.kinds {
             if kind.role == Role::Measured {
                 // A histogram of our own that cannot be read back has nothing to add.
@@ -84,8 +93,33 @@ impl PointInProgress {
         }
     }
 
+    /// The mean response time measured so far; `None` if nothing has ended.
+    fn mean_ns(&self) -> Option<f64> {
+        mean(self.ended)
+    }
+
+    /// How long the queue takes to forget how it began, from how much longer its operations took than
+    /// those of a server without a queue (`unqueued_ns`); see [`relaxation_time_ns`].
+    pub fn relaxation_time_ns(&self, unqueued_ns: Option<f64>) -> f64 {
+        let (Some(mean_ns), Some(unqueued_ns)) = (self.mean_ns(), unqueued_ns) else {
+            return 0.0;
+        };
+        relaxation_time_ns(self.offered_load_ops_per_s, mean_ns - unqueued_ns)
+    }
+
+    /// Half of the 95 % interval of the mean that a queue with this relaxation time has at least: a stretch in
+    /// which it happened to be short does not show how long it gets. Twice the variance is allowed for, as
+    /// constant service times have.
+    fn half_width_of_queue(&self, unqueued_ns: Option<f64>) -> f64 {
+        let relaxation_ns = self.relaxation_time_ns(unqueued_ns);
+        let wait_ns = self.mean_ns().zip(unqueued_ns);
+        let wait_ns = wait_ns.map_or(0.0, |(mean_ns, unqueued_ns)| mean_ns - unqueued_ns);
+        let relaxations = self.tally.nanos.max(1) as f64 / relaxation_ns.max(1e-3);
+        NORMAL_95 * wait_ns.max(0.0) * (2.0 / relaxations).sqrt()
+    }
+
     /// Its record; `None` if nothing was measured.
-    pub fn conclude(mut self) -> Option<CurvePointRecord> {
+    pub fn conclude(mut self, unqueued_ns: Option<f64>) -> Option<CurvePointRecord> {
         if self.tally.intervals == 0 {
             return None;
         }
@@ -98,8 +132,10 @@ impl PointInProgress {
             achieved_load_ops_per_s: self.tally.achieved(),
             ledger: self.tally.ledger,
             response_time_ns: self.response_time.to_record(),
-            response_time_mean_half_width_ns: half_width(&self.means),
+            response_time_mean_half_width_ns: half_width(&self.means)
+                .map(|half| half.max(self.half_width_of_queue(unqueued_ns))),
             // Little's law: what is in flight is how many end per second times how long each is.
+            relaxation_time_ns: self.relaxation_time_ns(unqueued_ns),
             in_flight_mean: ended_per_s * service_time_ns.mean / 1e9,
             service_time_ns,
             start_ns: self.start_ns,
@@ -113,13 +149,21 @@ impl PointInProgress {
 
 /// The mean response time of all measured kinds in an interval; `None` if nothing ended in it.
 fn mean_response_time(interval: &IntervalRecord) -> Option<f64> {
+    mean(response_times(interval))
+}
+
+fn mean((count, sum): (u64, u64)) -> Option<f64> {
+    (count > 0).then(|| sum as f64 / count as f64)
+}
+
+/// How many response times of measured kinds an interval has, and their sum.
+fn response_times(interval: &IntervalRecord) -> (u64, u64) {
     let measured = interval
         .kinds
         .iter()
         .filter(|kind| kind.role == Role::Measured);
-    let (count, sum) = measured.fold((0_u64, 0_u64), |(count, sum), kind| {
+    measured.fold((0_u64, 0_u64), |(count, sum), kind| {
         let times = &kind.response_time_ns;
         (count + times.count, sum.saturating_add(times.sum))
-    });
-    (count > 0).then(|| sum as f64 / count as f64)
+    })
 }

@@ -31,6 +31,12 @@ impl ObjectiveSearch {
         if taken < wanted {
             return Direction::Stay;
         }
+        // Of a load above the capacity a queue only just begins to grow.
+        let is_too_short = holds && self.is_too_short();
+        if is_too_short && self.dwell_ns() < self.longest_dwell_ns() as f64 {
+            return Direction::Stay;
+        }
+        let holds = holds && !is_too_short;
         self.close_dwell();
         if holds {
             self.holds = Some(self.holds.map_or(load, |held| held.max(load)));

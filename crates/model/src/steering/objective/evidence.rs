@@ -130,8 +130,12 @@ impl Dwell {
         }
     }
 
+    pub(super) fn seconds(&self) -> f64 {
+        self.readings.iter().map(Reading::seconds).sum()
+    }
+
     pub(super) fn achieved(&self) -> f64 {
-        let seconds: f64 = self.readings.iter().map(Reading::seconds).sum();
+        let seconds = self.seconds();
         if seconds > 0.0 {
             self.total.ok as f64 / seconds
         } else {
@@ -142,8 +146,7 @@ impl Dwell {
     /// Whether the achieved load was at least 98 % of the offered, as far as the number of
     /// arrivals tells: Poisson arrivals scatter by the root of their number.
     pub(super) fn kept_up(&self) -> bool {
-        let seconds: f64 = self.readings.iter().map(Reading::seconds).sum();
-        let offered = self.load * seconds;
+        let offered = self.load * self.seconds();
         has_kept_up(self.total.ok as f64, offered)
     }
 

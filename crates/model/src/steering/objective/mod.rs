@@ -16,8 +16,10 @@ mod refine;
 mod tests;
 mod window;
 
+use crate::measure::curve_doubts::SEARCH_RELAXATIONS_MIN;
 use crate::measure::curve_record::{ObjectiveRecord, SearchEnd};
 use crate::plan::{Figure, Objective, ObjectivePlan};
+use crate::queueing::relaxation_time_ns;
 use crate::steering::{Direction, Observed, SteeredPoint, Steering, TimeLeft};
 use crate::text::thousands;
 use evidence::{Dwell, read};
@@ -47,8 +49,14 @@ impl Default for LoadRange {
 
 /// Intervals that one load may be discarded for at most before it is measured as it is.
 const SETTLE_MAX: u32 = 12;
-/// How long one load is measured at a stretch once the answer is near.
+/// Loads that differ by no more than this share have much the same queue.
+const NEAR: f64 = 0.05;
+/// How long one load is measured at a stretch once the answer is near,
 const DWELL_NS: u64 = 2_000_000_000;
+/// or for so many relaxation times of the queue there,
+const RELAXATIONS_WANTED: f64 = 20.0;
+/// but no longer than this share of the whole search.
+const DWELL_SHARE_MAX: f64 = 0.15;
 
 /// Where the search is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,11 +148,21 @@ impl ObjectiveSearch {
             SearchEnd::AlwaysHolds => (None, Some(self.range.highest), None),
             SearchEnd::Precise | SearchEnd::TimeOver | SearchEnd::Interrupted => self.answer(),
         };
+        let near = load.unwrap_or(self.centre);
+        let relaxation_time_ns = self.relaxation_time_ns_at(near);
+        let longest_stretch_ns = self.longest_stretch_ns_at(near);
+        let is_by_line = self.stage == Stage::Refine && end.is_of_line();
+        let is_too_short =
+            (longest_stretch_ns as f64) < SEARCH_RELAXATIONS_MIN * relaxation_time_ns;
+        let [load, lower, upper] =
+            [load, lower, upper].map(|bound| bound.filter(|_| !is_by_line || !is_too_short));
         ObjectiveRecord {
             objective: self.plan.objective,
             load_ops_per_s: load,
             lower_ops_per_s: lower,
             upper_ops_per_s: upper,
+            relaxation_time_ns,
+            longest_stretch_ns,
             held_ops_per_s: self.holds,
             broken_ops_per_s: self.fails,
             end,
@@ -176,7 +194,57 @@ impl ObjectiveSearch {
 
     /// Intervals of one stretch.
     fn dwell_intervals(&self, interval_ns: u64) -> usize {
-        (DWELL_NS / interval_ns.max(1)).clamp(4, 40) as usize
+        let planned = (DWELL_NS / interval_ns.max(1)).clamp(4, 40);
+        let longest = self.longest_dwell_ns() / interval_ns.max(1);
+        let wanted = RELAXATIONS_WANTED * self.relaxation_time_ns() / interval_ns.max(1) as f64;
+        (wanted.ceil() as u64).clamp(planned, longest.max(planned)) as usize
+    }
+
+    fn longest_dwell_ns(&self) -> u64 {
+        (DWELL_SHARE_MAX * self.plan.search_max_ns as f64) as u64
+    }
+
+    /// How long the queue takes to forget how it began, at the load that is measured; see
+    /// [`relaxation_time_ns`]. All stretches near that load are taken together: the single one whose queue
+    /// happened to be short says too little.
+    fn relaxation_time_ns(&self) -> f64 {
+        self.relaxation_time_ns_at(self.dwell.load)
+    }
+
+    fn stretches(&self) -> impl Iterator<Item = &Dwell> {
+        let all = self.dwells.iter().chain([&self.dwell]);
+        all.filter(|dwell| dwell.total.ended > 0)
+    }
+
+    /// How long the longest stretch near a load was.
+    fn longest_stretch_ns_at(&self, load: f64) -> u64 {
+        let near = self.stretches().filter(|dwell| is_near(dwell, load));
+        let longest = near.map(Dwell::seconds).fold(0.0, f64::max);
+        (1e9 * longest) as u64
+    }
+
+    fn relaxation_time_ns_at(&self, load: f64) -> f64 {
+        let means = self.stretches().map(|dwell| dwell.total.mean_ns());
+        let unqueued_ns = means.fold(f64::INFINITY, f64::min);
+        let near = self.stretches().filter(|dwell| is_near(dwell, load));
+        let (count, sum_ns) = near.fold((0_u64, 0_u64), |(count, sum_ns), dwell| {
+            let total = &dwell.total;
+            (count + total.ended, sum_ns.saturating_add(total.sum_ns))
+        });
+        if count == 0 {
+            return 0.0;
+        }
+        relaxation_time_ns(load, sum_ns as f64 / count as f64 - unqueued_ns)
+    }
+
+    /// How long the stretch that is measured now lasts so far.
+    fn dwell_ns(&self) -> f64 {
+        1e9 * self.dwell.seconds()
+    }
+
+    /// Whether a longer stretch may still tell that the objective does not hold at this load.
+    fn is_too_short(&self) -> bool {
+        self.dwell_ns() < RELAXATIONS_WANTED * self.relaxation_time_ns()
     }
 
     fn close_dwell(&mut self) {
@@ -229,6 +297,11 @@ impl ObjectiveSearch {
         self.dwell.take(reading, &steps);
         None
     }
+}
+
+/// Whether a stretch was at nearly this load.
+fn is_near(dwell: &Dwell, load: f64) -> bool {
+    (dwell.load / load - 1.0).abs() <= NEAR
 }
 
 impl Steering for ObjectiveSearch {

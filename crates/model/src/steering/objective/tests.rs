@@ -1,4 +1,5 @@
 use super::*;
+use crate::measure::Caveat;
 use crate::queueing::{MarkovServers, Service, SimulatedRun, SimulatedServer};
 
 /// One server whose answer is known.
@@ -322,4 +323,26 @@ fn what_is_not_achieved_does_not_keep_the_objective_however_fast_the_rest_is() {
     let load = record.load_ops_per_s.unwrap_or(0.0);
     // 98 % of 51,020 are achieved; the scatter of Poisson arrivals is allowed for.
     assert!((50_000.0..53_000.0).contains(&load), "{load}");
+}
+
+/// Four servers of 10 ms take 400/s; near that the queue forgets how it began in 4 s. Steps of a second or two
+/// cannot tell loads above the capacity from those below it: none is named, and none is said to hold.
+#[test]
+fn no_load_above_the_capacity_passes() {
+    let case = Case {
+        servers: 4,
+        capacity: 400.0,
+        utilisation: 0.95,
+        figure: Figure::Quantile { quantile: 0.99 },
+    };
+    for seed in 0..20 {
+        let mut search = search_for(case.objective(), 0.03);
+        case.run(seed).steer(&mut search);
+        let record = search.conclude();
+        let named = [record.load_ops_per_s, record.held_ops_per_s];
+        let named = named.into_iter().flatten();
+        assert!(named.clone().all(|load| load < case.capacity), "{record:?}");
+        let is_refused = matches!(record.doubt(), Some(Caveat::StretchesTooShort { .. }));
+        assert!(is_refused || record.load_ops_per_s.is_some(), "{record:?}");
+    }
 }

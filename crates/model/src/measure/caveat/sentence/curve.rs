@@ -1,6 +1,7 @@
 //! The caveats of a load–response curve.
 
 use super::{Caveat, per_second};
+use crate::text::time_text;
 
 /// What is to be doubted, if it is about a curve.
 pub(super) fn of(caveat: &Caveat) -> Option<String> {
@@ -44,6 +45,28 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
                 "had operations wait before they were sent"
             )
         ),
+        Caveat::PointsTooShort {
+            points,
+            of,
+            first_ops_per_s,
+            relaxations,
+        } => format!(
+            "{}, {relaxations:.0} times: where their queues began, and chance, are part of their response times",
+            of_points(
+                *points,
+                *of,
+                *first_ops_per_s,
+                "were measured for few relaxation times of their queue"
+            )
+        ),
+        Caveat::StretchesTooShort {
+            stretch_ns,
+            relaxation_time_ns,
+        } => format!(
+            "no load is named: near it the queue takes {} to forget how it began, and no load was measured for more than {} at a stretch",
+            time_text(*relaxation_time_ns),
+            time_text(*stretch_ns as f64)
+        ),
         Caveat::PeakOfGenerator { peak_ops_per_s } => format!(
             "the server kept up with all that the load generator can offer: the peak of {} achieved is not the server's",
             per_second(*peak_ops_per_s)
@@ -71,6 +94,12 @@ pub(super) fn help_for(caveat: &Caveat) -> Option<&'static str> {
         }
         Caveat::PointsWaited { .. } => {
             "allow more calls in flight (--in-flight), and leave a processor to the load generator"
+        }
+        Caveat::PointsTooShort { .. } => {
+            "measure each load point for longer (--point-duration), or lower the peak"
+        }
+        Caveat::StretchesTooShort { .. } => {
+            "give the search more time (--search-time): a stretch may take 15 % of it; or ask for an objective that holds further below the capacity"
         }
         Caveat::PeakOfGenerator { .. } => {
             "use more workers (--workers) or a second host; compare with `filestone calibrate`"
