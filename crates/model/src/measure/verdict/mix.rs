@@ -103,9 +103,12 @@ fn rows(mix: &MixRecord) -> Vec<Row> {
 pub(super) fn in_all(record: &RunRecord, mix: &MixRecord) -> Check {
     let bound = Bound::at_most(INVALID_PERCENT);
     let (rows, all, clients) = counts(record, mix);
+    let check = Check::judged(Subject::MixInAll, mix.off_by(), bound, 0.0);
     let deviations = rows.iter().map(|row| row.deviation(all, clients));
     let chance = 100.0 * deviations.sum::<f64>() / all.max(1) as f64;
-    Check::judged(Subject::MixInAll, mix.off_by(), bound, chance)
+    let is_untold = check.fails() && bound.holds(check.figure - chance);
+    let times = (2.0 * chance / INVALID_PERCENT).max(1.0);
+    check.unless(is_untold.then_some(Untold::TooShort { times }))
 }
 
 /// The shares that count, of so many operations, and the clients whose decks they come from; on the wire
