@@ -301,6 +301,23 @@ fn a_run_has_no_more_sessions_at_a_time_than_clients() {
     assert_eq!(counters.requests(Command::Logoff), 21);
 }
 
+/// Nothing depends on how the server answers who leaves, and still it has to be the server.
+#[test]
+fn whoever_answers_in_the_place_of_the_server_is_told_of_when_the_preparation_leaves() {
+    for command in ["tree_disconnect", "logoff"] {
+        let server = start(anna(), &[&format!("signature,proc={command}")]);
+        let mut plan = plan(OpKind::Null, "");
+        share(&mut plan).user = Some("anna".into());
+        share(&mut plan).signing = SmbProtection::Required;
+        let error = run(&plan, &server).expect_err("the answer is forged");
+        assert!(
+            error.to_string().contains("signature"),
+            "{command}: {error}"
+        );
+        assert!(error.help().is_some(), "{command}");
+    }
+}
+
 #[test]
 fn who_is_not_known_is_not_let_in() {
     let server = start(anna(), &[]);

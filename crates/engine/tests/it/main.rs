@@ -5,6 +5,7 @@ mod assembly;
 mod built_in_share;
 mod calibration;
 mod cut_replies;
+mod ended_sessions;
 mod file_set;
 mod fleet;
 mod interruption;

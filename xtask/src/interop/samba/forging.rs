@@ -25,7 +25,7 @@ const NEXT: usize = 20;
 const SIGNATURE: usize = 48;
 
 /// Signed answers before a probe begins: of its preparation, and of its own connection.
-const BEFORE: u64 = 5;
+const BEFORE: u64 = 8;
 const READS: u32 = 200;
 
 /// Whatever is signed before the run: without it there is no run.

@@ -14,7 +14,7 @@ pub fn interfaces_of(connection: &mut Connection) -> Result<Vec<InterfaceRecord>
     match connection.call(async |link| link.interfaces().await) {
         Ok(listed) => Ok(listed.into_iter().map(record).collect()),
         Err(Unmet::Answered(_)) => Ok(Vec::new()),
-        Err(Unmet::Lost(failed)) => Err(failed.into()),
+        Err(Unmet::Lost(error)) => Err(error),
     }
 }
 

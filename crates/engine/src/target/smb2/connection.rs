@@ -2,6 +2,7 @@
 
 use super::error::{ExchangeError, ExchangeFailed, SmbError};
 use super::key_log;
+use super::repeating::{Answers, REPEATS_MAX};
 use crate::control::{Cancellation, LOOK_EVERY};
 use crate::driver::{Dial, is_this_host};
 use filestone_model::client::desk::{Failure, Results, Wanted};
@@ -13,7 +14,8 @@ use filestone_model::session::smb2::{
     Agreed, Limits, NotSmb, Scope, Sending, Smb2Options, Smb2Session,
 };
 use filestone_model::time::{Moment, nanos_of};
-use filestone_wire::smb2;
+use filestone_wire::smb2::compound::Messages;
+use filestone_wire::smb2::{self, Command};
 use rustix::io::Errno;
 use rustix::net::{
     RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recv, sendmsg, shutdown, sockopt,
@@ -52,6 +54,16 @@ pub struct Reaching {
 }
 
 impl Reaching {
+    /// A socket that is connected to the server.
+    fn connect(&self) -> Result<OwnedFd, ExchangeFailed> {
+        let socket = self.dial.connect_until(self.timeout, &self.cancellation);
+        socket.map_err(|error| ExchangeFailed {
+            address: self.dial.address,
+            request: String::new(),
+            source: error.into(),
+        })
+    }
+
     /// A session that is not established yet, for so many requests at a time.
     pub fn session(&self, slots: u32) -> Smb2Session {
         Smb2Session::new(Smb2Options {
@@ -69,8 +81,8 @@ impl Reaching {
 pub enum Unmet {
     /// The server says no.
     Answered(smb2::Status),
-    /// There is no way to the server any more.
-    Lost(ExchangeFailed),
+    /// There is no way to the server any more, or to its share.
+    Lost(SmbError),
 }
 
 impl Unmet {
@@ -82,7 +94,7 @@ impl Unmet {
                 request,
                 status,
             },
-            Unmet::Lost(failed) => failed.into(),
+            Unmet::Lost(error) => error,
         }
     }
 
@@ -103,6 +115,7 @@ pub struct Connection {
     sent: Vec<u8>,
     room: Box<[u8]>,
     epoch: Instant,
+    answers: Answers,
 }
 
 /// What a connection becomes whose requests a worker makes.
@@ -116,19 +129,7 @@ pub struct Handover {
 impl Connection {
     /// Connects, and goes on as far as the share; `slots` requests may be under way at a time.
     pub fn make(reaching: &Reaching, slots: u32) -> Result<Self, SmbError> {
-        let Reaching {
-            dial,
-            timeout,
-            cancellation,
-            ..
-        } = reaching;
-        let socket = dial.connect_until(*timeout, cancellation);
-        let failed = |error: std::io::Error| ExchangeFailed {
-            address: dial.address,
-            request: String::new(),
-            source: error.into(),
-        };
-        Self::over(reaching, socket.map_err(failed)?, slots)
+        Self::over(reaching, reaching.connect()?, slots)
     }
 
     /// The same over a socket that is connected.
@@ -142,10 +143,46 @@ impl Connection {
             sent: Vec::new(),
             room: vec![0; ROOM].into_boxed_slice(),
             epoch: Instant::now(),
+            answers: Answers::default(),
         };
         connection.limit()?;
-        connection.establish()?;
+        connection.arrive()?;
         Ok(connection)
+    }
+
+    /// Makes a session in the place of the one that the server has ended, over a connection of its own:
+    /// over the old one there is no second NEGOTIATE.
+    pub fn begin_again(&mut self) -> Result<(), SmbError> {
+        self.connect_again()?;
+        self.arrive()
+    }
+
+    /// Another connection in the place of this one, over which nothing has been said.
+    fn connect_again(&mut self) -> Result<(), SmbError> {
+        // What is open in the old session is closed before the new one is there, which names it.
+        let _ = shutdown(&self.socket, Shutdown::Both);
+        self.reaching.way.lose();
+        self.socket = self.reaching.connect()?;
+        self.session.reset();
+        self.out.clear();
+        self.limit()
+    }
+
+    /// Goes on as far as the share, over another connection if the server ends the session on the way.
+    fn arrive(&mut self) -> Result<(), SmbError> {
+        let mut left = REPEATS_MAX;
+        loop {
+            match self.establish() {
+                Err(SmbError::Setup {
+                    source: NotEstablished::Refused { status, .. },
+                    ..
+                }) if status.ends_session() && left > 0 => {
+                    left -= 1;
+                    self.connect_again()?;
+                }
+                established => return established,
+            }
+        }
     }
 
     /// Lets calls of the system return in time to look at the cancellation.
@@ -162,8 +199,8 @@ impl Connection {
 
     fn establish(&mut self) -> Result<(), SmbError> {
         let way = Arc::clone(&self.reaching.way);
-        let established = self.drive(async |link| establish(link, &way).await)?;
-        match established {
+        let established = self.drive(&WriteData::PATTERN, establish(Link::HERE, &way));
+        match established.map_err(|unmet| unmet.at("", "SESSION_SETUP"))? {
             Ok(established) => {
                 key_log::note(&established);
                 self.session.establish(established);
@@ -179,13 +216,19 @@ impl Connection {
     }
 
     /// Gives the session up, so that a server that takes as many as the run has clients has room for
-    /// all of them, and closes the connection. How that is answered does not matter.
-    pub fn leave(&mut self) {
-        let _ = self.call(async |link| {
+    /// all of them, and closes the connection. How that is answered does not matter, as long as it
+    /// is the server that answers.
+    pub fn leave(&mut self) -> Result<(), SmbError> {
+        let link = Link::HERE;
+        let left = self.step(&WriteData::PATTERN, async {
             link.tree_disconnect(Scope::Tree).await?;
             link.log_off(Scope::Session).await
         });
         let _ = shutdown(&self.socket, Shutdown::Both);
+        match left {
+            Err(Unmet::Lost(error)) if error.is_forgery() => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// Gives the connection to a worker.
@@ -209,9 +252,11 @@ impl Connection {
     pub fn limits(&mut self) -> Result<Limits, SmbError> {
         let agreed = self.session.established().map(|own| own.limits);
         let agreed = agreed.unwrap_or_default();
-        let mut before = 0;
-        while self.session.credits() < agreed.credits() && self.session.credits() > before {
-            before = self.session.credits();
+        // After a session was lost there are as few as at the beginning.
+        let granted = |own: &Self| (own.reaching.way.losses(), own.session.credits());
+        let mut before = (0, 0);
+        while self.session.credits() < agreed.credits() && granted(self) > before {
+            before = granted(self);
             let asked = self.call(async |link| link.echo().await);
             asked.map_err(|unmet| unmet.at("", "ECHO"))?;
         }
@@ -255,52 +300,45 @@ impl Connection {
         if self.reaching.cancellation.pause(pause) {
             return Ok(());
         }
-        Err(Unmet::Lost(self.failed(ExchangeError::Stopped)))
+        Err(Unmet::Lost(self.failed(ExchangeError::Stopped).into()))
     }
 
-    /// What comes of the requests that `requests` makes.
-    pub fn call<T>(
-        &mut self,
-        requests: impl AsyncFnOnce(Link) -> Result<T, Failure>,
-    ) -> Result<T, Unmet> {
-        self.call_with(&WriteData::PATTERN, requests)
+    /// What has been answered so far.
+    pub const fn answers(&self) -> Answers {
+        self.answers
     }
 
-    /// The same, with these data in what is written.
-    pub fn call_with<T>(
+    /// What comes of these requests, which are made once. If the server says that the session is
+    /// gone, or its tree, nothing more is asked, and that is what is answered.
+    pub fn step<T>(
         &mut self,
         source: &WriteData,
-        requests: impl AsyncFnOnce(Link) -> Result<T, Failure>,
+        requests: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Unmet> {
-        let done = self.drive_with(source, requests);
-        match done.map_err(Unmet::Lost)? {
+        match self.drive(source, requests)? {
             Ok(value) => Ok(value),
             Err(Failure::Answered(Status::Failed(status))) => {
                 Err(Unmet::Answered(smb2::Status(status.number)))
             }
             Err(Failure::Answered(other)) => {
                 let what = format!("{other:?}");
-                Err(Unmet::Lost(self.failed(ExchangeError::Bad(what))))
+                Err(Unmet::Lost(self.failed(ExchangeError::Bad(what)).into()))
             }
             Err(Failure::Lost | Failure::Reset) => {
                 let failed = self.why_lost();
-                Err(Unmet::Lost(failed))
+                Err(Unmet::Lost(failed.into()))
             }
         }
     }
 
-    fn drive<T>(&mut self, requests: impl AsyncFnOnce(Link) -> T) -> Result<T, ExchangeFailed> {
-        self.drive_with(&WriteData::PATTERN, requests)
-    }
-
     /// Makes the exchanges that `requests` waits for.
-    fn drive_with<T>(
+    fn drive<T>(
         &mut self,
         source: &WriteData,
-        requests: impl AsyncFnOnce(Link) -> T,
-    ) -> Result<T, ExchangeFailed> {
+        requests: impl Future<Output = T>,
+    ) -> Result<T, Unmet> {
         let mut desk = std::mem::take(&mut self.desk);
-        let mut requests = pin!(requests(Link::HERE));
+        let mut requests = pin!(requests);
         let mut context = Context::from_waker(Waker::noop());
         loop {
             desk.stop(self.reaching.cancellation.is_cancelled());
@@ -317,17 +355,21 @@ impl Connection {
                         .pause(Duration::from_nanos(nanos));
                     desk.rested();
                     if goes_on {
-                        Ok(())
+                        Ok(None)
                     } else {
                         Err(ExchangeError::Stopped)
                     }
                 }
                 Wanted::Call | Wanted::Nothing => self.exchange(&mut desk, source),
             };
-            if let Err(error) = exchanged {
-                let mut failed = self.failed(error);
-                failed.request = desk.call().procedure.shown();
-                return Err(failed);
+            match exchanged {
+                Ok(None) => {}
+                Ok(Some(ended)) => return Err(Unmet::Answered(ended)),
+                Err(error) => {
+                    let mut failed = self.failed(error);
+                    failed.request = desk.call().procedure.shown();
+                    return Err(Unmet::Lost(failed.into()));
+                }
             }
         }
     }
@@ -352,28 +394,48 @@ impl Connection {
         Moment::ZERO.after(self.epoch.elapsed())
     }
 
-    /// Sends the chain on the desk, and waits for its responses.
-    fn exchange(&mut self, desk: &mut Desk, source: &WriteData) -> Result<(), ExchangeError> {
+    /// Sends the chain on the desk, and waits for its responses; the status by which they say that
+    /// the session is gone, or its tree, if they do: then nobody learns of them.
+    fn exchange(
+        &mut self,
+        desk: &mut Desk,
+        source: &WriteData,
+    ) -> Result<Option<smb2::Status>, ExchangeError> {
         self.put(desk, source)?;
+        // What sets a session up says itself how it ends.
+        let is_of_session = self.session.established().is_some()
+            && matches!(desk.call().procedure.scope, Scope::Tree | Scope::Session);
         loop {
             let len = self.receive()?;
             let received = self.room.get(..len).unwrap_or_default();
             let (mut is_answered, mut wants_next, mut is_genuine) = (false, false, true);
+            let mut said = Said::default();
             let taken = self.session.receive(received, |answered| {
                 wants_next |= answered.wants_next;
                 is_genuine &= answered.is_genuine;
-                if !answered.wants_next {
-                    let (bytes, len) = (answered.bytes, answered.bytes.len());
-                    desk.answer(Results { bytes, len });
-                    is_answered = true;
+                if answered.wants_next {
+                    return;
                 }
+                let (bytes, len) = (answered.bytes, answered.bytes.len());
+                if is_of_session {
+                    said = Said::of(bytes);
+                }
+                if said.ended.is_none() {
+                    desk.answer(Results { bytes, len });
+                }
+                is_answered = true;
             });
             taken.map_err(|error| not_smb(error, received))?;
-            if !is_genuine {
-                return Err(ExchangeError::Forged);
+            match said.ended {
+                // With the session the key is gone to sign that with. Nothing else of it is believed.
+                Some(ended) if is_genuine || said.is_without_key => return Ok(Some(ended)),
+                _ if !is_genuine => return Err(ExchangeError::Forged),
+                _ => {}
             }
             if is_answered {
-                return Ok(());
+                self.answers.chains += 1;
+                self.answers.changes += u64::from(said.has_changed);
+                return Ok(None);
             }
             if wants_next {
                 self.put(desk, source)?;
@@ -461,6 +523,41 @@ impl Connection {
             Err(Errno::AGAIN | Errno::INTR) => Ok(0),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// What the responses to a chain say of its session.
+#[derive(Debug, Clone, Copy, Default)]
+struct Said {
+    /// The status by which it is gone, or its tree, if something was to be done yet: what was only
+    /// to be closed is gone with it.
+    ended: Option<smb2::Status>,
+    /// Whether it says so as one that has no key any more.
+    is_without_key: bool,
+    /// Whether something was written, removed or named.
+    has_changed: bool,
+}
+
+impl Said {
+    fn of(responses: &[u8]) -> Self {
+        let mut said = Self::default();
+        for message in Messages::of(responses).map_while(Result::ok) {
+            let smb2::Header {
+                command,
+                status,
+                flags,
+                ..
+            } = message.header;
+            if status.is_error() {
+                let is_end = status.ends_session() && command != Command::Close;
+                said.ended = is_end.then_some(status);
+                said.is_without_key = status == smb2::Status::USER_SESSION_DELETED
+                    && !flags.contains(smb2::HeaderFlags::SIGNED);
+                break;
+            }
+            said.has_changed |= matches!(command, Command::SetInfo | Command::Write);
+        }
+        said
     }
 }
 

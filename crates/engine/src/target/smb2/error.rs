@@ -37,6 +37,13 @@ pub enum ExchangeError {
     Stopped,
 }
 
+impl ExchangeError {
+    /// Whether somebody has changed what the server sent, or has sent it in its place.
+    pub const fn is_forgery(&self) -> bool {
+        matches!(self, Self::Forged | Self::NotSmb(NotSmb::Forged))
+    }
+}
+
 impl From<io::Error> for ExchangeError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
@@ -129,6 +136,11 @@ pub enum SmbError {
 }
 
 impl SmbError {
+    /// Whether what was answered is not the server's.
+    pub const fn is_forgery(&self) -> bool {
+        matches!(self, Self::Exchange(failed) if failed.source.is_forgery())
+    }
+
     /// An exchange that was broken off because the run is to end is no error of the server.
     pub fn into_run_error(self) -> RunError {
         match self {

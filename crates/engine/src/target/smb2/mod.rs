@@ -5,6 +5,7 @@
 //! | `terms`, `ntlm` | what a plan wants of a server; how users prove who they are |
 //! | `channels` | what it says of several connections of a client |
 //! | `connection` | a connection to a share, for requests one at a time |
+//! | `repeating` | what is begun again over another session when the server ends one |
 //! | `logging_on` | clients log on, many at a time |
 //! | `limits` | what a run needs at once, beside what its server takes |
 //! | `key_log` | session keys, for whoever is to read a capture of a run |
@@ -29,6 +30,7 @@ pub mod ntlm;
 mod open;
 mod prepare;
 mod raw;
+mod repeating;
 mod replay;
 mod terms;
 mod tree;

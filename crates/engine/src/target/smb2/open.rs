@@ -171,7 +171,7 @@ impl<'run> OpenShare<'run> {
         note_limits(&mut record, limits);
         note_interfaces(&mut record, interfaces);
         // Its file set is made over a connection of its own.
-        connection.leave();
+        connection.leave().map_err(SmbError::into_run_error)?;
         let order = Order {
             roots: &roots,
             layout: &layout,
@@ -360,11 +360,15 @@ impl<'run> OpenShare<'run> {
             return Ok(());
         };
         let kept = self.kept(file, path);
-        for slot in slots {
-            let opened = connection.call(async |link| client.open(link, &kept, slot).await);
-            opened.map_err(|unmet| unmet.at(path, "CREATE"))?;
-        }
-        Ok(())
+        let slots: Vec<u32> = slots.collect();
+        let opened = connection.call(async |link| {
+            client.opens.see_losses(client.way.losses());
+            for slot in &slots {
+                client.open(link, &kept, *slot).await?;
+            }
+            Ok(())
+        });
+        opened.map_err(|unmet| unmet.at(path, "CREATE"))
     }
 
     /// A client has both of its files open, and a name for the source.
@@ -379,21 +383,23 @@ impl<'run> OpenShare<'run> {
         let (Some(source), Some(own)) = (source, own) else {
             return Ok(());
         };
-        if let Some(path) = self.path_of(Some(source)) {
-            let kept = self.kept(source, path);
-            let held = connection
-                .call(async |link| client.hold_source(link, &kept).await)
-                .map_err(|unmet| unmet.at(path, "IOCTL for a copy"));
-            held?;
-        }
-        if let Some(path) = self.path_of(Some(own)) {
-            let kept = self.kept(own, path);
-            let held = connection
-                .call(async |link| client.hold(link, &kept).await.map(drop))
-                .map_err(|unmet| unmet.at(path, "CREATE"));
-            held?;
-        }
-        Ok(())
+        let source_path = self.path_of(Some(source)).map(|path| &**path);
+        let own_path = self.path_of(Some(own)).map(|path| &**path);
+        let mut asked = ("", "CREATE");
+        let held = connection.call(async |link| {
+            client.opens.see_losses(client.way.losses());
+            if let Some(path) = source_path {
+                asked = (path, "IOCTL for a copy");
+                client.hold_source(link, &self.kept(source, path)).await?;
+            }
+            if let Some(path) = own_path {
+                asked = (path, "CREATE");
+                client.hold(link, &self.kept(own, path)).await?;
+            }
+            Ok(())
+        });
+        let (path, request) = asked;
+        held.map_err(|unmet| unmet.at(path, request))
     }
 
     /// Has the server keep changes for each of these slots of a client, if the run is about them.
@@ -406,13 +412,15 @@ impl<'run> OpenShare<'run> {
         let Some(directory) = self.watched() else {
             return Ok(());
         };
-        for slot in slots {
-            let watched = connection
-                .call(async |link| client.watch(link, directory, slot).await.map(drop))
-                .map_err(|unmet| unmet.at(directory, "CHANGE_NOTIFY"));
-            watched?;
-        }
-        Ok(())
+        let slots: Vec<u32> = slots.collect();
+        let watched = connection.call(async |link| {
+            client.opens.see_losses(client.way.losses());
+            for slot in &slots {
+                client.watch(link, directory, *slot).await?;
+            }
+            Ok(())
+        });
+        watched.map_err(|unmet| unmet.at(directory, "CHANGE_NOTIFY"))
     }
 
     /// Whose changes are reported, in a run that is about them.
@@ -575,7 +583,8 @@ impl OpenTarget for OpenShare<'_> {
     ) -> Result<ConnectedClients, RunError> {
         let (plan, own) = (self.plan, self.connection.reaching().dial);
         let clients = plan.clients.max(1);
-        self.connection.leave();
+        let left = self.connection.leave();
+        left.map_err(SmbError::into_run_error)?;
         let dial = |place| self.dial(place % clients, place / clients);
         let count = plan.clients * self.target.connections_per_client;
         let connected = connect_sockets(plan, count, dial, context)?;

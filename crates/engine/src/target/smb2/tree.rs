@@ -19,6 +19,8 @@ use filestone_model::made::{Kept, MadeNames};
 use filestone_model::output::{Stretch, WriteData};
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
 use filestone_wire::smb2::{FileId, Status};
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 /// The path of a name in a directory of a share.
@@ -73,9 +75,12 @@ impl Connection {
         let mut data = WriteData::default();
         data.keep(LineData::apart(text.as_bytes()));
         let len = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        let (mut opening, mut at) = (*opening, 0);
         self.call_with(&data, async |link| {
-            let file_id = link.open(opening).await?.file_id;
-            let written = write_all(&link, file_id, len).await;
+            let file_id = link.open(&opening).await?.file_id;
+            // It is this run's now, and who opens it over another session goes on with it.
+            opening = opening.by(CreateDisposition::OPEN);
+            let written = write_on(&link, file_id, &mut at, len).await;
             let closed = link.close(file_id).await;
             written.and(closed)
         })
@@ -96,14 +101,20 @@ impl Connection {
         }
     }
 
-    /// Shows the entries of a directory, until `each` has seen enough and says so.
+    /// Shows the entries of a directory, until `each` has seen enough and says so: none again that a
+    /// session has shown which has ended meanwhile.
     pub fn each_entry(
         &mut self,
         path: &str,
-        each: impl FnMut(Listed) -> bool,
+        mut each: impl FnMut(Listed) -> bool,
     ) -> Result<(), Unmet> {
         let page = self.reaching().way.limits().largest_page();
-        self.call(async |link| link.each_entry(path, page, each).await)
+        let mut shown = Shown::default();
+        self.call(async |link| {
+            shown.begin();
+            let show = |entry: Listed| shown.is_new(&entry.name) && each(entry);
+            link.each_entry(path, page, show).await
+        })
     }
 
     /// Takes away what is at a path, unless it is gone.
@@ -118,17 +129,43 @@ impl Connection {
     }
 }
 
-/// Writes the first `len` bytes of the data.
-async fn write_all(link: &Link, file_id: FileId, len: u32) -> Result<(), Failure> {
-    let mut at = 0;
-    while at < len {
+/// Writes the data from `at` to `len`.
+async fn write_on(link: &Link, file_id: FileId, at: &mut u32, len: u32) -> Result<(), Failure> {
+    while *at < len {
+        let offset = u64::from(*at);
         let data = Stretch {
-            at: at.into(),
-            len: len - at,
+            at: offset,
+            len: len - *at,
         };
-        at += link.write(file_id, at.into(), data, true).await?;
+        *at += link.write(file_id, offset, data, true).await?;
     }
     Ok(())
+}
+
+/// Which entries of a directory have been shown, of a listing that begins anew with each session.
+#[derive(Default)]
+struct Shown {
+    state: RandomState,
+    /// By what their names hash to: those of the listing that goes on, and of those before.
+    now: Vec<u64>,
+    before: HashSet<u64>,
+}
+
+impl Shown {
+    /// The listing begins.
+    fn begin(&mut self) {
+        self.before.extend(self.now.drain(..));
+    }
+
+    /// Whether an entry was not shown by a listing before this one.
+    fn is_new(&mut self, name: &str) -> bool {
+        let hash = self.state.hash_one(name);
+        let is_new = !self.before.contains(&hash);
+        if is_new {
+            self.now.push(hash);
+        }
+        is_new
+    }
 }
 
 /// What "there is nothing of that name" is answered by.

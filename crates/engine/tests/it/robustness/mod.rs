@@ -3,6 +3,7 @@
 //! accounted for, and what cannot be done is said in words.
 
 mod bounds;
+mod ended;
 mod examined_shares;
 mod faults;
 mod full;

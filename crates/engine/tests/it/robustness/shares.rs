@@ -366,9 +366,14 @@ fn authentication_without_end_is_given_up() {
 
 /// The same page of a listing, however often it is asked for.
 fn one_page(asked: &Header) -> Vec<u8> {
+    page_of(asked, &["a", "b"])
+}
+
+/// A page of a listing.
+pub(super) fn page_of(asked: &Header, names: &[&str]) -> Vec<u8> {
     let mut data = Vec::new();
     let mut writer = DirectoryWriter::new(&mut data, DirectoryClass::IdBothDirectory, 4096);
-    for name in ["a", "b"] {
+    for name in names {
         let no_time = FileTime { ticks: 0 };
         assert!(writer.append(&Entry {
             file_index: 0,
@@ -382,7 +387,7 @@ fn one_page(asked: &Header) -> Vec<u8> {
             ea_size: 0,
             short_name: ShortName::default(),
             file_id: 1,
-            name: Text::from(name),
+            name: Text::from(*name),
         }));
     }
     message(

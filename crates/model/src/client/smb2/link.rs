@@ -7,7 +7,7 @@ use crate::output::Stretch;
 use crate::session::smb2::{Chain, NotSmb, Part, Scope};
 use filestone_wire::smb2::codec::{Decode, DecodeError, Encode, Writer};
 use filestone_wire::smb2::compound::{Message, Messages};
-use filestone_wire::smb2::{self, Command};
+use filestone_wire::smb2::{self, Command, close};
 use std::cell::Cell;
 
 /// Calls of SMB2.
@@ -229,6 +229,18 @@ impl<'r> Responses<'r> {
                 Ok(None)
             }
         }
+    }
+
+    /// The response to a CLOSE. Who is told there that the session is gone, or its tree, needs no
+    /// other answer: what was open is gone with it.
+    pub fn take_closed(&mut self) -> Result<Option<()>, Fault> {
+        let before = self.failed;
+        let closed = self.take::<close::Response>(Command::Close)?;
+        let is_end = before.is_none() && self.failed.is_some_and(smb2::Status::ends_session);
+        if is_end {
+            self.failed = None;
+        }
+        Ok((closed.is_some() || is_end).then_some(()))
     }
 
     /// `value`, unless something failed.

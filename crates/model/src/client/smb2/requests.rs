@@ -356,7 +356,7 @@ impl Link {
             let opened = responses.take::<create::Response<'_>>(Command::Create)?;
             let opened = opened.map(|response| Opened::of(&response));
             let taken = take(&mut responses)?;
-            responses.take::<close::Response>(Command::Close)?;
+            responses.take_closed()?;
             let value = opened.zip(taken);
             responses.finish(value.map(|(opened, taken)| keep(opened, taken)))
         })
@@ -366,7 +366,11 @@ impl Link {
     pub fn close(&self, file_id: FileId) -> impl Future<Output = Step<()>> {
         self.send(
             |chaining| closing(chaining, file_id).chain(),
-            |results| one(results, Command::Close, |_: close::Response| ()),
+            |results| {
+                let mut responses = Responses::of(results);
+                let closed = responses.take_closed()?;
+                responses.finish(closed)
+            },
         )
     }
 

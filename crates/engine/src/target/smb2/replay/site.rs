@@ -10,6 +10,7 @@ use crate::target::smb2::prepare;
 use crate::target::smb2::terms::{guest_remark, keeping, reach};
 use crate::target::smb2::tree::{ShareDirectory, ShareTree};
 use crate::workspace::Purpose;
+use crate::workspace::own_directory::REMOVE_LEFTOVER;
 use crate::workspace::test_directory::{self, LeftOver, TestDirectory};
 use crate::workspace::tree::Directory;
 use filestone_model::client::smb2::{ShareLoadOptions, SharePath, ShareTransfers, Way};
@@ -101,8 +102,16 @@ impl ShareSite {
             claim,
             reaching,
         };
-        connection.leave();
-        Ok(site)
+        match connection.leave().map_err(SmbError::into_run_error) {
+            Ok(()) => Ok(site),
+            Err(error) => {
+                let path = site.claim.clients.path.clone();
+                Err(match site.release(Trees::Remove) {
+                    Ok(()) => error,
+                    Err(kept) => error.leaving(&path, &kept, REMOVE_LEFTOVER),
+                })
+            }
+        }
     }
 
     /// How its clients reach the share.

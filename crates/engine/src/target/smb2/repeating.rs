@@ -1,0 +1,130 @@
+//! What is begun again because the server has ended the session, or its tree, while the connection
+//! stays: before and after a run, as the run's clients do meanwhile.
+//!
+//! What was open is gone with the session, so that no request is made again by itself: a whole
+//! operation is, which begins with opening what it needs.
+
+use super::connection::{Connection, Unmet};
+use filestone_model::client::desk::Failure;
+use filestone_model::client::smb2::Link;
+use filestone_model::output::WriteData;
+use std::time::{Duration, Instant};
+
+/// How often in a row something is begun again that gets no further.
+pub const REPEATS_MAX: u32 = 5;
+
+/// What has been answered over a connection, and over those in whose place it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Answers {
+    /// Chains of requests.
+    pub chains: u64,
+    /// Those of them that have written, removed or named something.
+    pub changes: u64,
+}
+
+impl Connection {
+    /// What comes of the requests that `requests` makes, which are a whole operation. It is asked
+    /// again if the session ends meanwhile, and what it has made then is there.
+    pub fn call<T>(
+        &mut self,
+        requests: impl AsyncFnMut(Link) -> Result<T, Failure>,
+    ) -> Result<T, Unmet> {
+        self.call_with(&WriteData::PATTERN, requests)
+    }
+
+    /// The same, with these data in what is written.
+    pub fn call_with<T>(
+        &mut self,
+        source: &WriteData,
+        mut requests: impl AsyncFnMut(Link) -> Result<T, Failure>,
+    ) -> Result<T, Unmet> {
+        self.whole(|own| own.step(source, requests(Link::HERE)))
+    }
+
+    /// Does a whole operation, and does it again over a session of its own as often as the server
+    /// ends the one that it is done over: as long as it gets further, or a few times in a row.
+    pub fn whole<T>(
+        &mut self,
+        mut work: impl FnMut(&mut Self) -> Result<T, Unmet>,
+    ) -> Result<T, Unmet> {
+        let mut repeats = Repeats::default();
+        loop {
+            let before = self.answers();
+            let ended = match work(self) {
+                Err(Unmet::Answered(status)) if status.ends_session() => status,
+                done => return done,
+            };
+            if !repeats.may_go_on(before, self.answers(), self.reaching().timeout) {
+                return Err(Unmet::Answered(ended));
+            }
+            self.begin_again().map_err(Unmet::Lost)?;
+        }
+    }
+}
+
+/// How an operation has been begun again.
+#[derive(Debug, Default)]
+struct Repeats {
+    /// How many chains were answered at most before the session ended.
+    most: u64,
+    /// How often in a row it got no further, and since when.
+    in_vain: u32,
+    since: Option<Instant>,
+}
+
+impl Repeats {
+    /// Whether it is begun again once more, when the session has ended for one that began `before`.
+    fn may_go_on(&mut self, before: Answers, now: Answers, timeout: Duration) -> bool {
+        let chains = now.chains.saturating_sub(before.chains);
+        if chains > self.most || now.changes > before.changes {
+            self.most = self.most.max(chains);
+            (self.in_vain, self.since) = (0, None);
+        }
+        self.in_vain += 1;
+        let since = *self.since.get_or_insert_with(Instant::now);
+        self.in_vain <= REPEATS_MAX && since.elapsed() < timeout
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMEOUT: Duration = Duration::from_secs(3600);
+
+    fn answers(chains: u64, changes: u64) -> Answers {
+        Answers { chains, changes }
+    }
+
+    #[test]
+    fn what_gets_no_further_is_given_up() {
+        let mut repeats = Repeats::default();
+        let nothing = answers(7, 3);
+        for _ in 0..REPEATS_MAX {
+            assert!(repeats.may_go_on(nothing, nothing, TIMEOUT));
+        }
+        assert!(!repeats.may_go_on(nothing, nothing, TIMEOUT));
+    }
+
+    #[test]
+    fn what_gets_further_goes_on() {
+        let mut repeats = Repeats::default();
+        for number in 1..=100 {
+            assert!(repeats.may_go_on(answers(0, 0), answers(number, 0), TIMEOUT));
+        }
+        for _ in 0..100 {
+            assert!(repeats.may_go_on(answers(0, 0), answers(2, 1), TIMEOUT));
+        }
+        // As far as before is no further.
+        for _ in 1..REPEATS_MAX {
+            assert!(repeats.may_go_on(answers(0, 0), answers(100, 0), TIMEOUT));
+        }
+        assert!(!repeats.may_go_on(answers(0, 0), answers(100, 0), TIMEOUT));
+    }
+
+    #[test]
+    fn it_takes_no_longer_than_a_request_may() {
+        let mut repeats = Repeats::default();
+        assert!(!repeats.may_go_on(answers(0, 0), answers(0, 0), Duration::ZERO));
+    }
+}
