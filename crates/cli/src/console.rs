@@ -4,6 +4,7 @@
 //! Output that cannot be written ends printing and nothing else: a run goes on to its clean-up. The
 //! exit code tells of it at the end ([`failure`]).
 
+use crate::advice;
 use crate::error::{Error, in_our_form, reason};
 use crate::printable::printable;
 use crate::report::parts::gates;
@@ -152,9 +153,23 @@ pub fn warning(text: &str) {
     tell(YELLOW, "warning", text);
 }
 
-/// Says why the numbers should be doubted.
+/// Says why the numbers of a run should be doubted.
+pub fn caveats(record: &RunRecord) {
+    for caveat in &record.caveats {
+        let (_, general) = caveat.sentence();
+        let advice = general.and_then(|general| advice::fitting(general, record));
+        caveat_with(caveat, advice.as_deref());
+    }
+}
+
+/// The same of what was not found in a run.
 pub fn caveat(caveat: &Caveat) {
-    let (what, advice) = caveat.sentence();
+    caveat_with(caveat, caveat.sentence().1);
+}
+
+/// A reason to doubt numbers, and what to do about it.
+pub fn caveat_with(caveat: &Caveat, advice: Option<&str>) {
+    let (what, _) = caveat.sentence();
     match what.strip_prefix("internal error: ") {
         Some(what) => tell(RED, "internal error", &in_our_form(what)),
         None => tell(YELLOW, "caveat", &in_our_form(&what)),

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod advice;
 mod ancestors;
 mod built_in;
 mod commands;

@@ -3,7 +3,7 @@
 
 use super::checks::{Bed, Situation};
 use crate::process::{self, Running};
-use crate::record::Record;
+use crate::record::{self, Record};
 use anyhow::{Context, Result, bail};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -52,8 +52,7 @@ fn run(bed: &Bed, arguments: &[&str]) -> Result<Output> {
     };
     for _ in 0..3 {
         let output = once()?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        if !said.contains("late on average by our own fault") || output.status.code() != Some(3) {
+        if !record::is_late(&output) {
             return Ok(output);
         }
     }
@@ -303,6 +302,9 @@ fn as_nhfsstone(bed: &Bed) -> Result<String> {
     let line = said
         .lines()
         .find(|line| line.contains("msec/call") && line.contains(" sec "));
+    if record::is_late(&output) && said.contains("INVALID RUN") {
+        return Ok("not let send in time, and says so".into());
+    }
     let Some(line) = line.filter(|_| output.status.success()) else {
         let errors = String::from_utf8_lossy(&output.stderr);
         bail!("ended with {}: {said}{errors}", output.status);

@@ -80,7 +80,7 @@ pub fn execute(job: &Job, form: Form<'_>) -> Result<Exit, Error> {
         Ok(record) => record,
         Err(error) => return Ok(refuse(&error, form.failure)),
     };
-    record.caveats.iter().for_each(console::caveat);
+    console::caveats(&record);
     if !has_throughput(&record) {
         console::note("no Throughput: the run failed, was interrupted or measured nothing");
     }

@@ -65,7 +65,7 @@ pub fn run(options: &CookbookOptions) -> Result<Exit, Error> {
         }
         console::note(&format!("{clients} clients"));
         let row = row(&program, options, clients, &target, &stop)?;
-        row.record.caveats.iter().for_each(console::caveat);
+        console::caveats(&row.record);
         rows.push(row);
     }
     match options.format {

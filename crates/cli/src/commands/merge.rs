@@ -35,7 +35,7 @@ pub fn run(options: &MergeOptions) -> Result<Exit, Error> {
         RunFormat::Text => text::render(&merged, Detail::Whole, console::page()),
         RunFormat::Json => json::render(&merged)?,
     })?;
-    merged.caveats.iter().for_each(console::caveat);
+    console::caveats(&merged);
     Ok(exit_of(&merged, &FailingCaveats::None))
 }
 

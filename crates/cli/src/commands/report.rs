@@ -61,7 +61,7 @@ pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
         (records, name) => return Err(too_many(options, records.len(), name)),
     }
     if report.name == "text" {
-        let caveats = |record: &RunRecord| record.caveats.iter().for_each(console::caveat);
+        let caveats = |record: &RunRecord| console::caveats(record);
         records.iter().for_each(caveats);
     }
     let is_judged = !options.gates.fail_if.is_empty();

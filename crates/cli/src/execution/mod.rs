@@ -317,7 +317,7 @@ fn show_one(
     } else {
         Ok(Reader::Present)
     };
-    record.caveats.iter().for_each(console::caveat);
+    console::caveats(record);
     if !is_text {
         console::failed_gates(record);
     }

@@ -173,7 +173,7 @@ impl Repeated<'_> {
     fn finish(&self) -> Result<Reader, Error> {
         let runs = self.runs();
         if let (0, Some(partial)) = (runs, &self.partial) {
-            partial.caveats.iter().for_each(console::caveat);
+            console::caveats(partial);
             return match self.show.report.format {
                 RunFormat::Text => {
                     console::result(&text::render(partial, self.show.detail, console::page()))

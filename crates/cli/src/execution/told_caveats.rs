@@ -1,6 +1,6 @@
 //! Caveats of many runs: each is told once, and how many runs have it.
 
-use crate::console;
+use crate::{advice, console};
 use filestone_model::measure::{Caveat, RunRecord};
 use std::collections::BTreeMap;
 
@@ -15,6 +15,7 @@ pub struct ToldCaveats {
 #[derive(Debug)]
 struct Found {
     caveat: Caveat,
+    advice: Option<String>,
     runs: usize,
 }
 
@@ -25,6 +26,10 @@ impl ToldCaveats {
         for caveat in &record.caveats {
             let first = || Found {
                 caveat: caveat.clone(),
+                advice: caveat
+                    .sentence()
+                    .1
+                    .and_then(|general| advice::fitting(general, record)),
                 runs: 0,
             };
             self.found.entry(caveat.id()).or_insert_with(first).runs += 1;
@@ -34,7 +39,7 @@ impl ToldCaveats {
     /// Tells them.
     pub fn tell(&self) {
         for (name, found) in &self.found {
-            console::caveat(&found.caveat);
+            console::caveat_with(&found.caveat, found.advice.as_deref());
             if found.runs < self.runs {
                 console::note(&format!(
                     "{name}: in {} of {} runs; this is of the first",

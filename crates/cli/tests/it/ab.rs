@@ -168,7 +168,7 @@ fn a_run_that_is_invalid_is_no_sample() {
     let port = free_port();
     let (a, b) = (
         server(port, ""),
-        server(port, "--fault error=NFS3ERR_IO,proc=read"),
+        server(port, "--fault error=NFS3ERR_IO,proc=access"),
     );
     let target = format!("nfs://127.0.0.1:{port}/export");
     let measured = [
@@ -190,7 +190,7 @@ fn a_run_that_is_invalid_is_no_sample() {
     let output = filestone(&[&sides[..], &measured].concat());
     assert_eq!(output.status.code(), Some(125), "{}", text(&output.stdout));
     let told = text(&output.stderr);
-    let again = told.matches("ended otherwise than expected, mostly NFS3ERR_IO (5) of read)");
+    let again = told.matches("ended otherwise than expected, mostly NFS3ERR_IO (5) of access)");
     assert_eq!(again.count(), 4, "three blocks and the error: {told}");
     assert!(told.contains("3 times in a row"), "{told}");
 }

@@ -110,7 +110,7 @@ fn execute(measured: &Measure) -> Result<Exit, Error> {
     }
     if options.jobs > 0 {
         // nct counted failures as fast successes and said nothing.
-        record.caveats.iter().for_each(console::caveat);
+        console::caveats(&record);
     }
     Ok(match record.end {
         RunEnd::Finished if options.jobs > 0 && !validity::counts(&record) => Exit::DoesNotCount,

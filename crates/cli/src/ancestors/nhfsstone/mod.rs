@@ -55,7 +55,7 @@ fn execute(run: &Run) -> Result<Exit, Error> {
         Err(error) => return Ok(refuse(&error, FAILURE)),
     };
     console::result(&nhfsstone::report(PROGRAM.name, &record, run.is_verbose))?;
-    record.caveats.iter().for_each(console::caveat);
+    console::caveats(&record);
     // nhfsstone ended with 0 after a run that it called invalid; no script is to take that for a result.
     Ok(exit_of(&record, FAILURE))
 }

@@ -4,6 +4,7 @@
 use super::chart::ChartData;
 use super::document::{Sheet, clean};
 use super::{blocks, environment, heat_map, over_time};
+use crate::advice;
 use crate::error::{Error, in_our_form};
 use crate::report::caption;
 use crate::report::parts::heading::what_was_measured;
@@ -139,10 +140,11 @@ fn caveats(record: &RunRecord) -> Markup {
         @if !record.caveats.is_empty() {
             ul.caveats aria-label="Caveats" {
                 @for caveat in &record.caveats {
-                    @let (what, advice) = caveat.sentence();
+                    @let (what, general) = caveat.sentence();
+                    @let advice = general.and_then(|general| advice::fitting(general, record));
                     li {
                         strong { (caveat.id()) } ": " (clean(&in_our_form(&what)))
-                        @if let Some(advice) = advice { span.help { "help: " (clean(advice)) } }
+                        @if let Some(advice) = advice { span.help { "help: " (clean(&advice)) } }
                     }
                 }
             }

@@ -1,0 +1,123 @@
+//! Advice that names only options which the command has.
+
+use filestone_model::measure::RunRecord;
+use std::collections::BTreeSet;
+
+/// The long options of the command that made a record, `--` included; none of a command that is not known.
+fn options_of(record: &RunRecord) -> BTreeSet<String> {
+    let command = crate::command();
+    let own = command.find_subcommand(&record.plan.face);
+    let options = own.into_iter().flat_map(clap::Command::get_arguments);
+    let long = options.filter_map(clap::Arg::get_long);
+    long.map(|long| format!("--{long}")).collect()
+}
+
+/// Advice to a reader of this record; `None` if nothing is left of it.
+pub fn fitting(advice: &str, record: &RunRecord) -> Option<String> {
+    let options = options_of(record);
+    // A command of an ancestor has the options of that one, which its manual lists.
+    if options.is_empty() {
+        return Some(advice.to_owned());
+    }
+    without_others(advice, &|option| options.contains(option))
+}
+
+/// Advice without what names options that are not there: an option in parentheses goes with them, any other
+/// with its part of the sentence.
+fn without_others(advice: &str, has: &impl Fn(&str) -> bool) -> Option<String> {
+    let mut text = String::new();
+    let mut rest = advice;
+    while let Some((before, after)) = rest.split_once(" (") {
+        let (inside, behind) = after.split_once(')').unwrap_or((after, ""));
+        text.push_str(before);
+        if names_only(inside, has) {
+            text.push_str(&format!(" ({inside})"));
+        }
+        rest = behind;
+    }
+    text.push_str(rest);
+    let parts = text.split("; ").filter_map(|part| {
+        let items = part.split(", ").filter(|item| names_only(item, has));
+        let items: Vec<&str> = items.collect();
+        (!items.is_empty()).then(|| items.join(", "))
+    });
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn names_only(text: &str, has: &impl Fn(&str) -> bool) -> bool {
+    options_in(text).all(has)
+}
+
+/// The long options that a text names, without that of cargo.
+fn options_in(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|byte: char| !byte.is_ascii_lowercase() && byte != '-');
+    words.filter(|word| word.starts_with("--") && word.len() > 2 && *word != "--release")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where caveats and limits say what to do.
+    const TEXTS: &[&str] = &[
+        include_str!("../../model/src/measure/caveat/sentence/clients.rs"),
+        include_str!("../../model/src/measure/caveat/sentence/cost.rs"),
+        include_str!("../../model/src/measure/caveat/sentence/hosts.rs"),
+        include_str!("../../model/src/measure/caveat/sentence/progress.rs"),
+        include_str!("../../model/src/measure/caveat/sentence.rs"),
+        include_str!("../../model/src/measure/caveat/sentence/curve.rs"),
+        include_str!("../../model/src/measure/caveat/sentence/load.rs"),
+        include_str!("../../model/src/measure/caveat/sentence/mix.rs"),
+    ];
+
+    #[test]
+    fn what_is_left_is_a_sentence() {
+        let has = |option: &str| option == "--workers";
+        for (advice, left) in [
+            (
+                "use more workers (--workers)",
+                Some("use more workers (--workers)"),
+            ),
+            (
+                "run longer (--duration) before quoting it",
+                Some("run longer before quoting it"),
+            ),
+            (
+                "leave a processor to the load generator, use --busy-poll, or lower the load",
+                Some("leave a processor to the load generator, or lower the load"),
+            ),
+            (
+                "see the table of errors; --expect STATUS names failures that are wanted",
+                Some("see the table of errors"),
+            ),
+            ("build with --release", Some("build with --release")),
+            (
+                "allow more in flight (--in-flight); use --offered",
+                Some("allow more in flight"),
+            ),
+            ("use --offered", None),
+        ] {
+            assert_eq!(without_others(advice, &has).as_deref(), left);
+        }
+    }
+
+    /// Each text, to a reader of what each command made.
+    #[test]
+    fn no_advice_names_an_option_that_the_command_does_not_have() {
+        let mut named = 0;
+        for face in ["probe", "mix", "replay", "fleet"] {
+            let mut record = crate::report::canned::plain();
+            record.plan.face = face.into();
+            let options = options_of(&record);
+            assert!(options.len() > 10, "{face}");
+            for text in TEXTS.iter().flat_map(|source| source.split('"')) {
+                let fitting = fitting(text, &record).unwrap_or_default();
+                let strange = options_in(&fitting).find(|option| !options.contains(*option));
+                assert_eq!(strange, None, "{face}: {fitting}");
+                named += options_in(&fitting).count();
+            }
+        }
+        assert!(named > 20, "{named}");
+    }
+}
