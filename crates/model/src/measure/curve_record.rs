@@ -77,7 +77,7 @@ pub struct CurvePointRecord {
     /// Half of the 95 % confidence interval of the mean response time, from batch means.
     pub response_time_mean_half_width_ns: Option<f64>,
     /// How long the queue takes to forget how it began, estimated from the time that operations waited in it
-    /// ([`crate::queueing::relaxation_time_ns`]); 0 where they did not wait, and in older records.
+    /// ([`crate::statistics::relaxation_time_ns`]); 0 where they did not wait, and in older records.
     #[serde(default)]
     pub relaxation_time_ns: f64,
     /// Operations in flight on average, by Little's law.
@@ -140,7 +140,7 @@ pub struct ObjectiveRecord {
     #[serde(default)]
     pub broken_ops_per_s: Option<f64>,
     /// How long the queue near the answer takes to forget how it began
-    /// ([`crate::queueing::relaxation_time_ns`]); 0 where nothing waited, and in older records.
+    /// ([`crate::statistics::relaxation_time_ns`]); 0 where nothing waited, and in older records.
     #[serde(default)]
     pub relaxation_time_ns: f64,
     /// How long a load near the answer was measured at a stretch at most; 0 in older records.

@@ -152,6 +152,11 @@ impl TargetPlan {
         matches!(self, TargetPlan::Smb(_))
     }
 
+    /// Whether a connection holds operations until the server grants credits for them.
+    pub fn grants_credits(&self) -> bool {
+        matches!(self, TargetPlan::Smb(_))
+    }
+
     /// Whether the clients of a load block there, so that they need threads of their own.
     pub fn blocks_loads(&self) -> bool {
         matches!(self, TargetPlan::Local(_) | TargetPlan::Tcp(_))

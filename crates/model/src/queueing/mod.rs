@@ -10,14 +10,12 @@ pub mod coverage;
 mod deterministic;
 mod interrupted;
 mod markov;
-mod relaxation;
 mod server;
 mod simulated;
 
 pub use deterministic::DeterministicServers;
 pub use interrupted::InterruptedServer;
 pub use markov::MarkovServers;
-pub use relaxation::relaxation_time_ns;
 pub use server::{Memory, ServerAtWork, Service, SimulatedServer, Stall};
 pub use simulated::{SimulatedArrivals, SimulatedEnd, SimulatedRun};
 

@@ -11,12 +11,14 @@ pub mod holm;
 pub mod jump;
 mod moments;
 pub mod regression;
+mod relaxation;
 pub mod sample_size;
 pub mod sequential;
 pub mod series;
 pub mod trimmed;
 
 pub use estimate::Estimate;
+pub use relaxation::relaxation_time_ns;
 
 /// What intervals are said to hold the true value with.
 pub const CONFIDENCE: f64 = 0.95;

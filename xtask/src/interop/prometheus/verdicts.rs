@@ -81,7 +81,11 @@ impl Figures {
         let data_bytes = measured.filter_map(|kind| kind["data_bytes"].as_f64());
         Ok(Self {
             ok: record.number("/totals/ledger/ok")?,
-            ended: record.number("/totals/response_time_ns/count")?,
+            // Times are those of what ended well.
+            ended: ["ok", "failed", "timed_out", "disconnected"]
+                .into_iter()
+                .map(|outcome| record.number(&format!("/totals/ledger/{outcome}")))
+                .sum::<Result<f64>>()?,
             data_bytes: data_bytes.sum(),
             mean_s: record.number("/totals/response_time_ns/mean")? / 1e9,
             p99_s: record.number("/totals/response_time_ns/p99")? / 1e9,

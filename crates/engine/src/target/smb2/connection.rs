@@ -2,7 +2,6 @@
 
 use super::error::{ExchangeError, ExchangeFailed, SmbError};
 use super::key_log;
-use super::repeating::{Answers, REPEATS_MAX};
 use crate::control::{Cancellation, LOOK_EVERY};
 use crate::driver::{Dial, is_this_host};
 use filestone_model::client::desk::{Failure, Results, Wanted};
@@ -35,6 +34,18 @@ const FRAME_MAX: usize = (8 << 20) + (64 << 10);
 const ROOM: usize = 256 << 10;
 /// How much of what is no message is shown.
 const SHOWN: usize = 40;
+
+/// How often in a row something is begun again that gets no further.
+pub const REPEATS_MAX: u32 = 5;
+
+/// What has been answered over a connection, and over those in whose place it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Answers {
+    /// Chains of requests.
+    pub chains: u64,
+    /// Those of them that have written, removed or named something.
+    pub changes: u64,
+}
 
 /// How a connection is made.
 #[derive(Debug, Clone)]

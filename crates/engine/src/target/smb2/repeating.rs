@@ -4,23 +4,11 @@
 //! What was open is gone with the session, so that no request is made again by itself: a whole
 //! operation is, which begins with opening what it needs.
 
-use super::connection::{Connection, Unmet};
+use super::connection::{Answers, Connection, REPEATS_MAX, Unmet};
 use filestone_model::client::desk::Failure;
 use filestone_model::client::smb2::Link;
 use filestone_model::output::WriteData;
 use std::time::{Duration, Instant};
-
-/// How often in a row something is begun again that gets no further.
-pub const REPEATS_MAX: u32 = 5;
-
-/// What has been answered over a connection, and over those in whose place it is.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Answers {
-    /// Chains of requests.
-    pub chains: u64,
-    /// Those of them that have written, removed or named something.
-    pub changes: u64,
-}
 
 impl Connection {
     /// What comes of the requests that `requests` makes, which are a whole operation. It is asked

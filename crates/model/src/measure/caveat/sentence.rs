@@ -67,13 +67,6 @@ pub fn of(caveat: &Caveat) -> String {
         Caveat::NotSeenOnTheWire { directory } => format!(
             "{directory}: system calls were made and no counters looked at: what reached a server, if there is one, is not known"
         ),
-        Caveat::PointsNotSteady { .. }
-        | Caveat::PointsBelowOffered { .. }
-        | Caveat::PointsWaited { .. }
-        | Caveat::PointsTooShort { .. }
-        | Caveat::StretchesTooShort { .. }
-        | Caveat::PeakOfGenerator { .. }
-        | Caveat::PeakUnfinished { .. } => curve::of(caveat).unwrap_or_default(),
         Caveat::MixInvalid { .. }
         | Caveat::NotCaused { .. }
         | Caveat::MixOff { .. }
@@ -82,7 +75,10 @@ pub fn of(caveat: &Caveat) -> String {
         | Caveat::UnmeasuredLoad { .. }
         | Caveat::FileSetStillClaimed { .. } => mix::of(caveat).unwrap_or_default(),
         Caveat::ShortRun { window_ns } => format!("the measured window is only {:.3} s long", seconds(*window_ns)),
-        _ => clients::of(caveat).or_else(|| hosts::of(caveat)).or_else(|| progress::of(caveat)).unwrap_or_default(),
+        _ => {
+            let other = clients::of(caveat).or_else(|| hosts::of(caveat)).or_else(|| progress::of(caveat));
+            other.or_else(|| curve::of(caveat)).unwrap_or_default()
+        }
     }
 }
 
@@ -167,13 +163,6 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::NotSeenOnTheWire { .. } => {
             "on an NFS mount, leave the feedback on: it shows what is asked beside what is seen"
         }
-        Caveat::PointsNotSteady { .. }
-        | Caveat::PointsBelowOffered { .. }
-        | Caveat::PointsWaited { .. }
-        | Caveat::PointsTooShort { .. }
-        | Caveat::StretchesTooShort { .. }
-        | Caveat::PeakOfGenerator { .. }
-        | Caveat::PeakUnfinished { .. } => return curve::help_for(caveat),
         Caveat::MixInvalid { .. }
         | Caveat::NotCaused { .. }
         | Caveat::MixOff { .. }
@@ -184,7 +173,8 @@ pub fn help_for(caveat: &Caveat) -> Option<&'static str> {
         Caveat::ShortRun { .. } => "run for at least a second",
         _ => {
             let other = clients::help_for(caveat).or_else(|| hosts::help_for(caveat));
-            return other.or_else(|| progress::help_for(caveat));
+            let other = other.or_else(|| progress::help_for(caveat));
+            return other.or_else(|| curve::help_for(caveat));
         }
     })
 }

@@ -6,7 +6,6 @@ use crate::measure::mix_record::{MixRecord, ThirdRecord};
 use crate::measure::run_record::RunRecord;
 use crate::mix::deck::CARDS;
 use crate::operation::OpKind;
-use crate::plan::TargetPlan;
 
 /// nhfsstone's limit for the sum of |got − want| over all operations.
 pub const INVALID_PERCENT: f64 = 10.0;
@@ -183,7 +182,7 @@ pub fn in_flight_by_law(record: &RunRecord, mix: &MixRecord) -> (f64, f64) {
     let least = mix.in_flight_by_littles_law;
     let totals = &record.totals;
     let mut held_ns = totals.dispatch_delay_ns.sum;
-    if matches!(record.plan.target, TargetPlan::Smb(_)) {
+    if record.plan.target.grants_credits() {
         held_ns = held_ns.saturating_add(totals.slot_wait_ns.sum);
     }
     (least, least + held_ns as f64 / window_ns)

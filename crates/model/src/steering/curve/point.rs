@@ -5,7 +5,7 @@ use crate::measure::curve_record::{CurveLeg, CurvePointRecord};
 use crate::measure::distribution::Distribution;
 use crate::measure::run_record::IntervalRecord;
 use crate::measure::sample::Role;
-use crate::queueing::relaxation_time_ns;
+use crate::statistics::relaxation_time_ns;
 use crate::statistics::series::half_width;
 
 /// The two-sided 95 % quantile of the normal distribution.
@@ -95,7 +95,8 @@ impl PointInProgress {
 
     /// The mean response time measured so far; `None` if nothing has ended.
     fn mean_ns(&self) -> Option<f64> {
-        mean(self.ended)
+        let (count, sum) = self.ended;
+        mean_of(count, sum)
     }
 
     /// How long the queue takes to forget how it began, from how much longer its operations took than
@@ -149,10 +150,11 @@ impl PointInProgress {
 
 /// The mean response time of all measured kinds in an interval; `None` if nothing ended in it.
 fn mean_response_time(interval: &IntervalRecord) -> Option<f64> {
-    mean(response_times(interval))
+    let (count, sum) = response_times(interval);
+    mean_of(count, sum)
 }
 
-fn mean((count, sum): (u64, u64)) -> Option<f64> {
+fn mean_of(count: u64, sum: u64) -> Option<f64> {
     (count > 0).then(|| sum as f64 / count as f64)
 }
 

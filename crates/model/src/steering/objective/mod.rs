@@ -19,7 +19,7 @@ mod window;
 use crate::measure::curve_doubts::SEARCH_RELAXATIONS_MIN;
 use crate::measure::curve_record::{ObjectiveRecord, SearchEnd};
 use crate::plan::{Figure, Objective, ObjectivePlan};
-use crate::queueing::relaxation_time_ns;
+use crate::statistics::relaxation_time_ns;
 use crate::steering::{Direction, Observed, SteeredPoint, Steering, TimeLeft};
 use crate::text::thousands;
 use evidence::{Dwell, read};

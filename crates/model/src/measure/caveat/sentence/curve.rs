@@ -50,23 +50,11 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
             of,
             first_ops_per_s,
             relaxations,
-        } => format!(
-            "{}, {relaxations:.0} times: where their queues began, and chance, are part of their response times",
-            of_points(
-                *points,
-                *of,
-                *first_ops_per_s,
-                "were measured for few relaxation times of their queue"
-            )
-        ),
+        } => points_too_short(*points, *of, *first_ops_per_s, *relaxations),
         Caveat::StretchesTooShort {
             stretch_ns,
             relaxation_time_ns,
-        } => format!(
-            "no load is named: near it the queue takes {} to forget how it began, and no load was measured for more than {} at a stretch",
-            time_text(*relaxation_time_ns),
-            time_text(*stretch_ns as f64)
-        ),
+        } => stretches_too_short(*stretch_ns, *relaxation_time_ns),
         Caveat::PeakOfGenerator { peak_ops_per_s } => format!(
             "the server kept up with all that the load generator can offer: the peak of {} achieved is not the server's",
             per_second(*peak_ops_per_s)
@@ -81,6 +69,26 @@ pub(super) fn of(caveat: &Caveat) -> Option<String> {
         ),
         _ => return None,
     })
+}
+
+fn points_too_short(points: u64, of: u64, first_ops_per_s: f64, relaxations: f64) -> String {
+    let which = of_points(
+        points,
+        of,
+        first_ops_per_s,
+        "were measured for few relaxation times of their queue",
+    );
+    format!(
+        "{which}, {relaxations:.0} times: where their queues began, and chance, are part of their response times"
+    )
+}
+
+fn stretches_too_short(stretch_ns: u64, relaxation_time_ns: f64) -> String {
+    format!(
+        "no load is named: near it the queue takes {} to forget how it began, and no load was measured for more than {} at a stretch",
+        time_text(relaxation_time_ns),
+        time_text(stretch_ns as f64)
+    )
 }
 
 /// What to do about it.
