@@ -175,8 +175,8 @@ fn a_mix_goes_by_its_shares(bench: &Bench) {
     let more = [
         "-c",
         "4",
-        "--offered",
-        "20k",
+        "--arrivals",
+        "closed",
         "--files",
         "50",
         "--no-calibrate",
