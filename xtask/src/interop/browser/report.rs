@@ -96,8 +96,9 @@ fn run(bed: &Bed, words: &[&str], to: &Path) -> Result<()> {
         .stdout(File::create(to)?)
         .stderr(File::create(bed.folder.join("report.stderr"))?)
         .status()?;
+    // Whether it counts is another matter than what its report shows.
     ensure!(
-        status.success(),
+        matches!(status.code(), Some(0 | 3)),
         "filestone {} ended with {status}",
         words[0]
     );
