@@ -43,20 +43,9 @@ pub const SITUATIONS: &[Situation] = &[
     ("an objective of a queue that is known", an_objective),
 ];
 
-/// Runs it, again while other programs of this host do not let it send in time: that it does not count then
-/// is right, and not what is checked.
 fn run(bed: &Bed, arguments: &[&str]) -> Result<Output> {
-    let once = || {
-        process::run(&mut bed.command(arguments), &[], &bed.folder, RUN_LIMIT)
-            .with_context(|| format!("filestone {}", arguments.join(" ")))
-    };
-    for _ in 0..3 {
-        let output = once()?;
-        if !record::is_late(&output) {
-            return Ok(output);
-        }
-    }
-    once()
+    process::run(&mut bed.command(arguments), &[], &bed.folder, RUN_LIMIT)
+        .with_context(|| format!("filestone {}", arguments.join(" ")))
 }
 
 fn mix(bed: &Bed, target: Option<&str>, options: &[&str]) -> Result<Record> {

@@ -345,9 +345,11 @@ mod tests {
             peer.write_all(&[7; 10_000]).unwrap();
             sent += 10_000;
             receive(&mut connection);
+            // Room for as much again as has come, of which a vector that grows may make twice as much: how
+            // much depends on how many bytes each receive found.
             let capacity = connection.input.capacity();
             assert!(
-                capacity <= 3 * sent + 3 * GROWTH_MIN,
+                capacity <= 4 * sent + 3 * GROWTH_MIN,
                 "{capacity} for {sent}"
             );
         }
