@@ -161,8 +161,8 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Makes a session in the place of the one that the server has ended, over a connection of its own:
-    /// over the old one there is no second NEGOTIATE.
+    /// Establishes a new session over a new connection after the server has ended the old session: a
+    /// connection carries one NEGOTIATE (MS-SMB2, section 3.3.5.3).
     pub fn begin_again(&mut self) -> Result<(), SmbError> {
         self.connect_again()?;
         self.arrive()
@@ -319,8 +319,8 @@ impl Connection {
         self.answers
     }
 
-    /// What comes of these requests, which are made once. If the server says that the session is
-    /// gone, or its tree, nothing more is asked, and that is what is answered.
+    /// Sends these requests once and returns their result. If the server answers that the session or the
+    /// tree connect has ended, it sends no further request and returns that status.
     pub fn step<T>(
         &mut self,
         source: &WriteData,

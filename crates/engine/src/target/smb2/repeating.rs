@@ -1,8 +1,8 @@
-//! What is begun again because the server has ended the session, or its tree, while the connection
-//! stays: before and after a run, as the run's clients do meanwhile.
+//! Repeats operations of preparation and clean-up after the server has ended the session or the tree
+//! connect while the connection stays, as the clients of a run do.
 //!
-//! What was open is gone with the session, so that no request is made again by itself: a whole
-//! operation is, which begins with opening what it needs.
+//! The end of a session closes its handles, so that a single request cannot be repeated: a whole operation
+//! is repeated, which begins with opening the files that it needs.
 
 use super::connection::{Answers, Connection, REPEATS_MAX, Unmet};
 use filestone_model::client::desk::Failure;
@@ -11,8 +11,8 @@ use filestone_model::output::WriteData;
 use std::time::{Duration, Instant};
 
 impl Connection {
-    /// What comes of the requests that `requests` makes, which are a whole operation. It is asked
-    /// again if the session ends meanwhile, and what it has made then is there.
+    /// Sends the requests that `requests` makes, a whole operation, and returns their result. If the session
+    /// ends before that, `requests` runs again; objects that the first attempt created exist then.
     pub fn call<T>(
         &mut self,
         requests: impl AsyncFnMut(Link) -> Result<T, Failure>,
@@ -29,8 +29,8 @@ impl Connection {
         self.whole(|own| own.step(source, requests(Link::HERE)))
     }
 
-    /// Does a whole operation, and does it again over a session of its own as often as the server
-    /// ends the one that it is done over: as long as it gets further, or a few times in a row.
+    /// Runs a whole operation, and repeats it over a new session whenever the server ends the session:
+    /// without limit as long as the operation makes progress, else [`REPEATS_MAX`] times in a row.
     pub fn whole<T>(
         &mut self,
         mut work: impl FnMut(&mut Self) -> Result<T, Unmet>,

@@ -142,11 +142,11 @@ async fn write_on(link: &Link, file_id: FileId, at: &mut u32, len: u32) -> Resul
     Ok(())
 }
 
-/// Which entries of a directory have been shown, of a listing that begins anew with each session.
+/// The directory entries that a listing has returned; the listing restarts with each session.
 #[derive(Default)]
 struct Shown {
     state: RandomState,
-    /// By what their names hash to: those of the listing that goes on, and of those before.
+    /// Hashes of the names that the current listing has returned, and of those of earlier listings.
     now: Vec<u64>,
     before: HashSet<u64>,
 }
