@@ -162,7 +162,7 @@ impl Connection {
     }
 
     /// Establishes a new session over a new connection after the server has ended the old session: a
-    /// connection carries one NEGOTIATE (MS-SMB2, section 3.3.5.3).
+    /// connection carries one NEGOTIATE (MS-SMB2, section 3.3.5.4).
     pub fn begin_again(&mut self) -> Result<(), SmbError> {
         self.connect_again()?;
         self.arrive()
