@@ -86,6 +86,10 @@ fn smb2(corpus: &Path) -> io::Result<()> {
             for at in tokens(&frame) {
                 write(corpus, "spnego", number, &frame[at..])?;
             }
+            let ntlm = frame.windows(8).position(|bytes| bytes == b"NTLMSSP\0");
+            if let Some(at) = ntlm {
+                write(corpus, "ntlm", number, &frame[at..])?;
+            }
         }
     }
     let text = fs::read_to_string(vectors.join("samba-fscc.hex"))?;

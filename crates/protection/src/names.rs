@@ -16,6 +16,11 @@ fn capital(letter: char) -> char {
     let (Some(capital), None) = (capitals.next(), capitals.next()) else {
         return letter;
     };
+    // Georgian and Cherokee have had small and capital letters since Unicode 8 and 11, which the table of
+    // Windows does not know.
+    if matches!(letter, 'ა'..='ჿ' | 'ᏸ'..='ᏽ' | 'ꭰ'..='ꮿ') {
+        return letter;
+    }
     let is_its_own = capital.to_lowercase().eq([letter]) || letter == FINAL_SIGMA;
     if is_its_own && is_unit(letter) && is_unit(capital) {
         capital
@@ -39,6 +44,8 @@ mod tests {
             ("ſ µ ǰ", "ſ µ ǰ"),
             ("οδυσσεύς", "ΟΔΥΣΣΕΎΣ"),
             ("жук", "ЖУК"),
+            ("გიორგი", "გიორგი"),
+            ("ꭰꮿᏸ", "ꭰꮿᏸ"),
             // Two units of UTF-16: they are not letters to it.
             ("𐐨", "𐐨"),
         ] {

@@ -10,10 +10,10 @@ use filestone_wire::smb2::{AccessMask, Capabilities, Dialect, FileId, SecurityMo
 use rustc_hash::FxHashMap;
 
 use super::names::Pattern;
-use super::ntlm::Acceptor;
 use super::place::{Letter, Place, Waiter};
 use super::window::Window;
 use crate::tree::InodeNumber;
+use filestone_protection::ntlm::Acceptor;
 
 /// Requests of one connection that may wait at once.
 pub const WAITING_MAX: usize = 512;

@@ -11,7 +11,7 @@
 //! | `negotiate`, `setup`, `create`, `data`, `locking`, `query`, `change`, `listing`, `control` | the commands |
 //! | `hub`, `held`, `locks`, `caching`, `rules`, `place` | what connections share: share modes, locks, oplocks and leases, and what they tell each other |
 //! | `names`, `paths`, `facts` | names of SMB in the tree |
-//! | `ntlm`, `random` | who somebody is |
+//! | `random` | challenges of authentications |
 
 mod caching;
 mod change;
@@ -31,7 +31,6 @@ mod locking;
 mod locks;
 mod names;
 mod negotiate;
-mod ntlm;
 mod paths;
 mod place;
 mod query;

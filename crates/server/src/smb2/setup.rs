@@ -1,5 +1,6 @@
 //! SESSION_SETUP, LOGOFF, TREE_CONNECT, TREE_DISCONNECT (MS-SMB2, sections 3.3.5.5 to 3.3.5.8).
 
+use filestone_protection::ntlm::{self, Claim, Signatory};
 use filestone_protection::{KeyMaterial, SessionKeys};
 use filestone_wire::smb2::compound::Message;
 use filestone_wire::smb2::session_setup::{Request, Response, SessionFlags};
@@ -13,7 +14,6 @@ use super::conduct::Protection;
 use super::connection::{Authenticating, Session, Share, Standing};
 use super::exchange::{Answered, Exchange, put};
 use super::facts::{ALL_ACCESS, file_time};
-use super::ntlm::{self, Claim, Signatory};
 use super::random;
 use crate::reply::ReplySink;
 

@@ -113,14 +113,6 @@ pub enum SmbError {
         /// What it needs.
         needs: &'static str,
     },
-    /// A user whose key cannot be derived here.
-    #[error(
-        "{user}: NTLM takes this name in capitals as Windows has them, which are others than here"
-    )]
-    UserName {
-        /// The user.
-        user: String,
-    },
     /// The server takes less at once than each operation of the run needs.
     #[error("{path}: {needs}, and the server {takes}")]
     BeyondLimits {
@@ -194,7 +186,6 @@ impl AreaError for SmbError {
             SmbError::Exchange(_) | SmbError::Answered { .. } => ErrorCategory::Target,
             SmbError::NotADirectory { .. }
             | SmbError::WrongObject { .. }
-            | SmbError::UserName { .. }
             | SmbError::BeyondLimits { .. } => ErrorCategory::Usage,
         }
     }
@@ -203,30 +194,13 @@ impl AreaError for SmbError {
         let help = match self {
             SmbError::Setup { source, .. } => setup_help(source)?,
             SmbError::Exchange(failed) => exchange_help(&failed.source)?,
-            SmbError::Answered { path, status, .. } if is_dot_name(path, *status) => {
-                "the share may refuse names that begin with a dot, as that of filestone's marker does \
-                 (Samba: veto files = /.*/): allow it, or name a directory of another share"
-            }
             SmbError::Answered { status, .. } => status_help(*status)?,
             SmbError::NotADirectory { .. } => "name the directory that it is in",
-            SmbError::UserName { .. } => "name a user without such letters as ß, ŉ, ı, ſ and µ",
             SmbError::BeyondLimits { help, .. } => return Some(help.clone()),
             SmbError::WrongObject { .. } => "name another file or directory of the share",
         };
         Some(help.into())
     }
-}
-
-/// Whether what was refused is a name that begins with a dot, in a way in which shares refuse those.
-fn is_dot_name(path: &str, status: Status) -> bool {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
-    let refusals = [
-        Status::ACCESS_DENIED,
-        Status::OBJECT_NAME_INVALID,
-        Status::OBJECT_NAME_NOT_FOUND,
-        Status::OBJECT_PATH_NOT_FOUND,
-    ];
-    name.starts_with('.') && name != "." && refusals.contains(&status)
 }
 
 const fn exchange_help(error: &ExchangeError) -> Option<&'static str> {

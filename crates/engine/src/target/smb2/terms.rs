@@ -1,6 +1,5 @@
 //! What a plan wants of an SMB server.
 
-use super::SmbError;
 use super::connection::{Connection, Reaching};
 use super::ntlm::Ntlm;
 use crate::control::{Cancellation, Context};
@@ -12,7 +11,6 @@ use filestone_model::client::smb2::{Keeping, Protection, Terms, Way};
 use filestone_model::measure::run_record::Account;
 use filestone_model::password::Password;
 use filestone_model::plan::{Plan, SmbDialect, SmbProtection, SmbTarget, TransportKind};
-use filestone_model::session::smb2::upcased;
 use filestone_wire::pattern;
 use filestone_wire::smb2::Dialect;
 use filestone_wire::smb2::negotiate::Cipher;
@@ -112,12 +110,6 @@ pub struct Approach<'a> {
     pub cancellation: &'a Cancellation,
 }
 
-/// Whether the key of a user of this name is derived as the server does. sspi takes the capitals of
-/// Unicode, which may be several letters.
-fn has_key(user: &str) -> bool {
-    upcased(user) == user.to_uppercase()
-}
-
 /// Connects as a run does to the first address of the target's host that takes it, and goes on as
 /// far as the share.
 pub fn reach(
@@ -138,10 +130,6 @@ pub fn reach(
 
 /// The same, by what is known without a plan.
 pub fn reach_by(approach: &Approach<'_>, target: &SmbTarget) -> Result<Connection, RunError> {
-    if let Some(user) = target.user.as_deref().filter(|user| !has_key(user)) {
-        let user = user.into();
-        return Err(SmbError::UserName { user }.into());
-    }
     let way = Arc::new(Way::new(terms(target, approach.password)));
     let pattern: Arc<[u8]> = pattern::table().into();
     let mut last = None;

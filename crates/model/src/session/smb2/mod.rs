@@ -19,7 +19,7 @@ mod slots;
 mod template;
 
 pub use filestone_protection::{
-    Forged, KeyError, KeyMaterial, Opened, Opener, Preauth, Sealer, SessionKeys, Signer, upcased,
+    Forged, KeyError, KeyMaterial, Opened, Opener, Preauth, Sealer, SessionKeys, Signer, ntlm,
 };
 
 pub use chain::{BYTES_OF_CREDIT, Chain, PARTS_MAX, Part, Protects, Scope};

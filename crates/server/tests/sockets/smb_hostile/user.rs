@@ -1,10 +1,6 @@
-//! A user with a password, and the keys that he has then: NTLMv2 as a client has it (MS-NLMP,
-//! section 3.3.2), without a key exchange and without a MIC.
+//! A user with a password, and the keys of his session.
 
-use hmac::{Hmac, KeyInit, Mac};
-use md4::{Digest, Md4};
-use md5::Md5;
-
+use filestone_protection::ntlm::{Initiator, RandomInput};
 use filestone_protection::{KeyMaterial, Opened, Preauth, SessionKeys};
 use filestone_server::Running;
 use filestone_wire::smb2::codec::{Decode, Encode};
@@ -38,48 +34,17 @@ struct Begun {
     key: [u8; 16],
 }
 
-fn utf16(text: &str) -> Vec<u8> {
-    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
-}
-
-fn hmac_md5(key: &[u8], pieces: &[&[u8]]) -> [u8; 16] {
-    let mut mac = Hmac::<Md5>::new_from_slice(key).unwrap();
-    pieces.iter().for_each(|piece| mac.update(piece));
-    mac.finalize().into_bytes().into()
-}
-
 /// AUTHENTICATE_MESSAGE to a CHALLENGE_MESSAGE, and the key of the session.
 fn authenticate(challenge: &[u8], name: &str, password: &str) -> (Vec<u8>, [u8; 16]) {
-    const TARGET_INFO: usize = 40;
-    const PAYLOAD_AT: usize = 64;
-    let at = |at: usize| u32::from_le_bytes(challenge[at..at + 4].try_into().unwrap()) as usize;
-    let info = &challenge[at(TARGET_INFO + 4)..][..at(TARGET_INFO) & 0xffff];
-    let owner = hmac_md5(
-        &Md4::digest(utf16(password)),
-        &[&utf16(&name.to_uppercase())],
-    );
-    let mut blob = vec![1, 1, 0, 0, 0, 0, 0, 0];
-    blob.extend([3; 8]);
-    blob.extend([5; 8]);
-    blob.extend([0; 4]);
-    blob.extend(info);
-    blob.extend([0; 4]);
-    let proof = hmac_md5(&owner, &[&challenge[24..32], &blob]);
-    let response = [&proof[..], &blob].concat();
-    let name = utf16(name);
-    let mut message = [&b"NTLMSSP\0"[..], &[3, 0, 0, 0]].concat();
-    let mut payload = Vec::new();
-    for field in [&[][..], &response, &[], &name, &[], &[]] {
-        let len = (field.len() as u16).to_le_bytes();
-        message.extend(len);
-        message.extend(len);
-        message.extend(((PAYLOAD_AT + payload.len()) as u32).to_le_bytes());
-        payload.extend_from_slice(field);
-    }
-    // As asked for, but for the key exchange.
-    message.extend(0x2008_8205_u32.to_le_bytes());
-    message.extend(payload);
-    (message, hmac_md5(&owner, &[&proof]))
+    let random = RandomInput {
+        challenge: [5; 8],
+        key: [6; 16],
+        now: 0,
+    };
+    let user = Initiator::user(name, "", password);
+    let authenticated = user.authenticate(&ntlm_negotiate(), challenge, &random);
+    let (message, established) = authenticated.expect("an answer");
+    (message, established.expect("a key").key)
 }
 
 /// Goes as far as the last SESSION_SETUP, and says what that got.

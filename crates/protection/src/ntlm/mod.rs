@@ -1,0 +1,22 @@
+//! NTLMv2 (MS-NLMP) without I/O and without random numbers: both sides of an authentication, and the
+//! key that they share after it. LM and NTLMv1 are refused.
+//!
+//! | file | content |
+//! |---|---|
+//! | `initiator` | the client: NEGOTIATE_MESSAGE and AUTHENTICATE_MESSAGE |
+//! | `acceptor` | the server: CHALLENGE_MESSAGE, and whether a client knows the password |
+//! | `messages` | fields and AV_PAIRs of the messages |
+//! | `keys` | NTOWFv2, HMAC-MD5, RC4 and the signatures of a session |
+
+mod acceptor;
+mod initiator;
+mod keys;
+mod messages;
+
+pub use acceptor::{Acceptor, Authentication, Claim};
+pub use initiator::{ChallengeError, Initiator, RandomInput};
+pub use keys::{Established, KEY_LEN, Signatory};
+pub use messages::{BadToken, is_message};
+
+#[cfg(test)]
+mod tests;
