@@ -774,6 +774,30 @@ impl Plan {
             .map(|count| count / clients + u64::from(u64::from(index) < count % clients))
     }
 
+    /// The most operations of its own that a client of this run begins: those of the count, or of the
+    /// offered load and the time, with six standard deviations of Poisson arrivals; `None` where
+    /// the server's speed decides, or a load that is searched for.
+    pub fn operations_of_client_max(&self) -> Option<u64> {
+        let load = match self.arrivals {
+            _ if self.steering.is_some() => None,
+            ArrivalsPlan::Levels(levels) => Some(levels.highest_load_ops_per_s),
+            arrivals => arrivals.offered_load(),
+        };
+        let due_in = |ns: u64| {
+            let mean = load? * ns as f64 / 1e9 / f64::from(self.clients.max(1));
+            Some((mean + 6.0 * mean.sqrt()).ceil() as u64)
+        };
+        let of_warm_up = match self.warm_up_ns {
+            0 => 0,
+            ns => due_in(ns)?,
+        };
+        let of_window = match (self.count_of_client(0), self.duration_ns.and_then(due_in)) {
+            (Some(count), Some(due)) => count.min(due),
+            (count, due) => count.or(due)?,
+        };
+        Some(of_warm_up.saturating_add(of_window))
+    }
+
     /// The clients of worker `worker`: every `workers`-th one.
     pub fn clients_of_worker(&self, worker: u32) -> impl Iterator<Item = u32> + use<> {
         (worker..self.clients).step_by(self.workers.max(1) as usize)
@@ -814,6 +838,33 @@ pub(crate) mod tests {
             .collect();
         assert_eq!(shares.iter().sum::<u64>(), 100);
         assert_eq!(shares, [15, 15, 14, 14, 14, 14, 14]);
+    }
+
+    #[test]
+    fn a_client_begins_at_most_what_its_count_or_its_load_and_time_allow() {
+        let poisson = |offered_load_ops_per_s| ArrivalsPlan::Poisson {
+            offered_load_ops_per_s,
+        };
+        let of = |arrivals, warm_up_ns, duration_ns, count| {
+            let run = Plan {
+                clients: 4,
+                arrivals,
+                warm_up_ns,
+                duration_ns,
+                count,
+                ..example()
+            };
+            run.operations_of_client_max()
+        };
+        let second = Some(1_000_000_000);
+        // 400 operations of four clients in a second: 100 each, and 6 x 10.
+        assert_eq!(of(poisson(400.0), 0, second, None), Some(160));
+        assert_eq!(of(poisson(400.0), 1_000_000_000, second, None), Some(320));
+        // The first of four clients begins the one of a count.
+        assert_eq!(of(poisson(400.0), 0, None, Some(1)), Some(1));
+        assert_eq!(of(ArrivalsPlan::Closed, 0, second, Some(9)), Some(3));
+        assert_eq!(of(ArrivalsPlan::Closed, 0, second, None), None);
+        assert_eq!(of(ArrivalsPlan::Closed, 1, None, Some(9)), None);
     }
 
     #[test]

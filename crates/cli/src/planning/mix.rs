@@ -22,8 +22,7 @@ use filestone_model::mix::Mix;
 use filestone_model::operation::Stability;
 use filestone_model::plan::{
     Access, ArrivalsPlan, CurvePlan, FeedbackArithmetic, FileSetPlan, FileSizes, LeftOverPolicy,
-    LocalMix, LocalTarget, MixCount, MixPlan, ObjectivePlan, Plan, SteeringPlan, TargetPlan,
-    WorkloadPlan,
+    LocalMix, LocalTarget, MixPlan, ObjectivePlan, Plan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
 use filestone_model::workload::mix::spare_names_needed;
 
@@ -89,7 +88,7 @@ pub fn plan(
         } else {
             LocalMix::default()
         },
-        ..mix_plan(mix, &options.set, in_flight)
+        ..mix_plan(mix, &options.set)
     };
     let plan = Plan {
         arrivals,
@@ -109,7 +108,7 @@ pub fn plan(
         connections: connections(&options.target.nfs),
         ..Plan::new("mix", target, WorkloadPlan::Mix(Box::new(mix)), here.seed)
     };
-    let plan = load.generator.applied_to(plan);
+    let plan = with_spare_names(load.generator.applied_to(plan));
     let plan = match options.report.mark {
         None | Some(0) if plan.steering.is_some() => Plan {
             interval_ns: STEERED_INTERVAL,
@@ -214,15 +213,14 @@ fn steering(options: &SteeringOptions) -> Option<SteeringPlan> {
     })
 }
 
-/// A mix on the file set of these options, for clients that ask so much at a time; what other
-/// options would say is as usual.
-pub fn mix_plan(mix: Mix, set: &FileSetOptions, in_flight: u32) -> MixPlan {
-    let counts = mix.to_plan_counts();
+/// A mix on the file set of these options, without spare names; what other options would say is as
+/// usual.
+pub fn mix_plan(mix: Mix, set: &FileSetOptions) -> MixPlan {
     MixPlan {
         calls: None,
-        file_set: file_set(set, &counts, in_flight),
+        file_set: file_set(set),
+        counts: mix.to_plan_counts(),
         name: mix.name,
-        counts,
         left_out: mix.left_out,
         more_targets: vec![],
         transfer_bytes: TRANSFER_DEFAULT,
@@ -249,7 +247,17 @@ pub fn local(
     }
 }
 
-fn file_set(options: &FileSetOptions, counts: &[MixCount], in_flight: u32) -> FileSetPlan {
+/// The plan of a mix with as many spare names in its file set as its operations need.
+pub fn with_spare_names(mut plan: Plan) -> Plan {
+    let (in_flight, operations) = (plan.in_flight, plan.operations_of_client_max());
+    if let WorkloadPlan::Mix(mix) = &mut plan.workload {
+        mix.file_set.spare_names_per_client =
+            spare_names_needed(&mix.counts, in_flight, operations);
+    }
+    plan
+}
+
+fn file_set(options: &FileSetOptions) -> FileSetPlan {
     let files_per_client = options.files.unwrap_or(FILES_DEFAULT);
     FileSetPlan {
         name: options
@@ -259,7 +267,7 @@ fn file_set(options: &FileSetOptions, counts: &[MixCount], in_flight: u32) -> Fi
         files_per_client,
         sizes: options.file_size.clone().unwrap_or(FileSizes::Nhfsstone),
         symbolic_links_per_client: symbolic_links(files_per_client),
-        spare_names_per_client: spare_names_needed(counts, in_flight),
+        spare_names_per_client: 0,
         working_set_bytes: options.working_set,
         popularity: options.popularity.unwrap_or_default(),
     }

@@ -105,7 +105,7 @@ impl MixWorkload {
             written: None,
             link: 0,
             listings: Listings::new(&set),
-            changing: ChangingNames::new(&set, &plan.counts, slots),
+            changing: ChangingNames::new(&set, &plan.counts, slots, None),
             set,
             slots: vec![Pending::Nothing; slots as usize],
             restores,
@@ -122,6 +122,13 @@ impl MixWorkload {
         count: u64,
     ) -> Self {
         self.deck = Deck::counted(&plan.counts, client, clients, seed, count);
+        self
+    }
+
+    /// The same in a run in which the client begins no more than so many operations.
+    pub fn limited(mut self, plan: &MixPlan, operations: Option<u64>) -> Self {
+        let slots = self.slots.len() as u32;
+        self.changing = ChangingNames::new(&self.set, &plan.counts, slots, operations);
         self
     }
 

@@ -198,7 +198,8 @@ pub fn of_client(
             Box::new(Probe::new(probe, table, client, slots, seed).numbered(number, seed))
         }
         (WorkloadPlan::Mix(mix), Some(set)) => {
-            let workload = MixWorkload::new(mix, table, set.clone(), number, slots, seed);
+            let workload = MixWorkload::new(mix, table, set.clone(), number, slots, seed)
+                .limited(mix, plan.operations_of_client_max());
             let whole = plan.whole();
             match whole.count {
                 // Operations of a warm-up are not counted, and how many there will be is not known.

@@ -129,7 +129,7 @@ fn plan(run: &Run, mix: Mix, here: &Environment) -> Result<Plan, Error> {
         } else {
             LocalMix::default()
         },
-        ..planning::mix::mix_plan(mix, &FileSetOptions::default(), in_flight)
+        ..planning::mix::mix_plan(mix, &FileSetOptions::default())
     };
     let plan = Plan {
         arrivals: ArrivalsPlan::Poisson {
@@ -146,7 +146,7 @@ fn plan(run: &Run, mix: Mix, here: &Environment) -> Result<Plan, Error> {
             here.seed,
         )
     };
-    with_read_data(plan, None, false)
+    with_read_data(planning::mix::with_spare_names(plan), None, false)
 }
 
 /// Each directory once, and none that no process would use.

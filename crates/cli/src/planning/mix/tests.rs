@@ -169,12 +169,38 @@ fn what_a_share_has_not_is_left_out_of_its_mix_and_said() {
         .map(|left| (left.operation.as_str(), left.count))
         .collect();
     assert_eq!(left, [("open", 3), ("readlink", 10)]);
-    let mix = mix_plan(mix, &FileSetOptions::default(), 1);
+    let mix = mix_plan(mix, &FileSetOptions::default());
     let plan = Plan::new("mix", share(), WorkloadPlan::Mix(Box::new(mix)), 1);
     assert_eq!(
         missing_note(&plan).as_deref(),
         Some("left out of the mix, because smb has none: readlink 10.0 %")
     );
+}
+
+#[test]
+fn the_spare_names_of_a_file_set_are_in_proportion_to_the_operations_of_the_run() {
+    let counts = [
+        (OpKind::GetAttr, 94),
+        (OpKind::Create, 3),
+        (OpKind::Remove, 3),
+    ];
+    let of = |line: &str| {
+        let words = ["filestone", "mix", "srv:/x", "--in-flight=8"].into_iter();
+        let command = CommandLine::try_parse_from(words.chain(line.split_whitespace()));
+        let Some(Command::Mix(options)) = command.expect(line).command else {
+            panic!("{line}: another command");
+        };
+        let plan = plan(&options, asked(&counts), &Credentials::default(), &HERE);
+        let plan = plan.expect(line);
+        plan.mix().map(|mix| mix.file_set.spare_names_per_client)
+    };
+    // One operation takes one name; as many again are never missed.
+    assert_eq!(of("--count 1 --warm-up 0s"), Some(2));
+    // Where the server decides how much there is, it is what the slots need, as it always was.
+    let unlimited = of("--arrivals closed --clients 4 --duration 1h");
+    assert_eq!(of("--offered 100k --clients 4 --duration 1h"), unlimited);
+    assert!(of("--offered 4 --clients 4 --duration 1s --warm-up 0s") < unlimited);
+    assert_eq!(of("--curve"), of("--slo p99<20ms"));
 }
 
 #[test]

@@ -80,10 +80,10 @@ fn share(counts: &[MixCount], kinds: &[OpKind]) -> f64 {
 }
 
 /// Names of each kind that a client's part of the file set should have at the start, for a
-/// client with `slots` slots.
+/// client with `slots` slots that begins no more than `operations`.
 ///
 /// With fewer the mix works, too, but begins by making the missing ones, unmeasured.
-pub fn spare_names_needed(counts: &[MixCount], slots: u32) -> u32 {
+pub fn spare_names_needed(counts: &[MixCount], slots: u32, operations: Option<u64>) -> u32 {
     let asked = counts.iter().filter(|count| count.count > 0);
     let asked: Vec<OpKind> = asked.map(|count| count.operation).collect();
     let is_taken = |kind: &Changing| takers(*kind).iter().any(|taker| asked.contains(taker));
@@ -95,7 +95,7 @@ pub fn spare_names_needed(counts: &[MixCount], slots: u32) -> u32 {
     let changing = Changing::ALL.into_iter();
     let levels = changing
         .filter(|kind| kind.is_changed_by(&asked))
-        .map(|kind| Levels::new(0, share(counts, procedures(kind)), slots).level);
+        .map(|kind| Levels::new(0, share(counts, procedures(kind)), slots, operations).level);
     levels.max().unwrap_or(0) as u32
 }
 
@@ -110,11 +110,16 @@ pub(super) struct ChangingNames {
 }
 
 impl ChangingNames {
-    pub(super) fn new(set: &ClientSet, counts: &[MixCount], slots: u32) -> Self {
+    pub(super) fn new(
+        set: &ClientSet,
+        counts: &[MixCount],
+        slots: u32,
+        operations: Option<u64>,
+    ) -> Self {
         let pools = Changing::ALL.map(|kind| {
             let share = share(counts, procedures(kind));
             Pool::new(
-                Levels::new(set.spare_names, share, slots),
+                Levels::new(set.spare_names, share, slots, operations),
                 set.spare_names,
                 slots,
             )

@@ -25,15 +25,25 @@ const LEAST_MAX: f64 = 4096.0;
 
 impl Levels {
     /// The levels of a client with `slots` slots and `spare` names at the start, if so large a
-    /// share of its operations makes or takes names of the kind.
-    pub(super) fn new(spare: u32, share: f64, slots: u32) -> Self {
-        let (least, band) = (Self::least(share, slots), Self::band(share));
+    /// share of its operations, which are no more than `operations`, makes or takes names of the kind.
+    pub(super) fn new(spare: u32, share: f64, slots: u32, operations: Option<u64>) -> Self {
+        // A run of few operations never comes to the names beyond those that it takes.
+        let changes = operations.map_or(usize::MAX, |all| Self::changes(share, all));
+        let least = Self::least(share, slots).min(changes);
+        let band = Self::band(share).min(changes);
         let level = (spare as usize).max(least + band);
         Self {
             lower: level - band,
             level,
             upper: level + band,
         }
+    }
+
+    /// How many of so many operations make or take names of the kind, at most.
+    fn changes(share: f64, operations: u64) -> usize {
+        let mean = (operations as f64 * share).ceil() as usize;
+        let all = usize::try_from(operations).unwrap_or(usize::MAX);
+        mean.saturating_add(Self::band(share)).min(all)
     }
 
     /// Fewer names than this, and the oldest may not be made yet when it is wanted.
@@ -207,7 +217,7 @@ mod tests {
     use super::*;
 
     fn pool(spare: u32) -> Pool {
-        Pool::new(Levels::new(spare, 0.01, 2), spare, 2)
+        Pool::new(Levels::new(spare, 0.01, 2, None), spare, 2)
     }
 
     #[test]
@@ -262,10 +272,23 @@ mod tests {
 
     #[test]
     fn levels_grow_with_slots_and_share() {
-        let levels = Levels::new(0, 0.03, 8);
+        let levels = Levels::new(0, 0.03, 8, None);
         assert_eq!((levels.lower, levels.level, levels.upper), (20, 26, 32));
-        let all = Levels::new(0, 1.0, 8);
+        let all = Levels::new(0, 1.0, 8, None);
         assert_eq!((all.lower, all.level, all.upper), (268, 281, 294));
-        assert_eq!(Levels::new(1000, 0.03, 8).level, 1000);
+        assert_eq!(Levels::new(1000, 0.03, 8, None).level, 1000);
+    }
+
+    #[test]
+    fn few_operations_need_few_names() {
+        let levels_of = |operations| {
+            let levels = Levels::new(0, 0.03, 8, Some(operations));
+            (levels.lower, levels.level, levels.upper)
+        };
+        assert_eq!(levels_of(0), (0, 0, 0));
+        assert_eq!(levels_of(1), (1, 2, 3));
+        // 3 on average, and 6 for the order of the deck; then as if there were no end.
+        assert_eq!(levels_of(100), (9, 15, 21));
+        assert_eq!(levels_of(10_000), (20, 26, 32));
     }
 }

@@ -34,7 +34,7 @@ fn plan(counts: &[(OpKind, u64)], spare_names: u32) -> MixPlan {
 /// A plan with as many spare names as are needed.
 fn fitting(counts: &[(OpKind, u64)]) -> MixPlan {
     let plan = plan(counts, 0);
-    let spare_names = spare_names_needed(&plan.counts, SLOTS);
+    let spare_names = spare_names_needed(&plan.counts, SLOTS, None);
     MixPlan {
         file_set: FileSetPlan {
             spare_names_per_client: spare_names,
