@@ -12,10 +12,9 @@ use super::error::{ClaimError, Purpose};
 use super::marker::{Liveness, LockHolder, Marker, Owner, ProcessName};
 use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, Tried};
 use filestone_model::file_set::Recipe;
+pub(crate) use filestone_model::load::MARKER;
 use std::time::Duration;
 
-/// The file that names the owner and the recipe.
-pub(crate) const MARKER: &str = "made-by-filestone";
 /// What the next marker is called until it takes the place of the last one. The run that makes
 /// it is the only one that changes the marker.
 const NEXT_MARKER: &str = "made-by-filestone.next";

@@ -390,10 +390,10 @@ fn what_is_not_below_clients_is_never_changed() {
             handle: 1,
         },
         Action::Unlink {
-            path: b"clients/.filestone",
+            path: b"clients/made-by-filestone",
         },
         Action::Unlink {
-            path: b"clients/.FILESTONE",
+            path: b"clients/MADE-BY-FILESTONE",
         },
         Action::Write {
             path: b"mine",

@@ -39,7 +39,7 @@ fn a_claim_makes_clients_and_releasing_takes_it_away() {
     let directory = Scratch::new();
     fs::write(directory.path().join("mine"), b"mine").unwrap();
     let site = claim(&directory).unwrap();
-    let marker = fs::read_to_string(directory.path().join("clients/.filestone")).unwrap();
+    let marker = fs::read_to_string(directory.path().join("clients/made-by-filestone")).unwrap();
     assert!(marker.starts_with("made by filestone "), "{marker}");
     assert!(marker.contains(&format!("process: {}\n", std::process::id())));
     let target = site.target();
@@ -103,11 +103,11 @@ fn what_filestone_did_not_make_is_not_touched() {
         &|clients| symlink(target.path(), clients).unwrap(),
         &|clients| {
             fs::create_dir(clients).unwrap();
-            fs::write(clients.join(".filestone"), b"somebody else's").unwrap();
+            fs::write(clients.join("made-by-filestone"), b"somebody else's").unwrap();
         },
         &|clients| {
             fs::create_dir(clients).unwrap();
-            fs::create_dir(clients.join(".filestone")).unwrap();
+            fs::create_dir(clients.join("made-by-filestone")).unwrap();
         },
     ];
     for make in cases {
@@ -189,7 +189,7 @@ fn a_marker_that_is_a_pipe_keeps_nobody_waiting() {
     fs::create_dir(&clients).unwrap();
     rustix::fs::mkfifoat(
         rustix::fs::CWD,
-        clients.join(".filestone"),
+        clients.join("made-by-filestone"),
         Mode::from_raw_mode(0o600),
     )
     .unwrap();

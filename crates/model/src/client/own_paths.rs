@@ -44,7 +44,7 @@ mod tests {
         for other in [
             "",
             "clients",
-            "clients/.filestone",
+            "clients/made-by-filestone",
             "client",
             "clients2/a",
             "a/clients/b",

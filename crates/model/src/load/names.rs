@@ -227,8 +227,8 @@ pub(super) enum Place {
 
 /// The directory that belongs to the run.
 pub const CLIENTS: &str = "clients";
-/// The file by which the run knows it again.
-pub const MARKER: &str = ".filestone";
+/// The file by which a run knows a directory of its own again: it names the owner.
+pub const MARKER: &str = "made-by-filestone";
 
 /// Where a name in its relative form is.
 pub(super) fn place(name: &[u8]) -> Place {
@@ -332,7 +332,7 @@ mod tests {
     fn only_what_is_below_clients_is_inside() {
         assert_eq!(place(b"clients/client1"), Place::Inside);
         assert_eq!(place(b"clients"), Place::Clients);
-        assert_eq!(place(b"clients/.filestone"), Place::Marker);
+        assert_eq!(place(b"clients/made-by-filestone"), Place::Marker);
         assert_eq!(place(b"clientsx/a"), Place::Outside);
         assert_eq!(place(b""), Place::Outside);
     }

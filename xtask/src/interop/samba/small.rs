@@ -5,12 +5,15 @@ use super::Ground;
 use super::settings::Purpose;
 use crate::interop::fixture::{DIRECTORY, FILE};
 use crate::interop::readme::{self, Place};
+use crate::process;
 use crate::samba::{GUEST_SHARE, PASSWORD, USER, USER_SHARE};
 use anyhow::{Result, anyhow, bail};
 use filestone_model::plan::FileSetPlan;
+use std::time::Duration;
 
 /// Runs so short that both servers are through in less than a minute.
 const USUAL: &str = "-d 300ms --no-calibrate";
+const REPLAY_LIMIT: Duration = Duration::from_secs(60);
 const LADDER: &str = "-d 200ms --warm-up 0 --cost-idle 200ms --pause 0 --no-calibrate";
 
 /// All commands on both servers at the same time: as the user on one, and as a guest on the other.
@@ -46,6 +49,20 @@ fn on_one(ground: &Ground, credits: &'static str, target: &str) -> Result<String
     };
     let ran = readme::on(&ground.bed, &folder, &place)
         .map_err(|error| anyhow!("{credits} credits: {error:#}"))?;
+    // The README has no replay on a share.
+    let mut replay = ground
+        .bed
+        .command(&["replay", "office", "--on", target, "-d", "300ms"]);
+    replay.envs(
+        place
+            .password
+            .map(|password| ("FILESTONE_PASSWORD", password)),
+    );
+    let output = process::run(&mut replay, &[], &folder, REPLAY_LIMIT)?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("{credits} credits: a replay: {}: {said}", output.status);
+    }
     for entry in std::fs::read_dir(server.directory())? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         // The file set of a mix stays for the next one.

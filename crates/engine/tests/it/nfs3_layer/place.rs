@@ -95,7 +95,7 @@ fn nested(bench: &Bench, marker: Option<&[u8]>) -> NfsTarget {
     let mut client = bench.client(0);
     assert_eq!(client.mkdir("clients/client0/clients"), Status::Ok);
     if let Some(text) = marker {
-        let path = b"clients/client0/clients/.filestone";
+        let path = b"clients/client0/clients/made-by-filestone";
         assert_eq!(client.status(Action::Create { path }), Status::Ok);
         let write = Action::Write {
             path,
@@ -220,7 +220,7 @@ fn who_asks_for_it_works_beside_what_another_program_has_in_clients() {
     let site = Nfs3Site::claim(&target, None, options, &stop).expect("there is room beside it");
     site.release(Trees::Remove).expect("it can be removed");
     let mut client = bench.client(1);
-    let path = b"clients/client0/clients/.filestone".as_slice();
+    let path = b"clients/client0/clients/made-by-filestone".as_slice();
     assert_eq!(client.status(Action::GetAttr { path }), Status::Ok);
     let path = b"clients/client0/filestone".as_slice();
     assert!(!client.status(Action::GetAttr { path }).is_ok());

@@ -199,7 +199,7 @@ fn what_is_not_the_runs_own_is_looked_at_and_never_changed() {
         Action::Deltree { path: b"files" },
         Action::Deltree { path: b"" },
         Action::Remove {
-            path: b"clients/.filestone",
+            path: b"clients/made-by-filestone",
         },
         Action::Rename {
             from: b"file",

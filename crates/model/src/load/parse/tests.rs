@@ -341,7 +341,7 @@ fn what_is_outside_may_be_read_but_not_changed() {
         "Mkdir \"\\clientsx\" NT_STATUS_OK",
         "Rename \"\\clients\\client1\\f\" \"\\f\" *",
         "Rename \"\\clients\" \"\\clients\\client1\\f\" *",
-        "Unlink \"\\clients\\.filestone\" 0 *",
+        "Unlink \"\\clients\\made-by-filestone\" 0 *",
         "LINK3 \"/clients/client1/a\" \"/etc/passwd\" 0x0",
         "WRITE3 \"/data/f\" 0 1 0 0x0",
     ] {
@@ -460,7 +460,7 @@ fn what_a_load_by_path_changes_is_below_clients() {
         ["", "a/client1"]
     );
     // The run's mark stays, and the others' trees do.
-    let fault = "OPEN \"/.filestone\" 0x0c SUCCESS\n";
+    let fault = "OPEN \"/made-by-filestone\" 0x0c SUCCESS\n";
     only_fault(fault, 1, 6, "the run's own mark");
     assert_eq!(
         paths("Deltree \"/\" *\nOPEN \"/a\" 0x0c *\n")[0],

@@ -37,7 +37,11 @@ mod tests {
 
     #[test]
     fn only_what_is_below_clients_may_be_changed() {
-        for ours in ["clients/client0", "clients/client0/.filestone", "clients/x"] {
+        for ours in [
+            "clients/client0",
+            "clients/client0/made-by-filestone",
+            "clients/x",
+        ] {
             assert!(is_ours(ours.as_bytes()), "{ours}");
         }
         for other in [
@@ -45,8 +49,8 @@ mod tests {
             "clients",
             "clientsx/a",
             "etc/passwd",
-            "clients/.filestone",
-            "clients/.FileStone",
+            "clients/made-by-filestone",
+            "clients/Made-By-FileStone",
             "Clients/a",
         ] {
             assert!(!is_ours(other.as_bytes()), "{other}");
