@@ -1,6 +1,6 @@
 //! Advice that names only options which the command has.
 
-use filestone_model::measure::RunRecord;
+use filestone_model::measure::{Caveat, RunRecord};
 use std::collections::BTreeSet;
 
 /// The long options of the command that made a record, `--` included; none of a command that is not known.
@@ -12,8 +12,14 @@ fn options_of(record: &RunRecord) -> BTreeSet<String> {
     long.map(|long| format!("--{long}")).collect()
 }
 
+/// What a caveat advises a reader of this record to do.
+pub fn of(caveat: &Caveat, record: &RunRecord) -> Option<String> {
+    let (_, general) = caveat.sentence();
+    general.and_then(|general| fitting(general, record))
+}
+
 /// Advice to a reader of this record; `None` if nothing is left of it.
-pub fn fitting(advice: &str, record: &RunRecord) -> Option<String> {
+fn fitting(advice: &str, record: &RunRecord) -> Option<String> {
     let options = options_of(record);
     // A command of an ancestor has the options of that one, which its manual lists.
     if options.is_empty() {

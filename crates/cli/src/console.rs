@@ -156,9 +156,7 @@ pub fn warning(text: &str) {
 /// Says why the numbers of a run should be doubted.
 pub fn caveats(record: &RunRecord) {
     for caveat in &record.caveats {
-        let (_, general) = caveat.sentence();
-        let advice = general.and_then(|general| advice::fitting(general, record));
-        caveat_with(caveat, advice.as_deref());
+        caveat_with(caveat, advice::of(caveat, record).as_deref());
     }
 }
 

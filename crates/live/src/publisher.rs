@@ -46,9 +46,9 @@ impl Publisher {
         }
     }
 
-    /// Publishes that the run is over.
-    pub fn end(self, record: &RunRecord) {
-        let ended = ended(self.number, record);
+    /// Publishes that the run is over. `advice` says what a caveat of it advises to do.
+    pub fn end(self, record: &RunRecord, advice: &dyn Fn(&Caveat) -> Option<String>) {
+        let ended = ended(self.number, record, advice);
         self.feed.run_ended(ended, Some(record));
     }
 
@@ -185,7 +185,12 @@ impl Observer for Publisher {
 }
 
 /// What a run came to.
-fn ended(number: u32, record: &RunRecord) -> RunEnded {
+fn ended(number: u32, record: &RunRecord, advice: &dyn Fn(&Caveat) -> Option<String>) -> RunEnded {
+    let text_of = |caveat: &Caveat| CaveatText {
+        id: caveat.id().into(),
+        sentence: caveat.sentence().0,
+        help: advice(caveat),
+    };
     let end = match &record.end {
         RunEnd::Finished => "finished",
         RunEnd::Interrupted => "interrupted",
@@ -203,7 +208,7 @@ fn ended(number: u32, record: &RunRecord) -> RunEnded {
         end: end.into(),
         validity: validity.unwrap_or_default().into(),
         why,
-        caveats: record.caveats.iter().map(caveat_text).collect(),
+        caveats: record.caveats.iter().map(text_of).collect(),
         window_ns: record.window_ns,
         all: OperationFigures {
             scheduled: totals.ledger.scheduled,
@@ -236,15 +241,6 @@ fn failures(kinds: &[KindRecord]) -> Vec<Failures> {
     all.sort_by_key(|failures| Reverse(failures.count));
     all.truncate(FAILURES_MAX);
     all
-}
-
-fn caveat_text(caveat: &Caveat) -> CaveatText {
-    let (sentence, help) = caveat.sentence();
-    CaveatText {
-        id: caveat.id().into(),
-        sentence,
-        help: help.map(Into::into),
-    }
 }
 
 #[cfg(test)]

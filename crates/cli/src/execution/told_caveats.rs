@@ -26,10 +26,7 @@ impl ToldCaveats {
         for caveat in &record.caveats {
             let first = || Found {
                 caveat: caveat.clone(),
-                advice: caveat
-                    .sentence()
-                    .1
-                    .and_then(|general| advice::fitting(general, record)),
+                advice: advice::of(caveat, record),
                 runs: 0,
             };
             self.found.entry(caveat.id()).or_insert_with(first).runs += 1;

@@ -2,13 +2,13 @@
 
 use super::live::Live;
 use super::{Calibration, Job, measure, plan_of_all};
-use crate::console;
 use crate::error::{Error, reason};
 use crate::execution::told_metrics::Told;
 use crate::options::live::{LiveOptions, LiveView};
 use crate::report::html;
 use crate::report::sweep::MEAN;
 use crate::terminal_view::screen::Screen;
+use crate::{advice, console};
 use filestone_engine::control::{GeneratorShare, Observer, Progress, ServerRates};
 use filestone_engine::fleet_socket::FleetControl;
 use filestone_live::event::{Closed, Event, Point, PointFigure};
@@ -134,7 +134,9 @@ impl Views {
         live.finish();
         match (&measured, publisher) {
             (_, None) => {}
-            (Ok(record), Some(publisher)) => publisher.end(record),
+            (Ok(record), Some(publisher)) => {
+                publisher.end(record, &|caveat| advice::of(caveat, record))
+            }
             (Err(error), Some(publisher)) => publisher.fail(&error.what),
         }
         match (&measured, metrics) {

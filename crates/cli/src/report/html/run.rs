@@ -140,11 +140,10 @@ fn caveats(record: &RunRecord) -> Markup {
         @if !record.caveats.is_empty() {
             ul.caveats aria-label="Caveats" {
                 @for caveat in &record.caveats {
-                    @let (what, general) = caveat.sentence();
-                    @let advice = general.and_then(|general| advice::fitting(general, record));
+                    @let (what, _) = caveat.sentence();
                     li {
                         strong { (caveat.id()) } ": " (clean(&in_our_form(&what)))
-                        @if let Some(advice) = advice { span.help { "help: " (clean(&advice)) } }
+                        @if let Some(advice) = advice::of(caveat, record) { span.help { "help: " (clean(&advice)) } }
                     }
                 }
             }
