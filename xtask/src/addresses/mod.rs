@@ -11,7 +11,7 @@ use crate::interop::install;
 use crate::process::{self, Folder, Running};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use filestone_model::measure::RunRecord;
+use filestone_model::measure::{Caveat, RunRecord};
 use network::{FAR, LINK, Network, SERVER};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -333,6 +333,13 @@ impl Host<'_> {
             output.status
         );
         let record: RunRecord = serde_json::from_slice(&output.stdout)?;
+        let is_named = |caveat: &Caveat| matches!(caveat, Caveat::MayShareHost { .. });
+        ensure!(
+            record.caveats.iter().any(is_named),
+            "{}: a pair of links of this host is taken for a wire to another one: {:?}",
+            way.name,
+            record.caveats
+        );
         let fleet = record.fleet.context("the record is of no fleet")?;
         let mut least = u64::MAX;
         for group in &fleet.groups {

@@ -17,6 +17,7 @@ use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// How far into the window something happens that comes by itself.
@@ -30,6 +31,8 @@ const MEMORY: &str = "--memory=1G";
 /// Clients for which the files are too few that a process may open.
 const MANY: u32 = 100;
 const FEW_FILES: &str = "prlimit --nofile=64";
+/// Enters the control group of the file that is named first, and then is the command.
+const ENTERED: &str = "echo $$ >\"$0\" && exec \"$@\"";
 /// A network of its own, in which nothing speaks IPv6.
 const WITHOUT_IPV6: &str = "unshare --map-root-user --net sh -c 'ip link set lo up; \
      echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6; exec \"$0\" \"$@\"'";
@@ -41,6 +44,8 @@ enum Deed {
     Served,
     /// The generator may open few files.
     FewFiles,
+    /// The generator has a tenth of a processor.
+    Throttled,
     /// The generator stands still for a while.
     Stopped,
     /// Nobody reads on what it prints.
@@ -108,6 +113,14 @@ const CONDITIONS: &[Condition] = &[
         served: &[],
         code: 4,
         caveats: &[],
+    },
+    Condition {
+        name: "CPU quota",
+        places: ALL,
+        deed: Deed::Throttled,
+        served: &[],
+        code: 0,
+        caveats: &["did-not-run"],
     },
     Condition {
         name: "stopped",
@@ -275,10 +288,18 @@ fn met(filestone: &Path, condition: &Condition, place: Place, face: Face) -> Res
             _ => command::TIMEOUT,
         },
     };
-    let command = match condition.deed {
-        Deed::ClosedOutput => piped(&line),
-        Deed::FewFiles => few_files(&line),
-        Deed::Served | Deed::Stopped | Deed::Planted => line.run(),
+    let quota = match condition.deed {
+        Deed::Throttled => match Quota::of_a_tenth() {
+            Ok(quota) => Some(quota),
+            Err(error) => return Ok(Verdict::good(format!("not tried: {error:#}"))),
+        },
+        _ => None,
+    };
+    let command = match (condition.deed, &quota) {
+        (Deed::ClosedOutput, _) => piped(&line),
+        (Deed::FewFiles, _) => within(&FEW_FILES.split(' ').collect::<Vec<_>>(), &line),
+        (_, Some(quota)) => within(&["sh", "-c", ENTERED, &quota.processes()], &line),
+        _ => line.run(),
     };
     let mut met = Met {
         condition,
@@ -307,12 +328,44 @@ fn piped(line: &Line<'_>) -> Command {
     command
 }
 
-fn few_files(line: &Line<'_>) -> Command {
-    let mut all = FEW_FILES.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    all.extend(words(&line.run()));
-    let mut command = Command::new(&all[0]);
-    command.args(&all[1..]);
+/// The run as the last arguments of another command.
+fn within(outer: &[&str], line: &Line<'_>) -> Command {
+    let mut command = Command::new(outer[0]);
+    command.args(&outer[1..]).args(words(&line.run()));
     command
+}
+
+/// A control group whose processes have a tenth of a processor together. It ends with this value, once
+/// they have ended.
+struct Quota(PathBuf);
+
+impl Quota {
+    /// Of version 2 where the processor's controller is there, else of version 1.
+    fn of_a_tenth() -> Result<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("filestone-faults-{}-{number}", std::process::id());
+        let all = Path::new("/sys/fs/cgroup");
+        let enabled = std::fs::read_to_string(all.join("cgroup.subtree_control"));
+        let (parent, file, quota) = match enabled {
+            Ok(enabled) if enabled.contains("cpu") => (all.into(), "cpu.max", "10000 100000"),
+            _ => (all.join("cpu"), "cpu.cfs_quota_us", "10000"),
+        };
+        let group = Self(parent.join(name));
+        std::fs::create_dir(&group.0).context("no control group can be made")?;
+        std::fs::write(group.0.join(file), quota).context("no quota can be set")?;
+        Ok(group)
+    }
+
+    fn processes(&self) -> String {
+        self.0.join("cgroup.procs").display().to_string()
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
 }
 
 impl Met<'_> {
@@ -340,7 +393,7 @@ impl Met<'_> {
     /// What comes at a moment of the run comes.
     fn let_happen(&mut self, run: &mut Running, moment: Duration) -> Result<()> {
         match self.condition.deed {
-            Deed::Served | Deed::FewFiles | Deed::ClosedOutput => Ok(()),
+            Deed::Served | Deed::FewFiles | Deed::Throttled | Deed::ClosedOutput => Ok(()),
             Deed::Stopped => {
                 std::thread::sleep(moment);
                 run.signal(Signal::STOP)?;
