@@ -12,6 +12,7 @@ use crate::report::picture::render;
 use crate::report::{gallery, gnuplot, hdr, html, json, layers, ticks};
 use filestone_engine::target::local::file_claim::FileClaim;
 use filestone_model::measure::RunRecord;
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -53,22 +54,24 @@ impl Existing {
     }
 }
 
-/// A directory that is ours to fill.
+/// A directory that this process alone fills. Dropped before a record is in it, it takes back what
+/// claiming it made.
 #[derive(Debug)]
 pub struct OutputDirectory {
     path: PathBuf,
     is_new: bool,
+    /// Whether the claim's file is there: a record has its place later.
+    is_claimed: Cell<bool>,
     /// Keeps other runs out of it.
     _claim: FileClaim,
 }
 
-/// The directory of several runs, which this process alone fills until this is dropped.
-#[derive(Debug)]
-pub struct HeldDirectory(OutputDirectory);
+/// The directory of several runs.
+pub type HeldDirectory = OutputDirectory;
 
-impl Drop for HeldDirectory {
+impl Drop for OutputDirectory {
     fn drop(&mut self) {
-        self.0.abandon();
+        self.abandon();
     }
 }
 
@@ -103,29 +106,33 @@ impl OutputDirectory {
             }
             Err(error) => return Err(Error::file(path, &error)),
         };
+        let claim = FileClaim::make(path, PART_FILE).inspect_err(|_| {
+            if is_new {
+                let _ = fs::remove_dir(path);
+            }
+        })?;
         let claimed = Self {
             path: path.into(),
             is_new,
-            _claim: FileClaim::make(path, PART_FILE)?,
+            is_claimed: Cell::new(true),
+            _claim: claim,
         };
         // What another run has written before its claim ended.
         let entries = fs::read_dir(path).map_err(|error| Error::file(path, &error))?;
-        match refuse_foreign(path, entries, existing) {
-            Ok(()) => Ok(claimed),
-            Err(error) => {
-                claimed.abandon();
-                Err(error)
-            }
-        }
+        refuse_foreign(path, entries, existing)?;
+        Ok(claimed)
     }
 
     /// The same for several runs, each with a directory in it.
     pub fn hold(path: &Path, existing: Existing) -> Result<HeldDirectory, Error> {
-        Self::claim(path, existing).map(HeldDirectory)
+        Self::claim(path, existing)
     }
 
     /// Takes back what [`claim`](Self::claim) made, when there is nothing to write.
     pub fn abandon(&self) {
+        if !self.is_claimed.replace(false) {
+            return;
+        }
         // Whatever cannot be removed is empty and does no harm.
         let _ = fs::remove_file(self.path.join(PART_FILE));
         if self.is_new {
@@ -162,6 +169,7 @@ impl OutputDirectory {
         let text = json::render(record)?;
         write_synced(&part, &text).map_err(|error| Error::file(&whole, &error))?;
         fs::rename(&part, &whole).map_err(|error| Error::file(&whole, &error))?;
+        self.is_claimed.set(false);
         if name == RECORD_FILE {
             // The attempt before it, where a run was made again; there seldom is one.
             let _ = fs::remove_file(self.path.join(UNFINISHED_FILE));

@@ -304,6 +304,10 @@ impl AreaError for ClaimError {
             | Self::Endless { .. }
             | Self::NeverEmpty { .. }
             | Self::NotRemoved { .. } => ErrorCategory::Target,
+            Self::System {
+                purpose: Purpose::Results,
+                ..
+            } => ErrorCategory::Environment,
             Self::System { errno, .. } if is_exhausted(*errno) => ErrorCategory::Environment,
             _ => ErrorCategory::Usage,
         }

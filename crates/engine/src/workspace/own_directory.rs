@@ -72,8 +72,20 @@ pub(crate) fn under_test<H>(path: &str, handle: H) -> Directory<H> {
     }
 }
 
+/// The result of a look at something of another run; none where this user may not look at it, or where
+/// it is gone meanwhile.
+fn if_seen<V>(tried: Tried<V>) -> Tried<Option<V>> {
+    match tried {
+        Ok(seen) => Ok(Some(seen)),
+        Err(refused) if matches!(refused.kind, RefusalKind::Denied | RefusalKind::Stale) => {
+            Ok(None)
+        }
+        Err(refused) => Err(refused),
+    }
+}
+
 /// Finds the directories that killed probes have left in `parent`, and removes them if the policy says
-/// so. Those of probes that run, or may run on another host, stay.
+/// so. Those of probes that run, or may run on another host, stay, and those of other users.
 pub(crate) fn find_left_over<T: Tree<Handle: Clone>>(
     tree: &mut T,
     parent: &DirectoryOf<T>,
@@ -85,18 +97,19 @@ pub(crate) fn find_left_over<T: Tree<Handle: Clone>>(
         seen.set(seen.get() + 1);
         is_own_name(name) || is_far()
     };
-    tree.list(parent, &is_wanted, &mut |name, entry| {
+    let listed = tree.list(parent, &is_wanted, &mut |name, entry| {
         if is_own_name(name) && T::is_directory(entry) {
             names.push(String::from_utf8_lossy(name).into_owned());
         }
         is_far()
-    })?;
+    });
+    if_seen(listed)?;
     let mut left = LeftOverProbes::default();
     for name in names {
-        let Found::Directory(directory) = tree.find(parent, &name)? else {
+        let Some(Found::Directory(directory)) = if_seen(tree.find(parent, &name))? else {
             continue;
         };
-        let Some(found) = tree.read_marker(&directory, MARKER)? else {
+        let Some(Some(found)) = if_seen(tree.read_marker(&directory, MARKER))? else {
             continue;
         };
         // A file set may be called so.

@@ -76,6 +76,8 @@ pub(crate) enum RefusalKind {
     Full,
     /// A directory that was there is gone, or only its handle.
     Stale,
+    /// This user may not do it.
+    Denied,
     /// Something is in a directory that was to be removed.
     NotEmpty,
     /// Any other.

@@ -358,6 +358,27 @@ fn the_directory_of_a_probe_that_was_killed_is_found_and_removed_on_request() {
 }
 
 #[test]
+fn a_probe_passes_over_what_another_users_probe_has_left() {
+    let server = serve(|_| {});
+    let mut bench = Bench::new(&server);
+    let (root, name) = (bench.root, "filestone-0000000000000001");
+    let made = bench
+        .session
+        .call(|link| link.make_directory(&root, name.as_bytes(), 0o700));
+    made.expect("it can be made");
+    let mut plan = probe(OpKind::SetAttr, TransportKind::Tcp, 10);
+    let target = plan.target.nfs3_mut().expect("an NFS target");
+    (target.uid, target.gid) = (4711, 4711);
+    for policy in [LeftOverPolicy::Refuse, LeftOverPolicy::Remove] {
+        plan.probe_mut().expect("a probe").left_over = policy;
+        let stop = AtomicBool::new(false);
+        let record = replay(&plan, &[], share_of(&server), &stop, &mut Unobserved);
+        assert_eq!(record.expect("a record").totals.ledger.ok, 10);
+        assert!(bench.find(name).is_some(), "it is another user's");
+    }
+}
+
+#[test]
 fn a_server_without_readdirplus_is_cleaned_by_readdir() {
     let fault = "error=NFS3ERR_NOTSUPP,proc=readdirplus";
     let server = serve(|options| options.faults = vec![fault.parse().expect("a fault")]);

@@ -119,6 +119,16 @@ fn a_run_that_fails_leaves_nothing_behind() {
     let directory = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
     directory.abandon();
     assert!(!path.exists());
+    // An error before the run drops it.
+    drop(OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory"));
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_file_system_that_takes_no_file_is_no_fault_of_the_command_line() {
+    let proc = Path::new("/proc/self");
+    let error = OutputDirectory::claim(proc, Existing::Earlier).expect_err("it takes none");
+    assert_eq!(error.exit_code(), 4, "{}", error.what);
 }
 
 #[test]

@@ -49,7 +49,11 @@ fn take_over(at: &Directory<OwnedFd>, name: &str) -> Result<Option<MarkerLock>, 
         Liveness::Running => Err(ClaimError::InUse { owner, purpose }.into()),
         Liveness::Unknown if !is_over_by_lock => Err(ClaimError::Unknown { owner, purpose }.into()),
         Liveness::Over | Liveness::Unknown => {
-            LocalTree.remove_file(at, name)?;
+            // Another run may have taken it over between the opening and the locking of the file, and
+            // have a claim of that name now.
+            if tree::is_still_at(at, &found.lock, name)? {
+                LocalTree.remove_file(at, name)?;
+            }
             Ok(None)
         }
     }

@@ -205,6 +205,10 @@ const fn request_of(step: Step) -> &'static str {
 fn kind_of(unmet: &Unmet) -> RefusalKind {
     if unmet.is_any(&[Status::DISK_FULL, Status::QUOTA_EXCEEDED]) {
         RefusalKind::Full
+    } else if unmet.is_any(&[Status::ACCESS_DENIED, Status::SHARING_VIOLATION]) {
+        RefusalKind::Denied
+    } else if unmet.is_any(&[Status::DELETE_PENDING]) {
+        RefusalKind::Stale
     } else if unmet.is_any(&[Status::DIRECTORY_NOT_EMPTY]) {
         RefusalKind::NotEmpty
     } else {

@@ -82,6 +82,7 @@ fn kind_of(errno: Errno) -> RefusalKind {
     match errno {
         Errno::NOSPC | Errno::DQUOT => RefusalKind::Full,
         Errno::STALE => RefusalKind::Stale,
+        Errno::ACCESS | Errno::PERM => RefusalKind::Denied,
         Errno::NOTEMPTY | Errno::EXIST => RefusalKind::NotEmpty,
         _ => RefusalKind::Other,
     }
@@ -129,6 +130,13 @@ fn is_at(directory: &OwnedFd, file: &OwnedFd, name: &str) -> Result<bool, Errno>
         Err(Errno::NOENT) => Ok(false),
         Err(errno) => Err(errno),
     }
+}
+
+/// Whether the marker that is locked is still what has this name.
+pub(crate) fn is_still_at(at: &LocalDirectory, lock: &MarkerLock, name: &str) -> Tried<bool> {
+    let file = lock.0.as_ref();
+    let is_there = file.map_or(Ok(true), |file| is_at(&at.handle, file, name));
+    is_there.map_err(at.failed(Step::ReadMarker))
 }
 
 /// Opens what may be a marker.
@@ -188,7 +196,10 @@ fn make_marker(
     if holder == LockHolder::Other {
         return Ok(None);
     }
-    write(&file, &marker.text(holder == LockHolder::Us))?;
+    write(&file, &marker.text(holder == LockHolder::Us)).inspect_err(|_| {
+        // A full file system has room for a name, and none for its text.
+        let _ = rustix::fs::unlinkat(directory, name, AtFlags::empty());
+    })?;
     // Where nothing is locked, another run may have taken it for one that was cut off.
     Ok(is_at(directory, &file, name)?.then_some(MarkerLock(Some(file))))
 }
@@ -291,13 +302,9 @@ impl Tree for LocalTree {
         to: &str,
         lock: &MarkerLock,
     ) -> Tried<bool> {
-        rustix::fs::renameat(&at.handle, from, &at.handle, to)
-            .and_then(|()| {
-                lock.0
-                    .as_ref()
-                    .map_or(Ok(true), |file| is_at(&at.handle, file, to))
-            })
-            .map_err(at.failed(Step::ReplaceMarker))
+        let renamed = rustix::fs::renameat(&at.handle, from, &at.handle, to);
+        renamed.map_err(at.failed(Step::ReplaceMarker))?;
+        is_still_at(at, lock, to)
     }
 
     fn remove_file(&mut self, parent: &LocalDirectory, name: &str) -> Tried<()> {

@@ -191,6 +191,8 @@ fn kind_of(failure: &Failure) -> RefusalKind {
         RefusalKind::Full
     } else if is_any(&[Status::STALE]) {
         RefusalKind::Stale
+    } else if is_any(&[Status::ACCES, Status::PERM]) {
+        RefusalKind::Denied
     } else if is_any(&[Status::NOTEMPTY, Status::EXIST]) {
         RefusalKind::NotEmpty
     } else {
