@@ -165,6 +165,8 @@ pub struct Worker<'run, B, W, K> {
     /// last buffer was handed over.
     in_flight_mark: Moment,
     in_flight_nanos: u128,
+    /// How much of that operations were held for that have ended.
+    held_nanos: u128,
     /// Which worker this is.
     index: u32,
     all_clients: u32,
@@ -311,6 +313,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             is_window_open: false,
             in_flight_mark: schedule.window_start,
             in_flight_nanos: 0,
+            held_nanos: 0,
             index,
             all_clients: plan.clients,
             orders,
@@ -557,9 +560,11 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
     #[inline]
     fn record_repeated(&mut self, completion: &Completion, slots: &[u32]) {
         let (now, count) = (completion.done, slots.len() as u64);
+        let (opens, closes) = self.counted_window();
         let Some(client) = self.clients.get_mut(completion.ticket.client as usize) else {
             return;
         };
+        let (mut held_each, mut held_nanos) = (0, 0);
         let mut sample = Sample {
             kind: self.measured_kind,
             role: Role::Measured,
@@ -575,14 +580,17 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
                 run_len = 0;
                 sample.due = due;
                 sample.ready = due.max(completion.usable);
+                held_each = completion.usable.min(closes).nanos_since(due.max(opens));
             }
             run_len += 1;
+            held_nanos += held_each;
         }
         self.line.books.record(&sample, run_len);
         if self.line.books.is_measured(now) {
             let books = &mut self.line.books;
             books.schedule(self.measured_kind, Role::Measured, count);
         }
+        self.held_nanos += u128::from(held_nanos);
         self.last_done = self.last_done.max(now);
     }
 
@@ -619,6 +627,20 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             workload.ended(&sample);
         }
         self.line.books.record(&sample, 1);
+        if completion.usable > ready {
+            // For so long the connection held it.
+            let (opens, closes) = self.counted_window();
+            let nanos = completion.usable.min(closes).nanos_since(ready.max(opens));
+            self.held_nanos += u128::from(nanos);
+        }
+    }
+
+    /// In which time operations in flight are counted, as far as it is known when it ends.
+    #[inline]
+    fn counted_window(&self) -> (Moment, Moment) {
+        let closes = self.schedule.window_end;
+        let closes = closes.min(self.end.unwrap_or(closes));
+        (self.schedule.window_start, closes)
     }
 
     /// What a slot does that has just come free.
@@ -860,6 +882,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         let late = self.line.backend.late_replies();
         let mut costs = StretchCounts {
             in_flight_nanos: std::mem::take(&mut self.in_flight_nanos),
+            held_nanos: std::mem::take(&mut self.held_nanos),
             late_replies: late - self.late_mark,
             ..StretchCounts::default()
         };

@@ -146,6 +146,7 @@ fn record(plan: Plan, seconds: u64, per_tick: u64, base: u64) -> RunRecord {
             len_ns: TICK_NANOS,
             ended: per_tick,
             ok: None,
+            untimed_as_expected: 0,
             response_time_sum_ns: times.iter().sum(),
             response_time_min_ns: times.iter().copied().min().unwrap_or(0),
             response_time_max_ns: times.iter().copied().max().unwrap_or(0),

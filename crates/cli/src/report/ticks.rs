@@ -57,6 +57,7 @@ pub fn in_window(record: &RunRecord) -> Vec<TickRecord> {
             len_ns: TICK_NANOS,
             ended: 0,
             ok: Some(0),
+            untimed_as_expected: 0,
             response_time_sum_ns: 0,
             response_time_min_ns: 0,
             response_time_max_ns: 0,

@@ -50,6 +50,9 @@ struct Seen {
     watch: FleetWatch,
     /// When the workers had done all, or when it was looked last.
     now: Moment,
+    /// Clients are asked for more until then: until the window ends, or the run is stopped. What follows is
+    /// nothing that they fall behind by.
+    asked_until: Moment,
     /// The counters of each group at the last looks, one a second.
     looks: VecDeque<Counted>,
     /// What each client had moved at the last looks at them, the oldest first.
@@ -89,6 +92,7 @@ impl<'run> Fleet<'run> {
         let seen = Seen {
             watch: FleetWatch::new(fleet),
             now: Moment::ZERO,
+            asked_until: window_end(plan),
             looks: VecDeque::new(),
             bytes: VecDeque::new(),
             looked: None,
@@ -139,15 +143,17 @@ struct Controller {
 
 impl Serves for Controller {
     fn answer(&mut self, line: &[u8]) -> ControlAnswer {
-        let (now, is_over, changes, before, bytes) = {
+        let (now, is_over, changes, before, bytes, asked_until) = {
             let seen = lock(&self.seen);
             let changes = seen.changes.count();
             let before = seen.looks.front().cloned();
             let bytes = seen.bytes.front().map(Arc::clone);
-            (seen.moment(), seen.is_over, changes, before, bytes)
+            let now = seen.moment();
+            let until = seen.asked_until;
+            (now, seen.is_over, changes, before, bytes, until)
         };
         let shared = &*self.shared;
-        let groups = || group_records(shared, now, before.as_ref());
+        let groups = || group_records(shared, now, asked_until, before.as_ref());
         let fleet = Controlled {
             shared,
             now,
@@ -177,8 +183,15 @@ impl Controller {
     }
 }
 
-/// The counters of each group now.
-fn counted(shared: &SharedFleet, at: Moment) -> Counted {
+/// When the measured window ends, if the plan says.
+fn window_end(plan: &Plan) -> Moment {
+    let opens = Moment::from_nanos(plan.warm_up_ns);
+    let duration = plan.duration_ns;
+    duration.map_or(Moment::NEVER, |duration| opens.after_nanos(duration))
+}
+
+/// The counters of each group now, of clients that are asked for more until then.
+fn counted(shared: &SharedFleet, at: Moment, asked_until: Moment) -> Counted {
     let plan = shared.plan();
     let group = |place: usize| {
         let first = plan.first_of(place) as usize;
@@ -186,7 +199,7 @@ fn counted(shared: &SharedFleet, at: Moment) -> Counted {
         let gauges = shared.gauges().get(first..first + count);
         let counters = gauges.unwrap_or_default().iter();
         counters.fold(FleetCounters::default(), |sum, gauge| {
-            sum.with(&gauge.counters(at))
+            sum.with(&gauge.counters(at.min(asked_until)))
         })
     };
     Counted {
@@ -274,7 +287,7 @@ impl Piece for Fleet<'_> {
                 lost.push(LostClient { client, why });
             }
         }
-        let last = counted(&self.shared, now);
+        let last = counted(&self.shared, now, seen.asked_until);
         let twenty_ago = seen.looks.front().cloned();
         let plan = self.shared.plan();
         let groups = (0..plan.groups.len())
@@ -300,8 +313,13 @@ impl Piece for Fleet<'_> {
 }
 
 /// The groups now; what they did lately is since the counters `before`.
-fn group_records(shared: &SharedFleet, now: Moment, before: Option<&Counted>) -> Vec<GroupRecord> {
-    let last = counted(shared, now);
+fn group_records(
+    shared: &SharedFleet,
+    now: Moment,
+    asked_until: Moment,
+    before: Option<&Counted>,
+) -> Vec<GroupRecord> {
+    let last = counted(shared, now, asked_until);
     (0..shared.plan().groups.len())
         .map(|place| group_record(shared, place, &last, before))
         .collect()
@@ -371,8 +389,8 @@ struct FleetProgress {
 }
 
 impl FleetProgress {
-    fn count(&mut self, now: Moment) {
-        let counted = counted(&self.shared, now);
+    fn count(&mut self, now: Moment, asked_until: Moment) {
+        let counted = counted(&self.shared, now, asked_until);
         let sum = counted.groups.iter();
         let sum = sum.fold(FleetCounters::default(), FleetCounters::with);
         let seen = &mut *lock(&self.seen);
@@ -401,6 +419,15 @@ impl FleetProgress {
                 seen.looks.pop_front();
             }
         }
+    }
+
+    /// Until when clients are asked for more, which who stops the run decides.
+    fn asked_until(&self, at: &Look<'_>) -> Moment {
+        let seen = &mut *lock(&self.seen);
+        if at.is_stopped || at.halt.load(Ordering::Relaxed) {
+            seen.asked_until = seen.asked_until.min(at.now);
+        }
+        seen.asked_until
     }
 
     /// Looks whether clients go by what they were told.
@@ -447,11 +474,13 @@ impl Attendant for FleetProgress {
     fn look(&mut self, at: &Look<'_>, observer: &mut dyn Observer) -> Moment {
         self.tell_changes(observer);
         if !self.is_over {
+            let asked_until = self.asked_until(at);
             if at.now >= self.next_look {
                 let before = lock(&self.seen).looks.front().cloned();
-                observer.fleet(&|| group_records(&self.shared, at.now, before.as_ref()));
+                let shared = &*self.shared;
+                observer.fleet(&|| group_records(shared, at.now, asked_until, before.as_ref()));
             }
-            self.count(at.now);
+            self.count(at.now, asked_until);
             self.settle(at.now);
             self.halt_if_ill(at.halt);
             self.is_over = at.stage != Stage::Running;
@@ -462,3 +491,6 @@ impl Attendant for FleetProgress {
             .min(self.next_look.max(at.now.after_nanos(1)))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ use crate::measure::run_record::{Contradiction, Headroom, RunEnd, RunRecord, Tar
 use crate::measure::verdict::caveats;
 use crate::measure::{ConnectionsRecord, ProcessorsRecord, RecordMerger, gates, validity};
 use crate::plan::Plan;
+use std::collections::BTreeSet;
 
 /// What one host of a job measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -251,6 +252,7 @@ fn host(run: &HostRun, all: &[HostRun]) -> HostRecord {
         format!("{}, part {}", run.name, run.part.saturating_add(1))
     };
     let busy = totals.workers.iter().map(|worker| worker.busy_percent);
+    let bound: BTreeSet<u32> = record.plan.pin.iter().copied().collect();
     HostRecord {
         name,
         part: run.part,
@@ -260,6 +262,7 @@ fn host(run: &HostRun, all: &[HostRun]) -> HostRecord {
         end: record.end.clone(),
         clients: record.plan.clients,
         workers: record.plan.workers,
+        bound_processors: bound.len() as u32,
         ledger: totals.ledger,
         offered_load_ops_per_s: totals.offered_load_ops_per_s,
         achieved_load_ops_per_s: totals.achieved_load_ops_per_s,

@@ -42,6 +42,9 @@ fn add_counts(merged: &mut Totals, record: &RunRecord, window_ns: u64) {
     merged.achieved_load_ops_per_s += totals.achieved_load_ops_per_s * part;
     merged.goodput_bytes_per_s += totals.goodput_bytes_per_s * part;
     merged.in_flight_mean += totals.in_flight_mean * part;
+    if let Some(held) = totals.held_mean {
+        *merged.held_mean.get_or_insert(0.0) += held * part;
+    }
     add(&mut merged.late_replies, totals.late_replies);
     add(&mut merged.long_listings, totals.long_listings);
     let excess = &mut merged.listing_excess_bytes_max;

@@ -178,12 +178,15 @@ impl Assembly {
         (0..workers).for_each(|worker| self.finish(worker));
         while self.complete().is_some() {}
         let window = window_end.nanos_since(self.window_start).max(1);
+        let held_nanos = self.totals.counts.held_nanos;
         let mut totals = self.totals.conclude(window);
         // Of a steered run, no one load is the offered one.
         totals.offered_load_ops_per_s = match plan.steering {
             None => plan.arrivals.offered_load(),
             Some(_) => None,
         };
+        let held = held_nanos as f64 / window as f64;
+        totals.held_mean = plan.target.grants_credits().then_some(held);
         totals.client_cpu_ns = self.workers.iter().map(StretchCounts::work_nanos).sum();
         let ended: u64 = totals.kinds.iter().map(|kind| kind.ledger.ended()).sum();
         totals.client_cpu_ns_per_op = totals.client_cpu_ns as f64 / ended.max(1) as f64;

@@ -23,6 +23,9 @@ pub struct TickCounts {
     pub ok: u64,
     /// Measured operations that ended in it without a time: they did not end well, or were not sent.
     pub untimed: u64,
+    /// Of these, those that ended as expected nevertheless: they failed as the plan expects, or their client
+    /// knew the answer.
+    pub untimed_as_expected: u64,
     /// Sum of the response times of those that ended well, in nanoseconds.
     pub response_time_sum: u64,
     /// The shortest of them.
@@ -48,6 +51,9 @@ impl TickCounts {
         self.response_time_max = self.response_time_max.max(other.response_time_max);
         self.ok = self.ok.saturating_add(other.ok);
         self.untimed = self.untimed.saturating_add(other.untimed);
+        self.untimed_as_expected = self
+            .untimed_as_expected
+            .saturating_add(other.untimed_as_expected);
         self.response_time_sum = self
             .response_time_sum
             .saturating_add(other.response_time_sum);
@@ -216,6 +222,9 @@ pub struct StretchCounts {
     /// Operations in flight times how long they were: its average over time is what Little's
     /// law is checked against.
     pub in_flight_nanos: u128,
+    /// Of that, those that a connection held until it could send them: for want of credits, or while it was
+    /// down.
+    pub held_nanos: u128,
 }
 
 impl StretchCounts {
@@ -238,6 +247,7 @@ impl StretchCounts {
         self.spun_nanos += other.spun_nanos;
         self.waited_nanos += other.waited_nanos;
         self.in_flight_nanos += other.in_flight_nanos;
+        self.held_nanos += other.held_nanos;
     }
 }
 
@@ -409,6 +419,9 @@ impl IntervalBuffer {
             let tick = self.tick_of(completion.done);
             let tick = &mut self.ticks[tick];
             tick.untimed += many;
+            if is_expected || completion.outcome == Outcome::Ok {
+                tick.untimed_as_expected += many;
+            }
             tick.count_bytes(completion, many);
         }
     }

@@ -36,6 +36,9 @@ pub struct HostRecord {
     pub clients: u32,
     /// Its threads.
     pub workers: u32,
+    /// How many processors these are bound to, if they are (`--pin`); records of before do not say.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bound_processors: u32,
     /// Where its measured operations went.
     pub ledger: Ledger,
     /// Its part of the offered load, in operations per second, in an open loop.
@@ -84,6 +87,11 @@ pub struct HostClockRecord {
     pub late_ns: u64,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 impl HostClockRecord {
     /// How far from the agreed moment it may have begun, in nanoseconds.
     pub const fn start_uncertainty_ns(&self) -> u64 {
@@ -105,4 +113,38 @@ pub struct LostHostRecord {
     /// Why its file set stays on the server as it left it, where it could not be removed or given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remains: Option<String>,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A host with one client that saw this mean response time.
+    pub(crate) fn host(name: &str, response_time_mean_ns: f64) -> HostRecord {
+        HostRecord {
+            name: name.into(),
+            part: 0,
+            host: Host::default(),
+            started_at: "2026-11-24T16:05:00.000Z".into(),
+            window_ns: 30_000_000_000,
+            end: RunEnd::Finished,
+            clients: 1,
+            workers: 1,
+            bound_processors: 0,
+            ledger: Ledger::default(),
+            offered_load_ops_per_s: None,
+            achieved_load_ops_per_s: 1000.0,
+            goodput_bytes_per_s: 0.0,
+            response_time_mean_ns,
+            response_time_p50_ns: 0,
+            response_time_p99_ns: 0,
+            response_time_max_ns: 0,
+            dispatch_delay_p99_ns: 0,
+            busy_percent: 0.0,
+            headroom: None,
+            processors: None,
+            clock: None,
+            caveats: vec![],
+        }
+    }
 }

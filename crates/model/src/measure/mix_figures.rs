@@ -216,6 +216,7 @@ pub(crate) mod tests {
             len_ns: TICK_NANOS,
             ended: count,
             ok: None,
+            untimed_as_expected: 0,
             response_time_sum_ns: count * nanos,
             response_time_min_ns: nanos,
             response_time_max_ns: nanos,

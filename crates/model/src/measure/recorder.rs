@@ -173,7 +173,8 @@ fn is_alike(one: &Sample, other: &Sample) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::{Answer, Completion, Ticket};
+    use crate::failure::StatusSpace;
+    use crate::operation::{Answer, Completion, Failure, Ticket};
     use crate::plan::TICK_NANOS;
 
     fn sample(due: u64, done: u64) -> Sample {
@@ -233,5 +234,31 @@ mod tests {
         assert_eq!(buffer.ticks[0].ended(), 4);
         // The one that was due before the window ended inside of it.
         assert_eq!(buffer.counts.ok_in_window, 5);
+    }
+
+    #[test]
+    fn ticks_tell_what_ended_as_expected_without_a_time() {
+        let status = StatusSpace::Nfs3.status(28);
+        let kinds = [(OpKind::Null, Role::Measured)];
+        let buffer = IntervalBuffer::new(&kinds, 10, TICK_NANOS).expecting([status]);
+        let mut recorder = Recorder::new(Box::new(buffer), Moment::ZERO, Moment::NEVER);
+        let with = |outcome, sent: Moment| {
+            let mut sample = sample(100, 500);
+            (sample.completion.outcome, sample.completion.sent) = (outcome, sent);
+            sample
+        };
+        let sent = Moment::from_nanos(100);
+        for sample in [
+            with(Outcome::Ok, sent),
+            with(Outcome::Ok, Moment::NEVER),
+            with(Outcome::Failed(Failure::Status(status)), sent),
+            with(Outcome::Failed(StatusSpace::Nfs3.failure(70)), sent),
+            with(Outcome::TimedOut, sent),
+        ] {
+            recorder.record(&sample, 1);
+        }
+        let buffer = recorder.finish(Moment::from_nanos(1000));
+        let tick = buffer.ticks[0];
+        assert_eq!((tick.ok, tick.untimed, tick.untimed_as_expected), (1, 4, 2));
     }
 }

@@ -313,6 +313,10 @@ pub struct Totals {
     /// Operations in flight, measured or not, averaged over the window's time.
     #[serde(default)]
     pub in_flight_mean: f64,
+    /// Of these, operations that a connection held until the server granted credits for them, or while it was
+    /// down; `None` where a server grants none, and in records of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_mean: Option<f64>,
     /// Replies that came too late or twice.
     pub late_replies: u64,
     /// Pages of directories whose entries took more bytes than `count` or `maxcount` allowed.
@@ -548,7 +552,11 @@ pub struct TickRecord {
     /// Those of them that ended well, after they were sent; records of before do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<u64>,
-    /// Sum of their response times, in nanoseconds.
+    /// Those of the others that ended as expected nevertheless: they failed as the plan expects, or their
+    /// client knew the answer; 0 in records of before.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub untimed_as_expected: u64,
+    /// Sum of the response times of those that are `ok`, in nanoseconds.
     pub response_time_sum_ns: u64,
     /// The shortest.
     pub response_time_min_ns: u64,
@@ -568,6 +576,7 @@ impl TickRecord {
             len_ns,
             ended: counts.ended(),
             ok: Some(counts.ok),
+            untimed_as_expected: counts.untimed_as_expected,
             response_time_sum_ns: counts.response_time_sum,
             response_time_min_ns: counts.response_time_min,
             response_time_max_ns: counts.response_time_max,
@@ -584,11 +593,17 @@ impl TickRecord {
         }
     }
 
+    /// Operations that ended as expected, with a time or without.
+    pub const fn as_expected(&self) -> u64 {
+        self.ok_or_ended().saturating_add(self.untimed_as_expected)
+    }
+
     /// The counts of this record.
     pub const fn counts(&self) -> TickCounts {
         TickCounts {
             ok: self.ok_or_ended(),
             untimed: self.ended.saturating_sub(self.ok_or_ended()),
+            untimed_as_expected: self.untimed_as_expected,
             response_time_sum: self.response_time_sum_ns,
             response_time_min: self.response_time_min_ns,
             response_time_max: self.response_time_max_ns,
@@ -624,6 +639,16 @@ pub enum Contradiction {
         left: u64,
         /// The other.
         right: u64,
+    },
+    /// A part is more than what it is a part of.
+    #[error("{what} is {part}, of {whole} in all")]
+    Part {
+        /// Of what.
+        what: String,
+        /// How many there are of the part.
+        part: u64,
+        /// And in all.
+        whole: u64,
     },
     /// A number is not a number.
     #[error("{what} is not a number")]

@@ -278,6 +278,7 @@ mod tests {
     use super::*;
     use crate::report::canned;
     use filestone_model::measure::Caveat;
+    use filestone_model::measure::run_record::FailureCount;
     use filestone_model::measure::verdict::caveats::find;
     use filestone_model::plan::ArrivalsPlan;
 
@@ -468,8 +469,11 @@ mod tests {
     fn unexpected_outcomes_are_a_caveat_and_from_5_percent_on_the_reason_why_not() {
         let failed = |count: u64| {
             let mut record = canned::mix();
-            let ledger = &mut record.totals.kinds[0].ledger;
-            (ledger.ok, ledger.failed) = (ledger.ok - count, count);
+            let kind = &mut record.totals.kinds[0];
+            kind.ledger.ok -= count;
+            kind.ledger.failed = count;
+            let failure = "NFS3ERR_IO (5)".into();
+            kind.failures = vec![FailureCount { failure, count }];
             record
         };
         let kinds = canned::mix().totals.kinds;

@@ -27,6 +27,7 @@ fn run(seed: u64, times_ns: &[u64]) -> RunRecord {
         len_ns: TICK_NANOS,
         ended: count,
         ok: None,
+        untimed_as_expected: 0,
         response_time_sum_ns: times_ns.iter().sum(),
         response_time_min_ns: times_ns.iter().copied().min().unwrap_or_default(),
         response_time_max_ns: times_ns.iter().copied().max().unwrap_or_default(),

@@ -147,7 +147,8 @@ pub enum Caveat {
         /// Of all that ended; in records of older methods of all that were due, or of all lines.
         #[serde(alias = "ended", alias = "scheduled", alias = "lines")]
         completed: u64,
-        /// In which ways; records of older methods have one of them at most.
+        /// In which ways. Records of older methods say none: they were judged by other rules, by which such a
+        /// run counts.
         #[serde(default)]
         outcomes: Vec<OutcomeCount>,
     },
@@ -330,7 +331,8 @@ impl Caveat {
     }
 
     /// How far its rule is broken, in the unit of the rule's threshold; only of rules which a run may
-    /// break to a certain extent and still count.
+    /// break to a certain extent and still count. None has what an older method found, which counted
+    /// the operations of one role alone.
     pub(crate) fn extent(&self) -> Option<f64> {
         match self {
             Self::DispatchDelay {
@@ -338,8 +340,10 @@ impl Caveat {
                 response_time_mean_ns,
             } => Some(100.0 * mean_ns / response_time_mean_ns.max(1.0)),
             Self::UnexpectedOutcomes {
-                count, completed, ..
-            } if *count > 1 => Some(percent(*count, *completed)),
+                count,
+                completed,
+                outcomes,
+            } if *count > 1 && !outcomes.is_empty() => Some(percent(*count, *completed)),
             _ => None,
         }
     }

@@ -10,6 +10,7 @@ use crate::measure::curve_record::{
 };
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::fleet_record::{FleetCounters, FleetRecord, GroupRecord, SettingsGeneration};
+use crate::measure::job_record::tests::host;
 use crate::measure::job_record::{HostRecord, JobRecord, LostHostRecord};
 use crate::measure::ledger::Ledger;
 use crate::measure::mix_figures::tests::{tick, times, totals};
@@ -356,28 +357,10 @@ fn session_of(record: &mut RunRecord, account: Account) {
 /// A job of three hosts that saw these mean response times.
 fn job(record: &mut RunRecord, means: [f64; 3]) -> &mut JobRecord {
     let hosts = (0..).zip(means).map(|(part, response_time_mean_ns)| HostRecord {
-        name: format!("node{part}"),
         part,
         host: record.host.clone(),
-        started_at: "2026-11-24T16:05:00.000Z".into(),
         window_ns: record.window_ns,
-        end: RunEnd::Finished,
-        clients: 1,
-        workers: 1,
-        ledger: Ledger::default(),
-        offered_load_ops_per_s: None,
-        achieved_load_ops_per_s: 1000.0,
-        goodput_bytes_per_s: 0.0,
-        response_time_mean_ns,
-        response_time_p50_ns: 0,
-        response_time_p99_ns: 0,
-        response_time_max_ns: 0,
-        dispatch_delay_p99_ns: 0,
-        busy_percent: 0.0,
-        headroom: None,
-        processors: None,
-        clock: None,
-        caveats: vec![],
+        ..host(&format!("node{part}"), response_time_mean_ns)
     });
     let hosts = hosts.collect();
     record.job.insert(JobRecord {

@@ -7,9 +7,11 @@ pub use shortfall::of_warm_up;
 
 use super::{Bound, Check, STANDARD_ERRORS, Subject, Untold, Verdict};
 use crate::measure::distribution::DistributionRecord;
-use crate::measure::job_record::HostRecord;
+use crate::measure::generator_record::Host;
+use crate::measure::job_record::{HostRecord, JobRecord};
 use crate::measure::ledger::Ledger;
 use crate::measure::mix_record::WireRecord;
+use crate::measure::processors::ProcessorsRecord;
 use crate::measure::run_record::{IntervalRecord, Phase, RunEnd, RunRecord, WorkerRecord};
 use crate::measure::shortfall::Shortfall;
 use crate::measure::unexpected;
@@ -198,11 +200,14 @@ fn chance_of_mean(times: &DistributionRecord) -> f64 {
     STANDARD_ERRORS * (variance.max(0.0) / count).sqrt()
 }
 
-/// How much of the processor time that it might have had the load generator used.
+/// How much of the processor time that it might have had the load generator used; of a job that of the host
+/// which used most.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GeneratorUse {
     /// The busiest worker.
     pub worker: u32,
+    /// How many workers there are; those that share the processors, if it is these that count.
+    pub workers: u32,
     /// Its processor time in percent of the window; or that of all workers, in percent of the time of the
     /// processors that they may use, if that is more.
     pub percent: f64,
@@ -212,45 +217,73 @@ pub struct GeneratorUse {
 
 /// The busiest worker has one processor at most, and all of them have no more than there are: many
 /// workers on few processors are each little busy when none is left. `None` without workers.
+///
+/// The hosts of a job do not share processors: one that has none left is not helped by another. Where it is
+/// not known whose its workers are, that says no more than the busiest of them, if that is the limit.
 pub fn generator_use(record: &RunRecord) -> Option<GeneratorUse> {
-    let workers = &record.totals.workers;
+    let (workers, all) = (&record.totals.workers, record.plan.workers);
+    let Some(job) = &record.job else {
+        let bound: BTreeSet<u32> = record.plan.pin.iter().copied().collect();
+        let bound = bound.len() as u32;
+        let processors = processors_of(&record.host, record.processors.as_ref(), bound);
+        return use_of(workers, [all, all], processors);
+    };
+    let Some(hosts) = workers_of_hosts(job, workers) else {
+        return use_of(workers, [all, all], 0.0).filter(|used| used.percent > BUSY_PERCENT);
+    };
+    let used = hosts.into_iter().filter_map(|(host, own)| {
+        let bound = host.bound_processors;
+        let processors = processors_of(&host.host, host.processors.as_ref(), bound);
+        use_of(own, [all, host.workers], processors)
+    });
+    used.max_by(|one, other| one.percent.total_cmp(&other.percent))
+}
+
+/// What these workers used of so many processors: of all workers, and of those that share the processors, there
+/// are so many.
+fn use_of(workers: &[WorkerRecord], of: [u32; 2], processors: f64) -> Option<GeneratorUse> {
     let busy = |worker: &&WorkerRecord| worker.busy_percent;
     let busiest = workers
         .iter()
         .max_by(|one, other| busy(one).total_cmp(&busy(other)))?;
     let sum: f64 = workers.iter().map(|worker| worker.busy_percent).sum();
-    let processors = processors_of_generator(record).filter(|processors| *processors > 0.0);
+    let processors = Some(processors).filter(|processors| *processors > 0.0);
     let of_all = processors.map_or(0.0, |processors| sum / processors);
     let is_shared = of_all > busiest.busy_percent;
+    let [all, sharing] = of;
     // A last look at the clock may be a little later than the window's end.
     Some(GeneratorUse {
         worker: busiest.worker,
+        workers: if is_shared { sharing } else { all },
         percent: of_all.max(busiest.busy_percent).min(100.0),
         processors: processors.filter(|_| is_shared),
     })
 }
 
-/// The processors that the workers may use: as many as the process may run on, as they are bound to, and
-/// as its quota gives it the time of. Of a job those of all hosts.
-fn processors_of_generator(record: &RunRecord) -> Option<f64> {
-    if let Some(job) = &record.job {
-        return job.hosts.iter().map(processors_of_host).sum();
-    }
-    let seen = record.processors.as_ref();
-    let allowed = seen.map_or(record.host.cpus, |seen| seen.processors);
-    let bound: BTreeSet<u32> = record.plan.pin.iter().copied().collect();
-    let processors = match bound.len() {
-        0 => f64::from(allowed),
-        bound => f64::from(allowed).min(bound as f64),
-    };
+/// The processors that the workers of a host may use: as many as the process may run on, as they are bound to,
+/// if they are, and as its quota gives it the time of.
+fn processors_of(host: &Host, seen: Option<&ProcessorsRecord>, bound: u32) -> f64 {
+    let allowed = seen.map_or(host.cpus, |seen| seen.processors);
+    let processors = f64::from(match bound {
+        0 => allowed,
+        bound => allowed.min(bound),
+    });
     let quota = seen.and_then(|seen| seen.absence.as_ref()?.quota);
-    Some(quota.map_or(processors, |quota| processors.min(quota)))
+    quota.map_or(processors, |quota| processors.min(quota))
 }
 
-fn processors_of_host(host: &HostRecord) -> Option<f64> {
-    let seen = host.processors.as_ref();
-    let allowed = seen.map_or(host.host.cpus, |seen| seen.processors);
-    Some(f64::from(allowed)).filter(|processors| *processors > 0.0)
+/// The workers of each host, which are in the order of their hosts; `None` if there are more or fewer.
+fn workers_of_hosts<'record>(
+    job: &'record JobRecord,
+    workers: &'record [WorkerRecord],
+) -> Option<Vec<(&'record HostRecord, &'record [WorkerRecord])>> {
+    let (mut hosts, mut rest) = (Vec::new(), workers);
+    for host in &job.hosts {
+        let (own, others) = rest.split_at_checked(host.workers as usize)?;
+        hosts.push((host, own));
+        rest = others;
+    }
+    rest.is_empty().then_some(hosts)
 }
 
 /// How much of the load generator was left. Of an open loop that says nothing unless load was lost.
@@ -258,7 +291,7 @@ pub(super) fn headroom(record: &RunRecord, achieved: Option<&Check>) -> Option<C
     let used = generator_use(record)?;
     let subject = Subject::Headroom {
         worker: used.worker,
-        workers: record.plan.workers,
+        workers: used.workers,
         processors: used.processors,
     };
     let check = Check::judged(subject, used.percent, Bound::at_most(BUSY_PERCENT), 0.0);
@@ -301,3 +334,6 @@ pub(super) fn skipped(ledger: &Ledger) -> Check {
     let count = ledger.skipped as f64;
     Check::judged(subject, count, Bound::at_most(0.0), 0.0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -176,16 +176,20 @@ fn of_share(worst: &Row, figures: OffShare, all: u64, clients: u32) -> Check {
 /// the service time begins when it is sent; what lies between is part of the dispatch delay.
 /// So what was counted is between achieved load × service time and achieved load × (service
 /// time + dispatch delay). Over SMB a connection may hold operations until the server grants credits for
-/// them; that is part of the slot wait.
+/// them. They are in flight meanwhile, and so are added; what waits for a slot is not in flight. Records of
+/// before tell these waits not apart, so there any of them may have been for credits.
 pub fn in_flight_by_law(record: &RunRecord, mix: &MixRecord) -> (f64, f64) {
     let window_ns = record.window_ns.max(1) as f64;
     let least = mix.in_flight_by_littles_law;
     let totals = &record.totals;
-    let mut held_ns = totals.dispatch_delay_ns.sum;
-    if record.plan.target.grants_credits() {
-        held_ns = held_ns.saturating_add(totals.slot_wait_ns.sum);
-    }
-    (least, least + held_ns as f64 / window_ns)
+    let late = totals.dispatch_delay_ns.sum as f64 / window_ns;
+    let held = if record.plan.target.grants_credits() {
+        let waited = totals.slot_wait_ns.sum as f64 / window_ns;
+        totals.held_mean.unwrap_or(waited)
+    } else {
+        0.0
+    };
+    (least, least + late + held)
 }
 
 /// In flight = load × time in flight (Little 1961), which holds for any system that is observed as

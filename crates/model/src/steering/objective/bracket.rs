@@ -31,18 +31,17 @@ impl ObjectiveSearch {
         if taken < wanted {
             return Direction::Stay;
         }
-        // Of a load above the capacity a queue only just begins to grow.
+        // Of a load above the capacity a queue only just begins to grow. Instead of the lowest there is no
+        // other to try.
         let is_too_short = holds && self.is_too_short();
-        if is_too_short && self.dwell_ns() < self.longest_dwell_ns() as f64 {
+        let may_last =
+            self.dwell_ns() < self.longest_dwell_ns() as f64 || load <= self.range.lowest;
+        if is_too_short && may_last {
             return Direction::Stay;
         }
-        let holds = holds && !is_too_short;
         self.close_dwell();
-        if holds {
-            self.holds = Some(self.holds.map_or(load, |held| held.max(load)));
-        } else {
-            self.fails = Some(self.fails.map_or(load, |failed| failed.min(load)));
-        }
+        self.bound(load, holds, is_too_short);
+        let holds = holds && !is_too_short;
         if at_end {
             let end = if holds {
                 SearchEnd::AlwaysHolds
@@ -67,6 +66,20 @@ impl ObjectiveSearch {
                 }
                 self.aim()
             }
+        }
+    }
+
+    /// After a load at which the objective held or not. Where it held for too short a time, no higher load
+    /// is tried, but it was not seen to be broken.
+    fn bound(&mut self, load: f64, holds: bool, is_too_short: bool) {
+        let lower = |bound: Option<f64>| Some(bound.map_or(load, |bound| bound.min(load)));
+        if holds && !is_too_short {
+            self.holds = Some(self.holds.map_or(load, |held| held.max(load)));
+            return;
+        }
+        self.fails = lower(self.fails);
+        if !holds {
+            self.broken = lower(self.broken);
         }
     }
 }

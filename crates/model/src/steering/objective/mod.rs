@@ -85,9 +85,11 @@ pub struct ObjectiveSearch {
     /// Half of the load that comes next is offered first, until what an overload left in the
     /// server is gone.
     draining: bool,
-    /// Highest load that held and lowest that did not, while bracketing.
+    /// Highest load that held, and lowest of which that cannot be said, while bracketing.
     holds: Option<f64>,
     fails: Option<f64>,
+    /// The lowest at which the objective was seen not to hold, likewise.
+    broken: Option<f64>,
     /// Where the line is fitted, and how far from there it is measured, as a share.
     centre: f64,
     reach: f64,
@@ -125,6 +127,7 @@ impl ObjectiveSearch {
             draining: false,
             holds: None,
             fails: None,
+            broken: None,
             centre: first,
             reach: 0.05,
             line: None,
@@ -164,7 +167,7 @@ impl ObjectiveSearch {
             relaxation_time_ns,
             longest_stretch_ns,
             held_ops_per_s: self.holds,
-            broken_ops_per_s: self.fails,
+            broken_ops_per_s: self.broken,
             end,
             tried,
         }

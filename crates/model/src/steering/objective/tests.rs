@@ -262,14 +262,19 @@ fn time_is_kept() {
     assert!(record.load_ops_per_s < record.upper_ops_per_s);
 }
 
-/// Answers at once and loses what exceeds its capacity.
-fn lossy(load: f64, start_ns: u64, capacity: f64) -> crate::measure::run_record::IntervalRecord {
+/// Answers in a fixed time and loses what exceeds its capacity.
+fn lossy(
+    load: f64,
+    start_ns: u64,
+    capacity: f64,
+    nanos: u64,
+) -> crate::measure::run_record::IntervalRecord {
     use crate::measure::distribution::{Digits, Distribution};
     use crate::measure::ledger::Ledger;
     use crate::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
     let (scheduled, ok) = (load as u32, load.min(capacity) as u32);
     let mut times = Distribution::<u32>::with_digits(Digits::Three);
-    times.record_n(100_000, ok);
+    times.record_n(nanos, ok);
     let ledger = Ledger {
         scheduled: scheduled.into(),
         ok: ok.into(),
@@ -296,17 +301,11 @@ fn lossy(load: f64, start_ns: u64, capacity: f64) -> crate::measure::run_record:
     }
 }
 
-#[test]
-fn what_is_not_achieved_does_not_keep_the_objective_however_fast_the_rest_is() {
-    let plan = ObjectivePlan {
-        objective: "p99<1ms".parse().expect("an objective"),
-        search_max_ns: 90_000_000_000,
-        precision: 0.03,
-    };
-    let mut search = ObjectiveSearch::new(&plan, LoadRange::default());
+/// Lets a search go on for so many seconds against a server that answers each load in a time of its own.
+fn steer(search: &mut ObjectiveSearch, seconds: u64, capacity: f64, nanos: fn(f64) -> u64) {
     let mut load = search.first();
-    for second in 0..200 {
-        let interval = lossy(load, second * 1_000_000_000, 50_000.0);
+    for second in 0..seconds {
+        let interval = lossy(load, second * 1_000_000_000, capacity, nanos(load));
         let observed = Observed {
             offered_load_ops_per_s: load,
             is_whole: true,
@@ -318,6 +317,58 @@ fn what_is_not_achieved_does_not_keep_the_objective_however_fast_the_rest_is() {
             Direction::Finish => break,
         }
     }
+}
+
+/// A search for a mean below a second, from this load on.
+fn mean_below_a_second(lowest: f64, first: f64) -> ObjectiveSearch {
+    let plan = search_for("mean<1s".parse().expect("an objective"), 0.03).plan;
+    let range = LoadRange {
+        lowest,
+        first,
+        ..LoadRange::default()
+    };
+    ObjectiveSearch::new(&plan, range)
+}
+
+/// Operations at 2000/s wait half a second: of that queue 13.5 s, the longest stretch of a search of 90 s, say
+/// nothing. The objective held there as far as was seen.
+#[test]
+fn a_load_that_held_for_too_short_a_time_bounds_the_search_and_is_not_called_broken() {
+    let mut search = mean_below_a_second(10.0, 1000.0);
+    let waits = |load: f64| if load < 1100.0 { 100_000 } else { 500_000_000 };
+    steer(&mut search, 18, 1e6, waits);
+    assert_eq!(search.fails, Some(2000.0));
+    assert_eq!(
+        search.progress(),
+        "trying 1,414/s, between 1,000/s and 2,000/s"
+    );
+    let record = search.conclude();
+    assert_eq!(record.held_ops_per_s, Some(1000.0));
+    assert_eq!(record.broken_ops_per_s, None);
+}
+
+/// Where that is the lowest load, it is measured until time is over.
+#[test]
+fn the_lowest_load_is_not_said_to_fail_because_it_was_measured_for_too_short_a_time() {
+    let mut search = mean_below_a_second(1000.0, 2000.0);
+    // 2000/s are answered at once as far as they are, which is half of them.
+    let waits = |load: f64| if load > 1100.0 { 100_000 } else { 500_000_000 };
+    steer(&mut search, 200, 1000.0, waits);
+    let record = search.conclude();
+    assert_eq!(record.end, SearchEnd::TimeOver);
+    assert_eq!(record.held_ops_per_s, None);
+    assert_eq!(record.broken_ops_per_s, Some(2000.0));
+}
+
+#[test]
+fn what_is_not_achieved_does_not_keep_the_objective_however_fast_the_rest_is() {
+    let plan = ObjectivePlan {
+        objective: "p99<1ms".parse().expect("an objective"),
+        search_max_ns: 90_000_000_000,
+        precision: 0.03,
+    };
+    let mut search = ObjectiveSearch::new(&plan, LoadRange::default());
+    steer(&mut search, 200, 50_000.0, |_| 100_000);
     let record = search.conclude();
     assert_eq!(record.end, SearchEnd::Precise);
     let load = record.load_ops_per_s.unwrap_or(0.0);

@@ -55,12 +55,12 @@ pub fn did_not_run(record: &RunRecord) -> Option<Caveat> {
     })
 }
 
-/// Consecutive ticks without a success.
+/// Consecutive ticks in which nothing ended as expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Stretch {
     from: u64,
     ticks: u64,
-    /// Operations that ended in it, and not well.
+    /// Operations that ended in it, otherwise than expected.
     failed: u64,
     /// The longest response time among those that end it.
     response_time_max_ns: u64,
@@ -72,7 +72,7 @@ impl Stretch {
     }
 }
 
-/// The longest stretch in which no operation succeeded though some were under way, or failed: not
+/// The longest stretch in which no operation ended as expected though some were under way, or failed: not
 /// where nothing was due, nor where operations are too rare or too long for it to mean anything.
 pub fn nothing_completed(record: &RunRecord) -> Option<Caveat> {
     let stretches = stretches(record);
@@ -105,7 +105,7 @@ fn is_telling(record: &RunRecord, stretch: &Stretch) -> bool {
             || is_at_end && (unended > 0 || totals.response_time_ns.max >= rounded)
     };
     let rest_ns = record.window_ns.saturating_sub(nanos);
-    let ok: u64 = record.ticks.iter().map(TickRecord::ok_or_ended).sum();
+    let ok: u64 = record.ticks.iter().map(TickRecord::as_expected).sum();
     let expected = ok as f64 * nanos as f64 / rest_ns.max(TICK_NANOS) as f64;
     let is_expected = ok == 0 || expected >= EXPECTED_MIN;
     let is_long = nanos >= MEDIANS.saturating_mul(totals.service_time_ns.p50);
@@ -140,7 +140,7 @@ fn stretches(record: &RunRecord) -> Vec<Stretch> {
         // A tick of which the record has no row held nothing.
         open.ticks += place.saturating_sub(next);
         next = place + 1;
-        if tick.ok_or_ended() == 0 {
+        if tick.as_expected() == 0 {
             open.ticks += 1;
             open.failed += tick.ended;
             continue;
@@ -220,6 +220,29 @@ mod tests {
         let found = nothing_completed(&stalled(20_000, 20_000, 500));
         assert!(
             matches!(found, Some(Caveat::NothingCompleted { failed: 10_000, from_ns, .. }) if from_ns == 1200 * MS),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn operations_that_fail_as_expected_or_are_not_sent_are_completed() {
+        // A write to a full share, each of whose failures is expected.
+        let mut record = stalled(20_000, 20_000, 0);
+        for tick in &mut record.ticks {
+            (tick.ended, tick.ok, tick.untimed_as_expected) = (1000, Some(0), 1000);
+        }
+        (
+            record.totals.response_time_ns,
+            record.totals.service_time_ns,
+        ) = Default::default();
+        assert_eq!(nothing_completed(&record), None);
+        // From tick 12 to tick 32 they fail otherwise.
+        for tick in &mut record.ticks[12..32] {
+            tick.untimed_as_expected = 0;
+        }
+        let found = nothing_completed(&record);
+        assert!(
+            matches!(found, Some(Caveat::NothingCompleted { failed: 20_000, from_ns, .. }) if from_ns == 1200 * MS),
             "{found:?}"
         );
     }

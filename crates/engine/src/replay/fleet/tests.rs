@@ -1,0 +1,119 @@
+//! What a fleet is told to have done while nothing more is begun.
+
+use super::*;
+use crate::run::Unobserved;
+use filestone_model::load::LoadWork;
+use filestone_model::measure::Role;
+use filestone_model::measure::sample::Sample;
+use filestone_model::operation::{Answer, Completion, Outcome, Ticket};
+use filestone_model::plan::{
+    Direction, GroupPlan, HealthPlan, LeftOverPolicy, LocalTarget, RatePlan, RateUnit, Span,
+    TargetPlan, WorkloadPlan,
+};
+use filestone_model::workload::{Next, Workload};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Two clients with one write per second each, in a window of so long.
+fn plan(duration_ns: Option<u64>) -> (Plan, FleetPlan) {
+    let rate = RatePlan {
+        unit: RateUnit::OperationsPerS,
+        per_s: Span::always(1.0),
+    };
+    let fleet = FleetPlan {
+        name: "test".into(),
+        groups: vec![GroupPlan {
+            rate: Some(rate),
+            ..GroupPlan::new("writers", 2, Direction::Write)
+        }],
+        more_targets: vec![],
+        ramp: None,
+        health: HealthPlan::default(),
+        clients_per_thread: 1,
+        left_over: LeftOverPolicy::default(),
+        keep_files: false,
+    };
+    let directory = Some("/x".into());
+    let target = TargetPlan::Local(LocalTarget { directory });
+    let workload = WorkloadPlan::Fleet(Box::new(fleet.clone()));
+    let plan = Plan {
+        clients: 2,
+        duration_ns,
+        warm_up_ns: 0,
+        ..Plan::new("fleet", target, workload, 7)
+    };
+    (plan, fleet)
+}
+
+/// Everything up to its first write takes no time.
+fn begin_to_write(client: &mut Stream) {
+    for _ in 0..10 {
+        let Next::Unmeasured(LoadWork::Line(line)) = client.next(0, Moment::ZERO) else {
+            return;
+        };
+        let kind = line.action.kind();
+        client.ended(&Sample {
+            kind,
+            role: Role::Unmeasured,
+            due: Moment::ZERO,
+            ready: Moment::ZERO,
+            completion: Completion {
+                ticket: Ticket { client: 0, slot: 0 },
+                outcome: Outcome::Ok,
+                answer: Answer::Plain,
+                usable: Moment::ZERO,
+                sent: Moment::ZERO,
+                done: Moment::ZERO,
+                calls: 1,
+                retransmissions: 0,
+                bytes_sent: 0,
+                bytes_received: 0,
+                data_bytes: 0,
+            },
+        });
+    }
+    panic!("it never writes");
+}
+
+/// What its clients kept of their rates, of a run of a second that drains for ten more: in percent, as is
+/// recorded and as who controls it is told.
+fn kept_after_drain(duration_ns: Option<u64>, is_stopped: bool, halts: bool) -> [Option<f64>; 2] {
+    let (plan, fleet) = plan(duration_ns);
+    let fleet = Fleet::new(&plan, &fleet);
+    (0..2).for_each(|number| begin_to_write(&mut fleet.client(number)));
+    let halt = AtomicBool::new(halts);
+    let cancellations = Cancellations::default();
+    let mut attendant = fleet.attendant(&Arc::default(), &cancellations);
+    for (seconds, stage) in [(1, Stage::Running), (11, Stage::Running), (11, Stage::Done)] {
+        let look = Look {
+            now: Moment::from_nanos(seconds * SECOND),
+            stage,
+            is_stopped,
+            was_stopped: is_stopped,
+            halt: &halt,
+        };
+        attendant.look(&look, &mut Unobserved);
+    }
+    let seen = lock(&fleet.seen);
+    let last = seen.looks.back().expect("it was looked");
+    let told = group_records(&fleet.shared, seen.moment(), seen.asked_until, None);
+    [
+        last.groups[0].kept_percent(),
+        told[0].counters.kept_percent(),
+    ]
+}
+
+#[test]
+fn clients_fall_behind_by_nothing_while_a_run_drains() {
+    // The second write of each is due at 1 s, when nothing more is begun.
+    let kept = [Some(100.0); 2];
+    assert_eq!(kept_after_drain(Some(SECOND), false, false), kept);
+    assert_eq!(kept_after_drain(None, true, false), kept);
+    assert_eq!(kept_after_drain(None, false, true), kept);
+    // One second of eleven.
+    let behind = 100.0 / 11.0;
+    for kept in kept_after_drain(None, false, false) {
+        let kept = kept.expect("it has a rate");
+        assert!((kept - behind).abs() < 0.01, "{kept}");
+    }
+}
