@@ -10,6 +10,7 @@ use nix::sys::socket::{SockaddrStorage, getsockopt};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 
+const INTERFACES: &str = "/sys/class/net";
 /// RTF_GATEWAY of a route.
 const THROUGH_GATEWAY: u16 = 2;
 
@@ -23,8 +24,7 @@ pub(crate) fn to(address: SocketAddr, source: Option<IpAddr>) -> WayFacts {
     let here = socket.as_ref().and_then(|socket| socket.local_addr().ok());
     let here = here.map(|here| here.ip());
     let interface = here.and_then(interface_of);
-    let of_interface =
-        |name: &str| line_of(&format!("/sys/class/net/{}/{name}", interface.as_ref()?));
+    let of_interface = |name: &str| of_interface(interface.as_deref()?, name);
     let path_mtu = socket.and_then(|socket| getsockopt(&socket, IpMtu).ok());
     let gateway = gateway(address.ip());
     let namespace_link = interface
@@ -47,11 +47,18 @@ pub(crate) fn to(address: SocketAddr, source: Option<IpAddr>) -> WayFacts {
         // Interfaces without a speed say -1, or nothing.
         link_mbit_per_s: of_interface("speed").and_then(|text| text.parse().ok()),
         is_wireless: interface.as_ref().is_some_and(|name| {
-            let folder = Path::new("/sys/class/net").join(name);
+            let folder = Path::new(INTERFACES).join(name);
             folder.join("wireless").exists() || folder.join("phy80211").exists()
         }),
         interface,
     }
+}
+
+/// What `/sys` says of an interface; nothing where that is of another network namespace.
+fn of_interface(interface: &str, name: &str) -> Option<String> {
+    let of = |name: &str| line_of(&format!("{INTERFACES}/{interface}/{name}"));
+    let index = nix::net::if_::if_nametoindex(interface).ok()?;
+    (of("ifindex")?.parse() == Ok(index)).then(|| of(name))?
 }
 
 /// The interface that has this address.

@@ -75,17 +75,23 @@ fn list_family(
     Ok(())
 }
 
-fn links(netlink: &mut Netlink) -> Result<Vec<ListedLink>, NetlinkError> {
+/// The interfaces of this network namespace, as the kernel describes them.
+pub(crate) fn interfaces(netlink: &mut Netlink) -> Result<Vec<LinkMessage>, NetlinkError> {
     let mut links = LinkMessage::default();
     // Counters are what makes an answer long.
     let mask = vec![LinkExtentMask::SkipStats];
     links.attributes.push(LinkAttribute::ExtMask(mask));
     let listed = netlink.list("interfaces", &RouteNetlinkMessage::GetLink(links))?;
     let links = listed.into_iter().filter_map(|message| match message {
-        RouteNetlinkMessage::NewLink(message) => Some(link(&message)),
+        RouteNetlinkMessage::NewLink(message) => Some(message),
         _ => None,
     });
-    Ok(links.map(with_settings).collect())
+    Ok(links.collect())
+}
+
+fn links(netlink: &mut Netlink) -> Result<Vec<ListedLink>, NetlinkError> {
+    let listed = interfaces(netlink)?;
+    Ok(listed.iter().map(link).map(with_settings).collect())
 }
 
 /// With the settings that stand in the way. Ours have those that we gave them.

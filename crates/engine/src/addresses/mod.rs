@@ -8,7 +8,9 @@ mod listing;
 mod netlink;
 
 pub use execute::execute;
+pub(crate) use listing::interfaces;
 pub use listing::list;
+pub(crate) use netlink::Netlink;
 
 use crate::error::{AreaError, ErrorCategory};
 use filestone_model::addresses::{AddressChange, AddressObstacle};

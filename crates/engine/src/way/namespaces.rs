@@ -1,6 +1,8 @@
 //! Other network namespaces of this host: containers, and what `ip netns` makes. What answers there shares
 //! the processors with this process, though its address is none of this namespace's.
 
+use crate::addresses::{Netlink, interfaces};
+use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -11,40 +13,74 @@ use std::path::{Path, PathBuf};
 const PROCESSES_MAX: usize = 10_000;
 /// A longer table of a namespace is read no further.
 const TABLE_MAX: u64 = 1 << 20;
-/// ARPHRD_ETHER.
-const ETHERNET: u32 = 1;
-/// Bridges of bridges are followed so far.
+/// Interfaces on others are followed so far.
 const DEPTH_MAX: u32 = 4;
 
 /// Whether an interface leads to network namespaces of this host and, as far as this one sees, nowhere else: a
-/// veth, or a bridge of such.
+/// veth, a bridge of such, or a MAC-VLAN on one of them. `/sys` is not asked: it may be that of another
+/// namespace.
 pub(super) fn leads_to_one(interface: &str) -> bool {
-    leads(Path::new("/sys/class/net"), interface, DEPTH_MAX)
+    let listed = Netlink::open().and_then(|mut netlink| interfaces(&mut netlink));
+    let links: Vec<Link> = listed.unwrap_or_default().iter().map(Link::of).collect();
+    let named = links.iter().find(|link| link.name == interface);
+    named.is_some_and(|link| leads(&links, link, DEPTH_MAX))
 }
 
-fn leads(net: &Path, interface: &str, depth: u32) -> bool {
-    let folder = net.join(interface);
-    if depth == 0 || folder.join("device").exists() {
-        return false;
-    }
-    let ports = folder.join("brif");
-    if let Ok(ports) = fs::read_dir(ports) {
-        let mut names = ports.flatten().map(|port| port.file_name());
-        let is_led = |name: std::ffi::OsString| {
-            name.to_str()
-                .is_some_and(|name| leads(net, name, depth - 1))
+/// An interface of this namespace.
+#[derive(Debug, Default)]
+struct Link {
+    name: String,
+    index: u32,
+    kind: Option<InfoKind>,
+    /// The interface that it is on, if that is in this namespace.
+    parent: Option<u32>,
+    /// The bridge that it is a port of.
+    bridge: Option<u32>,
+}
+
+impl Link {
+    fn of(message: &LinkMessage) -> Self {
+        let mut link = Self {
+            index: message.header.index,
+            ..Self::default()
         };
-        // An empty bridge leads nowhere, and `all` would say that it leads there.
-        return names.next().is_some_and(is_led) && names.all(is_led);
+        let mut is_elsewhere = false;
+        for attribute in &message.attributes {
+            match attribute {
+                LinkAttribute::IfName(name) => link.name.clone_from(name),
+                LinkAttribute::Link(index) => link.parent = Some(*index),
+                LinkAttribute::LinkNetNsId(_) => is_elsewhere = true,
+                LinkAttribute::Controller(index) => link.bridge = Some(*index),
+                LinkAttribute::LinkInfo(infos) => {
+                    link.kind = infos.iter().find_map(|info| match info {
+                        LinkInfo::Kind(kind) => Some(kind.clone()),
+                        _ => None,
+                    });
+                }
+                _ => {}
+            }
+        }
+        link.parent = link.parent.filter(|_| !is_elsewhere);
+        link
     }
-    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
-    // Kinds of links name themselves, except for a veth; what its packets leave by is its peer.
-    let has_kind = text("uevent")
-        .lines()
-        .any(|line| line.starts_with("DEVTYPE="));
-    let number = |name: &str| text(name).trim().parse::<u32>().unwrap_or(0);
-    let (own, peer) = (number("ifindex"), number("iflink"));
-    !has_kind && number("type") == ETHERNET && peer != 0 && peer != own
+}
+
+fn leads(links: &[Link], link: &Link, depth: u32) -> bool {
+    let led = |other: &Link| depth > 0 && leads(links, other, depth - 1);
+    match link.kind {
+        Some(InfoKind::Veth) => true,
+        Some(InfoKind::Bridge) => {
+            let is_port = |other: &&Link| other.bridge == Some(link.index);
+            let mut ports = links.iter().filter(is_port);
+            // An empty bridge leads nowhere, and `all` would say that it leads there.
+            ports.next().is_some_and(led) && ports.all(led)
+        }
+        Some(InfoKind::MacVlan) => {
+            let parent = links.iter().find(|other| Some(other.index) == link.parent);
+            parent.is_some_and(led)
+        }
+        _ => false,
+    }
 }
 
 /// Whether another network namespace, of a process that this one may look at, has the address.
@@ -119,80 +155,39 @@ mod tests {
         assert!(has("fd00::2") && !has("fd00::1"));
     }
 
-    fn interface(net: &Path, name: &str, files: &[(&str, &str)]) {
-        let folder = net.join(name);
-        fs::create_dir_all(&folder).expect("a folder");
-        for (name, text) in files {
-            fs::write(folder.join(name), text).expect("a file");
+    #[test]
+    fn a_veth_what_is_on_one_and_a_bridge_of_such_lead_to_namespaces_alone() {
+        let link = |name: &str, index, kind, parent, bridge| Link {
+            name: name.into(),
+            index,
+            kind,
+            parent,
+            bridge,
+        };
+        let links = [
+            link("eth0", 2, None, None, Some(7)),
+            link("veth0", 5, Some(InfoKind::Veth), None, Some(6)),
+            link("docker0", 6, Some(InfoKind::Bridge), None, None),
+            link("br0", 7, Some(InfoKind::Bridge), None, None),
+            link("veth1", 8, Some(InfoKind::Veth), None, Some(7)),
+            link("tun0", 9, Some(InfoKind::Tun), None, None),
+            link("on-veth", 10, Some(InfoKind::MacVlan), Some(8), None),
+            link("on-eth", 11, Some(InfoKind::MacVlan), Some(2), None),
+            // Its parent is in another namespace, where an index means another interface.
+            link("of-a-container", 12, Some(InfoKind::MacVlan), None, None),
+            link("on-itself", 13, Some(InfoKind::MacVlan), Some(13), None),
+            link("empty", 14, Some(InfoKind::Bridge), None, None),
+        ];
+        for link in &links {
+            let leads = leads(&links, link, DEPTH_MAX);
+            let expected = ["veth0", "veth1", "docker0", "on-veth"].contains(&link.name.as_str());
+            assert_eq!(leads, expected, "{}", link.name);
         }
     }
 
     #[test]
-    fn a_veth_and_a_bridge_of_such_lead_to_namespaces_alone() {
-        let name = format!("filestone-test-links-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        let net = folder.as_path();
-        let veth: &[(&str, &str)] = &[
-            ("ifindex", "5\n"),
-            ("iflink", "4\n"),
-            ("type", "1\n"),
-            ("uevent", "INTERFACE=v\n"),
-        ];
-        let bridge: &[(&str, &str)] = &[
-            ("ifindex", "7\n"),
-            ("iflink", "7\n"),
-            ("type", "1\n"),
-            ("uevent", "DEVTYPE=bridge\n"),
-        ];
-        interface(net, "veth0", veth);
-        interface(
-            net,
-            "tun0",
-            &[
-                ("ifindex", "6\n"),
-                ("iflink", "6\n"),
-                ("type", "65534\n"),
-                ("uevent", ""),
-            ],
-        );
-        interface(
-            net,
-            "macvlan0",
-            &[
-                ("ifindex", "6\n"),
-                ("iflink", "2\n"),
-                ("type", "1\n"),
-                ("uevent", "DEVTYPE=macvlan\n"),
-            ],
-        );
-        interface(
-            net,
-            "eth0",
-            &[
-                ("ifindex", "2\n"),
-                ("iflink", "2\n"),
-                ("type", "1\n"),
-                ("uevent", ""),
-            ],
-        );
-        fs::create_dir_all(net.join("eth0/device")).expect("a device");
-        let bridges: [(&str, &[&str]); 3] = [
-            ("docker0", &["veth0"]),
-            ("br0", &["veth0", "eth0"]),
-            ("empty", &[]),
-        ];
-        for (name, ports) in bridges {
-            interface(net, name, bridge);
-            for port in ports {
-                fs::create_dir_all(net.join(name).join("brif").join(port)).expect("a port");
-            }
-            fs::create_dir_all(net.join(name).join("brif")).expect("ports");
-        }
-        let leads = |name| leads(net, name, DEPTH_MAX);
-        assert!(leads("veth0") && leads("docker0"));
-        for other in ["tun0", "macvlan0", "eth0", "br0", "empty", "none"] {
-            assert!(!leads(other), "{other}");
-        }
-        fs::remove_dir_all(net).expect("it is removed");
+    fn interfaces_of_this_host_can_be_asked_for() {
+        assert!(!leads_to_one("lo"));
+        assert!(!leads_to_one("no such interface"));
     }
 }
