@@ -10,7 +10,8 @@ use crate::inputs::loads::Named;
 use crate::planning::replay::LOAD_DEFAULT;
 use crate::report::rows::ProgressRow;
 use crate::{Exit, console};
-use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::{RunRecord, validity};
 use filestone_model::plan::Pacing;
 use std::path::Path;
 
@@ -82,7 +83,7 @@ pub fn execute(job: &Job, form: Form<'_>) -> Result<Exit, Error> {
     };
     console::caveats(&record);
     if !has_throughput(&record) {
-        console::note("no Throughput: the run failed, was interrupted or measured nothing");
+        console::note(&format!("no Throughput: {}", why_not(&record)));
     }
     Ok(exit_of(&record, form.failure))
 }
@@ -92,6 +93,20 @@ pub fn execute(job: &Job, form: Form<'_>) -> Result<Exit, Error> {
 pub fn has_throughput(record: &RunRecord) -> bool {
     // Any code of the original's will do: it is not looked at.
     exit_of(record, 1) == Exit::Done && record.window_ns > 0
+}
+
+/// Why a run has no throughput.
+pub fn why_not(record: &RunRecord) -> String {
+    let clients = record.replay.iter().flat_map(|replay| &replay.clients);
+    let lost: Vec<&str> = clients.filter_map(|one| one.lost.as_deref()).collect();
+    let reasons = validity::reasons(record).join("; ");
+    match (&record.end, lost.first()) {
+        (RunEnd::Interrupted, _) => "interrupted".into(),
+        (_, Some(why)) => format!("clients lost: {}, the first at {why}", lost.len()),
+        (RunEnd::TargetLost { .. }, None) => "the server was lost".into(),
+        (RunEnd::Finished, None) if reasons.is_empty() => "nothing was measured".into(),
+        (RunEnd::Finished, None) => reasons,
+    }
 }
 
 /// The originals fail when one of their clients does.
@@ -107,6 +122,7 @@ fn exit_of(record: &RunRecord, failure: u8) -> Exit {
 mod tests {
     use super::*;
     use crate::report::canned;
+    use filestone_model::measure::Caveat;
 
     #[test]
     fn a_lost_client_is_a_failure() {
@@ -117,6 +133,24 @@ mod tests {
         nothing.totals.ledger.failed += nothing.totals.ledger.ok;
         nothing.totals.ledger.ok = 0;
         assert_eq!(exit_of(&nothing, 1), Exit::DoesNotCount);
+    }
+
+    #[test]
+    fn a_run_without_a_throughput_says_why() {
+        let mut late = canned::replayed();
+        late.caveats = vec![Caveat::MixInvalid {
+            off_by_percent: 12.0,
+        }];
+        assert!(!has_throughput(&late));
+        assert_eq!(why_not(&late), "the mix is off by 12.0 %");
+        let mut nothing = canned::replayed();
+        nothing.totals.ledger.failed += nothing.totals.ledger.ok;
+        nothing.totals.ledger.ok = 0;
+        assert_eq!(why_not(&nothing), "nothing succeeded");
+        let mut short = canned::replayed();
+        short.window_ns = 0;
+        assert!(!has_throughput(&short));
+        assert_eq!(why_not(&short), "nothing was measured");
     }
 
     #[test]

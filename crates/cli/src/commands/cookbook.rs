@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::execution::interruption;
 use crate::execution::rounds::pause;
 use crate::execution::server_command::ServerCommand;
+use crate::execution::verdict::{FailingCaveats, exit_of};
 use crate::options::fleet::CookbookOptions;
 use crate::options::run_report::FindingFormat;
 use crate::report::cookbook::{self, Row, SIZES};
@@ -16,9 +17,12 @@ use filestone_engine::fleet_socket::{ask, running};
 use filestone_engine::host::resident_bytes_of;
 use filestone_model::fleet_control::{Answer, ControlRequest, ListRequest, Request, SetRequest};
 use filestone_model::measure::RunRecord;
+use filestone_model::measure::run_record::RunEnd;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The cookbook's own numbers of clients, and before them one pair: what that takes is what all share.
@@ -59,27 +63,62 @@ pub fn run(options: &CookbookOptions) -> Result<Exit, Error> {
     let own = server.as_ref().map(|(_, address)| address.clone());
     let target = options.target.clone().or(own).unwrap_or_default();
     let mut rows: Vec<Row> = Vec::new();
+    let made = make(&mut rows, &program, options, &numbers, &target, &stop);
+    if !rows.is_empty() {
+        show(&rows, options.format)?;
+    }
+    made?;
+    Ok(ended(&rows, stop.load(Ordering::Relaxed)))
+}
+
+/// Makes row after row, up to one that does not come to its end: what ended it is there for the next, too.
+fn make(
+    rows: &mut Vec<Row>,
+    program: &Path,
+    options: &CookbookOptions,
+    numbers: &[u32],
+    target: &str,
+    stop: &AtomicBool,
+) -> Result<(), Error> {
     for clients in numbers {
         if stop.load(Ordering::Relaxed) {
             break;
         }
         console::note(&format!("{clients} clients"));
-        let row = row(&program, options, clients, &target, &stop)?;
+        let (row, steered) = row(program, options, *clients, target, stop)?;
         console::caveats(&row.record);
+        let is_whole = matches!(row.record.end, RunEnd::Finished);
         rows.push(row);
+        steered?;
+        if !is_whole {
+            break;
+        }
     }
-    match options.format {
+    Ok(())
+}
+
+fn show(rows: &[Row], format: FindingFormat) -> Result<(), Error> {
+    match format {
         FindingFormat::Json => {
             let records: Vec<&RunRecord> = rows.iter().map(|row| &row.record).collect();
             console::result(&json::document(&records)?)?
         }
-        FindingFormat::Text => console::result(&cookbook::render(&rows, console::page()))?,
+        FindingFormat::Text => console::result(&cookbook::render(rows, console::page()))?,
     };
-    Ok(if stop.load(Ordering::Relaxed) {
-        Exit::Interrupted
-    } else {
-        Exit::Done
-    })
+    Ok(())
+}
+
+/// The worst that the rows come to; ^C says more than that what it broke off does not count.
+fn ended(rows: &[Row], is_interrupted: bool) -> Exit {
+    let exits = rows.iter().map(exit_of_row);
+    match exits.max().unwrap_or(Exit::Done) {
+        exit if is_interrupted && exit < Exit::OutOfBalance => Exit::Interrupted,
+        exit => exit,
+    }
+}
+
+fn exit_of_row(row: &Row) -> Exit {
+    exit_of(&row.record, &FailingCaveats::None)
 }
 
 /// The cookbook's numbers of clients, and each time twice as many up to `to`.
@@ -219,58 +258,84 @@ fn export_of(said: &str) -> Option<String> {
     Some(url.strip_suffix("/files").unwrap_or(url).into())
 }
 
-/// Runs a row in a process of its own: what one has taken of memory is no part of the next.
+/// Runs a row in a process of its own: what one has taken of memory is no part of the next. What it came
+/// to, and whether all sizes were used.
 fn row(
     program: &Path,
     options: &CookbookOptions,
     clients: u32,
     target: &str,
     stop: &AtomicBool,
-) -> Result<Row, Error> {
+) -> Result<(Row, Result<(), Error>), Error> {
     let words = words(options, clients, target);
-    let child = Command::new(program)
-        .args(&words)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| Error::environment(format!("cannot start a row: {error}")))?;
-    let mut fleet = RowFleet {
-        child,
-        began: ramp(clients),
-        phase: phase(options),
-    };
+    let mut command = Command::new(program);
+    let mut fleet = RowFleet::start(command.args(&words), ramp(clients), phase(options))?;
     let steered = fleet.go_through(stop);
-    let output = fleet.child.wait_with_output();
-    let output =
-        output.map_err(|error| Error::environment(format!("cannot follow a row: {error}")))?;
-    // What the row itself says is wrong comes before that it could not be changed.
-    let record = serde_json::from_slice(&output.stdout).map_err(|_| {
-        let told = String::from_utf8_lossy(&output.stderr);
+    let memory_bytes = fleet.memory_bytes;
+    let [out, err] = fleet.end()?;
+    let record = serde_json::from_slice(&out).map_err(|_| {
+        let told = String::from_utf8_lossy(&err);
         let told = told.lines().find(|line| line.starts_with("error: "));
         let told = told
             .unwrap_or("error: it gave no record")
             .trim_start_matches("error: ");
         Error::target(told).with_help(format!("filestone {}", words.join(" ")))
     })?;
-    Ok(Row {
+    let row = Row {
         record,
-        memory_bytes: steered?,
-    })
+        memory_bytes,
+    };
+    // What the row itself says is wrong comes before that it could not be changed.
+    let steered = match exit_of_row(&row) {
+        Exit::Done | Exit::Doubtful => steered,
+        _ => Ok(()),
+    };
+    Ok((row, steered))
 }
 
 /// The fleet of a row, while it runs.
 struct RowFleet {
     child: Child,
+    /// Its record, and what it says besides.
+    said: [Option<JoinHandle<Vec<u8>>>; 2],
+    /// What was taken of memory at the end of each size that was used so far.
+    memory_bytes: [u64; SIZES.len()],
     /// When all clients have begun, and how long each size is used from then on.
     began: u64,
     phase: u64,
 }
 
 impl RowFleet {
-    /// Uses one size after the other; what was taken of memory at the end of each.
-    fn go_through(&mut self, stop: &AtomicBool) -> Result<[u64; SIZES.len()], Error> {
-        let mut memory = [0; SIZES.len()];
+    fn start(command: &mut Command, began: u64, phase: u64) -> Result<Self, Error> {
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| Error::environment(format!("cannot start a row: {error}")))?;
+        let said = [
+            child.stdout.take().map(read_all),
+            child.stderr.take().map(read_all),
+        ];
+        Ok(Self {
+            child,
+            said,
+            memory_bytes: [0; SIZES.len()],
+            began,
+            phase,
+        })
+    }
+
+    /// Waits until it ends; what it said.
+    fn end(mut self) -> Result<[Vec<u8>; 2], Error> {
+        let ended = self.child.wait();
+        ended.map_err(|error| Error::environment(format!("cannot follow a row: {error}")))?;
+        let text = |said: Option<JoinHandle<Vec<u8>>>| said.and_then(|said| said.join().ok());
+        Ok(self.said.map(|said| text(said).unwrap_or_default()))
+    }
+
+    /// Uses one size after the other, and looks at what is taken of memory at the end of each.
+    fn go_through(&mut self, stop: &AtomicBool) -> Result<(), Error> {
         for (place, (_, size)) in (0_usize..).zip(SIZES) {
             if place > 0 {
                 for change in changes(size) {
@@ -279,15 +344,16 @@ impl RowFleet {
             }
             let end = self.began + (place as u64 + 1) * self.phase;
             self.wait_until(end.saturating_sub(BEFORE_END_NANOS), stop)?;
-            if let Some(place) = memory.get_mut(place) {
-                *place = resident_bytes_of(self.child.id()).unwrap_or(0);
+            let taken = resident_bytes_of(self.child.id()).unwrap_or(0);
+            if let Some(place) = self.memory_bytes.get_mut(place) {
+                *place = taken;
             }
             self.wait_until(end.saturating_sub(BEFORE_END_NANOS / 2), stop)?;
             if stop.load(Ordering::Relaxed) {
                 break;
             }
         }
-        Ok(memory)
+        Ok(())
     }
 
     /// Waits until the run is so old.
@@ -322,9 +388,20 @@ impl RowFleet {
     }
 }
 
+/// Reads a pipe to its end: a full one that nobody reads would stop the row.
+fn read_all(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What came before it failed is looked at all the same.
+        let _ = pipe.read_to_end(&mut bytes);
+        bytes
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::canned;
 
     fn options() -> CookbookOptions {
         CookbookOptions {
@@ -373,5 +450,49 @@ mod tests {
         let export = export_of(said);
         assert_eq!(export.as_deref(), Some("nfs://127.0.0.1:40001/export"));
         assert_eq!(export_of("serving"), None);
+    }
+
+    #[test]
+    fn the_worst_row_decides_the_exit_code() {
+        let row = |change: &dyn Fn(&mut RunRecord)| {
+            let mut record = canned::fleet();
+            record.caveats.clear();
+            change(&mut record);
+            Row {
+                record,
+                memory_bytes: [0; SIZES.len()],
+            }
+        };
+        let fine = || row(&|_| ());
+        let nothing = row(&|record| {
+            record.totals.ledger.failed += record.totals.ledger.ok;
+            record.totals.ledger.ok = 0;
+        });
+        let lost = row(&|record| {
+            record.end = RunEnd::TargetLost {
+                message: "gone".into(),
+            };
+        });
+        let unbalanced = row(&|record| record.totals.ledger.ok += 1);
+        assert_eq!(ended(&[fine(), fine()], false), Exit::Done);
+        assert_eq!(ended(&[fine(), fine()], true), Exit::Interrupted);
+        assert_eq!(ended(&[fine(), nothing, fine()], false), Exit::DoesNotCount);
+        let lost = [fine(), lost];
+        assert_eq!(ended(&lost, false), Exit::TargetLost);
+        assert_eq!(ended(&lost, true), Exit::Interrupted);
+        assert_eq!(ended(&[unbalanced, fine()], true), Exit::OutOfBalance);
+    }
+
+    #[test]
+    fn a_row_that_says_much_comes_to_its_end() {
+        let mut much = Command::new("head");
+        much.args(["-c", "1000000", "/dev/zero"]);
+        let mut fleet = RowFleet::start(&mut much, 0, PHASE_NANOS).expect("head is there");
+        let began = Instant::now();
+        let waited = fleet.wait_until(u64::MAX, &AtomicBool::new(false));
+        assert_eq!(waited, Ok(()));
+        assert!(began.elapsed() < SILENCE_MAX, "it was stopped by its pipe");
+        let [out, err] = fleet.end().expect("it has ended");
+        assert_eq!((out.len(), err.len()), (1_000_000, 0));
     }
 }

@@ -20,10 +20,17 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
     if options.tbench {
         return serve_tbench(options);
     }
+    let has_nfs = options.user.is_none() || options.port.is_some();
+    if options.no_permissions && !has_nfs {
+        return Err(Error::usage(
+            "--no-permissions: it is about NFS, which is off since it cannot authenticate users",
+        )
+        .with_help("leave it out, or serve NFS to anyone, too: --port PORT"));
+    }
     let mut server = Options {
         addresses: options.bind.clone(),
         port: options.port.unwrap_or(PORT),
-        has_nfs: options.user.is_none() || options.port.is_some(),
+        has_nfs,
         threads: options.threads.unwrap_or(Environment::here().processors) as usize,
         memory_limit: options.memory,
         discard: options.discard,
@@ -46,10 +53,7 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
     for text in announced(options, &running) {
         console::result(&text)?;
     }
-    for text in warnings(options, &running) {
-        console::warning(&text);
-        console::help("--bind 127.0.0.1 serves this host alone; a firewall keeps others away");
-    }
+    warn_of(&entries(options, &running));
     interruption::wait()?;
     console::result(&counted(&running.stop()))?;
     Ok(Exit::Done)
@@ -151,8 +155,8 @@ fn entries<'r>(options: &ServeOptions, running: &'r Running) -> Vec<Entry<'r>> {
     open.collect()
 }
 
-/// What other hosts may do without a password.
-fn warnings(options: &ServeOptions, running: &Running) -> Vec<String> {
+/// Warns of what other hosts may do without a password.
+fn warn_of(entries: &[Entry<'_>]) {
     let exposed = |entry: &Entry<'_>| {
         let beyond = |address: &&SocketAddr| !address.ip().is_loopback();
         let exposed: Vec<SocketAddr> = entry.addresses.iter().filter(beyond).copied().collect();
@@ -163,10 +167,10 @@ fn warnings(options: &ServeOptions, running: &Running) -> Vec<String> {
             listed(&exposed)
         ))
     };
-    entries(options, running)
-        .iter()
-        .filter_map(exposed)
-        .collect()
+    for text in entries.iter().filter_map(exposed) {
+        console::warning(&text);
+        console::help("--bind 127.0.0.1 serves this host alone; a firewall keeps others away");
+    }
 }
 
 /// How SMB is served, if it is.
@@ -207,13 +211,21 @@ fn serve_tbench(options: &ServeOptions) -> Result<Exit, Error> {
     let socket_options = options.tcp_options.clone().unwrap_or_default();
     let port = options.port.unwrap_or(tbench::PORT);
     let running = built_in::start_tbench(&options.bind, port, socket_options)?;
+    let entry = Entry {
+        name: "tbench",
+        addresses: running.addresses(),
+        admits: "anyone who can connect".into(),
+        risk: Some("may take up its network and processors"),
+    };
     console::result(&format!(
         "serving tbench's exchanges at {0}\n\
          try: filestone replay --on tcp:{1}\n\
-         tbench on {0}: anyone who can connect\n",
-        listed(running.addresses()),
+         tbench on {0}: {2}\n",
+        listed(entry.addresses),
         reachable(running.address()),
+        entry.admits,
     ))?;
+    warn_of(&[entry]);
     interruption::wait()?;
     console::result(&exchanges_counted(&running.stop()))?;
     Ok(Exit::Done)

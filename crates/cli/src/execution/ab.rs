@@ -2,7 +2,7 @@
 //! it. A server that does not start, or ends by itself, is an error and never a sample.
 
 use super::output_directory::{Existing, OutputDirectory, write_synced};
-use super::rounds::pause;
+use super::rounds::{INVALID_MAX, pause};
 use super::server_command::ServerCommand;
 use super::verdict::{FailingCaveats, exit_of};
 use super::views::Views;
@@ -34,8 +34,6 @@ use std::time::{Duration, Instant};
 
 /// What `git bisect run` skips.
 const CANNOT_TELL: u8 = 125;
-/// Number of blocks in a row that may not count.
-const INVALID_MAX: usize = 3;
 /// How long one look at whether a server answers may take.
 const LOOK_MAX: Duration = Duration::from_secs(2);
 /// Between two such looks.
@@ -49,7 +47,7 @@ pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<Exit, 
     let question = Question::new(&options.judge, options.tolerance, options.detect);
     // Whether it can be written to is found out before the first run.
     let held = options.output.as_ref();
-    let held = held.map(|path| OutputDirectory::hold(path, Existing::Refuse));
+    let held = held.map(|path| OutputDirectory::claim(path, Existing::Refuse));
     let _held = held.transpose()?;
     let views = Views::open(&options.live, [&job.plan])?;
     let mut blocks = Blocks {

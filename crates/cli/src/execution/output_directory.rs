@@ -66,9 +66,6 @@ pub struct OutputDirectory {
     _claim: FileClaim,
 }
 
-/// The directory of several runs.
-pub type HeldDirectory = OutputDirectory;
-
 impl Drop for OutputDirectory {
     fn drop(&mut self) {
         self.abandon();
@@ -121,11 +118,6 @@ impl OutputDirectory {
         let entries = fs::read_dir(path).map_err(|error| Error::file(path, &error))?;
         refuse_foreign(path, entries, existing)?;
         Ok(claimed)
-    }
-
-    /// The same for several runs, each with a directory in it.
-    pub fn hold(path: &Path, existing: Existing) -> Result<HeldDirectory, Error> {
-        Self::claim(path, existing)
     }
 
     /// Takes back what [`claim`](Self::claim) made, when there is nothing to write.

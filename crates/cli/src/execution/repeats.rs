@@ -1,7 +1,7 @@
 //! `--repeat`: several runs of the same, and what they differ by.
 
 use super::live::RowStream;
-use super::output_directory::{Existing, HeldDirectory, OutputDirectory, write_synced};
+use super::output_directory::{Existing, OutputDirectory, write_synced};
 use super::rounds::{Rounds, RoundsEnd, Tally};
 use super::told_caveats::ToldCaveats;
 use super::verdict::FailingCaveats;
@@ -86,7 +86,7 @@ struct Places {
     root: Option<PathBuf>,
     of_jobs: Vec<Option<PathBuf>>,
     /// Keeps other processes out of it.
-    _held: Option<HeldDirectory>,
+    _held: Option<OutputDirectory>,
 }
 
 impl Places {
@@ -100,7 +100,7 @@ impl Places {
             });
         };
         // Whether it can be written to is found out before the first run.
-        let held = OutputDirectory::hold(path, Existing::Refuse)?;
+        let held = OutputDirectory::claim(path, Existing::Refuse)?;
         let of_job = |(number, job): (usize, &Job)| match jobs.len() {
             1 => Some(path.to_owned()),
             _ => Some(path.join(format!("{}-{}", number + 1, job.plan.target.layer()))),

@@ -24,6 +24,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// Runs of one thing in a row that do not count, after which no more are made.
+pub const INVALID_MAX: usize = 3;
 /// How often it is looked whether a pause is to end early.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -80,7 +82,7 @@ pub struct RoundsEnd {
     pub worst: Exit,
     /// What went wrong, if it was no run.
     pub error: Option<Error>,
-    /// The run that did not come to its end.
+    /// The run that did not come to its end, or the last that does not count.
     pub partial: Option<RunRecord>,
     /// Of which thing each whole run was, in the order of time.
     pub order: Vec<usize>,
@@ -94,6 +96,7 @@ impl Rounds<'_> {
             tally,
             began: Instant::now(),
             headrooms: vec![None; self.jobs.len()],
+            invalid: vec![0; self.jobs.len()],
             made: 0,
             given_up: Exit::Done,
             ended: RoundsEnd {
@@ -153,8 +156,8 @@ impl Rounds<'_> {
 enum Attempt {
     /// It counts.
     Counted,
-    /// Its thing cannot be measured; the others go on.
-    GivenUp,
+    /// It is left out, or its thing for good; the others go on.
+    LeftOut,
     /// No more runs are made.
     Ended(Exit),
 }
@@ -165,8 +168,11 @@ struct Driver<'run, 'tally> {
     began: Instant,
     /// What the tool itself can do does not change from run to run of one thing.
     headrooms: Vec<Option<Option<Headroom>>>,
+    /// Runs of each thing that do not count, since its last that does.
+    invalid: Vec<usize>,
     /// Runs that were made and not found.
     made: usize,
+    /// What it comes to that something was left out.
     given_up: Exit,
     ended: RoundsEnd,
 }
@@ -192,7 +198,12 @@ impl Driver<'_, '_> {
                 }
             }
         }
-        if self.rounds.wanted.until.is_some()
+        if self.ended.partial.is_some()
+            && (0..things).any(|thing| !self.ended.order.contains(&thing))
+        {
+            self.ended.exit = Exit::DoesNotCount;
+            self.ended.end = RepeatsEnd::Failed;
+        } else if self.rounds.wanted.until.is_some()
             && (0..things).all(|thing| !self.tally.wants_more(thing))
         {
             self.ended.end = RepeatsEnd::Enough;
@@ -264,7 +275,7 @@ impl Driver<'_, '_> {
             directory.keep(&record, name)?;
         }
         if !is_whole {
-            return Ok(self.unfinished(thing, exit, record));
+            return Ok(self.unfinished(thing, round, exit, record));
         }
         self.made += 1;
         console::failed_gates(&record);
@@ -280,6 +291,7 @@ impl Driver<'_, '_> {
 
     fn enter(&mut self, thing: usize, record: RunRecord) {
         self.headrooms[thing].get_or_insert_with(|| record.headroom.clone());
+        self.invalid[thing] = 0;
         self.ended.worst = self.ended.worst.max(exit_of(&record, self.rounds.failing));
         self.ended.order.push(thing);
         let name = self.tally.thing(thing);
@@ -293,7 +305,7 @@ impl Driver<'_, '_> {
         let is_refused = error.category == ErrorCategory::Usage;
         if is_refused && self.tally.goes_on_without(thing, &error.what) {
             self.given_up = Exit::Doubtful;
-            return Ok(Attempt::GivenUp);
+            return Ok(Attempt::LeftOut);
         }
         Err(Error {
             what: format!("{}: {}", self.tally.name(thing, round), error.what),
@@ -301,16 +313,40 @@ impl Driver<'_, '_> {
         })
     }
 
-    fn unfinished(&mut self, thing: usize, exit: Exit, record: RunRecord) -> Attempt {
-        if exit == Exit::DoesNotCount {
-            let why = why_not(&record);
-            if self.tally.goes_on_without(thing, &why) {
-                self.given_up = Exit::Doubtful;
-                return Attempt::GivenUp;
+    /// A run that does not count is left out, unless nothing succeeded in it, or too many in a row are
+    /// none; any other ends all.
+    fn unfinished(&mut self, thing: usize, round: usize, exit: Exit, record: RunRecord) -> Attempt {
+        let why = why_not(&record);
+        if exit == Exit::DoesNotCount && self.tally.goes_on_without(thing, &why) {
+            self.given_up = Exit::Doubtful;
+            return Attempt::LeftOut;
+        }
+        let name = self.tally.name(thing, round);
+        if exit == Exit::DoesNotCount && !succeeded_in_nothing(&record) {
+            self.invalid[thing] += 1;
+            if self.invalid[thing] < INVALID_MAX {
+                console::note(&format!("{name}: left out: {why}"));
+                self.leave_out(thing, record);
+                return Attempt::LeftOut;
             }
+        }
+        let in_a_row = match self.invalid[thing] {
+            INVALID_MAX => format!(", {INVALID_MAX} times in a row"),
+            _ => String::new(),
+        };
+        if exit != Exit::Interrupted {
+            console::note(&format!("{name}: {why}{in_a_row}"));
         }
         self.ended.partial = Some(record);
         Attempt::Ended(exit)
+    }
+
+    /// It is no sample, and a run that was made.
+    fn leave_out(&mut self, thing: usize, record: RunRecord) {
+        self.headrooms[thing].get_or_insert_with(|| record.headroom.clone());
+        self.made += 1;
+        self.given_up = Exit::Doubtful;
+        self.ended.partial = Some(record);
     }
 
     fn live(&self, job: &Job, thing: usize, round: usize) -> Live<'_> {

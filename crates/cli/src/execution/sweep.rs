@@ -2,7 +2,7 @@
 //! enough; what an earlier time left in the directory counts.
 
 use super::live::RowStream;
-use super::output_directory::{Existing, HeldDirectory, OutputDirectory};
+use super::output_directory::{Existing, OutputDirectory};
 use super::rounds::{Rounds, RoundsEnd, Tally};
 use super::sweep_directory;
 use super::told_caveats::ToldCaveats;
@@ -154,7 +154,7 @@ impl Place<'_> {
         self,
         swept: &Swept,
         earlier: Option<&Swept>,
-    ) -> Result<Option<HeldDirectory>, Error> {
+    ) -> Result<Option<OutputDirectory>, Error> {
         let existing = match earlier {
             None => Existing::Refuse,
             Some(earlier) => match difference(swept, earlier) {
@@ -162,7 +162,7 @@ impl Place<'_> {
                 None => Existing::Earlier,
             },
         };
-        let held = self.path.map(|path| OutputDirectory::hold(path, existing));
+        let held = self.path.map(|path| OutputDirectory::claim(path, existing));
         held.transpose()
     }
 

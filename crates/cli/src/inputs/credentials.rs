@@ -173,8 +173,11 @@ fn of_lines(text: &str, path: &Path) -> Result<Credentials, Error> {
         let value = without_return(value.trim_start_matches([' ', '\t']));
         let said = || Some(value.trim_end().to_string()).filter(|value| !value.is_empty());
         match name.trim().to_ascii_lowercase().as_str() {
-            "username" => name_user(&mut credentials, said()),
-            "domain" => credentials.domain = said(),
+            // Without a value these say nothing: an empty one takes nothing back.
+            "username" => said()
+                .iter()
+                .for_each(|name| name_user(&mut credentials, name)),
+            "domain" => credentials.domain = said().or(credentials.domain.take()),
             "password" => credentials.password = Some(Password::new(value.into())),
             // Of Kerberos, which is not spoken.
             "realm" => {}
@@ -192,14 +195,13 @@ fn of_lines(text: &str, path: &Path) -> Result<Credentials, Error> {
 
 /// `DOMAIN\user` says both; a line for the domain goes before it. A UPN is a name as it is
 /// (MS-NLMP, section 3.3.2), with no domain beside it.
-fn name_user(credentials: &mut Credentials, name: Option<String>) {
-    let split = name.as_deref().and_then(|name| name.split_once('\\'));
-    if let Some((domain, user)) = split {
+fn name_user(credentials: &mut Credentials, name: &str) {
+    let mut user = name;
+    if let Some((domain, name)) = name.split_once('\\') {
         credentials.domain.get_or_insert_with(|| domain.into());
-        credentials.user = Some(user.into());
-    } else {
-        credentials.user = name;
+        user = name;
     }
+    credentials.user = Some(user.into());
 }
 
 /// Whether these are the names of one user, of which one may be a UPN.
@@ -248,6 +250,16 @@ mod tests {
                 "domain = LAB\nusername = BENCH\\alice\npassword = x\r\n",
                 "alice",
                 Some("LAB"),
+            ),
+            (
+                "username = BENCH\\alice\ndomain =\npassword = x\n",
+                "alice",
+                Some("BENCH"),
+            ),
+            (
+                "domain = \nusername = BENCH\\alice\nusername =\npassword = x\n",
+                "alice",
+                Some("BENCH"),
             ),
         ] {
             let read = of_lines(text, Path::new("f")).expect("a user");

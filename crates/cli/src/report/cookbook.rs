@@ -5,7 +5,7 @@ use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{load, micros};
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
-use filestone_model::measure::{DistributionRecord, RunRecord};
+use filestone_model::measure::{DistributionRecord, RunRecord, validity};
 
 /// The sizes of transfers that follow each other in a run, in bytes and as settings have them.
 pub const SIZES: [(u64, &str); 3] = [(4096, "4K"), (1 << 20, "1M"), (4096, "4K")];
@@ -23,7 +23,7 @@ pub struct Row {
     pub memory_bytes: [u64; SIZES.len()],
 }
 
-/// A line for each size of each run.
+/// A line for each size of each run, and which runs do not count.
 pub fn render(rows: &[Row], page: Page) -> String {
     let mut table = Table::new([
         Column::figure("CLIENTS"),
@@ -61,7 +61,7 @@ pub fn render(rows: &[Row], page: Page) -> String {
                 p99(&intervals).map_or("-".into(), |nanos| micros(nanos as f64)),
                 of_run(errors),
                 of_run(wrong),
-                format!("{} KiB", grouped(memory >> 10)),
+                taken(memory),
                 each(rows, row, place as usize),
                 there.map_or("-".into(), |(_, kib)| format!("{} KiB", grouped(*kib))),
             ]);
@@ -71,7 +71,29 @@ pub fn render(rows: &[Row], page: Page) -> String {
                   load generator took at the end of a size, in all. EACH: what each client takes beyond those \
                   of the first run, which have what all clients share. THERE: what a client of LANforge took, \
                   which was a process (cookbook \"Scalability Testing with NFS File-IO\").";
-    format!("\n{}\n{}", table.render(page), page.prose(legend))
+    let void: Vec<String> = rows.iter().filter_map(does_not_count).collect();
+    format!(
+        "\n{}{}\n{}",
+        table.render(page),
+        page.prose_of(&void),
+        page.prose(legend)
+    )
+}
+
+/// That a run does not count, and why.
+fn does_not_count(row: &Row) -> Option<String> {
+    let reasons = validity::reasons(&row.record).join("; ");
+    let clients = grouped(row.record.plan.clients.into());
+    (!validity::counts(&row.record))
+        .then(|| format!("{clients} clients: does not count ({reasons})"))
+}
+
+/// Of a size that was not used to its end nothing is known.
+fn taken(memory: u64) -> String {
+    match memory >> 10 {
+        0 => "-".into(),
+        kib => format!("{} KiB", grouped(kib)),
+    }
 }
 
 /// The intervals in which all clients went by the size at this place.
@@ -113,7 +135,7 @@ fn each(rows: &[Row], row: &Row, place: usize) -> String {
         clients.saturating_sub(first.record.plan.clients)
     });
     match (first, more) {
-        (Some(first), Some(more)) if more > 0 && memory(row) > 0 => {
+        (Some(first), Some(more)) if more > 0 && memory(row) > 0 && memory(first) > 0 => {
             let bytes = memory(row).saturating_sub(memory(first)) / u64::from(more);
             format!("{:.1} KiB", bytes as f64 / 1024.0)
         }
@@ -162,5 +184,31 @@ mod tests {
         );
         // Of the last size there is no interval.
         assert!(lines[2].contains(" - "), "{text}");
+    }
+
+    #[test]
+    fn a_run_that_does_not_count_is_said_with_the_reason() {
+        let row = |clients| {
+            let mut record = canned::fleet();
+            record.plan.clients = clients;
+            Row {
+                record,
+                memory_bytes: [9000 << 10, 0, 0],
+            }
+        };
+        let mut rows = [row(2), row(100)];
+        let text = render(&rows, Page::default());
+        assert!(!text.contains("does not count"), "{text}");
+        let ledger = &mut rows[1].record.totals.ledger;
+        ledger.failed += ledger.ok;
+        ledger.ok = 0;
+        let text = render(&rows, Page::default());
+        assert!(
+            text.contains("\n100 clients: does not count (nothing succeeded)\n"),
+            "{text}"
+        );
+        assert!(!text.contains("\n2 clients: "), "{text}");
+        // It did not come to its second size.
+        assert!(!text.contains(" 0 KiB"), "{text}");
     }
 }

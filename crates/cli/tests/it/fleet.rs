@@ -1,7 +1,7 @@
 //! `filestone fleet`: the example is a plan, plans are run on the built-in server, and what is wrong with
 //! one is told with its line.
 
-use crate::support::{Running, Scratch, command, done, filestone, record_of, text};
+use crate::support::{Running, Scratch, command, done, filestone, record_of, serve, text};
 use filestone_model::measure::Caveat;
 use std::time::{Duration, Instant};
 
@@ -234,4 +234,38 @@ fn what_cannot_be_changed_or_asked_is_told() {
         .output()
         .expect("the binary was built");
     assert!(text(&output.stderr).contains("no fleet of this user runs"));
+}
+
+#[test]
+fn a_cookbook_that_loses_its_server_shows_the_row_and_what_it_came_to() {
+    let (server, address, _out) = serve(&[]);
+    let target = format!("nfs://{address}/export");
+    let scratch = Scratch::new();
+    // Fleets of other tests have their sockets elsewhere.
+    let ours = |words: &[&str]| {
+        let mut command = command(words);
+        command.env("XDG_RUNTIME_DIR", scratch.path());
+        command.output().expect("the binary was built")
+    };
+    let output = std::thread::scope(|scope| {
+        // It gives its server up before it is told to change its sizes.
+        let cookbook = scope.spawn(|| ours(&["fleet", "cookbook", &target, "-d", "15s"]));
+        let end = Instant::now() + Duration::from_secs(60);
+        let is_running = || {
+            let listed = ours(&["fleet", "ctl", "list", "--as", "json"]);
+            text(&listed.stdout).contains("\"running\"")
+        };
+        while !is_running() && Instant::now() < end && !cookbook.is_finished() {}
+        drop(server);
+        cookbook.join().expect("it ends")
+    });
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(!told.contains("error: "), "{told}");
+    // Where lines end depends on the reasons.
+    let shown = text(&output.stdout).replace('\n', " ");
+    assert!(
+        shown.contains("2 clients: does not count (") && shown.contains("the target was lost"),
+        "{shown}{told}"
+    );
 }

@@ -4,6 +4,7 @@ use crate::support::{Running, Scratch, done, filestone, serve, text};
 use filestone_model::measure::RunRecord;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
+use std::process::Output;
 
 const SHORT: [&str; 5] = ["--duration", "200ms", "--pause", "10ms", "--no-calibrate"];
 
@@ -218,6 +219,54 @@ fn a_run_that_loses_its_server_is_no_sample() {
     let found = document(&directory);
     assert_eq!(found["end"], "failed", "{rest:#?}");
     done(&["history", &directory]);
+}
+
+/// Repeats of a probe whose server fails every second of its calls for a while. Nothing but the probe
+/// calls ACCESS.
+fn repeated_with_failures(within: &str, pause: &str, more: &[&str]) -> (Output, String) {
+    let fault = format!("error=NFS3ERR_IO,proc=access,p=0.5{within}");
+    let (_server, address, _out) = serve(&["--fault", &fault]);
+    let target = format!("nfs://{address}/export/files");
+    let probe = ["probe", "access", &target, "--no-calibrate"];
+    let times = ["--duration", "200ms", "--pause", pause];
+    let output = filestone(&[&probe[..], &times, more].concat());
+    let told = text(&output.stderr);
+    (output, told)
+}
+
+#[test]
+fn a_run_that_does_not_count_is_left_out_with_the_reason() {
+    let scratch = Scratch::new();
+    let directory = scratch.name("runs");
+    // The first run begins before the failures end, and the second after that.
+    let more = ["--repeat", "2", "-o", &directory];
+    let (output, told) = repeated_with_failures(",to=8s", "9s", &more);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(
+        told.contains("repeat 1 of 2: left out: it does not count: ")
+            && told.contains("ended otherwise than expected"),
+        "{told}"
+    );
+    assert!(told.contains("repeat 2 of 2: "), "{told}");
+    let found = document(&directory);
+    assert_eq!(found["end"], "all", "{told}");
+    assert_eq!(found["series"][0]["runs"], 1);
+    assert!(std::fs::exists(format!("{directory}/001/unfinished.json")).expect("a directory"));
+    done(&["history", &directory]);
+}
+
+#[test]
+fn three_runs_in_a_row_that_do_not_count_end_the_series() {
+    for (repeat, left_out) in [("10", 2), ("2", 2)] {
+        let (output, told) = repeated_with_failures("", "10ms", &["--repeat", repeat]);
+        assert_eq!(output.status.code(), Some(3), "{told}");
+        assert_eq!(told.matches(": left out: ").count(), left_out, "{told}");
+        let is_ended = told.contains("repeat 3 of 10: it does not count: ")
+            && told.contains(", 3 times in a row");
+        assert_eq!(is_ended, repeat == "10", "{told}");
+        let shown = text(&output.stdout);
+        assert!(shown.contains("does not count ("), "{shown}");
+    }
 }
 
 #[test]

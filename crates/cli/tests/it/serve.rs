@@ -1,6 +1,6 @@
 //! `filestone serve`: to whom it is open, and that it says so.
 
-use crate::support::{Running, Scratch, text};
+use crate::support::{Running, Scratch, filestone, text};
 use std::io::{BufRead, BufReader, Read};
 
 /// Starts a server; all that it says up to the line that begins so.
@@ -50,15 +50,20 @@ fn a_user_of_smb_closes_nfs_unless_it_is_asked_for() {
 
 #[test]
 fn what_other_hosts_can_reach_without_a_password_is_a_warning() {
-    let mut server = Running::start(&["serve", "--bind", "0.0.0.0", "--port", "0"]);
-    let mut warned = String::new();
-    let mut err = BufReader::new(server.err());
-    while !warned.contains("help:") {
-        let read = err.read_line(&mut warned);
-        assert!(read.is_ok_and(|count| count > 0), "{warned}");
+    for (more, name) in [(None, "NFS"), (Some("--tbench"), "tbench")] {
+        let arguments = ["serve", "--bind", "0.0.0.0", "--port", "0"].into_iter();
+        let arguments: Vec<&str> = arguments.chain(more).collect();
+        let mut server = Running::start(&arguments);
+        let mut warned = String::new();
+        let mut err = BufReader::new(server.err());
+        while !warned.contains("help:") {
+            let read = err.read_line(&mut warned);
+            assert!(read.is_ok_and(|count| count > 0), "{warned}");
+        }
+        let beyond = format!("{name} on 0.0.0.0:");
+        assert!(warned.contains(&beyond), "{warned}");
+        assert!(warned.contains("without a password"), "{warned}");
     }
-    assert!(warned.contains("NFS on 0.0.0.0:"), "{warned}");
-    assert!(warned.contains("without a password"), "{warned}");
 }
 
 #[test]
@@ -94,5 +99,17 @@ fn a_server_without_permissions_says_so() {
     assert!(
         line(&said, "NFS on ").ends_with("with all rights"),
         "{said}"
+    );
+}
+
+#[test]
+fn permissions_of_nfs_are_not_left_out_where_there_is_no_nfs() {
+    let arguments = ["serve", "--smb-port", "0", "--user", "anna"];
+    let output = filestone(&[&arguments[..], &["--no-permissions"]].concat());
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(
+        told.contains("--no-permissions: it is about NFS, which is off"),
+        "{told}"
     );
 }

@@ -363,6 +363,12 @@ impl Words {
         let mut remarks = self.remarks;
         let dialect = self.settings.dialect(&mut remarks)?;
         remarks.extend(self.settings.remarks);
+        if let (Test::NetBench(name), Some(_)) = (test, self.time_limit) {
+            return Err(refusal(
+                format!("-t: {name} is one pass of its load file, however long it takes"),
+                "leave -t out; bench.nbench runs for a time",
+            ));
+        }
         let clients_default = match test {
             Test::Nbench => CLIENTS_DEFAULT,
             Test::NetBench(_) => 1,

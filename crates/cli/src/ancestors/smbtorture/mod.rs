@@ -4,7 +4,7 @@
 pub mod command_line;
 
 use super::ending::{refuse, show};
-use super::replayed::{self, has_throughput};
+use super::replayed::{self, has_throughput, why_not};
 use crate::error::Error;
 use crate::execution::Job;
 use crate::inputs::credentials::Credentials;
@@ -17,7 +17,6 @@ use crate::report::smbtorture;
 use crate::{Exit, console};
 use command_line::{FAILURE, PROGRAM, Request, Run, Test};
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::RunEnd;
 use filestone_model::plan::{
     LeftOverPolicy, OnMismatch, Plan, ReplayPlan, SmbOplock, TargetPlan, WorkloadPlan,
 };
@@ -219,18 +218,6 @@ fn report(test: Test, measured: Result<&RunRecord, &Error>) -> String {
         }
         Ok(record) => format!("\n\nerror: {name} [\n{}\n]\n", why_not(record)),
         Err(error) => format!("error: {name} [\n{}\n]\n", error.what),
-    }
-}
-
-/// Why a run has no throughput.
-fn why_not(record: &RunRecord) -> String {
-    let clients = record.replay.iter().flat_map(|replay| &replay.clients);
-    let lost: Vec<&str> = clients.filter_map(|one| one.lost.as_deref()).collect();
-    match (&record.end, lost.first()) {
-        (RunEnd::Interrupted, _) => "interrupted".into(),
-        (_, Some(why)) => format!("clients lost: {}, the first at {why}", lost.len()),
-        (RunEnd::TargetLost { .. }, None) => "the server was lost".into(),
-        (RunEnd::Finished, None) => "nothing succeeded".into(),
     }
 }
 

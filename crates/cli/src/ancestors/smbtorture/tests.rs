@@ -1,6 +1,8 @@
 use super::*;
 use crate::report::canned;
 use filestone_engine::ErrorCategory;
+use filestone_model::measure::Caveat;
+use filestone_model::measure::run_record::RunEnd;
 use std::path::PathBuf;
 
 const HERE: Environment = Environment::CANNED;
@@ -84,7 +86,12 @@ fn what_is_printed_has_smbtortures_form() {
     let whole = canned::replayed();
     let mut interrupted = whole.clone();
     interrupted.end = RunEnd::Interrupted;
-    for record in [whole, canned::replayed_with_mismatches(), interrupted] {
+    // Most of it succeeded, and it does not count.
+    let mut late = whole.clone();
+    late.caveats = vec![Caveat::MixInvalid {
+        off_by_percent: 12.0,
+    }];
+    for record in [whole, canned::replayed_with_mismatches(), interrupted, late] {
         text.push_str(&report(Test::Nbench, Ok(&record)));
         text.push_str("----\n");
     }

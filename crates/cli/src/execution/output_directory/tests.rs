@@ -159,7 +159,7 @@ fn the_claim_of_a_run_that_was_killed_is_taken_over() {
     let path = scratch("killed");
     fs::create_dir_all(&path).expect("a new directory");
     fs::write(path.join(PART_FILE), "{\"format\": 1, \"half\":").expect("a new file");
-    let held = OutputDirectory::hold(&path, Existing::Refuse).expect("nobody has it");
+    let held = OutputDirectory::claim(&path, Existing::Refuse).expect("nobody has it");
     OutputDirectory::claim(&path.join("001"), Existing::Refuse).expect("a run in it");
     drop(held);
     assert!(!path.join(PART_FILE).exists());

@@ -171,6 +171,7 @@ fn refusals_say_what_there_is_and_show_no_password() {
         "--num-progs anna%secret //fs/bench bench.nbench",
         "-t 0 //fs/bench bench.nbench",
         "-t ten //fs/bench bench.nbench",
+        "-t 10 //fs/bench nbw95",
         "-p 445,139 //fs/bench bench.nbench",
         "-k yes //fs/bench bench.nbench",
         "--use-kerberos=required //fs/bench bench.nbench",
