@@ -8,7 +8,7 @@ use super::error::{ClaimError, Purpose};
 use super::marker::{Liveness, Marker};
 use super::set_directory::MARKER;
 use super::test_directory::may_go;
-use super::tree::{Directory, DirectoryOf, Found, RefusalKind, Refused, Tree, Tried};
+use super::tree::{Directory, DirectoryOf, Found, RefusalKind, Tree, Tried};
 use crate::control::{CleanUpLimits, clean_up_limits};
 use crate::driver::CallError;
 use crate::error::RunError;
@@ -109,7 +109,11 @@ pub(crate) fn find_left_over<T: Tree<Handle: Clone>>(
         let Some(Found::Directory(directory)) = if_seen(tree.find(parent, &name))? else {
             continue;
         };
-        let Some(Some(found)) = if_seen(tree.read_marker(&directory, MARKER))? else {
+        let Some(found) = if_seen(tree.read_marker(&directory, MARKER))? else {
+            continue;
+        };
+        let Some(found) = found else {
+            left.removed += u32::from(remove_unmarked(tree, parent, &name, policy)?);
             continue;
         };
         // A file set may be called so.
@@ -138,6 +142,23 @@ pub(crate) fn find_left_over<T: Tree<Handle: Clone>>(
     Ok(left)
 }
 
+/// Removes a directory without a marker if nothing is in it: a clean-up that is broken off after it removed
+/// the marker leaves such a one. Whether it is gone.
+fn remove_unmarked<T: Tree>(
+    tree: &mut T,
+    parent: &DirectoryOf<T>,
+    name: &str,
+    policy: LeftOverPolicy,
+) -> Tried<bool> {
+    if policy == LeftOverPolicy::Refuse {
+        return Ok(false);
+    }
+    match tree.remove_directory(parent, name, false) {
+        Err(refused) if refused.kind == RefusalKind::NotEmpty => Ok(false),
+        removed => Ok(if_seen(removed)?.is_some()),
+    }
+}
+
 /// Whether a directory of a probe can be called so.
 fn is_own_name(name: &[u8]) -> bool {
     let digits = name.strip_prefix(PREFIX).unwrap_or_default();
@@ -149,47 +170,54 @@ impl<H> OwnDirectory<H> {
     /// Makes it in `parent`, for a run that makes these names in it.
     pub fn make(
         tree: &mut impl Tree<Handle = H>,
-        parent: Directory<H>,
-        made: MadeNames,
+        mut parent: Directory<H>,
+        mut made: MadeNames,
     ) -> Result<Self, RunError> {
         for _ in 0..NAME_TRIES {
             // Not of the plan's seed: two runs of one plan must not meet.
             let name = RandomState::new().build_hasher().finish();
             let name = format!("filestone-{name:016x}");
             if let Some(directory) = tree.make_directory(&parent, &name)? {
-                let own = Self {
+                let mut own = Self {
                     parent,
                     directory,
                     name,
                     made,
                     since: Instant::now(),
                 };
-                return Ok(own.marked(tree)?);
+                match own.mark(tree) {
+                    // A run that removes what others have left has taken it for an empty one of those.
+                    Err(refused) if refused.kind == RefusalKind::Stale => {
+                        (parent, made) = (own.parent, own.made);
+                    }
+                    Err(refused) => return Err(refused.into()),
+                    Ok(()) => return Ok(own),
+                }
             }
         }
         let path = parent.path;
         Err(ClaimError::Overtaken { path }.into())
     }
 
-    fn marked(mut self, tree: &mut impl Tree<Handle = H>) -> Tried<Self> {
+    fn mark(&mut self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
         let marker = Marker {
             lines: &self.made.line(),
             ..Marker::default()
         };
-        let made = tree.make_marker(&self.directory, MARKER, &marker);
-        match made.map_err(RunError::from) {
-            // A server that contradicts itself can be probed all the same; the name of the
-            // directory says whose it is, too.
-            Ok(_)
-            | Err(RunError::Call {
-                source: CallError::Violation(_),
-                ..
-            }) => Ok(self),
-            Err(error) => {
-                let removed = self.remove_by(tree);
-                Err(Refused::from(error).leaving(self.path(), removed, REMOVE_LEFTOVER))
-            }
+        let Err(refused) = tree.make_marker(&self.directory, MARKER, &marker) else {
+            return Ok(());
+        };
+        let source = match &refused.error {
+            RunError::Call { source, .. } => Some(source),
+            _ => None,
+        };
+        // A server that contradicts itself can be probed all the same; the name of the directory says
+        // whose it is, too.
+        if matches!(source, Some(CallError::Violation(_))) {
+            return Ok(());
         }
+        let removed = self.remove_by(tree);
+        Err(refused.leaving(self.path(), removed, REMOVE_LEFTOVER))
     }
 
     /// How long its removal may take: no listing without an end keeps a run from its own.

@@ -330,11 +330,15 @@ fn the_directory_of_a_probe_that_was_killed_is_found_and_removed_on_request() {
             bench.write(name, "made-by-filestone", marker.as_bytes());
             bench.write(name, "client2", b"left over");
         }
+        // A clean-up that was broken off between the marker and the directory.
+        let unmarked = "filestone-0000000000000004";
+        bench.make_directory("", unmarked);
         let mut plan = probe(OpKind::SetAttr, TransportKind::Tcp, 10);
         plan.target = target;
         let stop = AtomicBool::new(false);
         let mut remarks = Remarks::default();
         replay(&plan, &[], share_of(&server), &stop, &mut remarks).expect("a record");
+        assert!(bench.find(unmarked).is_some(), "nobody asked for that");
         let found = remarks.0.iter().find(|remark| remark.contains(&own));
         let found = found.expect("it is told");
         assert!(found.contains("--remove-leftover"), "{found}");
@@ -342,6 +346,7 @@ fn the_directory_of_a_probe_that_was_killed_is_found_and_removed_on_request() {
         replay(&plan, &[], share_of(&server), &stop, &mut Unobserved).expect("a record");
         let there = [&own, &running, &other].map(|name| bench.find(name).is_some());
         assert_eq!(there, [false, true, true]);
+        assert!(bench.find(unmarked).is_none());
         // Whether that run goes on is not known: the user says that it does not.
         plan.probe_mut().expect("a probe").left_over = LeftOverPolicy::Remove;
         replay(&plan, &[], share_of(&server), &stop, &mut Unobserved).expect("a record");
