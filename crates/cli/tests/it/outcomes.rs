@@ -1,9 +1,10 @@
 //! What a run comes to, from outside: one in which nothing succeeded is no success, and what
 //! cannot be done as it was asked is refused with a reason that is true.
 
-use crate::support::{Scratch, command, filestone, record_of, serve, text};
+use crate::support::{Running, Scratch, command, filestone, record_of, serve, text};
 use filestone_model::measure::{Caveat, GateOutcome};
-use std::process::Output;
+use std::io::{BufRead as _, BufReader};
+use std::process::{ChildStdout, Output};
 
 /// Every time a directory is made or there already: never what this load expects.
 const NOTHING_SUCCEEDS: &str = "Mkdir \"\\clients\\client1\" NT_STATUS_ACCESS_DENIED\n";
@@ -187,17 +188,36 @@ fn the_help_and_the_page_agree_on_how_long_it_takes_to_calibrate() {
     }
 }
 
-#[test]
-fn output_that_cannot_be_written_ends_printing_and_not_the_clean_up() {
-    let (_server, _, mut out) = serve(&["--smb-port", "0"]);
+/// A server of SMB, the URL of its share, and its output for later.
+fn serve_share(more: &[&str]) -> (Running, String, BufReader<ChildStdout>) {
+    let (server, _, mut out) = serve(&[&["--smb-port", "0"], more].concat());
     let share = loop {
         let mut line = String::new();
-        std::io::BufRead::read_line(&mut out, &mut line).expect("it is printed");
+        out.read_line(&mut line).expect("it is printed");
         if let Some((_, address)) = line.split_once("filestone probe echo ") {
             break address.trim().to_owned();
         }
         assert!(!line.is_empty(), "no share");
     };
+    (server, share, out)
+}
+
+#[test]
+fn preparing_waits_for_an_answer_as_long_as_asked() {
+    let (_server, address, _out) = serve(&["--fault", "drop,proc=getattr"]);
+    let (_other, share, _rest) = serve_share(&["--fault", "drop,proc=create"]);
+    for target in [format!("nfs://{address}/export/files"), share] {
+        let probe = ["probe", "getattr", &target, "--no-calibrate"];
+        let output = filestone(&[&probe[..], &["--timeout", "321ms"]].concat());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains("no answer within 321ms"), "{said}");
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_ends_printing_and_not_the_clean_up() {
+    let (_server, share, _out) = serve_share(&[]);
     let scratch = Scratch::new();
     let local = scratch.local();
     for target in [&local, &share] {
