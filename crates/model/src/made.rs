@@ -369,6 +369,40 @@ NTCreateX "\clients\shared" 0x40 0x2 13 NT_STATUS_OK
     }
 
     #[test]
+    fn what_is_in_a_directory_of_random_name_has_its_next_name_after_a_rename() {
+        let text = concat!(
+            "RANDOMSTRING 1 \"/clients/client1/d[0-3]\"\n",
+            "RANDOMSTRING 2 \"/clients/client1/e[0-3]\"\n",
+            "MKDIR3 \"$1\" *\n",
+            "CREATE3 \"$1/f\" *\n",
+            "CREATE3 \"/clients/client1/d0/plain\" *\n",
+            "RENAME3 \"$1\" \"$2\" *\n",
+            "RENAME3 \"$2\" \"/clients/client1/last\" *\n",
+            "RANDOMSTRING 3 \"/clients/client1/plain/r[0-3]\"\n",
+            "CREATE3 \"$3\" *\n",
+            "RENAME3 \"/clients/client1/plain\" \"/clients/client1/other\" *\n",
+        );
+        let made = MadeNames::of_loads(&[load(text)], 0..2);
+        for own in [
+            "client1/d3/f",
+            "client0/e0/f",
+            "client0/e3/plain",
+            "client1/last/f",
+            "client1/other/r0",
+        ] {
+            assert!(made.has(own.as_bytes()), "{own}");
+        }
+        for other in [
+            "client0/e9/f",
+            "client0/e0/g",
+            "client0/f",
+            "client0/last/f/f",
+        ] {
+            assert!(!made.has(other.as_bytes()), "{other}");
+        }
+    }
+
+    #[test]
     fn probes_and_fleets_number_their_names() {
         let probe = MadeNames::of_probe(2);
         for own in [

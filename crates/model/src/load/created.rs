@@ -31,8 +31,11 @@ pub(crate) struct Created {
     /// The names of the loads, for messages.
     loads: String,
     names: BTreeSet<Vec<u8>>,
-    patterns: Vec<Vec<Element>>,
+    patterns: Vec<Pattern>,
 }
+
+/// A name of which some characters are drawn.
+type Pattern = Vec<Element>;
 
 /// One character of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +45,14 @@ enum Element {
 }
 
 impl Element {
+    /// Whether a character can be both.
+    fn meets(&self, other: &Self) -> bool {
+        match other {
+            Self::Byte(byte) => self.matches(*byte),
+            Self::OneOf(set) => set.iter().any(|byte| self.matches(*byte)),
+        }
+    }
+
     fn matches(&self, byte: u8) -> bool {
         match self {
             Self::Byte(own) => *own == byte,
@@ -117,7 +128,7 @@ impl Created {
 
     /// Whether a template is among them.
     pub fn has(&self, template: &[u8]) -> bool {
-        let is_match = |pattern: &Vec<Element>| {
+        let is_match = |pattern: &Pattern| {
             let mut both = pattern.iter().zip(template);
             pattern.len() == template.len() && both.all(|(own, byte)| own.matches(*byte))
         };
@@ -163,16 +174,28 @@ impl Created {
         }
         for id in ids {
             if load.names.has_slots(id) {
-                self.add_patterns(load, id, &drawn);
+                for components in paths(load, id, &drawn) {
+                    self.add_path(&components);
+                }
             } else if let Some(name) = template(load, id) {
                 self.add_with_directories(&name);
             }
         }
-        let renames = renames.into_iter().filter_map(|[from, to]| {
-            let is_plain = !load.names.has_slots(from) && !load.names.has_slots(to);
-            is_plain.then(|| Some((template(load, from)?, template(load, to)?)))?
+        let is_plain = |ids: &[NameId; 2]| !ids.iter().any(|id| load.names.has_slots(*id));
+        let plain = renames.iter().filter(|ids| is_plain(ids));
+        let plain =
+            plain.filter_map(|[from, to]| Some((template(load, *from)?, template(load, *to)?)));
+        self.add_renamed(&plain.collect::<Vec<_>>());
+        let patterns = |id| -> Vec<Pattern> {
+            let paths = paths(load, id, &drawn);
+            paths.iter().map(|path| pattern_of(path)).collect()
+        };
+        let renames = renames.iter().map(|ids| Renamed {
+            from: patterns(ids[0]),
+            to: patterns(ids[1]),
+            is_drawn: !is_plain(ids),
         });
-        self.add_renamed(&renames.collect::<Vec<_>>());
+        self.add_renamed_patterns(&renames.collect::<Vec<_>>());
     }
 
     fn add_with_directories(&mut self, name: &[u8]) {
@@ -206,54 +229,117 @@ impl Created {
         }
     }
 
-    fn add_patterns(&mut self, load: &Load, id: NameId, drawn: &[BTreeSet<u32>; SLOTS]) {
-        let text = load.names.template(id);
-        let is_moved = safety::is_moved(&text, load.moved_slots);
-        let mut choices: Vec<Vec<Element>> = vec![Vec::new()];
-        let mut copied = 0;
-        for (at, slot) in slots(&text) {
-            let plain = text.get(copied..at).unwrap_or_default();
-            copied = at + 2;
-            let mut next = Vec::new();
-            for choice in &choices {
-                for text in drawn.get(slot).into_iter().flatten() {
-                    let text = load.texts.get(*text as usize).map_or(&[][..], |text| text);
-                    let plain = plain.iter().map(|byte| Element::Byte(*byte));
-                    let drawn = elements(text);
-                    next.push(choice.iter().cloned().chain(plain).chain(drawn).collect());
-                }
-            }
-            next.truncate(CHOICES_MAX);
-            choices = next;
-        }
-        let rest = text.get(copied..).unwrap_or_default();
-        for mut choice in choices {
-            choice.extend(rest.iter().map(|byte| Element::Byte(*byte)));
-            self.add_pattern(&choice, is_moved);
+    /// A path and its directories.
+    fn add_path(&mut self, components: &[Pattern]) {
+        for len in 1..=components.len() {
+            self.add_pattern(pattern_of(components.get(..len).unwrap_or_default()));
         }
     }
 
-    fn add_pattern(&mut self, elements: &[Element], is_moved: bool) {
-        let Some(components) = components(elements) else {
+    /// Whether it is new.
+    fn add_pattern(&mut self, pattern: Pattern) -> bool {
+        let is_new = self.patterns.len() < PATTERNS_MAX && !self.patterns.contains(&pattern);
+        if is_new {
+            self.patterns.push(pattern);
+        }
+        is_new
+    }
+
+    /// The same as [`add_renamed`](Self::add_renamed) where a name has random strings: that of what was
+    /// created, or of the directory.
+    fn add_renamed_patterns(&mut self, renames: &[Renamed]) {
+        if self.patterns.is_empty() && !renames.iter().any(|renamed| renamed.is_drawn) {
             return;
-        };
-        let is_below = components.first().is_some_and(|first| {
-            let own = names::CLIENTS.bytes().map(Element::Byte);
-            own.eq(first.iter().cloned())
-        });
-        let components = match (is_below, is_moved) {
-            (true, _) => components.get(1..).unwrap_or_default(),
-            (false, true) => &components,
-            (false, false) => return,
-        };
-        for len in 1..=components.len() {
-            let own = components.get(..len).unwrap_or_default();
-            let pattern = with_client(&own.join(&Element::Byte(b'/')));
-            if self.patterns.len() < PATTERNS_MAX && !self.patterns.contains(&pattern) {
-                self.patterns.push(pattern);
+        }
+        let plain = self.names.iter().take(PATTERNS_MAX);
+        let plain: Vec<Pattern> = plain
+            .map(|name| name.iter().map(|byte| Element::Byte(*byte)).collect())
+            .collect();
+        for _ in 0..RENAME_ROUNDS {
+            let mut moved: Vec<Pattern> = Vec::new();
+            for Renamed { from, to, is_drawn } in renames {
+                let plain = plain.iter().filter(|_| *is_drawn);
+                let all = self.patterns.iter().chain(plain);
+                let rests =
+                    all.flat_map(|path| from.iter().filter_map(|from| rest_below(path, from)));
+                let rests: Vec<&[Element]> = rests.take(PATTERNS_MAX).collect();
+                for to in to {
+                    moved.extend(rests.iter().map(|rest| [to.as_slice(), *rest].concat()));
+                    moved.truncate(PATTERNS_MAX);
+                }
+            }
+            let mut is_any_new = false;
+            for path in moved {
+                is_any_new |= self.add_pattern(path);
+            }
+            if !is_any_new {
+                return;
             }
         }
     }
+}
+
+/// A directory that is renamed: each name that it can have before and after.
+struct Renamed {
+    from: Vec<Pattern>,
+    to: Vec<Pattern>,
+    is_drawn: bool,
+}
+
+/// Behind its directory, a path that may be in it: with the slash.
+fn rest_below<'p>(path: &'p [Element], directory: &[Element]) -> Option<&'p [Element]> {
+    let (head, rest) = path.split_at_checked(directory.len())?;
+    let mut both = head.iter().zip(directory);
+    let is_in_it = both.all(|(one, other)| one.meets(other));
+    (is_in_it && rest.first() == Some(&Element::Byte(b'/'))).then_some(rest)
+}
+
+/// The components of a name of the load below `clients`, for each choice of its random strings.
+fn paths(load: &Load, id: NameId, drawn: &[BTreeSet<u32>; SLOTS]) -> Vec<Vec<Pattern>> {
+    let text = load.names.template(id);
+    let is_moved = safety::is_moved(&text, load.moved_slots);
+    let mut choices: Vec<Pattern> = vec![Vec::new()];
+    let mut copied = 0;
+    for (at, slot) in slots(&text) {
+        let plain = text.get(copied..at).unwrap_or_default();
+        copied = at + 2;
+        let mut next = Vec::new();
+        for choice in &choices {
+            for text in drawn.get(slot).into_iter().flatten() {
+                let text = load.texts.get(*text as usize).map_or(&[][..], |text| text);
+                let plain = plain.iter().map(|byte| Element::Byte(*byte));
+                let drawn = elements(text);
+                next.push(choice.iter().cloned().chain(plain).chain(drawn).collect());
+            }
+        }
+        next.truncate(CHOICES_MAX);
+        choices = next;
+    }
+    let rest = text.get(copied..).unwrap_or_default();
+    let rest = rest.iter().map(|byte| Element::Byte(*byte));
+    let whole = choices
+        .into_iter()
+        .map(|choice| choice.into_iter().chain(rest.clone()));
+    whole
+        .filter_map(|elements| below_clients(&elements.collect::<Pattern>(), is_moved))
+        .collect()
+}
+
+/// The components below `clients`; `None` of a path that is elsewhere, where it is not moved there.
+fn below_clients(elements: &[Element], is_moved: bool) -> Option<Vec<Pattern>> {
+    let mut components = components(elements)?;
+    let is_below = components.first().is_some_and(|first| {
+        let own = names::CLIENTS.bytes().map(Element::Byte);
+        own.eq(first.iter().cloned())
+    });
+    if is_below {
+        components.remove(0);
+    }
+    (is_below || is_moved).then_some(components)
+}
+
+fn pattern_of(components: &[Pattern]) -> Pattern {
+    with_client(&components.join(&Element::Byte(b'/')))
 }
 
 /// A name of the load below `clients`, as a template.
@@ -266,7 +352,7 @@ fn template(load: &Load, id: NameId) -> Option<Vec<u8>> {
 }
 
 /// The characters of a random string's text.
-fn elements(text: &[u8]) -> Vec<Element> {
+fn elements(text: &[u8]) -> Pattern {
     let mut elements = Vec::new();
     let mut rest = text;
     while let Some((first, after)) = rest.split_first() {
@@ -285,7 +371,7 @@ fn elements(text: &[u8]) -> Vec<Element> {
 }
 
 /// The components of a pattern in small letters; `None` if a set has a slash in it.
-fn components(elements: &[Element]) -> Option<Vec<Vec<Element>>> {
+fn components(elements: &[Element]) -> Option<Vec<Pattern>> {
     let is_slash = |byte: &u8| matches!(byte, b'/' | b'\\');
     let mut components = vec![Vec::new()];
     for element in elements {
@@ -304,7 +390,7 @@ fn components(elements: &[Element]) -> Option<Vec<Vec<Element>>> {
 }
 
 /// The placeholder in the place of `client1`.
-fn with_client(elements: &[Element]) -> Vec<Element> {
+fn with_client(elements: &[Element]) -> Pattern {
     let own: Vec<Element> = b"client1".iter().map(|byte| Element::Byte(*byte)).collect();
     let mut out = Vec::new();
     let mut rest = elements;
