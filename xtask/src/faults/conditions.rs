@@ -180,7 +180,7 @@ impl Trial {
         for (condition, of) in CONDITIONS.iter().enumerate() {
             for &place in of.places {
                 let faces: &[Face] = match place {
-                    // What asks at a rate of its own may need less than the quota.
+                    // Open loops and fleets may need less than the quota.
                     Place::Local if of.deed == Deed::Throttled => &[Face::Replay],
                     _ if of.deed == Deed::Throttled => &[Face::Probe, Face::Replay],
                     Place::Local => &[Face::Replay, Face::Fleet],

@@ -108,7 +108,8 @@ fn show(rows: &[Row], format: FindingFormat) -> Result<(), Error> {
     Ok(())
 }
 
-/// The worst that the rows come to; ^C says more than that what it broke off does not count.
+/// The worst exit code of the rows. After ^C it is that of ^C: the row that it broke off does not count
+/// for no other reason.
 fn ended(rows: &[Row], is_interrupted: bool) -> Exit {
     let exits = rows.iter().map(exit_of_row);
     match exits.max().unwrap_or(Exit::Done) {
@@ -258,8 +259,8 @@ fn export_of(said: &str) -> Option<String> {
     Some(url.strip_suffix("/files").unwrap_or(url).into())
 }
 
-/// Runs a row in a process of its own: what one has taken of memory is no part of the next. What it came
-/// to, and whether all sizes were used.
+/// Runs a row in a process of its own, so that its memory is no part of the next row's. Returns the row
+/// and whether all sizes were used.
 fn row(
     program: &Path,
     options: &CookbookOptions,
@@ -285,7 +286,7 @@ fn row(
         record,
         memory_bytes,
     };
-    // What the row itself says is wrong comes before that it could not be changed.
+    // The row's own error explains more than the error of changing its size.
     let steered = match exit_of_row(&row) {
         Exit::Done | Exit::Doubtful => steered,
         _ => Ok(()),
@@ -296,7 +297,7 @@ fn row(
 /// The fleet of a row, while it runs.
 struct RowFleet {
     child: Child,
-    /// Its record, and what it says besides.
+    /// Its standard output (the record) and its standard error.
     said: [Option<JoinHandle<Vec<u8>>>; 2],
     /// What was taken of memory at the end of each size that was used so far.
     memory_bytes: [u64; SIZES.len()],
@@ -326,7 +327,7 @@ impl RowFleet {
         })
     }
 
-    /// Waits until it ends; what it said.
+    /// Waits until it ends; returns both outputs.
     fn end(mut self) -> Result<[Vec<u8>; 2], Error> {
         let ended = self.child.wait();
         ended.map_err(|error| Error::environment(format!("cannot follow a row: {error}")))?;
@@ -334,7 +335,7 @@ impl RowFleet {
         Ok(self.said.map(|said| text(said).unwrap_or_default()))
     }
 
-    /// Uses one size after the other, and looks at what is taken of memory at the end of each.
+    /// Uses one size after the other, and reads the memory at the end of each.
     fn go_through(&mut self, stop: &AtomicBool) -> Result<(), Error> {
         for (place, (_, size)) in (0_usize..).zip(SIZES) {
             if place > 0 {

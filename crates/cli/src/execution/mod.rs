@@ -184,7 +184,6 @@ fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<Exit, Error> {
     let mut ended = Ok(Reader::Present);
     for (job, directory) in jobs.iter().zip(&directories) {
         if ended != Ok(Reader::Present) || stop.load(Ordering::Relaxed) {
-            directory.iter().for_each(OutputDirectory::abandon);
             continue;
         }
         ended = run_one(job, directory.as_ref(), show, &stop, &views).and_then(|(record, kept)| {
@@ -257,13 +256,8 @@ fn claim(jobs: &[Job], path: Option<&Path>) -> Result<Vec<Option<OutputDirectory
     let mut claimed: Vec<Option<OutputDirectory>> = Vec::new();
     for (number, job) in (1..).zip(jobs) {
         let name = format!("{number}-{}", job.plan.target.layer());
-        match OutputDirectory::claim(&path.join(name), Existing::Refuse) {
-            Ok(directory) => claimed.push(Some(directory)),
-            Err(error) => {
-                claimed.iter().flatten().for_each(OutputDirectory::abandon);
-                return Err(error);
-            }
-        }
+        let directory = OutputDirectory::claim(&path.join(name), Existing::Refuse)?;
+        claimed.push(Some(directory));
     }
     Ok(claimed)
 }
@@ -289,9 +283,7 @@ fn run_one(
         _ => Live::with_bar(stop, &job.plan),
     };
     let mut live = live.kept_in(directory);
-    let record = views.measure("", job, show.calibration, stop, &mut live);
-    let record =
-        record.inspect_err(|_| directory.into_iter().for_each(OutputDirectory::abandon))?;
+    let record = views.measure("", job, show.calibration, stop, &mut live)?;
     let kept = match directory {
         Some(directory) => directory.write(&record, "png"),
         None => Ok(()),

@@ -121,7 +121,7 @@ impl OutputDirectory {
     }
 
     /// Takes back what [`claim`](Self::claim) made, when there is nothing to write.
-    pub fn abandon(&self) {
+    fn abandon(&self) {
         if !self.is_claimed.replace(false) {
             return;
         }

@@ -172,7 +172,7 @@ struct Driver<'run, 'tally> {
     invalid: Vec<usize>,
     /// Runs that were made and not found.
     made: usize,
-    /// What it comes to that something was left out.
+    /// The exit code where something was left out.
     given_up: Exit,
     ended: RoundsEnd,
 }
@@ -256,10 +256,7 @@ impl Driver<'_, '_> {
         drop(live);
         let mut record = match record {
             Ok(record) => record,
-            Err(error) => {
-                directory.iter().for_each(OutputDirectory::abandon);
-                return self.without(thing, round, error);
-            }
+            Err(error) => return self.without(thing, round, error),
         };
         if let Some(headroom) = &self.headrooms[thing] {
             record.headroom.clone_from(headroom);

@@ -88,7 +88,7 @@ fn does_not_count(row: &Row) -> Option<String> {
         .then(|| format!("{clients} clients: does not count ({reasons})"))
 }
 
-/// Of a size that was not used to its end nothing is known.
+/// Memory as text; none was read where a size was not used to its end.
 fn taken(memory: u64) -> String {
     match memory >> 10 {
         0 => "-".into(),

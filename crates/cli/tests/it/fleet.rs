@@ -242,17 +242,17 @@ fn a_cookbook_that_loses_its_server_shows_the_row_and_what_it_came_to() {
     let target = format!("nfs://{address}/export");
     let scratch = Scratch::new();
     // Fleets of other tests have their sockets elsewhere.
-    let ours = |words: &[&str]| {
+    let run = |words: &[&str]| {
         let mut command = command(words);
         command.env("XDG_RUNTIME_DIR", scratch.path());
         command.output().expect("the binary was built")
     };
     let output = std::thread::scope(|scope| {
         // It gives its server up before it is told to change its sizes.
-        let cookbook = scope.spawn(|| ours(&["fleet", "cookbook", &target, "-d", "15s"]));
+        let cookbook = scope.spawn(|| run(&["fleet", "cookbook", &target, "-d", "15s"]));
         let end = Instant::now() + Duration::from_secs(60);
         let is_running = || {
-            let listed = ours(&["fleet", "ctl", "list", "--as", "json"]);
+            let listed = run(&["fleet", "ctl", "list", "--as", "json"]);
             text(&listed.stdout).contains("\"running\"")
         };
         while !is_running() && Instant::now() < end && !cookbook.is_finished() {}

@@ -18,96 +18,76 @@ const MS: u64 = 1_000_000;
 /// As a `recv` with a time-out of 10 ms may be, at 100 ticks per second.
 const LATE_NANOS: u64 = 20 * MS;
 
+/// A backend whose waits are carried out by a function.
+struct WaitingBy<F>(Simulated, F);
+
+impl<F> Backend for WaitingBy<F>
+where
+    F: FnMut(&mut Simulated, Until, &mut Completions) -> Result<(), BackendError>,
+{
+    type Language = Operations;
+
+    fn now(&mut self) -> Moment {
+        self.0.now()
+    }
+    fn recent(&self) -> Moment {
+        self.0.recent()
+    }
+    fn submit(&mut self, ticket: Ticket, operation: Operation, now: Moment) {
+        self.0.submit(ticket, operation, now);
+    }
+    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+        (self.1)(&mut self.0, until, completed)
+    }
+}
+
 /// Is back late, but for completions and for what is due.
-struct Late(Simulated);
-
-impl Backend for Late {
-    type Language = Operations;
-
-    fn now(&mut self) -> Moment {
-        self.0.now()
-    }
-    fn recent(&self) -> Moment {
-        self.0.recent()
-    }
-    fn submit(&mut self, ticket: Ticket, operation: Operation, now: Moment) {
-        self.0.submit(ticket, operation, now);
-    }
-    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
-        let late = until.attention.after_nanos(LATE_NANOS).min(until.due);
-        self.0.wait(Until::sharp(late), completed)
-    }
+fn late(
+    simulated: &mut Simulated,
+    until: Until,
+    completed: &mut Completions,
+) -> Result<(), BackendError> {
+    let late = until.attention.after_nanos(LATE_NANOS).min(until.due);
+    simulated.wait(Until::sharp(late), completed)
 }
 
-/// Says of each operation that it was held until this long before its end, as for want of credits.
-struct Holding(Simulated, u64);
-
-impl Backend for Holding {
-    type Language = Operations;
-
-    fn now(&mut self) -> Moment {
-        self.0.now()
+/// Says of each operation that it was held until 6 ms before its end, as for want of credits.
+fn holding(
+    simulated: &mut Simulated,
+    until: Until,
+    completed: &mut Completions,
+) -> Result<(), BackendError> {
+    let mut ended = Completions::default();
+    simulated.wait(until, &mut ended)?;
+    for completion in ended.iter() {
+        let usable = completion.done.nanos_since(Moment::from_nanos(6 * MS));
+        completed.push(Completion {
+            usable: Moment::from_nanos(usable),
+            ..completion
+        });
     }
-    fn recent(&self) -> Moment {
-        self.0.recent()
-    }
-    fn submit(&mut self, ticket: Ticket, operation: Operation, now: Moment) {
-        self.0.submit(ticket, operation, now);
-    }
-    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
-        let mut ended = Completions::default();
-        self.0.wait(until, &mut ended)?;
-        for completion in ended.iter() {
-            let usable = completion.done.nanos_since(Moment::from_nanos(self.1));
-            completed.push(Completion {
-                usable: Moment::from_nanos(usable),
-                ..completion
-            });
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
-/// How long operations were held, summed.
-struct Held<'r> {
-    plan: &'r Plan,
-    nanos: &'r mut u128,
-}
+/// Hands each interval to a function.
+struct Told<'r, F>(&'r Plan, F);
 
-impl IntervalSink for Held<'_> {
+impl<F: FnMut(&IntervalBuffer)> IntervalSink for Told<'_, F> {
     fn empty(&mut self) -> Option<Box<IntervalBuffer>> {
-        Some(Box::new(new_buffer(self.plan)))
+        Some(Box::new(new_buffer(self.0)))
     }
     fn full(&mut self, buffer: Box<IntervalBuffer>) {
-        *self.nanos += buffer.counts.held_nanos;
-    }
-}
-
-/// Of each interval: when it ended, and how long operations were in flight in it, summed.
-struct InFlight<'r> {
-    plan: &'r Plan,
-    told: &'r mut Vec<(u64, u128)>,
-}
-
-impl IntervalSink for InFlight<'_> {
-    fn empty(&mut self) -> Option<Box<IntervalBuffer>> {
-        Some(Box::new(new_buffer(self.plan)))
-    }
-    fn full(&mut self, buffer: Box<IntervalBuffer>) {
-        let end = buffer.end.nanos_since(Moment::ZERO);
-        self.told.push((end, buffer.counts.in_flight_nanos));
+        (self.1)(&buffer);
     }
 }
 
 /// One slot asks for a second, and each answer takes so long.
-fn told(service_ns: u64) -> Vec<(u64, u128)> {
+fn run<W>(service_ns: u64, wait: W, each: impl FnMut(&IntervalBuffer))
+where
+    W: FnMut(&mut Simulated, Until, &mut Completions) -> Result<(), BackendError>,
+{
     let mut plan = plan(ArrivalsPlan::Closed, 1, 1);
     plan.interval_ns = 100 * MS;
-    let mut told = Vec::new();
-    let sink = InFlight {
-        plan: &plan,
-        told: &mut told,
-    };
     let service = server(Service::Fixed { ns: service_ns }, None);
     let (stop, halt) = (AtomicBool::new(false), AtomicBool::new(false));
     let signals = Signals {
@@ -117,44 +97,34 @@ fn told(service_ns: u64) -> Vec<(u64, u128)> {
         hope: None,
     };
     let members = Member::of_worker(&plan, 0, |_| Nulls);
-    let backend = Late(Simulated::new(service, 1));
-    let books = own_books(&plan, sink);
+    let backend = WaitingBy(Simulated::new(service, 1), wait);
+    let books = own_books(&plan, Told(&plan, each));
     let end = Worker::new(&plan, 0, members, backend, books, signals).run();
     assert_eq!(end.window_end, Moment::from_nanos(SECOND));
-    told.retain(|(end, _)| *end <= SECOND);
-    told
 }
 
 #[test]
 fn what_was_in_flight_stays_in_its_interval() {
     // Of 250 ms: waits end after a boundary with nothing. Of 7 ms: with an answer, now and then.
     for service_ns in [250 * MS, 7 * MS] {
+        let mut told = Vec::new();
+        run(service_ns, late, |interval| {
+            let end = interval.end.nanos_since(Moment::ZERO);
+            told.push((end, interval.counts.in_flight_nanos));
+        });
+        told.retain(|(end, _)| *end <= SECOND);
         let whole = |n: u64| (n * 100 * MS, u128::from(100 * MS));
         let expected: Vec<_> = (1..=10).map(whole).collect();
-        assert_eq!(told(service_ns), expected, "{service_ns} ns");
+        assert_eq!(told, expected, "{service_ns} ns");
     }
 }
 
 #[test]
 fn what_a_connection_held_is_counted_within_the_window() {
-    let plan = plan(ArrivalsPlan::Closed, 1, 1);
     let mut nanos = 0;
-    let sink = Held {
-        plan: &plan,
-        nanos: &mut nanos,
-    };
-    let service = server(Service::Fixed { ns: 10 * MS }, None);
-    let (stop, halt) = (AtomicBool::new(false), AtomicBool::new(false));
-    let signals = Signals {
-        stop: &stop,
-        halt: &halt,
-        offer: None,
-        hope: None,
-    };
-    let members = Member::of_worker(&plan, 0, |_| Nulls);
-    let backend = Holding(Simulated::new(service, 1), 6 * MS);
-    let books = own_books(&plan, sink);
-    Worker::new(&plan, 0, members, backend, books, signals).run();
+    run(10 * MS, holding, |interval| {
+        nanos += interval.counts.held_nanos
+    });
     // 100 in a second, each for 4 of its 10 ms.
     assert_eq!(nanos, u128::from(400 * MS));
 }

@@ -640,7 +640,7 @@ pub enum Contradiction {
         /// The other.
         right: u64,
     },
-    /// A part is more than what it is a part of.
+    /// A part is more than its whole.
     #[error("{what} is {part}, of {whole} in all")]
     Part {
         /// Of what.

@@ -88,9 +88,6 @@ fn execute(measured: &Measure) -> Result<Exit, Error> {
     let record = match measure(&job, calibration, &stop, &mut live) {
         Ok(record) => record,
         Err(error) => {
-            if let Some(directory) = &directory {
-                directory.abandon();
-            }
             let code = exit_code_of(&error);
             return Ok(refuse(&error, code));
         }

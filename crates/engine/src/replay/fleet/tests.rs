@@ -1,4 +1,4 @@
-//! What a fleet is told to have done while nothing more is begun.
+//! Counters of a fleet while no more operations are begun.
 
 use super::*;
 use crate::run::Unobserved;

@@ -37,12 +37,12 @@ mod tests {
 
     #[test]
     fn only_what_is_below_clients_may_be_changed() {
-        for ours in [
+        for own in [
             "clients/client0",
             "clients/client0/made-by-filestone",
             "clients/x",
         ] {
-            assert!(is_ours(ours.as_bytes()), "{ours}");
+            assert!(is_ours(own.as_bytes()), "{own}");
         }
         for other in [
             "",
