@@ -1,9 +1,8 @@
 //! In which format the metrics are written down, and how.
 
 use crate::Snapshot;
-use crate::families::PREFIX;
-use prometheus_client::encoding::{prometheus_protobuf, prometheus_text, text};
-use prometheus_client::registry::Registry;
+use crate::text;
+use prost::Message as _;
 use std::fmt;
 
 /// A format that metrics can be read in.
@@ -77,7 +76,7 @@ impl Format {
                 "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
             }
             Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            Self::Text => prometheus_text::CONTENT_TYPE,
+            Self::Text => "text/plain; version=0.0.4; charset=utf-8",
         }
     }
 }
@@ -100,24 +99,21 @@ fn quality(range: &str) -> u16 {
 }
 
 impl Snapshot {
-    /// Writes down what was known.
+    /// Encodes what was known.
     pub fn expose(self, format: Format) -> Result<Exposition, ExpositionError> {
-        let mut registry = Registry::with_prefix(PREFIX);
-        registry.register_collector(Box::new(self));
+        let families = self.families();
         let body = match format {
             Format::ProtocolBuffers => {
-                prometheus_protobuf::encode_to_vec(&registry).map_err(ExpositionError::of)?
+                let mut body = Vec::new();
+                for family in &families {
+                    let encoded = family.encode_length_delimited(&mut body);
+                    encoded.map_err(ExpositionError::of)?;
+                }
+                body
             }
-            Format::OpenMetrics => {
-                let mut body = String::new();
-                text::encode(&mut body, &registry).map_err(ExpositionError::of)?;
-                body.into_bytes()
-            }
-            Format::Text => {
-                let mut body = String::new();
-                prometheus_text::encode(&mut body, &registry).map_err(ExpositionError::of)?;
-                body.into_bytes()
-            }
+            Format::OpenMetrics | Format::Text => text::write(&families, format)
+                .map_err(ExpositionError::of)?
+                .into_bytes(),
         };
         Ok(Exposition {
             content_type: format.content_type(),

@@ -1,224 +1,217 @@
 //! The metrics: their names, units and help, and where their values are.
 //!
 //! Names by Prometheus' conventions: base units, which stand last; `_total` behind counters and `_info`
-//! behind what is constant, both of which the library adds.
+//! behind constant labels.
 
 use crate::Snapshot;
-use crate::histograms::{encode, seconds};
+use crate::data_model::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType};
+use crate::histograms::{histogram, seconds};
 use crate::standing::Standing;
 use crate::sums::{KindSums, Sums};
 use crate::times::Times;
 use filestone_model::measure::{Ledger, Role, RunPhase};
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{
-    DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, EncodeLabelSet, MetricEncoder,
-    NoLabelSet,
-};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::exemplar::Exemplar;
-use prometheus_client::registry::Unit;
-use std::fmt;
 
-/// What all names begin with.
-pub const PREFIX: &str = "filestone";
+/// The first part of all names.
+const PREFIX: &str = "filestone";
+const BYTES: &str = "bytes";
+const SECONDS: &str = "seconds";
 
 /// The label of a kind of operation, and of its role.
 type KindLabels = [(&'static str, &'static str); 2];
 
-impl Collector for Snapshot {
-    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let mut families = Families { encoder };
-        families.standing(&self.standing)?;
-        families.operations(&self.sums)?;
-        families.bytes(&self.sums)?;
-        families.times(&self.sums)?;
-        families.generator(&self.sums)
+impl Snapshot {
+    /// All metrics in Prometheus' data model.
+    pub(crate) fn families(&self) -> Vec<MetricFamily> {
+        let mut families = Families(Vec::new());
+        families.standing(&self.standing);
+        families.operations(&self.sums);
+        families.bytes(&self.sums);
+        families.times(&self.sums);
+        families.generator(&self.sums);
+        families.0
     }
 }
 
-/// What is written of one family.
+/// Name, help and unit of a family.
 struct Heading<'h> {
     name: &'h str,
     help: &'h str,
-    unit: Option<&'h Unit>,
+    unit: &'h str,
 }
 
 impl<'h> Heading<'h> {
     const fn of(name: &'h str, help: &'h str) -> Self {
-        Self {
-            name,
-            help,
-            unit: None,
-        }
+        Self::in_unit(name, help, "")
     }
 
-    const fn in_unit(self, unit: &'h Unit) -> Self {
-        Self {
-            unit: Some(unit),
-            ..self
-        }
+    const fn in_unit(name: &'h str, help: &'h str, unit: &'h str) -> Self {
+        Self { name, help, unit }
     }
 }
 
-/// Writes families.
-struct Families<'e> {
-    encoder: DescriptorEncoder<'e>,
-}
+/// Families so far.
+struct Families(Vec<MetricFamily>);
 
-impl Families<'_> {
+impl Families {
     fn family(
         &mut self,
         heading: &Heading<'_>,
         kind: MetricType,
-        write: impl FnOnce(MetricEncoder<'_>) -> fmt::Result,
-    ) -> fmt::Result {
+        suffix: &str,
+        metric: impl IntoIterator<Item = Metric>,
+    ) {
         let Heading { name, help, unit } = heading;
-        write(self.encoder.encode_descriptor(name, help, *unit, kind)?)
+        let separator = if unit.is_empty() { "" } else { "_" };
+        self.0.push(MetricFamily {
+            name: format!("{PREFIX}_{name}{separator}{unit}{suffix}"),
+            help: (*help).into(),
+            r#type: kind.into(),
+            metric: metric.into_iter().collect(),
+            unit: (*unit).into(),
+        });
     }
 
-    fn counters<L: EncodeLabelSet, V: EncodeCounterValue>(
+    fn counters<const LABELS: usize>(
         &mut self,
         heading: &Heading<'_>,
-        values: impl IntoIterator<Item = (L, V)>,
-    ) -> fmt::Result {
-        self.family(heading, MetricType::Counter, |mut family| {
-            values.into_iter().try_for_each(|(labels, value)| {
-                family
-                    .encode_family(&labels)?
-                    .encode_counter(&value, None::<&Exemplar<NoLabelSet, u64>>)
-            })
-        })
+        values: impl IntoIterator<Item = ([(&'static str, impl Into<String>); LABELS], u64)>,
+    ) {
+        let counters = values.into_iter().map(|(pairs, value)| Metric {
+            label: labels(pairs),
+            counter: Some(Counter {
+                value: value as f64,
+            }),
+            ..Metric::default()
+        });
+        self.family(heading, MetricType::Counter, "_total", counters);
     }
 
-    fn counter(&mut self, heading: &Heading<'_>, value: impl EncodeCounterValue) -> fmt::Result {
-        self.family(heading, MetricType::Counter, |mut counter| {
-            counter.encode_counter(&value, None::<&Exemplar<NoLabelSet, u64>>)
-        })
+    fn counter(&mut self, heading: &Heading<'_>, value: f64) {
+        let counter = Metric {
+            counter: Some(Counter { value }),
+            ..Metric::default()
+        };
+        self.family(heading, MetricType::Counter, "_total", [counter]);
     }
 
-    fn gauges<L: EncodeLabelSet, V: EncodeGaugeValue>(
+    fn gauges<const LABELS: usize>(
         &mut self,
         heading: &Heading<'_>,
-        values: impl IntoIterator<Item = (L, V)>,
-    ) -> fmt::Result {
-        self.family(heading, MetricType::Gauge, |mut family| {
-            values
-                .into_iter()
-                .try_for_each(|(labels, value)| family.encode_family(&labels)?.encode_gauge(&value))
-        })
+        values: impl IntoIterator<Item = ([(&'static str, impl Into<String>); LABELS], f64)>,
+    ) {
+        let gauges = values
+            .into_iter()
+            .map(|(pairs, value)| gauge(labels(pairs), value));
+        self.family(heading, MetricType::Gauge, "", gauges);
     }
 
-    fn gauge(&mut self, heading: &Heading<'_>, value: impl EncodeGaugeValue) -> fmt::Result {
-        self.family(heading, MetricType::Gauge, |mut gauge| {
-            gauge.encode_gauge(&value)
-        })
+    fn gauge(&mut self, heading: &Heading<'_>, value: f64) {
+        self.family(heading, MetricType::Gauge, "", [gauge(vec![], value)]);
     }
 
-    fn info(&mut self, heading: &Heading<'_>, labels: &impl EncodeLabelSet) -> fmt::Result {
-        self.family(heading, MetricType::Info, |mut info| {
-            info.encode_info(labels)
-        })
+    /// Labels whose value is always 1, for want of a type of their own in the data model.
+    fn info(&mut self, heading: &Heading<'_>, label: Vec<LabelPair>) {
+        self.family(heading, MetricType::Gauge, "_info", [gauge(label, 1.0)]);
     }
 
-    fn histogram(&mut self, heading: &Heading<'_>, times: &Times) -> fmt::Result {
-        let heading = heading.in_seconds();
-        self.family(&heading, MetricType::Histogram, |mut histogram| {
-            encode(times, &mut histogram)
-        })
+    fn histogram(&mut self, heading: &Heading<'_>, times: &Times) {
+        let metric = histogram(times, vec![]);
+        self.family(heading, MetricType::Histogram, "", [metric]);
     }
 
-    fn histograms(
-        &mut self,
-        heading: &Heading<'_>,
-        sums: &Sums,
-        of: fn(&KindSums) -> &Times,
-    ) -> fmt::Result {
-        let heading = heading.in_seconds();
-        self.family(&heading, MetricType::Histogram, |mut family| {
-            by_kind(sums).try_for_each(|(labels, kind)| {
-                encode(of(kind), &mut family.encode_family(&labels)?)
-            })
-        })
+    fn histograms(&mut self, heading: &Heading<'_>, sums: &Sums, of: fn(&KindSums) -> &Times) {
+        let metrics = by_kind(sums).map(|(pairs, kind)| histogram(of(kind), labels(pairs)));
+        self.family(heading, MetricType::Histogram, "", metrics);
     }
 
     /// Which run goes on, how far it is, with whom.
-    fn standing(&mut self, standing: &Standing) -> fmt::Result {
+    fn standing(&mut self, standing: &Standing) {
         let tool = &standing.tool;
         let build = [
             ("version", tool.version.as_str()),
             ("profile", tool.profile.as_str()),
         ];
-        self.info(&Heading::of("build", "The program that measures"), &build)?;
+        self.info(
+            &Heading::of("build", "The program that measures"),
+            labels(build),
+        );
         let phase = |phase: RunPhase| {
             let is_now = standing.phase == Some(phase);
-            ([("phase", phase.name())], u32::from(is_now))
+            ([("phase", phase.name())], f64::from(u8::from(is_now)))
         };
         self.gauges(
             &Heading::of("run_phase", "1 for the part of the run that goes on"),
             RunPhase::ALL.map(phase),
-        )?;
+        );
         let ended = standing.ended.iter();
         self.counters(
             &Heading::of("runs", "Runs that are over, by how they ended"),
             ended.map(|(end, count)| ([("end", *end)], *count)),
-        )?;
+        );
         if let Some(caveats) = standing.caveats {
             let help = "Reasons to doubt the figures of the last run that is over";
-            self.gauge(&Heading::of("run_caveats", help), caveats)?;
+            self.gauge(&Heading::of("run_caveats", help), caveats as f64);
         }
         if let Some(run) = &standing.run {
             let about = Heading::of("run", "The run that goes on, or went on last");
-            self.info(&about, &run.labels)?;
-            self.gauge(&Heading::of("clients", "Simulated clients"), run.clients)?;
+            let pairs = run.labels.iter();
+            self.info(
+                &about,
+                labels(pairs.map(|(name, value)| (*name, value.clone()))),
+            );
+            self.gauge(
+                &Heading::of("clients", "Simulated clients"),
+                f64::from(run.clients),
+            );
             let help = "Operations that each client may have in flight";
-            self.gauge(&Heading::of("client_slots", help), run.in_flight)?;
+            self.gauge(&Heading::of("client_slots", help), f64::from(run.in_flight));
             let help = "Threads of the load generator";
-            self.gauge(&Heading::of("workers", help), run.workers)?;
+            self.gauge(&Heading::of("workers", help), f64::from(run.workers));
         }
         if let Some(load) = standing.offered_load_ops_per_s {
             let help = "Operations that are due per second; absent in a closed loop";
             self.gauge(
                 &Heading::of("offered_load_operations_per_second", help),
                 load,
-            )?;
+            );
         }
-        self.fleet(standing)
+        self.fleet(standing);
     }
 
-    fn fleet(&mut self, standing: &Standing) -> fmt::Result {
+    fn fleet(&mut self, standing: &Standing) {
         if standing.fleet.is_empty() {
-            return Ok(());
+            return;
         }
         let groups = standing.fleet.iter().flat_map(|group| {
             let states = group.clients.iter();
             states.map(|(state, clients)| {
                 let labels = [("group", group.group.as_str()), ("state", state.name())];
-                (labels, *clients)
+                (labels, *clients as f64)
             })
         });
         let help = "Clients of a fleet, by group and by what they are doing";
-        self.gauges(&Heading::of("fleet_clients", help), groups)
+        self.gauges(&Heading::of("fleet_clients", help), groups);
     }
 
     /// The ledger.
-    fn operations(&mut self, sums: &Sums) -> fmt::Result {
+    fn operations(&mut self, sums: &Sums) {
         let help = "Operations that were due in a measured window";
         self.counters(
             &Heading::of("operations_scheduled", help),
             by_kind(sums).map(|(labels, kind)| (labels, kind.ledger.scheduled)),
-        )?;
+        );
         let outcomes = by_kind(sums).flat_map(|([operation, role], kind)| {
             let outcomes = outcomes(&kind.ledger);
             outcomes.map(|(outcome, count)| ([operation, role, ("outcome", outcome)], count))
         });
         let help = "Operations that were due in a measured window, by what became of them; \
                     in_flight are those that were unanswered when a run ended";
-        self.counters(&Heading::of("operations", help), outcomes)?;
+        self.counters(&Heading::of("operations", help), outcomes);
         let help = "Operations that have begun and are not accounted for in an interval yet";
         self.gauges(
             &Heading::of("operations_in_flight", help),
-            by_kind(sums).map(|(labels, kind)| (labels, kind.in_flight())),
-        )?;
+            by_kind(sums).map(|(labels, kind)| (labels, kind.in_flight() as f64)),
+        );
         let failures = by_kind(sums).flat_map(|([operation, role], kind)| {
             let failures = kind.failures.iter();
             failures.map(move |(failure, count)| {
@@ -226,62 +219,67 @@ impl Families<'_> {
             })
         });
         let help = "Failed operations by what the server answered";
-        self.counters(&Heading::of("failures", help), failures)
+        self.counters(&Heading::of("failures", help), failures);
     }
 
     /// Calls and bytes.
-    fn bytes(&mut self, sums: &Sums) -> fmt::Result {
+    fn bytes(&mut self, sums: &Sums) {
         type Count = fn(&KindSums) -> u64;
-        let calls: [(&str, &str, Option<&Unit>, Count); 5] = [
-            ("calls", "Calls made for operations", None, |kind| {
+        let calls: [(&str, &str, &str, Count); 5] = [
+            ("calls", "Calls made for operations", "", |kind| {
                 kind.counts.calls
             }),
-            ("retransmissions", "Calls sent again", None, |kind| {
+            ("retransmissions", "Calls sent again", "", |kind| {
                 kind.counts.retransmissions
             }),
             (
                 "sent",
                 "Bytes sent for operations, record marks included",
-                Some(&Unit::Bytes),
+                BYTES,
                 |kind| kind.counts.bytes_sent,
             ),
             (
                 "received",
                 "Bytes received for operations, record marks included",
-                Some(&Unit::Bytes),
+                BYTES,
                 |kind| kind.counts.bytes_received,
             ),
-            ("data", "File data moved", Some(&Unit::Bytes), |kind| {
+            ("data", "File data moved", BYTES, |kind| {
                 kind.counts.data_bytes
             }),
         ];
         for (name, help, unit, of) in calls {
-            let heading = Heading { name, help, unit };
+            let heading = Heading::in_unit(name, help, unit);
             self.counters(
                 &heading,
                 by_kind(sums).map(|(labels, kind)| (labels, of(kind))),
-            )?;
+            );
         }
-        Ok(())
     }
 
     /// Histograms.
-    fn times(&mut self, sums: &Sums) -> fmt::Result {
+    fn times(&mut self, sums: &Sums) {
         let help = "From when an operation was due to its end";
-        let heading = Heading::of("response_time", help);
-        self.histograms(&heading, sums, |kind| &kind.response_time)?;
+        let heading = Heading::in_unit("response_time", help, SECONDS);
+        self.histograms(&heading, sums, |kind| &kind.response_time);
         let help = "From when an operation was sent to its end";
-        let heading = Heading::of("service_time", help);
-        self.histograms(&heading, sums, |kind| &kind.service_time)?;
+        let heading = Heading::in_unit("service_time", help, SECONDS);
+        self.histograms(&heading, sums, |kind| &kind.service_time);
         let help = "From when a measured operation was due until a slot was free for it";
-        self.histogram(&Heading::of("slot_wait", help), &sums.slot_wait)?;
+        self.histogram(
+            &Heading::in_unit("slot_wait", help, SECONDS),
+            &sums.slot_wait,
+        );
         let help = "From when a slot was free for a measured operation until it was sent: how late \
                     the load generator was";
-        self.histogram(&Heading::of("dispatch_delay", help), &sums.dispatch_delay)
+        self.histogram(
+            &Heading::in_unit("dispatch_delay", help, SECONDS),
+            &sums.dispatch_delay,
+        );
     }
 
     /// What the load generator itself came to.
-    fn generator(&mut self, sums: &Sums) -> fmt::Result {
+    fn generator(&mut self, sums: &Sums) {
         let stretch = &sums.stretch;
         for (name, help, nanos) in [
             (
@@ -300,28 +298,41 @@ impl Families<'_> {
                 stretch.waited_nanos,
             ),
         ] {
-            let heading = Heading::of(name, help).in_unit(&Unit::Seconds);
-            self.counter(&heading, seconds(nanos))?;
+            let heading = Heading::in_unit(name, help, SECONDS);
+            self.counter(&heading, seconds(nanos));
         }
         let help = "Operations in flight times how long they were; its rate is how many there were";
-        let heading = Heading::of("in_flight", help).in_unit(&Unit::Seconds);
-        self.counter(&heading, stretch.in_flight_nanos as f64 / 1e9)?;
+        let heading = Heading::in_unit("in_flight", help, SECONDS);
+        self.counter(&heading, stretch.in_flight_nanos as f64 / 1e9);
         let help = "Replies to calls that were given up before, or answered";
-        self.counter(&Heading::of("late_replies", help), stretch.late_replies)?;
+        self.counter(
+            &Heading::of("late_replies", help),
+            stretch.late_replies as f64,
+        );
         let help = "Connections made for clients before runs began";
-        self.counter(&Heading::of("connections", help), sums.connections)?;
+        self.counter(&Heading::of("connections", help), sums.connections as f64);
         let help = "Connections made again; added when a run is over";
-        self.counter(&Heading::of("reconnections", help), sums.reconnections)
+        self.counter(
+            &Heading::of("reconnections", help),
+            sums.reconnections as f64,
+        );
     }
 }
 
-impl<'h> Heading<'h> {
-    const fn in_seconds(&self) -> Self {
-        Self {
-            name: self.name,
-            help: self.help,
-            unit: Some(&Unit::Seconds),
-        }
+fn labels(pairs: impl IntoIterator<Item = (&'static str, impl Into<String>)>) -> Vec<LabelPair> {
+    let label = |(name, value): (&str, _)| LabelPair {
+        name: name.into(),
+        value: Into::into(value),
+    };
+    pairs.into_iter().map(label).collect()
+}
+
+const fn gauge(label: Vec<LabelPair>, value: f64) -> Metric {
+    Metric {
+        label,
+        gauge: Some(Gauge { value }),
+        counter: None,
+        histogram: None,
     }
 }
 

@@ -1,24 +1,37 @@
-//! A histogram as Prometheus' library wants it.
+//! A histogram in Prometheus' data model.
 
 use crate::bounds::ENDS;
+use crate::data_model::{Bucket, Histogram, LabelPair, Metric};
+use crate::native::{SCHEMA, ZERO_THRESHOLD};
 use crate::times::Times;
-use prometheus_client::encoding::{MetricEncoder, NoLabelSet};
-use std::fmt;
 
-/// Writes both histograms of these times: the native one where the format has such.
-pub fn encode(times: &Times, encoder: &mut MetricEncoder<'_>) -> fmt::Result {
+/// Both histograms of these times: text has only the classic one.
+pub fn histogram(times: &Times, label: Vec<LabelPair>) -> Metric {
     let ends = ENDS.iter().map(|end| seconds(*end));
     let ends = ends.chain([f64::INFINITY]);
-    let buckets: Vec<(f64, u64)> = ends.zip(times.classic().iter().copied()).collect();
-    times.native().with(|native| {
-        encoder.encode_histogram_with_native::<NoLabelSet>(
-            seconds(times.sum_nanos()),
-            times.count(),
-            &buckets,
-            None,
-            native,
-        )
-    })
+    let bucket = ends.zip(times.classic()).scan(0, |below, (end, count)| {
+        *below += count;
+        Some(Bucket {
+            cumulative_count: *below,
+            upper_bound: end,
+        })
+    });
+    let (positive_span, positive_delta) = times.native().spans();
+    let histogram = Histogram {
+        sample_count: times.count(),
+        sample_sum: seconds(times.sum_nanos()),
+        bucket: bucket.collect(),
+        schema: SCHEMA,
+        zero_threshold: ZERO_THRESHOLD,
+        zero_count: times.native().zero(),
+        positive_span,
+        positive_delta,
+    };
+    Metric {
+        label,
+        histogram: Some(Box::new(histogram)),
+        ..Metric::default()
+    }
 }
 
 /// Nanoseconds as seconds, the unit that Prometheus has for all times.

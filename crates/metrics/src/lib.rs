@@ -11,12 +11,14 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod data_model;
 mod exposition;
 mod families;
 mod histograms;
 mod native;
 mod standing;
 mod sums;
+mod text;
 mod times;
 
 pub use exposition::{Exposition, ExpositionError, Format};

@@ -4,13 +4,13 @@
 //! Their ends are powers of two of a second and fall between the steps of our histograms, so a value
 //! within 0.1 % of an end may be counted beyond it. Always in the same bucket, though: counts only grow.
 
-use prometheus_client::encoding::{NativeHistogram, NativeHistogramBuckets};
+use crate::data_model::BucketSpan;
 use std::collections::BTreeMap;
 
 /// Each bucket ends at 2^(1/16) times where it begins, 4.4 % later.
 pub const SCHEMA: i32 = 4;
 /// What is shorter counts as zero; Prometheus' own default. No clock tells so little from nothing.
-const ZERO_THRESHOLD: f64 = 2.938_735_877_055_719e-39;
+pub const ZERO_THRESHOLD: f64 = 2.938_735_877_055_719e-39;
 
 /// Counts by the numbers of buckets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -42,51 +42,34 @@ impl NativeCounts {
         }
     }
 
-    /// Hands over what is exposed.
-    pub fn with<R>(&self, then: impl FnOnce(NativeHistogram<'_>) -> R) -> R {
-        let Spans { mut spans, deltas } = self.spans();
-        if self.zero == 0 && spans.is_empty() {
-            // By a span without buckets an empty one is told from a classic histogram.
-            spans.push((0, 0));
-        }
-        then(NativeHistogram {
-            schema: SCHEMA,
-            zero_threshold: ZERO_THRESHOLD,
-            zero_count: self.zero,
-            negative: NativeHistogramBuckets {
-                spans: &[],
-                deltas: &[],
-            },
-            positive: NativeHistogramBuckets {
-                spans: &spans,
-                deltas: &deltas,
-            },
-            created: None,
-        })
+    /// How many values are zero.
+    pub const fn zero(&self) -> u64 {
+        self.zero
     }
 
-    fn spans(&self) -> Spans {
-        let mut written = Spans::default();
+    /// Runs of neighbouring buckets, each with its distance from the one before and its length; and by how
+    /// much each bucket holds more than the one before.
+    pub fn spans(&self) -> (Vec<BucketSpan>, Vec<i64>) {
+        let (mut spans, mut deltas) = (Vec::<BucketSpan>::new(), Vec::new());
         let (mut next, mut before) = (0_i32, 0_i64);
         for (number, count) in &self.buckets {
             let count = i64::try_from(*count).unwrap_or(i64::MAX);
-            match written.spans.last_mut() {
-                Some((_, length)) if *number == next => *length += 1,
-                _ => written.spans.push((number - next, 1)),
+            match spans.last_mut() {
+                Some(span) if *number == next => span.length += 1,
+                _ => spans.push(BucketSpan {
+                    offset: number - next,
+                    length: 1,
+                }),
             }
-            written.deltas.push(count - before);
+            deltas.push(count - before);
             (next, before) = (number + 1, count);
         }
-        written
+        if self.zero == 0 && spans.is_empty() {
+            // A span without buckets distinguishes an empty native histogram from a classic one.
+            spans.push(BucketSpan::default());
+        }
+        (spans, deltas)
     }
-}
-
-/// Runs of neighbouring buckets, each with its distance from the one before and its length; and by how
-/// much each bucket holds more than the one before.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Spans {
-    spans: Vec<(i32, u32)>,
-    deltas: Vec<i64>,
 }
 
 #[cfg(test)]
@@ -115,14 +98,19 @@ mod tests {
         ] {
             counts.count(nanos, times);
         }
-        let spans = counts.spans();
-        assert_eq!(spans.spans, [(0, 2), (14, 1)]);
-        assert_eq!(spans.deltas, [5, 2, -6]);
+        let (spans, deltas) = counts.spans();
+        assert_eq!(spans, [span(0, 2), span(14, 1)]);
+        assert_eq!(deltas, [5, 2, -6]);
         assert_eq!(counts.zero, 3);
+    }
+
+    const fn span(offset: i32, length: u32) -> BucketSpan {
+        BucketSpan { offset, length }
     }
 
     #[test]
     fn an_empty_one_is_still_native() {
-        NativeCounts::default().with(|native| assert_eq!(native.positive.spans, [(0, 0)]));
+        let (spans, deltas) = NativeCounts::default().spans();
+        assert_eq!((spans, deltas), (vec![span(0, 0)], vec![]));
     }
 }

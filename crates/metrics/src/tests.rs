@@ -288,7 +288,7 @@ fn a_fleet_has_all_states_of_each_group() {
 
 #[test]
 fn protocol_buffers_have_both_histograms() {
-    use prometheus_client::encoding::prometheus_protobuf::prometheus_data_model::MetricFamily;
+    use crate::data_model::MetricFamily;
     use prost::Message as _;
 
     let (metrics, plan) = (metrics(), plan());
