@@ -24,6 +24,7 @@ mod report;
 mod shell;
 mod terminal_view;
 mod usage;
+mod version;
 
 pub use manual::manual;
 pub use report::html::live::document as live_document;
@@ -113,6 +114,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let words = arguments.iter().skip(1).filter_map(|word| word.to_str());
     let asked = command_of(words);
     let parsed = command()
+        .long_version(version::build_details())
         .try_get_matches_from(&arguments)
         .and_then(|matches| CommandLine::from_arg_matches(&matches));
     let ended = match parsed {

@@ -56,6 +56,34 @@ fn the_short_help_of_mix_has_the_load_first_and_is_short() {
 }
 
 #[test]
+fn the_long_version_has_the_build_and_the_short_one_is_a_line() {
+    let long = text(&filestone(&["--version"]).stdout);
+    let lines: Vec<&str> = long.lines().collect();
+    assert_eq!(
+        lines[0],
+        format!("filestone {}", env!("CARGO_PKG_VERSION")),
+        "{long}"
+    );
+    let names: Vec<&str> = lines[1..]
+        .iter()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(
+        names,
+        ["commit", "profile", "target", "features", "MPI"],
+        "{long}"
+    );
+    assert!(
+        lines[1..]
+            .iter()
+            .all(|line| line.split_whitespace().count() >= 2),
+        "{long}"
+    );
+    let short = text(&filestone(&["-V"]).stdout);
+    assert_eq!(short.lines().count(), 1, "{short}");
+}
+
+#[test]
 fn without_arguments_it_shows_two_commands_to_try() {
     let output = filestone(&[]);
     assert_eq!(output.status.code(), Some(0));
