@@ -9,6 +9,7 @@ mod beside;
 mod bisect;
 mod cipher;
 mod coverage;
+mod dist;
 mod exchange;
 mod faults;
 mod figures;
@@ -57,6 +58,8 @@ enum Chore {
     Bisect(bisect::Bisect),
     /// Count the instructions of the hot path.
     Instructions(instructions::Instructions),
+    /// Make packages, and check them: install, run and remove them.
+    Dist(dist::Dist),
     /// Run all 22 procedures, and some mishaps, against servers that are not ours.
     Interop(interop::Interop),
     /// Run probe, mix and replay against servers that stand still, die, are full or slow.
@@ -105,6 +108,7 @@ fn run(chore: &Chore) -> Result<bool> {
         Chore::Beside(options) => beside::run(options),
         Chore::Bisect(options) => bisect::run(options),
         Chore::Instructions(options) => instructions::run(options),
+        Chore::Dist(options) => dist::run(options),
         Chore::Interop(options) => interop::run(options),
         Chore::Faults(options) => faults::run(options),
         Chore::Fuzz(options) => fuzz::run(options),

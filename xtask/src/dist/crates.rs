@@ -1,0 +1,156 @@
+//! The libraries that Cargo links into the program, and their sources.
+//!
+//! What only builds the program, such as macros, is not among them.
+
+use super::program::Variant;
+use super::{Release, tool};
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A library in the program.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Library {
+    pub name: String,
+    pub version: String,
+    pub licence: String,
+}
+
+impl Library {
+    /// Its address among packages.
+    pub fn url(&self) -> String {
+        format!("pkg:cargo/{}@{}", self.name, self.version)
+    }
+}
+
+/// Libraries, and for each those that it needs itself.
+pub type Graph = BTreeMap<Library, BTreeSet<Library>>;
+
+/// What is linked into the program, itself included.
+pub fn graph(release: &Release) -> Result<Graph> {
+    let target = target(release);
+    let listed = tool::text(
+        Command::new("cargo")
+            .args([
+                "tree",
+                "--locked",
+                "--package",
+                "filestone-cli",
+                "--target",
+                &target,
+            ])
+            .args([
+                "--edges",
+                "normal,no-proc-macro",
+                "--prefix",
+                "depth",
+                "--format",
+                "|{p}|{l}",
+            ])
+            .current_dir(&release.root),
+    )?;
+    Ok(read(&listed))
+}
+
+/// The target whose libraries are listed: that of glibc has the same.
+fn target(release: &Release) -> String {
+    Variant::Static.target(release.machine)
+}
+
+/// Reads lines `DEPTH|NAME vVERSION …|LICENCE`.
+fn read(listed: &str) -> Graph {
+    let mut graph = Graph::new();
+    // From the program down to the library of the line.
+    let mut path: Vec<Library> = Vec::new();
+    for line in listed.lines() {
+        let mut parts = line.split('|');
+        let depth = parts
+            .next()
+            .and_then(|depth| depth.parse().ok())
+            .unwrap_or(0);
+        let mut words = parts.next().unwrap_or_default().split_whitespace();
+        let name = words.next().unwrap_or_default().to_string();
+        let version = words
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches('v')
+            .to_string();
+        let licence = parts.next().unwrap_or_default();
+        // (*) marks what stands further up with what it needs; of old, "/" was written for "OR".
+        let licence = licence.trim_end_matches(" (*)").replace('/', " OR ");
+        let library = Library {
+            name,
+            version,
+            licence,
+        };
+        path.truncate(depth);
+        if let Some(user) = path.last() {
+            graph
+                .entry(user.clone())
+                .or_default()
+                .insert(library.clone());
+        }
+        graph.entry(library.clone()).or_default();
+        path.push(library);
+    }
+    graph
+}
+
+/// Where Cargo has the source of a library.
+pub struct Source {
+    pub name: String,
+    pub version: String,
+    pub folder: PathBuf,
+}
+
+/// The sources of all libraries of the workspace, as Cargo tells.
+pub fn sources(release: &Release) -> Result<Vec<Source>> {
+    let told = tool::text(
+        Command::new("cargo")
+            .args(["metadata", "--locked", "--format-version", "1"])
+            // Otherwise libraries for other systems are downloaded.
+            .args(["--filter-platform", &target(release)])
+            .current_dir(&release.root),
+    )?;
+    let told: Value = serde_json::from_str(&told).context("cargo metadata")?;
+    let packages = told["packages"].as_array().into_iter().flatten();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    let sources = packages.map(|package| Source {
+        name: text(&package["name"]),
+        version: text(&package["version"]),
+        folder: Path::new(&text(&package["manifest_path"]))
+            .parent()
+            .map(Path::to_path_buf)
+            .unwrap_or_default(),
+    });
+    Ok(sources.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn library(name: &str, licence: &str) -> Library {
+        Library {
+            name: name.into(),
+            version: "1.0.0".into(),
+            licence: licence.into(),
+        }
+    }
+
+    #[test]
+    fn a_library_that_was_listed_before_is_the_same() {
+        let graph = read(
+            "0|cli v1.0.0 (/src)|MIT\n1|a v1.0.0|MIT/Apache-2.0\n2|b v1.0.0|MIT\n1|b v1.0.0|MIT (*)\n",
+        );
+        let (a, b) = (library("a", "MIT OR Apache-2.0"), library("b", "MIT"));
+        assert_eq!(
+            graph[&library("cli", "MIT")],
+            BTreeSet::from([a.clone(), b.clone()])
+        );
+        assert_eq!(graph[&a], BTreeSet::from([b]));
+        assert_eq!(graph.len(), 3);
+    }
+}

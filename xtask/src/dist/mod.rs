@@ -1,0 +1,300 @@
+//! Packages: a static program, packages of Debian and of RPM, an image, the source, a list of what is in
+//! the program, and checksums. The same commit gives the same bytes, wherever it is built.
+//!
+//! Made with Debian's own tools, which install in seconds: cargo-deb and cargo-generate-rpm would first be
+//! compiled for minutes.
+
+mod archive;
+mod check;
+mod content;
+mod crates;
+mod deb;
+mod depends;
+mod files;
+mod image;
+mod notices;
+mod program;
+mod rpm;
+mod sbom;
+mod tool;
+
+use crate::process::Folder;
+use anyhow::{Context, Result, anyhow};
+use clap::{Args, ValueEnum};
+use program::Variant;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Who answers for packages.
+const MAINTAINER: &str = "filestone maintainers <maintainers@filestone.example>";
+/// What packages say they are.
+const SUMMARY: &str = "benchmark for NFS, SMB, TCP and local file servers";
+/// The same, at length.
+const DESCRIPTION: &str = "filestone puts load on file servers and reports response times and throughput \
+    with their intervals. It speaks NFSv3 and SMB2/3 from user space and needs neither root nor a mount.";
+const HOMEPAGE: &str = env!("CARGO_PKG_REPOSITORY");
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Options of `cargo xtask dist`.
+#[derive(Debug, Clone, Args)]
+pub struct Dist {
+    /// Cargo's profile for programs
+    #[arg(long, default_value = "dist")]
+    pub profile: String,
+    /// Processor that the packages are for
+    #[arg(long, value_enum, default_value_t = Machine::host())]
+    pub target: Machine,
+    /// Make or check only these [default: all but mpi, which needs Open MPI]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub only: Vec<Kind>,
+    /// Where packages are written, or read to be checked [default: packages in Cargo's target directory]
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Package this program, built already, in .deb and .rpm
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    pub program: Option<PathBuf>,
+    /// Install, run and remove the packages that are there, in a Debian root made for it; needs root
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// A processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Machine {
+    /// 64-bit x86
+    #[value(name = "x86_64")]
+    X86_64,
+    /// 64-bit ARM
+    #[value(name = "aarch64")]
+    Aarch64,
+}
+
+impl Machine {
+    const fn host() -> Self {
+        if cfg!(target_arch = "aarch64") {
+            Self::Aarch64
+        } else {
+            Self::X86_64
+        }
+    }
+
+    const fn is_host(self) -> bool {
+        matches!(
+            (self, Self::host()),
+            (Self::X86_64, Self::X86_64) | (Self::Aarch64, Self::Aarch64)
+        )
+    }
+
+    /// The name that Rust and RPM have for it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64",
+            Self::Aarch64 => "aarch64",
+        }
+    }
+
+    /// The name that Debian and images have for it.
+    const fn debian_name(self) -> &'static str {
+        match self {
+            Self::X86_64 => "amd64",
+            Self::Aarch64 => "arm64",
+        }
+    }
+
+    const fn cross_compiler(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64-linux-gnu-gcc",
+            Self::Aarch64 => "aarch64-linux-gnu-gcc",
+        }
+    }
+
+    /// A program of binutils for it.
+    fn tool(self, name: &str) -> String {
+        if self.is_host() {
+            name.into()
+        } else {
+            format!("{}-linux-gnu-{name}", self.name())
+        }
+    }
+}
+
+/// A package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// A static program, with man pages and completions, as .tar.gz
+    Static,
+    /// Debian's package
+    Deb,
+    /// The package of Fedora, RHEL and SUSE
+    Rpm,
+    /// An OCI image with the static program
+    Image,
+    /// The source, as .tar.gz
+    Source,
+    /// The program's libraries, as CycloneDX
+    Sbom,
+    /// Debian's package filestone-mpi, with Open MPI
+    Mpi,
+}
+
+impl Kind {
+    const USUAL: [Self; 6] = [
+        Self::Static,
+        Self::Deb,
+        Self::Rpm,
+        Self::Image,
+        Self::Source,
+        Self::Sbom,
+    ];
+
+    /// The file's name.
+    fn file_name(self, machine: Machine) -> String {
+        let (name, debian) = (machine.name(), machine.debian_name());
+        match self {
+            Self::Static => format!("filestone-{VERSION}-{name}-linux-musl.tar.gz"),
+            Self::Deb => format!("filestone_{VERSION}-1_{debian}.deb"),
+            Self::Mpi => format!("filestone-mpi_{VERSION}-1_{debian}.deb"),
+            Self::Rpm => format!("filestone-{VERSION}-1.{name}.rpm"),
+            Self::Image => format!("filestone-{VERSION}-{name}-oci.tar"),
+            Self::Source => format!("filestone-{VERSION}-source.tar.gz"),
+            Self::Sbom => format!("filestone-{VERSION}-{name}.cdx.json"),
+        }
+    }
+}
+
+/// What all packages of a release have in common.
+pub struct Release {
+    /// The source.
+    root: PathBuf,
+    machine: Machine,
+    profile: String,
+    /// The time of the commit, in seconds: that of every file in a package.
+    time: u64,
+    /// None outside a git checkout.
+    commit: Option<String>,
+    /// Where packages are made, before they are complete.
+    work: Folder,
+}
+
+impl Release {
+    fn new(options: &Dist, output: &Path) -> Result<Self> {
+        let root = crate::tidy::root()?;
+        let git = |arguments: &[&str]| {
+            let text = tool::text(Command::new("git").args(arguments).current_dir(&root))?;
+            anyhow::Ok(text.trim().to_string())
+        };
+        let time = match std::env::var("SOURCE_DATE_EPOCH") {
+            Ok(time) => time,
+            Err(_) => git(&["log", "-1", "--format=%ct"]).map_err(|error| {
+                anyhow!("the time of the commit is not known: {error:#}\nhelp: outside a git checkout, set SOURCE_DATE_EPOCH to seconds since 1970")
+            })?,
+        };
+        Ok(Self {
+            machine: options.target,
+            profile: options.profile.clone(),
+            time: time
+                .parse()
+                .with_context(|| format!("SOURCE_DATE_EPOCH {time}"))?,
+            commit: git(&[
+                "describe",
+                "--always",
+                "--exclude=*",
+                "--abbrev=12",
+                "--dirty",
+            ])
+            .ok(),
+            work: Folder::within(output, "dist")?,
+            root,
+        })
+    }
+
+    /// The folder of the profile in Cargo's target directory.
+    fn profile_folder(&self) -> &str {
+        if self.profile == "dev" {
+            "debug"
+        } else {
+            &self.profile
+        }
+    }
+
+    /// The time of the commit as standards write it.
+    fn timestamp(&self) -> String {
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(self.time);
+        humantime::format_rfc3339_seconds(time).to_string()
+    }
+
+    /// Makes a package: a complete file in the working directory.
+    fn make(&self, kind: Kind, programs: &mut Programs<'_>) -> Result<PathBuf> {
+        let file = self.work.path.join(kind.file_name(self.machine));
+        match kind {
+            Kind::Static => archive::program(self, &programs.of(self, Variant::Static)?, &file)?,
+            Kind::Deb => deb::make(self, &programs.of(self, Variant::Dynamic)?, false, &file)?,
+            Kind::Mpi => deb::make(self, &programs.of(self, Variant::Mpi)?, true, &file)?,
+            Kind::Rpm => rpm::make(self, &programs.of(self, Variant::Dynamic)?, &file)?,
+            Kind::Image => image::make(self, &programs.of(self, Variant::Static)?, &file)?,
+            Kind::Source => archive::source(self, &file)?,
+            Kind::Sbom => sbom::make(self, &file)?,
+        }
+        Ok(file)
+    }
+}
+
+/// Programs, each of which is built once.
+struct Programs<'a> {
+    built: Vec<(Variant, PathBuf)>,
+    /// The dynamic program, if it is built already.
+    given: Option<&'a Path>,
+}
+
+impl Programs<'_> {
+    fn of(&mut self, release: &Release, variant: Variant) -> Result<PathBuf> {
+        if let Some((_, program)) = self.built.iter().find(|(built, _)| *built == variant) {
+            return Ok(program.clone());
+        }
+        let given = self.given.filter(|_| variant == Variant::Dynamic);
+        let program = program::build(release, variant, given)?;
+        self.built.push((variant, program.clone()));
+        Ok(program)
+    }
+}
+
+/// Makes packages, or checks those that are there.
+pub fn run(options: &Dist) -> Result<bool> {
+    let output = match &options.output {
+        Some(output) => output.clone(),
+        None => crate::process::target_folder()?.join("packages"),
+    };
+    let kinds = if options.only.is_empty() {
+        &Kind::USUAL[..]
+    } else {
+        &options.only
+    };
+    if options.check {
+        return check::run(&output, options.target, kinds);
+    }
+    std::fs::create_dir_all(&output)
+        .with_context(|| format!("{}: cannot be made", output.display()))?;
+    let output = output.canonicalize()?;
+    let release = Release::new(options, &output)?;
+    let commit = release.commit.as_deref().unwrap_or_default();
+    if commit.ends_with("-dirty") {
+        println!(
+            "note: {commit}: programs have changes that are not committed; the source has not"
+        );
+    }
+    let mut programs = Programs {
+        built: Vec::new(),
+        given: options.program.as_deref(),
+    };
+    for kind in kinds {
+        let made = release.make(*kind, &mut programs)?;
+        let name = kind.file_name(release.machine);
+        let place = output.join(&name);
+        std::fs::rename(made, &place)
+            .with_context(|| format!("{}: cannot be written", place.display()))?;
+        let size = std::fs::metadata(&place)?.len() as f64 / 1e6;
+        println!("{size:6.1} MB  {}", place.display());
+    }
+    archive::checksums(&output)?;
+    Ok(true)
+}

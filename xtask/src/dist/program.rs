@@ -1,0 +1,154 @@
+//! The program that is packaged: built for a target, without paths of this machine, and stripped.
+
+use super::{Machine, Release, tool};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How a program finds its C library, and whether it has MPI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variant {
+    /// musl, linked statically.
+    Static,
+    /// glibc, which is the system's.
+    Dynamic,
+    /// glibc and the system's Open MPI.
+    Mpi,
+}
+
+impl Variant {
+    /// Rust's name of the target.
+    pub fn target(self, machine: Machine) -> String {
+        let libc = match self {
+            Self::Static => "musl",
+            Self::Dynamic | Self::Mpi => "gnu",
+        };
+        format!("{}-unknown-linux-{libc}", machine.name())
+    }
+
+    /// Features of the program.
+    pub const fn features(self) -> &'static [&'static str] {
+        match self {
+            Self::Mpi => &["--features", "mpi"],
+            Self::Static | Self::Dynamic => &[],
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Static => "static",
+            Self::Dynamic => "dynamic",
+            Self::Mpi => "mpi",
+        }
+    }
+}
+
+/// Builds a program and strips it; `built` names one that is built already.
+pub fn build(release: &Release, variant: Variant, built: Option<&Path>) -> Result<PathBuf> {
+    let program = match built {
+        Some(built) => built.to_owned(),
+        None => compile(release, variant)?,
+    };
+    let stripped = release
+        .work
+        .path
+        .join(format!("filestone-{}", variant.name()));
+    tool::run(
+        Command::new(release.machine.tool("strip"))
+            .args(["--strip-all", "-o"])
+            .args([&stripped, &program]),
+    )?;
+    Ok(stripped)
+}
+
+fn compile(release: &Release, variant: Variant) -> Result<PathBuf> {
+    let target = variant.target(release.machine);
+    let compiler = compiler(release.machine, variant);
+    tool::need(compiler)?;
+    require_standard_library(&target)?;
+    println!("building for {target}, profile {}", release.profile);
+    let folder = crate::process::target_folder()?;
+    let name = target.replace('-', "_");
+    let mut cargo = Command::new("cargo");
+    cargo
+        .args(["build", "--quiet", "--locked", "--package", "filestone-cli"])
+        .args(["--bin", "filestone", "--profile", &release.profile])
+        .args(["--target", &target])
+        .args(variant.features())
+        .current_dir(&release.root)
+        .env("CARGO_TARGET_DIR", &folder)
+        .env("SOURCE_DATE_EPOCH", release.time.to_string())
+        .env("CARGO_ENCODED_RUSTFLAGS", rust_flags(release, &folder)?)
+        .env(format!("CFLAGS_{name}"), c_flags(release, &folder)?);
+    if let Some(commit) = &release.commit {
+        cargo.env("FILESTONE_COMMIT", commit);
+    }
+    match variant {
+        Variant::Mpi => cargo.env("MPICC", compiler),
+        // Rust brings musl itself, so that a cross compiler for glibc links it, too.
+        _ if !release.machine.is_host() => cargo.env(format!("CC_{name}"), compiler).env(
+            format!("CARGO_TARGET_{}_LINKER", name.to_uppercase()),
+            compiler,
+        ),
+        _ => &mut cargo,
+    };
+    let status = cargo.status().context("cargo did not start")?;
+    if !status.success() {
+        bail!("filestone does not build for {target}; Cargo's message is above");
+    }
+    Ok(folder
+        .join(target)
+        .join(release.profile_folder())
+        .join("filestone"))
+}
+
+/// The C compiler, for AWS-LC, and with it the linker.
+const fn compiler(machine: Machine, variant: Variant) -> &'static str {
+    match (variant, machine.is_host()) {
+        (Variant::Mpi, _) => "mpicc.openmpi",
+        (Variant::Static, true) => "musl-gcc",
+        (Variant::Dynamic, true) => "cc",
+        (_, false) => machine.cross_compiler(),
+    }
+}
+
+fn require_standard_library(target: &str) -> Result<()> {
+    let asked = ["--print", "target-libdir", "--target", target];
+    let folder = tool::text(Command::new("rustc").args(asked))?;
+    if !Path::new(folder.trim()).is_dir() {
+        bail!(
+            "Rust's standard library for {target} is not installed\nhelp: `rustup target add {target}`"
+        );
+    }
+    Ok(())
+}
+
+/// Folders of this machine, and their names in the program: of several that hold a file, the last counts.
+fn renamed(release: &Release, target_folder: &Path) -> Result<Vec<(PathBuf, &'static str)>> {
+    let home = std::env::home_dir().context("there is no home directory")?;
+    let cargo = std::env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
+    let sysroot = tool::text(Command::new("rustc").args(["--print", "sysroot"]))?;
+    Ok(vec![
+        (home, "/home"),
+        (cargo, "/cargo"),
+        (sysroot.trim().into(), "/rust"),
+        (release.root.clone(), "/filestone"),
+        (target_folder.to_owned(), "/target"),
+    ])
+}
+
+fn rust_flags(release: &Release, target_folder: &Path) -> Result<String> {
+    let flags = renamed(release, target_folder)?;
+    let flags = flags
+        .iter()
+        .map(|(folder, name)| format!("--remap-path-prefix={}={name}", folder.display()));
+    Ok(flags.collect::<Vec<_>>().join("\u{1f}"))
+}
+
+fn c_flags(release: &Release, target_folder: &Path) -> Result<String> {
+    let flags = renamed(release, target_folder)?;
+    let flags = flags
+        .iter()
+        .map(|(folder, name)| format!("-ffile-prefix-map={}={name}", folder.display()));
+    Ok(flags.collect::<Vec<_>>().join(" "))
+}

@@ -1,0 +1,88 @@
+//! Programs that packages are made and tried with.
+
+use crate::interrupted;
+use anyhow::{Context, Result, bail};
+use std::io::ErrorKind;
+use std::process::{Command, Output};
+
+/// Programs, and the Debian packages that have them.
+const PACKAGES: &[(&str, &str)] = &[
+    ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    ("aarch64-linux-gnu-strip", "binutils-aarch64-linux-gnu"),
+    ("chroot", "coreutils"),
+    ("dpkg-deb", "dpkg"),
+    ("git", "git"),
+    ("gzip", "gzip"),
+    ("mmdebstrap", "mmdebstrap"),
+    ("mpicc.openmpi", "libopenmpi-dev libclang-dev"),
+    ("musl-gcc", "musl-tools"),
+    ("readelf", "binutils"),
+    ("rpm", "rpm"),
+    ("rpmbuild", "rpm"),
+    ("strip", "binutils"),
+    ("tar", "tar"),
+    ("umoci", "umoci"),
+];
+
+/// Starts a program, waits for its end and takes what it prints, however it ends.
+pub fn outcome(command: &mut Command) -> Result<Output> {
+    interrupted::check()?;
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output();
+    interrupted::check()?;
+    match output {
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(missing(&name)),
+        other => other.with_context(|| format!("{name} did not start")),
+    }
+}
+
+/// What a program prints that must end well.
+pub fn text(command: &mut Command) -> Result<String> {
+    let output = outcome(command)?;
+    if !output.status.success() {
+        let name = command.get_program().to_string_lossy();
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("{name} ended with {}: {}", output.status, said.trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Runs a program that must end well.
+pub fn run(command: &mut Command) -> Result<()> {
+    text(command).map(drop)
+}
+
+/// An error unless this program can be started.
+pub fn need(name: &str) -> Result<()> {
+    // Of some, --version ends with an error; what matters is that they start.
+    outcome(Command::new(name).arg("--version")).map(drop)
+}
+
+fn missing(name: &str) -> anyhow::Error {
+    let package = PACKAGES.iter().find(|(program, _)| *program == name);
+    let package = package.map_or(name, |(_, package)| package);
+    anyhow::anyhow!("{name} is not installed\nhelp: on Debian, `apt-get install {package}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_program_is_named_with_its_package() {
+        let error = need("no-such-program").expect_err("it is not there");
+        assert!(
+            error
+                .to_string()
+                .contains("apt-get install no-such-program")
+        );
+        assert!(missing("musl-gcc").to_string().ends_with("musl-tools`"));
+    }
+
+    #[test]
+    fn a_program_that_fails_is_named_with_what_it_says() {
+        let error = text(Command::new("sh").args(["-c", "echo no room >&2; exit 3"]));
+        let error = error.expect_err("exit code 3").to_string();
+        assert!(error.contains("sh") && error.contains("no room"), "{error}");
+    }
+}
