@@ -26,7 +26,7 @@ pub fn make(release: &Release, program: &Path, file: &Path) -> Result<()> {
         define("use_source_date_epoch_as_buildtime", "1"),
         define("clamp_mtime_to_source_date_epoch", "1"),
         define("_build_id_links", "none"),
-        define("_binary_payload", "w9.xzdio"),
+        define("_binary_payload", "w6.xzdio"),
         // It would compress pages anew and look for an interpreter of every script.
         define("__os_install_post", "%{nil}"),
     ];
@@ -42,20 +42,32 @@ pub fn make(release: &Release, program: &Path, file: &Path) -> Result<()> {
     std::fs::rename(built.join(name), file).context("rpmbuild left no package")
 }
 
+/// Directories below /usr/share that are the package's alone.
+const OWN: [&str; 3] = ["filestone", "doc/filestone", "licenses/filestone"];
+/// Directories that shells have, too, where they are installed; without them they go with the package.
+const SHARED: [&str; 7] = [
+    "bash-completion",
+    "bash-completion/completions",
+    "fish",
+    "fish/vendor_completions.d",
+    "licenses",
+    "zsh",
+    "zsh/site-functions",
+];
+
 /// What rpmbuild is told, with every file by its name.
 fn specification(root: &Path) -> Result<String> {
     let mut files = String::new();
-    let own = [
-        "usr/share/filestone",
-        "usr/share/doc/filestone",
-        "usr/share/licenses/filestone",
-    ];
-    for folder in own {
-        files.push_str(&format!("/{folder}\n"));
+    for folder in SHARED {
+        files.push_str(&format!("%dir /usr/share/{folder}\n"));
+    }
+    for folder in OWN {
+        files.push_str(&format!("/usr/share/{folder}\n"));
     }
     for path in files::files(root)? {
         let path = path.strip_prefix(root)?;
-        if !own.iter().any(|folder| path.starts_with(folder)) {
+        let share = path.strip_prefix("usr/share").unwrap_or(path);
+        if !OWN.iter().any(|folder| share.starts_with(folder)) {
             files.push_str(&format!("/{}\n", path.display()));
         }
     }
