@@ -23,11 +23,14 @@ mod quantity;
 mod report;
 mod shell;
 mod terminal_view;
+mod topics;
 mod usage;
 mod version;
 
+pub use commands::completions::script as completion_script;
 pub use manual::manual;
 pub use report::html::live::document as live_document;
+pub use topics::of_command as topic_of_command;
 
 use ancestors::dbench::command_line::Program;
 
@@ -104,6 +107,7 @@ pub fn run_with(protocols: Protocols, arguments: impl IntoIterator<Item = OsStri
 
 fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments = as_called(arguments.into_iter().collect());
+    let arguments = commands::help::moved_first(arguments);
     let shown = arguments.iter().filter_map(|word| word.to_str());
     if let Some(why) = shown.into_iter().find_map(password_in) {
         // Before anything else looks at it, and says what it has seen.
@@ -177,6 +181,7 @@ fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
         Some(Command::As(options)) => run_as(&options.ancestor),
         Some(Command::Completions(options)) => commands::completions::run(&options),
         Some(Command::Schema(options)) => commands::schema::run(&options),
+        Some(Command::Help(options)) => commands::help::run(&options),
     }
 }
 

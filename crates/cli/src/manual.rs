@@ -29,11 +29,26 @@ pub fn manual() -> Command {
     command().mut_subcommand("as", with_options)
 }
 
+/// The ancestor of this name.
+pub(crate) fn ancestor(name: &str) -> Option<&'static Program> {
+    ANCESTORS.into_iter().find(|program| program.name == name)
+}
+
 /// An ancestor's command with the options that it has.
 fn page(own: &Command, program: &Program) -> Command {
+    let usage = program.usage.iter();
+    let usage: Vec<String> = usage
+        .map(|line| {
+            format!(
+                "filestone as {}",
+                line.split_whitespace().collect::<Vec<_>>().join(" ")
+            )
+        })
+        .collect();
     let mut page = Command::new(program.name)
         .disable_help_flag(true)
-        .about(own.get_about().cloned().unwrap_or_default());
+        .about(own.get_about().cloned().unwrap_or_default())
+        .override_usage(usage.join("\n"));
     let after = own.get_after_help().map(ToString::to_string);
     let notes = [program.notes.into(), after.unwrap_or_default()];
     let notes: Vec<String> = notes.into_iter().filter(|text| !text.is_empty()).collect();
@@ -126,6 +141,20 @@ mod tests {
                 }
             }
             assert!(program.help().lines().all(|line| line.len() <= 80));
+        }
+    }
+
+    #[test]
+    fn the_help_of_every_ancestor_has_the_text_of_its_page() {
+        let in_a_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for program in ANCESTORS {
+            let help = in_a_line(&program.help());
+            let page = page(&Command::new(program.name), program);
+            for arg in page.get_arguments() {
+                let text = in_a_line(&arg.get_help().map_or_else(String::new, ToString::to_string));
+                let at = format!("{} {}", program.name, arg.get_id());
+                assert!(!text.is_empty() && help.contains(&text), "{at}: {text}");
+            }
         }
     }
 

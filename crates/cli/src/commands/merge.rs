@@ -49,7 +49,7 @@ fn read(path: &Path) -> Result<RunRecord, Error> {
             path.display(),
             validity::reasons(&record).join("; ")
         ))
-        .with_help("a job is made of runs that count; docs/reference/validity.md has the rules")),
+        .with_help("a job is made of runs that count; `filestone help validity` has the rules")),
         _ => Err(Error::usage(format!(
             "{}: this is not one run",
             path.display()

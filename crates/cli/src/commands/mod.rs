@@ -13,6 +13,7 @@ pub mod explain;
 pub mod fleet;
 pub mod fleet_addresses;
 pub mod fleet_ctl;
+pub mod help;
 pub mod history;
 pub mod inner;
 pub mod ladder;

@@ -206,7 +206,7 @@ impl Blocks<'_> {
             "{}, {INVALID_MAX} times in a row",
             self.invalid.last().map_or("", String::as_str)
         ))
-        .with_help("measure it by itself to see why; docs/reference/validity.md has the rules"))
+        .with_help("measure it by itself to see why; `filestone help validity` has the rules"))
     }
 
     /// One run of a server that is started for it; `None` if it was interrupted.

@@ -17,7 +17,9 @@ Examples:
   filestone doctor local:/mnt/test
   filestone doctor tcp:peer --as json | jq '.findings[] | select(.level == \"warning\")'
 
-Nothing is written, to the target neither. Exit codes:
+Nothing is written, to the target neither.
+
+Exit codes:
   0    nothing worse than a note
   1    a warning, or a problem
   2, 3, 4

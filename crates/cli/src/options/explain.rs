@@ -15,7 +15,7 @@ Exit codes:
   0    whatever limited the runs, and where that cannot be told
   2    the command line is wrong, or a record cannot be read
 
-The rules, their thresholds and what each rests on: docs/reference/explain.md")]
+The rules, their thresholds and what each rests on: `filestone help explain --page`")]
 pub struct ExplainOptions {
     /// Run records, directories of runs, or directories with several runs below them
     #[arg(value_name = "RECORD", required = true)]

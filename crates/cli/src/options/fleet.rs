@@ -30,7 +30,7 @@ Examples:
   filestone fleet addresses up 10.9.0.0/16            addresses of this host for --source
 
 Files are made in a directory `clients` in the target, which is marked and taken away again; nothing
-else there is changed. docs/reference/fleet.md has every key of a plan and every figure."
+else there is changed. `filestone help fleet --page` has every key of a plan and every figure."
 )]
 pub struct FleetOptions {
     /// What else there is.

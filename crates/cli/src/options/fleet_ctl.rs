@@ -20,8 +20,8 @@ Examples:
   filestone fleet ctl start all
 
 WHICH is a group, a range of it (writers[0..499]), a client (writers/17), a pattern of these names
-(writers-*), all, or several of these with commas. docs/reference/fleet.md has what can be changed,
-from when on it holds, and the protocol of the socket.")]
+(writers-*), all, or several of these with commas. `filestone help fleet --page` has what can be
+changed, from when on it holds, and the protocol of the socket.")]
 pub struct CtlOptions {
     /// The socket of the fleet [default: that of the only one that runs]
     #[arg(long, value_name = "PATH", global = true, conflicts_with = "pid")]

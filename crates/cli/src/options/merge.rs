@@ -10,7 +10,7 @@ use super::run_report::{GateOptions, RunFormat};
 #[command(after_help = "\
 The runs must have asked the same of one server at the same time, each with a seed of its own:
 histograms are merged step by step, so percentiles are those of all operations together.
-docs/reference/cluster.md says how to start them.
+`filestone help cluster` says how to start them.
 
 Examples:
   filestone merge run1 run2 --output both

@@ -52,7 +52,7 @@ Examples:
 
 The files are made in a directory of TARGET (--set) that belongs to filestone, checked and used
 again by the next run, and removed only with --remove-set. Operations are due whether or not the
-server keeps up. docs/reference/mix.md says what every number means."
+server keeps up. `filestone help mix --page` says what every number means."
 )]
 pub struct MixOptions {
     #[command(flatten)]
@@ -211,7 +211,7 @@ pub struct FileSetOptions {
     #[arg(long, value_name = "N", value_parser = within::<1, { FILES_MAX }>)]
     pub files: Option<u32>,
     /// How long they are: nhfsstone (three classes of 1 KiB to 256 KiB), a length, or a
-    /// distribution as in docs/reference/mix.md [default: nhfsstone]
+    /// distribution as in `filestone help mix --page` [default: nhfsstone]
     #[arg(hide_short_help = true, long, value_name = "DIST", value_parser = file_sizes)]
     pub file_size: Option<FileSizes>,
     /// Work only on the first files whose lengths sum to so much, of all clients together; 64M

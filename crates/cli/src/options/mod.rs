@@ -15,6 +15,7 @@ pub mod fleet;
 pub mod fleet_addresses;
 pub mod fleet_ctl;
 pub mod generator;
+pub mod help;
 pub mod history;
 #[cfg(feature = "mpi")]
 pub mod hosts;
@@ -38,6 +39,7 @@ pub mod target;
 pub mod values;
 
 use crate::quantity;
+use crate::topics;
 use ab::AbOptions;
 use check::CheckOptions;
 use clap::builder::PossibleValuesParser;
@@ -46,6 +48,7 @@ use compare::CompareOptions;
 use doctor::DoctorOptions;
 use explain::ExplainOptions;
 use fleet::FleetOptions;
+use help::HelpOptions;
 use history::HistoryOptions;
 use ladder::LadderOptions;
 use merge::MergeOptions;
@@ -60,25 +63,6 @@ use sweep::SweepOptions;
 
 const ABOUT: &str = "A benchmark for file servers whose numbers can be trusted";
 
-const EXIT_CODES: &str = "\
-Exit codes:
-  0    measured
-  1    measured, but a gate of --fail-if fails, or there is a caveat that
-       --fail-on-caveat names; of doctor, a warning or a problem was found;
-       of compare, ab and history, it is worse
-  2    the command line or a file named in it is wrong
-  3    the target could not be measured, was lost in the middle, or nothing succeeded
-  4    this host refused something (a file, a socket, a full disk)
-  70   a bug of filestone
-  125  compare, ab: the runs do not tell, or a server did not start; git bisect run skips it
-  130  interrupted by ^C; what was measured up to then is reported
-A second ^C ends filestone at once.
-
-Units, in what is asked and in what is printed:
-  K, M, G, T and KiB, MiB, GiB, TiB   powers of 1024: 64K = 64KiB = 65,536 bytes
-  kB, MB, GB, TB                      powers of 1000: 64kB = 64,000 bytes
-The tables of `as nct` have nct's megabytes, which were 2^20 bytes; dbench's were 10^6.";
-
 /// The command line.
 #[derive(Debug, Parser)]
 #[command(
@@ -86,7 +70,8 @@ The tables of `as nct` have nct's megabytes, which were 2^20 bytes; dbench's wer
     version,
     about = ABOUT,
     after_help = "Try first:\n  filestone demo\n  filestone probe getattr nfs://SERVER/EXPORT",
-    after_long_help = EXIT_CODES,
+    after_long_help = topics::ending::text(),
+    disable_help_subcommand = true,
     max_term_width = 100
 )]
 pub struct CommandLine {
@@ -145,6 +130,8 @@ pub enum Command {
     Completions(CompletionsOptions),
     /// Print the JSON schema of the run record
     Schema(SchemaOptions),
+    /// Print the help of a command, or a page, a section or a term of the reference
+    Help(HelpOptions),
 }
 
 /// `filestone run`.

@@ -43,7 +43,7 @@ Examples:
 
 Everything happens in a directory `clients`, which is made in the target, marked and
 taken away again; nothing else in the target is changed. What a load does is shown by
-`filestone check LOAD`; docs/reference/replay.md says what every number means."
+`filestone check LOAD`; `filestone help replay --page` says what every number means."
 )]
 pub struct ReplayOptions {
     /// Load files of dbench 1 to 5, tbench or smbtorture, plain or gzip, or names of filestone's own

@@ -1,6 +1,7 @@
 //! What `filestone doctor` found: a table, the worst first, then what to do about it.
 
 use super::parts::page::{Page, wrapped};
+use super::parts::reference::help_line;
 use super::parts::table::{Column, Table};
 use super::parts::units::counted;
 use anstyle::{AnsiColor, Style};
@@ -72,7 +73,7 @@ fn advice(finding: &Finding, page: Page) -> String {
     let mut text = format!(
         "{} ({})\n{}",
         finding.id,
-        finding.page,
+        help_line(&finding.page),
         hanging(consequence)
     );
     if let Some(fix) = &finding.fix {

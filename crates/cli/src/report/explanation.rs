@@ -2,6 +2,7 @@
 
 use super::parts::heading::what_was_measured;
 use super::parts::page::Page;
+use super::parts::reference::help_line;
 use crate::printable::printable;
 use filestone_model::explanation::{Explanation, ExplanationOutcome, explain};
 use filestone_model::measure::RunRecord;
@@ -71,8 +72,8 @@ pub fn text(explained: &[ExplainedRecord], page: Page) -> String {
             .explanation
             .limits
             .iter()
-            .map(|limit| limit.page.as_str());
-        let pages: Vec<&str> = pages.collect();
+            .map(|limit| help_line(&limit.page));
+        let pages: Vec<String> = pages.collect();
         let pages = match pages.as_slice() {
             [] => String::new(),
             pages => page.prose(&format!("({})", pages.join(", "))),

@@ -54,7 +54,11 @@ fn command_lines(page: &str) -> Vec<Vec<String>> {
         .filter_map(|words| {
             let at = words.iter().position(|word| word == "filestone")?;
             let runs_it = words[..at].iter().all(|word| is_prefix(word));
-            runs_it.then(|| words[at..].to_vec())
+            // `filestone 0.1.0` is what --version prints.
+            let is_version = words
+                .get(at + 1)
+                .is_some_and(|word| word.starts_with(|first: char| first.is_ascii_digit()));
+            (runs_it && !is_version).then(|| words[at..].to_vec())
         })
         .collect()
 }

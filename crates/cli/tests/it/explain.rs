@@ -26,7 +26,7 @@ fn a_closed_loop_is_limited_by_its_slots_or_by_the_tool_itself() {
 
     let said = filestone(&["explain", &result]);
     assert_eq!(said.status.code(), Some(0), "{}", text(&said.stderr));
-    assert!(text(&said.stdout).contains("docs/reference/explain.md#"));
+    assert!(text(&said.stdout).contains("filestone help explain#"));
 
     let json = filestone(&["explain", &result, &result, "--as", "json"]);
     let found: Value = serde_json::from_slice(&json.stdout).expect("JSON");

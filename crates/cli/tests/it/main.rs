@@ -8,6 +8,7 @@ mod documents;
 mod explain;
 mod fleet;
 mod gates;
+mod help;
 mod history;
 mod ladder;
 mod limits;

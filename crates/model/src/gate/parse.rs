@@ -168,7 +168,7 @@ impl<'text> Parser<'text> {
             let error = self.error(place, format!("there is no figure \"{name}\""));
             return Err(error.with_help(match GateFigure::near(name) {
                 Some(near) => format!("did you mean {near}?"),
-                None => "docs/reference/gates.md lists the figures".into(),
+                None => "`filestone help gates` lists the figures".into(),
             }));
         };
         Ok(Part {

@@ -111,7 +111,7 @@ const MIXES: &[BuiltInMix] = &[
         name: "metadata",
         about: "names and attributes only: builds, mail folders and source trees without their data",
         source: "our own: sfs2008 without READ and WRITE, with names that come and go in pairs; \
-                 the reason for each figure is in docs/mixes.md",
+                 the reason for each figure: filestone help mixes",
         verified: true,
         percent: &[
             (GetAttr, 30),
@@ -134,7 +134,7 @@ const MIXES: &[BuiltInMix] = &[
         name: "read-mostly",
         about: "files that are served and rarely changed: home pages, software, media",
         source: "our own: nine bytes are read for one that is written; the reason for each \
-                 figure is in docs/mixes.md",
+                 figure: filestone help mixes",
         verified: true,
         percent: &[
             (Read, 54),
@@ -153,7 +153,7 @@ const MIXES: &[BuiltInMix] = &[
         name: "write-mostly",
         about: "files that are written and rarely looked at: logs, backups, checkpoints",
         source: "our own: nine bytes are written for one that is read; the reason for each \
-                 figure is in docs/mixes.md",
+                 figure: filestone help mixes",
         verified: true,
         percent: &[
             (Write, 54),

@@ -12,6 +12,7 @@ pub mod ledger;
 pub mod marked;
 pub mod page;
 pub mod percentile;
+pub mod reference;
 pub mod shortfall;
 pub mod stamps;
 pub mod table;
