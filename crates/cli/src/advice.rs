@@ -1,16 +1,20 @@
 //! Advice that names only options which the command has.
 
 use filestone_model::measure::{Caveat, RunRecord};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
-/// The long options of the command that made a record, `--` included; none of a command that is not known.
-fn options_of(record: &RunRecord) -> BTreeSet<String> {
+/// The long options of each command, `--` included. The whole command line is built once: a report may have
+/// dozens of texts.
+static OPTIONS: LazyLock<BTreeMap<String, BTreeSet<String>>> = LazyLock::new(|| {
     let command = crate::command();
-    let own = command.find_subcommand(&record.plan.face);
-    let options = own.into_iter().flat_map(clap::Command::get_arguments);
-    let long = options.filter_map(clap::Arg::get_long);
-    long.map(|long| format!("--{long}")).collect()
-}
+    let commands = command.get_subcommands().map(|own| {
+        let long = own.get_arguments().filter_map(clap::Arg::get_long);
+        let long = long.map(|long| format!("--{long}")).collect();
+        (own.get_name().to_owned(), long)
+    });
+    commands.collect()
+});
 
 /// What a caveat advises a reader of this record to do.
 pub fn of(caveat: &Caveat, record: &RunRecord) -> Option<String> {
@@ -20,12 +24,11 @@ pub fn of(caveat: &Caveat, record: &RunRecord) -> Option<String> {
 
 /// Advice to a reader of this record; `None` if nothing is left of it.
 fn fitting(advice: &str, record: &RunRecord) -> Option<String> {
-    let options = options_of(record);
-    // A command of an ancestor has the options of that one, which its manual lists.
-    if options.is_empty() {
-        return Some(advice.to_owned());
+    match OPTIONS.get(&record.plan.face) {
+        Some(options) => without_others(advice, &|option| options.contains(option)),
+        // A command of an ancestor has the options of that one, which its manual lists.
+        None => Some(advice.to_owned()),
     }
-    without_others(advice, &|option| options.contains(option))
 }
 
 /// Advice without what names options that are not there: an option in parentheses goes with them, any other
@@ -115,7 +118,7 @@ mod tests {
         for face in ["probe", "mix", "replay", "fleet"] {
             let mut record = crate::report::canned::plain();
             record.plan.face = face.into();
-            let options = options_of(&record);
+            let options = &OPTIONS[face];
             assert!(options.len() > 10, "{face}");
             for text in TEXTS.iter().flat_map(|source| source.split('"')) {
                 let fitting = fitting(text, &record).unwrap_or_default();

@@ -52,20 +52,20 @@ const fn on_share(operation: OpKind, size_bytes: u32, about: &'static str) -> St
 }
 
 const LADDER: [Step; 14] = [
-    step(OpKind::Null, 4096, "an empty question and answer"),
-    step(OpKind::GetAttr, 4096, "a file's attributes"),
-    step(OpKind::Lookup, 4096, "a name to a file"),
-    step(OpKind::Access, 4096, "may I?"),
-    step(OpKind::Read, 4096, "a small piece of a file"),
-    step(OpKind::Read, 131_072, "a large piece"),
-    step(OpKind::Write, 4096, "the other way"),
-    step(OpKind::Create, 4096, "a new file"),
-    step(OpKind::Remove, 4096, "and away with it"),
-    on_share(OpKind::Null, 4096, "as empty, by SMB"),
-    on_share(OpKind::GetAttr, 4096, "a file's attributes"),
-    on_share(OpKind::Read, 4096, "a small piece of a file"),
-    on_share(OpKind::Read, 131_072, "a large piece"),
-    on_share(OpKind::Write, 4096, "the other way"),
+    step(OpKind::Null, 4096, "empty call"),
+    step(OpKind::GetAttr, 4096, "file attributes"),
+    step(OpKind::Lookup, 4096, "resolve a name"),
+    step(OpKind::Access, 4096, "check rights"),
+    step(OpKind::Read, 4096, "small read"),
+    step(OpKind::Read, 131_072, "large read"),
+    step(OpKind::Write, 4096, "small write"),
+    step(OpKind::Create, 4096, "create a file"),
+    step(OpKind::Remove, 4096, "remove a file"),
+    on_share(OpKind::Null, 4096, "empty call"),
+    on_share(OpKind::GetAttr, 4096, "file attributes"),
+    on_share(OpKind::Read, 4096, "small read"),
+    on_share(OpKind::Read, 131_072, "large read"),
+    on_share(OpKind::Write, 4096, "small write"),
 ];
 
 /// How often each step is measured.

@@ -28,6 +28,7 @@ use filestone_model::plan::{
     ArrivalsPlan, LeftOverPolicy, LoadName, LocalTarget, NfsTarget, Pacing, Plan, ProbePlan,
     ReplayPlan, TICK_NANOS, TargetPlan, TcpTarget, WorkloadPlan,
 };
+use std::sync::LazyLock;
 
 /// A record of each sort, but for those of several layers.
 pub fn all() -> Vec<RunRecord> {
@@ -266,15 +267,24 @@ fn achieve_what_succeeded(record: &mut RunRecord) {
 
 /// READ, all well, two seconds.
 pub fn plain() -> RunRecord {
-    let mut record = record(plan(OpKind::Read), 2, 50, 100_000);
-    record.plan.target.nfs3_mut().expect("an NFS target").path = "/export/file".into();
-    record.totals.goodput_bytes_per_s = 500.0 * 4096.0;
-    record.totals.kinds[0].data_bytes = 1000 * 4096;
-    record
+    // Its histograms take a while to fill, and most tests begin with it.
+    static PLAIN: LazyLock<RunRecord> = LazyLock::new(|| {
+        let mut record = record(plan(OpKind::Read), 2, 50, 100_000);
+        record.plan.target.nfs3_mut().expect("an NFS target").path = "/export/file".into();
+        record.totals.goodput_bytes_per_s = 500.0 * 4096.0;
+        record.totals.kinds[0].data_bytes = 1000 * 4096;
+        record
+    });
+    PLAIN.clone()
 }
 
 /// READ, all well, in enough stretches for intervals of its figures.
 pub fn in_stretches() -> RunRecord {
+    static IN_STRETCHES: LazyLock<RunRecord> = LazyLock::new(stretches);
+    IN_STRETCHES.clone()
+}
+
+fn stretches() -> RunRecord {
     let mut record = record(plan(OpKind::Read), 20, 50, 100_000);
     record.plan.duration_ns = Some(20 * SECOND);
     for (place, interval) in (0..).zip(&mut record.intervals) {

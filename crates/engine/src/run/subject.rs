@@ -155,7 +155,8 @@ impl<'run> WorkerThread<'run> {
         }
     }
 
-    /// Sets up a worker of these clients, on this backend, and has `run` run it.
+    /// Runs a worker of these clients on this backend, with books of its own: the target has
+    /// [`Recording::Own`].
     pub fn run<B, W>(
         self,
         members: Vec<Member<W>>,
@@ -166,26 +167,52 @@ impl<'run> WorkerThread<'run> {
         B: Backend,
         W: Workload<B::Language>,
     {
+        debug_assert!(matches!(self.recording, Recording::Own));
+        let (plan, index, signals) = (self.plan, self.index, self.signals);
+        let (set_up, sink) = self.set_up();
+        let books = own_books(plan, sink);
+        let worker = Worker::new(plan, index, members, backend, books, signals);
+        set_up.run(worker, signals.stop, start)
+    }
+
+    /// Likewise, with the books that all threads share: the target has [`Recording::Shared`]. A kind of
+    /// worker has one of the two, so its loop is compiled once.
+    pub fn run_shared<B, W>(
+        self,
+        members: Vec<Member<W>>,
+        backend: B,
+        start: impl FnOnce(&mut B, Clock, &'run AtomicBool),
+    ) -> Option<(Finished<B, W>, Finisher)>
+    where
+        B: Backend,
+        W: Workload<B::Language>,
+    {
+        let Recording::Shared(recorder) = self.recording else {
+            debug_assert!(false, "threads that share books have no recorder");
+            return None;
+        };
+        let (plan, index, signals) = (self.plan, self.index, self.signals);
+        let (set_up, sink) = self.set_up();
+        // Nothing goes over the exchange of buffers.
+        drop(sink);
+        let worker = Worker::new(
+            plan,
+            index,
+            members,
+            backend,
+            recorder.books(index),
+            signals,
+        );
+        set_up.run(worker, signals.stop, start)
+    }
+
+    fn set_up(self) -> (SetUp, Exchange) {
         let set_up = SetUp {
             ready: self.ready,
             started: self.started,
             done: self.sink.finisher(),
         };
-        let (plan, index, signals) = (self.plan, self.index, self.signals);
-        match self.recording {
-            Recording::Own => {
-                let books = own_books(plan, self.sink);
-                let worker = Worker::new(plan, index, members, backend, books, signals);
-                set_up.run(worker, signals.stop, start)
-            }
-            Recording::Shared(recorder) => {
-                // Nothing goes over the exchange of buffers.
-                drop(self.sink);
-                let books = recorder.books(index);
-                let worker = Worker::new(plan, index, members, backend, books, signals);
-                set_up.run(worker, signals.stop, start)
-            }
-        }
+        (set_up, self.sink)
     }
 }
 

@@ -47,7 +47,7 @@ impl WorkerBody for CallerThread {
         let start = |backend: &mut Blocking<_, _>, clock, stop| {
             backend.start(RealTime { clock, stop });
         };
-        let Some((finished, finisher)) = thread.run(members, backend, start) else {
+        let Some((finished, finisher)) = thread.run_shared(members, backend, start) else {
             return;
         };
         let mut end = finished.end;
