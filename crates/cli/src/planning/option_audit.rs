@@ -351,6 +351,7 @@ const WITHOUT_TARGET: &[&str] = &[
     "as",
     "completions",
     "schema",
+    "help",
 ];
 
 impl Row {
