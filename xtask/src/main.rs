@@ -66,7 +66,7 @@ enum Chore {
     Faults(faults::Faults),
     /// Run every fuzz target briefly, where the toolchain allows.
     Fuzz(fuzz::Fuzz),
-    /// Write the man pages anew from the options' definitions.
+    /// Write the man pages and JSON schemas anew from the options' and types' definitions.
     Man(man::Man),
     /// Write the loads of our own anew from their models.
     Loads(loads::Loads),

@@ -17,13 +17,13 @@ pub struct Man {
 }
 
 /// Pages in a folder, by name.
-fn pages(folder: &Path) -> Result<BTreeMap<String, String>> {
+fn pages(folder: &Path, extension: &str) -> Result<BTreeMap<String, String>> {
     let mut pages = BTreeMap::new();
     let entries = std::fs::read_dir(folder)
         .with_context(|| format!("{}: cannot be listed", folder.display()))?;
     for entry in entries {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "1") {
+        if path.extension().is_some_and(|found| found == extension) {
             let name = path
                 .file_name()
                 .unwrap_or_default()
@@ -200,12 +200,26 @@ fn see_also(command: &Command, page: &mut Roff) {
     })]);
 }
 
-/// Writes the pages, or says which are not current.
+/// Writes the pages and the JSON schemas, or says which are not current.
 pub fn run(options: &Man) -> Result<bool> {
-    let new = made(&manual())?;
-    let folder = crate::tidy::root()?.join("man");
-    let old = if folder.is_dir() {
-        pages(&folder)?
+    let schemas = filestone_cli::derived_schemas().into_iter();
+    let schemas = schemas.map(|(name, schema)| (format!("{name}.json"), schema));
+    let are_pages_current = update("man", "1", &made(&manual())?, options.check)?;
+    let are_schemas_current = update("docs/schema", "json", &schemas.collect(), options.check)?;
+    Ok(are_pages_current && are_schemas_current)
+}
+
+/// Writes what differs in a folder; with `check`, says only what that is. Whether nothing does, or it is
+/// written.
+fn update(
+    folder: &str,
+    extension: &str,
+    new: &BTreeMap<String, String>,
+    check: bool,
+) -> Result<bool> {
+    let path = crate::tidy::root()?.join(folder);
+    let old = if path.is_dir() {
+        pages(&path, extension)?
     } else {
         BTreeMap::new()
     };
@@ -214,22 +228,22 @@ pub fn run(options: &Man) -> Result<bool> {
         .chain(old.keys().filter(|name| !new.contains_key(*name)))
         .filter(|name| new.get(*name) != old.get(*name))
         .collect();
-    if options.check {
+    if check {
         for name in &stale {
             eprintln!(
-                "error: man/{name}: is not what the options say now\nhelp: run `cargo xtask man` and commit the result"
+                "error: {folder}/{name}: is not what the options and types say now\nhelp: run `cargo xtask man` and commit the result"
             );
         }
         return Ok(stale.is_empty());
     }
-    std::fs::create_dir_all(&folder)?;
+    std::fs::create_dir_all(&path)?;
     for name in stale {
-        let path = folder.join(name);
+        let file = path.join(name);
         match new.get(name) {
-            Some(page) => std::fs::write(&path, page)?,
-            None => std::fs::remove_file(&path)?,
+            Some(page) => std::fs::write(&file, page)?,
+            None => std::fs::remove_file(&file)?,
         }
-        println!("man/{name}");
+        println!("{folder}/{name}");
     }
     Ok(true)
 }

@@ -28,6 +28,8 @@ mod usage;
 mod version;
 
 pub use commands::completions::script as completion_script;
+#[cfg(feature = "schema")]
+pub use commands::schema::derived as derived_schemas;
 pub use manual::manual;
 pub use report::html::live::document as live_document;
 pub use topics::of_command as topic_of_command;

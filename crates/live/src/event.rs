@@ -5,12 +5,14 @@ use filestone_model::measure::run_record::{IntervalRecord, Phase, Target};
 use filestone_model::measure::sample::Role;
 use filestone_model::plan::Plan;
 use filestone_model::steering::TimeLeft;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One thing that happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     /// A run begins: of a command that makes several, the next one.
@@ -44,14 +46,16 @@ pub enum Event {
 }
 
 /// A sentence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Told {
     /// What is told.
     pub what: String,
 }
 
 /// A run that begins.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RunBegun {
     /// Which run of the command, from 1.
     pub number: u32,
@@ -62,7 +66,8 @@ pub struct RunBegun {
 }
 
 /// What a steered run is doing, and for how long.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Doing {
     /// What it is doing.
     pub what: String,
@@ -74,7 +79,8 @@ pub struct Doing {
 }
 
 /// How exactly it is known how long something goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LeftBound {
     /// About so long.
@@ -103,7 +109,8 @@ impl Doing {
 }
 
 /// How far a replay is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ReplayProgress {
     /// `warm-up`, `execute` or `clean-up`.
     pub phase: String,
@@ -122,7 +129,8 @@ pub struct ReplayProgress {
 /// The figures of one interval.
 ///
 /// A record of an interval holds histograms, too; these are for showing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct IntervalFigures {
     /// Start, in nanoseconds since the window opened.
     pub start_ns: u64,
@@ -148,7 +156,8 @@ pub struct IntervalFigures {
 }
 
 /// What operations of one interval came to.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OperationFigures {
     /// Those that began.
     pub scheduled: u64,
@@ -166,7 +175,8 @@ pub struct OperationFigures {
 }
 
 /// One kind of operation: of one interval, or of many.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct KindFigures {
     /// Which kind; empty of all kinds together.
     pub operation: String,
@@ -190,7 +200,8 @@ impl OperationFigures {
 }
 
 /// Some of a distribution, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Times {
     /// How many values.
     pub count: u64,
@@ -265,7 +276,8 @@ impl IntervalFigures {
 }
 
 /// A point of a curve, search, sweep, ladder or trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Point {
     /// What it belongs to, such as the name of a figure with its unit: points of one series are one line.
     pub series: String,
@@ -286,7 +298,8 @@ pub struct Point {
 }
 
 /// A figure of a point.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PointFigure {
     /// Its name.
     pub name: String,
@@ -303,14 +316,16 @@ pub struct PointFigure {
 }
 
 /// What the server counted lately.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ServerShare {
     /// What each source of readings said.
     pub sources: Vec<SourceRates>,
 }
 
 /// What one source counted between its last two readings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SourceRates {
     /// Where it was read.
     pub source: String,
@@ -319,7 +334,8 @@ pub struct SourceRates {
 }
 
 /// A change of a fleet while it runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Changed {
     /// Which change of the run it is.
     pub number: u32,
@@ -330,7 +346,8 @@ pub struct Changed {
 }
 
 /// A run that is over.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RunEnded {
     /// Which run of the command, from 1.
     pub number: u32,
@@ -354,7 +371,8 @@ pub struct RunEnded {
 }
 
 /// A reason to doubt numbers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CaveatText {
     /// Its name, as in docs/reference/validity.md.
     pub id: String,
@@ -366,7 +384,8 @@ pub struct CaveatText {
 }
 
 /// How often one kind of operation failed in one way.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Failures {
     /// The kind of operation.
     pub operation: String,
@@ -377,7 +396,8 @@ pub struct Failures {
 }
 
 /// The command is over.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Closed {
     /// Where the result is kept, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,6 +13,7 @@ use axum::body::Bytes;
 use filestone_engine::fleet_socket::FleetControl;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::{IntervalRecord, Target};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -67,7 +68,8 @@ impl Published {
 }
 
 /// All that is known at a moment, for a reader that comes late.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Snapshot {
     /// The last thing that happened that it holds; what comes next is one more.
     pub number: u64,

@@ -6,6 +6,7 @@
 use core::fmt;
 use filestone_wire::rpc::{AcceptStatus, AuthStatus};
 use filestone_wire::{nfs3, nlm, smb2};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,9 +41,8 @@ pub enum ReplyFault {
 }
 
 /// How an answer differed from what the load file expects.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mismatch {
     /// It should have succeeded.

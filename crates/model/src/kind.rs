@@ -2,13 +2,15 @@
 //!
 //! [`OpKind`] is a registry: what a new protocol counts and no verb says is a table here.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 macro_rules! kinds {
     ($($(#[doc = $table_doc:literal])* $table:ident { $($kind:ident = $name:literal, $doc:literal;)* })*) => {
         /// What an operation is counted as.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(JsonSchema))]
         pub enum OpKind { $($(#[doc = $doc] #[serde(rename = $name)] $kind,)*)* }
 
         impl OpKind {
@@ -208,9 +210,8 @@ impl<T> core::ops::IndexMut<OpKind> for PerKind<T> {
 }
 
 /// Whether an operation is what the run is about, or only makes it possible.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Counted and timed as the run's subject.

@@ -10,6 +10,7 @@ pub use crate::failure::{Failure, ReplyFault};
 pub use crate::kind::OpKind;
 
 use crate::time::Moment;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -86,7 +87,8 @@ impl DirectoryCursor {
 
 /// How safely written data must be kept before the server answers
 /// (stable_how, RFC 1813, section 3.3.7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stability {
     /// UNSTABLE: the server may answer before anything is on stable storage.

@@ -60,12 +60,14 @@ use crate::kind::Role;
 use crate::load::Generation;
 use crate::load::refusals::LayerKind;
 use crate::operation::{OpKind, Stability};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// When operations are due.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "process", rename_all = "lowercase")]
 pub enum ArrivalsPlan {
     /// Each slot starts its next operation when its last one ends.
@@ -127,7 +129,8 @@ impl ArrivalsPlan {
 }
 
 /// What is asked: one operation, repeated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ProbePlan {
     /// Which operation.
     pub operation: OpKind,
@@ -180,7 +183,8 @@ impl ProbePlan {
 }
 
 /// What clients ask.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "source", rename_all = "kebab-case")]
 pub enum WorkloadPlan {
     /// One operation, repeated.
@@ -205,7 +209,8 @@ impl WorkloadPlan {
 }
 
 /// When the lines of a load file are due.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Pacing {
     /// Each line when the one before it has ended.
@@ -224,7 +229,8 @@ pub enum Pacing {
 }
 
 /// What happens when a line ends otherwise than the load file expects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OnMismatch {
     /// It is counted, and the client goes on.
@@ -253,7 +259,8 @@ impl OnMismatch {
 }
 
 /// What becomes of a tree in the target that an earlier run of ours has left over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LeftOverPolicy {
     /// It stays, and nothing is started.
@@ -285,7 +292,8 @@ impl LeftOverPolicy {
 }
 
 /// A load by its name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LoadName {
     /// Path of the load file, or the name of a load that filestone makes itself.
     pub name: String,
@@ -296,7 +304,8 @@ pub struct LoadName {
 }
 
 /// What is asked: the lines of a load file, and how a layer carries them out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ReplayPlan {
     /// The loads; client i replays load i modulo their number.
     pub loads: Vec<LoadName>,
@@ -383,7 +392,8 @@ impl ReplayPlan {
 }
 
 /// How the local layer carries out a load; the names are dbench's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LocalReplay {
     /// Files are opened with O_SYNC.
     pub sync: bool,
@@ -404,7 +414,8 @@ pub struct LocalReplay {
 }
 
 /// How the NFS layer carries out a load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Nfs3Replay {
     /// Writes are FILE_SYNC instead of UNSTABLE with COMMIT.
     pub stable: bool,
@@ -416,7 +427,8 @@ pub struct Nfs3Replay {
 }
 
 /// How the TCP layer carries out a load.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TcpReplay {
     /// What stands before names, for their length: `.` as dbench's default.
     pub prefix: String,
@@ -425,7 +437,8 @@ pub struct TcpReplay {
 }
 
 /// How the SMB layer carries out a load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SmbReplay {
     /// How often a line is tried again whose connection was lost, on another one: files that were
     /// open are opened again before, and locked again.
@@ -459,7 +472,8 @@ pub const fn unmeasured_for(operation: OpKind) -> &'static [OpKind] {
 }
 
 /// A run, fully decided. All times in nanoseconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Plan {
     /// The command that made this plan.
     pub face: String,

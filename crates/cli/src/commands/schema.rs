@@ -1,38 +1,83 @@
 //! `filestone schema`: the JSON schemas of what is printed for programs.
+//!
+//! They are files of docs/schema, which `cargo xtask man` makes of the types that are printed: the program
+//! itself is built without what derives them.
 
 use crate::error::Error;
 use crate::options::{Document, SchemaOptions};
-use crate::report::ab::AbDocument;
-use crate::report::addresses::ShownAddresses;
-use crate::report::comparison::document::ComparisonDocument;
-use crate::report::explanation::ExplainedRecord;
-use crate::report::history::document::HistoryDocument;
-use crate::report::json;
-use crate::report::ladder::document::LadderDocument;
-use crate::report::repeats::RepeatsDocument;
-use crate::report::sweep::document::SweepDocument;
 use crate::{Exit, console};
-use filestone_live::site::api::LiveProtocol;
-use filestone_model::doctor::Diagnosis;
-use filestone_model::fleet_control::ControlProtocol;
-use filestone_model::measure::RunRecord;
 
 /// Prints the schema.
 pub fn run(options: &SchemaOptions) -> Result<Exit, Error> {
-    let schema = match options.document {
-        Document::Record => schemars::schema_for!(RunRecord),
-        Document::Compare => schemars::schema_for!(ComparisonDocument),
-        Document::Ab => schemars::schema_for!(AbDocument),
-        Document::Repeats => schemars::schema_for!(RepeatsDocument),
-        Document::Sweep => schemars::schema_for!(SweepDocument),
-        Document::Ladder => schemars::schema_for!(LadderDocument),
-        Document::Explain => schemars::schema_for!(Vec<ExplainedRecord>),
-        Document::History => schemars::schema_for!(HistoryDocument),
-        Document::Addresses => schemars::schema_for!(ShownAddresses),
-        Document::FleetCtl => schemars::schema_for!(ControlProtocol),
-        Document::Live => schemars::schema_for!(LiveProtocol),
-        Document::Doctor => schemars::schema_for!(Diagnosis),
-    };
-    console::result(&json::document(&schema)?)?;
+    console::result(text(options.document))?;
     Ok(Exit::Done)
+}
+
+const fn text(document: Document) -> &'static str {
+    match document {
+        Document::Record => include_str!("../../../../docs/schema/record.json"),
+        Document::Compare => include_str!("../../../../docs/schema/compare.json"),
+        Document::Ab => include_str!("../../../../docs/schema/ab.json"),
+        Document::Repeats => include_str!("../../../../docs/schema/repeats.json"),
+        Document::Sweep => include_str!("../../../../docs/schema/sweep.json"),
+        Document::Ladder => include_str!("../../../../docs/schema/ladder.json"),
+        Document::Explain => include_str!("../../../../docs/schema/explain.json"),
+        Document::History => include_str!("../../../../docs/schema/history.json"),
+        Document::Addresses => include_str!("../../../../docs/schema/addresses.json"),
+        Document::FleetCtl => include_str!("../../../../docs/schema/fleet-ctl.json"),
+        Document::Live => include_str!("../../../../docs/schema/live.json"),
+        Document::Doctor => include_str!("../../../../docs/schema/doctor.json"),
+    }
+}
+
+/// The schemas of the types, by the names of their documents.
+#[cfg(feature = "schema")]
+pub fn derived() -> Vec<(String, String)> {
+    use clap::ValueEnum as _;
+
+    let of = |document: &Document| {
+        let name = document.to_possible_value().unwrap_or_default();
+        let schema = derived_of(*document).to_value();
+        (name.get_name().to_owned(), format!("{schema:#}\n"))
+    };
+    Document::value_variants().iter().map(of).collect()
+}
+
+#[cfg(feature = "schema")]
+fn derived_of(document: Document) -> schemars::Schema {
+    use crate::report;
+    use filestone_model::measure::RunRecord;
+    use schemars::schema_for;
+
+    match document {
+        Document::Record => schema_for!(RunRecord),
+        Document::Compare => schema_for!(report::comparison::document::ComparisonDocument),
+        Document::Ab => schema_for!(report::ab::AbDocument),
+        Document::Repeats => schema_for!(report::repeats::RepeatsDocument),
+        Document::Sweep => schema_for!(report::sweep::document::SweepDocument),
+        Document::Ladder => schema_for!(report::ladder::document::LadderDocument),
+        Document::Explain => schema_for!(Vec<report::explanation::ExplainedRecord>),
+        Document::History => schema_for!(report::history::document::HistoryDocument),
+        Document::Addresses => schema_for!(report::addresses::ShownAddresses),
+        Document::FleetCtl => schema_for!(filestone_model::fleet_control::ControlProtocol),
+        Document::Live => schema_for!(filestone_live::site::api::LiveProtocol),
+        Document::Doctor => schema_for!(filestone_model::doctor::Diagnosis),
+    }
+}
+
+#[cfg(all(test, feature = "schema"))]
+mod tests {
+    use super::*;
+    use clap::ValueEnum as _;
+
+    #[test]
+    fn the_published_schemas_are_those_of_the_types() {
+        let published = Document::value_variants().iter().map(|one| text(*one));
+        for ((name, derived), published) in derived().into_iter().zip(published) {
+            assert!(
+                derived == published,
+                "docs/schema/{name}.json: run `cargo xtask man` and commit the result"
+            );
+        }
+    }
 }

@@ -5,6 +5,7 @@ use super::comparison::{self, Compared, Method, ReadRun, document};
 use super::parts::page::Page;
 use super::parts::units::counted;
 use filestone_model::comparison::ab::{PAIRS_MIN, Trial};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -47,7 +48,8 @@ pub struct AbReport {
 }
 
 /// Why there were no more blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AbEnd {
     /// It was clear.
@@ -61,7 +63,8 @@ pub enum AbEnd {
 }
 
 /// What `filestone ab --as json` prints, and `ab.json`.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct AbDocument {
     /// The shape of this document.
     pub format: u32,

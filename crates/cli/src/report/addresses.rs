@@ -6,12 +6,14 @@ use filestone_model::addresses::advice::AddressWarning;
 use filestone_model::addresses::{AddressChange, OwnedAddresses, OwnedMacVlan};
 use filestone_model::plan::SourceAddresses;
 use filestone_model::text::{counted, thousands};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// What there is of ours, and what is in its way.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ShownAddresses {
     /// What there is.
     #[serde(flatten)]

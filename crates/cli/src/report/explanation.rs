@@ -6,12 +6,14 @@ use super::parts::reference::help_line;
 use crate::printable::printable;
 use filestone_model::explanation::{Explanation, ExplanationOutcome, explain};
 use filestone_model::measure::RunRecord;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
 /// A record, and what limited its run.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ExplainedRecord {
     /// The file.
     pub record: String,

@@ -14,6 +14,7 @@ use filestone_model::comparison::{ComparedRun, RunValue, Side};
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::Plan;
 use filestone_model::statistics::CONFIDENCE;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +46,8 @@ pub struct Series {
 }
 
 /// Why there were no more runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RepeatsEnd {
     /// As many as were asked for, or were allowed, were made.
@@ -242,7 +244,8 @@ fn not_enough(headline: &RepeatedFigure, share: f64) -> String {
 }
 
 /// `repeats.json`: what several runs of the same come to.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RepeatsDocument {
     /// The shape of this document.
     pub format: u32,
@@ -265,7 +268,8 @@ pub struct RepeatsDocument {
 }
 
 /// Whole runs of one thing.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SeriesDocument {
     /// In words.
     pub what: String,
@@ -280,7 +284,8 @@ pub struct SeriesDocument {
 }
 
 /// A figure over runs.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RepeatedFigureDocument {
     /// Its name.
     pub name: String,

@@ -26,6 +26,7 @@ use filestone_model::fleet_control::{
     ClientsWanted, ControlAnswer, ControlProtocol, ControlRequest, LINE_MAX, ListRequest, Request,
     ShowRequest,
 };
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -36,7 +37,8 @@ const BODY_TIME: Duration = Duration::from_secs(5);
 const INTERVALS_OF_STATE: usize = 60;
 
 /// Everything that is said, for its schema.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LiveProtocol {
     /// `GET /api/state`, and the first event of `GET /api/events`.
     pub snapshot: Snapshot,
@@ -87,7 +89,8 @@ async fn state(State(page): State<Page>) -> Response {
 }
 
 async fn schema() -> Response {
-    json(&schemars::schema_for!(LiveProtocol))
+    let schema = include_str!("../../../../docs/schema/live.json");
+    ([(CONTENT_TYPE, "application/json")], schema).into_response()
 }
 
 /// The report, once there is one.

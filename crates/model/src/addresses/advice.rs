@@ -4,12 +4,14 @@ use super::group::{AddressGroup, AddressMethod};
 use super::listing::{AddressListing, ListedLink};
 use super::network::Network;
 use crate::text::{counted, thousands};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// A setting of this host that is in the way of addresses.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "warning", rename_all = "snake_case")]
 pub enum AddressWarning {
     /// A link is down.

@@ -2,6 +2,7 @@
 
 use super::network::Network;
 use crate::plan::SourceAddresses;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
@@ -41,7 +42,8 @@ pub enum AddressMethod {
 }
 
 /// How MAC-VLANs of one link are joined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum MacVlanMode {
     /// They reach each other.

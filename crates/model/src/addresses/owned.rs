@@ -4,13 +4,15 @@ use super::group::{AddressGroup, AddressMethod, MacVlanMode};
 use super::listing::{AddressListing, ListedAddress, ListedLink};
 use super::network::Network;
 use crate::plan::SourceAddresses;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 
 /// What we made of a host's addresses, as far as it is there.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OwnedAddresses {
     /// Networks that a route says are this host.
     pub routes: Vec<String>,
@@ -23,7 +25,8 @@ pub struct OwnedAddresses {
 }
 
 /// Further addresses of a link.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OwnedAliases {
     /// The name of the link.
     pub link: String,
@@ -34,7 +37,8 @@ pub struct OwnedAliases {
 }
 
 /// A MAC-VLAN.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OwnedMacVlan {
     /// Its name.
     pub name: String,

@@ -1,5 +1,6 @@
 //! What is counted.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,9 +29,8 @@ impl CounterUnit {
 macro_rules! counters {
     ($($(#[$doc:meta])* $counter:ident = $name:literal, $unit:ident;)*) => {
         /// Something that a host or a process counts, and only ever counts up.
-        #[derive(
-            Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-        )]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(JsonSchema))]
         pub enum Counter {
             $($(#[$doc])* #[serde(rename = $name)] $counter,)*
         }

@@ -1,12 +1,14 @@
 //! What counters said at a moment.
 
 use super::counter::Counter;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What counters said at a moment. Those that a source does not have are not there.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CounterReading {
     /// The middle between when it was asked for and when it had come, in nanoseconds since the
     /// measured window opened; before it, less than 0.
@@ -33,7 +35,8 @@ pub struct CounterReading {
 }
 
 /// Interrupts of one line, of all processors.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LineCount {
     /// Its number or short name, and what its device calls itself.
     pub line: String,
@@ -42,7 +45,8 @@ pub struct LineCount {
 }
 
 /// In which part of a run a reading was made. From one part to another there is no rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadingPhase {
     /// Before the warm-up: no operation was due.

@@ -2,11 +2,13 @@
 
 use super::counter::Counter;
 use super::reading::CounterReading;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// At which end something was counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Vantage {
     /// At the server.
@@ -16,7 +18,8 @@ pub enum Vantage {
 }
 
 /// What the operations of a run cost.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CostRecord {
     /// What was read, and from where.
     pub sources: Vec<SourceRecord>,
@@ -31,7 +34,8 @@ pub struct CostRecord {
 }
 
 /// Calls between the first reading of the measured window and the last, at both ends.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CallsRecord {
     /// Those that the server's kernel counted.
     pub counted: u64,
@@ -43,7 +47,8 @@ pub struct CallsRecord {
 }
 
 /// The readings of one source.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SourceRecord {
     /// What it is, such as `process 4711` or `http://server:9100/metrics`.
     pub name: String,
@@ -60,7 +65,8 @@ pub struct SourceRecord {
 }
 
 /// What one counter came to for each operation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CostFigure {
     /// Of which end.
     pub vantage: Vantage,
@@ -83,7 +89,8 @@ pub struct CostFigure {
 }
 
 /// A cost and half of its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct KnownCost {
     /// For each operation.
     pub value: f64,
@@ -92,7 +99,8 @@ pub struct KnownCost {
 }
 
 /// What the messages of an operation came to on the way.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WireCostRecord {
     /// The interface that they went through.
     pub interface: String,

@@ -1,11 +1,13 @@
 //! What is gathered of a host and a target. `None` is: not known here.
 
 use crate::measure::run_record::InterfaceRecord;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// All that is gathered.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Facts {
     /// Of this host.
     pub host: HostFacts,
@@ -14,7 +16,8 @@ pub struct Facts {
 }
 
 /// Of this host, and of this process on it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HostFacts {
     /// Whether this program was compiled without optimisation.
     pub is_debug_build: Option<bool>,
@@ -41,7 +44,8 @@ pub struct HostFacts {
 }
 
 /// Processors of a host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ProcessorFacts {
     /// Those that are online.
     pub online: u32,
@@ -50,7 +54,8 @@ pub struct ProcessorFacts {
 }
 
 /// How much processor time a control group may have.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessorQuota {
     /// As much as there is.
@@ -60,7 +65,8 @@ pub enum ProcessorQuota {
 }
 
 /// What decides on the processors' frequency.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FrequencyFacts {
     /// The governors of all processors, each once.
     pub governors: Vec<String>,
@@ -69,7 +75,8 @@ pub struct FrequencyFacts {
 }
 
 /// The clock that runs are timed with.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClockFacts {
     /// The kernel's own.
     pub source: Option<String>,
@@ -82,7 +89,8 @@ pub struct ClockFacts {
 }
 
 /// Open files of a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OpenFileFacts {
     /// The limit that is in force.
     pub soft: u64,
@@ -93,7 +101,8 @@ pub struct OpenFileFacts {
 }
 
 /// Ports below 1024 that connections may come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ReservedPortFacts {
     /// How many there are.
     pub count: u64,
@@ -102,7 +111,8 @@ pub struct ReservedPortFacts {
 }
 
 /// The largest buffers of sockets, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SocketBufferFacts {
     /// tcp_rmem: as far as the kernel lets what is received grow.
     pub stream_receive_bytes: u64,
@@ -115,7 +125,8 @@ pub struct SocketBufferFacts {
 }
 
 /// Memory and swap, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MemoryFacts {
     /// Of the host.
     pub total_bytes: u64,
@@ -128,7 +139,8 @@ pub struct MemoryFacts {
 }
 
 /// What went on while it was looked at.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LookFacts {
     /// How long it was looked at.
     pub elapsed_ns: u64,
@@ -151,7 +163,8 @@ pub struct LookFacts {
 }
 
 /// What a program used of the processors.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ProgramShare {
     /// Its name.
     pub name: String,
@@ -162,7 +175,8 @@ pub struct ProgramShare {
 }
 
 /// What an interface carried, both ways together.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct InterfaceTraffic {
     /// Its name.
     pub interface: String,
@@ -173,7 +187,8 @@ pub struct InterfaceTraffic {
 }
 
 /// How late sleeps ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WakeUpFacts {
     /// How many there were.
     pub count: u64,
@@ -186,7 +201,8 @@ pub struct WakeUpFacts {
 }
 
 /// Of a target.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TargetFacts {
     /// In the words of the command line.
     pub name: String,
@@ -223,7 +239,8 @@ pub struct TargetFacts {
 }
 
 /// Why a target cannot be measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TargetFailure {
     /// What went wrong, as a run would say it.
     pub what: String,
@@ -234,7 +251,8 @@ pub struct TargetFailure {
 }
 
 /// Whether a target with an address of its own shares this host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
     /// Nothing says that it does.
@@ -248,7 +266,8 @@ pub enum Place {
 }
 
 /// The way to a target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WayFacts {
     /// Where the target is.
     pub address: String,
@@ -271,7 +290,8 @@ pub struct WayFacts {
 }
 
 /// Times of the same exchange, several times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RoundTrips {
     /// How many there were.
     pub count: u64,
@@ -298,7 +318,8 @@ impl RoundTrips {
 }
 
 /// A service of a target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ServiceFacts {
     /// Its name and version, in the words of its standard.
     pub name: String,
@@ -309,7 +330,8 @@ pub struct ServiceFacts {
 }
 
 /// A program that a port mapper knows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ProgramFacts {
     /// Its number.
     pub number: u32,
@@ -320,7 +342,8 @@ pub struct ProgramFacts {
 }
 
 /// Whether a client may have several connections for its session (SMB 3.x, multichannel).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ChannelFacts {
     /// Why it may not, if it may not.
     pub refusal: Option<ChannelRefusal>,
@@ -329,7 +352,8 @@ pub struct ChannelFacts {
 }
 
 /// Why a client may not have several connections.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ChannelRefusal {
     /// Why not.
     pub why: String,
@@ -338,7 +362,8 @@ pub struct ChannelRefusal {
 }
 
 /// What a server moves in one call, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TransferFacts {
     /// The most that is read.
     pub read_max_bytes: u64,
@@ -351,7 +376,8 @@ pub struct TransferFacts {
 }
 
 /// What a server says of names and times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct NameFacts {
     /// Bytes of a name.
     pub length_max: u64,
@@ -364,7 +390,8 @@ pub struct NameFacts {
 }
 
 /// What a caller may do at the path under test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RightsFacts {
     /// The user that is asked about.
     pub user: u32,
@@ -375,7 +402,8 @@ pub struct RightsFacts {
 }
 
 /// Room, in bytes and in files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SpaceFacts {
     /// In all.
     pub total_bytes: u64,
@@ -386,7 +414,8 @@ pub struct SpaceFacts {
 }
 
 /// What is mounted at a directory of this host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FileSystemFacts {
     /// Its type, such as `ext4`.
     pub kind: String,
@@ -401,7 +430,8 @@ pub struct FileSystemFacts {
 }
 
 /// Where the files of a file system are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FileMedium {
     /// In memory alone.

@@ -18,6 +18,7 @@ pub use finding::{Finding, FindingLevel, Fix};
 pub use rules::{DoctorRule, RULES};
 
 use facts::Facts;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -25,7 +26,8 @@ use serde::Serialize;
 pub const FORMAT: u32 = 1;
 
 /// What was found, and what it was found from.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Diagnosis {
     /// The shape of this document.
     pub format: u32,

@@ -18,6 +18,7 @@ pub use rules::{LIMIT_RULES, LimitRule};
 
 use crate::measure::RunRecord;
 use evidence::Evidence;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -25,7 +26,8 @@ use serde::Serialize;
 pub const FORMAT: u32 = 1;
 
 /// What limited a run.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Explanation {
     /// The shape of this document.
     pub format: u32,
@@ -38,7 +40,8 @@ pub struct Explanation {
 }
 
 /// Whether it could be told what limited a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ExplanationOutcome {
     /// There is at least one limit.
@@ -50,7 +53,8 @@ pub enum ExplanationOutcome {
 }
 
 /// One thing that limited a run.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Limit {
     /// The rule's name, such as `slots`.
     pub id: String,
@@ -65,7 +69,8 @@ pub struct Limit {
 }
 
 /// A figure that a sentence rests on.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct EvidenceFigure {
     /// What it is, with its unit.
     pub name: String,

@@ -1,5 +1,6 @@
 //! What a file set is to be.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// Two plans with the same file set find the same tree: nothing of it depends on the
 /// seed of the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FileSetPlan {
     /// Name of the set's directory in each target directory.
     pub name: String,
@@ -27,7 +29,8 @@ pub struct FileSetPlan {
 }
 
 /// How long the data files of a set are. Drawn once, with a seed of its own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "distribution", rename_all = "kebab-case")]
 pub enum FileSizes {
     /// nhfsstone's three classes: 50 % of 1 to 3 KiB, 47 % of 1 to 6 times 8 KiB, 3 % of 256 KiB.
@@ -59,7 +62,8 @@ pub enum FileSizes {
 }
 
 /// One length among several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SizeClass {
     /// How often, relative to the others.
     pub weight: u64,
@@ -68,7 +72,8 @@ pub struct SizeClass {
 }
 
 /// Which files are chosen how often.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Popularity {
     /// All equally.

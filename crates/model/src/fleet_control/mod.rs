@@ -18,6 +18,7 @@ pub use selection::clients_of;
 use crate::measure::fleet_record::{
     ChangeKind, ClientState, FleetCounters, GroupRecord, SettingChange, TimesAtMost,
 };
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,7 +33,8 @@ pub const WINDOW_MAX: u32 = 1000;
 pub const CHANGES_MAX: u32 = 10_000;
 
 /// One line to a fleet.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ControlRequest {
     /// The version of the protocol: 1.
@@ -45,7 +47,8 @@ pub struct ControlRequest {
 }
 
 /// What can be asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
     /// The groups; clients, if they are asked for.
@@ -63,7 +66,8 @@ pub enum Request {
 }
 
 /// What is listed.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ListRequest {
     /// Which clients, if any.
@@ -72,7 +76,8 @@ pub struct ListRequest {
 }
 
 /// A window of clients.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ClientsWanted {
     /// A group, a pattern, a range or a client; all without it.
@@ -108,7 +113,8 @@ pub struct ClientsWanted {
 }
 
 /// In which order clients are listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ClientOrder {
     /// By their numbers.
@@ -127,7 +133,8 @@ pub enum ClientOrder {
 }
 
 /// What is shown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ShowRequest {
     /// A group, or a client such as `writers/17`.
@@ -135,7 +142,8 @@ pub struct ShowRequest {
 }
 
 /// Who is told something.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TellRequest {
     /// Groups, patterns, ranges or clients, with commas between them.
@@ -146,7 +154,8 @@ pub struct TellRequest {
 }
 
 /// Who goes by other settings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SetRequest {
     /// Groups, patterns, ranges or clients, with commas between them.
@@ -159,7 +168,8 @@ pub struct SetRequest {
 }
 
 /// One line from a fleet.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ControlAnswer {
     /// The version of the protocol: 1.
     pub version: u32,
@@ -171,7 +181,8 @@ pub struct ControlAnswer {
 }
 
 /// What is answered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// To `list`.
@@ -187,7 +198,8 @@ pub enum Answer {
 }
 
 /// A fleet at a moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FleetView {
     /// Its plan.
     pub name: String,
@@ -205,7 +217,8 @@ pub struct FleetView {
 }
 
 /// A group at a moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct GroupView {
     /// As the record of the run has it.
     #[serde(flatten)]
@@ -215,7 +228,8 @@ pub struct GroupView {
 }
 
 /// Settings of clients.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SettingsView {
     /// How many go by them.
     pub clients: u32,
@@ -224,7 +238,8 @@ pub struct SettingsView {
 }
 
 /// A window of clients at a moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClientsView {
     /// How many are as was asked, in the window or not.
     pub all: u32,
@@ -233,7 +248,8 @@ pub struct ClientsView {
 }
 
 /// A client at a moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClientView {
     /// Its number in the run.
     pub client: u32,
@@ -263,7 +279,8 @@ pub struct ClientView {
 }
 
 /// What was changed, or would be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ChangeView {
     /// What was asked.
     pub what: ChangeKind,
@@ -287,7 +304,8 @@ pub struct ChangeView {
 }
 
 /// Clients for which a change changes nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Unchanged {
     /// How many.
     pub clients: u32,
@@ -296,7 +314,8 @@ pub struct Unchanged {
 }
 
 /// Why something cannot be done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Refusal {
     /// What is wrong.
     pub what: String,
@@ -322,7 +341,8 @@ impl Refusal {
 }
 
 /// Both halves of the protocol, for its schema.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ControlProtocol {
     /// One line to a fleet.
     pub request: ControlRequest,

@@ -17,6 +17,7 @@ pub use expression::{Condition, Expression, Relation};
 pub use name::{GateFigure, RunTotal};
 
 use crate::text::printable;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -30,16 +31,18 @@ pub const DEPTH_MAX: usize = 16;
 pub const GATES_MAX: usize = 64;
 
 /// A condition under which a run counts as failed, as it was written.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct Gate {
     text: String,
     condition: Condition,
 }
 
 /// What a plan's runs are held to.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct GatesPlan {
     /// A run that meets any of these counts as failed.
     pub fail_if: Vec<Gate>,

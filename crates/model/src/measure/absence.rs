@@ -5,6 +5,7 @@
 //! less. So it is looked for from outside of the workers.
 
 use crate::time::Moment;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,8 @@ use serde::{Deserialize, Serialize};
 pub const GAP_MIN_NS: u64 = 100_000_000;
 
 /// Wake-ups of the coordinating thread that came much too late: nothing of this process ran.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WakeUpGaps {
     /// How many there were.
     pub count: u64,
@@ -46,7 +48,8 @@ impl WakeUpGaps {
 }
 
 /// How often the quota of a control group stopped its threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Throttling {
     /// Periods of the quota.
     pub periods: u64,
@@ -69,7 +72,8 @@ impl Throttling {
 }
 
 /// Time in which the load generator could not run, of a run's record.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct AbsenceRecord {
     /// Processors of which its control group may have the time; `None` without a quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,7 +94,8 @@ pub struct AbsenceRecord {
 }
 
 /// Why a load generator did not run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AbsenceCause {
     /// Its control group had used up its quota of processor time.

@@ -1,10 +1,12 @@
 //! How the connections of a run's clients were made.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The connections that were made before a run, one for each client.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ConnectionsRecord {
     /// How many were made.
     pub made: u64,
@@ -24,7 +26,8 @@ pub struct ConnectionsRecord {
 }
 
 /// Resident memory of the load generator, and of the built-in server if it is in the same process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClientMemory {
     /// Before the clients were made.
     pub before_bytes: u64,

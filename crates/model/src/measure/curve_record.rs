@@ -4,11 +4,13 @@
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::ledger::Ledger;
 use crate::plan::Objective;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A load–response curve.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CurveRecord {
     /// Load points in the order in which they were visited.
     pub points: Vec<CurvePointRecord>,
@@ -32,7 +34,8 @@ pub struct CurveRecord {
 }
 
 /// What decided on the highest load point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PeakEnd {
     /// It was given.
@@ -47,7 +50,8 @@ pub enum PeakEnd {
 }
 
 /// Which way the points are visited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CurveLeg {
     /// Looking for the peak: no part of the curve.
@@ -60,7 +64,8 @@ pub enum CurveLeg {
 }
 
 /// One load point.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CurvePointRecord {
     /// Its part of the curve.
     pub leg: CurveLeg,
@@ -95,7 +100,8 @@ pub struct CurvePointRecord {
 }
 
 /// The knee of a curve, and how it was found.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct KneeRecord {
     /// At which load.
     pub load_ops_per_s: f64,
@@ -106,7 +112,8 @@ pub struct KneeRecord {
 }
 
 /// The two ways along a curve side by side.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HysteresisRecord {
     /// Area between the two ways over the area under the upward one, in percent; negative where
     /// the way down is faster.
@@ -122,7 +129,8 @@ pub struct HysteresisRecord {
 }
 
 /// The highest load that keeps an objective.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ObjectiveRecord {
     /// What had to hold.
     pub objective: Objective,
@@ -153,7 +161,8 @@ pub struct ObjectiveRecord {
 }
 
 /// Why the search for a load ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchEnd {
     /// The interval is as narrow as was asked.
@@ -176,7 +185,8 @@ impl SearchEnd {
 }
 
 /// One load that was tried.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TriedRecord {
     /// Offered load.
     pub offered_load_ops_per_s: f64,

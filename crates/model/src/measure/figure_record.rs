@@ -1,10 +1,12 @@
 //! A figure of a run with its interval, as a record keeps it.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A figure with its interval.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FigureRecord {
     /// Its name, such as `achieved` or `read.response_time.p99`.
     pub name: String,
@@ -43,7 +45,8 @@ impl FigureRecord {
 
 /// A percentile whose interval reaches beyond the slowest operation: only that it is no less than
 /// the interval's lower end is known.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OpenFigureRecord {
     /// Its name, such as `response_time.p99`.
     pub name: String,

@@ -2,6 +2,7 @@
 
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::replay_record::MismatchRecord;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -10,7 +11,8 @@ use std::fmt;
 pub const ALL: &str = "all";
 
 /// What a client is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ClientState {
     /// It has not begun: its step is still to come; or it waits for a file that another writes or reads.
@@ -71,7 +73,8 @@ pub enum FirstConnection {
 }
 
 /// What clients have done, the whole run long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FleetCounters {
     /// Reads that ended well.
     pub reads: u64,
@@ -134,7 +137,8 @@ impl FleetCounters {
 }
 
 /// What a fleet did, besides what every run has in its totals.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FleetRecord {
     /// One entry per step of the ramp that began; one without a ramp.
     pub steps: Vec<StepRecord>,
@@ -157,7 +161,8 @@ pub struct FleetRecord {
 }
 
 /// What can be done to clients while they run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeKind {
     /// They begin again.
@@ -183,7 +188,8 @@ impl ChangeKind {
 }
 
 /// A change of a fleet while it ran.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ChangeRecord {
     /// Which it was, from 1 on.
     pub number: u32,
@@ -205,7 +211,8 @@ pub struct ChangeRecord {
 }
 
 /// After which changes of a fleet something was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SettingsGeneration {
     /// The number of the last change before its end; 0 if there was none.
     pub generation: u32,
@@ -250,7 +257,8 @@ impl fmt::Display for SettingsGeneration {
 }
 
 /// A setting of clients that was changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SettingChange {
     /// Its key in a plan.
     pub key: String,
@@ -263,7 +271,8 @@ pub struct SettingChange {
 }
 
 /// A client that gave up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LostClient {
     /// Its number.
     pub client: u32,
@@ -272,7 +281,8 @@ pub struct LostClient {
 }
 
 /// What a fleet came to with so many clients.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct StepRecord {
     /// Clients that had begun.
     pub clients: u32,
@@ -306,7 +316,8 @@ pub struct StepRecord {
 
 /// How long reads and writes took at most, from when they were due: the ends of stretches, four to a
 /// doubling.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TimesAtMost {
     /// How many there were.
     pub count: u64,
@@ -319,7 +330,8 @@ pub struct TimesAtMost {
 }
 
 /// What clients of a group came to.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct GroupRecord {
     /// Its name.
     pub name: String,
@@ -390,7 +402,8 @@ fn most(groups: &[GroupRecord]) -> u64 {
 }
 
 /// How many clients were in a state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct StateCount {
     /// Which.
     pub state: ClientState,
@@ -399,7 +412,8 @@ pub struct StateCount {
 }
 
 /// A rule of health.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum HealthRule {
     /// How long connections take to be made.
@@ -425,7 +439,8 @@ impl HealthRule {
 }
 
 /// A rule that was broken.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HealthFinding {
     /// Which.
     pub rule: HealthRule,

@@ -1,11 +1,13 @@
 //! What came of a gate, as a record keeps it.
 
 use crate::gate::Gate;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A gate and what came of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct GateRecord {
     /// The condition that must not be.
     pub gate: Gate,
@@ -27,7 +29,8 @@ pub struct GateRecord {
 }
 
 /// What came of a gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum GateOutcome {
     /// The condition is not met, whatever chance did.
@@ -40,7 +43,8 @@ pub enum GateOutcome {
 }
 
 /// One side of a gate's comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct GateValue {
     /// What the run came to.
     pub value: f64,

@@ -1,10 +1,12 @@
 //! What a record says of its load generator: its host, what it can do there, and how its run ended.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The host of the load generator.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Host {
     /// Kernel name and release.
     pub kernel: String,
@@ -27,7 +29,8 @@ pub struct Host {
 }
 
 /// What the tool itself can do on this host (`filestone calibrate`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Headroom {
     /// Calls in flight: those of a closed loop, 32 of others and in records of method 1.
     #[serde(default = "Headroom::in_flight_of_method_1")]
@@ -61,7 +64,8 @@ impl Headroom {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum RunEnd {
     /// As planned.

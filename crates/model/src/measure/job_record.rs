@@ -4,11 +4,13 @@ use crate::measure::caveat::Caveat;
 use crate::measure::generator_record::{Headroom, Host, RunEnd};
 use crate::measure::ledger::Ledger;
 use crate::measure::processors::ProcessorsRecord;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The hosts of a job.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct JobRecord {
     /// One entry per host, or per process that made load, in the order of their parts.
     pub hosts: Vec<HostRecord>,
@@ -18,7 +20,8 @@ pub struct JobRecord {
 }
 
 /// One host's part of a job.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HostRecord {
     /// Its name; with its part, where several parts were made by hosts of that name.
     pub name: String,
@@ -75,7 +78,8 @@ pub struct HostRecord {
 }
 
 /// A host's clock, against that of the host that coordinates the job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HostClockRecord {
     /// How far its time of day was ahead, in nanoseconds.
     pub ahead_ns: i64,
@@ -100,7 +104,8 @@ impl HostClockRecord {
 }
 
 /// A host that was lost.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LostHostRecord {
     /// Its name.
     pub name: String,

@@ -1,5 +1,6 @@
 //! Where every scheduled operation went.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -8,7 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 ///
 /// `scheduled = ok + failed + timed_out + disconnected + skipped + in_flight`,
 /// always, at the end of every run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Ledger {
     /// Counted where operations are born, not summed from the rest.
     #[serde(deserialize_with = "operations")]

@@ -1,5 +1,6 @@
 //! Why connections were lost.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -11,7 +12,8 @@ const REASONS_MAX: usize = 16;
 const OTHER: &str = "other reasons";
 
 /// Connections that were lost for one reason.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LossRecord {
     /// Which side ended them, and why.
     pub reason: String,

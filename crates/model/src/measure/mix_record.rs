@@ -4,11 +4,13 @@ pub use crate::mix::feedback::record::{CorrectionRecord, CountedAsRecord, WireLi
 
 use crate::file_set::Layout;
 use crate::operation::OpKind;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a mix did, besides what every run has in its totals.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MixRecord {
     /// The file set that the operations worked on.
     pub file_set: FileSetRecord,
@@ -32,7 +34,8 @@ pub struct MixRecord {
 }
 
 /// What was asked for of one kind, and what came out.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MixOperationRecord {
     /// Which kind.
     pub operation: OpKind,
@@ -45,7 +48,8 @@ pub struct MixOperationRecord {
 }
 
 /// The file set of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FileSetRecord {
     /// Where it is.
     pub paths: Vec<String>,
@@ -86,7 +90,8 @@ impl FileSetRecord {
 }
 
 /// One third of the window.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ThirdRecord {
     /// Measured operations that ended in it.
     pub ended: u64,
@@ -122,7 +127,8 @@ impl MixRecord {
 }
 
 /// What the kernel's client counters saw of a mix through a kernel mount.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WireRecord {
     /// Where the counters come from.
     pub source: String,
@@ -147,7 +153,8 @@ pub struct WireRecord {
 }
 
 /// One procedure, asked and seen.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WireOperationRecord {
     /// Which procedure.
     pub operation: OpKind,
@@ -166,7 +173,8 @@ pub struct WireOperationRecord {
 }
 
 /// Calls on the wire that are like no procedure of NFSv3.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WireOtherRecord {
     /// What the client calls them.
     pub name: String,

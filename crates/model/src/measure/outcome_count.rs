@@ -1,11 +1,13 @@
 //! How often operations ended in one way, and the share that such a count is.
 
 use crate::operation::OpKind;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How often operations of one kind ended in one unexpected way.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OutcomeCount {
     /// The operation.
     pub operation: OpKind,

@@ -6,6 +6,7 @@
 //! clients of a local file system do not fit onto two processors is the load that was asked for.
 
 use super::absence::{AbsenceRecord, Throttling, WakeUpGaps};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +44,8 @@ pub struct ThreadTime {
 }
 
 /// Who had the processors, of a run's record.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ProcessorsRecord {
     /// Processors that the load generator may use.
     pub processors: u32,

@@ -2,11 +2,13 @@
 
 use crate::load::Mismatch;
 use crate::operation::OpKind;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a replay did, besides what every run has in its totals.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ReplayRecord {
     /// Lines carried out by all clients, warm-up included.
     pub lines: u64,
@@ -40,7 +42,8 @@ pub struct ReplayRecord {
 }
 
 /// How many lines of one kind a run left out that only reads.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LeftOutRecord {
     /// Which kind of operation.
     pub operation: OpKind,
@@ -59,7 +62,8 @@ impl LeftOutRecord {
 }
 
 /// How often one kind of operation ended in one unexpected way.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MismatchRecord {
     /// Which kind of operation.
     pub operation: OpKind,
@@ -77,7 +81,8 @@ pub struct MismatchRecord {
 }
 
 /// One client's share.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClientRecord {
     /// Its number.
     pub client: u32,
@@ -96,7 +101,8 @@ pub struct ClientRecord {
 }
 
 /// One kind of operation of one client in the measured window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClientKindRecord {
     /// Which kind.
     pub operation: OpKind,

@@ -23,6 +23,7 @@ use crate::measure::stamps::StampsRecord;
 use crate::measure::validity_record::Validity;
 use crate::operation::OpKind;
 use crate::plan::Plan;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -36,7 +37,8 @@ pub const METHOD: u32 = 3;
 const METHOD_SUCCESSES_APART: u32 = 3;
 
 /// One run, self-contained.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RunRecord {
     /// Shape of this document.
     pub format: u32,
@@ -106,7 +108,8 @@ pub struct RunRecord {
 }
 
 /// The program that made a record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Tool {
     /// Its name.
     pub name: String,
@@ -128,7 +131,8 @@ impl Tool {
 }
 
 /// What the load went to.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Target {
     /// Address and port that operations went to.
     pub address: String,
@@ -166,7 +170,8 @@ pub struct Target {
 }
 
 /// A session of SMB as it came to be, whatever was asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SessionRecord {
     /// The dialect: `3.1.1`.
     pub dialect: String,
@@ -191,7 +196,8 @@ pub struct SessionRecord {
 }
 
 /// Handles of files that a server was to keep for a client whose connection is lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DurableHandles {
     /// Opens that asked for one.
     pub asked: u64,
@@ -238,7 +244,8 @@ const fn is_one(number: &u32) -> bool {
 }
 
 /// An interface of an SMB server, as it says itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct InterfaceRecord {
     /// Its address.
     pub address: String,
@@ -251,7 +258,8 @@ pub struct InterfaceRecord {
 }
 
 /// Who a server takes a client for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Account {
     /// The user that was named.
@@ -290,7 +298,8 @@ impl SessionRecord {
 }
 
 /// Sums over the measured window.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Totals {
     /// Where the measured operations went.
     pub ledger: Ledger,
@@ -398,7 +407,8 @@ impl Totals {
 }
 
 /// One worker's share.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WorkerRecord {
     /// Its number.
     pub worker: u32,
@@ -427,7 +437,8 @@ impl WorkerRecord {
 }
 
 /// One kind of operation in one role.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct KindRecord {
     /// Which kind.
     pub operation: OpKind,
@@ -461,7 +472,8 @@ pub struct KindRecord {
 }
 
 /// How often one failure was seen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FailureCount {
     /// Its name, such as `NFS3ERR_STALE (70)`.
     pub failure: String,
@@ -470,7 +482,8 @@ pub struct FailureCount {
 }
 
 /// Which part of the run an interval belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// Inside the measured window.
@@ -480,7 +493,8 @@ pub enum Phase {
 }
 
 /// One period of the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct IntervalRecord {
     /// Start, in nanoseconds since the window opened.
     pub start_ns: u64,
@@ -505,7 +519,8 @@ pub struct IntervalRecord {
 }
 
 /// One kind of operation in one period.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct IntervalKindRecord {
     /// Which kind.
     pub operation: OpKind,
@@ -541,7 +556,8 @@ impl IntervalRecord {
 }
 
 /// Counts of one tick.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TickRecord {
     /// Start, in nanoseconds since the window opened.
     pub start_ns: u64,

@@ -9,6 +9,7 @@
 
 use crate::statistics::Estimate;
 use crate::time::Moment;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +27,8 @@ pub struct StampedCall {
 }
 
 /// Where calls were while they were under way.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct StampsRecord {
     /// How many calls were stamped.
     pub calls: u64,
@@ -39,7 +41,8 @@ pub struct StampsRecord {
 }
 
 /// A part of the time of stamped calls.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct StampedTime {
     /// The mean, in nanoseconds.
     pub mean: f64,

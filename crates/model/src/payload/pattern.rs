@@ -8,6 +8,7 @@
 //! of 2047 bits of ITU-T O.150, and those with a tap at place 0 are theirs of the same length, backwards.
 
 use filestone_wire::pattern;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -18,7 +19,8 @@ pub const CUSTOM_MAX: usize = 2048;
 const RANDOM_LEN: usize = 64 << 10;
 
 /// What the data of files consist of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
     /// 0, 1, 2 … 255, and again.

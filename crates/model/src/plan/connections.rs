@@ -1,11 +1,13 @@
 //! How the connections of a run's clients are made.
 
 use super::{Identities, SourceAddresses};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How clients are connected.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ConnectionPlan {
     /// Connections that are begun per second before the run; `None` for as many as can be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -23,7 +25,8 @@ pub struct ConnectionPlan {
 
 /// What happens when a client's connection could not be made again for as long as a lost one is
 /// tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OnLost {
     /// The run ends.

@@ -1,10 +1,12 @@
 //! What is read of the server and of this host, so that the cost of an operation can be told.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is read, from where, and how often.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CostPlan {
     /// A process of this host that is the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,6 +2,7 @@
 
 use crate::failure::{ProtocolStatus, StatusSpace};
 use filestone_wire::{nfs3, nlm, smb2};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -11,9 +12,10 @@ use std::str::FromStr;
 pub const EXPECTED_MAX: usize = 64;
 
 /// A status by the name that its standard has for it: an operation that fails with it ends as expected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct ExpectedStatus(ProtocolStatus);
 
 /// A name that no status has.

@@ -6,6 +6,7 @@ use crate::operation::OpKind;
 use crate::payload::Pattern;
 use crate::payload::unit::UNIT_MIN;
 use crate::random::{Purpose, RngExt, stream};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,8 @@ pub const GROUPS_MAX: usize = 1024;
 
 /// Values from the least to the greatest, both included. Which of them is taken is drawn from the run's
 /// seed, as the [`Drawing`] of the group says.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Span<T> {
     /// The least.
     pub min: T,
@@ -50,7 +52,8 @@ pub enum Drawn {
 }
 
 /// How values between the least and the greatest are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Drawing {
     /// Which are more likely than others.
     pub shape: DrawingShape,
@@ -66,7 +69,8 @@ impl Drawing {
 }
 
 /// Which values are more likely than others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DrawingShape {
     /// All are as likely.
@@ -77,7 +81,8 @@ pub enum DrawingShape {
 }
 
 /// How often a value is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DrawingEach {
     /// For each file of each client.
@@ -157,7 +162,8 @@ impl DrawnFor {
 }
 
 /// What a rate counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RateUnit {
     /// Bits of file data per second.
@@ -167,7 +173,8 @@ pub enum RateUnit {
 }
 
 /// How much a client moves at most.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RatePlan {
     /// What is counted.
     pub unit: RateUnit,
@@ -176,7 +183,8 @@ pub struct RatePlan {
 }
 
 /// What a client does with its files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// It writes them, one after the other, and again.
@@ -188,7 +196,8 @@ pub enum Direction {
 }
 
 /// In which order the pieces of a file are moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Offsets {
     /// From begin to end.
@@ -199,7 +208,8 @@ pub enum Offsets {
 }
 
 /// When a client has done enough. The file that it is at comes to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct QuiescePlan {
     /// After so many files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -215,7 +225,8 @@ pub struct QuiescePlan {
 }
 
 /// Clients that do the same.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct GroupPlan {
     /// What reports call it.
     pub name: String,
@@ -317,7 +328,8 @@ impl GroupPlan {
 }
 
 /// Clients begin so many at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RampPlan {
     /// How many more begin with each step.
     pub clients: u32,
@@ -326,7 +338,8 @@ pub struct RampPlan {
 }
 
 /// When a ramp is stopped: as soon as a row of the report breaks one of these rules.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HealthPlan {
     /// 99 % of the connections took longer to be made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -344,7 +357,8 @@ pub struct HealthPlan {
 }
 
 /// What the clients of a fleet do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FleetPlan {
     /// The file that it was read from, or what it is.
     pub name: String,

@@ -2,6 +2,7 @@
 
 use super::ranges::{Ranged, Ranges};
 use filestone_wire::rpc::GIDS_MAX;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,8 @@ use serde::{Deserialize, Serialize};
 pub const CLIENT_NUMBER: &str = "%d";
 
 /// As whom clients call; what is left out is that of the target for all of them.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Identities {
     /// Users of AUTH_SYS. What is prepared and cleaned up goes by the first.
     #[serde(default, skip_serializing_if = "Ids::is_empty")]

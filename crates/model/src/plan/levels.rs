@@ -1,12 +1,14 @@
 //! Several loads and none in turn, so that what operations cost can be told from what is there anyway.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Several loads and none in turn. Time is cut into cycles, and each of them into steps of equal length:
 /// one without operations, one at each multiple of the lowest load up to the highest, and all of these once
 /// more in the opposite order.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LevelsPlan {
     /// The highest load, of all clients together.
     pub highest_load_ops_per_s: f64,

@@ -5,11 +5,13 @@ use crate::file_set::FileSetPlan;
 use crate::kind::Role;
 use crate::operation::{OpKind, Stability};
 use crate::plan::{LeftOverPolicy, TargetPlan};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is asked: operations drawn from a mix, on a file set of our own.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MixPlan {
     /// The name of a mix of our own, or the path of the file that it was read from.
     pub name: String,
@@ -128,7 +130,8 @@ impl MixPlan {
 }
 
 /// How often one kind of operation is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MixCount {
     /// Which kind: a procedure of NFSv3.
     pub operation: OpKind,
@@ -146,7 +149,8 @@ impl MixCount {
 }
 
 /// An operation of the mix's source that is not asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LeftOut {
     /// Its name there.
     pub operation: String,
@@ -162,7 +166,8 @@ impl LeftOut {
 }
 
 /// How a file is read and written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
     /// Whole files, transfer after transfer: READ goes on where the client's last one ended.
@@ -173,7 +178,8 @@ pub enum Access {
 }
 
 /// How a mix goes through a kernel mount.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LocalMix {
     /// Where the kernel's counters are, if not in `/proc`.
     pub proc_root: Option<String>,
@@ -188,7 +194,8 @@ pub struct LocalMix {
 }
 
 /// How a mix through a kernel mount is chosen, paced and corrected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FeedbackArithmetic {
     /// Exact shares, operations due at exact moments, what a call is worth learnt from the counters.
@@ -199,7 +206,8 @@ pub enum FeedbackArithmetic {
 }
 
 /// How the offered load is steered while the run lasts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "towards", rename_all = "kebab-case")]
 pub enum SteeringPlan {
     /// Through load points, for a load–response curve.
@@ -209,7 +217,8 @@ pub enum SteeringPlan {
 }
 
 /// A load–response curve.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CurvePlan {
     /// Load points, evenly spaced up to the peak.
     pub points: u32,
@@ -224,7 +233,8 @@ pub struct CurvePlan {
 }
 
 /// A service level objective.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ObjectivePlan {
     /// What must hold.
     pub objective: Objective,
@@ -235,7 +245,8 @@ pub struct ObjectivePlan {
 }
 
 /// What must hold at a load: a figure of the response time below a bound.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Objective {
     /// Which figure.
     pub figure: Figure,
@@ -244,7 +255,8 @@ pub struct Objective {
 }
 
 /// A figure of the response time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "of", rename_all = "kebab-case")]
 pub enum Figure {
     /// Its mean.

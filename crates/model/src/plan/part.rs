@@ -7,11 +7,13 @@
 
 use crate::numbering::Numbering;
 use crate::plan::ArrivalsPlan;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which part of a job a plan is.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PartPlan {
     /// Its number, from 0 on.
     pub index: u32,

@@ -1,5 +1,6 @@
 //! What clients take one each of, in turn, written as ranges.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -8,9 +9,10 @@ use std::str::FromStr;
 
 /// Values that clients take in turn: client i has number i modulo how many there are. Written as
 /// single ones, ranges with a hyphen, or a list of these with commas.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(try_from = "String", into = "String", bound = "T: Ranged")]
-#[schemars(with = "String")]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct Ranges<T>(pub(super) Vec<RangeInclusive<T>>);
 
 /// What ranges can be of.

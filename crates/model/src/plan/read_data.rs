@@ -4,11 +4,13 @@
 
 use super::{Interface, Plan, PlanError, WorkloadPlan};
 use crate::operation::OpKind;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What becomes of the data that READ brings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadData {
     /// The kernel throws them away unread. Over NFS those of calls of 16 KiB and more;

@@ -8,12 +8,14 @@ pub use smb::{CHANNELS_MAX, SMB_PORT, SmbDialect, SmbOplock, SmbProtection, SmbT
 use super::limits::{DATAGRAM_SIZE_MAX, SIZE_MAX};
 use super::{Field, Ids};
 use crate::load::refusals::LayerKind;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// How operations reach the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum TransportKind {
     /// ONC RPC with record marking.
@@ -24,7 +26,8 @@ pub enum TransportKind {
 }
 
 /// Where the operations go.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "protocol", rename_all = "lowercase")]
 pub enum TargetPlan {
     /// An NFSv3 server.
@@ -292,7 +295,8 @@ impl fmt::Display for TargetPlan {
 }
 
 /// A directory of this host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LocalTarget {
     /// Its path; `None` for a fresh temporary directory.
     pub directory: Option<String>,
@@ -308,7 +312,8 @@ impl fmt::Display for LocalTarget {
 }
 
 /// A peer that answers tbench's messages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TcpTarget {
     /// Host name or address; `None` for the built-in peer.
     pub host: Option<String>,
@@ -326,7 +331,8 @@ impl fmt::Display for TcpTarget {
 }
 
 /// An object on an NFSv3 server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct NfsTarget {
     /// Host name or address; `None` for the built-in server.
     pub host: Option<String>,
@@ -380,7 +386,8 @@ impl fmt::Display for NfsTarget {
 }
 
 /// A target of a protocol that a program brings with it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OtherTarget {
     /// What the protocol is called, also in front of `://`.
     pub name: String,

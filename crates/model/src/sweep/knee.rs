@@ -8,6 +8,7 @@ use super::parameter::SweepParameter;
 use crate::measure::knee::{KneeMethod, LoadResponse};
 use crate::statistics::broken_line::{Bend, Placed, bend};
 use crate::statistics::jump::{Crooked, crooked};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +34,8 @@ pub struct SweepPlace {
 }
 
 /// A knee.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SweepKnee {
     /// The value of the parameter.
     pub at: f64,

@@ -3,6 +3,7 @@
 use super::steps::{Item, VALUES_MAX, item};
 use super::value_kind::ValueKind;
 use crate::text::{bytes_text, time_text};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,8 @@ pub const POINTS_MAX: usize = 4096;
 const RATIO_OF_LISTS: f64 = 16.0;
 
 /// A value of an option.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SweepValue {
     /// As the option reads it.
     pub text: String,
@@ -21,7 +23,8 @@ pub struct SweepValue {
 }
 
 /// An option, and the values that it takes in turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SweepParameter {
     /// The option without its dashes.
     pub name: String,

@@ -4,6 +4,7 @@ use super::ReadRun;
 use super::{Compared, heading, unsuccessful};
 use filestone_model::comparison::{Row, SideFigure, Verdict};
 use filestone_model::statistics::CONFIDENCE;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,7 +12,8 @@ use serde::Serialize;
 const FORMAT: u32 = 2;
 
 /// What `filestone compare --as json` prints.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ComparisonDocument {
     /// The shape of this document.
     pub format: u32,
@@ -46,7 +48,8 @@ pub struct ComparisonDocument {
 }
 
 /// A figure of both sides.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ComparedFigure {
     /// Its name.
     pub name: String,
@@ -76,7 +79,8 @@ pub struct ComparedFigure {
 }
 
 /// A figure of a side.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FigureOfSide {
     /// The figure; of several runs, their geometric mean.
     pub value: f64,

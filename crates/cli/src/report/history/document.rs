@@ -3,6 +3,7 @@
 use super::{Told, heading};
 use filestone_model::statistics::CONFIDENCE;
 use filestone_model::statistics::change_points::FALSE_ALARMS;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -10,7 +11,8 @@ use serde::Serialize;
 const FORMAT: u32 = 1;
 
 /// What `filestone history --as json` prints.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HistoryDocument {
     /// The shape of this document.
     pub format: u32,
@@ -37,7 +39,8 @@ pub struct HistoryDocument {
 }
 
 /// A run.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HistoryRun {
     /// When its window began, RFC 3339, UTC.
     pub started_at: String,
@@ -52,7 +55,8 @@ pub struct HistoryRun {
 }
 
 /// Runs between two changes.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HistoryLevel {
     /// The first of them, from 0.
     pub from: usize,
@@ -63,7 +67,8 @@ pub struct HistoryLevel {
 }
 
 /// A change.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HistoryChange {
     /// The first run after it, from 0.
     pub at: usize,

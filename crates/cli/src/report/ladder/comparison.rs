@@ -7,6 +7,7 @@ use crate::report::parts::table::{Column, Table};
 use crate::report::sweep::document::named;
 use filestone_model::ladder::{LadderFigure, LadderValue, difference, difference_of_steps};
 use filestone_model::statistics::CONFIDENCE;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -34,7 +35,8 @@ pub struct ComparedLadders<'ladder> {
 }
 
 /// What `filestone compare --as json` prints of two ladders.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LadderComparison {
     /// The shape of this document.
     pub format: u32,
@@ -45,7 +47,8 @@ pub struct LadderComparison {
 }
 
 /// A rung of both.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ComparedRung {
     /// What it is called.
     pub name: String,
@@ -54,7 +57,8 @@ pub struct ComparedRung {
 }
 
 /// A figure of a rung of both.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ComparedFigure {
     /// Its name.
     pub name: String,

@@ -5,6 +5,7 @@ use crate::report::sweep::document::named;
 use crate::report::sweep::rounds_document::{PointCounts, RoundsDocument};
 use filestone_model::ladder::{LadderFigure, LadderValue};
 use filestone_model::plan::Plan;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,8 @@ use serde::{Deserialize, Serialize};
 pub const FORMAT: u32 = 1;
 
 /// `ladder.json`: the rungs, and what they come to.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LadderDocument {
     /// The shape of this document.
     pub format: u32,
@@ -24,7 +26,8 @@ pub struct LadderDocument {
 }
 
 /// A rung.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RungDocument {
     /// What it is called.
     pub name: String,
@@ -40,7 +43,8 @@ pub struct RungDocument {
 }
 
 /// A figure of a rung.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RungFigureDocument {
     /// Its name.
     pub name: String,
@@ -56,7 +60,8 @@ pub struct RungFigureDocument {
 }
 
 /// A mean over runs, or over pairs of them.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MeanDocument {
     /// Of several runs their mean.
     pub value: f64,

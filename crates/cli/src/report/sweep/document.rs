@@ -8,6 +8,7 @@ use filestone_model::plan::Plan;
 use filestone_model::sweep::{
     PointFigure, PointTally, PointTotal, SweepKnee, SweepParameter, SweepValue, SweptTotal,
 };
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,8 @@ use serde::{Deserialize, Serialize};
 pub const FORMAT: u32 = 1;
 
 /// `sweep.json`: what is swept, and what the points come to.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SweepDocument {
     /// The shape of this document.
     pub format: u32,
@@ -38,7 +40,8 @@ pub struct SweepDocument {
 }
 
 /// Where the figure bends.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct KneeDocument {
     /// The value of the second parameter, if there is one.
     pub of: Option<String>,
@@ -48,7 +51,8 @@ pub struct KneeDocument {
 }
 
 /// A point.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SweepPointDocument {
     /// A value of each parameter.
     pub values: Vec<SweepValue>,
@@ -62,7 +66,8 @@ pub struct SweepPointDocument {
 }
 
 /// A figure of a point.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PointFigureDocument {
     /// Its name.
     pub name: String,

@@ -5,12 +5,14 @@ use super::{Swept, SweptPoint};
 use crate::report::repeats::RepeatsEnd;
 use filestone_model::comparison::repeats::RepeatPlan;
 use filestone_model::statistics::CONFIDENCE;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How runs were made in rounds.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RoundsDocument {
     /// What the order comes from; run k of each point has this seed and k − 1.
     pub seed: u64,
@@ -60,7 +62,8 @@ impl RoundsDocument {
 }
 
 /// What is counted over the runs of a point.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PointCounts {
     /// Whole runs.
     pub runs: usize,

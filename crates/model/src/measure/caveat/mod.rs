@@ -13,11 +13,13 @@ use crate::measure::losses::LossRecord;
 use crate::measure::outcome_count::{OutcomeCount, percent};
 use crate::measure::shortfall::Shortfall;
 use crate::operation::OpKind;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A reason to doubt a number.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "caveat", rename_all = "kebab-case")]
 #[allow(missing_docs)] // the fields are the figures of the sentence
 pub enum Caveat {

@@ -1,6 +1,7 @@
 //! What a record says of the corrections.
 
 use crate::kind::OpKind;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,8 @@ const SHORT_OF_LOAD: f64 = 0.02;
 const SHORT_OF_WANTED: f64 = 0.5;
 
 /// A procedure that the client could not be made to call as often as was wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WireLimitRecord {
     /// Which procedure.
     pub operation: OpKind,
@@ -30,7 +32,8 @@ impl WireLimitRecord {
 }
 
 /// A procedure that the mount's version of NFS has another one for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CountedAsRecord {
     /// What the mix wants.
     pub operation: OpKind,
@@ -39,7 +42,8 @@ pub struct CountedAsRecord {
 }
 
 /// One feedback from the kernel's counters.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CorrectionRecord {
     /// When, in nanoseconds since the window opened.
     pub at_ns: u64,

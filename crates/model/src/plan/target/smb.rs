@@ -2,6 +2,7 @@
 
 use super::{Authority, TargetPlanError};
 use crate::plan::Field;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -15,10 +16,8 @@ macro_rules! choices {
     ($($(#[$meta:meta])* $vis:vis enum $choice:ident { $($(#[$of:meta])* $name:ident = $word:literal;)+ })+) => {
         $(
             $(#[$meta])*
-            #[derive(
-                Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize,
-                JsonSchema,
-            )]
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+            #[cfg_attr(feature = "schema", derive(JsonSchema))]
             $vis enum $choice { $($(#[$of])* #[serde(rename = $word)] $name,)+ }
 
             impl $choice {
@@ -80,7 +79,8 @@ choices! {
 }
 
 /// A directory of a share on an SMB2 server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SmbTarget {
     /// Host name or address; `None` for the built-in server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
