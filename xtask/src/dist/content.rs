@@ -5,21 +5,10 @@ use super::{Release, notices, tool};
 use anyhow::Result;
 use clap::ValueEnum as _;
 use clap_complete::Shell;
+use filestone_cli::completion_script;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-
-/// The completion script of a shell.
-fn completions(shell: Shell) -> Vec<u8> {
-    let mut script = Vec::new();
-    clap_complete::generate(
-        shell,
-        &mut filestone_cli::command(),
-        "filestone",
-        &mut script,
-    );
-    script
-}
 
 /// Where distributions look for the functions of zsh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,17 +31,17 @@ pub fn install(
     compress(&share.join("man/man1"))?;
     write(
         &share.join("bash-completion/completions/filestone"),
-        completions(Shell::Bash),
+        completion_script(Shell::Bash),
     )?;
     write(
         &share.join("fish/vendor_completions.d/filestone.fish"),
-        completions(Shell::Fish),
+        completion_script(Shell::Fish),
     )?;
     let functions = match zsh {
         ZshFolder::Debian => "zsh/vendor-completions/_filestone",
         ZshFolder::Rpm => "zsh/site-functions/_filestone",
     };
-    write(&share.join(functions), completions(Shell::Zsh))?;
+    write(&share.join(functions), completion_script(Shell::Zsh))?;
     for (from, to) in [
         ("loads", "loads"),
         ("docs/grafana", "grafana"),
@@ -87,7 +76,7 @@ pub fn portable(release: &Release, program: &Path, root: &Path) -> Result<()> {
             .map_or_else(String::new, |value| value.get_name().into());
         write(
             &root.join("completions").join(format!("filestone.{name}")),
-            completions(shell),
+            completion_script(shell),
         )?;
     }
     for name in ["README.md", "CHANGELOG.md"] {
