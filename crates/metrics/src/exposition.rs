@@ -1,20 +1,10 @@
-//! In which format the metrics are written down, and how.
+//! Metrics written down.
 
 use crate::Snapshot;
+use crate::format::Format;
 use crate::text;
 use prost::Message as _;
 use std::fmt;
-
-/// A format that metrics can be read in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// Prometheus' protocol buffers: the one with native histograms.
-    ProtocolBuffers,
-    /// OpenMetrics 1.0.0, as text.
-    OpenMetrics,
-    /// Prometheus' text of before: what is sent to who does not ask for one of the others.
-    Text,
-}
 
 /// Metrics in one of the formats.
 #[derive(Debug, Clone)]
@@ -29,74 +19,6 @@ pub struct Exposition {
 #[derive(Debug, thiserror::Error)]
 #[error("the metrics cannot be written down: {0}")]
 pub struct ExpositionError(String);
-
-impl Format {
-    /// The format that an `Accept` header wants most; the richest of those that it wants as much.
-    pub fn wanted(accept: &str) -> Self {
-        let mut best = (Self::Text, 0);
-        for range in accept.split(',').take(RANGES_MAX) {
-            if let Some(format) = Self::of_range(range) {
-                let quality = quality(range);
-                if quality > 0 && (quality, format.richness()) > (best.1, best.0.richness()) {
-                    best = (format, quality);
-                }
-            }
-        }
-        best.0
-    }
-
-    fn of_range(range: &str) -> Option<Self> {
-        let mut parts = range.split(';').map(str::trim);
-        let media_type = parts.next()?.to_ascii_lowercase();
-        let has = |wanted: &str| parts.clone().any(|part| part.eq_ignore_ascii_case(wanted));
-        match media_type.as_str() {
-            "application/vnd.google.protobuf" => {
-                let is_ours =
-                    has("proto=io.prometheus.client.MetricFamily") && has("encoding=delimited");
-                is_ours.then_some(Self::ProtocolBuffers)
-            }
-            "application/openmetrics-text" => Some(Self::OpenMetrics),
-            "text/plain" | "text/*" | "*/*" => Some(Self::Text),
-            _ => None,
-        }
-    }
-
-    const fn richness(self) -> u8 {
-        match self {
-            Self::ProtocolBuffers => 2,
-            Self::OpenMetrics => 1,
-            Self::Text => 0,
-        }
-    }
-
-    /// What the `Content-Type` header says.
-    pub const fn content_type(self) -> &'static str {
-        match self {
-            Self::ProtocolBuffers => {
-                "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
-            }
-            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            Self::Text => "text/plain; version=0.0.4; charset=utf-8",
-        }
-    }
-}
-
-/// Media ranges of an `Accept` header that are looked at; Prometheus sends five.
-const RANGES_MAX: usize = 32;
-
-/// How much a media range is wanted, in thousandths (RFC 9110, section 12.4.2).
-fn quality(range: &str) -> u16 {
-    let parts = range.split(';').skip(1).map(str::trim);
-    let said = parts
-        .filter_map(|part| part.split_once('='))
-        .find(|(name, _)| name.eq_ignore_ascii_case("q"));
-    let quality = match said {
-        Some((_, value)) => value.trim().parse::<f64>().unwrap_or(0.0),
-        None => 1.0,
-    };
-    // Of what is no number between 0 and 1, nothing is wanted.
-    (quality.clamp(0.0, 1.0) * 1000.0) as u16
-}
 
 impl Snapshot {
     /// Encodes what was known.
@@ -125,48 +47,5 @@ impl Snapshot {
 impl ExpositionError {
     fn of(error: impl fmt::Display) -> Self {
         Self(error.to_string())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_format_is_the_one_that_is_wanted_most() {
-        const PROMETHEUS: &str = "application/openmetrics-text;version=1.0.0,\
-            application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
-        const WITH_NATIVE: &str = "application/vnd.google.protobuf;\
-            proto=io.prometheus.client.MetricFamily;encoding=delimited,\
-            application/openmetrics-text;version=1.0.0;q=0.8,text/plain;q=0.5";
-        for (accept, format) in [
-            ("", Format::Text),
-            ("*/*", Format::Text),
-            ("text/html,application/xhtml+xml,*/*;q=0.8", Format::Text),
-            (PROMETHEUS, Format::OpenMetrics),
-            (WITH_NATIVE, Format::ProtocolBuffers),
-            (
-                "text/plain, application/openmetrics-text; q=0.9",
-                Format::Text,
-            ),
-            (
-                "application/openmetrics-text;q=0, text/plain;q=0.1",
-                Format::Text,
-            ),
-            (
-                "application/vnd.google.protobuf;encoding=text",
-                Format::Text,
-            ),
-            ("application/openmetrics-text;q=never", Format::Text),
-            ("APPLICATION/OpenMetrics-Text ; Q=0.4", Format::OpenMetrics),
-        ] {
-            assert_eq!(Format::wanted(accept), format, "{accept}");
-        }
-    }
-
-    #[test]
-    fn a_header_without_an_end_is_looked_at_for_a_while() {
-        let long = "application/x,".repeat(100_000) + "application/openmetrics-text";
-        assert_eq!(Format::wanted(&long), Format::Text);
     }
 }

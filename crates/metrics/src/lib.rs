@@ -14,6 +14,7 @@ mod bounds;
 mod data_model;
 mod exposition;
 mod families;
+mod format;
 mod histograms;
 mod native;
 mod standing;
@@ -21,7 +22,8 @@ mod sums;
 mod text;
 mod times;
 
-pub use exposition::{Exposition, ExpositionError, Format};
+pub use exposition::{Exposition, ExpositionError};
+pub use format::Format;
 pub use standing::Standing;
 pub use sums::{KindSums, Sums};
 pub use times::Times;

@@ -1,7 +1,7 @@
 //! Metrics as text: OpenMetrics 1.0.0, and Prometheus' format 0.0.4.
 
 use crate::data_model::{LabelPair, MetricFamily, MetricType};
-use crate::exposition::Format;
+use crate::format::Format;
 use std::fmt::{self, Write};
 
 /// Writes families as text.
