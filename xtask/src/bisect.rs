@@ -42,7 +42,7 @@ pub fn run(options: &Bisect) -> Result<bool> {
             options.slower
         );
     }
-    let filestone = process::build_filestone()?;
+    let filestone = process::build_filestone("release")?;
     let folder = Folder::new("bisect")?;
     let path = &folder.path;
     make(path, options)?;

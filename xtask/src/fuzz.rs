@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// Options of `cargo xtask fuzz`.
 #[derive(Debug, Clone, Args)]
@@ -42,6 +42,11 @@ fn seed() -> Result<()> {
     Ok(())
 }
 
+fn fuzzed(target: &str, seconds: u32) -> Result<Output> {
+    let time = format!("-max_total_time={seconds}");
+    Ok(cargo_fuzz(&["run", target, "--", &time])?.output()?)
+}
+
 /// Whether no target found anything; true, with a line that says so, where
 /// fuzzing is not possible.
 pub fn run(options: &Fuzz) -> Result<bool> {
@@ -76,15 +81,22 @@ pub fn run(options: &Fuzz) -> Result<bool> {
     }
     seed()?;
     let mut found = Vec::new();
-    for target in &targets {
-        let time = format!("-max_total_time={}", options.seconds);
-        let output = cargo_fuzz(&["run", target, "--", &time])?.output()?;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let done = said.lines().rev().find(|line| line.starts_with("Done "));
-        println!("{target}: {}", done.unwrap_or("found something"));
-        if !output.status.success() {
-            eprintln!("{said}");
-            found.push(*target);
+    let at_once = std::thread::available_parallelism().map_or(1, Into::into);
+    for targets in targets.chunks(at_once) {
+        let outputs: Result<Vec<Output>> = std::thread::scope(|scope| {
+            let start = |target| scope.spawn(move || fuzzed(target, options.seconds));
+            let runs: Vec<_> = targets.iter().map(start).collect();
+            let ended = runs.into_iter().map(|run| run.join().expect("no panic"));
+            ended.collect()
+        });
+        for (target, output) in targets.iter().zip(outputs?) {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let done = said.lines().rev().find(|line| line.starts_with("Done "));
+            println!("{target}: {}", done.unwrap_or("found something"));
+            if !output.status.success() {
+                eprintln!("{said}");
+                found.push(*target);
+            }
         }
     }
     if !found.is_empty() {

@@ -126,6 +126,7 @@ fn run(chore: &Chore) -> Result<bool> {
 fn bless() -> Result<bool> {
     let status = Command::new("cargo")
         .args(["test", "--workspace", "--quiet"])
+        .args(["--features", "xtask/chores"])
         .env("INSTA_UPDATE", "always")
         .env("INSTA_FORCE_PASS", "1")
         .current_dir(tidy::root()?)

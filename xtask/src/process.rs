@@ -204,26 +204,23 @@ pub fn free_port() -> Result<u16> {
 /// Names a filestone that is built already: what asks Cargo waits until nobody else builds.
 const BUILT: &str = "FILESTONE_PROGRAM";
 
-/// Builds filestone for release, unless [`BUILT`] names one, and says where it is.
-///
-/// Features of dependencies are united over what is built together. With this program among it they are
-/// those of this program, whose libraries are used again.
-pub fn build_filestone() -> Result<PathBuf> {
+/// Builds filestone with a profile, `release` or `dist`, unless [`BUILT`] names one, and says where it is.
+pub fn build_filestone(profile: &str) -> Result<PathBuf> {
     if let Some(built) = std::env::var_os(BUILT) {
         return std::fs::canonicalize(&built)
             .with_context(|| format!("{BUILT} names {}", built.display()));
     }
     let root = crate::tidy::root()?;
     let status = Command::new("cargo")
-        .args(["build", "--quiet", "--release", "--bin", "filestone"])
-        .args(["-p", "filestone-cli", "-p", "xtask"])
+        .args(["build", "--quiet", "--package", "filestone-cli"])
+        .args(["--bin", "filestone", "--profile", profile])
         .current_dir(root)
         .status()
         .context("cargo did not start")?;
     if !status.success() {
         bail!("filestone does not build");
     }
-    let binary = target_folder()?.join("release/filestone");
+    let binary = target_folder()?.join(profile).join("filestone");
     if !binary.is_file() {
         bail!("{}: the build left no such file", binary.display());
     }

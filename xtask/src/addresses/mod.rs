@@ -60,7 +60,7 @@ pub fn run(options: &Addresses) -> Result<bool> {
     install(NEEDED)?;
     let filestone = match &options.filestone {
         Some(filestone) => std::fs::canonicalize(filestone)?,
-        None => process::build_filestone()?,
+        None => process::build_filestone("release")?,
     };
     let mut command = Command::new("unshare");
     command

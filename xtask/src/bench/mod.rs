@@ -99,7 +99,7 @@ impl Bed {
             [server, .., client] => (Some(*client), vec![*server]),
         };
         Ok(Self {
-            filestone: process::build_filestone()?,
+            filestone: process::build_filestone("dist")?,
             folder: Folder::new("bench")?,
             server_cpus,
             client_cpu,

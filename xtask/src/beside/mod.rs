@@ -124,7 +124,7 @@ pub fn run(options: &Beside) -> Result<bool> {
         Ancestors::Smb => smb::NEEDED,
     })?;
     let bed = Bed {
-        filestone: process::build_filestone()?,
+        filestone: process::build_filestone("dist")?,
         folder: Folder::new("beside")?,
         directory: options.directory.clone(),
         seconds: options.seconds,

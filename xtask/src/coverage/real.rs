@@ -26,7 +26,7 @@ const BAR: RangeInclusive<f64> = 0.9..=1.0;
 
 /// Makes so many runs and counts what their intervals hold.
 pub fn run(runs: u32) -> Result<bool> {
-    let filestone = process::build_filestone()?;
+    let filestone = process::build_filestone("release")?;
     let folder = Folder::new("coverage")?;
     let address: SocketAddr = ([127, 0, 0, 1], process::free_port()?).into();
     let mut server = Running::start(&mut serve(&filestone, address.port()), &[])?;

@@ -109,7 +109,7 @@ fn copyright(release: &Release) -> Result<String> {
     });
     Ok(format!(
         "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nSource: {HOMEPAGE}\n\n\
-         Files: *\nCopyright: (c) The filestone authors\nLicense: Expat or Apache-2.0\n\
+         Files: *\nCopyright: The filestone authors\nLicense: Expat or Apache-2.0\n\
          Comment: Libraries in the program have notices of their own, in third-party-notices.gz.\n\n\
          License: Expat\n{}\n\nLicense: Apache-2.0\n On Debian systems the text of this licence is in {APACHE}.\n",
         mit.collect::<Vec<String>>().join("\n"),

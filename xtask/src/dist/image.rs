@@ -34,7 +34,11 @@ pub fn make(release: &Release, program: &Path, file: &Path) -> Result<()> {
     .to_string();
     let mut listed = descriptor("manifest.v1+json", manifest.as_bytes());
     listed["platform"] = json!({"architecture": release.machine.debian_name(), "os": "linux"});
-    listed["annotations"] = json!({"org.opencontainers.image.ref.name": VERSION});
+    listed["annotations"] = json!({
+        "org.opencontainers.image.ref.name": VERSION,
+        // The name that podman, containerd and docker give it, so that `run filestone:VERSION` finds it.
+        "io.containerd.image.name": format!("docker.io/library/filestone:{VERSION}"),
+    });
     let index = json!({
         "schemaVersion": 2,
         "mediaType": "application/vnd.oci.image.index.v1+json",

@@ -88,7 +88,7 @@ pub fn run(options: &Faults) -> Result<bool> {
     let start = Instant::now();
     let filestone = match &options.filestone {
         Some(filestone) => filestone.clone(),
-        None => process::build_filestone()?,
+        None => process::build_filestone("release")?,
     };
     let mut is_good = true;
     if options.only.as_deref().is_none_or(|only| only == "crowd") {

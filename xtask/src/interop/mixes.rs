@@ -39,6 +39,10 @@ pub const SITUATIONS: &[Situation] = &[
     ("two directories, three clients", two_directories),
     ("a closed loop, by count", a_closed_loop),
     ("as nhfsstone", as_nhfsstone),
+];
+
+/// What takes many runs, for a night: the same curve and objective are computed in virtual time by tests.
+pub const THOROUGH: &[Situation] = &[
     ("a curve of a queue that is known", a_curve),
     ("an objective of a queue that is known", an_objective),
 ];
@@ -128,7 +132,7 @@ fn every_built_in_mix(bed: &Bed) -> Result<String> {
         "write-mostly",
     ];
     for name in mixes {
-        let options = ["--mix", name, "--offered", "2000", "-d", "3s"];
+        let options = ["--mix", name, "--offered", "2000", "-d", "1s"];
         right(&mix(bed, Some(DISK), &options)?).with_context(|| name.to_owned())?;
         right(&mix(bed, None, &options)?).with_context(|| format!("{name}, ourselves"))?;
     }

@@ -44,7 +44,7 @@ pub struct Interop {
     #[arg(long)]
     pub figures: bool,
     /// Every dialect of SMB with every protection where the kernel mounts our share, and all checks;
-    /// the report of an hour;
+    /// the report of an hour; the curve and the objective of a queue that is known;
     /// jobs of many hosts that Slurm starts, and of which a rank is killed, stopped or slowed in each phase
     #[arg(long)]
     pub thorough: bool,
@@ -130,7 +130,7 @@ fn outside(options: &Interop) -> Result<bool> {
         Peer::Prometheus => install(prometheus::NEEDED)?,
         Peer::Mpi => {}
     }
-    let filestone = process::build_filestone()?;
+    let filestone = process::build_filestone("release")?;
     let mut command = Command::new("unshare");
     command.args([
         "--net",
@@ -261,6 +261,9 @@ fn against_ganesha(options: &Interop, bed: &checks::Bed, start: Instant) -> Resu
         readme::SITUATIONS,
     ] {
         is_good &= checks::situations(bed, situations, only)?;
+    }
+    if options.thorough {
+        is_good &= checks::situations(bed, mixes::THOROUGH, only)?;
     }
     if options.figures {
         checks::figures(bed)?;

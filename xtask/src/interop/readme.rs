@@ -40,8 +40,8 @@ fn the_commands(bed: &Bed) -> Result<String> {
     let place = Place {
         target: "nfs://127.0.0.1/export",
         password: None,
-        usual: "-d 1s",
-        ladder: "-d 1s",
+        usual: "-d 500ms",
+        ladder: "-d 250ms",
         longest: "128K",
     };
     on(bed, &bed.folder.join("readme"), &place)

@@ -165,12 +165,13 @@ fn told(bed: &Bed<'_>, name: &str, check: impl FnOnce(&Bed<'_>) -> Result<String
 /// Builds filestone with this family's headers, and puts it into `folder`.
 ///
 /// Features of dependencies are united over what is built together. With the whole workspace and a
-/// test of it, they are those of `cargo test --workspace`, whose libraries are used again.
+/// test of it, they are those of CI's tests, whose libraries are used again.
 fn build(family: &Family, folder: &Path) -> Result<PathBuf> {
     let status = Command::new("cargo")
         .args(["build", "--quiet", "--workspace"])
         .args(["--bin", "filestone", "--test", "job"])
-        .args(["--features", "filestone-cli/mpi", "--config", family.apart])
+        .args(["--features", "filestone-cli/mpi,xtask/chores"])
+        .args(["--config", family.apart])
         .env("MPICC", family.compiler)
         .current_dir(crate::tidy::root()?)
         .status()
