@@ -137,6 +137,33 @@ pub enum Kind {
     Mpi,
 }
 
+/// Programs that making a package needs, and Debian's packages of them.
+const TO_MAKE: &[(Kind, &str, &str)] = &[
+    (Kind::Static, "/usr/bin/musl-gcc", "musl-tools"),
+    (Kind::Image, "/usr/bin/musl-gcc", "musl-tools"),
+    (Kind::Rpm, "/usr/bin/rpmbuild", "rpm"),
+    (Kind::Mpi, "/usr/bin/mpicc.openmpi", "libopenmpi-dev"),
+    (Kind::Mpi, "/usr/lib/*/lib/libclang.so", "libclang-dev"),
+];
+/// The same for checking one.
+const TO_CHECK: &[(Kind, &str, &str)] = &[
+    (Kind::Deb, "/usr/bin/mmdebstrap", "mmdebstrap"),
+    (Kind::Mpi, "/usr/bin/mmdebstrap", "mmdebstrap"),
+    (Kind::Rpm, "/usr/bin/mmdebstrap", "mmdebstrap"),
+    (Kind::Rpm, "/usr/bin/rpm", "rpm"),
+    (Kind::Image, "/usr/bin/umoci", "umoci"),
+];
+
+/// As root on Debian, installs what is missing; others are told by whatever misses it.
+fn install(kinds: &[Kind], needed: &[(Kind, &'static str, &'static str)]) -> Result<()> {
+    if !rustix::process::geteuid().is_root() || !Path::new("/usr/bin/apt-get").is_file() {
+        return Ok(());
+    }
+    let needed = needed.iter().filter(|(kind, ..)| kinds.contains(kind));
+    let needed: Vec<_> = needed.map(|(_, file, package)| (*file, *package)).collect();
+    crate::interop::install(&needed)
+}
+
 impl Kind {
     const USUAL: [Self; 6] = [
         Self::Static,
@@ -269,6 +296,7 @@ pub fn run(options: &Dist) -> Result<bool> {
     } else {
         &options.only
     };
+    install(kinds, if options.check { TO_CHECK } else { TO_MAKE })?;
     if options.check {
         return check::run(&output, options.target, kinds);
     }
