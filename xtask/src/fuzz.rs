@@ -85,7 +85,7 @@ pub fn run(options: &Fuzz) -> Result<bool> {
     for targets in targets.chunks(at_once) {
         let outputs: Result<Vec<Output>> = std::thread::scope(|scope| {
             let start = |target| scope.spawn(move || fuzzed(target, options.seconds));
-            let runs: Vec<_> = targets.iter().map(start).collect();
+            let runs: Vec<_> = targets.iter().copied().map(start).collect();
             let ended = runs.into_iter().map(|run| run.join().expect("no panic"));
             ended.collect()
         });
