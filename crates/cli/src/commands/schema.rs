@@ -37,8 +37,9 @@ pub fn derived() -> Vec<(String, String)> {
 
     let of = |document: &Document| {
         let name = document.to_possible_value().unwrap_or_default();
-        let schema = derived_of(*document).to_value();
-        (name.get_name().to_owned(), format!("{schema:#}\n"))
+        // A value alone would lose the order of its keys.
+        let schema = serde_json::to_string_pretty(&derived_of(*document)).unwrap_or_default();
+        (name.get_name().to_owned(), schema + "\n")
     };
     Document::value_variants().iter().map(of).collect()
 }
