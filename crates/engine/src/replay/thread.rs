@@ -105,7 +105,8 @@ impl<S: Layered, W: LineSource> WorkerBody for LayerThread<S, W> {
         let start = |backend: &mut Blocking<_, _>, clock, stop| {
             backend.start(RealTime { clock, stop });
         };
-        let Some((finished, finisher)) = thread.run_shared(members.collect(), backend, start) else {
+        let Some((finished, finisher)) = thread.run_shared(members.collect(), backend, start)
+        else {
             return;
         };
         let mut end = finished.end;
