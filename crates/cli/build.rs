@@ -59,7 +59,7 @@ fn commit_of_archive() -> Option<String> {
 
 /// The commit of the git checkout, with `-dirty` if the sources differ from it; none without git.
 fn commit_of_checkout() -> Option<String> {
-    // A repository that this tree was copied into has commits of its own.
+    // The commits of another repository that contains this tree are not those of filestone.
     if git(&["rev-parse", "--show-prefix"])? != "crates/cli/" {
         return None;
     }

@@ -109,7 +109,7 @@ impl Families {
         self.family(heading, MetricType::Gauge, "", [gauge(vec![], value)]);
     }
 
-    /// Labels whose value is always 1, for want of a type of their own in the data model.
+    /// Constant labels: a gauge of 1, since the data model has no type for them.
     fn info(&mut self, heading: &Heading<'_>, label: Vec<LabelPair>) {
         self.family(heading, MetricType::Gauge, "_info", [gauge(label, 1.0)]);
     }

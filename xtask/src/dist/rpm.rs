@@ -15,7 +15,7 @@ pub fn make(release: &Release, program: &Path, file: &Path) -> Result<()> {
     files::settle(release, &root)?;
     let spec = top.join("filestone.spec");
     files::write(&spec, specification(&root)?)?;
-    // rpmbuild makes root's files of them and clears the directory of its own that it copies to.
+    // rpmbuild makes root the owner, and clears its build root.
     let copied = top.join("content.tar");
     archive::tar(release, &root, &["usr"], &copied)?;
     let define = |name: &str, value: &str| ["--define".to_string(), format!("{name} {value}")];

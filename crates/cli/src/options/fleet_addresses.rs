@@ -17,7 +17,7 @@ Examples:
 
 All of 127.0.0.0/8 are addresses of this host without it. Changes need root, or CAP_NET_ADMIN, and
 last until `down` or a restart of this host. They carry a mark of filestone, which `down` finds them
-by; `filestone help fleet#what-is-ours` says which.")]
+by; `filestone help fleet#recognized-addresses` says which.")]
 pub struct AddressesOptions {
     /// What to do.
     #[command(subcommand)]

@@ -155,7 +155,7 @@ impl<'run> WorkerThread<'run> {
         }
     }
 
-    /// Runs a worker of these clients on this backend, with books of its own: the target has
+    /// Runs a worker of these clients on this backend, with its own books: the target has
     /// [`Recording::Own`].
     pub fn run<B, W>(
         self,
