@@ -25,7 +25,7 @@ const fn text(document: Document) -> &'static str {
         Document::History => include_str!("../../../../docs/schema/history.json"),
         Document::Addresses => include_str!("../../../../docs/schema/addresses.json"),
         Document::FleetCtl => include_str!("../../../../docs/schema/fleet-ctl.json"),
-        Document::Live => include_str!("../../../../docs/schema/live.json"),
+        Document::Live => filestone_live::site::api::SCHEMA,
         Document::Doctor => include_str!("../../../../docs/schema/doctor.json"),
     }
 }

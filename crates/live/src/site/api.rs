@@ -60,6 +60,9 @@ pub fn routes() -> Router<Page> {
         .route("/api/schema", get(schema))
 }
 
+/// The JSON schema of [`LiveProtocol`].
+pub const SCHEMA: &str = include_str!("../../../../docs/schema/live.json");
+
 /// Whatever is nowhere.
 pub async fn unknown() -> Response {
     (StatusCode::NOT_FOUND, "there is nothing here\n").into_response()
@@ -89,8 +92,7 @@ async fn state(State(page): State<Page>) -> Response {
 }
 
 async fn schema() -> Response {
-    let schema = include_str!("../../../../docs/schema/live.json");
-    ([(CONTENT_TYPE, "application/json")], schema).into_response()
+    ([(CONTENT_TYPE, "application/json")], SCHEMA).into_response()
 }
 
 /// The report, once there is one.
