@@ -8,9 +8,9 @@ use filestone_model::client::nfs3::{Reading, Shared, Templates};
 use filestone_model::client::{Client, Nfs3Client, Output, Verify};
 use filestone_model::completions::Completions;
 use filestone_model::operation::{
-    AttributeChange, DirectoryCursor, FileId, Name, OpKind, Operation, Stability, Ticket,
+    AttributeChange, DirectoryCursor, FileId, Name, OpKind, Operation, Stability, SlotId,
 };
-use filestone_model::plan::{Modes, TransportKind};
+use filestone_model::plan::{CreateModes, TransportKind};
 use filestone_model::session::rpc::Credentials;
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
@@ -181,7 +181,7 @@ impl Conversation {
             gid: 0,
             gids: Gids::EMPTY,
             stamp: 0,
-            modes: Modes::OWN,
+            modes: CreateModes::OWN,
         };
         let shared = Shared {
             templates: Arc::new(Templates::new(&credentials)),
@@ -251,7 +251,7 @@ impl Conversation {
             if !self.slots[slot].0 {
                 self.slots[slot].0 = true;
                 self.busy += 1;
-                let ticket = Ticket {
+                let ticket = SlotId {
                     client: 0,
                     slot: slot as u32,
                 };

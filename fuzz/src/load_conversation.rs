@@ -11,8 +11,8 @@ use filestone_model::client::{Client, Output};
 use filestone_model::completions::Completions;
 use filestone_model::load::{Compiler, Line, Load, LoadWork, Next, Script};
 use filestone_model::made::MadeNames;
-use filestone_model::operation::Ticket;
-use filestone_model::plan::{Modes, TransportKind};
+use filestone_model::operation::SlotId;
+use filestone_model::plan::{CreateModes, TransportKind};
 use filestone_model::session::rpc::Credentials;
 use filestone_model::time::Moment;
 use filestone_wire::nfs3::Handle;
@@ -95,7 +95,7 @@ impl LoadConversation {
                     has_nfs_verbs,
                     ignores_case: flags & ANY_CASE != 0,
                     stable: false,
-                    modes: Modes::OWN,
+                    modes: CreateModes::OWN,
                 },
                 made: Arc::new(MadeNames::any()),
                 has_lock_manager: false,
@@ -107,7 +107,7 @@ impl LoadConversation {
                 gid: 0,
                 gids: Gids::EMPTY,
                 stamp: 0,
-                modes: Modes::OWN,
+                modes: CreateModes::OWN,
             },
             transport,
             pattern: Arc::clone(&PATTERN),
@@ -161,7 +161,7 @@ impl LoadConversation {
                 Ok(Next::Operation(line)) => LoadWork::Line(Line { ..line }),
                 _ => LoadWork::EndPass,
             };
-            let ticket = Ticket { client: 0, slot: 0 };
+            let ticket = SlotId { client: 0, slot: 0 };
             self.is_busy = true;
             self.client.submit(ticket, work, &mut self.out);
             self.client.end_at_once(self.now, &mut self.completed);

@@ -4,8 +4,8 @@
 use crate::table::lay_out;
 use clap::Args;
 use filestone_model::comparison::ab::{Arm, Trial, group};
-use filestone_model::comparison::{Question, RunValue, Verdict};
-use filestone_model::measure::figures::{Quantity, RunFigure, Statistic, Timed};
+use filestone_model::comparison::{ComparisonOptions, RunValue, Verdict};
+use filestone_model::measure::figures::{Quantity, RunFigure, Statistic, TimeKind};
 use filestone_model::random::{Generator, Purpose, RngExt, exponential, stream};
 use std::ops::RangeInclusive;
 
@@ -107,8 +107,8 @@ struct Tried {
 }
 
 fn tried(noise: &Noise, slower: f64, seed: u64) -> Tried {
-    let figure = RunFigure::of_all(Quantity::Time(Timed::Response, Statistic::P50));
-    let question = Question {
+    let figure = RunFigure::of_all(Quantity::Time(TimeKind::Response, Statistic::P50));
+    let question = ComparisonOptions {
         tolerance: 0.0,
         detect: DETECT,
         judged: vec![figure],

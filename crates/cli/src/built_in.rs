@@ -2,7 +2,7 @@
 //! knows `filestone_server`.
 
 use crate::error::{Error, reason};
-use filestone_engine::calibrate::Against;
+use filestone_engine::calibrate::CalibrationTarget;
 use filestone_engine::host::memory_available_bytes;
 use filestone_engine::target::BuiltIn;
 use filestone_engine::target::tbench::replay::SocketOptions;
@@ -91,8 +91,8 @@ fn memory_limit(stored: u64, available: Option<u64>) -> Result<u64, Error> {
 }
 
 /// What this host is calibrated against: these files of such a server.
-pub fn calibrated_against(server: &Running, targets: Vec<TargetPlan>) -> Against {
-    Against {
+pub fn calibrated_against(server: &Running, targets: Vec<TargetPlan>) -> CalibrationTarget {
+    CalibrationTarget {
         targets,
         built_in: at(server),
     }

@@ -41,7 +41,7 @@ use error::{Error, exit_code_of};
 use execution::interruption;
 use filestone_engine::{ErrorCategory, Protocols};
 use options::smb::password_in;
-use options::{Ancestor, Command, CommandLine};
+use options::{Command, CommandLine, CompatTool};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -187,14 +187,14 @@ fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
     }
 }
 
-fn run_as(ancestor: &Ancestor) -> Result<Exit, Error> {
+fn run_as(ancestor: &CompatTool) -> Result<Exit, Error> {
     match ancestor {
-        Ancestor::Nct(own) => ancestors::nct::run(&own.arguments),
-        Ancestor::Dbench(own) => ancestors::dbench::run(Program::Dbench, &own.arguments),
-        Ancestor::Tbench(own) => ancestors::dbench::run(Program::Tbench, &own.arguments),
-        Ancestor::Nhfsstone(own) => ancestors::nhfsstone::run(&own.arguments),
-        Ancestor::Smbtorture(own) => ancestors::smbtorture::run(&own.arguments),
-        Ancestor::TbenchSrv(own) => ancestors::tbench_srv::run(&own.arguments),
+        CompatTool::Nct(own) => ancestors::nct::run(&own.arguments),
+        CompatTool::Dbench(own) => ancestors::dbench::run(Program::Dbench, &own.arguments),
+        CompatTool::Tbench(own) => ancestors::dbench::run(Program::Tbench, &own.arguments),
+        CompatTool::Nhfsstone(own) => ancestors::nhfsstone::run(&own.arguments),
+        CompatTool::Smbtorture(own) => ancestors::smbtorture::run(&own.arguments),
+        CompatTool::TbenchSrv(own) => ancestors::tbench_srv::run(&own.arguments),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What ranks tell of themselves when they have been started, and whether they can make a job
 //! together.
 
-use filestone_engine::workspace::ProcessName;
+use filestone_engine::workspace::ProcessIdentity;
 use filestone_model::measure::run_record::METHOD;
 use serde::{Deserialize, Serialize};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -55,11 +55,11 @@ impl Limits {
 impl Hello {
     /// That of this process, which says that it is of this version.
     pub fn here(version: &str) -> Self {
-        let ProcessName {
+        let ProcessIdentity {
             host,
             process,
             began,
-        } = ProcessName::this();
+        } = ProcessIdentity::this();
         Self {
             host,
             process,
@@ -71,8 +71,8 @@ impl Hello {
     }
 
     /// What its process is called in markers of file sets.
-    pub fn process_name(&self) -> ProcessName {
-        ProcessName {
+    pub fn process_name(&self) -> ProcessIdentity {
+        ProcessIdentity {
             host: self.host.clone(),
             process: self.process,
             began: self.began,

@@ -2,7 +2,7 @@
 
 use crate::message::Failure;
 use filestone_engine::ErrorCategory;
-use filestone_model::job::{DealError, MergeError};
+use filestone_model::job::{MergeError, PartitionError};
 use filestone_model::plan::{Field, PlanError};
 
 /// Why a job has no record.
@@ -10,7 +10,7 @@ use filestone_model::plan::{Field, PlanError};
 pub enum JobError {
     /// The plan cannot be dealt.
     #[error(transparent)]
-    Deal(#[from] DealError),
+    Deal(#[from] PartitionError),
     /// A part of it breaks a rule.
     #[error("part {part} of {parts}: {source}")]
     Part {

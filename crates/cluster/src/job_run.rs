@@ -2,11 +2,11 @@
 
 use crate::job_error::JobError;
 use crate::members::{LOOK_EVERY, LOOK_WHILE_MEASURING, Members};
-use crate::message::{Ending, FromRank, Order, ToRank, ToldInterval};
+use crate::message::{Ending, FromRank, IntervalReport, Order, ToRank};
 use crate::options::OnRankLost;
 use crate::rank_run::{RankRun, Runner};
 use crate::ranks::{Maker, Progress};
-use crate::reclaiming::{Abandoned, reclaim};
+use crate::reclaiming::{OrphanedPart, reclaim};
 use crate::serving::{ALIVE_EVERY, COORDINATOR};
 use crate::steered::Steered;
 use filestone_engine::control::Observer;
@@ -196,7 +196,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         }
     }
 
-    fn take(&mut self, place: usize, told: ToldInterval) {
+    fn take(&mut self, place: usize, told: IntervalReport) {
         if let Some(steered) = &mut self.steered {
             steered.note(&told);
         }
@@ -391,14 +391,14 @@ impl<'job, 'look> JobRun<'job, 'look> {
     }
 
     /// What ranks that were lost have on the target, if it outlasts a run.
-    fn abandoned(&self) -> Vec<Abandoned> {
+    fn abandoned(&self) -> Vec<OrphanedPart> {
         let Some(parts) = self.plan.mix().and_then(|_| self.parts()) else {
             return Vec::new();
         };
         let of = |(maker, plan): (&Maker, Plan)| {
             let hello = self.members.hello_of(maker.rank)?;
             let is_another = maker.rank != COORDINATOR;
-            (is_lost(maker) && is_another).then(|| Abandoned {
+            (is_lost(maker) && is_another).then(|| OrphanedPart {
                 part: maker.part,
                 whose: format!("host {} (rank {})", maker.host, maker.rank),
                 plan,

@@ -77,14 +77,14 @@ pub enum FromRank {
     /// Another part of its run begins.
     Phase { phase: RunPhase },
     /// An interval is complete.
-    Interval(Box<ToldInterval>),
+    Interval(Box<IntervalReport>),
     /// Its part is over.
     Ended(Box<Ending>),
 }
 
 /// An interval of a rank.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToldInterval {
+pub struct IntervalReport {
     /// What was measured in it.
     pub interval: EncodedInterval,
     /// The rank's part of the offered load at its end.

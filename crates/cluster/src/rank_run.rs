@@ -1,9 +1,9 @@
 //! A rank's part of a job, on a thread of its own, while the rank's own thread carries messages.
 
-use crate::message::{Ending, Failure, FromRank, Order, ToldInterval};
+use crate::message::{Ending, Failure, FromRank, IntervalReport, Order};
 use filestone_engine::ErrorCategory;
-use filestone_engine::control::{self, Conductor, Context, Observer};
-use filestone_engine::workspace::ProcessName;
+use filestone_engine::control::{self, Context, JobController, Observer};
+use filestone_engine::workspace::ProcessIdentity;
 use filestone_model::job::deal;
 use filestone_model::measure::run_record::{IntervalRecord, Target};
 use filestone_model::measure::{ConnectionsRecord, RunPhase, RunRecord};
@@ -34,7 +34,7 @@ pub trait Runner: Send + Sync {
     fn reclaim(
         &self,
         plan: &Plan,
-        owner: &ProcessName,
+        owner: &ProcessIdentity,
         limit: Duration,
         context: &mut Context<'_>,
     ) -> Result<(), Failure>;
@@ -222,7 +222,7 @@ struct Link {
     from_coordinator: Receiver<ToRun>,
 }
 
-impl Conductor for Link {
+impl JobController for Link {
     fn start(&mut self, stop: &AtomicBool) {
         let _ = self.tell.send(FromRank::Ready);
         while !stop.load(Ordering::Acquire) {
@@ -244,7 +244,7 @@ impl Conductor for Link {
         let Ok(interval) = interval.try_into() else {
             return;
         };
-        let told = ToldInterval {
+        let told = IntervalReport {
             interval,
             offered_load_ops_per_s,
             is_whole,

@@ -6,7 +6,7 @@
 
 use crate::rank_run::Runner;
 use filestone_engine::control::{Context, Observer};
-use filestone_engine::workspace::ProcessName;
+use filestone_engine::workspace::ProcessIdentity;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::caveat::Caveat;
 use filestone_model::plan::Plan;
@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 const LIMIT_AFTER_STOP: Duration = Duration::from_secs(10);
 
 /// What a rank that was lost has left.
-pub struct Abandoned {
+pub struct OrphanedPart {
     /// Its part of the job.
     pub part: u32,
     /// Its host and its rank, in words.
@@ -27,18 +27,18 @@ pub struct Abandoned {
     /// The plan of its part.
     pub plan: Plan,
     /// Its process.
-    pub owner: ProcessName,
+    pub owner: ProcessIdentity,
 }
 
 /// What could not be removed or given up.
 pub struct Remains {
-    abandoned: Abandoned,
+    abandoned: OrphanedPart,
     reason: String,
 }
 
 /// Removes all that was abandoned, or gives it up; what is left then. Ends when somebody stops it.
 pub fn reclaim(
-    all: Vec<Abandoned>,
+    all: Vec<OrphanedPart>,
     runner: &dyn Runner,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
@@ -68,7 +68,7 @@ pub fn reclaim(
 impl Remains {
     /// What it is, and why it is there.
     pub fn in_words(&self) -> String {
-        let Abandoned { whose, .. } = &self.abandoned;
+        let OrphanedPart { whose, .. } = &self.abandoned;
         format!(
             "{} of {whose} stays as it left it: {}",
             self.name(),

@@ -1,13 +1,13 @@
 //! A job whose offered load is decided on while it lasts: the same state machines as on one host,
 //! asked after each interval of all ranks together.
 
-use crate::message::ToldInterval;
+use crate::message::IntervalReport;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
 use filestone_model::plan::{Plan, SteeringPlan};
 use filestone_model::steering::curve::CurveSteering;
 use filestone_model::steering::{
-    Direction, LoadRange, ObjectiveSearch, Observed, SteeredPoint, Steering, TimeLeft,
+    Direction, IntervalResult, LoadRange, ObjectiveSearch, RemainingTime, SteeredPoint, Steering,
 };
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ impl Steered {
     }
 
     /// A rank has told an interval.
-    pub fn note(&mut self, told: &ToldInterval) {
+    pub fn note(&mut self, told: &IntervalReport) {
         let start = told.interval.whole.start_ns;
         let (load, is_whole) = self.told.entry(start).or_insert((0.0, true));
         *load += told.offered_load_ops_per_s;
@@ -80,7 +80,7 @@ impl Steered {
         let is_whole = told.is_some_and(|(load, is_whole)| {
             is_whole && (load - offered).abs() <= SAME_LOAD * offered
         });
-        let observed = Observed {
+        let observed = IntervalResult {
             offered_load_ops_per_s: offered,
             is_whole,
             interval,
@@ -104,7 +104,7 @@ impl Steered {
     }
 
     /// What is being done, and for how long.
-    pub fn progress(&mut self) -> (String, Option<TimeLeft>) {
+    pub fn progress(&mut self) -> (String, Option<RemainingTime>) {
         let steering = self.steering();
         (steering.progress(), steering.left())
     }

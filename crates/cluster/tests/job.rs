@@ -5,16 +5,16 @@ use filestone_cluster::{
     Cluster, Failure, Fault, InProcess, JobError, JobOptions, OnRankLost, Runner, Transport,
     TransportError, connect, serve,
 };
-use filestone_engine::control::{Context, Observer, Unobserved};
+use filestone_engine::control::{Context, NoObserver, Observer};
 use filestone_engine::target::BuiltIn;
 use filestone_engine::target::nfs3::mount::{Caller, mount};
-use filestone_engine::workspace::ProcessName;
+use filestone_engine::workspace::ProcessIdentity;
 use filestone_engine::{ErrorCategory, Job, Protocols};
-use filestone_model::measure::run_record::{IntervalRecord, RunEnd};
+use filestone_model::measure::run_record::{IntervalRecord, RunOutcome};
 use filestone_model::measure::{ConnectionsRecord, RunPhase, RunRecord};
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
-    ArrivalsPlan, CurvePlan, FileSetPlan, FileSizes, Identities, LeftOverPolicy, MixCount, MixPlan,
+    ArrivalsPlan, CurvePlan, FileSetPlan, FileSizes, Identities, LeftoverPolicy, MixCount, MixPlan,
     NfsTarget, Plan, Popularity, ProbePlan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
 use filestone_server::{Options, Running, Server};
@@ -48,7 +48,7 @@ fn plan(clients: u32) -> Plan {
         file_size_bytes: 0,
         files_max: 10,
         own_files: false,
-        left_over: LeftOverPolicy::Refuse,
+        left_over: LeftoverPolicy::Refuse,
     });
     Plan {
         clients,
@@ -142,7 +142,7 @@ impl Runner for Here {
     fn reclaim(
         &self,
         plan: &Plan,
-        owner: &ProcessName,
+        owner: &ProcessIdentity,
         limit: Duration,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {
@@ -298,7 +298,7 @@ impl Ranks {
     }
 
     fn run(&mut self, plan: &Plan) -> Result<RunRecord, JobError> {
-        self.run_until(plan, &AtomicBool::new(false), &mut Unobserved)
+        self.run_until(plan, &AtomicBool::new(false), &mut NoObserver)
     }
 
     fn run_until(
@@ -378,7 +378,7 @@ fn a_job_is_one_run_whose_parts_add_up() {
         // 300/s for 600 ms.
         assert_eq!(record.totals.ledger.scheduled, 180);
         assert_eq!(scheduled(&record), [60, 60, 60]);
-        assert_eq!((record.end, record.plan.clients), (RunEnd::Finished, 6));
+        assert_eq!((record.end, record.plan.clients), (RunOutcome::Finished, 6));
         assert_eq!(record.totals.offered_load_ops_per_s, Some(300.0));
         assert_eq!(record.plan.part, None);
         // What was told while it ran is what the record has.
@@ -490,7 +490,7 @@ fn a_rank_that_dies_is_named_and_the_others_are_kept() {
 fn a_job_can_go_on_without_a_rank_that_dies() {
     let made = silenced(At::Measuring, OnRankLost::Continue);
     let record = made.expect("the others' record");
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     assert_eq!(scheduled(&record), [60, 60]);
 }
 
@@ -562,7 +562,7 @@ fn a_rank_that_is_lost_does_not_keep_the_others_from_cleaning_up() {
         Some((At::CleaningUp, Box::new(move || fault.silence())))
     });
     let record = ranks.run(&mix(6)).expect("the others' record");
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     let job = record.job.expect("a job");
     assert_eq!((job.hosts.len(), &*job.lost[0].phase), (2, "ending"));
     for host in &job.hosts {
@@ -664,7 +664,7 @@ fn a_stop_ends_the_job_in_order() {
     let record = ranks
         .run_until(&long, &stop, &mut StopsAtFirst(&stop))
         .expect("a record");
-    assert_eq!(record.end, RunEnd::Interrupted);
+    assert_eq!(record.end, RunOutcome::Interrupted);
     assert_eq!(scheduled(&record).len(), 2);
     // And the ranks are there for the next one.
     let record = ranks.run(&plan(2)).expect("a record");
@@ -740,6 +740,6 @@ fn a_rank_that_never_comes_is_told() {
         refuses: Arc::default(),
     });
     let mut cluster = Cluster::new(Box::new(first), runner, options);
-    let made = cluster.run(&plan(2), false, &AtomicBool::new(false), &mut Unobserved);
+    let made = cluster.run(&plan(2), false, &AtomicBool::new(false), &mut NoObserver);
     assert!(matches!(made, Err(JobError::NotThere { rank: 1, .. })));
 }

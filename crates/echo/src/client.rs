@@ -8,7 +8,7 @@ use filestone_model::client::handles::Handles;
 use filestone_model::client::{Client, Output, ProtocolError, Unsupported};
 use filestone_model::failure::{Failure, ReplyFault, StatusSpace};
 use filestone_model::language::Operations;
-use filestone_model::operation::{Answer, Completion, FileId, OpKind, Operation, Outcome, Ticket};
+use filestone_model::operation::{Answer, Completion, FileId, OpKind, Operation, Outcome, SlotId};
 use filestone_model::{Completions, Moment};
 use std::sync::Arc;
 
@@ -190,7 +190,7 @@ impl EchoClient {
         }
         slot.state = State::Idle;
         completed.push(Completion {
-            ticket: Ticket {
+            ticket: SlotId {
                 client: self.index,
                 slot: index as u32,
             },
@@ -322,7 +322,7 @@ pub fn data_at(pattern: &[u8], offset: u64, len: u32) -> &[u8] {
 impl Client for EchoClient {
     type Language = Operations;
 
-    fn submit(&mut self, ticket: Ticket, operation: Operation, out: &mut Output) {
+    fn submit(&mut self, ticket: SlotId, operation: Operation, out: &mut Output) {
         self.index = ticket.client;
         let index = ticket.slot as usize;
         let Some(slot) = self.slots.get_mut(index) else {
@@ -343,7 +343,7 @@ impl Client for EchoClient {
             let last = self.slots.get(*slot as usize).map(|slot| slot.operation);
             if let Some(operation) = last {
                 let slot = *slot;
-                self.submit(Ticket { client, slot }, operation, out);
+                self.submit(SlotId { client, slot }, operation, out);
             }
         }
     }
@@ -497,7 +497,7 @@ mod tests {
         let (mut client, mut out) = (client(2), Output::default());
         let mut completed = Completions::default();
         client.connected(Moment::ZERO, &mut out);
-        client.submit(Ticket { client: 0, slot: 1 }, READ, &mut out);
+        client.submit(SlotId { client: 0, slot: 1 }, READ, &mut out);
         assert_eq!(sent(&mut out), [(Kind::Hello, None)]);
         let now = Moment::from_nanos(5);
         client
@@ -535,7 +535,7 @@ mod tests {
     fn a_new_token_comes_unasked_is_answered_and_holds_from_then_on() {
         let (mut client, mut out) = (client(1), Output::default());
         let mut completed = Completions::default();
-        let slot = Ticket { client: 0, slot: 0 };
+        let slot = SlotId { client: 0, slot: 0 };
         client
             .handle_input(&welcome(1), Moment::ZERO, &mut completed)
             .expect("a welcome");
@@ -554,7 +554,7 @@ mod tests {
     fn what_is_lost_or_late_is_accounted_for() {
         let (mut client, mut out) = (client(3), Output::default());
         let mut completed = Completions::default();
-        let slot = |slot| Ticket { client: 0, slot };
+        let slot = |slot| SlotId { client: 0, slot };
         client
             .handle_input(&welcome(1), Moment::ZERO, &mut completed)
             .expect("a welcome");

@@ -6,7 +6,7 @@ use filestone_engine::backend::sockets::SocketOptions;
 use filestone_engine::clock::Clock;
 use filestone_engine::control::Context;
 use filestone_engine::driver::Dial;
-use filestone_engine::run::{ConnectedClients, OpenTarget, Subjects};
+use filestone_engine::run::{ConnectedClients, OpenTarget, TargetObjects};
 use filestone_engine::target::{BuiltIn, TargetError, clients};
 use filestone_engine::{Protocol, RunError};
 use filestone_model::client::Unsupported;
@@ -88,7 +88,7 @@ fn greet(address: SocketAddr) -> io::Result<Welcome> {
 struct OpenEcho<'plan> {
     plan: &'plan Plan,
     options: SocketOptions,
-    subjects: Subjects,
+    subjects: TargetObjects,
     files: Arc<Handles<u32>>,
     target: Target,
     file_set: Option<FileSetRecord>,
@@ -115,7 +115,7 @@ impl<'plan> OpenEcho<'plan> {
                 reconnect_nanos: plan.reconnect_ns,
                 on_lost: plan.on_lost(),
             },
-            subjects: Subjects {
+            subjects: TargetObjects {
                 table: Arc::new(table),
                 sets: sets.into(),
             },

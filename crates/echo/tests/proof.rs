@@ -5,7 +5,7 @@
 
 use filestone_echo::server::WRONG_TOKEN;
 use filestone_echo::{Echo, EchoServer};
-use filestone_engine::control::{Context, Unobserved};
+use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::{Job, Protocols, run};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::ledger::Ledger;
@@ -266,7 +266,7 @@ fn a_plan_can_be_stored_and_run_again(bench: &Bench) {
 
 fn a_program_without_echo_says_so(bench: &Bench) {
     let (plan, stop) = (plan(bench), AtomicBool::new(false));
-    let mut observer = Unobserved;
+    let mut observer = NoObserver;
     let context = &mut Context::new(&stop, &mut observer);
     let refused = run(&Job::new(&plan), &Protocols::default(), context);
     let refused = refused.expect_err("it has no such protocol").to_string();
@@ -277,7 +277,7 @@ fn a_server_that_goes_away_ends_the_run(bench: Bench) {
     let plan = plan(&bench);
     drop(bench);
     let stop = AtomicBool::new(false);
-    let mut observer = Unobserved;
+    let mut observer = NoObserver;
     let context = &mut Context::new(&stop, &mut observer);
     let refused = run(&Job::new(&plan), &Protocols::default().with(Echo), context);
     let refused = refused.expect_err("no server is there").to_string();

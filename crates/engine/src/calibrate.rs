@@ -7,20 +7,20 @@
 
 use crate::backend::null::Null;
 use crate::clock::{Clock, ClockPrecision};
-use crate::control::{Context, Observer, Unobserved};
+use crate::control::{Context, NoObserver, Observer};
 use crate::error::RunError;
 use crate::processors::{Meter, ThreadMark};
 pub use crate::target::Rate;
 use crate::target::{BuiltIn, Job, Protocols, run};
-use crate::worker::{IntervalSink, Member, Signals, Worker, own_books};
+use crate::worker::{IntervalSink, Worker, WorkerClient, WorkerControl, own_books};
 use filestone_model::measure::processors::{ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::Headroom;
 use filestone_model::measure::{Distribution, IntervalBuffer};
 use filestone_model::operation::{OpKind, Operation, Stability};
 use filestone_model::plan::{
-    ArrivalsPlan, LeftOverPolicy, Plan, ProbePlan, TargetPlan, WorkloadPlan,
+    ArrivalsPlan, LeftoverPolicy, Plan, ProbePlan, TargetPlan, WorkloadPlan,
 };
-use filestone_model::steering::TimeLeft;
+use filestone_model::steering::RemainingTime;
 use filestone_model::time::Moment;
 use filestone_model::workload::{Next, Workload};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ use std::time::Duration;
 
 /// How much time a calibration may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effort {
+pub enum CalibrationLength {
     /// Under a second: enough for the headroom in a run record.
     Quick {
         /// Calls in flight, as many as the run will have.
@@ -43,7 +43,7 @@ const IN_FLIGHT: u32 = 32;
 /// More in flight on one connection show nothing more.
 const IN_FLIGHT_MAX: u32 = 1024;
 
-impl Effort {
+impl CalibrationLength {
     /// Under a second. A closed loop has a number in flight, and with as many it is measured what
     /// one worker can do; of an open loop, whose number in flight is the server's doing, and of a
     /// steered run, it is the ceiling.
@@ -69,7 +69,7 @@ impl Effort {
 
 /// What is measured against.
 #[derive(Debug, Clone)]
-pub struct Against {
+pub struct CalibrationTarget {
     /// A file of a built-in server, by each protocol that is measured.
     pub targets: Vec<TargetPlan>,
     /// Where that listens.
@@ -153,15 +153,15 @@ impl Case {
 }
 
 /// Exchanges, rates of timed starts, and how long each is measured.
-fn measurements(effort: Effort) -> (Vec<Case>, &'static [f64], Duration) {
+fn measurements(effort: CalibrationLength) -> (Vec<Case>, &'static [f64], Duration) {
     let in_flight = effort.in_flight();
     match effort {
-        Effort::Quick { .. } => (
+        CalibrationLength::Quick { .. } => (
             vec![Case::null(in_flight)],
             &[10_000.0],
             Duration::from_millis(150),
         ),
-        Effort::Thorough => (
+        CalibrationLength::Thorough => (
             vec![
                 Case::null(1),
                 Case::null(IN_FLIGHT),
@@ -184,8 +184,8 @@ fn measurements(effort: Effort) -> (Vec<Case>, &'static [f64], Duration) {
 
 /// Measures, against a built-in server.
 pub fn calibrate(
-    against: &Against,
-    effort: Effort,
+    against: &CalibrationTarget,
+    effort: CalibrationLength,
     context: &mut Context<'_>,
 ) -> Result<Calibration, RunError> {
     let stop = context.stop;
@@ -273,7 +273,7 @@ impl Agenda {
     /// Says that the next one begins, which takes so long.
     fn begin(&mut self, what: &str, time: Duration, observer: &mut dyn Observer) {
         self.begun += 1;
-        let left = TimeLeft::About(self.left.as_nanos() as u64);
+        let left = RemainingTime::About(self.left.as_nanos() as u64);
         let doing = format!("measurement {} of {}, {what}", self.begun, self.all);
         observer.steering(&doing, Some(left));
         self.left = self.left.saturating_sub(time);
@@ -319,7 +319,7 @@ fn exchange(
         built_in,
         ..Job::new(plan)
     };
-    let mut observer = Unobserved;
+    let mut observer = NoObserver;
     let context = &mut Context::new(stop, &mut observer);
     let protocols = Protocols::default();
     let raw = protocols.over_plain_socket(&job, time, context)?;
@@ -352,7 +352,7 @@ fn base_plan(target: &TargetPlan, case: Case, arrivals: ArrivalsPlan, time: Dura
         file_size_bytes: 0,
         files_max: 1,
         own_files: false,
-        left_over: LeftOverPolicy::Refuse,
+        left_over: LeftoverPolicy::Refuse,
     });
     Plan {
         arrivals,
@@ -414,13 +414,13 @@ fn measure_lateness(
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     let halt = AtomicBool::new(false);
     let backend = Null::sleeping(Clock::start(), 1024);
-    let signals = Signals {
+    let signals = WorkerControl {
         stop,
         halt: &halt,
         offer: None,
         hope: None,
     };
-    let members = Member::of_worker(&plan, 0, |_| Nulls);
+    let members = WorkerClient::of_worker(&plan, 0, |_| Nulls);
     let books = own_books(&plan, sink);
     let mut worker = Worker::new(&plan, 0, members, backend, books, signals);
     // Setting the worker up took time that is not lateness.

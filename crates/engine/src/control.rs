@@ -17,7 +17,7 @@ use filestone_model::measure::{
     ConnectionsRecord, DistributionRecord, IntervalBuffer, RunPhase, RunRecord,
 };
 use filestone_model::password::Password;
-use filestone_model::steering::{SteeredPoint, TimeLeft};
+use filestone_model::steering::{RemainingTime, SteeredPoint};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -44,7 +44,7 @@ pub trait Observer {
         false
     }
     /// What the load generator itself came to in the interval that is told next.
-    fn generator(&mut self, _share: &GeneratorShare) {}
+    fn generator(&mut self, _share: &GeneratorUsage) {}
     /// Another part of the run begins.
     fn phase(&mut self, _phase: RunPhase) {}
     /// The clients are connected.
@@ -58,7 +58,7 @@ pub trait Observer {
     /// An interval is complete.
     fn interval(&mut self, _record: &IntervalRecord) {}
     /// What a steered run, or a calibration, is doing, and for how long it will go on.
-    fn steering(&mut self, _what: &str, _left: Option<TimeLeft>) {}
+    fn steering(&mut self, _what: &str, _left: Option<RemainingTime>) {}
     /// So many operations per second are due from now on, of a steered run.
     fn offered(&mut self, _load_ops_per_s: f64) {}
     /// A second of a fleet has passed; to look at its groups takes a look at each client.
@@ -79,7 +79,7 @@ pub trait Observer {
 
 /// What the load generator itself came to in an interval.
 #[derive(Debug, Clone, PartialEq)]
-pub struct GeneratorShare {
+pub struct GeneratorUsage {
     /// ready → sent of measured operations: its own lateness.
     pub dispatch_delay_ns: DistributionRecord,
     /// Time that its workers were ready to run and had no processor, summed over all, in nanoseconds.
@@ -87,9 +87,9 @@ pub struct GeneratorShare {
 }
 
 /// An observer that ignores everything.
-pub struct Unobserved;
+pub struct NoObserver;
 
-impl Observer for Unobserved {}
+impl Observer for NoObserver {}
 
 /// What a source of readings of the server counted between its last two readings.
 #[derive(Debug, Clone, PartialEq)]
@@ -140,7 +140,7 @@ pub enum Order {
 
 /// Conducts a run that is part of a job of several hosts: says when it begins, what it offers and
 /// when it ends, and hears of each interval.
-pub trait Conductor {
+pub trait JobController {
     /// All clients are connected. Returns when the run is to begin, or when `stop` is set.
     fn start(&mut self, stop: &AtomicBool);
 
@@ -166,7 +166,7 @@ pub struct Context<'run> {
     /// The socket through which a fleet is controlled while it runs.
     pub fleet_socket: SocketChoice,
     /// Who conducts the run, if it is part of a job of several hosts.
-    pub conductor: Option<&'run mut dyn Conductor>,
+    pub conductor: Option<&'run mut dyn JobController>,
 }
 
 impl<'run> Context<'run> {
@@ -184,7 +184,7 @@ impl<'run> Context<'run> {
 
     /// The same for a run that is part of a job.
     #[must_use]
-    pub fn conducted_by(self, conductor: &'run mut dyn Conductor) -> Self {
+    pub fn conducted_by(self, conductor: &'run mut dyn JobController) -> Self {
         Self {
             conductor: Some(conductor),
             ..self
@@ -276,7 +276,7 @@ impl Cancellation {
 /// One that follows ^C still takes away what the run made, but not for ever; one that meets
 /// ^C ends. Without ^C there is a limit, too: a server may list new names for ever.
 #[derive(Debug)]
-pub struct CleanUpEnd {
+pub struct CleanUpDeadline {
     began: Instant,
     was_stopped: bool,
     limits: CleanUpLimits,
@@ -304,7 +304,7 @@ pub fn clean_up_limits(timeout: Duration, run: Duration) -> CleanUpLimits {
     }
 }
 
-impl CleanUpEnd {
+impl CleanUpDeadline {
     /// Of a clean-up that begins now, after a run that was stopped or was not.
     pub fn new(was_stopped: bool, limits: CleanUpLimits) -> Self {
         Self {
@@ -354,7 +354,7 @@ pub fn cancel_clean_up_on<R>(
     work: impl FnOnce() -> R,
 ) -> R {
     let is_stopped = || stop.load(Ordering::Relaxed);
-    let end = CleanUpEnd::new(is_stopped(), limits);
+    let end = CleanUpDeadline::new(is_stopped(), limits);
     watch(cancellation, || end.is_due(is_stopped()), work)
 }
 

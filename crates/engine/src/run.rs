@@ -12,11 +12,13 @@ mod readings;
 mod steered;
 mod subject;
 
-pub use crate::control::{Observer, Unobserved};
-pub use attendant::{Attendant, Look, Stage};
+pub use crate::control::{NoObserver, Observer};
+pub use attendant::{Look, RunHook, Stage};
 pub use coordinator::Recording;
 pub(crate) use environment::{check_environment, check_files_of_clients, clients_of, local_ports};
-pub use subject::{CallWorker, ConnectedClients, OpenTarget, Subjects, WorkerBody, WorkerThread};
+pub use subject::{
+    CallWorker, ConnectedClients, OpenTarget, TargetObjects, WorkerBody, WorkerThread,
+};
 
 use crate::clock::Clock;
 use crate::control::Context;
@@ -24,12 +26,12 @@ use crate::error::RunError;
 use crate::host;
 use crate::threads::start_worker;
 use crate::way;
-use crate::worker::{Hope, Offer, Signals};
-use conducted::Conducted;
-use coordinator::{BUFFERS_PER_WORKER, Coordinator, RunFacts, Surveyed};
+use crate::worker::{LiveWorkers, Offer, WorkerControl};
+use conducted::JobHook;
+use coordinator::{BUFFERS_PER_WORKER, Coordinator, CoordinatorContext, RunFacts};
 use filestone_model::doctor::facts::Place;
 use filestone_model::measure::connections_record::{ClientMemory, ConnectionsRecord};
-use filestone_model::measure::figures::{self, Stretches};
+use filestone_model::measure::figures::{self, BatchMeans};
 use filestone_model::measure::run_record::{Headroom, RunRecord, Target, Tool};
 use filestone_model::measure::verdict::caveats;
 use filestone_model::plan::{ArrivalsPlan, Plan, SteeringPlan};
@@ -127,7 +129,7 @@ pub fn run_on(
     };
     target.complete(&mut record);
     look_at_way(&mut record.target);
-    record.totals = figures::with_headline(&Stretches::of(&record));
+    record.totals = figures::with_headline(&BatchMeans::of(&record));
     let own = std::mem::take(&mut record.caveats);
     record.caveats = caveats::find(&record);
     record.caveats.extend(own);
@@ -195,10 +197,10 @@ fn measure(
     let (full, from_workers) = sync_channel(workers * (BUFFERS_PER_WORKER + 1) + 1);
     let recording = &target.recording(workers);
     let mut coordinator = Coordinator::new(plan, recording);
-    let (halt, hope) = (&AtomicBool::new(false), &Hope::new(workers as u32));
+    let (halt, hope) = (&AtomicBool::new(false), &LiveWorkers::new(workers as u32));
     let offer = &Offer::of(plan);
     let mut steered = steering.map(|steering| Steered::new(steering, offer, plan));
-    let signals = Signals {
+    let signals = WorkerControl {
         stop: context.stop,
         halt,
         offer: (steered.is_some() || context.conductor.is_some()).then_some(offer),
@@ -220,15 +222,15 @@ fn measure(
         look_at_memory(&mut clients.record, |memory| &mut memory.after_bytes);
         let mut watch = sources.map(|sources| Watch::start(plan, sources, context));
         let conductor = context.conductor.as_deref_mut();
-        let mut conducted = Conducted::after_start(conductor, context.stop, offer, plan);
+        let mut conducted = JobHook::after_start(conductor, context.stop, offer, plan);
         let (started_at, clock) = (SystemTime::now(), clock.restarted());
         let begin = |start: &SyncSender<Clock>| drop(start.send(clock.clone()));
         starts.iter().for_each(begin);
         let own = attendant.as_mut();
-        let own = own.map(|own| &mut **own as &mut dyn Attendant);
+        let own = own.map(|own| &mut **own as &mut dyn RunHook);
         let some = [attending(&mut steered), own, attending(&mut watch)];
         let all = some.into_iter().chain([attending(&mut conducted)]);
-        let surveyed = Surveyed {
+        let surveyed = CoordinatorContext {
             clock: &clock,
             stop: context.stop,
             halt,
@@ -265,8 +267,8 @@ fn connect(
 }
 
 /// Whoever attends, if they do.
-fn attending<A: Attendant>(it: &mut Option<A>) -> Option<&mut dyn Attendant> {
-    it.as_mut().map(|it| it as &mut dyn Attendant)
+fn attending<A: RunHook>(it: &mut Option<A>) -> Option<&mut dyn RunHook> {
+    it.as_mut().map(|it| it as &mut dyn RunHook)
 }
 
 /// Notes how much memory is taken now.

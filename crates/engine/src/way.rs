@@ -4,7 +4,7 @@ mod namespaces;
 
 use crate::driver::{any_towards, from, is_this_host};
 use crate::host::line_of;
-use filestone_model::doctor::facts::{Place, WayFacts};
+use filestone_model::doctor::facts::{NetworkPathFacts, Place};
 use nix::sys::socket::sockopt::IpMtu;
 use nix::sys::socket::{SockaddrStorage, getsockopt};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -15,7 +15,7 @@ const INTERFACES: &str = "/sys/class/net";
 const THROUGH_GATEWAY: u16 = 2;
 
 /// The way to `address`, from `source` if that is given.
-pub(crate) fn to(address: SocketAddr, source: Option<IpAddr>) -> WayFacts {
+pub(crate) fn to(address: SocketAddr, source: Option<IpAddr>) -> NetworkPathFacts {
     let local = source.map_or_else(|| any_towards(address), |source| from(source, address));
     // Connecting datagrams sends none, but chooses the route.
     let socket = UdpSocket::bind(local);
@@ -32,7 +32,7 @@ pub(crate) fn to(address: SocketAddr, source: Option<IpAddr>) -> WayFacts {
         .filter(|_| gateway.is_none())
         .filter(|name| namespaces::leads_to_one(name));
     let is_in_namespace = namespace_link.is_some() && namespaces::have(address.ip());
-    WayFacts {
+    NetworkPathFacts {
         address: address.ip().to_string(),
         is_this_host: is_this_host(address.ip(), here),
         place: match (namespace_link, is_in_namespace) {

@@ -16,25 +16,25 @@ mod losses;
 mod offer;
 mod shared_books;
 
-pub use books::{Books, IntervalSink, OwnBooks};
-pub use client::Member;
-pub use hope::Hope;
+pub use books::{IntervalSink, LocalSampleSink, SampleSink};
+pub use client::WorkerClient;
+pub use hope::LiveWorkers;
 pub use offer::Offer;
-pub use shared_books::{SharedBooks, SharedRecorder};
+pub use shared_books::{SharedRecorder, SharedSampleSink};
 
-use crate::backend::{Backend, BackendError, ConnectionCounts, Until};
+use crate::backend::{Backend, BackendError, ConnectionCounts, WaitLimit};
 use client::{ClientState, Slots, UnderWay};
 use filestone_model::arrivals::counts_of_clients;
 use filestone_model::completions::{Completions, for_slot};
 use filestone_model::language::{Language, Work};
-use filestone_model::measure::interval::StretchCounts;
+use filestone_model::measure::interval::IntervalCounts;
 use filestone_model::measure::processors::ThreadTime;
 use filestone_model::measure::stamps::StampedCall;
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
-use filestone_model::operation::{Completion, OpKind, Outcome, Ticket};
+use filestone_model::operation::{Completion, OpKind, Outcome, SlotId};
 use filestone_model::plan::{Plan, TICK_NANOS};
 use filestone_model::time::Moment;
-use filestone_model::workload::stream::OrderCount;
+use filestone_model::workload::stream::ControlEpoch;
 use filestone_model::workload::{Next, Workload};
 use losses::LostClients;
 use std::cmp::Reverse;
@@ -171,9 +171,9 @@ pub struct Worker<'run, B, W, K> {
     index: u32,
     all_clients: u32,
     /// How often clients were told something, and how much of it was taken up.
-    orders: Option<OrderCount>,
+    orders: Option<ControlEpoch>,
     orders_mark: u64,
-    signals: Signals<'run>,
+    signals: WorkerControl<'run>,
 }
 
 /// What every operation goes through on its way out.
@@ -204,14 +204,14 @@ impl<T> Start<T> {
     }
 }
 
-impl<B: Backend, K: Books> Line<B, K> {
+impl<B: Backend, K: SampleSink> Line<B, K> {
     /// Hands one operation to the backend.
     #[expect(clippy::inline_always, reason = "see `Worker::ask`")]
     #[inline(always)]
     fn start(
         &mut self,
         slots: &mut Slots,
-        ticket: Ticket,
+        ticket: SlotId,
         start: Start<<B::Language as Language>::Work<'_>>,
         now: Moment,
     ) {
@@ -240,7 +240,7 @@ impl<B: Backend, K: Books> Line<B, K> {
     fn start_aside(
         &mut self,
         slots: &mut Slots,
-        ticket: Ticket,
+        ticket: SlotId,
         work: <B::Language as Language>::Work<'_>,
         now: Moment,
     ) {
@@ -253,7 +253,7 @@ impl<B: Backend, K: Books> Line<B, K> {
 
 /// What reaches a worker from outside while it runs.
 #[derive(Debug, Clone, Copy)]
-pub struct Signals<'run> {
+pub struct WorkerControl<'run> {
     /// Somebody stopped the run.
     pub stop: &'run AtomicBool,
     /// The run is over: another worker has lost the server, or the answer that was
@@ -262,18 +262,18 @@ pub struct Signals<'run> {
     /// The offered load, if it is steered.
     pub offer: Option<&'run Offer>,
     /// Whether other workers still have clients; `None` where there is no other.
-    pub hope: Option<&'run Hope>,
+    pub hope: Option<&'run LiveWorkers>,
 }
 
-impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K> {
+impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, W, K> {
     /// Worker `index` of `plan`, which has these clients.
     pub fn new(
         plan: &Plan,
         index: u32,
-        members: Vec<Member<W>>,
+        members: Vec<WorkerClient<W>>,
         backend: B,
         books: K,
-        signals: Signals<'run>,
+        signals: WorkerControl<'run>,
     ) -> Self {
         let schedule = Schedule::of(plan);
         let counts = counts_of_clients(plan);
@@ -393,13 +393,13 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             (slots.begun, slots.begun_at) = (first, now);
             for slot in 0..first {
                 self.clients[client as usize].slots.slots[slot as usize].free_at = now;
-                self.advance_first(Ticket { client, slot }, now);
+                self.advance_first(SlotId { client, slot }, now);
             }
         }
     }
 
     /// What a slot does first of all.
-    fn advance_first(&mut self, ticket: Ticket, now: Moment) {
+    fn advance_first(&mut self, ticket: SlotId, now: Moment) {
         self.advance(ticket, None, now);
     }
 
@@ -421,12 +421,12 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             let slots = &mut self.clients[client as usize].slots;
             if let Some(slot) = slots.parked.take() {
                 if self.end.is_none() && slots.remaining > 0 {
-                    self.ask_again(Ticket { client, slot }, now);
+                    self.ask_again(SlotId { client, slot }, now);
                 }
                 continue;
             }
             match slots.free.pop_front() {
-                Some(slot) => self.start_scheduled(Ticket { client, slot }, now),
+                Some(slot) => self.start_scheduled(SlotId { client, slot }, now),
                 None => slots.is_starved = true,
             }
             self.begin_next(client, now);
@@ -439,12 +439,12 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         let slots = &mut self.clients[client as usize].slots;
         if let Some(slot) = slots.next_slot() {
             slots.slots[slot as usize].free_at = slots.begun_at;
-            self.advance_first(Ticket { client, slot }, now);
+            self.advance_first(SlotId { client, slot }, now);
         }
     }
 
     /// Starts the operation that is due next for this open-loop client.
-    fn start_scheduled(&mut self, ticket: Ticket, now: Moment) {
+    fn start_scheduled(&mut self, ticket: SlotId, now: Moment) {
         let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
         let due = slots.next_due;
         slots.is_starved = false;
@@ -475,7 +475,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
     /// Always part of its caller: what the workload says would be written down and read again.
     #[expect(clippy::inline_always, reason = "7 % of the instructions of a call")]
     #[inline(always)]
-    fn ask(&mut self, ticket: Ticket, now: Moment) {
+    fn ask(&mut self, ticket: SlotId, now: Moment) {
         let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
         let start = match workload.next(ticket.slot, now) {
             Next::Measured(work) => Start::now(work, Role::Measured, now),
@@ -501,7 +501,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
     }
 
     /// The same, of a slot that had nothing to do before this moment.
-    fn ask_again(&mut self, ticket: Ticket, now: Moment) {
+    fn ask_again(&mut self, ticket: SlotId, now: Moment) {
         self.ask(ticket, now);
     }
 
@@ -646,7 +646,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
     /// What a slot does that has just come free.
     #[expect(clippy::inline_always, reason = "see `ask`")]
     #[inline(always)]
-    fn advance(&mut self, ticket: Ticket, after: Option<&Completion>, now: Moment) {
+    fn advance(&mut self, ticket: SlotId, after: Option<&Completion>, now: Moment) {
         if self.end.is_some() {
             return;
         }
@@ -846,7 +846,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
 
     /// When the loop must look at the clock again.
     #[inline]
-    fn wake_up_at(&self, now: Moment) -> Until {
+    fn wake_up_at(&self, now: Moment) -> WaitLimit {
         let attention = now.after_nanos(ATTENTION_NANOS).min(self.next_boundary);
         let mut due = Moment::NEVER;
         if self.end.is_none() {
@@ -858,7 +858,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
         if !self.is_window_open {
             due = due.min(self.schedule.window_start);
         }
-        Until {
+        WaitLimit {
             due: due.max(now),
             attention: attention.max(now),
         }
@@ -880,11 +880,11 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
             return;
         }
         let late = self.line.backend.late_replies();
-        let mut costs = StretchCounts {
+        let mut costs = IntervalCounts {
             in_flight_nanos: std::mem::take(&mut self.in_flight_nanos),
             held_nanos: std::mem::take(&mut self.held_nanos),
             late_replies: late - self.late_mark,
-            ..StretchCounts::default()
+            ..IntervalCounts::default()
         };
         self.late_mark = late;
         // What the drain costs is no cost of the window.
@@ -919,7 +919,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
                 if has_timed_out {
                     let ready = state.ready.max(*due);
                     books.record(
-                        &state.timed_out(Ticket { client, slot }, *due, ready, now),
+                        &state.timed_out(SlotId { client, slot }, *due, ready, now),
                         1,
                     );
                 } else {
@@ -966,11 +966,11 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: Books> Worker<'run, B, W, K>
 }
 
 /// Books of a worker's own for the run of `plan`.
-pub fn own_books<S: IntervalSink>(plan: &Plan, mut sink: S) -> OwnBooks<S> {
+pub fn own_books<S: IntervalSink>(plan: &Plan, mut sink: S) -> LocalSampleSink<S> {
     let schedule = Schedule::of(plan);
     let first = sink.empty().unwrap_or_else(|| Box::new(new_buffer(plan)));
     let recorder = Recorder::new(first, schedule.window_start, schedule.window_end);
-    OwnBooks::new(recorder, sink)
+    LocalSampleSink::new(recorder, sink)
 }
 
 /// An empty interval buffer for the kinds of a plan.

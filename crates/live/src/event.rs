@@ -4,7 +4,7 @@ use crate::shared::Shared;
 use filestone_model::measure::run_record::{IntervalRecord, Phase, Target};
 use filestone_model::measure::sample::Role;
 use filestone_model::plan::Plan;
-use filestone_model::steering::TimeLeft;
+use filestone_model::steering::RemainingTime;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub enum Event {
     /// An interval is complete.
     Interval(Shared<IntervalFigures>),
     /// What a steered run is doing.
-    Steering(Doing),
+    Steering(SteeringStatus),
     /// A second of a replay has passed.
     Progress(ReplayProgress),
     /// A point of a curve, search, sweep, ladder or trial is known.
@@ -68,21 +68,21 @@ pub struct RunBegun {
 /// What a steered run is doing, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Doing {
+pub struct SteeringStatus {
     /// What it is doing.
     pub what: String,
     /// How long it will go on, in nanoseconds, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_ns: Option<u64>,
     /// Whether that is the most that it takes, the least, or about as much.
-    pub bound: LeftBound,
+    pub bound: RemainingTimeKind,
 }
 
 /// How exactly it is known how long something goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum LeftBound {
+pub enum RemainingTimeKind {
     /// About so long.
     About,
     /// No longer.
@@ -91,14 +91,14 @@ pub enum LeftBound {
     AtLeast,
 }
 
-impl Doing {
+impl SteeringStatus {
     /// Of a steering that tells what it is doing.
-    pub fn new(what: &str, left: Option<TimeLeft>) -> Self {
+    pub fn new(what: &str, left: Option<RemainingTime>) -> Self {
         let (left_ns, bound) = match left {
-            None => (None, LeftBound::About),
-            Some(TimeLeft::About(nanos)) => (Some(nanos), LeftBound::About),
-            Some(TimeLeft::AtMost(nanos)) => (Some(nanos), LeftBound::AtMost),
-            Some(TimeLeft::AtLeast(nanos)) => (Some(nanos), LeftBound::AtLeast),
+            None => (None, RemainingTimeKind::About),
+            Some(RemainingTime::About(nanos)) => (Some(nanos), RemainingTimeKind::About),
+            Some(RemainingTime::AtMost(nanos)) => (Some(nanos), RemainingTimeKind::AtMost),
+            Some(RemainingTime::AtLeast(nanos)) => (Some(nanos), RemainingTimeKind::AtLeast),
         };
         Self {
             what: what.into(),

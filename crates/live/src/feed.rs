@@ -5,8 +5,8 @@
 //! run publishes, never a worker.
 
 use crate::event::{
-    Changed, Closed, Doing, Event, IntervalFigures, KindFigures, Point, ReplayProgress, RunBegun,
-    RunEnded, ServerShare, Told,
+    Changed, Closed, Event, IntervalFigures, KindFigures, Point, ReplayProgress, RunBegun,
+    RunEnded, ServerShare, SteeringStatus, Told,
 };
 use crate::shared::Shared;
 use axum::body::Bytes;
@@ -93,7 +93,7 @@ pub struct Snapshot {
     /// all kinds together.
     pub sums: Vec<KindFigures>,
     /// What a steered run is doing.
-    pub steering: Option<Doing>,
+    pub steering: Option<SteeringStatus>,
     /// How far a replay is.
     pub progress: Option<ReplayProgress>,
     /// Points of the command that are known.

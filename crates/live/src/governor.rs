@@ -12,7 +12,7 @@ const REST_MAX: Duration = Duration::from_millis(500);
 
 /// Says when the thread that serves has to rest. Clones are the same.
 #[derive(Clone)]
-pub struct Governor(Arc<Mutex<Account>>);
+pub struct CpuLimiter(Arc<Mutex<Account>>);
 
 /// Processor time that was granted, and taken.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Account {
     }
 }
 
-impl Governor {
+impl CpuLimiter {
     /// Of the calling thread, from now on.
     pub fn new() -> Self {
         Self(Arc::new(Mutex::new(Account {
@@ -61,7 +61,7 @@ impl Governor {
     }
 }
 
-impl Default for Governor {
+impl Default for CpuLimiter {
     fn default() -> Self {
         Self::new()
     }

@@ -3,7 +3,7 @@
 //! One thread serves all listeners. It runs at a lower priority than workers do, on none of the processors
 //! that they are bound to, and whoever connects can cost it no more than [`Limits`] says.
 
-use crate::governor::Governor;
+use crate::governor::CpuLimiter;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
@@ -77,7 +77,7 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// The thread that serves. Dropped, it ends at once.
 #[derive(Debug)]
-pub struct Hosting {
+pub struct HttpServer {
     end: watch::Sender<End>,
     thread: Option<JoinHandle<()>>,
 }
@@ -89,7 +89,7 @@ enum End {
     Within(Duration),
 }
 
-impl Hosting {
+impl HttpServer {
     /// Serves, on a thread that keeps off the processors `pinned`, if there are others.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ impl Hosting {
     }
 }
 
-impl Drop for Hosting {
+impl Drop for HttpServer {
     fn drop(&mut self) {
         self.end.send_replace(End::Within(Duration::ZERO));
         self.join();
@@ -155,7 +155,7 @@ pub fn give_way(pinned: &[u32]) {
 }
 
 async fn serve_all(sites: Vec<Site>, ended: watch::Receiver<End>) {
-    let governor = Governor::new();
+    let governor = CpuLimiter::new();
     let mut serving = JoinSet::new();
     for site in sites {
         let governed = from_fn_with_state(governor.clone(), governed);
@@ -169,13 +169,13 @@ async fn serve_all(sites: Vec<Site>, ended: watch::Receiver<End>) {
 }
 
 /// Every request is paid for before the next one.
-async fn governed(State(governor): State<Governor>, request: Request, next: Next) -> Response {
+async fn governed(State(governor): State<CpuLimiter>, request: Request, next: Next) -> Response {
     governor.rest();
     next.run(request).await
 }
 
 /// Serves one listener until the end.
-async fn serve(site: Site, governor: Governor, mut ended: watch::Receiver<End>) {
+async fn serve(site: Site, governor: CpuLimiter, mut ended: watch::Receiver<End>) {
     let Ok(listener) = tokio::net::TcpListener::from_std(site.listener) else {
         return;
     };

@@ -1,20 +1,20 @@
 //! What an observer of a run is told, published.
 
 use crate::event::{
-    CaveatText, Changed, Doing, Event, Failures, IntervalFigures, OperationFigures, Point,
-    PointFigure, ReplayProgress, RunBegun, RunEnded, ServerShare, SourceRates, Times, Told,
+    CaveatText, Changed, Event, Failures, IntervalFigures, OperationFigures, Point, PointFigure,
+    ReplayProgress, RunBegun, RunEnded, ServerShare, SourceRates, SteeringStatus, Times, Told,
 };
 use crate::feed::Feed;
 use crate::shared::Shared;
-use filestone_engine::control::{GeneratorShare, Observer, Progress, ProgressPhase, ServerRates};
+use filestone_engine::control::{GeneratorUsage, Observer, Progress, ProgressPhase, ServerRates};
 use filestone_engine::fleet_socket::FleetControl;
 use filestone_engine::host;
 use filestone_model::measure::fleet_record::ChangeRecord;
-use filestone_model::measure::run_record::{IntervalRecord, KindRecord, RunEnd, Target};
+use filestone_model::measure::run_record::{IntervalRecord, KindRecord, RunOutcome, Target};
 use filestone_model::measure::sample::Role;
 use filestone_model::measure::{Caveat, RunRecord, Validity};
 use filestone_model::plan::Plan;
-use filestone_model::steering::{SteeredPoint, TimeLeft};
+use filestone_model::steering::{RemainingTime, SteeredPoint};
 use std::cmp::Reverse;
 
 /// Failures that are listed of a run.
@@ -25,7 +25,7 @@ pub struct Publisher {
     feed: Feed,
     number: u32,
     /// Of the interval that comes next.
-    share: Option<GeneratorShare>,
+    share: Option<GeneratorUsage>,
     /// Loads that have been measured.
     points: u32,
 }
@@ -89,7 +89,7 @@ impl Observer for Publisher {
         true
     }
 
-    fn generator(&mut self, share: &GeneratorShare) {
+    fn generator(&mut self, share: &GeneratorUsage) {
         self.share = Some(share.clone());
     }
 
@@ -103,8 +103,9 @@ impl Observer for Publisher {
         self.feed.interval(record, figures);
     }
 
-    fn steering(&mut self, what: &str, left: Option<TimeLeft>) {
-        self.feed.publish(Event::Steering(Doing::new(what, left)));
+    fn steering(&mut self, what: &str, left: Option<RemainingTime>) {
+        self.feed
+            .publish(Event::Steering(SteeringStatus::new(what, left)));
     }
 
     fn point(&mut self, point: &SteeredPoint) {
@@ -192,13 +193,13 @@ fn ended(number: u32, record: &RunRecord, advice: &dyn Fn(&Caveat) -> Option<Str
         help: advice(caveat),
     };
     let end = match &record.end {
-        RunEnd::Finished => "finished",
-        RunEnd::Interrupted => "interrupted",
-        RunEnd::TargetLost { .. } => "target-lost",
+        RunOutcome::Finished => "finished",
+        RunOutcome::Interrupted => "interrupted",
+        RunOutcome::TargetLost { .. } => "target-lost",
     };
     let why = match &record.end {
-        RunEnd::TargetLost { message } => Some(message.clone()),
-        RunEnd::Finished | RunEnd::Interrupted => None,
+        RunOutcome::TargetLost { message } => Some(message.clone()),
+        RunOutcome::Finished | RunOutcome::Interrupted => None,
     };
     let validity = record.validity.map(Validity::name);
     let totals = &record.totals;

@@ -38,7 +38,7 @@ pub fn place(nanos: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::measure::distribution::{Digits, Distribution};
+    use filestone_model::measure::distribution::{Distribution, SignificantDigits};
 
     #[test]
     fn there_are_four_to_a_doubling() {
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn no_step_of_a_histogram_reaches_over_an_end() {
-        for digits in [Digits::Three, Digits::Four] {
+        for digits in [SignificantDigits::Three, SignificantDigits::Four] {
             for (number, end) in ENDS.iter().enumerate() {
                 let mut distribution = Distribution::<u64>::with_digits(digits);
                 distribution.record(*end);

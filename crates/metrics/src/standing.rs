@@ -2,7 +2,7 @@
 
 use filestone_model::measure::RunPhase;
 use filestone_model::measure::fleet_record::{ClientState, GroupRecord};
-use filestone_model::measure::run_record::{RunEnd, RunRecord, Target, Tool};
+use filestone_model::measure::run_record::{RunOutcome, RunRecord, Target, Tool};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use std::collections::BTreeMap;
 
@@ -116,9 +116,9 @@ impl Standing {
         self.phase = Some(RunPhase::Finished);
         self.offered_load_ops_per_s = None;
         let end = match record.end {
-            RunEnd::Finished => FINISHED,
-            RunEnd::Interrupted => INTERRUPTED,
-            RunEnd::TargetLost { .. } => TARGET_LOST,
+            RunOutcome::Finished => FINISHED,
+            RunOutcome::Interrupted => INTERRUPTED,
+            RunOutcome::TargetLost { .. } => TARGET_LOST,
         };
         *self.ended.entry(end).or_default() += 1;
         self.caveats = Some(record.caveats.len() as u64);

@@ -1,7 +1,7 @@
 //! What was counted, added up: per kind of operation and role, and of all kinds together.
 
 use crate::times::Times;
-use filestone_model::measure::interval::{CallCounts, KindBuffer, StretchCounts};
+use filestone_model::measure::interval::{CallCounts, IntervalCounts, KindBuffer};
 use filestone_model::measure::run_record::{
     IntervalKindRecord, IntervalRecord, KindRecord, RunRecord, WorkerRecord,
 };
@@ -24,7 +24,7 @@ pub struct Sums {
     /// ready → sent of measured operations: our own lateness.
     pub dispatch_delay: Times,
     /// What is counted of a worker, and not of each kind of operation.
-    pub stretch: StretchCounts,
+    pub stretch: IntervalCounts,
     /// Connections made before runs began.
     pub connections: u64,
     /// Connections made again; known when a run is over.

@@ -3,8 +3,8 @@
 use super::*;
 use filestone_model::failure::StatusSpace;
 use filestone_model::measure::fleet_record::{ClientState, StateCount};
-use filestone_model::measure::{Assembly, Role, Sample};
-use filestone_model::operation::{Answer, Completion, OpKind, Outcome, Ticket};
+use filestone_model::measure::{IntervalAggregator, Role, Sample};
+use filestone_model::operation::{Answer, Completion, OpKind, Outcome, SlotId};
 use filestone_model::plan::{LocalTarget, ReplayPlan, TICK_NANOS, TargetPlan, WorkloadPlan};
 use filestone_model::time::Moment;
 
@@ -32,7 +32,7 @@ fn sample(kind: OpKind, due: u64, nanos: u64, outcome: Outcome) -> Sample {
         due: at(due),
         ready: at(due + 10),
         completion: Completion {
-            ticket: Ticket { client: 0, slot: 0 },
+            ticket: SlotId { client: 0, slot: 0 },
             outcome,
             answer: Answer::Plain,
             usable: Moment::ZERO,
@@ -51,7 +51,7 @@ fn sample(kind: OpKind, due: u64, nanos: u64, outcome: Outcome) -> Sample {
 /// of 2 ms, one of which has no end, and one operation that is skipped.
 fn run(metrics: &Metrics, plan: &Plan) -> RunRecord {
     metrics.begin(plan);
-    let mut assembly = Assembly::new(plan);
+    let mut assembly = IntervalAggregator::new(plan);
     let window_end = Moment::from_nanos(2 * SECOND);
     let buffer = |number: u64| {
         let mut buffer = IntervalBuffer::new(&plan.kinds(), 10, TICK_NANOS);

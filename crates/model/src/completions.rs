@@ -4,7 +4,7 @@
 //! same moments, same sizes. They are kept as runs, one completion and the slots
 //! that it stands for, so that a hundred replies cost little more than one.
 
-use crate::operation::{Answer, Completion, Outcome, Ticket};
+use crate::operation::{Answer, Completion, Outcome, SlotId};
 use crate::time::Moment;
 
 /// Completions in the order in which they came, in runs of equal ones.
@@ -56,7 +56,7 @@ impl Completions {
     #[inline(always)]
     pub fn extend_plain_run(
         &mut self,
-        ticket: Ticket,
+        ticket: SlotId,
         sent: Moment,
         done: Moment,
         bytes_sent: u32,
@@ -122,7 +122,7 @@ impl Completions {
 /// The completion of a run for one of its slots.
 #[inline]
 pub fn for_slot(completion: &Completion, slot: u32) -> Completion {
-    let ticket = Ticket {
+    let ticket = SlotId {
         slot,
         ..completion.ticket
     };
@@ -166,7 +166,7 @@ mod tests {
 
     fn completion(slot: u32, done: u64, outcome: Outcome) -> Completion {
         Completion {
-            ticket: Ticket { client: 1, slot },
+            ticket: SlotId { client: 1, slot },
             outcome,
             answer: Answer::Plain,
             usable: Moment::ZERO,
@@ -199,7 +199,7 @@ mod tests {
             .collect();
         assert_eq!(lens, [2, 1, 1, 1]);
         // What is alike is added without being looked at as a whole.
-        let ticket = Ticket { client: 1, slot: 7 };
+        let ticket = SlotId { client: 1, slot: 7 };
         assert!(completions.extend_plain_run(ticket, Moment::ZERO, Moment::from_nanos(11), 44, 28));
         assert!(!completions.extend_plain_run(
             ticket,

@@ -17,7 +17,7 @@ const NAMES_MAX: u64 = 50_000_000;
 
 /// What is known of a directory that is being emptied.
 #[derive(Debug, Default)]
-pub struct Emptying {
+pub struct DeleteLoopGuard {
     state: RandomState,
     /// Names that were removed, by their hashes.
     removed: HashSet<u64>,
@@ -25,7 +25,7 @@ pub struct Emptying {
     names: u64,
 }
 
-impl Emptying {
+impl DeleteLoopGuard {
     /// Takes notice of names that are listed, and about to be removed; whether there may still
     /// be an end to them.
     pub fn may_end<'n>(&mut self, listed: impl Iterator<Item = &'n [u8]>) -> bool {
@@ -49,13 +49,13 @@ impl Emptying {
 mod tests {
     use super::*;
 
-    fn check(emptying: &mut Emptying, names: &[&str]) -> bool {
+    fn check(emptying: &mut DeleteLoopGuard, names: &[&str]) -> bool {
         emptying.may_end(names.iter().map(|name| name.as_bytes()))
     }
 
     #[test]
     fn new_names_are_never_too_many() {
-        let mut emptying = Emptying::default();
+        let mut emptying = DeleteLoopGuard::default();
         for number in 0..20_000 {
             assert!(check(&mut emptying, &[&number.to_string(), "again"]));
         }
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn names_that_come_again_are_in_whatever_order() {
-        let mut emptying = Emptying::default();
+        let mut emptying = DeleteLoopGuard::default();
         assert!(check(&mut emptying, &["a", "b", "c"]));
         assert!(check(&mut emptying, &["c", "a"]));
         assert!(check(&mut emptying, &["b"]));

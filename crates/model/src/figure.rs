@@ -25,12 +25,12 @@ pub enum Quantity {
     /// Processor time of the load generator for each operation.
     CpuPerOperation,
     /// A time that operations took.
-    Time(Timed, Statistic),
+    Time(TimeKind, Statistic),
 }
 
 /// Which time of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Timed {
+pub enum TimeKind {
     /// due → done.
     Response,
     /// sent → done.
@@ -117,7 +117,7 @@ impl Statistic {
     }
 }
 
-impl Timed {
+impl TimeKind {
     const fn name(self) -> &'static str {
         match self {
             Self::Response => "response_time",
@@ -129,7 +129,7 @@ impl Timed {
 impl Quantity {
     /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
-        let times = [Timed::Response, Timed::Service].into_iter();
+        let times = [TimeKind::Response, TimeKind::Service].into_iter();
         let times = times.flat_map(|timed| {
             let of = move |statistic| Self::Time(timed, statistic);
             Statistic::ALL.into_iter().map(of)
@@ -214,16 +214,16 @@ impl fmt::Display for RunFigure {
 /// A name that no figure has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no figure \"{name}\"")]
-pub struct NoSuchFigure {
+pub struct UnknownFigure {
     /// The name.
     pub name: String,
 }
 
 impl FromStr for RunFigure {
-    type Err = NoSuchFigure;
+    type Err = UnknownFigure;
 
-    fn from_str(name: &str) -> Result<Self, NoSuchFigure> {
-        let unknown = || NoSuchFigure { name: name.into() };
+    fn from_str(name: &str) -> Result<Self, UnknownFigure> {
+        let unknown = || UnknownFigure { name: name.into() };
         let quantity = |name: &str| Quantity::all().find(|quantity| quantity.to_string() == name);
         if let Some(quantity) = quantity(name) {
             return Ok(Self::of_all(quantity));
@@ -268,7 +268,7 @@ mod tests {
             };
             figure.to_string()
         };
-        let tail = Quantity::Time(Timed::Response, Statistic::P999);
+        let tail = Quantity::Time(TimeKind::Response, Statistic::P999);
         assert_eq!(name(Some(OpKind::Read), tail), "read.response_time.p999");
         assert_eq!(name(None, Quantity::Achieved), "achieved");
         assert_eq!(tail.direction(), Direction::LessIsBetter);

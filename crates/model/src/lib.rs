@@ -54,6 +54,6 @@ pub mod workload;
 pub use completions::Completions;
 pub use failure::Failure;
 pub use kind::OpKind;
-pub use operation::{Completion, Operation, Outcome, Ticket};
+pub use operation::{Completion, Operation, Outcome, SlotId};
 pub use plan::Plan;
 pub use time::Moment;

@@ -2,14 +2,14 @@
 
 /// The numbers in a job of the clients that one host has, which it counts from 0 on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Numbering {
+pub struct ClientIndexMap {
     /// That of its first client.
     pub first: u32,
     /// From one to the next.
     pub step: u32,
 }
 
-impl Numbering {
+impl ClientIndexMap {
     /// That of a host which has all clients.
     pub const ALL: Self = Self { first: 0, step: 1 };
 

@@ -263,7 +263,7 @@ impl Operation {
 
 /// Which slot of which client of a worker an operation occupies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ticket {
+pub struct SlotId {
     /// Index of the client within its worker.
     pub client: u32,
     /// Index of the slot within the client.
@@ -306,7 +306,7 @@ pub enum Answer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
     /// Whose operation it was.
-    pub ticket: Ticket,
+    pub ticket: SlotId,
     /// What became of it.
     pub outcome: Outcome,
     /// What the workload may want to know.

@@ -30,12 +30,13 @@ pub use cost::CostPlan;
 pub use expected::{EXPECTED_MAX, ExpectedStatus, NoSuchStatus};
 pub use field::Field;
 pub use fleet::{
-    Direction, Drawing, DrawingEach, DrawingShape, Drawn, DrawnFor, FILES_MAX, FleetPlan,
-    FleetPlanError, GroupMember, GroupPlan, HealthPlan, Kinds, Offsets, QuiescePlan, RampPlan,
-    RatePlan, RateUnit, Span,
+    Direction, DistributionShape, FILES_MAX, FleetPlan, FleetPlanError, GroupMember, GroupPlan,
+    HealthPlan, Kinds, Offsets, QuiescePlan, RampPlan, RandomField, RandomFieldFor, RatePlan,
+    RateUnit, SampleScope, Span, ValueDistribution,
 };
 pub use identities::{
-    CLIENT_NUMBER, Callers, CallersOfGroup, Identities, Ids, Modes, supplementary_gids,
+    CLIENT_NUMBER, CreateModes, GroupIdentities, GroupIdentity, IdRanges, Identities,
+    supplementary_gids,
 };
 pub use levels::LevelsPlan;
 pub use mix::{
@@ -43,8 +44,8 @@ pub use mix::{
     ObjectivePlan, SteeringPlan,
 };
 pub use objective::ObjectiveError;
-pub use part::PartPlan;
-pub(crate) use ranges::Ranged;
+pub use part::JobPartition;
+pub(crate) use ranges::RangeItem;
 pub use ranges::Ranges;
 pub use read_data::{ReadData, ReadDataError};
 pub use sources::SourceAddresses;
@@ -149,8 +150,8 @@ pub struct ProbePlan {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_files: bool,
     /// What becomes of directories that probes have left over that were killed.
-    #[serde(default, skip_serializing_if = "LeftOverPolicy::refuses")]
-    pub left_over: LeftOverPolicy,
+    #[serde(default, skip_serializing_if = "LeftoverPolicy::refuses")]
+    pub left_over: LeftoverPolicy,
 }
 
 impl ProbePlan {
@@ -262,7 +263,7 @@ impl OnMismatch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum LeftOverPolicy {
+pub enum LeftoverPolicy {
     /// It stays, and nothing is started.
     #[default]
     Refuse,
@@ -274,7 +275,7 @@ pub enum LeftOverPolicy {
     Remove,
 }
 
-impl LeftOverPolicy {
+impl LeftoverPolicy {
     // serde hands out references.
     #[allow(clippy::trivially_copy_pass_by_ref)]
     pub(crate) fn refuses(&self) -> bool {
@@ -326,7 +327,7 @@ pub struct ReplayPlan {
     /// Whether the clients' trees stay when the run ends.
     pub skip_cleanup: bool,
     /// What becomes of a tree that an earlier run of ours has left over.
-    pub left_over: LeftOverPolicy,
+    pub left_over: LeftoverPolicy,
     /// Whether what changes something is left out, and the tree that is there already is read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
@@ -367,7 +368,7 @@ impl ReplayPlan {
             pacing: Pacing::Closed,
             run_once: false,
             skip_cleanup: false,
-            left_over: LeftOverPolicy::default(),
+            left_over: LeftoverPolicy::default(),
             read_only: false,
             trunc_io_bytes: None,
             on_mismatch: OnMismatch::default(),
@@ -533,7 +534,7 @@ pub struct Plan {
     pub stamps: bool,
     /// Which part of a job of several hosts this is; `None` if it is all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<PartPlan>,
+    pub part: Option<JobPartition>,
 }
 
 /// Length of a tick: nct's sample, the finest row of a record.
@@ -674,10 +675,10 @@ impl Plan {
     }
 
     /// As whom its clients call.
-    pub fn callers(&self) -> Callers {
+    pub fn callers(&self) -> GroupIdentities {
         let own = self.connections.identities.clone();
         let Some(fleet) = self.fleet() else {
-            return Callers::all(own);
+            return GroupIdentities::all(own);
         };
         let groups = fleet.groups.iter().enumerate().map(|(place, group)| {
             let identities = if group.identities.is_empty() {
@@ -685,12 +686,12 @@ impl Plan {
             } else {
                 group.identities.clone()
             };
-            CallersOfGroup {
+            GroupIdentity {
                 first: fleet.first_of(place),
                 identities,
             }
         });
-        Callers::of_groups(groups.collect())
+        GroupIdentities::of_groups(groups.collect())
     }
 
     /// Its own target, and those that clients use besides.
@@ -771,8 +772,8 @@ impl Plan {
 
     /// The clients, arrivals and count of the whole job, which are the plan's own where it is no
     /// part of one.
-    pub fn whole(&self) -> PartPlan {
-        self.part.unwrap_or(PartPlan {
+    pub fn whole(&self) -> JobPartition {
+        self.part.unwrap_or(JobPartition {
             index: 0,
             parts: 1,
             clients: self.clients,
@@ -925,7 +926,7 @@ pub(crate) mod tests {
             file_size_bytes: 1 << 26,
             files_max: 10_000,
             own_files: false,
-            left_over: LeftOverPolicy::Refuse,
+            left_over: LeftoverPolicy::Refuse,
         });
         Plan {
             duration_ns: Some(1_000_000_000),

@@ -4,7 +4,7 @@ use aws_lc_rs::kdf::{KbkdfCtrHmacAlgorithmId, get_kbkdf_ctr_hmac_algorithm, kbkd
 use filestone_wire::smb2::Dialect;
 use filestone_wire::smb2::negotiate::{Cipher, SigningAlgorithm};
 
-use super::{Opener, Preauth, Sealer, Signer};
+use super::{OpeningKey, Preauth, SealingKey, SigningKey};
 use std::sync::Arc;
 
 /// What the keys of a session are derived from.
@@ -43,11 +43,11 @@ pub enum KeyError {
 #[derive(Debug)]
 pub struct SessionKeys {
     /// Signs and verifies, on this channel.
-    pub signer: Signer,
+    pub signer: SigningKey,
     /// Encrypts what is sent, where a cipher was negotiated, on all channels.
-    pub sealer: Option<Arc<Sealer>>,
+    pub sealer: Option<Arc<SealingKey>>,
     /// Decrypts what is received, where a cipher was negotiated, on all channels.
-    pub opener: Option<Arc<Opener>>,
+    pub opener: Option<Arc<OpeningKey>>,
 }
 
 impl SessionKeys {
@@ -81,10 +81,10 @@ impl SessionKeys {
         if let Some(cipher) = material.cipher {
             let unknown = KeyError::Cipher(cipher);
             let key = material.cipher_key(cipher, sent)?;
-            let sealer = Sealer::new(cipher, key.bytes()).ok_or(unknown)?;
+            let sealer = SealingKey::new(cipher, key.bytes()).ok_or(unknown)?;
             keys.sealer = Some(Arc::new(sealer));
             let key = material.cipher_key(cipher, received)?;
-            let opener = Opener::new(cipher, key.bytes()).ok_or(unknown)?;
+            let opener = OpeningKey::new(cipher, key.bytes()).ok_or(unknown)?;
             keys.opener = Some(Arc::new(opener));
         }
         Ok(keys)
@@ -107,9 +107,9 @@ struct Distinction<'a> {
 }
 
 impl<'a> KeyMaterial<'a> {
-    fn signer(&self) -> Result<Signer, KeyError> {
+    fn signer(&self) -> Result<SigningKey, KeyError> {
         let key = self.signing_key()?;
-        Signer::new(self.signing, &key).ok_or(KeyError::Signing(self.signing))
+        SigningKey::new(self.signing, &key).ok_or(KeyError::Signing(self.signing))
     }
 
     fn signing_key(&self) -> Result<[u8; 16], KeyError> {

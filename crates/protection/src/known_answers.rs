@@ -1,6 +1,6 @@
 //! Keys, signatures and encryption against what others have published and sent.
 
-use super::{KeyMaterial, Opened, Opener, Preauth, Sealer, SessionKeys, Signer};
+use super::{KeyMaterial, Opened, OpeningKey, Preauth, SealingKey, SessionKeys, SigningKey};
 use filestone_wire::smb2::codec::{Decode, Encode};
 use filestone_wire::smb2::compound::Message;
 use filestone_wire::smb2::negotiate::{Cipher, Context, Response, SigningAlgorithm};
@@ -119,7 +119,7 @@ mod recorded {
         }
     }
 
-    fn is_signed_as_sent(signer: &Signer, frame: &Frame) -> bool {
+    fn is_signed_as_sent(signer: &SigningKey, frame: &Frame) -> bool {
         let mut message = frame.bytes.clone();
         let is_right = signer.verify(&message, &mut Vec::new());
         message[Header::SIGNATURE_AT] ^= 0x10;
@@ -193,7 +193,7 @@ mod recorded {
     }
 }
 
-fn open(opener: &Opener, frame: &[u8]) -> Vec<u8> {
+fn open(opener: &OpeningKey, frame: &[u8]) -> Vec<u8> {
     let mut opened = Opened::default();
     let encrypted = Encrypted::from_bytes(frame).unwrap();
     opener.open(&encrypted, &mut opened).unwrap();
@@ -307,7 +307,7 @@ fn microsofts_example_of_two_channels_of_smb_3_0() {
     };
     let of_session = SessionKeys::derive(&material(&first)).unwrap();
     let of_channel = of_session.derive_for_channel(&material(&second)).unwrap();
-    let signed = |signer: &Signer| {
+    let signed = |signer: &SigningKey| {
         let mut message = Header::request(Command::Echo, 7).to_bytes();
         signer.sign(&mut message);
         message
@@ -317,18 +317,18 @@ fn microsofts_example_of_two_channels_of_smb_3_0() {
         (&of_channel, "ba1a17dbbfec349bca105563d598952f"),
     ] {
         let key = bytes(published).try_into().unwrap();
-        let published = Signer::new(SigningAlgorithm::AES_CMAC, &key).unwrap();
+        let published = SigningKey::new(SigningAlgorithm::AES_CMAC, &key).unwrap();
         assert_eq!(signed(&keys.signer), signed(&published));
         // "Alternate channel: Copy encryption/decryption keys from main channel".
         let (sealer, opener) = (keys.sealer.as_ref(), keys.opener.as_ref());
         let [mut own, mut expected] = [[5; TRANSFORM_HEADER_LEN + 70]; 2];
         sealer.unwrap().seal(1, 2, &mut own);
         let key = bytes("fad27796665b313ebb578f388632b4f7");
-        let published = Sealer::new(Cipher::AES_128_CCM, &key).unwrap();
+        let published = SealingKey::new(Cipher::AES_128_CCM, &key).unwrap();
         published.seal(1, 2, &mut expected);
         assert_eq!(own, expected);
         let key = bytes("b0f0427f7ceb416d1d9dcc0cd4f99447");
-        let of_server = Sealer::new(Cipher::AES_128_CCM, &key).unwrap();
+        let of_server = SealingKey::new(Cipher::AES_128_CCM, &key).unwrap();
         let mut frame = [5; TRANSFORM_HEADER_LEN + 70];
         of_server.seal(1, 2, &mut frame);
         assert_eq!(open(opener.unwrap(), &frame), [5; 70]);

@@ -19,9 +19,9 @@ pub struct Forged;
 
 /// The key by which this side of a session encrypts, ready to use.
 #[derive(Debug)]
-pub struct Sealer(Key);
+pub struct SealingKey(Key);
 
-impl Sealer {
+impl SealingKey {
     /// None if the cipher is not known or takes a key of another length.
     pub(super) fn new(cipher: Cipher, key: &[u8]) -> Option<Self> {
         Key::new(cipher, key).map(Self)
@@ -59,9 +59,9 @@ impl Sealer {
 
 /// The key by which this side of a session decrypts, ready to use.
 #[derive(Debug)]
-pub struct Opener(Key);
+pub struct OpeningKey(Key);
 
-impl Opener {
+impl OpeningKey {
     /// None if the cipher is not known or takes a key of another length.
     pub(super) fn new(cipher: Cipher, key: &[u8]) -> Option<Self> {
         Key::new(cipher, key).map(Self)

@@ -12,7 +12,7 @@ const SIGNATURE_END: usize = Header::SIGNATURE_AT + SIGNATURE_LEN;
 
 /// The key by which both sides of a session sign, ready to use.
 #[derive(Debug)]
-pub struct Signer(Key);
+pub struct SigningKey(Key);
 
 #[derive(Debug)]
 enum Key {
@@ -20,7 +20,7 @@ enum Key {
     InOnePiece(Gmac),
 }
 
-impl Signer {
+impl SigningKey {
     /// None if the algorithm is not known.
     pub(super) fn new(algorithm: SigningAlgorithm, key: &[u8; 16]) -> Option<Self> {
         Some(Self(match algorithm {

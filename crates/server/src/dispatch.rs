@@ -89,20 +89,20 @@ pub struct Service {
     verifier: Verifier,
     /// Where the server listens.
     addresses: Vec<SocketAddr>,
-    conduct: Conduct,
+    conduct: ServiceOptions,
     grants: Box<dyn GrantSink>,
 }
 
 /// How calls are answered, as far as there is a choice: see [`Options`].
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Conduct {
+pub struct ServiceOptions {
     pub strict_mount: bool,
     pub discard: bool,
     pub listing_bound: ListingBound,
     pub ignores_permissions: bool,
 }
 
-impl Conduct {
+impl ServiceOptions {
     pub fn new(options: &Options) -> Self {
         Self {
             strict_mount: options.strict_mount,
@@ -131,7 +131,7 @@ impl Service {
         tree: Arc<RwLock<Tree>>,
         verifier: Verifier,
         addresses: Vec<SocketAddr>,
-        conduct: Conduct,
+        conduct: ServiceOptions,
         grants: Box<dyn GrantSink>,
     ) -> Self {
         Self {

@@ -19,7 +19,7 @@ const STACK: usize = 256 << 10;
 
 /// Hands grants to threads.
 #[derive(Debug)]
-pub struct Granter(Arc<Shared>);
+pub struct GrantDispatcher(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -35,7 +35,7 @@ struct Work {
     threads: usize,
 }
 
-impl Granter {
+impl GrantDispatcher {
     pub fn new(service: Weak<Service>, portmapper: u16) -> Self {
         Self(Arc::new(Shared {
             service,
@@ -45,7 +45,7 @@ impl Granter {
     }
 }
 
-impl GrantSink for Granter {
+impl GrantSink for GrantDispatcher {
     fn hand_over(&self, grant: Grant) {
         let mut work = self.0.work();
         work.grants.push_back(grant);

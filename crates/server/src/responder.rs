@@ -13,7 +13,9 @@ use crate::dispatch::{Caller, Ends, Service, Transport};
 use crate::faults::{Asked, FaultSource, Shape, Verdict};
 use crate::queue::Queue;
 use crate::reply::ReplySink;
-use crate::smb2::{self, Envelope, Hangup, Incoming, Means, Moment, Notice, SmbService, Whim};
+use crate::smb2::{
+    self, Envelope, FaultAction, Hangup, Incoming, Means, Moment, Notice, SmbService,
+};
 
 /// What became of a call.
 #[derive(Debug)]
@@ -32,13 +34,13 @@ const SPIN: Duration = Duration::from_micros(50);
 
 /// What keeps a call from going straight through, and its reply from leaving at once.
 #[derive(Debug)]
-pub struct Detour {
+pub struct DelayedPath {
     faults: Option<FaultSource>,
     /// One for all threads.
     queue: Option<Arc<Mutex<Queue>>>,
 }
 
-impl Detour {
+impl DelayedPath {
     /// `None` if there is nothing of the kind, so that serving without it costs one look.
     pub fn new(faults: Option<FaultSource>, queue: Option<Arc<Mutex<Queue>>>) -> Option<Self> {
         let is_any = faults.is_some() || queue.is_some();
@@ -62,7 +64,7 @@ pub struct Responder {
     service: Arc<Service>,
     smb: Option<Arc<SmbService>>,
     pub tally: Arc<Tally>,
-    detour: Option<Box<Detour>>,
+    detour: Option<Box<DelayedPath>>,
     start: Instant,
     now: u64,
     /// When the last bytes were received, since the start: all calls in them arrived by then.
@@ -77,7 +79,7 @@ impl Responder {
         service: Arc<Service>,
         smb: Option<Arc<SmbService>>,
         tally: Arc<Tally>,
-        detour: Option<Detour>,
+        detour: Option<DelayedPath>,
         start: Instant,
     ) -> Self {
         Self {
@@ -203,8 +205,13 @@ impl Responder {
             SmbService::command_of(incoming.messages).filter(|_| is_smb2)
         });
         let (Some(command), Some(detour)) = (command, self.detour.as_mut()) else {
-            let answered =
-                service.answer(connection, incoming, Whim::default(), self.means(), sink);
+            let answered = service.answer(
+                connection,
+                incoming,
+                FaultAction::default(),
+                self.means(),
+                sink,
+            );
             return outcome_of(answered);
         };
         let since_start = self.start.elapsed();
@@ -219,7 +226,7 @@ impl Responder {
         let queued_until = is_queued
             .then(|| detour.queued_until(self.arrival))
             .flatten();
-        let whim = Whim {
+        let whim = FaultAction {
             session_end: verdict.session_end,
             refusal: verdict.error_of_smb,
             loops: verdict.is_looped,

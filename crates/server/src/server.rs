@@ -14,16 +14,16 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::clock;
 use crate::counters::{Counters, Tally};
-use crate::dispatch::{Conduct, GrantSink, Service};
+use crate::dispatch::{GrantSink, Service, ServiceOptions};
 use crate::faults::FaultSource;
-use crate::granting::Granter;
+use crate::granting::GrantDispatcher;
 use crate::listen::{self, Sockets};
 use crate::options::Options;
 use crate::queue::Queue;
-use crate::responder::{Detour, Responder};
+use crate::responder::{DelayedPath, Responder};
 use crate::smb2::SmbService;
 use crate::tree::Tree;
-use crate::worker::connection::Speech;
+use crate::worker::connection::ListenerProtocol;
 use crate::worker::mailbox::Mailbox;
 use crate::worker::{Worker, WorkerSockets};
 
@@ -69,11 +69,18 @@ impl Server {
         let smb = options.smb.clone();
         let smb = smb.map(|smb| Arc::new(SmbService::new(Arc::clone(&tree), smb, now)));
         let service = Arc::new_cyclic(|service| {
-            let granter = Granter::new(Weak::clone(service), options.client_portmapper_port);
+            let granter =
+                GrantDispatcher::new(Weak::clone(service), options.client_portmapper_port);
             let addresses = sockets.addresses.clone();
             let verifier = SplitMix64::seed_from_u64(!unique).next_u64().to_be_bytes();
             let grants: Box<dyn GrantSink> = Box::new(granter);
-            Service::new(tree, verifier, addresses, Conduct::new(&options), grants)
+            Service::new(
+                tree,
+                verifier,
+                addresses,
+                ServiceOptions::new(&options),
+                grants,
+            )
         });
         let queue = options.queue.map(|queue| Queue::new(queue, options.seed));
         let queue = queue.map(|queue| Arc::new(Mutex::new(queue)));
@@ -91,8 +98,8 @@ impl Server {
             tallies: Vec::new(),
             threads: Vec::new(),
         };
-        let mut bound = vec![(sockets, Speech::Rpc)];
-        bound.extend(echo.map(|sockets| (sockets, Speech::Echo)));
+        let mut bound = vec![(sockets, ListenerProtocol::Rpc)];
+        bound.extend(echo.map(|sockets| (sockets, ListenerProtocol::Echo)));
         for (index, sockets) in deal(bound, smb_listeners, thread_count)
             .into_iter()
             .enumerate()
@@ -100,7 +107,7 @@ impl Server {
             let tally = Arc::new(Tally::default());
             running.tallies.push(Arc::clone(&tally));
             let faults = FaultSource::new(&options.faults, options.seed + index as u64);
-            let detour = Detour::new(faults, queue.clone());
+            let detour = DelayedPath::new(faults, queue.clone());
             let responder = Responder::new(Arc::clone(&service), smb.clone(), tally, detour, start);
             let patience = options.record_patience;
             let worker = Worker::new(index, Arc::clone(&mailboxes), sockets, responder, patience)?;
@@ -189,7 +196,7 @@ fn new_tree(options: &Options, unique: u64, now: u64) -> Tree {
 
 /// The first thread accepts connections for all; datagram sockets are dealt in turn.
 fn deal(
-    bound: Vec<(Sockets, Speech)>,
+    bound: Vec<(Sockets, ListenerProtocol)>,
     smb: Vec<(SocketAddr, OwnedFd)>,
     thread_count: usize,
 ) -> Vec<WorkerSockets> {
@@ -214,7 +221,7 @@ fn deal(
         let smb = smb.into_iter();
         first
             .listeners
-            .extend(smb.map(|(_, listener)| (listener, Speech::Smb)));
+            .extend(smb.map(|(_, listener)| (listener, ListenerProtocol::Smb)));
     }
     dealt
 }

@@ -28,10 +28,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::reply::ReplySink;
 use crate::responder::Responder;
 
-use self::connection::{Connection, Speech};
-use self::held::{Destination, HeldReplies, Released};
+use self::connection::{Connection, ListenerProtocol};
+use self::held::{DelayQueue, Destination, DueReply};
 use self::mailbox::Mailbox;
-use self::smb::Alarms;
+use self::smb::Timers;
 
 /// The shared receive buffer. Larger ones fall out of the processor's cache.
 const RECEIVE_BUFFER: usize = 256 << 10;
@@ -45,8 +45,8 @@ const DATAGRAM: u64 = 1 << 61;
 /// The sockets one worker has from the start.
 #[derive(Debug, Default)]
 pub struct WorkerSockets {
-    pub listeners: Vec<(OwnedFd, Speech)>,
-    pub datagrams: Vec<(OwnedFd, Speech)>,
+    pub listeners: Vec<(OwnedFd, ListenerProtocol)>,
+    pub datagrams: Vec<(OwnedFd, ListenerProtocol)>,
     /// What each of them is bound to.
     pub datagram_addresses: Vec<SocketAddr>,
 }
@@ -64,7 +64,7 @@ pub struct Worker {
     serial: u32,
     /// Connections that had their rounds and may have more.
     again: VecDeque<u64>,
-    held: HeldReplies,
+    held: DelayQueue,
     receive: Vec<u8>,
     spare_inputs: Vec<Vec<u8>>,
     #[expect(
@@ -75,7 +75,7 @@ pub struct Worker {
     next_mailbox: usize,
     /// When, since the start, connections are accepted again.
     accept_again: Option<Duration>,
-    alarms: Alarms,
+    alarms: Timers,
     /// How long a record that has begun may stand still.
     patience: Duration,
     /// When, since the start, such records are looked at; none while there are none.
@@ -107,13 +107,13 @@ impl Worker {
             free: Vec::new(),
             serial: 0,
             again: VecDeque::new(),
-            held: HeldReplies::default(),
+            held: DelayQueue::default(),
             receive: vec![0; RECEIVE_BUFFER],
             spare_inputs: Vec::new(),
             spare_sinks: Vec::new(),
             next_mailbox: 0,
             accept_again: None,
-            alarms: Alarms::default(),
+            alarms: Timers::default(),
             patience,
             look_again: None,
         };
@@ -282,7 +282,7 @@ impl Worker {
         if self.held.next_due().is_none() {
             return;
         }
-        while let Some(Released {
+        while let Some(DueReply {
             due,
             destination,
             mut reply,

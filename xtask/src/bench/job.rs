@@ -10,7 +10,7 @@ use crate::process;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use filestone_cluster::{Cluster, Failure, InProcess, JobOptions, Runner, connect, serve};
 use filestone_engine::control::{Context, Observer};
-use filestone_engine::workspace::ProcessName;
+use filestone_engine::workspace::ProcessIdentity;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
 use rustix::time::{ClockId, clock_gettime};
@@ -220,7 +220,7 @@ impl Runner for Telling {
     fn reclaim(
         &self,
         _: &filestone_model::plan::Plan,
-        _: &ProcessName,
+        _: &ProcessIdentity,
         _: Duration,
         _: &mut Context<'_>,
     ) -> Result<(), Failure> {

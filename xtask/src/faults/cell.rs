@@ -40,7 +40,7 @@ pub enum Phase {
 
 /// What is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Face {
+pub enum CommandKind {
     Probe,
     /// A mix that removes its file set.
     Mix,
@@ -55,7 +55,7 @@ pub enum Face {
 pub struct Cell {
     pub fault: Fault,
     pub phase: Phase,
-    pub face: Face,
+    pub face: CommandKind,
 }
 
 impl Fault {
@@ -118,7 +118,7 @@ impl Phase {
     }
 }
 
-impl Face {
+impl CommandKind {
     pub const ALL: [Self; 5] = [
         Self::Probe,
         Self::Mix,
@@ -144,7 +144,7 @@ impl Cell {
         let rows = Fault::ALL
             .into_iter()
             .flat_map(|fault| Phase::ALL.map(|phase| (fault, phase)));
-        rows.flat_map(|(fault, phase)| Face::ALL.map(|face| Self { fault, phase, face }))
+        rows.flat_map(|(fault, phase)| CommandKind::ALL.map(|face| Self { fault, phase, face }))
             .filter(Self::is_there)
             .collect()
     }
@@ -153,7 +153,7 @@ impl Cell {
 impl Cell {
     /// A fleet has no warm-up.
     fn is_there(&self) -> bool {
-        self.face != Face::Fleet || self.phase != Phase::WarmUp
+        self.face != CommandKind::Fleet || self.phase != Phase::WarmUp
     }
 }
 

@@ -1,6 +1,6 @@
 //! The commands that are run, and by which of their calls their phases are known.
 
-use super::cell::Face;
+use super::cell::CommandKind;
 use super::relay::Call;
 use anyhow::Result;
 use filestone_wire::nfs3::Procedure;
@@ -57,10 +57,12 @@ pub fn make_files(folder: &Path) -> Result<()> {
 }
 
 /// What comes before the window.
-pub const fn warm_up(face: Face) -> Duration {
+pub const fn warm_up(face: CommandKind) -> Duration {
     match face {
-        Face::Fleet => Duration::ZERO,
-        Face::Probe | Face::Mix | Face::KeptSet | Face::Replay => WARM_UP,
+        CommandKind::Fleet => Duration::ZERO,
+        CommandKind::Probe | CommandKind::Mix | CommandKind::KeptSet | CommandKind::Replay => {
+            WARM_UP
+        }
     }
 }
 
@@ -80,7 +82,7 @@ pub enum Place {
 pub struct Line<'a> {
     pub filestone: &'a Path,
     pub folder: &'a Path,
-    pub face: Face,
+    pub face: CommandKind,
     /// The export of the server, or of the relay before it.
     pub target: String,
     pub place: Place,
@@ -112,9 +114,11 @@ impl Line<'_> {
     pub fn removal(&self) -> Command {
         let option = match self.face {
             // That it removes its set is said to each run of this mix.
-            Face::Mix => None,
-            Face::KeptSet => Some(REMOVE_SET),
-            Face::Probe | Face::Replay | Face::Fleet => Some("--remove-leftover"),
+            CommandKind::Mix => None,
+            CommandKind::KeptSet => Some(REMOVE_SET),
+            CommandKind::Probe | CommandKind::Replay | CommandKind::Fleet => {
+                Some("--remove-leftover")
+            }
         };
         let mut command = self.start();
         self.warmed_up(&mut command, Duration::ZERO)
@@ -134,7 +138,7 @@ impl Line<'_> {
         let file = |name: &str| self.folder.join(name).display().to_string();
         let mut command = Command::new(self.filestone);
         match self.face {
-            Face::Probe => command
+            CommandKind::Probe => command
                 .args(["probe", "write", target, "--no-calibrate"])
                 .args([
                     "--clients",
@@ -144,19 +148,19 @@ impl Line<'_> {
                     "--size",
                     PROBE_SIZE,
                 ]),
-            Face::Mix | Face::KeptSet => command
+            CommandKind::Mix | CommandKind::KeptSet => command
                 .args(["mix", target, "--no-calibrate", "--mix"])
                 .arg(file("faults.mix"))
                 .args(["--offered", "200", "--clients", clients])
                 .args(["--files", "10", "--file-size", "16K"])
-                .args((self.face == Face::Mix).then_some(REMOVE_SET)),
-            Face::Replay => command.arg("replay").arg(file("faults.load")).args([
+                .args((self.face == CommandKind::Mix).then_some(REMOVE_SET)),
+            CommandKind::Replay => command.arg("replay").arg(file("faults.load")).args([
                 "--on",
                 target,
                 "--clients",
                 clients,
             ]),
-            Face::Fleet => command
+            CommandKind::Fleet => command
                 // With a second writer there is a WRITE in flight at nearly any moment.
                 .args(["fleet", "--readers", "1", "--writers", clients, target])
                 .args(["--size", PROBE_SIZE, "--file-size", FLEET_FILE])
@@ -170,10 +174,14 @@ impl Line<'_> {
 }
 
 /// Whether this call shows that the run has begun to do what it measures.
-pub fn shows_begin(face: Face, call: &Call) -> bool {
+pub fn shows_begin(face: CommandKind, call: &Call) -> bool {
     match face {
-        Face::Probe | Face::Fleet => call.is_any(&[Procedure::Write]) && call.len > MARKER_MAX,
-        Face::Mix | Face::KeptSet | Face::Replay => call.is_any(&[Procedure::Fsstat]),
+        CommandKind::Probe | CommandKind::Fleet => {
+            call.is_any(&[Procedure::Write]) && call.len > MARKER_MAX
+        }
+        CommandKind::Mix | CommandKind::KeptSet | CommandKind::Replay => {
+            call.is_any(&[Procedure::Fsstat])
+        }
     }
 }
 
@@ -198,20 +206,24 @@ impl CallNumber {
 }
 
 /// The call of preparing that a fault is to meet.
-pub const fn prepare_call(face: Face) -> CallNumber {
+pub const fn prepare_call(face: CommandKind) -> CallNumber {
     match face {
         // After the marker and the file of the first client.
-        Face::Probe => CallNumber::new(3, |call| call.is_any(&[Procedure::Create])),
-        Face::Mix | Face::KeptSet => CallNumber::new(9, |call| call.is_any(&[Procedure::Create])),
-        Face::Replay | Face::Fleet => CallNumber::new(1, writes_marker),
+        CommandKind::Probe => CallNumber::new(3, |call| call.is_any(&[Procedure::Create])),
+        CommandKind::Mix | CommandKind::KeptSet => {
+            CallNumber::new(9, |call| call.is_any(&[Procedure::Create]))
+        }
+        CommandKind::Replay | CommandKind::Fleet => CallNumber::new(1, writes_marker),
     }
 }
 
 /// The call of the clean-up that a fault is to meet.
-pub const fn clean_up_call(face: Face) -> CallNumber {
+pub const fn clean_up_call(face: CommandKind) -> CallNumber {
     match face {
-        Face::KeptSet => CallNumber::new(1, writes_marker),
-        Face::Probe | Face::Mix | Face::Replay | Face::Fleet => CallNumber::new(3, removes),
+        CommandKind::KeptSet => CallNumber::new(1, writes_marker),
+        CommandKind::Probe | CommandKind::Mix | CommandKind::Replay | CommandKind::Fleet => {
+            CallNumber::new(3, removes)
+        }
     }
 }
 
@@ -224,12 +236,12 @@ fn removes(call: &Call) -> bool {
 }
 
 /// Whether a call after the window shows that the clean-up has begun.
-pub fn is_of_clean_up(face: Face, call: &Call) -> bool {
+pub fn is_of_clean_up(face: CommandKind, call: &Call) -> bool {
     (clean_up_call(face).counts)(call)
 }
 
 /// Whether a clean-up makes no such calls.
-pub fn is_measured(face: Face, call: &Call) -> bool {
+pub fn is_measured(face: CommandKind, call: &Call) -> bool {
     use Procedure::{Create, Fsstat, Read, Write};
     call.is_any(&[Write, Read, Create, Fsstat]) && !is_of_clean_up(face, call)
 }

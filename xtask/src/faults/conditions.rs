@@ -5,7 +5,7 @@
 //! in [`CONDITIONS`]: its exit code, what it says, and that it leaves nothing.
 
 use super::attempt::RUN_LIMIT;
-use super::cell::Face;
+use super::cell::CommandKind;
 use super::command::{self, Line, Place, warm_up};
 use super::server::{FOREIGN, SMB, Server};
 use super::verdict::{self, Verdict};
@@ -167,7 +167,7 @@ pub enum Trial {
     Met {
         condition: usize,
         place: Place,
-        face: Face,
+        face: CommandKind,
     },
     /// Without IPv6: a command line of [`ALONE`], by its number.
     WithoutIpv6(usize),
@@ -179,12 +179,17 @@ impl Trial {
         let mut trials = Vec::new();
         for (condition, of) in CONDITIONS.iter().enumerate() {
             for &place in of.places {
-                let faces: &[Face] = match place {
+                let faces: &[CommandKind] = match place {
                     // Open loops and fleets may need less than the quota.
-                    Place::Local if of.deed == Deed::Throttled => &[Face::Replay],
-                    _ if of.deed == Deed::Throttled => &[Face::Probe, Face::Replay],
-                    Place::Local => &[Face::Replay, Face::Fleet],
-                    Place::Nfs | Place::Smb => &[Face::Probe, Face::Mix, Face::Replay, Face::Fleet],
+                    Place::Local if of.deed == Deed::Throttled => &[CommandKind::Replay],
+                    _ if of.deed == Deed::Throttled => &[CommandKind::Probe, CommandKind::Replay],
+                    Place::Local => &[CommandKind::Replay, CommandKind::Fleet],
+                    Place::Nfs | Place::Smb => &[
+                        CommandKind::Probe,
+                        CommandKind::Mix,
+                        CommandKind::Replay,
+                        CommandKind::Fleet,
+                    ],
                 };
                 trials.extend(faces.iter().map(|&face| Self::Met {
                     condition,
@@ -250,14 +255,19 @@ fn is_late(said: &str) -> bool {
 /// A run, and where it leaves what it leaves.
 struct Met<'c> {
     condition: &'c Condition,
-    face: Face,
+    face: CommandKind,
     server: Option<Server>,
     directory: PathBuf,
     folder: Folder,
     planted: Vec<PathBuf>,
 }
 
-fn met(filestone: &Path, condition: &Condition, place: Place, face: Face) -> Result<Verdict> {
+fn met(
+    filestone: &Path,
+    condition: &Condition,
+    place: Place,
+    face: CommandKind,
+) -> Result<Verdict> {
     let folder = Folder::new("faults")?;
     command::make_files(&folder.path)?;
     let directory = folder.path.join("directory");
@@ -439,7 +449,7 @@ impl Met<'_> {
             return Ok(wrong);
         }
         // What was due while an open loop stood still is late by more than an answer takes.
-        let stood_still = condition.deed == Deed::Stopped && self.face == Face::Mix;
+        let stood_still = condition.deed == Deed::Stopped && self.face == CommandKind::Mix;
         let wanted = if stood_still { 3 } else { condition.code };
         let is_other = code == Some(3) && wanted == 0 && is_late(said);
         if code != Some(wanted) && !is_other {

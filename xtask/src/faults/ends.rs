@@ -1,7 +1,7 @@
 //! How a run ends, by the documents: for each cell the exit code, the end that the record
 //! names, and why.
 
-use super::cell::{Cell, Face, Fault, Phase};
+use super::cell::{Cell, CommandKind, Fault, Phase};
 use serde_json::Value;
 use std::fmt;
 
@@ -128,8 +128,8 @@ fn in_prepare(cell: Cell) -> Expected {
 
 /// Warm-up and window: a fault in the first may leave nothing that succeeds in the second.
 fn in_the_run(cell: Cell) -> Expected {
-    let is_replay = cell.face == Face::Replay;
-    if cell.face == Face::Fleet && matches!(cell.fault, Fault::Frozen | Fault::TooSlow) {
+    let is_replay = cell.face == CommandKind::Replay;
+    if cell.face == CommandKind::Fleet && matches!(cell.fault, Fault::Frozen | Fault::TooSlow) {
         return Expected {
             ends: FINISHED,
             reason: "a client of a fleet tries again, for longer than the rest of the window",
@@ -169,7 +169,7 @@ fn in_the_run(cell: Cell) -> Expected {
             ends: &[LOST],
             reason: "the connections could not be made again within --reconnect",
         },
-        Fault::Full if cell.face == Face::Probe && cell.phase == Phase::WarmUp => Expected {
+        Fault::Full if cell.face == CommandKind::Probe && cell.phase == Phase::WarmUp => Expected {
             ends: &[UNCOUNTED],
             reason: "the window has nothing but WRITEs without room",
         },

@@ -18,7 +18,7 @@ mod verdict;
 
 use crate::{process, table};
 use anyhow::Result;
-use cell::{Cell, Face, Fault, Phase};
+use cell::{Cell, CommandKind, Fault, Phase};
 use clap::Args;
 use conditions::Trial;
 use std::collections::VecDeque;
@@ -162,7 +162,7 @@ fn print(judged: &[Judged], is_verbose: bool) {
     let mut rows = Vec::new();
     for fault in Fault::ALL {
         for phase in Phase::ALL {
-            let words: Vec<&str> = Face::ALL
+            let words: Vec<&str> = CommandKind::ALL
                 .iter()
                 .map(|&face| of(Cell { fault, phase, face }).map_or("", |one| one.verdict.word))
                 .collect();
@@ -173,7 +173,9 @@ fn print(judged: &[Judged], is_verbose: bool) {
         }
     }
     let head = ["server", "in"].into_iter();
-    let head: Vec<&str> = head.chain(Face::ALL.map(Face::name)).collect();
+    let head: Vec<&str> = head
+        .chain(CommandKind::ALL.map(CommandKind::name))
+        .collect();
     print!("{}", table::lay_out(&head, &rows, false));
     let trials = judged
         .iter()

@@ -1,7 +1,7 @@
 //! What must hold of every run, whatever its server did.
 
 use super::attempt::{RUN_LIMIT, Seen};
-use super::cell::{Cell, Face, Fault, Phase};
+use super::cell::{Cell, CommandKind, Fault, Phase};
 use super::command::{WINDOW, is_measured, is_of_clean_up, warm_up};
 use super::ends::{self, End, Reason};
 use super::relay::Call;
@@ -154,7 +154,7 @@ fn met_its_fault(cell: Cell, seen: &Seen, record: Option<&Value>) -> Option<Verd
 }
 
 /// The phase at a moment of a run whose window opened at `window`.
-fn phase_at(face: Face, seen: &Seen, at: Instant, window: Instant) -> Option<Phase> {
+fn phase_at(face: CommandKind, seen: &Seen, at: Instant, window: Instant) -> Option<Phase> {
     if at + warm_up(face) < window {
         return Some(Phase::Prepare);
     }
@@ -260,7 +260,7 @@ fn said_of_leftovers(seen: &Seen, record: Option<&Value>) -> String {
 
 /// Whether what is left is the file set of a mix that keeps it, for any run to use.
 fn is_as_asked(cell: Cell, seen: &Seen, record: Option<&Value>) -> bool {
-    let is_kept = cell.face == Face::KeptSet && record.is_some();
+    let is_kept = cell.face == CommandKind::KeptSet && record.is_some();
     is_kept && seen.has_set_given_up && seen.left.len() == 1
 }
 
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn a_moment_is_in_the_phase_that_the_window_and_the_calls_say() {
         let started = Instant::now();
-        let window = started + warm_up(Face::Probe);
+        let window = started + warm_up(CommandKind::Probe);
         let millis = |millis| Duration::from_millis(millis);
         let call = |procedure, at| Call {
             at,
@@ -347,27 +347,27 @@ mod tests {
             taken: Vec::new(),
         };
         let idle = seen(Vec::new());
-        let before = window.checked_sub(warm_up(Face::Probe) + millis(1));
+        let before = window.checked_sub(warm_up(CommandKind::Probe) + millis(1));
         for (at, phase) in [
             (before, Phase::Prepare),
             (Some(started), Phase::WarmUp),
             (Some(window), Phase::Measure),
         ] {
             let at = at.expect("the clock is older than that");
-            assert_eq!(phase_at(Face::Probe, &idle, at, window), Some(phase));
+            assert_eq!(phase_at(CommandKind::Probe, &idle, at, window), Some(phase));
         }
         let at = end + millis(50);
-        assert_eq!(phase_at(Face::Probe, &idle, at, window), None);
+        assert_eq!(phase_at(CommandKind::Probe, &idle, at, window), None);
         let write = call(Procedure::Write, end);
         let remove = call(Procedure::Remove, end + millis(1));
         let removing = seen(vec![remove.clone()]);
         assert_eq!(
-            phase_at(Face::Probe, &removing, at, window),
+            phase_at(CommandKind::Probe, &removing, at, window),
             Some(Phase::CleanUp)
         );
         let draining = seen(vec![write, remove]);
         assert_eq!(
-            phase_at(Face::Probe, &draining, at, window),
+            phase_at(CommandKind::Probe, &draining, at, window),
             Some(Phase::Drain)
         );
     }

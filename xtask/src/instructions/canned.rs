@@ -1,11 +1,11 @@
 //! A server of canned bytes: each call is answered at once with the same reply, its number apart.
 //! No socket, no clock, so that every run executes the same instructions.
 
-use filestone_engine::backend::{Backend, BackendError, Until};
+use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_model::client::{Client, Output};
 use filestone_model::completions::Completions;
 use filestone_model::language::Operations;
-use filestone_model::operation::{Operation, Ticket};
+use filestone_model::operation::{Operation, SlotId};
 use filestone_model::time::Moment;
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub struct Reply {
 }
 
 /// One connection to it.
-pub struct Canned<C> {
+pub struct ReplayServer<C> {
     client: C,
     out: Output,
     now: Moment,
@@ -31,7 +31,7 @@ pub struct Canned<C> {
     replies: Vec<u8>,
 }
 
-impl<C: Client<Language = Operations>> Canned<C> {
+impl<C: Client<Language = Operations>> ReplayServer<C> {
     /// Connects the client.
     pub fn new(mut client: C, reply: Reply) -> Self {
         let mut out = Output::default();
@@ -69,7 +69,7 @@ impl<C: Client<Language = Operations>> Canned<C> {
     }
 }
 
-impl<C: Client<Language = Operations>> Backend for Canned<C> {
+impl<C: Client<Language = Operations>> Backend for ReplayServer<C> {
     type Language = Operations;
 
     fn now(&mut self) -> Moment {
@@ -80,7 +80,7 @@ impl<C: Client<Language = Operations>> Backend for Canned<C> {
         self.now
     }
 
-    fn submit(&mut self, ticket: Ticket, operation: Operation, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Moment) {
         self.client.submit(ticket, operation, &mut self.out);
         let mut ended = Completions::default();
         self.client.end_at_once(now, &mut ended);
@@ -91,7 +91,7 @@ impl<C: Client<Language = Operations>> Backend for Canned<C> {
         self.client.repeat(slots, &mut self.out);
     }
 
-    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
         let until = until.first();
         if self.out.is_empty() {
             self.now = self.now.max(until);

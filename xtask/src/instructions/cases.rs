@@ -7,13 +7,13 @@ mod canned;
 #[path = "share.rs"]
 mod share;
 
-use canned::{Canned, Reply};
+use canned::{ReplayServer, Reply};
 use filestone_engine::backend::Backend;
 use filestone_engine::load_file::read_text;
-use filestone_engine::replay::{Layer, Layered, Site, Trees};
+use filestone_engine::replay::{BlockingWorkDir, Layer, Site, TreeCleanup};
 use filestone_engine::target::local::replay::{LocalLayer, LocalOptions, LocalSite};
 use filestone_engine::worker::{
-    IntervalSink, Member, OwnBooks, Signals, Worker, new_buffer, own_books,
+    IntervalSink, LocalSampleSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
 use filestone_model::client::Nfs3Client;
 use filestone_model::client::handles::Handles;
@@ -22,10 +22,11 @@ use filestone_model::language::Operations;
 use filestone_model::load::{Next, Script};
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::operation::{
-    Answer, Completion, FileId, OpKind, Operation, Outcome, Stability, Ticket,
+    Answer, Completion, FileId, OpKind, Operation, Outcome, SlotId, Stability,
 };
 use filestone_model::plan::{
-    LeftOverPolicy, Modes, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind, WorkloadPlan,
+    CreateModes, LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind,
+    WorkloadPlan,
 };
 use filestone_model::session::rpc::Credentials;
 use filestone_model::time::Moment;
@@ -52,7 +53,7 @@ const XID: std::ops::Range<usize> = 4..8;
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// A worker of one client that has so many calls in flight, on canned replies.
-type AnyProbe<C> = Worker<'static, Canned<C>, Box<dyn Workload>, OwnBooks<Spare>>;
+type AnyProbe<C> = Worker<'static, ReplayServer<C>, Box<dyn Workload>, LocalSampleSink<Spare>>;
 /// The same over NFS.
 pub type ProbeWorker = AnyProbe<Nfs3Client>;
 /// The same over SMB.
@@ -60,7 +61,7 @@ pub type ShareProbe = AnyProbe<share::Operator>;
 
 /// Sets up a probe of one operation.
 pub fn probe(kind: OpKind, in_flight: u32) -> ProbeWorker {
-    let backend = Canned::new(client(in_flight), reply(kind));
+    let backend = ReplayServer::new(client(in_flight), reply(kind));
     let always = Always {
         operation: operation(kind, READ_LEN),
         is_constant: false,
@@ -70,7 +71,7 @@ pub fn probe(kind: OpKind, in_flight: u32) -> ProbeWorker {
 
 /// Sets up a probe of one operation over SMB: ECHO, or READ of a file that is held open.
 pub fn share_probe(kind: OpKind, in_flight: u32) -> ShareProbe {
-    let backend = Canned::new(share::client(in_flight), share::reply(kind));
+    let backend = ReplayServer::new(share::client(in_flight), share::reply(kind));
     let always = Always {
         operation: operation(kind, share::READ_LEN),
         is_constant: kind == OpKind::Null,
@@ -78,19 +79,19 @@ pub fn share_probe(kind: OpKind, in_flight: u32) -> ShareProbe {
     worker(&plan(kind, in_flight), backend, always)
 }
 
-fn worker<C>(plan: &Plan, backend: Canned<C>, always: Always) -> AnyProbe<C>
+fn worker<C>(plan: &Plan, backend: ReplayServer<C>, always: Always) -> AnyProbe<C>
 where
-    Canned<C>: Backend<Language = Operations>,
+    ReplayServer<C>: Backend<Language = Operations>,
 {
     let sink = Spare(Some(Box::new(new_buffer(plan))));
-    let signals = Signals {
+    let signals = WorkerControl {
         stop: &NEVER,
         halt: &NEVER,
         offer: None,
         hope: None,
     };
     let always = |_| Box::new(always) as Box<dyn Workload>;
-    let members = Member::of_worker(plan, 0, always);
+    let members = WorkerClient::of_worker(plan, 0, always);
     Worker::new(plan, 0, members, backend, own_books(plan, sink), signals)
 }
 
@@ -104,7 +105,7 @@ fn plan(operation: OpKind, in_flight: u32) -> Plan {
         file_size_bytes: READ_LEN.into(),
         files_max: 1,
         own_files: false,
-        left_over: LeftOverPolicy::Refuse,
+        left_over: LeftoverPolicy::Refuse,
     });
     Plan {
         in_flight,
@@ -145,7 +146,7 @@ fn client(in_flight: u32) -> Nfs3Client {
         gid: 0,
         gids: Gids::default(),
         stamp: 1,
-        modes: Modes::OWN,
+        modes: CreateModes::OWN,
     };
     let shared = Shared {
         templates: Arc::new(Templates::new(&credentials)),
@@ -305,7 +306,7 @@ impl Lines {
     /// Removes the directory.
     pub fn clean_up(self) {
         drop(self.layer);
-        self.site.release(Trees::Remove).expect("it is ours");
+        self.site.release(TreeCleanup::Remove).expect("it is ours");
     }
 }
 
@@ -334,7 +335,7 @@ fn sample(kind: OpKind, number: u64, data_bytes: u32) -> Sample {
         due,
         ready: due,
         completion: Completion {
-            ticket: Ticket { client: 0, slot: 0 },
+            ticket: SlotId { client: 0, slot: 0 },
             outcome: Outcome::Ok,
             answer: Answer::Plain,
             usable: Moment::ZERO,

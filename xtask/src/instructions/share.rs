@@ -4,8 +4,8 @@ use super::canned::Reply;
 use super::{FILE, SECOND, table};
 use filestone_model::client::handles::Handles;
 use filestone_model::client::smb2::{
-    ClientState, Handle, Keeping, Lane, OpenKey, OperationOptions, Protection, ShareFiles,
-    Smb2Client, Smb2ClientOptions, Terms, Way, operating,
+    ChannelPosition, ClientState, Handle, Keeping, OpenKey, OperationOptions, Protection,
+    ShareFiles, Smb2Client, Smb2ClientOptions, Terms, Way, operating,
 };
 use filestone_model::language::Operations;
 use filestone_model::operation::OpKind;
@@ -56,7 +56,7 @@ pub fn client(in_flight: u32) -> Operator {
         way,
         pattern: pattern::table().into(),
         timeout_nanos: 60 * SECOND,
-        lane: Lane::ALONE,
+        lane: ChannelPosition::ALONE,
     };
     let session_options = Operator::session_options(in_flight, 60 * SECOND, FRAME_MAX);
     let mut session = Smb2Session::new(session_options);

@@ -93,7 +93,7 @@ pub enum Account {
 }
 
 /// What says how a server sees a run.
-pub trait Witness {
+pub trait ServerProbe {
     /// Makes a run of this way, and says what the server makes of it: an error if that is not
     /// what the run was told.
     fn watch(&self, way: &Way, place: &Place) -> Result<String>;
@@ -191,7 +191,7 @@ impl Row {
 }
 
 /// Goes all ways of a server; whether each went as it should.
-pub fn ways(bed: &Bed, place: &Place, witness: &dyn Witness) -> Result<bool> {
+pub fn ways(bed: &Bed, place: &Place, witness: &dyn ServerProbe) -> Result<bool> {
     let start = Instant::now();
     let (mut rows, mut wrong) = (Vec::new(), Vec::new());
     for way in Way::all(place.dialects) {

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::{Exit, console};
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::run_record::RunOutcome;
 use filestone_model::measure::validity::{self, succeeded_in_nothing};
 
 /// Why a command line is refused.
@@ -39,10 +39,10 @@ pub fn show(text: &str) -> Result<Exit, Error> {
 pub fn exit_of(record: &RunRecord, failure: u8) -> Exit {
     match record.end {
         _ if succeeded_in_nothing(record) => Exit::DoesNotCount,
-        RunEnd::Interrupted => Exit::Interrupted,
-        RunEnd::TargetLost { .. } => Exit::Code(failure),
-        RunEnd::Finished if !validity::counts(record) => Exit::DoesNotCount,
-        RunEnd::Finished => Exit::Done,
+        RunOutcome::Interrupted => Exit::Interrupted,
+        RunOutcome::TargetLost { .. } => Exit::Code(failure),
+        RunOutcome::Finished if !validity::counts(record) => Exit::DoesNotCount,
+        RunOutcome::Finished => Exit::Done,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::inputs::loads::Named;
 use crate::planning::replay::LOAD_DEFAULT;
 use crate::report::rows::ProgressRow;
 use crate::{Exit, console};
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::run_record::RunOutcome;
 use filestone_model::measure::{RunRecord, validity};
 use filestone_model::plan::Pacing;
 use std::path::Path;
@@ -101,11 +101,11 @@ pub fn why_not(record: &RunRecord) -> String {
     let lost: Vec<&str> = clients.filter_map(|one| one.lost.as_deref()).collect();
     let reasons = validity::reasons(record).join("; ");
     match (&record.end, lost.first()) {
-        (RunEnd::Interrupted, _) => "interrupted".into(),
+        (RunOutcome::Interrupted, _) => "interrupted".into(),
         (_, Some(why)) => format!("clients lost: {}, the first at {why}", lost.len()),
-        (RunEnd::TargetLost { .. }, None) => "the server was lost".into(),
-        (RunEnd::Finished, None) if reasons.is_empty() => "nothing was measured".into(),
-        (RunEnd::Finished, None) => reasons,
+        (RunOutcome::TargetLost { .. }, None) => "the server was lost".into(),
+        (RunOutcome::Finished, None) if reasons.is_empty() => "nothing was measured".into(),
+        (RunOutcome::Finished, None) => reasons,
     }
 }
 

@@ -4,14 +4,14 @@ use crate::error::Error;
 use crate::execution::interruption;
 use crate::execution::live::Live;
 use crate::options::CalibrateOptions;
-use crate::options::run_report::FindingFormat;
+use crate::options::run_report::DocumentFormat;
 use crate::planning::Environment;
 use crate::quantity::{bytes_text, grouped};
 use crate::report::json;
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::{Exit, built_in, console, protocols};
-use filestone_engine::calibrate::{Calibration, Effort, Exchange, Lateness, calibrate};
+use filestone_engine::calibrate::{Calibration, CalibrationLength, Exchange, Lateness, calibrate};
 use filestone_engine::control::Context;
 use filestone_model::measure::verdict::caveats::waited_for_processor;
 use serde_json::{Value, json};
@@ -22,9 +22,9 @@ pub fn run(options: &CalibrateOptions) -> Result<Exit, Error> {
     let stop = interruption::stop_flag()?;
     let server = built_in::start_for_measurement(Environment::here().processors)?;
     let effort = if options.quick {
-        Effort::Quick { in_flight: 32 }
+        CalibrationLength::Quick { in_flight: 32 }
     } else {
-        Effort::Thorough
+        CalibrationLength::Thorough
     };
     let mut live = Live::of_calibration(&stop);
     let calibration = calibrate(
@@ -35,8 +35,8 @@ pub fn run(options: &CalibrateOptions) -> Result<Exit, Error> {
     live.finish();
     let calibration = calibration?;
     console::result(&match options.format {
-        FindingFormat::Text => text(&calibration, console::page()),
-        FindingFormat::Json => json::document(&document(&calibration))?,
+        DocumentFormat::Text => text(&calibration, console::page()),
+        DocumentFormat::Json => json::document(&document(&calibration))?,
     })?;
     let waited = calibration.processors.as_ref();
     let waited = waited.and_then(waited_for_processor);

@@ -12,7 +12,9 @@ use crate::report::ladder::Ladder;
 use crate::report::ladder::comparison::{self as ladder_comparison, ComparedLadders};
 use crate::report::{html, json, picture};
 use crate::{Exit, console};
-use filestone_model::comparison::{Aspect, Question, Side, Unlike, Verdict, compare, likeness};
+use filestone_model::comparison::{
+    ComparabilityCheck, ComparisonOptions, Side, Unlike, Verdict, compare, likeness,
+};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -31,7 +33,7 @@ pub fn run(options: &CompareOptions) -> Result<Exit, Error> {
     runs().try_for_each(check)?;
     refuse_twice(&runs().collect::<Vec<_>>())?;
     let despite = unlike(options, &base, &new)?;
-    let question = Question::new(&options.judge, options.tolerance, options.detect);
+    let question = ComparisonOptions::new(&options.judge, options.tolerance, options.detect);
     let side =
         |runs: &[ReadRun]| Side::of(runs.iter().map(|read| read.run.figures(&options.judge)));
     let sides = [side(&base), side(&new)];
@@ -174,7 +176,8 @@ fn unlike(
         differences.retain(|unlike| !found.contains(unlike));
         found.extend(differences);
     }
-    let is_allowed = |aspect: Aspect| options.despite.iter().any(|one| one.allows(aspect));
+    let is_allowed =
+        |aspect: ComparabilityCheck| options.despite.iter().any(|one| one.allows(aspect));
     let refused = found.iter().filter(|unlike| !is_allowed(unlike.aspect));
     let refused: Vec<&Unlike> = refused.collect();
     if refused.is_empty() {

@@ -9,7 +9,7 @@ use crate::execution::rounds::pause;
 use crate::execution::server_command::ServerCommand;
 use crate::execution::verdict::{FailingCaveats, exit_of};
 use crate::options::fleet::CookbookOptions;
-use crate::options::run_report::FindingFormat;
+use crate::options::run_report::DocumentFormat;
 use crate::report::cookbook::{self, Row, SIZES};
 use crate::report::json;
 use crate::{Exit, console};
@@ -17,7 +17,7 @@ use filestone_engine::fleet_socket::{ask, running};
 use filestone_engine::host::resident_bytes_of;
 use filestone_model::fleet_control::{Answer, ControlRequest, ListRequest, Request, SetRequest};
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::run_record::RunOutcome;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -87,7 +87,7 @@ fn make(
         console::note(&format!("{clients} clients"));
         let (row, steered) = row(program, options, *clients, target, stop)?;
         console::caveats(&row.record);
-        let is_whole = matches!(row.record.end, RunEnd::Finished);
+        let is_whole = matches!(row.record.end, RunOutcome::Finished);
         rows.push(row);
         steered?;
         if !is_whole {
@@ -97,13 +97,13 @@ fn make(
     Ok(())
 }
 
-fn show(rows: &[Row], format: FindingFormat) -> Result<(), Error> {
+fn show(rows: &[Row], format: DocumentFormat) -> Result<(), Error> {
     match format {
-        FindingFormat::Json => {
+        DocumentFormat::Json => {
             let records: Vec<&RunRecord> = rows.iter().map(|row| &row.record).collect();
             console::result(&json::document(&records)?)?
         }
-        FindingFormat::Text => console::result(&cookbook::render(rows, console::page()))?,
+        DocumentFormat::Text => console::result(&cookbook::render(rows, console::page()))?,
     };
     Ok(())
 }
@@ -412,7 +412,7 @@ mod tests {
             rate: None,
             source: Some("10.9.0.1-10.9.0.9".into()),
             plan: true,
-            format: FindingFormat::Text,
+            format: DocumentFormat::Text,
         }
     }
 
@@ -470,7 +470,7 @@ mod tests {
             record.totals.ledger.ok = 0;
         });
         let lost = row(&|record| {
-            record.end = RunEnd::TargetLost {
+            record.end = RunOutcome::TargetLost {
                 message: "gone".into(),
             };
         });

@@ -20,9 +20,9 @@ use filestone_engine::control::{Context, Observer};
 use filestone_model::measure::verdict::caveats::waited_for_processor;
 use filestone_model::measure::{Caveat, DistributionRecord, ProcessorsRecord, RunRecord, validity};
 use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{LeftOverPolicy, Plan, ProbePlan, WorkloadPlan};
+use filestone_model::plan::{LeftoverPolicy, Plan, ProbePlan, WorkloadPlan};
 use filestone_model::statistics::series::half_width;
-use filestone_model::steering::TimeLeft;
+use filestone_model::steering::RemainingTime;
 use std::sync::atomic::Ordering;
 
 /// One rung of the ladder.
@@ -114,7 +114,7 @@ pub fn run(options: &DemoOptions) -> Result<Exit, Error> {
         let left = (LADDER.len() * ROUNDS as usize - number) as u64 * duration;
         let round = 1 + number / LADDER.len();
         let doing = format!("round {round} of {ROUNDS}, {}", name_of(step));
-        live.steering(&doing, Some(TimeLeft::About(left)));
+        live.steering(&doing, Some(RemainingTime::About(left)));
         let plan = plan(step, duration, processor, &here);
         let job = Job {
             built_in: built_in::at(&server),
@@ -209,7 +209,7 @@ fn plan(step: &Step, duration: u64, processor: u32, here: &Environment) -> Plan 
         file_size_bytes: 1 << 20,
         files_max: 1000,
         own_files: false,
-        left_over: LeftOverPolicy::Refuse,
+        left_over: LeftoverPolicy::Refuse,
     });
     Plan {
         // Caches and branch predictors of both sides get a moment.

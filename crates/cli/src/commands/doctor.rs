@@ -4,11 +4,11 @@ use crate::error::{Error, exit_code_of};
 use crate::execution::interruption;
 use crate::inputs::credentials::Credentials;
 use crate::options::doctor::DoctorOptions;
-use crate::options::run_report::FindingFormat;
+use crate::options::run_report::DocumentFormat;
 use crate::planning::{self, Environment};
 use crate::report::{doctor, json};
 use crate::{Exit, console, protocols};
-use filestone_engine::control::{Context, Unobserved};
+use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::doctor::examine;
 use filestone_model::doctor::{Diagnosis, FindingLevel};
 use std::sync::atomic::Ordering;
@@ -18,13 +18,13 @@ pub fn run(options: &DoctorOptions) -> Result<Exit, Error> {
     let credentials = Credentials::read(&options.share.access)?;
     let contact = planning::doctor::contact(options, &credentials, &Environment::here())?;
     let stop = interruption::stop_flag()?;
-    let mut unobserved = Unobserved;
+    let mut unobserved = NoObserver;
     let mut context = Context::new(&stop, &mut unobserved);
     let examination = examine(contact.as_ref(), protocols::known(), &mut context);
     let diagnosis = Diagnosis::of(examination.facts);
     console::result(&match options.format {
-        FindingFormat::Text => doctor::text(&diagnosis, console::page()),
-        FindingFormat::Json => json::document(&diagnosis)?,
+        DocumentFormat::Text => doctor::text(&diagnosis, console::page()),
+        DocumentFormat::Json => json::document(&diagnosis)?,
     })?;
     if stop.load(Ordering::Relaxed) {
         console::note("interrupted: not all was looked at");

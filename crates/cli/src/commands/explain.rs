@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::inputs::record_file;
 use crate::options::explain::ExplainOptions;
-use crate::options::run_report::FindingFormat;
+use crate::options::run_report::DocumentFormat;
 use crate::report::explanation::{self, ExplainedRecord};
 use crate::report::json;
 use crate::{Exit, console};
@@ -19,8 +19,8 @@ pub fn run(options: &ExplainOptions) -> Result<Exit, Error> {
         }
     }
     console::result(&match options.format {
-        FindingFormat::Text => explanation::text(&explained, console::page()),
-        FindingFormat::Json => json::document(&explained)?,
+        DocumentFormat::Text => explanation::text(&explained, console::page()),
+        DocumentFormat::Json => json::document(&explained)?,
     })?;
     Ok(Exit::Done)
 }

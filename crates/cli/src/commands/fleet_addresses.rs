@@ -6,7 +6,7 @@ use crate::execution::interruption;
 use crate::options::fleet_addresses::{
     AddressesCommand, AddressesOptions, DownOptions, ShowOptions, UpOptions,
 };
-use crate::options::run_report::FindingFormat;
+use crate::options::run_report::DocumentFormat;
 use crate::report::{addresses, json};
 use crate::{Exit, console};
 use filestone_engine::addresses::{NetlinkError, execute, list};
@@ -97,8 +97,8 @@ fn show(options: &ShowOptions) -> Result<Exit, Error> {
         owned,
     };
     console::result(&match options.format {
-        FindingFormat::Text => addresses::text(&shown, console::page()),
-        FindingFormat::Json => json::document(&shown)?,
+        DocumentFormat::Text => addresses::text(&shown, console::page()),
+        DocumentFormat::Json => json::document(&shown)?,
     })?;
     Ok(Exit::Done)
 }

@@ -2,13 +2,13 @@
 
 use crate::error::Error;
 use crate::options::fleet_ctl::{CtlCommand, CtlOptions, ListOptions, SetOptions, TellOptions};
-use crate::options::run_report::FindingFormat;
+use crate::options::run_report::DocumentFormat;
 use crate::report::{fleet_ctl, json};
 use crate::{Exit, console};
 use filestone_engine::fleet_socket::{AskError, RunningFleet, ask, running};
 use filestone_model::fleet_control::{
-    Answer, ClientsWanted, ControlAnswer, ControlRequest, ListRequest, Refusal, Request,
-    SetRequest, ShowRequest, TellRequest,
+    Answer, ClientPage, ControlAnswer, ControlRequest, ListRequest, Refusal, Request, SetRequest,
+    ShowRequest, StateRequest,
 };
 use std::path::PathBuf;
 
@@ -24,10 +24,10 @@ pub fn run(options: &CtlOptions) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-fn shown(answer: &ControlAnswer, format: FindingFormat) -> Result<String, Error> {
+fn shown(answer: &ControlAnswer, format: DocumentFormat) -> Result<String, Error> {
     match format {
-        FindingFormat::Text => Ok(fleet_ctl::render(&answer.answer, console::page())),
-        FindingFormat::Json => json::document(answer),
+        DocumentFormat::Text => Ok(fleet_ctl::render(&answer.answer, console::page())),
+        DocumentFormat::Json => json::document(answer),
     }
 }
 
@@ -65,7 +65,7 @@ fn those_that_run(fleets: &[RunningFleet]) -> String {
 }
 
 fn request_of(command: &CtlCommand) -> Result<Request, Error> {
-    let tell = |options: &TellOptions| TellRequest {
+    let tell = |options: &TellOptions| StateRequest {
         which: options.which.clone(),
         dry_run: options.dry_run,
     };
@@ -82,13 +82,13 @@ fn request_of(command: &CtlCommand) -> Result<Request, Error> {
 }
 
 fn list(options: &ListOptions) -> ListRequest {
-    let wanted = |which: &String| ClientsWanted {
+    let wanted = |which: &String| ClientPage {
         which: Some(which.clone()),
         state: options.state.map(Into::into),
         order: options.order.into(),
         first: options.first,
         count: Some(options.count),
-        ..ClientsWanted::default()
+        ..ClientPage::default()
     };
     ListRequest {
         clients: options.clients.as_ref().map(wanted),

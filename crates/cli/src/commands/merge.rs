@@ -1,7 +1,7 @@
 //! `filestone merge`: records of runs that several hosts made at the same time, as one.
 
 use crate::error::Error;
-use crate::execution::output_directory::{Existing, OutputDirectory};
+use crate::execution::output_directory::{OnExistingDirectory, OutputDirectory};
 use crate::execution::verdict::{FailingCaveats, exit_of};
 use crate::inputs::record_file;
 use crate::options::merge::MergeOptions;
@@ -10,7 +10,7 @@ use crate::planning::gates::with_gates;
 use crate::report::parts::page::Detail;
 use crate::report::{json, text};
 use crate::{Exit, console};
-use filestone_model::job::{HostRun, NotOneJob, merge_by_hand};
+use filestone_model::job::{HostRun, IncompatibleRuns, merge_by_hand};
 use filestone_model::measure::{RunRecord, gates, validity};
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub fn run(options: &MergeOptions) -> Result<Exit, Error> {
         merged.gates = gates::judge(&merged);
     }
     if let Some(path) = &options.output {
-        let directory = OutputDirectory::claim(path, Existing::Refuse)?;
+        let directory = OutputDirectory::claim(path, OnExistingDirectory::Refuse)?;
         let written = directory.write(&merged, "png");
         written.map_err(|error| error.error)?;
     }
@@ -57,19 +57,21 @@ fn read(path: &Path) -> Result<RunRecord, Error> {
     }
 }
 
-fn explained(error: &NotOneJob) -> Error {
+fn explained(error: &IncompatibleRuns) -> Error {
     let help = match error {
-        NotOneJob::One => "name the record of each host",
-        NotOneJob::Workload { .. } | NotOneJob::Alone { .. } => {
+        IncompatibleRuns::One => "name the record of each host",
+        IncompatibleRuns::Workload { .. } | IncompatibleRuns::Alone { .. } => {
             "look at such runs one by one (filestone report)"
         }
-        NotOneJob::Tool { .. } => "run the same filestone on all hosts",
-        NotOneJob::Plan { .. } => "compare tells two runs apart; a job asks the same on all hosts",
-        NotOneJob::Seed { .. } => "give each host a --seed of its own",
-        NotOneJob::SamePart { .. } => "name the record of each part once",
-        NotOneJob::SameRun { .. } => "name the record of each host once, and no copy of it",
-        NotOneJob::Time { .. } => "start them together, and keep the hosts' clocks (chrony)",
-        NotOneJob::Merge(_) => "look at the record alone (filestone report)",
+        IncompatibleRuns::Tool { .. } => "run the same filestone on all hosts",
+        IncompatibleRuns::Plan { .. } => {
+            "compare tells two runs apart; a job asks the same on all hosts"
+        }
+        IncompatibleRuns::Seed { .. } => "give each host a --seed of its own",
+        IncompatibleRuns::SamePart { .. } => "name the record of each part once",
+        IncompatibleRuns::SameRun { .. } => "name the record of each host once, and no copy of it",
+        IncompatibleRuns::Time { .. } => "start them together, and keep the hosts' clocks (chrony)",
+        IncompatibleRuns::Merge(_) => "look at the record alone (filestone report)",
     };
     Error::usage(error.to_string()).with_help(help)
 }

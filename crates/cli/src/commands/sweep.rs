@@ -9,9 +9,9 @@ use crate::options::sweep::SweepOptions;
 use crate::planning::read_study::{self, ReadLimits};
 use crate::planning::sweep::{line_of_point, parameters};
 use crate::{Exit, console, protocols};
-use filestone_engine::control::{Context, Unobserved};
+use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::doctor::examine;
-use filestone_engine::target::Contact;
+use filestone_engine::target::ConnectTarget;
 use filestone_model::plan::missing_in;
 use filestone_model::sweep::{SweepParameter, SweepValue, name_of_point, points};
 use filestone_model::text::bytes_text;
@@ -126,7 +126,7 @@ fn limits(target: &str, options: &SweepOptions) -> Result<ReadLimits, Error> {
         let Some(job) = measured.jobs.into_iter().next() else {
             continue;
         };
-        let contact = Contact {
+        let contact = ConnectTarget {
             password: job.password,
             connections: job.plan.connections,
             target: job.plan.target,
@@ -145,9 +145,9 @@ fn limits(target: &str, options: &SweepOptions) -> Result<ReadLimits, Error> {
 }
 
 /// The longest read of a server in bytes; 0 if it does not say.
-fn read_max(contact: &Contact) -> Result<u64, Error> {
+fn read_max(contact: &ConnectTarget) -> Result<u64, Error> {
     let stop = AtomicBool::new(false);
-    let mut unobserved = Unobserved;
+    let mut unobserved = NoObserver;
     let mut context = Context::new(&stop, &mut unobserved);
     let found = examine(Some(contact), protocols::known(), &mut context);
     if let Some(failure) = found.failure {

@@ -1,30 +1,30 @@
 //! Two servers in turn: each block starts one of them, waits until it answers, measures it and ends
 //! it. A server that does not start, or ends by itself, is an error and never a sample.
 
-use super::output_directory::{Existing, OutputDirectory, write_synced};
+use super::output_directory::{OnExistingDirectory, OutputDirectory, write_synced};
 use super::rounds::{INVALID_MAX, pause};
 use super::server_command::ServerCommand;
 use super::verdict::{FailingCaveats, exit_of};
-use super::views::Views;
+use super::views::RunObservers;
 use super::{Calibration, Job, Measurement, interruption, refuse_own, refuse_steered};
 use crate::console;
 use crate::error::Error;
 use crate::execution::live::Live;
 use crate::inputs::record_file::{AB_FILE, RECORD_FILE};
 use crate::options::ab::AbOptions;
-use crate::options::run_report::FindingFormat;
+use crate::options::run_report::DocumentFormat;
 use crate::printable::printable;
 use crate::quantity::{duration_text, waiting_text};
-use crate::report::ab::{AbEnd, AbFound, AbReport};
+use crate::report::ab::{AbEnd, AbReport, AbResult};
 use crate::report::comparison::ReadRun;
 use crate::report::{html, json, repeats};
 use crate::{Exit, protocols};
 use filestone_engine::ErrorCategory;
 use filestone_engine::doctor::answers;
-use filestone_engine::target::Contact;
+use filestone_engine::target::ConnectTarget;
 use filestone_model::comparison::ab::{Arm, Trial, group};
 use filestone_model::comparison::repeats::plan_of_run;
-use filestone_model::comparison::{ComparedRun, Question, Verdict};
+use filestone_model::comparison::{ComparedRun, ComparisonOptions, Verdict};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::Headroom;
 use filestone_model::measure::validity::succeeded_in_nothing;
@@ -44,12 +44,12 @@ pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<Exit, 
     let job = only_job(measured)?;
     measured.notes.iter().for_each(|note| console::note(note));
     let stop = interruption::stop_flag()?;
-    let question = Question::new(&options.judge, options.tolerance, options.detect);
+    let question = ComparisonOptions::new(&options.judge, options.tolerance, options.detect);
     // Whether it can be written to is found out before the first run.
     let held = options.output.as_ref();
-    let held = held.map(|path| OutputDirectory::claim(path, Existing::Refuse));
+    let held = held.map(|path| OutputDirectory::claim(path, OnExistingDirectory::Refuse));
     let _held = held.transpose()?;
-    let views = Views::open(&options.live, [&job.plan])?;
+    let views = RunObservers::open(&options.live, [&job.plan])?;
     let mut blocks = Blocks {
         job,
         views: &views,
@@ -125,7 +125,7 @@ struct Blocks<'run> {
     calibration: Calibration,
     headroom: Option<Headroom>,
     stop: &'run AtomicBool,
-    views: &'run Views,
+    views: &'run RunObservers,
     began: Instant,
     trial: Trial,
     /// Of which arm each block was.
@@ -138,7 +138,7 @@ struct Blocks<'run> {
 
 impl Blocks<'_> {
     fn measure(&mut self) -> Result<AbEnd, Error> {
-        let contact = Contact {
+        let contact = ConnectTarget {
             target: self.job.plan.target.clone(),
             connections: self.job.plan.connections.clone(),
             password: self.job.password.clone(),
@@ -185,7 +185,12 @@ impl Blocks<'_> {
     }
 
     /// One block, which is made again if its run does not count; `None` if it was interrupted.
-    fn block(&mut self, contact: &Contact, arm: Arm, round: u64) -> Result<Option<ReadRun>, Error> {
+    fn block(
+        &mut self,
+        contact: &ConnectTarget,
+        arm: Arm,
+        round: u64,
+    ) -> Result<Option<ReadRun>, Error> {
         for _ in 0..INVALID_MAX {
             let Some(record) = self.run(contact, arm, round)? else {
                 return Ok(None);
@@ -210,7 +215,12 @@ impl Blocks<'_> {
     }
 
     /// One run of a server that is started for it; `None` if it was interrupted.
-    fn run(&mut self, contact: &Contact, arm: Arm, round: u64) -> Result<Option<RunRecord>, Error> {
+    fn run(
+        &mut self,
+        contact: &ConnectTarget,
+        arm: Arm,
+        round: u64,
+    ) -> Result<Option<RunRecord>, Error> {
         if !(self.order.is_empty() && self.invalid.is_empty()) {
             pause(Duration::from_nanos(self.options.pause), self.stop);
         }
@@ -265,7 +275,8 @@ impl Blocks<'_> {
             None => PathBuf::from(format!("{} {own}", arm.name().to_uppercase())),
             Some(root) => {
                 let path = root.join(arm.name()).join(format!("{own:03}"));
-                OutputDirectory::claim(&path, Existing::Refuse)?.keep(record, RECORD_FILE)?;
+                OutputDirectory::claim(&path, OnExistingDirectory::Refuse)?
+                    .keep(record, RECORD_FILE)?;
                 path.join(RECORD_FILE)
             }
         };
@@ -295,7 +306,7 @@ impl Blocks<'_> {
     }
 
     /// Starts a server, or sets it up, and waits until it answers; `None` if it was interrupted.
-    fn start(&self, contact: &Contact, arm: Arm) -> Result<Option<ServerCommand>, Error> {
+    fn start(&self, contact: &ConnectTarget, arm: Arm) -> Result<Option<ServerCommand>, Error> {
         let line = match arm {
             Arm::A => &self.options.base,
             Arm::B => &self.options.new,
@@ -347,7 +358,7 @@ impl Blocks<'_> {
         Ok(None)
     }
 
-    fn answers(&self, contact: &Contact) -> Result<(), String> {
+    fn answers(&self, contact: &ConnectTarget) -> Result<(), String> {
         let found = answers(contact, protocols::known(), self.stop, LOOK_MAX);
         found.map_err(|error| error.to_string())
     }
@@ -367,7 +378,7 @@ impl Blocks<'_> {
     /// Keeps and shows what was found.
     fn show(self, end: AbEnd) -> Result<Verdict, Error> {
         let (format, views) = (self.options.format, self.views);
-        let found = AbFound {
+        let found = AbResult {
             seed: self.seed(),
             planned: self.expected(),
             order: self.order,
@@ -383,8 +394,8 @@ impl Blocks<'_> {
         let report = AbReport::of(found);
         let document = json::document(&report.document())?;
         console::result(&match format {
-            FindingFormat::Text => report.text(console::page()),
-            FindingFormat::Json => document.clone(),
+            DocumentFormat::Text => report.text(console::page()),
+            DocumentFormat::Json => document.clone(),
         })?;
         if let Some(root) = &self.options.output {
             let path = root.join(AB_FILE);

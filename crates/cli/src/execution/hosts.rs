@@ -12,7 +12,7 @@ use filestone_cluster::{
 };
 use filestone_engine::control::{Context, Observer};
 use filestone_engine::fleet_socket::SocketChoice;
-use filestone_engine::workspace::ProcessName;
+use filestone_engine::workspace::ProcessIdentity;
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::Plan;
 use std::cell::RefCell;
@@ -216,7 +216,7 @@ impl Runner for Here {
     fn reclaim(
         &self,
         plan: &Plan,
-        owner: &ProcessName,
+        owner: &ProcessIdentity,
         limit: Duration,
         context: &mut Context<'_>,
     ) -> Result<(), Failure> {

@@ -2,12 +2,12 @@
 //! and kept in the same way.
 
 use super::live::RowStream;
-use super::output_directory::Existing;
+use super::output_directory::OnExistingDirectory;
 use super::rounds::{Rounds, RoundsEnd};
 use super::sweep::{Found, Place, Points, places, show_points};
-use super::told_caveats::ToldCaveats;
+use super::told_caveats::CaveatSummary;
 use super::verdict::FailingCaveats;
-use super::views::Views;
+use super::views::RunObservers;
 use super::{Calibration, Job, interruption, ladder_directory};
 use crate::Exit;
 use crate::console;
@@ -47,7 +47,7 @@ pub fn execute(planned: Vec<PlannedRung>, options: &LadderOptions) -> Result<Exi
         ladder_directory::write_plan(path, &ladder)?;
     }
     let stop = interruption::stop_flag()?;
-    let views = Views::open(&options.live, jobs.iter().map(|job| &job.plan))?;
+    let views = RunObservers::open(&options.live, jobs.iter().map(|job| &job.plan))?;
     let places = places(&ladder.swept, output);
     let wanted = ladder.swept.wanted;
     let rounds = Rounds {
@@ -56,7 +56,7 @@ pub fn execute(planned: Vec<PlannedRung>, options: &LadderOptions) -> Result<Exi
         seed,
         calibration: Calibration::unless(options.calibration.no_calibrate),
         places: &places,
-        existing: Existing::GoOn,
+        existing: OnExistingDirectory::GoOn,
         mark: None,
         rows: RowStream::Error,
         failing: &FailingCaveats::None,
@@ -66,7 +66,7 @@ pub fn execute(planned: Vec<PlannedRung>, options: &LadderOptions) -> Result<Exi
     let tallies = &mut ladder.tallies;
     let mut points = Points {
         swept: &mut ladder.swept,
-        caveats: ToldCaveats::default(),
+        caveats: CaveatSummary::default(),
         also: &mut |rung, record| {
             if let Some(tally) = tallies.get_mut(rung) {
                 tally.add(record);
@@ -109,7 +109,7 @@ pub fn render(ladder: &Ladder, format: LadderFormat, page: Page) -> Result<Strin
 fn finish(
     ladder: &mut Ladder,
     mut ended: RoundsEnd,
-    caveats: &ToldCaveats,
+    caveats: &CaveatSummary,
     options: &LadderOptions,
 ) -> Result<Exit, Error> {
     let output = options.output.as_deref();

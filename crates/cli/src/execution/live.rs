@@ -11,7 +11,7 @@ use filestone_engine::replay::Progress;
 use filestone_model::measure::run_record::{IntervalRecord, Phase, Target};
 use filestone_model::measure::{RunPhase, RunRecord};
 use filestone_model::plan::Plan;
-use filestone_model::steering::TimeLeft;
+use filestone_model::steering::RemainingTime;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +45,7 @@ pub struct Live<'run> {
     /// Is said, on standard error, once the target has been found.
     announcement: Option<String>,
     /// What a steered run or a calibration is doing, and for how long.
-    steering: Option<(String, Option<TimeLeft>)>,
+    steering: Option<(String, Option<RemainingTime>)>,
     /// When the next line about it is written where no bar is seen, in nanoseconds of the run.
     next_line_ns: Option<u64>,
     /// Stands before the first row once the target has been found.
@@ -248,15 +248,15 @@ impl<'run> Live<'run> {
 }
 
 /// `load point 3 of 20, 12,000/s, p99 1.20 ms, about 1 min 20 s left`.
-fn steering_text(doing: &str, p99_ns: Option<u64>, left: Option<TimeLeft>) -> String {
+fn steering_text(doing: &str, p99_ns: Option<u64>, left: Option<RemainingTime>) -> String {
     let mut text = doing.to_string();
     if let Some(p99) = p99_ns {
         text.push_str(&format!(", p99 {}", time_text(p99 as f64)));
     }
     let left = left.map(|left| match left {
-        TimeLeft::About(nanos) => format!(", about {} left", waiting_text(nanos)),
-        TimeLeft::AtMost(nanos) => format!(", at most {} left", waiting_text(nanos)),
-        TimeLeft::AtLeast(nanos) => format!(", then {} more", waiting_text(nanos)),
+        RemainingTime::About(nanos) => format!(", about {} left", waiting_text(nanos)),
+        RemainingTime::AtMost(nanos) => format!(", at most {} left", waiting_text(nanos)),
+        RemainingTime::AtLeast(nanos) => format!(", then {} more", waiting_text(nanos)),
     });
     text + &left.unwrap_or_default()
 }
@@ -301,7 +301,7 @@ impl Observer for Live<'_> {
         self.bar.set_message(String::new());
     }
 
-    fn steering(&mut self, what: &str, left: Option<TimeLeft>) {
+    fn steering(&mut self, what: &str, left: Option<RemainingTime>) {
         self.bar.set_message(steering_text(what, None, left));
         self.bar.tick();
         self.steering = Some((what.into(), left));
@@ -363,17 +363,17 @@ mod tests {
             (None, None, "load point 3 of 20, 12,000/s"),
             (
                 None,
-                Some(TimeLeft::About(80 * SECOND)),
+                Some(RemainingTime::About(80 * SECOND)),
                 "load point 3 of 20, 12,000/s, about 1 min 20 s left",
             ),
             (
                 Some(1_200_000),
-                Some(TimeLeft::AtMost(9 * SECOND)),
+                Some(RemainingTime::AtMost(9 * SECOND)),
                 "load point 3 of 20, 12,000/s, p99 1.20 ms, at most 9 s left",
             ),
             (
                 None,
-                Some(TimeLeft::AtLeast(3900 * SECOND)),
+                Some(RemainingTime::AtLeast(3900 * SECOND)),
                 "load point 3 of 20, 12,000/s, then 1 h 5 min more",
             ),
         ] {

@@ -22,9 +22,9 @@ pub mod views;
 use crate::console::{self, Reader};
 use crate::error::Error;
 use crate::execution::live::{Live, RowStream};
-use crate::execution::output_directory::{Existing, LayersPicture, OutputDirectory};
+use crate::execution::output_directory::{LayersPicture, OnExistingDirectory, OutputDirectory};
 use crate::execution::verdict::{FailingCaveats, exit_of};
-use crate::execution::views::Views;
+use crate::execution::views::RunObservers;
 use crate::inputs::credentials::Credentials;
 use crate::inputs::loads::{self, Named};
 use crate::options::run_report::{RunFormat, RunReportOptions};
@@ -34,8 +34,8 @@ use crate::report::parts::page::Detail;
 use crate::report::rows::Columns;
 use crate::report::{dbench, html, json, layers, replay, text};
 use crate::{Exit, built_in, protocols};
-use filestone_engine::calibrate::{Effort, calibrate};
-use filestone_engine::control::{Conductor, Context, Observer, Unobserved};
+use filestone_engine::calibrate::{CalibrationLength, calibrate};
+use filestone_engine::control::{Context, JobController, NoObserver, Observer};
 use filestone_engine::fleet_socket::SocketChoice;
 use filestone_model::load::Load;
 use filestone_model::measure::RunRecord;
@@ -179,7 +179,7 @@ fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<Exit, Error> {
     let layers = layers.map(LayersPicture::claim).transpose()?;
     let directories = claim(jobs, output)?;
     let stop = interruption::stop_flag()?;
-    let views = Views::open(&show.report.live, jobs.iter().map(|job| &job.plan))?;
+    let views = RunObservers::open(&show.report.live, jobs.iter().map(|job| &job.plan))?;
     let mut records = Vec::new();
     let mut ended = Ok(Reader::Present);
     for (job, directory) in jobs.iter().zip(&directories) {
@@ -251,12 +251,15 @@ fn claim(jobs: &[Job], path: Option<&Path>) -> Result<Vec<Option<OutputDirectory
         return Ok(jobs.iter().map(|_| None).collect());
     };
     if let [_] = jobs {
-        return Ok(vec![Some(OutputDirectory::claim(path, Existing::Refuse)?)]);
+        return Ok(vec![Some(OutputDirectory::claim(
+            path,
+            OnExistingDirectory::Refuse,
+        )?)]);
     }
     let mut claimed: Vec<Option<OutputDirectory>> = Vec::new();
     for (number, job) in (1..).zip(jobs) {
         let name = format!("{number}-{}", job.plan.target.layer());
-        let directory = OutputDirectory::claim(&path.join(name), Existing::Refuse)?;
+        let directory = OutputDirectory::claim(&path.join(name), OnExistingDirectory::Refuse)?;
         claimed.push(Some(directory));
     }
     Ok(claimed)
@@ -270,7 +273,7 @@ fn run_one(
     directory: Option<&OutputDirectory>,
     show: &Presentation<'_>,
     stop: &AtomicBool,
-    views: &Views,
+    views: &RunObservers,
 ) -> Result<(RunRecord, Kept), Error> {
     let stream = match show.report.format {
         RunFormat::Text => RowStream::Output,
@@ -378,7 +381,7 @@ fn measure_in(
     };
     let peers = built_in::Peers::of(plan, &job.loads, Environment::here().processors)?;
     // Borrowed for as long as the job is, too.
-    let conductor: Option<&mut dyn Conductor> = match &mut context.conductor {
+    let conductor: Option<&mut dyn JobController> = match &mut context.conductor {
         Some(conductor) => Some(&mut **conductor),
         None => None,
     };
@@ -410,8 +413,8 @@ fn headroom(plan: &Plan, stop: &AtomicBool) -> Result<Option<Headroom>, Error> {
     let server = built_in::start_for_measurement(Environment::here().processors)?;
     let calibration = calibrate(
         &built_in::calibrated_against(&server, vec![target]),
-        Effort::before(plan),
-        &mut Context::new(stop, &mut Unobserved),
+        CalibrationLength::before(plan),
+        &mut Context::new(stop, &mut NoObserver),
     )?;
     server.stop();
     let mut of_target = calibration.headroom.into_iter();

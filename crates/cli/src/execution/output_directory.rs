@@ -32,7 +32,7 @@ const PICTURE_LIMIT: Duration = Duration::from_secs(20);
 
 /// What to do with a directory that is not empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Existing {
+pub enum OnExistingDirectory {
     /// Nothing is ever overwritten.
     Refuse,
     /// nct writes its files beside whatever is there, and over those of an earlier run;
@@ -44,7 +44,7 @@ pub enum Existing {
     Earlier,
 }
 
-impl Existing {
+impl OnExistingDirectory {
     /// How the command that asks calls the option.
     const fn option(self) -> &'static str {
         match self {
@@ -83,7 +83,7 @@ pub struct WriteError {
 
 impl OutputDirectory {
     /// Makes sure, before the run, that `path` can be filled after it.
-    pub fn claim(path: &Path, existing: Existing) -> Result<Self, Error> {
+    pub fn claim(path: &Path, existing: OnExistingDirectory) -> Result<Self, Error> {
         let is_new = match fs::read_dir(path) {
             Ok(entries) => {
                 refuse_foreign(path, entries, existing)?;
@@ -311,7 +311,11 @@ pub fn write_synced(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Refuses a directory that holds anything that must stay.
-fn refuse_foreign(path: &Path, entries: fs::ReadDir, existing: Existing) -> Result<(), Error> {
+fn refuse_foreign(
+    path: &Path,
+    entries: fs::ReadDir,
+    existing: OnExistingDirectory,
+) -> Result<(), Error> {
     let mut names = Vec::new();
     for entry in entries {
         let entry = entry.map_err(|error| Error::file(path, &error))?;
@@ -319,10 +323,10 @@ fn refuse_foreign(path: &Path, entries: fs::ReadDir, existing: Existing) -> Resu
     }
     names.sort();
     let found = match existing {
-        Existing::Earlier => None,
-        Existing::Refuse => refusal_of_any(&names),
-        Existing::WriteBeside => refusal_of_namesakes(path, &names),
-        Existing::GoOn => refusal_of_any(
+        OnExistingDirectory::Earlier => None,
+        OnExistingDirectory::Refuse => refusal_of_any(&names),
+        OnExistingDirectory::WriteBeside => refusal_of_namesakes(path, &names),
+        OnExistingDirectory::GoOn => refusal_of_any(
             &names
                 .iter()
                 .filter(|name| !is_of_a_run(name))

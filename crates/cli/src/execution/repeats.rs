@@ -1,11 +1,11 @@
 //! `--repeat`: several runs of the same, and what they differ by.
 
 use super::live::RowStream;
-use super::output_directory::{Existing, OutputDirectory, write_synced};
+use super::output_directory::{OnExistingDirectory, OutputDirectory, write_synced};
 use super::rounds::{Rounds, RoundsEnd, Tally};
-use super::told_caveats::ToldCaveats;
+use super::told_caveats::CaveatSummary;
 use super::verdict::FailingCaveats;
-use super::views::Views;
+use super::views::RunObservers;
 use super::{Job, Presentation, interruption, refuse_steered};
 use crate::Exit;
 use crate::console::{self, Reader};
@@ -24,7 +24,7 @@ pub fn execute(jobs: &[Job], show: &Presentation<'_>, wanted: &RepeatPlan) -> Re
     let failing = FailingCaveats::parse(show.report.fail_on_caveat.as_deref())?;
     let places = Places::claim(jobs, show.report.output.as_deref())?;
     let stop = interruption::stop_flag()?;
-    let views = Views::open(&show.report.live, jobs.iter().map(|job| &job.plan))?;
+    let views = RunObservers::open(&show.report.live, jobs.iter().map(|job| &job.plan))?;
     let mut repeated = Repeated {
         show,
         wanted,
@@ -43,7 +43,7 @@ pub fn execute(jobs: &[Job], show: &Presentation<'_>, wanted: &RepeatPlan) -> Re
         seed: jobs.first().map_or(0, |job| job.plan.seed),
         calibration: show.calibration,
         places: &places.of_jobs,
-        existing: Existing::Refuse,
+        existing: OnExistingDirectory::Refuse,
         mark: show.report.mark,
         rows: match show.report.format {
             RunFormat::Text => RowStream::Output,
@@ -100,7 +100,7 @@ impl Places {
             });
         };
         // Whether it can be written to is found out before the first run.
-        let held = OutputDirectory::claim(path, Existing::Refuse)?;
+        let held = OutputDirectory::claim(path, OnExistingDirectory::Refuse)?;
         let of_job = |(number, job): (usize, &Job)| match jobs.len() {
             1 => Some(path.to_owned()),
             _ => Some(path.join(format!("{}-{}", number + 1, job.plan.target.layer()))),
@@ -191,7 +191,7 @@ impl Repeated<'_> {
                 console::result(&json::document(&all)?)
             }
         };
-        let mut caveats = ToldCaveats::default();
+        let mut caveats = CaveatSummary::default();
         self.records
             .iter()
             .flatten()

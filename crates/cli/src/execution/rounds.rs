@@ -3,9 +3,9 @@
 //! come to, and when they are enough, is whoever counts them to say.
 
 use super::live::{Live, RowStream};
-use super::output_directory::{Existing, OutputDirectory, UNFINISHED_FILE};
+use super::output_directory::{OnExistingDirectory, OutputDirectory, UNFINISHED_FILE};
 use super::verdict::{FailingCaveats, exit_of};
-use super::views::Views;
+use super::views::RunObservers;
 use super::{Calibration, Job};
 use crate::Exit;
 use crate::console;
@@ -58,7 +58,7 @@ pub struct Rounds<'run> {
     /// Where the runs of each are kept, each in a directory of its own.
     pub places: &'run [Option<PathBuf>],
     /// What is done with runs that are there.
-    pub existing: Existing,
+    pub existing: OnExistingDirectory,
     /// A row per so many nanoseconds of a run.
     pub mark: Option<u64>,
     /// Where those go.
@@ -68,7 +68,7 @@ pub struct Rounds<'run> {
     /// ^C.
     pub stop: &'run AtomicBool,
     /// Who watches.
-    pub views: &'run Views,
+    pub views: &'run RunObservers,
 }
 
 /// How they ended.
@@ -140,7 +140,7 @@ impl Rounds<'_> {
         let kept = kept
             .filter(|place| place.join(RECORD_FILE).is_file())
             .count();
-        if self.existing == Existing::GoOn && kept > 0 {
+        if self.existing == OnExistingDirectory::GoOn && kept > 0 {
             let runs = counted(kept as u64, "run");
             console::note(&format!("{runs} there already, from an earlier time"));
         }
@@ -232,7 +232,7 @@ impl Driver<'_, '_> {
     /// The run of an earlier time that has the same plan.
     fn found(&self, thing: usize, round: usize) -> Result<Option<RunRecord>, Error> {
         let place = self.rounds.place(thing, round);
-        let place = place.filter(|_| self.rounds.existing == Existing::GoOn);
+        let place = place.filter(|_| self.rounds.existing == OnExistingDirectory::GoOn);
         place.map_or(Ok(None), |place| {
             kept_run(&place, &self.rounds.job(thing, round).plan)
         })

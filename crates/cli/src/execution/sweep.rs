@@ -2,12 +2,12 @@
 //! enough; what an earlier time left in the directory counts.
 
 use super::live::RowStream;
-use super::output_directory::{Existing, OutputDirectory};
+use super::output_directory::{OnExistingDirectory, OutputDirectory};
 use super::rounds::{Rounds, RoundsEnd, Tally};
 use super::sweep_directory;
-use super::told_caveats::ToldCaveats;
+use super::told_caveats::CaveatSummary;
 use super::verdict::FailingCaveats;
-use super::views::Views;
+use super::views::RunObservers;
 use super::{Job, Measurement, interruption};
 use crate::Exit;
 use crate::console::{self, Reader};
@@ -18,7 +18,7 @@ use crate::planning::read_study;
 use crate::report::parts::page::Page;
 use crate::report::repeats::RepeatsEnd;
 use crate::report::sweep::study::preview;
-use crate::report::sweep::{self as report, Swept, SweptPoint, document, script};
+use crate::report::sweep::{self as report, SweepReport, SweptPoint, document, script};
 use crate::report::{html, json, picture as drawing};
 use filestone_model::comparison::ComparedRun;
 use filestone_model::comparison::repeats::RepeatPlan;
@@ -93,7 +93,7 @@ pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<Exit, Error> 
     }
     notes.iter().for_each(|note| console::note(note));
     let stop = interruption::stop_flag()?;
-    let views = Views::open(&options.live, jobs.iter().map(|job| &job.plan))?;
+    let views = RunObservers::open(&options.live, jobs.iter().map(|job| &job.plan))?;
     let places = places(&swept, options.output.as_deref());
     let wanted = swept.wanted;
     let rounds = Rounds {
@@ -102,7 +102,7 @@ pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<Exit, Error> 
         seed,
         calibration,
         places: &places,
-        existing: Existing::GoOn,
+        existing: OnExistingDirectory::GoOn,
         mark: asked.mark,
         rows: match options.format {
             SweepFormat::Text => RowStream::Output,
@@ -114,7 +114,7 @@ pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<Exit, Error> 
     };
     let mut points = Points {
         swept: &mut swept,
-        caveats: ToldCaveats::default(),
+        caveats: CaveatSummary::default(),
         also: &mut |_, _| (),
     };
     let ended = rounds.run(&mut points);
@@ -138,7 +138,12 @@ pub(super) struct Place<'run> {
 
 impl Place<'_> {
     /// The seed of all points: that of the earlier time, if there was one.
-    pub fn seed(self, own: u64, asked: Option<u64>, earlier: Option<&Swept>) -> Result<u64, Error> {
+    pub fn seed(
+        self,
+        own: u64,
+        asked: Option<u64>,
+        earlier: Option<&SweepReport>,
+    ) -> Result<u64, Error> {
         match (earlier.map(|earlier| earlier.seed), asked) {
             (Some(earlier), Some(seed)) if earlier != seed => {
                 Err(self.another(&format!("its seed is {earlier}, and not {seed}")))
@@ -152,14 +157,14 @@ impl Place<'_> {
     /// It is this process's until the value is dropped.
     pub fn claim(
         self,
-        swept: &Swept,
-        earlier: Option<&Swept>,
+        swept: &SweepReport,
+        earlier: Option<&SweepReport>,
     ) -> Result<Option<OutputDirectory>, Error> {
         let existing = match earlier {
-            None => Existing::Refuse,
+            None => OnExistingDirectory::Refuse,
             Some(earlier) => match difference(swept, earlier) {
                 Some(why) => return Err(self.another(&why)),
-                None => Existing::Earlier,
+                None => OnExistingDirectory::Earlier,
             },
         };
         let held = self.path.map(|path| OutputDirectory::claim(path, existing));
@@ -176,7 +181,7 @@ impl Place<'_> {
 }
 
 /// The sweep without runs, and the job of each point.
-fn planned(sweep: Sweep<'_>, options: &SweepOptions, seed: u64) -> (Swept, Vec<Job>) {
+fn planned(sweep: Sweep<'_>, options: &SweepOptions, seed: u64) -> (SweepReport, Vec<Job>) {
     let (mut points, mut jobs) = (vec![], vec![]);
     for SweepPoint { values, measured } in sweep.points {
         for mut job in measured.jobs {
@@ -190,7 +195,7 @@ fn planned(sweep: Sweep<'_>, options: &SweepOptions, seed: u64) -> (Swept, Vec<J
             jobs.push(job);
         }
     }
-    let swept = Swept {
+    let swept = SweepReport {
         command: sweep.command,
         parameters: sweep.parameters,
         seed,
@@ -214,7 +219,7 @@ fn wanted(options: &SweepOptions, is_study: bool) -> RepeatPlan {
 }
 
 /// What the study will do, and how long it takes.
-fn show_study(swept: &Swept, jobs: &[Job]) -> Result<Exit, Error> {
+fn show_study(swept: &SweepReport, jobs: &[Job]) -> Result<Exit, Error> {
     let text = preview::text(swept, expected_ns(jobs, &swept.wanted), console::page());
     console::result(&text)?;
     Ok(Exit::Done)
@@ -232,7 +237,7 @@ fn expected_ns(jobs: &[Job], wanted: &RepeatPlan) -> u64 {
 }
 
 /// Shows the points with their plans.
-pub(super) fn show_points(swept: &Swept, jobs: &[Job]) -> Result<Exit, Error> {
+pub(super) fn show_points(swept: &SweepReport, jobs: &[Job]) -> Result<Exit, Error> {
     let points = jobs.iter().enumerate().map(|(number, job)| ShownPoint {
         point: swept.name(number),
         plan: &job.plan,
@@ -243,7 +248,7 @@ pub(super) fn show_points(swept: &Swept, jobs: &[Job]) -> Result<Exit, Error> {
 }
 
 /// What tells a sweep from another one, whatever the number of runs.
-fn difference(swept: &Swept, earlier: &Swept) -> Option<String> {
+fn difference(swept: &SweepReport, earlier: &SweepReport) -> Option<String> {
     if swept.points.len() != earlier.points.len() {
         let counts = [earlier, swept].map(|sweep| sweep.points.len());
         return Some(format!(
@@ -275,7 +280,7 @@ fn is_same(point: &SweptPoint, earlier: &SweptPoint) -> bool {
 }
 
 /// The directories of the points' runs.
-pub(super) fn places(swept: &Swept, root: Option<&Path>) -> Vec<Option<PathBuf>> {
+pub(super) fn places(swept: &SweepReport, root: Option<&Path>) -> Vec<Option<PathBuf>> {
     let points = 0..swept.points.len();
     points
         .map(|point| root.map(|root| sweep_directory::place_of(root, swept, point)))
@@ -285,9 +290,9 @@ pub(super) fn places(swept: &Swept, root: Option<&Path>) -> Vec<Option<PathBuf>>
 /// Counts runs of points.
 pub(super) struct Points<'run> {
     /// The sweep.
-    pub swept: &'run mut Swept,
+    pub swept: &'run mut SweepReport,
     /// The caveats of all.
-    pub caveats: ToldCaveats,
+    pub caveats: CaveatSummary,
     /// Who else counts a run of a point.
     pub also: &'run mut dyn FnMut(usize, &RunRecord),
 }
@@ -339,7 +344,7 @@ impl Tally for Points<'_> {
 }
 
 /// A sweep in one of its forms.
-pub fn render(swept: &Swept, format: SweepFormat, page: Page) -> Result<String, Error> {
+pub fn render(swept: &SweepReport, format: SweepFormat, page: Page) -> Result<String, Error> {
     Ok(match format {
         SweepFormat::Text => report::text(swept, page),
         SweepFormat::Json => json::document(&document::of(swept))?,
@@ -352,9 +357,9 @@ pub fn render(swept: &Swept, format: SweepFormat, page: Page) -> Result<String, 
 
 /// Keeps and shows what was found.
 fn finish(
-    swept: &mut Swept,
+    swept: &mut SweepReport,
     mut ended: RoundsEnd,
-    caveats: &ToldCaveats,
+    caveats: &CaveatSummary,
     options: &SweepOptions,
 ) -> Result<Exit, Error> {
     (swept.end, swept.order) = (Some(ended.end), std::mem::take(&mut ended.order));
@@ -373,11 +378,11 @@ fn finish(
 /// What came of all rounds.
 pub(super) struct Found<'run> {
     /// The sweep, or what is measured as one is.
-    pub swept: &'run Swept,
+    pub swept: &'run SweepReport,
     /// How the rounds ended.
     pub ended: RoundsEnd,
     /// The caveats of all runs.
-    pub caveats: &'run ToldCaveats,
+    pub caveats: &'run CaveatSummary,
     /// `--output`.
     pub output: Option<&'run Path>,
     /// Whether it could be kept there.
@@ -424,7 +429,7 @@ fn how_to_go_on(end: RepeatsEnd, output: Option<&Path>) -> Option<&'static str> 
 }
 
 /// If not one point could be measured, that is what came of it.
-fn nothing_measured(swept: &Swept) -> Exit {
+fn nothing_measured(swept: &SweepReport) -> Exit {
     if swept.points.iter().all(|point| point.failed.is_some()) {
         Exit::DoesNotCount
     } else {

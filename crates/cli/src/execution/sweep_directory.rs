@@ -7,7 +7,7 @@ use crate::inputs::record_file::{RECORD_FILE, SWEEP_FILE, text_of};
 use crate::printable::excerpt;
 use crate::report::picture::render;
 use crate::report::sweep::document::{self, FORMAT, SweepDocument};
-use crate::report::sweep::{Swept, drawing, script, study};
+use crate::report::sweep::{SweepReport, drawing, script, study};
 use crate::report::{html, json};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ const PART_EXTENSION: &str = "json.part";
 const NAME_MAX: usize = 100;
 
 /// The sweep that was begun in a directory; `None` if there was none.
-pub fn earlier(directory: &Path) -> Result<Option<Swept>, Error> {
+pub fn earlier(directory: &Path) -> Result<Option<SweepReport>, Error> {
     let path = directory.join(SWEEP_FILE);
     if matches!(path.try_exists(), Ok(false)) {
         return Ok(None);
@@ -44,7 +44,7 @@ pub(super) fn named_document(path: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// A sweep with the runs beside its document.
-pub fn read_with_runs(path: &Path) -> Result<Swept, Error> {
+pub fn read_with_runs(path: &Path) -> Result<SweepReport, Error> {
     let mut swept = read(path)?;
     let root = path.parent().unwrap_or(Path::new("."));
     for point in 0..swept.points.len() {
@@ -58,14 +58,14 @@ pub fn read_with_runs(path: &Path) -> Result<Swept, Error> {
 }
 
 /// The records of a point's runs.
-pub(super) fn runs_of(root: &Path, swept: &Swept, point: usize) -> Vec<PathBuf> {
+pub(super) fn runs_of(root: &Path, swept: &SweepReport, point: usize) -> Vec<PathBuf> {
     let place = place_of(root, swept, point);
     let numbers = 1..=swept.wanted.most;
     let runs = numbers.map(|number| place.join(format!("{number:03}")).join(RECORD_FILE));
     runs.take_while(|run| run.is_file()).collect()
 }
 
-fn read(path: &Path) -> Result<Swept, Error> {
+fn read(path: &Path) -> Result<SweepReport, Error> {
     let document: SweepDocument = read_document(path, "sweep", FORMAT)?;
     let swept = document.into_sweep();
     swept.ok_or_else(|| damaged(path, "sweep", "there is no figure of that name"))
@@ -108,7 +108,7 @@ pub(super) fn damaged(path: &Path, noun: &str, why: &str) -> Error {
 }
 
 /// The directory of the runs of a point: `02-size=1024`.
-pub fn place_of(root: &Path, swept: &Swept, point: usize) -> PathBuf {
+pub fn place_of(root: &Path, swept: &SweepReport, point: usize) -> PathBuf {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "=.,:+-".contains(c);
     let name = swept.name(point).replace(", ", ",");
     let name: String = name
@@ -121,13 +121,13 @@ pub fn place_of(root: &Path, swept: &Swept, point: usize) -> PathBuf {
 }
 
 /// Says whose directory it is, before the first run.
-pub fn write_plan(directory: &Path, swept: &Swept) -> Result<(), Error> {
+pub fn write_plan(directory: &Path, swept: &SweepReport) -> Result<(), Error> {
     fs::create_dir_all(directory).map_err(|error| Error::file(directory, &error))?;
     write_document(directory, swept)
 }
 
 /// Writes what came of it, in every form.
-pub fn write_found(directory: &Path, swept: &Swept) -> Result<(), Error> {
+pub fn write_found(directory: &Path, swept: &SweepReport) -> Result<(), Error> {
     write_document(directory, swept)?;
     let forms = [
         ("sweep.csv", document::csv(swept)),
@@ -144,7 +144,7 @@ pub fn write_found(directory: &Path, swept: &Swept) -> Result<(), Error> {
 }
 
 /// The graphs of the study, by the names of their files.
-fn graphs(swept: &Swept) -> Vec<(String, String)> {
+fn graphs(swept: &SweepReport) -> Vec<(String, String)> {
     if !swept.is_study {
         return vec![];
     }
@@ -154,7 +154,7 @@ fn graphs(swept: &Swept) -> Vec<(String, String)> {
         .collect()
 }
 
-fn write_document(directory: &Path, swept: &Swept) -> Result<(), Error> {
+fn write_document(directory: &Path, swept: &SweepReport) -> Result<(), Error> {
     write_whole(&directory.join(SWEEP_FILE), &document::of(swept))
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// The caveats of many runs.
 #[derive(Debug, Default)]
-pub struct ToldCaveats {
+pub struct CaveatSummary {
     runs: usize,
     found: BTreeMap<&'static str, Found>,
 }
@@ -19,7 +19,7 @@ struct Found {
     runs: usize,
 }
 
-impl ToldCaveats {
+impl CaveatSummary {
     /// Counts those of a run.
     pub fn add(&mut self, record: &RunRecord) {
         self.runs += 1;

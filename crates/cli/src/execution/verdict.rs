@@ -3,7 +3,7 @@
 use crate::Exit;
 use crate::error::Error;
 use filestone_model::measure::gates::has_failed;
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::run_record::RunOutcome;
 use filestone_model::measure::validity::{self, RULES};
 use filestone_model::measure::{Caveat, JobRecord, RunRecord};
 
@@ -17,14 +17,14 @@ pub fn exit_of(record: &RunRecord, failing: &FailingCaveats) -> Exit {
         return Exit::TargetLost;
     }
     match record.end {
-        RunEnd::TargetLost { .. } => Exit::TargetLost,
-        RunEnd::Interrupted => Exit::Interrupted,
-        RunEnd::Finished if !validity::counts(record) => Exit::DoesNotCount,
-        RunEnd::Finished if has_failed(record) => Exit::Doubtful,
-        RunEnd::Finished if record.caveats.iter().any(|caveat| failing.contains(caveat)) => {
+        RunOutcome::TargetLost { .. } => Exit::TargetLost,
+        RunOutcome::Interrupted => Exit::Interrupted,
+        RunOutcome::Finished if !validity::counts(record) => Exit::DoesNotCount,
+        RunOutcome::Finished if has_failed(record) => Exit::Doubtful,
+        RunOutcome::Finished if record.caveats.iter().any(|caveat| failing.contains(caveat)) => {
             Exit::Doubtful
         }
-        RunEnd::Finished => Exit::Done,
+        RunOutcome::Finished => Exit::Done,
     }
 }
 
@@ -100,10 +100,10 @@ mod tests {
         record.totals.ledger.ok = 0;
         assert_eq!(exit_of(&record, &failing).code(), 3);
         assert_eq!(exit_of(&record, &FailingCaveats::None).code(), 3);
-        record.end = RunEnd::Interrupted;
+        record.end = RunOutcome::Interrupted;
         assert_eq!(exit_of(&record, &failing).code(), 130);
         record.totals.ledger = ledger;
-        record.end = RunEnd::TargetLost {
+        record.end = RunOutcome::TargetLost {
             message: "gone".into(),
         };
         assert_eq!(exit_of(&record, &failing).code(), 3);
@@ -115,23 +115,23 @@ mod tests {
     fn a_gate_decides_what_nothing_graver_does() {
         let mut record = canned::in_stretches();
         let none = FailingCaveats::None;
-        let mut exit_with = |gate: &str, strict: bool, end: RunEnd| {
+        let mut exit_with = |gate: &str, strict: bool, end: RunOutcome| {
             record.plan.gates.fail_if = vec![gate.parse().expect(gate)];
             record.plan.gates.strict = strict;
             record.end = end;
             record.gates = judge(&record);
             exit_of(&record, &none).code()
         };
-        let lost = || RunEnd::TargetLost {
+        let lost = || RunOutcome::TargetLost {
             message: "gone".into(),
         };
         for (gate, strict, end, code) in [
-            ("achieved < 400/s", true, RunEnd::Finished, 0),
-            ("achieved < 600/s", false, RunEnd::Finished, 1),
+            ("achieved < 400/s", true, RunOutcome::Finished, 0),
+            ("achieved < 600/s", false, RunOutcome::Finished, 1),
             // 500 and a little more or less: the interval holds the limit.
-            ("achieved < 500.01/s", false, RunEnd::Finished, 0),
-            ("achieved < 500.01/s", true, RunEnd::Finished, 1),
-            ("achieved < 600/s", false, RunEnd::Interrupted, 130),
+            ("achieved < 500.01/s", false, RunOutcome::Finished, 0),
+            ("achieved < 500.01/s", true, RunOutcome::Finished, 1),
+            ("achieved < 600/s", false, RunOutcome::Interrupted, 130),
             ("achieved < 600/s", false, lost(), 3),
         ] {
             let found = exit_with(gate, strict, end);
@@ -150,7 +150,7 @@ mod tests {
         };
         // 800 came due in 2 s, where 820 were to be expected, and all were done.
         let mut record = canned::interrupted();
-        record.end = RunEnd::Finished;
+        record.end = RunOutcome::Finished;
         record.totals.offered_load_ops_per_s = Some(410.0);
         record.plan.arrivals = ArrivalsPlan::Constant {
             offered_load_ops_per_s: 410.0,

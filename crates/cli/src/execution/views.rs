@@ -9,11 +9,11 @@ use crate::report::html;
 use crate::report::sweep::MEAN;
 use crate::terminal_view::screen::Screen;
 use crate::{advice, console};
-use filestone_engine::control::{GeneratorShare, Observer, Progress, ServerRates};
+use filestone_engine::control::{GeneratorUsage, Observer, Progress, ServerRates};
 use filestone_engine::fleet_socket::FleetControl;
 use filestone_live::event::{Closed, Event, Point, PointFigure};
 use filestone_live::feed::Feed;
-use filestone_live::hosting::{Hosting, Limits, Site, listen};
+use filestone_live::hosting::{HttpServer, Limits, Site, listen};
 use filestone_live::metrics_site::MetricsSite;
 use filestone_live::publisher::Publisher;
 use filestone_live::shared::Shared;
@@ -26,7 +26,7 @@ use filestone_model::measure::fleet_record::{ChangeRecord, GroupRecord};
 use filestone_model::measure::run_record::{IntervalRecord, Target};
 use filestone_model::measure::{ConnectionsRecord, IntervalBuffer, RunPhase, RunRecord};
 use filestone_model::plan::Plan;
-use filestone_model::steering::{SteeredPoint, TimeLeft};
+use filestone_model::steering::{RemainingTime, SteeredPoint};
 use filestone_model::sweep::PointTally;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ const LINGER: Duration = Duration::from_secs(15);
 
 /// Whoever watches, besides who reads rows.
 #[derive(Default)]
-pub struct Views {
+pub struct RunObservers {
     /// The view that has this terminal.
     screen: Option<Screen>,
     feed: Option<Feed>,
@@ -52,7 +52,7 @@ pub struct Views {
     metrics: Option<MetricsSite>,
     /// How long a last scrape is waited for, where somebody said it.
     linger: Option<Duration>,
-    hosting: Option<Hosting>,
+    hosting: Option<HttpServer>,
     /// When the last run was over.
     ended: Cell<Option<Instant>>,
     /// Runs that have begun.
@@ -61,7 +61,7 @@ pub struct Views {
     points: RefCell<BTreeMap<String, PointTally>>,
 }
 
-impl Views {
+impl RunObservers {
     /// Serves what is asked for, and prints where it is. `plans` are those of all runs.
     pub fn open<'p>(
         options: &LiveOptions,
@@ -95,7 +95,7 @@ impl Views {
             .collect();
         if !sites.is_empty() {
             let what = options.first_given().unwrap_or_default();
-            let hosting = Hosting::start(sites, &pinned).map_err(|error| {
+            let hosting = HttpServer::start(sites, &pinned).map_err(|error| {
                 Error::environment(format!("{what} cannot be served: {}", reason(&error)))
             })?;
             views.hosting = Some(hosting);
@@ -188,7 +188,7 @@ impl Views {
     }
 }
 
-impl Views {
+impl RunObservers {
     /// Waits for a last scrape.
     fn linger(&self, stop: &AtomicBool) {
         let Some(metrics) = &self.metrics else {
@@ -303,7 +303,7 @@ impl Observer for All<'_> {
         self.0.iter().any(|one| one.wants_generator())
     }
 
-    fn generator(&mut self, share: &GeneratorShare) {
+    fn generator(&mut self, share: &GeneratorUsage) {
         self.0.iter_mut().for_each(|one| one.generator(share));
     }
 
@@ -329,7 +329,7 @@ impl Observer for All<'_> {
         self.0.iter_mut().for_each(|one| one.interval(record));
     }
 
-    fn steering(&mut self, what: &str, left: Option<TimeLeft>) {
+    fn steering(&mut self, what: &str, left: Option<RemainingTime>) {
         self.0.iter_mut().for_each(|one| one.steering(what, left));
     }
 

@@ -3,7 +3,7 @@
 use super::compare::{detected, tolerated};
 use super::figure::comparable;
 use super::live::LiveOptions;
-use super::run_report::FindingFormat;
+use super::run_report::DocumentFormat;
 use super::values::{seed, within};
 use crate::quantity;
 use clap::Args;
@@ -72,7 +72,7 @@ pub struct AbOptions {
     pub output: Option<PathBuf>,
     /// What to print
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
-    pub format: FindingFormat,
+    pub format: DocumentFormat,
     #[command(flatten, next_help_heading = "Watch")]
     pub live: LiveOptions,
     /// What is measured: a command line of probe, mix, replay or run

@@ -2,7 +2,7 @@
 
 use super::figure::comparable;
 use clap::{Args, ValueEnum};
-use filestone_model::comparison::Aspect;
+use filestone_model::comparison::ComparabilityCheck;
 use filestone_model::measure::figures::RunFigure;
 use std::path::PathBuf;
 
@@ -50,7 +50,7 @@ pub struct CompareOptions {
     /// Compare although runs are not sound or not alike in this: validity, method, plan, durability,
     /// path, host, or all
     #[arg(long, value_name = "ASPECT,...", value_delimiter = ',', value_parser = despite)]
-    pub despite: Vec<Despite>,
+    pub despite: Vec<IgnoredCheck>,
     /// What to print
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
     pub format: CompareFormat,
@@ -58,16 +58,16 @@ pub struct CompareOptions {
 
 /// What runs may differ in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Despite {
+pub enum IgnoredCheck {
     /// Everything.
     All,
     /// This.
-    One(Aspect),
+    One(ComparabilityCheck),
 }
 
-impl Despite {
+impl IgnoredCheck {
     /// Whether a difference in this is allowed.
-    pub fn allows(self, aspect: Aspect) -> bool {
+    pub fn allows(self, aspect: ComparabilityCheck) -> bool {
         self == Self::All || self == Self::One(aspect)
     }
 }
@@ -103,12 +103,14 @@ fn percent(text: &str) -> Option<f64> {
     (0.0..1000.0).contains(&number).then_some(number / 100.0)
 }
 
-fn despite(name: &str) -> Result<Despite, String> {
+fn despite(name: &str) -> Result<IgnoredCheck, String> {
     if name == "all" {
-        return Ok(Despite::All);
+        return Ok(IgnoredCheck::All);
     }
-    name.parse().map(Despite::One).map_err(|_| {
-        let names = Aspect::ALL.map(Aspect::name).join(", ");
+    name.parse().map(IgnoredCheck::One).map_err(|_| {
+        let names = ComparabilityCheck::ALL
+            .map(ComparabilityCheck::name)
+            .join(", ");
         format!("expected {names} or all")
     })
 }
@@ -130,9 +132,9 @@ mod tests {
 
     #[test]
     fn what_is_allowed_is_named() {
-        assert!(despite("host").is_ok_and(|host| host.allows(Aspect::Host)));
-        assert!(despite("host").is_ok_and(|host| !host.allows(Aspect::Plan)));
-        assert!(despite("all").is_ok_and(|all| all.allows(Aspect::Plan)));
+        assert!(despite("host").is_ok_and(|host| host.allows(ComparabilityCheck::Host)));
+        assert!(despite("host").is_ok_and(|host| !host.allows(ComparabilityCheck::Plan)));
+        assert!(despite("all").is_ok_and(|all| all.allows(ComparabilityCheck::Plan)));
         assert!(despite("hosts").is_err());
     }
 }

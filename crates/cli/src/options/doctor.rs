@@ -3,7 +3,7 @@
 use super::call_target::{self, CallTarget};
 use super::layer_targets::{self, LayerTarget};
 use super::nfs::{NfsOptions, Transport};
-use super::run_report::FindingFormat;
+use super::run_report::DocumentFormat;
 use super::smb::SmbOptions;
 use clap::Args;
 use filestone_model::plan::LocalTarget;
@@ -39,7 +39,7 @@ pub struct DoctorOptions {
     pub share: SmbOptions,
     /// What to print; json has what was found, and the facts that it comes from
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
-    pub format: FindingFormat,
+    pub format: DocumentFormat,
 }
 
 /// What is looked at.

@@ -1,6 +1,6 @@
 //! The options of `filestone explain`.
 
-use super::run_report::FindingFormat;
+use super::run_report::DocumentFormat;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -22,5 +22,5 @@ pub struct ExplainOptions {
     pub records: Vec<PathBuf>,
     /// What to print
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
-    pub format: FindingFormat,
+    pub format: DocumentFormat,
 }

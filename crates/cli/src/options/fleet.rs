@@ -4,7 +4,7 @@ use super::fleet_addresses::AddressesOptions;
 use super::fleet_ctl::{CtlOptions, socket_choice};
 use super::generator::GeneratorOptions;
 use super::nfs::{NfsOptions, Transport};
-use super::run_report::FindingFormat;
+use super::run_report::DocumentFormat;
 use super::run_report::{ExpectOptions, RunReportOptions};
 use super::smb::SmbOptions;
 use super::values::within;
@@ -126,7 +126,7 @@ pub struct CookbookOptions {
     pub plan: bool,
     /// What to print on standard output; json is the run records
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
-    pub format: FindingFormat,
+    pub format: DocumentFormat,
 }
 
 /// Two groups without a plan.

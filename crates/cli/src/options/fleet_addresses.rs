@@ -1,6 +1,6 @@
 //! The options of `filestone fleet addresses`.
 
-use super::run_report::FindingFormat;
+use super::run_report::DocumentFormat;
 use clap::{Args, Subcommand, ValueEnum};
 use filestone_model::addresses::{MacVlanMode, MacVlanNaming};
 use std::net::IpAddr;
@@ -80,7 +80,7 @@ pub struct DownOptions {
 pub struct ShowOptions {
     /// What to print
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
-    pub format: FindingFormat,
+    pub format: DocumentFormat,
 }
 
 /// How MAC-VLANs are joined.

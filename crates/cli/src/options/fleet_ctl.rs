@@ -1,6 +1,6 @@
 //! The options of `filestone fleet ctl`.
 
-use super::run_report::FindingFormat;
+use super::run_report::DocumentFormat;
 use clap::{Args, Subcommand, ValueEnum};
 use filestone_engine::fleet_socket::SocketChoice;
 use filestone_model::fleet_control::ClientOrder;
@@ -38,7 +38,7 @@ pub struct CtlOptions {
         default_value = "text",
         global = true
     )]
-    pub format: FindingFormat,
+    pub format: DocumentFormat,
     /// What to do.
     #[command(subcommand)]
     pub command: CtlCommand,

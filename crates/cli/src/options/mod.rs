@@ -56,7 +56,7 @@ use mix::MixOptions;
 use password::PasswordOptions;
 use probe::ProbeOptions;
 use replay::ReplayOptions;
-use run_report::{CalibrationOptions, FindingFormat, GateOptions, RunFormat, RunReportOptions};
+use run_report::{CalibrationOptions, DocumentFormat, GateOptions, RunFormat, RunReportOptions};
 use serve::ServeOptions;
 use std::path::PathBuf;
 use sweep::SweepOptions;
@@ -176,7 +176,7 @@ pub struct CalibrateOptions {
     pub quick: bool,
     /// What to print
     #[arg(long = "as", value_name = "FORMAT", default_value = "text")]
-    pub format: FindingFormat,
+    pub format: DocumentFormat,
 }
 
 /// `filestone report`.
@@ -204,12 +204,12 @@ pub struct ReportOptions {
 pub struct AsOptions {
     /// Whose command line follows.
     #[command(subcommand)]
-    pub ancestor: Ancestor,
+    pub ancestor: CompatTool,
 }
 
 /// The ancestors.
 #[derive(Debug, Subcommand)]
-pub enum Ancestor {
+pub enum CompatTool {
     /// NFS client tool: nct [options] command [args...]
     #[command(
         disable_help_flag = true,

@@ -2,7 +2,7 @@
 
 use super::values::port;
 use clap::{Args, ValueEnum};
-use filestone_model::plan::{Ids, SourceAddresses, TransportKind, supplementary_gids};
+use filestone_model::plan::{IdRanges, SourceAddresses, TransportKind, supplementary_gids};
 use std::str::FromStr;
 
 /// How an NFS server is found and spoken to.
@@ -25,15 +25,15 @@ pub struct NfsOptions {
     /// User id that calls carry; of a range such as 1000-1999, or a list with commas, clients take
     /// one each, in turn. The first prepares and cleans up; with several, all that the run makes
     /// has the permissions 0777 and 0666, with one 0700 and 0600 [default: the effective one]
-    #[arg(hide_short_help = true, long, value_name = "IDS", value_parser = Ids::from_str)]
-    pub uid: Option<Ids>,
+    #[arg(hide_short_help = true, long, value_name = "IDS", value_parser = IdRanges::from_str)]
+    pub uid: Option<IdRanges>,
     /// Group id that calls carry, or a range or a list of them [default: the effective one]
-    #[arg(hide_short_help = true, long, value_name = "IDS", value_parser = Ids::from_str)]
-    pub gid: Option<Ids>,
+    #[arg(hide_short_help = true, long, value_name = "IDS", value_parser = IdRanges::from_str)]
+    pub gid: Option<IdRanges>,
     /// Supplementary group ids that calls carry, at most 16: numbers and ranges with commas, or none
     /// [default: the first 16 of this process, none for another user than that of this process]
     #[arg(hide_short_help = true, long, value_name = "IDS", value_parser = supplementary_gids)]
-    pub gids: Option<Ids>,
+    pub gids: Option<IdRanges>,
     /// Machine name that calls carry, with the number of the client, from 0 on, in the place of
     /// %d, such as client%d [default: the host's name; of a replay filestone-%d]
     #[arg(hide_short_help = true, long, value_name = "NAME")]

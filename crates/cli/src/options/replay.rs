@@ -60,7 +60,7 @@ pub struct ReplayOptions {
     #[arg(long, value_name = "FILE", conflicts_with = "on")]
     pub targets: Option<PathBuf>,
     #[command(flatten)]
-    pub course: CourseOptions,
+    pub course: ReplayRunOptions,
     #[command(flatten)]
     pub pacing: PacingOptions,
     #[command(flatten)]
@@ -84,7 +84,7 @@ pub struct ReplayOptions {
 /// By whom, for how long, and what happens at the end.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Load")]
-pub struct CourseOptions {
+pub struct ReplayRunOptions {
     /// Simulated clients, each with its own directory and connection [default: 1]
     #[arg(short, long, value_name = "N", value_parser = clients_of_replay)]
     pub clients: Option<u32>,

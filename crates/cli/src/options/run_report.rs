@@ -88,7 +88,7 @@ pub enum RunFormat {
 
 /// Reports of what is found out without a run of its own, or over several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum FindingFormat {
+pub enum DocumentFormat {
     /// A page for people
     #[default]
     Text,

@@ -7,7 +7,7 @@ use crate::options::call_target::CallTarget;
 use crate::options::doctor::{DoctorOptions, DoctorTarget};
 use crate::options::layer_targets::LayerTarget;
 use crate::options::nfs::Transport;
-use filestone_engine::target::Contact;
+use filestone_engine::target::ConnectTarget;
 use filestone_model::plan::TargetPlan;
 
 /// The target, and how a run would connect to it; `None` if there is none.
@@ -15,7 +15,7 @@ pub fn contact(
     options: &DoctorOptions,
     credentials: &Credentials,
     here: &Environment,
-) -> Result<Option<Contact>, Error> {
+) -> Result<Option<ConnectTarget>, Error> {
     let (nfs, transport) = (&options.nfs, options.transport.into());
     let reaching = Reaching {
         nfs,
@@ -42,7 +42,7 @@ pub fn contact(
     if matches!(target, TargetPlan::Local(_) | TargetPlan::Tcp(_)) {
         refuse_server_options(options, "the target is no server of files")?;
     }
-    Ok(Some(Contact {
+    Ok(Some(ConnectTarget {
         password: credentials.password_for(std::iter::once(&target))?,
         connections: connections(nfs),
         target,
@@ -68,7 +68,7 @@ mod tests {
     use crate::options::{Command, CommandLine};
     use clap::Parser;
 
-    fn contact_of(line: &str) -> Result<Option<Contact>, Error> {
+    fn contact_of(line: &str) -> Result<Option<ConnectTarget>, Error> {
         let words = ["filestone", "doctor"]
             .into_iter()
             .chain(line.split_whitespace());

@@ -1,6 +1,6 @@
 //! From the options of `filestone fleet` to a plan.
 
-use super::replay::{BUILT_IN_PATH, LayerReaching};
+use super::replay::{BUILT_IN_PATH, LayerConnectOptions};
 use super::{
     Environment, OptionsOf, SECOND, connections, first_and_rest, first_given,
     refuse_of_connections, refuse_unused, share, workers_of, workers_sharing,
@@ -14,7 +14,7 @@ use crate::quantity::grouped;
 use filestone_model::fleet::{FleetFile, TargetText, parse};
 use filestone_model::plan::limits::CLIENTS_MAX;
 use filestone_model::plan::{
-    Direction, FleetPlan, GroupPlan, HealthPlan, LeftOverPolicy, OnLost, Plan, RampPlan, Span,
+    Direction, FleetPlan, GroupPlan, HealthPlan, LeftoverPolicy, OnLost, Plan, RampPlan, Span,
     TICK_NANOS, TargetPlan, WorkloadPlan,
 };
 use std::path::Path;
@@ -31,7 +31,7 @@ pub fn plan(
     here: &Environment,
 ) -> Result<Plan, Error> {
     let (file, path) = fleet(options)?;
-    let reaching = LayerReaching {
+    let reaching = LayerConnectOptions {
         nfs: &options.nfs,
         transport: options.transport.into(),
         share: &options.share,
@@ -46,7 +46,7 @@ pub fn plan(
     let fleet = FleetPlan {
         more_targets,
         clients_per_thread: options.clients_per_thread.unwrap_or(1),
-        left_over: LeftOverPolicy::removing(options.remove_leftover),
+        left_over: LeftoverPolicy::removing(options.remove_leftover),
         keep_files: options.keep_files,
         ..file.fleet
     };
@@ -180,7 +180,7 @@ fn without_plan(options: &CommonOptions, target: Option<&str>) -> FleetFile {
             }),
             health: HealthPlan::default(),
             clients_per_thread: 1,
-            left_over: LeftOverPolicy::default(),
+            left_over: LeftoverPolicy::default(),
             keep_files: false,
         },
     }
@@ -189,7 +189,7 @@ fn without_plan(options: &CommonOptions, target: Option<&str>) -> FleetFile {
 fn targets(
     texts: &[TargetText],
     path: Option<&str>,
-    reaching: &LayerReaching<'_>,
+    reaching: &LayerConnectOptions<'_>,
 ) -> Result<Vec<TargetPlan>, Error> {
     if texts.is_empty() {
         return Err(

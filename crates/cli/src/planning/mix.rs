@@ -21,7 +21,7 @@ use crate::protocols;
 use filestone_model::mix::Mix;
 use filestone_model::operation::Stability;
 use filestone_model::plan::{
-    Access, ArrivalsPlan, CurvePlan, FeedbackArithmetic, FileSetPlan, FileSizes, LeftOverPolicy,
+    Access, ArrivalsPlan, CurvePlan, FeedbackArithmetic, FileSetPlan, FileSizes, LeftoverPolicy,
     LocalMix, LocalTarget, MixPlan, ObjectivePlan, Plan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
 use filestone_model::workload::mix::spare_names_needed;
@@ -81,7 +81,7 @@ pub fn plan(
         access: access.access.map_or_else(Default::default, Into::into),
         stability: access.stable.map_or_else(Default::default, Into::into),
         remove_set: options.set.remove_set,
-        left_over: LeftOverPolicy::removing(options.set.remove_leftover),
+        left_over: LeftoverPolicy::removing(options.set.remove_leftover),
         local: if is_local {
             let (proc_root, feedback) = (options.target.proc.clone(), !options.target.no_feedback);
             local(proc_root, feedback, FeedbackArithmetic::Exact)
@@ -228,7 +228,7 @@ pub fn mix_plan(mix: Mix, set: &FileSetOptions) -> MixPlan {
         stability: Stability::default(),
         listing_bytes: LISTING_BYTES,
         remove_set: false,
-        left_over: LeftOverPolicy::Refuse,
+        left_over: LeftoverPolicy::Refuse,
         local: LocalMix::default(),
     }
 }

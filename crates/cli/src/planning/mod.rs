@@ -28,7 +28,7 @@ use crate::quantity::bytes_text;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::limits::{GIDS_MAX, SIZE_MAX};
 use filestone_model::plan::{
-    ArrivalsPlan, ConnectionPlan, Identities, Ids, LeftOverPolicy, LevelsPlan, NfsTarget,
+    ArrivalsPlan, ConnectionPlan, IdRanges, Identities, LeftoverPolicy, LevelsPlan, NfsTarget,
     OtherTarget, Plan, PlanError, ProbePlan, ReadData, SmbTarget, TICK_NANOS, TargetPlan,
     TransportKind, WorkloadPlan,
 };
@@ -173,13 +173,13 @@ fn connections(options: &NfsOptions) -> ConnectionPlan {
 }
 
 /// Numbers that differ from client to client; a single one is the target's.
-fn several(ids: Option<&Ids>) -> Ids {
+fn several(ids: Option<&IdRanges>) -> IdRanges {
     let several = ids.filter(|ids| ids.count() > 1);
     several.cloned().unwrap_or_default()
 }
 
 /// The number of the first client.
-fn first_of(ids: Option<&Ids>) -> Option<u32> {
+fn first_of(ids: Option<&IdRanges>) -> Option<u32> {
     ids.and_then(|ids| ids.of_client(0))
 }
 
@@ -336,8 +336,8 @@ pub fn nfs_target(
         supplementary_gids: match &options.gids {
             Some(gids) => gids.clone(),
             // The groups of this process are those of its user.
-            None if uid == here.uid => Ids::of(here.gids.iter().copied()),
-            None => Ids::default(),
+            None if uid == here.uid => IdRanges::of(here.gids.iter().copied()),
+            None => IdRanges::default(),
         },
         ..NfsTarget::built_in(built_in_path)
     };
@@ -447,7 +447,7 @@ fn workload(options: &WorkloadOptions, operation: OpKind) -> Result<ProbePlan, E
         },
         files_max: options.files.unwrap_or(FILES_DEFAULT),
         own_files: options.own_files,
-        left_over: LeftOverPolicy::removing(options.remove_leftover),
+        left_over: LeftoverPolicy::removing(options.remove_leftover),
     })
 }
 

@@ -7,7 +7,7 @@ use crate::inputs::target_list;
 use crate::options::layer_targets::{Layer, LayerTarget};
 use crate::options::nfs::{NfsOptions, Transport};
 use crate::options::replay::{
-    CourseOptions, LocalOptions, MismatchOption, NfsReplayOptions, PacingOptions, ReplayOptions,
+    LocalOptions, MismatchOption, NfsReplayOptions, PacingOptions, ReplayOptions, ReplayRunOptions,
     TcpOptions,
 };
 use crate::options::smb::SmbOptions;
@@ -17,7 +17,7 @@ use crate::planning::{
 };
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    ConnectionPlan, Identities, Interface, LeftOverPolicy, LocalReplay, LocalTarget, Nfs3Replay,
+    ConnectionPlan, Identities, Interface, LeftoverPolicy, LocalReplay, LocalTarget, Nfs3Replay,
     OnLost, Pacing, Plan, ReplayPlan, SmbReplay, TargetPlan, TcpReplay, TransportKind,
     WorkloadPlan,
 };
@@ -124,7 +124,7 @@ fn own_identities(target: &TargetPlan, options: &NfsOptions) -> Identities {
 }
 
 /// dbench's fifth; one pass has no time to give away.
-fn warm_up(course: &CourseOptions) -> u64 {
+fn warm_up(course: &ReplayRunOptions) -> u64 {
     course.warm_up.unwrap_or(if course.run_once {
         0
     } else {
@@ -146,7 +146,7 @@ fn replay_plan(
         run_once: course.run_once,
         read_only: course.read_only,
         skip_cleanup: course.skip_cleanup || course.read_only,
-        left_over: LeftOverPolicy::removing(course.remove_leftover),
+        left_over: LeftoverPolicy::removing(course.remove_leftover),
         trunc_io_bytes: course.trunc_io,
         on_mismatch: course.on_mismatch.into(),
         resolve: !options.local.no_resolve,
@@ -225,7 +225,7 @@ fn targets(
     credentials: &Credentials,
     here: &Environment,
 ) -> Result<Vec<TargetPlan>, Error> {
-    let reaching = LayerReaching {
+    let reaching = LayerConnectOptions {
         nfs: &options.nfs.nfs,
         transport: options.nfs.transport.unwrap_or(Transport::Tcp).into(),
         share: &options.share,
@@ -237,7 +237,7 @@ fn targets(
 }
 
 /// What decides on the target of a layer, besides its name.
-pub struct LayerReaching<'run> {
+pub struct LayerConnectOptions<'run> {
     /// How an NFS server is found.
     pub nfs: &'run NfsOptions,
     /// How its calls travel.
@@ -250,7 +250,7 @@ pub struct LayerReaching<'run> {
     pub here: &'run Environment,
 }
 
-impl LayerReaching<'_> {
+impl LayerConnectOptions<'_> {
     /// The target that is named; of the built-in NFS server `built_in_path`.
     pub fn target(&self, target: &LayerTarget, built_in_path: &str) -> Result<TargetPlan, Error> {
         match target {

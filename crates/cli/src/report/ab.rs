@@ -14,7 +14,7 @@ const FORMAT: u32 = 1;
 
 /// What was measured in turn, and what came of it.
 #[derive(Debug)]
-pub struct AbFound {
+pub struct AbResult {
     /// What the order comes from.
     pub seed: u64,
     /// Blocks that were planned in the end.
@@ -85,7 +85,7 @@ pub struct AbDocument {
 
 impl AbReport {
     /// What there is to tell.
-    pub fn of(found: AbFound) -> Self {
+    pub fn of(found: AbResult) -> Self {
         let pairs = found.trial.pairs();
         let (comparison, question) = (found.trial.found().clone(), found.trial.question().clone());
         let [base, new] = [found.trial.base(), found.trial.new_side()];

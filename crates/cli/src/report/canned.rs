@@ -16,8 +16,8 @@ use filestone_model::measure::replay_record::{
     ClientKindRecord, ClientRecord, MismatchRecord, ReplayRecord,
 };
 use filestone_model::measure::run_record::{
-    FailureCount, Host, IntervalKindRecord, IntervalRecord, KindRecord, Phase, RunEnd, TickRecord,
-    Tool, Totals, WorkerRecord,
+    FailureCount, Host, IntervalKindRecord, IntervalRecord, KindRecord, Phase, RunOutcome,
+    TickRecord, Tool, Totals, WorkerRecord,
 };
 use filestone_model::measure::unexpected;
 use filestone_model::measure::{
@@ -25,7 +25,7 @@ use filestone_model::measure::{
 };
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
-    ArrivalsPlan, LeftOverPolicy, LoadName, LocalTarget, NfsTarget, Pacing, Plan, ProbePlan,
+    ArrivalsPlan, LeftoverPolicy, LoadName, LocalTarget, NfsTarget, Pacing, Plan, ProbePlan,
     ReplayPlan, TICK_NANOS, TargetPlan, TcpTarget, WorkloadPlan,
 };
 use std::sync::LazyLock;
@@ -96,7 +96,7 @@ fn plan(operation: OpKind) -> Plan {
         file_size_bytes: 64 << 20,
         files_max: 10_000,
         own_files: false,
-        left_over: LeftOverPolicy::Refuse,
+        left_over: LeftoverPolicy::Refuse,
     });
     Plan {
         in_flight: 8,
@@ -370,7 +370,7 @@ pub fn interrupted() -> RunRecord {
     plan.probe_mut().expect("a probe").random = true;
     plan.duration_ns = Some(10 * SECOND);
     let mut record = record(plan, 2, 40, 80_000);
-    record.end = RunEnd::Interrupted;
+    record.end = RunOutcome::Interrupted;
     let skip = |ledger: &mut Ledger| {
         ledger.scheduled += 3;
         ledger.skipped += 3;

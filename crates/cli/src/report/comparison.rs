@@ -9,8 +9,8 @@ use super::parts::table::{Column, Table};
 use super::parts::units::counted;
 use crate::quantity::{duration_text, grouped, plain, resolution};
 use filestone_model::comparison::{
-    Change, ComparedRun, Comparison, Failing, Question, RUN_SPREAD, Row, Side, SideFigure, Unlike,
-    Verdict,
+    Change, ComparedRun, Comparison, ComparisonOptions, Failing, RUN_SPREAD, Row, Side, SideFigure,
+    Unlike, Verdict,
 };
 use filestone_model::measure::figures::accuracy::STRETCHES_MIN;
 use filestone_model::measure::figures::{Direction, Quantity, RunFigure};
@@ -40,7 +40,7 @@ pub struct Compared {
     /// The others.
     pub new: Vec<ReadRun>,
     /// What counts as a difference.
-    pub question: Question,
+    pub question: ComparisonOptions,
     /// What came of it.
     pub comparison: Comparison,
     /// Figures that were to decide and cannot be compared, and why.
@@ -104,7 +104,7 @@ pub fn missing(
     base: &Side,
     new: &Side,
     comparison: &Comparison,
-    question: &Question,
+    question: &ComparisonOptions,
 ) -> Vec<String> {
     let has = |side: &Side, figure: &RunFigure| side.figures().any(|known| known == figure);
     let is_compared = |figure: &RunFigure| comparison.rows.iter().any(|row| row.figure == *figure);

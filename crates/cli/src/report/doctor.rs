@@ -103,8 +103,8 @@ fn summary(diagnosis: &Diagnosis) -> String {
 mod tests {
     use super::*;
     use filestone_model::doctor::facts::{
-        ClockFacts, Facts, FrequencyFacts, HostFacts, MemoryFacts, ProcessorFacts, RoundTrips,
-        TargetFacts, WayFacts,
+        ClockFacts, Facts, FrequencyFacts, HostFacts, MemoryFacts, NetworkPathFacts,
+        ProcessorFacts, RoundTrips, TargetFacts,
     };
 
     fn facts() -> Facts {
@@ -134,7 +134,7 @@ mod tests {
             },
             target: Some(TargetFacts {
                 name: "nfs://server/export".into(),
-                way: Some(WayFacts {
+                way: Some(NetworkPathFacts {
                     address: "10.0.0.5".into(),
                     is_this_host: false,
                     place: filestone_model::doctor::facts::Place::NotKnownHere,

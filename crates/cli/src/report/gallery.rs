@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::report::picture::width;
     use crate::report::{canned, layers};
-    use filestone_model::measure::run_record::{IntervalRecord, RunEnd, Totals};
+    use filestone_model::measure::run_record::{IntervalRecord, RunOutcome, Totals};
     use filestone_model::measure::{DistributionRecord, Ledger};
     use filestone_model::plan::{ArrivalsPlan, TargetPlan};
 
@@ -272,7 +272,7 @@ mod tests {
     fn numbers_beyond_all_reason_are_drawn_within_the_frame() {
         let mut records = canned::all();
         for record in &mut records {
-            record.end = RunEnd::Interrupted;
+            record.end = RunOutcome::Interrupted;
             record.window_ns = u64::MAX;
             record.plan.warm_up_ns = u64::MAX;
             record.plan.arrivals = ArrivalsPlan::Constant {

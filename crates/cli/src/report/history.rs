@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::printable::printable;
 use crate::quantity::{plain, resolution, rounded};
 use filestone_model::comparison::repeats::{headline_of, repeated, repeats_best};
-use filestone_model::comparison::{Aspect, ComparedRun, RunValue, Side, likeness};
+use filestone_model::comparison::{ComparabilityCheck, ComparedRun, RunValue, Side, likeness};
 use filestone_model::history::{History, LevelChange, RUNS_MIN};
 use filestone_model::measure::figures::RunFigure;
 use filestone_model::statistics::change_points::FALSE_ALARMS;
@@ -155,7 +155,7 @@ fn leave_out(runs: &mut Vec<ReadRun>, notes: &mut Vec<String>) {
     };
     leave_out_if(runs, notes, |run| {
         let mut unlike = likeness::differences(run, &newest);
-        unlike.retain(|unlike| unlike.aspect != Aspect::Host);
+        unlike.retain(|unlike| unlike.aspect != ComparabilityCheck::Host);
         let first = unlike.first()?;
         Some(format!("not like the newest: {first}"))
     });
@@ -187,7 +187,7 @@ fn hosts(runs: &[ReadRun]) -> Vec<String> {
     let pairs = runs.iter().zip(runs.iter().skip(1));
     let changes = pairs.flat_map(|(before, after)| {
         let unlike = likeness::differences(&before.run, &after.run).into_iter();
-        let unlike = unlike.filter(|unlike| unlike.aspect == Aspect::Host);
+        let unlike = unlike.filter(|unlike| unlike.aspect == ComparabilityCheck::Host);
         unlike.map(|unlike| {
             let at = &after.run.started_at;
             format!(

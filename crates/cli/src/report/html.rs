@@ -34,7 +34,7 @@ use crate::report::parts::marked::{self, Block};
 use crate::report::parts::page::Page;
 use crate::report::picture::Picture;
 use crate::report::repeats::{self, Repeats};
-use crate::report::sweep::{self, Swept};
+use crate::report::sweep::{self, SweepReport};
 use crate::shell::shell_line;
 use document::Sheet;
 use filestone_model::comparison::Verdict;
@@ -91,7 +91,7 @@ fn add_layers(sheet: &mut Sheet, records: &[RunRecord]) {
 }
 
 /// The page of a sweep.
-pub fn of_sweep(swept: &Swept) -> Result<String, Error> {
+pub fn of_sweep(swept: &SweepReport) -> Result<String, Error> {
     let mut sheet = Sheet::default();
     let picture = (swept.runs() > 0).then(|| sweep::drawing(swept));
     sheet.title = picture

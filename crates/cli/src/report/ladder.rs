@@ -11,11 +11,11 @@ use super::parts::page::Page;
 use super::parts::table::{Column, Table};
 use super::parts::units::counted;
 use super::repeats::RepeatsEnd;
-use super::sweep::{Swept, SweptPoint, doubts, everywhere};
+use super::sweep::{SweepReport, SweptPoint, doubts, everywhere};
 use crate::quantity::{grouped, time_text, time_with_chance, time_within, with_chance};
 use filestone_model::comparison::repeats::RepeatPlan;
 use filestone_model::cost::CounterUnit;
-use filestone_model::figure::{Quantity, RunFigure, Statistic, Timed};
+use filestone_model::figure::{Quantity, RunFigure, Statistic, TimeKind};
 use filestone_model::gate::GateFigure;
 use filestone_model::ladder::{LadderFigure, LadderValue, RungPair, RungTally};
 use filestone_model::operation::OpKind;
@@ -26,7 +26,7 @@ use filestone_model::sweep::{PointTally, SweepParameter, SweepValue, ValueKind};
 const RUNG: &str = "rung";
 /// The figure that says when runs are enough.
 const JUDGED: GateFigure = GateFigure::OfOperations(RunFigure::of_all(Quantity::Time(
-    Timed::Response,
+    TimeKind::Response,
     Statistic::Mean,
 )));
 /// Stands where there is no figure.
@@ -40,7 +40,7 @@ const UNKNOWN: f64 = 0.005;
 #[derive(Debug)]
 pub struct Ladder {
     /// The sweep over them.
-    pub swept: Swept,
+    pub swept: SweepReport,
     /// A tally of each rung.
     pub tallies: Vec<RungTally>,
 }
@@ -120,7 +120,7 @@ impl Ladder {
         let values = points.iter().flat_map(|point| point.values.clone());
         Self {
             tallies: points.iter().map(|_| RungTally::default()).collect(),
-            swept: Swept {
+            swept: SweepReport {
                 command: ["ladder".into()].into_iter().chain(target).collect(),
                 parameters: vec![SweepParameter {
                     name: RUNG.into(),

@@ -7,7 +7,7 @@ use crate::report::parts::units::counted;
 use filestone_model::load::Generation;
 use filestone_model::load::refusals::Refusal;
 use filestone_model::load::statistics::contents::{KindContents, OutcomeCount, Transfers};
-use filestone_model::load::statistics::{Contents, CutOff};
+use filestone_model::load::statistics::{CutOff, LoadStatisticsData};
 use serde::Serialize;
 
 /// A load that was read and counted.
@@ -21,7 +21,7 @@ pub struct CheckedLoad {
     /// Lines of the file, comments and blank ones included.
     pub lines: u64,
     /// What one pass contains.
-    pub contents: Contents,
+    pub contents: LoadStatisticsData,
     /// What each layer would not do as it stands.
     pub layers: Vec<LayerVerdict>,
 }
@@ -127,7 +127,7 @@ fn directories(count: u64) -> String {
     }
 }
 
-fn kinds(contents: &Contents, page: Page) -> String {
+fn kinds(contents: &LoadStatisticsData, page: Page) -> String {
     let mut table = Table::new([
         Column::text("operation"),
         Column::figure("COUNT"),
@@ -192,7 +192,7 @@ fn share(part: u64, whole: u64) -> String {
 type Figure = fn(&Transfers) -> String;
 
 /// Bytes and sizes; nothing if none are read or written.
-fn transfers(contents: &Contents, page: Page) -> String {
+fn transfers(contents: &LoadStatisticsData, page: Page) -> String {
     let (writes, reads) = (&contents.writes, &contents.reads);
     if writes.operations == 0 && reads.operations == 0 {
         return String::new();
@@ -232,7 +232,7 @@ fn frequent(side: &Transfers, rank: usize) -> String {
 }
 
 /// Tree, handles, arguments and pacing, one fact per line.
-fn facts(contents: &Contents) -> Vec<Fact> {
+fn facts(contents: &LoadStatisticsData) -> Vec<Fact> {
     let tree = &contents.tree;
     let mut facts = vec![
         (
@@ -296,7 +296,7 @@ const DISPOSITIONS: [&str; 6] = [
 ];
 
 /// Dispositions and levels.
-fn arguments(contents: &Contents) -> Vec<Fact> {
+fn arguments(contents: &LoadStatisticsData) -> Vec<Fact> {
     let mut facts = Vec::new();
     if !contents.dispositions.is_empty() {
         let used: Vec<String> = contents
@@ -327,7 +327,7 @@ fn arguments(contents: &Contents) -> Vec<Fact> {
 }
 
 /// Time stamps and pauses.
-fn pacing(contents: &Contents) -> Vec<Fact> {
+fn pacing(contents: &LoadStatisticsData) -> Vec<Fact> {
     let mut facts = Vec::new();
     let stamps = contents.stamps.map_or_else(
         || "none: as fast as the layer answers".into(),

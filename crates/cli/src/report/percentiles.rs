@@ -6,7 +6,7 @@
 use crate::report::caption;
 use crate::report::parts::units::seconds;
 use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style, Symbol};
-use filestone_model::figure::Timed;
+use filestone_model::figure::TimeKind;
 use filestone_model::measure::verdict::percentile::{self, TimesOf};
 use filestone_model::measure::{DistributionRecord, RunRecord};
 
@@ -21,7 +21,7 @@ pub fn picture(record: &RunRecord) -> Option<Picture> {
     }
     let totals = &record.totals;
     let count = totals.response_time_ns.count;
-    let [response, service] = [Timed::Response, Timed::Service].map(|timed| {
+    let [response, service] = [TimeKind::Response, TimeKind::Service].map(|timed| {
         let of = TimesOf {
             totals,
             operation: None,

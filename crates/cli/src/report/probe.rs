@@ -212,7 +212,7 @@ fn what_failed(record: &RunRecord, page: Page) -> String {
 mod tests {
     use super::*;
     use crate::report::canned;
-    use filestone_model::measure::OpenFigureRecord;
+    use filestone_model::measure::OneSidedFigureRecord;
     use filestone_model::measure::caveat::Caveat;
     use filestone_model::measure::verdict::caveats::find;
     use filestone_model::operation::OpKind;
@@ -304,7 +304,7 @@ mod tests {
         totals
             .figures
             .retain(|figure| figure.name != "response_time.p99");
-        let mut open = OpenFigureRecord {
+        let mut open = OneSidedFigureRecord {
             name: "response_time.p99".into(),
             unit: "ns".into(),
             low: 71_200.0,

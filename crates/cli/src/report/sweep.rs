@@ -20,17 +20,17 @@ use crate::quantity::{grouped, plain};
 use crate::shell::shell_line;
 use filestone_model::comparison::ComparedRun;
 use filestone_model::comparison::repeats::RepeatPlan;
-use filestone_model::figure::{Quantity, RunFigure, Statistic, Timed};
+use filestone_model::figure::{Quantity, RunFigure, Statistic, TimeKind};
 use filestone_model::gate::GateFigure;
 use filestone_model::plan::Plan;
 use filestone_model::sweep::{
-    PointTally, SweepKnee, SweepParameter, SweepPlace, SweepValue, ValueKind, knee, name_of_point,
+    KneeInput, PointTally, SweepKnee, SweepParameter, SweepValue, ValueKind, knee, name_of_point,
 };
 use filestone_model::text::{bytes_text, time_text};
 use std::collections::BTreeMap;
 
 /// What is drawn unless something else is asked for.
-pub const MEAN: GateFigure = of_all(Quantity::Time(Timed::Response, Statistic::Mean));
+pub const MEAN: GateFigure = of_all(Quantity::Time(TimeKind::Response, Statistic::Mean));
 const ACHIEVED: GateFigure = of_all(Quantity::Achieved);
 
 const fn of_all(quantity: Quantity) -> GateFigure {
@@ -39,7 +39,7 @@ const fn of_all(quantity: Quantity) -> GateFigure {
 
 /// A sweep, as far as it has come.
 #[derive(Debug)]
-pub struct Swept {
+pub struct SweepReport {
     /// The command line behind `--`.
     pub command: Vec<String>,
     /// What it goes over.
@@ -86,7 +86,7 @@ pub struct SweptPoint {
     pub failed: Option<String>,
 }
 
-impl Swept {
+impl SweepReport {
     /// What a point is called.
     pub fn name(&self, point: usize) -> String {
         let values = self.points.get(point).map(|point| point.values.as_slice());
@@ -129,7 +129,7 @@ impl Swept {
 /// The points of one value of the second parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct SweptLine<'sweep> {
-    sweep: &'sweep Swept,
+    sweep: &'sweep SweepReport,
     /// In the order of the first parameter's values.
     pub points: &'sweep [SweptPoint],
 }
@@ -151,7 +151,7 @@ impl SweptLine<'_> {
         let parameter = self.sweep.parameters.first()?;
         let place = |point: &SweptPoint| {
             let value = |figure| point.tally.value(figure).map(|known| known.value);
-            Some(SweepPlace {
+            Some(KneeInput {
                 x: point.values.first()?.number?,
                 figure: value(&self.sweep.figure)?,
                 achieved_load_ops_per_s: value(&ACHIEVED)?,
@@ -161,7 +161,7 @@ impl SweptLine<'_> {
         if self.sweep.is_study {
             return study::knee(self);
         }
-        let places: Vec<SweepPlace> = self.points.iter().filter_map(place).collect();
+        let places: Vec<KneeInput> = self.points.iter().filter_map(place).collect();
         knee::knee(parameter, &places)
     }
 }
@@ -177,7 +177,7 @@ pub fn number_text(number: f64, kind: ValueKind) -> String {
 }
 
 /// All of it.
-pub fn text(swept: &Swept, page: Page) -> String {
+pub fn text(swept: &SweepReport, page: Page) -> String {
     let mut text = page.prose(&heading(swept));
     if swept.runs() == 0 {
         return text;
@@ -195,7 +195,7 @@ pub fn text(swept: &Swept, page: Page) -> String {
 }
 
 /// The picture of it: of the study all of its graphs.
-pub fn drawing(swept: &Swept) -> Picture {
+pub fn drawing(swept: &SweepReport) -> Picture {
     if swept.is_study {
         study::picture::page(swept)
     } else {
@@ -204,13 +204,13 @@ pub fn drawing(swept: &Swept) -> Picture {
 }
 
 /// A picture whose first diagram has an axis of numbers.
-fn sketched(swept: &Swept) -> Option<Picture> {
+fn sketched(swept: &SweepReport) -> Option<Picture> {
     let is_drawn = swept.is_study || picture::numbers(swept).is_some();
     is_drawn.then(|| drawing(swept))
 }
 
 /// `sweep over size: filestone probe read, 5 points, 25 runs`.
-pub fn heading(swept: &Swept) -> String {
+pub fn heading(swept: &SweepReport) -> String {
     let names = swept
         .parameters
         .iter()
@@ -250,7 +250,7 @@ pub fn doubts(point: &SweptPoint, everywhere: &[String]) -> String {
 }
 
 /// Caveats of all runs of all points.
-pub fn everywhere(swept: &Swept) -> Vec<String> {
+pub fn everywhere(swept: &SweepReport) -> Vec<String> {
     let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
     for (name, count) in swept.points.iter().flat_map(|point| &point.tally.caveats) {
         *counts.entry(name).or_insert(0) += *count as usize;
@@ -262,7 +262,7 @@ pub fn everywhere(swept: &Swept) -> Vec<String> {
 }
 
 /// What is to be said below the table.
-fn sentences(swept: &Swept) -> Vec<String> {
+fn sentences(swept: &SweepReport) -> Vec<String> {
     let mut sentences = if swept.is_study {
         study::sentences(swept)
     } else {
@@ -298,7 +298,7 @@ fn sentences(swept: &Swept) -> Vec<String> {
 }
 
 /// Where the figure bends, and how that was found.
-pub fn knees(swept: &Swept) -> Vec<String> {
+pub fn knees(swept: &SweepReport) -> Vec<String> {
     let Some(parameter) = swept.parameters.first() else {
         return vec![];
     };

@@ -2,8 +2,8 @@
 
 use crate::quantity::grouped;
 use filestone_live::event::{
-    Doing, Event, IntervalFigures, OperationFigures, Point, ReplayProgress, RunBegun, RunEnded,
-    Told,
+    Event, IntervalFigures, OperationFigures, Point, ReplayProgress, RunBegun, RunEnded,
+    SteeringStatus, Told,
 };
 use filestone_live::feed::Snapshot;
 use filestone_live::shared::Shared;
@@ -46,7 +46,7 @@ pub struct View {
     /// Its intervals, the last ones.
     pub intervals: VecDeque<Shared<IntervalFigures>>,
     /// What a steered run is doing.
-    pub steering: Option<Doing>,
+    pub steering: Option<SteeringStatus>,
     /// How far a replay is.
     pub progress: Option<ReplayProgress>,
     /// What was told last that is no figure.

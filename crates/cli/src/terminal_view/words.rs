@@ -2,7 +2,7 @@
 
 use super::state::{View, ended};
 use crate::quantity::{bytes_text, grouped, time_text};
-use filestone_live::event::{IntervalFigures, LeftBound, OperationFigures, PointFigure};
+use filestone_live::event::{IntervalFigures, OperationFigures, PointFigure, RemainingTimeKind};
 use filestone_model::measure::verdict::{BUSY_PERCENT, DISPATCH_SHARE};
 
 /// Operations per second of an interval.
@@ -108,9 +108,9 @@ pub fn steering(view: &View) -> Option<String> {
     let left = doing.left_ns.map(|nanos| {
         let waiting = crate::quantity::waiting_text(nanos);
         match doing.bound {
-            LeftBound::About => format!(", about {waiting} left"),
-            LeftBound::AtMost => format!(", at most {waiting} left"),
-            LeftBound::AtLeast => format!(", then {waiting} more"),
+            RemainingTimeKind::About => format!(", about {waiting} left"),
+            RemainingTimeKind::AtMost => format!(", at most {waiting} left"),
+            RemainingTimeKind::AtLeast => format!(", then {waiting} more"),
         }
     });
     Some(doing.what.clone() + &left.unwrap_or_default())

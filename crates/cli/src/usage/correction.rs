@@ -5,7 +5,7 @@ use crate::ancestors;
 use crate::options::target;
 use crate::quantity;
 use crate::shell::shell_line;
-use crate::usage::foreign_words::{ForeignOption, Ours, foreign_operation, foreign_option};
+use crate::usage::foreign_words::{Equivalent, ForeignOption, foreign_operation, foreign_option};
 use crate::usage::{context, name};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use filestone_model::load::diagnostic::suggestion;
@@ -208,26 +208,26 @@ impl Attempt {
         };
         let command = self.words.first()?.clone();
         let what = match option.ours {
-            Ours::Option(ours) | Ours::Words(ours) => format!("{word} is {ours} here"),
-            Ours::Nothing => format!("{word} is left out"),
-            Ours::Load | Ours::Operation | Ours::Target => word.into(),
+            Equivalent::Option(ours) | Equivalent::Words(ours) => format!("{word} is {ours} here"),
+            Equivalent::Nothing => format!("{word} is left out"),
+            Equivalent::Load | Equivalent::Operation | Equivalent::Target => word.into(),
         };
         self.reasons.push(format!("{what}: {}", option.reason));
         match option.ours {
-            Ours::Option(ours) => self.replace(place, count, &[ours, &value?]),
-            Ours::Words(ours) => {
+            Equivalent::Option(ours) => self.replace(place, count, &[ours, &value?]),
+            Equivalent::Words(ours) => {
                 let words: Vec<&str> = ours.split(' ').collect();
                 self.replace(place, count, &words);
             }
-            Ours::Load => {
+            Equivalent::Load => {
                 let value: Vec<&str> = value.as_deref().into_iter().collect();
                 self.replace(place, count, &value);
             }
-            Ours::Operation => {
+            Equivalent::Operation => {
                 self.replace(place, count, &[]);
                 self.words.insert(1, value?);
             }
-            Ours::Target => {
+            Equivalent::Target => {
                 let value = value?;
                 match (is_target(&value), &*command) {
                     (true, "probe" | "mix") => self.replace(place, count, &[&value]),
@@ -238,7 +238,7 @@ impl Attempt {
                     (false, _) => return None,
                 }
             }
-            Ours::Nothing => self.replace(place, count, &[]),
+            Equivalent::Nothing => self.replace(place, count, &[]),
         }
         Some(self)
     }

@@ -6,7 +6,7 @@
 
 /// What stands in place of a foreign word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ours {
+pub enum Equivalent {
     /// An option with the same value.
     Option(&'static str),
     /// These words; a value is dropped.
@@ -29,7 +29,7 @@ pub struct ForeignOption {
     /// The commands for which this holds.
     pub commands: Vec<&'static str>,
     /// What it is there.
-    pub ours: Ours,
+    pub ours: Equivalent,
     /// Whether it has a value.
     pub has_value: bool,
     /// What a person should know.
@@ -125,13 +125,13 @@ pub fn options() -> impl Iterator<Item = ForeignOption> {
             .collect(),
         commands: words(commands),
         ours: match ours {
-            "LOAD" => Ours::Load,
-            "OPERATION" => Ours::Operation,
-            "TARGET" => Ours::Target,
-            "NOTHING" => Ours::Nothing,
+            "LOAD" => Equivalent::Load,
+            "OPERATION" => Equivalent::Operation,
+            "TARGET" => Equivalent::Target,
+            "NOTHING" => Equivalent::Nothing,
             ours => ours
                 .strip_suffix('=')
-                .map_or(Ours::Words(ours), Ours::Option),
+                .map_or(Equivalent::Words(ours), Equivalent::Option),
         },
         has_value: given.ends_with('='),
         reason,

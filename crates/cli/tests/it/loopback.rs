@@ -3,7 +3,7 @@
 
 use crate::support::{DELAYING, Running, Scratch, done_in_time, filestone, record_of, serve, text};
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::run_record::RunOutcome;
 use filestone_model::operation::OpKind;
 use std::io::{BufRead, BufReader, Read};
 
@@ -33,7 +33,7 @@ fn operations_give_records_that_balance() {
         );
         let record = record_of(&output);
         assert_eq!(record.totals.ledger.ok, 40, "{kind:?}: {:?}", record.totals);
-        assert_eq!(record.end, RunEnd::Finished);
+        assert_eq!(record.end, RunOutcome::Finished);
     }
 }
 
@@ -167,7 +167,7 @@ fn an_interrupted_run_is_complete_and_exits_with_130() {
     run.out().read_to_string(&mut document).expect("a record");
     let record: RunRecord = serde_json::from_str(&document).expect("a whole record");
     assert_eq!(record.check(), Ok(()));
-    assert_eq!(record.end, RunEnd::Interrupted);
+    assert_eq!(record.end, RunOutcome::Interrupted);
     assert!(record.totals.ledger.ok > 0);
     assert_eq!(run.exit_code(), Some(130));
 }
@@ -200,7 +200,7 @@ fn a_server_that_stops_in_the_middle_leaves_a_record_and_exit_code_3() {
     let record: RunRecord = serde_json::from_str(&document).expect("a whole record");
     assert_eq!(record.check(), Ok(()));
     assert!(
-        matches!(record.end, RunEnd::TargetLost { .. }),
+        matches!(record.end, RunOutcome::TargetLost { .. }),
         "{:?}",
         record.end
     );

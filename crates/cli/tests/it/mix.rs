@@ -6,7 +6,7 @@ use crate::support::{
     DELAYING, Running, Scratch, done_in_time, filestone, filestone_reading, in_time, record_of,
     serve, text,
 };
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::run_record::RunOutcome;
 use filestone_model::measure::{Caveat, RunRecord, Validity};
 use filestone_model::operation::OpKind;
 use std::io::{BufRead, BufReader, Read};
@@ -60,7 +60,7 @@ fn is_refused(output: &Output, words: &[&str]) {
 #[test]
 fn the_default_mix_comes_out_in_its_shares_without_an_error() {
     let record = recorded(&["--count", "2000", "--offered", "4k"]);
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     let ledger = &record.totals.ledger;
     assert_eq!((ledger.ok, ledger.scheduled), (2000, 2000));
     let mix = record.mix.as_ref().expect("a mix");
@@ -231,7 +231,7 @@ fn a_server_that_goes_away_leaves_a_record_and_exit_code_3() {
     let record: RunRecord = serde_json::from_str(&document).expect("a whole record");
     assert_eq!(record.check(), Ok(()));
     assert!(
-        matches!(record.end, RunEnd::TargetLost { .. }),
+        matches!(record.end, RunOutcome::TargetLost { .. }),
         "{:?}",
         record.end
     );

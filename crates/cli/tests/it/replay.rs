@@ -3,7 +3,7 @@
 
 use crate::support::{Scratch, filestone, text};
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::run_record::RunOutcome;
 use std::path::Path;
 
 #[test]
@@ -27,7 +27,7 @@ fn one_load_on_three_layers_is_three_records_without_a_mismatch() {
     assert_eq!(records.len(), 3);
     for record in &records {
         assert_eq!(record.check(), Ok(()));
-        assert_eq!(record.end, RunEnd::Finished);
+        assert_eq!(record.end, RunOutcome::Finished);
         let replay = record.replay.as_ref().expect("a replay");
         assert_eq!(replay.mismatch_count, 0, "{:?}", replay.mismatches);
         assert_eq!(replay.clients.len(), 2);

@@ -3,8 +3,8 @@
 
 use crate::support::{Running, Scratch, filestone, record_of, serve, text};
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::curve_record::{CurveLeg, SearchEnd};
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::curve_record::{SearchStopReason, SweepDirection};
+use filestone_model::measure::run_record::RunOutcome;
 use std::io::{BufRead, BufReader, Read};
 
 /// Two clients, few points of few hundred milliseconds.
@@ -35,8 +35,8 @@ fn a_curve_has_its_points_its_peak_and_its_knee_in_every_format() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let record = record_of(&output);
     let curve = record.curve.expect("a curve");
-    let legs: Vec<CurveLeg> = curve.points.iter().map(|point| point.leg).collect();
-    let (up, down) = (CurveLeg::Up, CurveLeg::Down);
+    let legs: Vec<SweepDirection> = curve.points.iter().map(|point| point.leg).collect();
+    let (up, down) = (SweepDirection::Up, SweepDirection::Down);
     assert_eq!(legs, [up, up, up, down, down]);
     let offered = curve
         .points
@@ -122,7 +122,7 @@ fn a_search_for_an_objective_says_what_it_tried_and_why_it_ended() {
     assert!(!objective.tried.is_empty());
     assert!(matches!(
         objective.end,
-        SearchEnd::TimeOver | SearchEnd::Precise
+        SearchStopReason::TimeOver | SearchStopReason::Precise
     ));
     let csv = text(&filestone(&["report", &kept, "--as", "csv"]).stdout);
     assert_eq!(csv.lines().count(), objective.tried.len() + 1, "{csv}");
@@ -147,7 +147,7 @@ fn an_interrupted_curve_keeps_the_points_that_it_has_and_exits_with_130() {
     run.out().read_to_string(&mut document).expect("a record");
     let record: RunRecord = serde_json::from_str(&document).expect("a whole record");
     assert_eq!(record.check(), Ok(()));
-    assert_eq!(record.end, RunEnd::Interrupted);
+    assert_eq!(record.end, RunOutcome::Interrupted);
     let curve = record.curve.expect("a curve");
     assert!(
         !curve.points.is_empty() && curve.points.len() < 100,

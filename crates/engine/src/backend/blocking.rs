@@ -4,12 +4,12 @@
 //! What is submitted is carried out there and then; so nothing is between the call and its end,
 //! and what a workload hands out need not be kept.
 
-use crate::backend::{Backend, BackendError, Until};
+use crate::backend::{Backend, BackendError, WaitLimit};
 use crate::processors;
 use crate::time::Time;
 use filestone_model::completions::Completions;
 use filestone_model::language::Language;
-use filestone_model::operation::{Answer, Completion, Outcome, Ticket};
+use filestone_model::operation::{Answer, Completion, Outcome, SlotId};
 use filestone_model::time::Moment;
 use std::io;
 
@@ -22,7 +22,7 @@ pub trait BlockingClient {
     fn carry_out(
         &mut self,
         work: <Self::Language as Language>::Work<'_>,
-    ) -> Result<CarriedOut, Unended>;
+    ) -> Result<WorkResult, Unended>;
 }
 
 /// Why a piece of work will not come to an end any more.
@@ -37,7 +37,7 @@ pub enum Unended {
 
 /// What a piece of work came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CarriedOut {
+pub struct WorkResult {
     /// How it ended.
     pub outcome: Outcome,
     /// Whether anything was asked of a server or of the kernel; what was refused before that has no
@@ -55,7 +55,7 @@ pub struct CarriedOut {
     pub data_bytes: u64,
 }
 
-impl CarriedOut {
+impl WorkResult {
     /// An end that took no exchange and moved no data.
     pub const fn of(outcome: Outcome) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl<C: BlockingClient, T: Time> Backend for Blocking<C, T> {
     }
 
     #[inline]
-    fn submit(&mut self, ticket: Ticket, work: <C::Language as Language>::Work<'_>, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, work: <C::Language as Language>::Work<'_>, now: Moment) {
         let Some(client) = self.clients.get_mut(ticket.client as usize) else {
             return;
         };
@@ -155,7 +155,7 @@ impl<C: BlockingClient, T: Time> Backend for Blocking<C, T> {
         });
     }
 
-    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
         if let Some(source) = self.exhausted.take() {
             return Err(BackendError::System {
                 what: "carry out an operation",

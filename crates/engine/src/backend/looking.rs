@@ -41,7 +41,7 @@ const CROWDED_NANOS: u64 = 1_000_000_000;
 
 /// What one waiting thread knows of that.
 #[derive(Debug)]
-pub(crate) struct Looking {
+pub(crate) struct AdaptiveSpin {
     /// Successes less failures, of late.
     score: u32,
     /// Waits before the next trial.
@@ -88,7 +88,7 @@ enum Outcome {
     Harmed,
 }
 
-impl Default for Looking {
+impl Default for AdaptiveSpin {
     fn default() -> Self {
         Self {
             score: SCORE_FIRST,
@@ -102,7 +102,7 @@ impl Default for Looking {
     }
 }
 
-impl Looking {
+impl AdaptiveSpin {
     /// Whether to look before sleeping, this time.
     #[inline]
     pub fn begin(&mut self) -> Option<Look> {
@@ -230,13 +230,13 @@ mod tests {
     const WAIT_NANOS: u64 = 20_000;
 
     /// How many of so many waits look, if this is what comes of them.
-    fn looks(looking: &mut Looking, waits: u32, outcome: impl Fn(u32) -> Outcome) -> u32 {
+    fn looks(looking: &mut AdaptiveSpin, waits: u32, outcome: impl Fn(u32) -> Outcome) -> u32 {
         looks_beside(looking, waits, 0.0, outcome)
     }
 
     /// The same, of a thread that waits for a processor for this share of the time.
     fn looks_beside(
-        looking: &mut Looking,
+        looking: &mut AdaptiveSpin,
         waits: u32,
         waited_share: f64,
         outcome: impl Fn(u32) -> Outcome,
@@ -255,13 +255,13 @@ mod tests {
 
     #[test]
     fn one_that_always_helps_is_always_tried() {
-        let mut looking = Looking::default();
+        let mut looking = AdaptiveSpin::default();
         assert_eq!(looks(&mut looking, 1000, |_| Outcome::Found), 1000);
     }
 
     #[test]
     fn one_that_never_helps_is_tried_rarely() {
-        let mut looking = Looking::default();
+        let mut looking = AdaptiveSpin::default();
         // Four looks, then one after 64 waits, 128, 256, ... 8,192, and so on.
         assert_eq!(looks(&mut looking, 4, |_| Outcome::Missed), 4);
         assert_eq!(looks(&mut looking, 64, |_| Outcome::Missed), 0);
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn one_that_takes_the_processor_from_who_needs_it_is_tried_rarely_though_it_finds_something() {
-        let mut looking = Looking::default();
+        let mut looking = AdaptiveSpin::default();
         let harmed = |wait: u32| match wait % 2 {
             0 => Outcome::Harmed,
             _ => Outcome::Found,
@@ -287,18 +287,20 @@ mod tests {
 
     #[test]
     fn who_has_to_wait_for_a_processor_looks_rarely_though_it_finds_something() {
-        let mut looking = Looking::default();
+        let mut looking = AdaptiveSpin::default();
         // Each time for 100 ms, which are 5,000 waits, and to the next of 256 looks, of which one is watched; then a
         // pause of a second, 50,000 waits.
         let count = looks_beside(&mut looking, 550_000, 0.08, |_| Outcome::Found);
         assert!((50_000..=54_000).contains(&count), "{count}");
-        let count = looks_beside(&mut Looking::default(), 10_000, 0.025, |_| Outcome::Found);
+        let count = looks_beside(&mut AdaptiveSpin::default(), 10_000, 0.025, |_| {
+            Outcome::Found
+        });
         assert_eq!(count, 10_000);
     }
 
     #[test]
     fn once_it_helps_again_it_is_used_again() {
-        let mut looking = Looking::default();
+        let mut looking = AdaptiveSpin::default();
         looks(&mut looking, 20_000, |_| Outcome::Missed);
         looks(&mut looking, 8_193, |_| Outcome::FoundAlone);
         assert_eq!(looks(&mut looking, 100, |_| Outcome::Found), 100);
@@ -310,6 +312,6 @@ mod tests {
             0 => Outcome::Missed,
             _ => Outcome::Found,
         };
-        assert_eq!(looks(&mut Looking::default(), 3000, outcome), 3000);
+        assert_eq!(looks(&mut AdaptiveSpin::default(), 3000, outcome), 3000);
     }
 }

@@ -15,7 +15,7 @@ use filestone_model::completions::Completions;
 use filestone_model::language::Language;
 use filestone_model::measure::LossReasons;
 use filestone_model::measure::stamps::StampedCall;
-use filestone_model::operation::Ticket;
+use filestone_model::operation::SlotId;
 use filestone_model::time::Moment;
 
 /// Why a backend cannot go on at all.
@@ -81,7 +81,7 @@ impl AreaError for BackendError {
 
 /// How long a wait may last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Until {
+pub struct WaitLimit {
     /// Something begins or ends at this moment: by then the wait is over.
     pub due: Moment,
     /// Somebody looks after things from this moment on: the wait is over then, or some tens of
@@ -89,7 +89,7 @@ pub struct Until {
     pub attention: Moment,
 }
 
-impl Until {
+impl WaitLimit {
     /// Until this moment sharp.
     pub fn sharp(due: Moment) -> Self {
         Self {
@@ -117,7 +117,7 @@ pub trait Backend {
     fn recent(&self) -> Moment;
 
     /// Takes a piece of work for a slot that has none.
-    fn submit(&mut self, ticket: Ticket, work: <Self::Language as Language>::Work<'_>, now: Moment);
+    fn submit(&mut self, ticket: SlotId, work: <Self::Language as Language>::Work<'_>, now: Moment);
 
     /// Submits for each of these slots of a client the work that it had last. Only asked of
     /// clients whose workloads are constant.
@@ -132,7 +132,7 @@ pub trait Backend {
     ///
     /// May return early and with nothing. On an error `completed` still holds
     /// what was completed before it.
-    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError>;
+    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError>;
 
     /// Ends operations that were submitted and never sent, as skipped.
     fn abandon(&mut self, _completed: &mut Completions) {}
@@ -158,7 +158,7 @@ pub trait Backend {
     }
 
     /// A client that was lost, or has come back, since the last time.
-    fn next_change(&mut self) -> Option<ConnectionChange> {
+    fn next_change(&mut self) -> Option<ConnectionEvent> {
         None
     }
 
@@ -189,7 +189,7 @@ pub trait Backend {
 
 /// What has become of a client's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConnectionChange {
+pub enum ConnectionEvent {
     /// It could not be made again for as long as a lost one is tried, and is tried further.
     Lost(u32),
     /// It is not tried any more.

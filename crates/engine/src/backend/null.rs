@@ -3,18 +3,18 @@
 
 use crate::backend::looking::SPIN_NANOS;
 use crate::backend::sockets::timespec;
-use crate::backend::{Backend, BackendError, Until};
+use crate::backend::{Backend, BackendError, WaitLimit};
 use crate::clock::Clock;
 use filestone_model::completions::Completions;
 use filestone_model::language::Operations;
-use filestone_model::operation::{Answer, Completion, Operation, Outcome, Ticket};
+use filestone_model::operation::{Answer, Completion, Operation, Outcome, SlotId};
 use filestone_model::time::Moment;
 
 /// Completes every operation at the next wait.
 #[derive(Debug)]
 pub struct Null {
     clock: Clock,
-    submitted: Vec<Ticket>,
+    submitted: Vec<SlotId>,
     sleeps: bool,
 }
 
@@ -50,18 +50,18 @@ impl Backend for Null {
         self.clock.now()
     }
 
-    fn submit(&mut self, ticket: Ticket, _operation: Operation, _now: Moment) {
+    fn submit(&mut self, ticket: SlotId, _operation: Operation, _now: Moment) {
         self.submitted.push(ticket);
     }
 
     fn repeat(&mut self, client: u32, slots: &[u32]) {
-        self.submitted.extend(slots.iter().map(|slot| Ticket {
+        self.submitted.extend(slots.iter().map(|slot| SlotId {
             client,
             slot: *slot,
         }));
     }
 
-    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
         let until = until.first();
         let mut now = self.clock.now();
         let sleep = until.nanos_since(now).saturating_sub(SPIN_NANOS);
@@ -88,7 +88,7 @@ impl Backend for Null {
 }
 
 /// A successful completion without bytes.
-pub(crate) fn completion(ticket: Ticket, sent: Moment, done: Moment) -> Completion {
+pub(crate) fn completion(ticket: SlotId, sent: Moment, done: Moment) -> Completion {
     Completion {
         ticket,
         outcome: Outcome::Ok,

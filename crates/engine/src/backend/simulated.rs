@@ -5,11 +5,11 @@
 //! milliseconds of real time.
 
 use crate::backend::null::completion;
-use crate::backend::{Backend, BackendError, Until};
+use crate::backend::{Backend, BackendError, WaitLimit};
 use filestone_model::completions::Completions;
 use filestone_model::language::Operations;
-use filestone_model::operation::{Operation, Ticket};
-use filestone_model::queueing::{ServerAtWork, SimulatedServer};
+use filestone_model::operation::{Operation, SlotId};
+use filestone_model::queueing::{SimulatedServer, SimulatedServerState};
 use filestone_model::random::{Purpose, stream};
 use filestone_model::time::Moment;
 use std::cmp::Reverse;
@@ -18,11 +18,11 @@ use std::collections::BinaryHeap;
 /// Runs operations against a [`SimulatedServer`] in virtual time.
 #[derive(Debug)]
 pub struct Simulated {
-    server: ServerAtWork,
+    server: SimulatedServerState,
     now: Moment,
     /// Operations by when they will be done; the number keeps ties in order.
     in_flight: BinaryHeap<Reverse<(Moment, u64)>>,
-    tickets: Vec<(Ticket, Moment)>,
+    tickets: Vec<(SlotId, Moment)>,
     free: Vec<usize>,
 }
 
@@ -31,7 +31,7 @@ impl Simulated {
     pub fn new(server: SimulatedServer, seed: u64) -> Self {
         let generator = stream(seed, Purpose::Workload, u64::MAX);
         Self {
-            server: ServerAtWork::new(server, generator),
+            server: SimulatedServerState::new(server, generator),
             now: Moment::ZERO,
             in_flight: BinaryHeap::new(),
             tickets: Vec::new(),
@@ -51,7 +51,7 @@ impl Backend for Simulated {
         self.now
     }
 
-    fn submit(&mut self, ticket: Ticket, _operation: Operation, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, _operation: Operation, now: Moment) {
         let end = self.server.end_of(now.nanos(), self.in_flight.len());
         let end = Moment::from_nanos(end);
         let place = self.free.pop().unwrap_or(self.tickets.len());
@@ -66,7 +66,7 @@ impl Backend for Simulated {
     fn repeat(&mut self, client: u32, slots: &[u32]) {
         for slot in slots {
             self.submit(
-                Ticket {
+                SlotId {
                     client,
                     slot: *slot,
                 },
@@ -76,7 +76,7 @@ impl Backend for Simulated {
         }
     }
 
-    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
         let until = until.first();
         let next = self
             .in_flight

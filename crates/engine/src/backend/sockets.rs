@@ -5,8 +5,8 @@
 //! in `recv` itself and saves a system call for each exchange.
 
 use crate::backend::connection::{ClientConnection, ConnectedClient, Link, Loss, Waiting};
-use crate::backend::looking::{Look, Looking, SPIN_NANOS};
-use crate::backend::{Backend, BackendError, ConnectionChange, ConnectionCounts, Until};
+use crate::backend::looking::{AdaptiveSpin, Look, SPIN_NANOS};
+use crate::backend::{Backend, BackendError, ConnectionCounts, ConnectionEvent, WaitLimit};
 use crate::clock::Clock;
 use crate::driver::{Dial, Pending};
 use crate::exhaustion::{is_exhausted, is_exhaustion};
@@ -16,7 +16,7 @@ use filestone_model::completions::Completions;
 use filestone_model::language::Language;
 use filestone_model::measure::LossReasons;
 use filestone_model::measure::stamps::StampedCall;
-use filestone_model::operation::Ticket;
+use filestone_model::operation::SlotId;
 use filestone_model::plan::OnLost;
 use filestone_model::session::pauses::Pauses;
 use filestone_model::time::Moment;
@@ -76,7 +76,7 @@ pub struct Sockets<C> {
     recovering: Vec<u32>,
     /// Those that are up for the first time, and have not come to an agreement with the server yet.
     becoming: Vec<u32>,
-    changes: Vec<ConnectionChange>,
+    changes: Vec<ConnectionEvent>,
     /// Whether lost clients are given up, whatever is to happen to them otherwise.
     gives_up: bool,
     /// Present when there is more than one connection.
@@ -93,7 +93,7 @@ pub struct Sockets<C> {
     early_error: Option<BackendError>,
     /// Whether the clock has been looked at since the last wait.
     is_fresh: bool,
-    looking: Looking,
+    looking: AdaptiveSpin,
     next_scan: Moment,
     /// When clients want to hear of the time: no client's time-out is before its entry here.
     /// What is not the moment that its connection names is stale.
@@ -184,7 +184,7 @@ impl<C: Client> Sockets<C> {
             early: Completions::default(),
             early_error: None,
             is_fresh: false,
-            looking: Looking::default(),
+            looking: AdaptiveSpin::default(),
             next_scan: Moment::ZERO,
             late_replies: 0,
             reconnections: 0,
@@ -238,7 +238,7 @@ impl<C: Client> Sockets<C> {
         }
         let (until, mut completed) = (now.after(most), Completions::default());
         while left > 0 && self.look() < until {
-            if self.wait(Until::sharp(until), &mut completed).is_err() {
+            if self.wait(WaitLimit::sharp(until), &mut completed).is_err() {
                 return;
             }
             left = left.saturating_sub(completed.iter().count());
@@ -342,7 +342,7 @@ impl<C: Client> Sockets<C> {
     #[inline]
     fn wait_for_one(
         &mut self,
-        until: Until,
+        until: WaitLimit,
         completed: &mut Completions,
     ) -> Result<(), BackendError> {
         let connection = &self.connections[0];
@@ -380,7 +380,7 @@ impl<C: Client> Sockets<C> {
 
     fn sleep_for_one(
         &mut self,
-        until: Until,
+        until: WaitLimit,
         is_blocked: bool,
         completed: &mut Completions,
     ) -> Result<(), BackendError> {
@@ -457,7 +457,7 @@ impl<C: Client> Sockets<C> {
     /// while, sleeps in epoll, and spins on it until `until`.
     fn wait_for_many(
         &mut self,
-        until: Until,
+        until: WaitLimit,
         completed: &mut Completions,
     ) -> Result<(), BackendError> {
         if self.ready.is_empty() {
@@ -470,7 +470,7 @@ impl<C: Client> Sockets<C> {
     }
 
     /// Waits until a connection is ready, until `until`, or until it is time for a scan.
-    fn poll_until(&mut self, until: Until) -> Result<(), BackendError> {
+    fn poll_until(&mut self, until: WaitLimit) -> Result<(), BackendError> {
         let to = until.first().min(self.next_scan);
         if self.options.busy_poll {
             return self.spin_for_many(to).map(drop);
@@ -715,9 +715,9 @@ impl<C: Client> Sockets<C> {
             connection.link = Link::GivenUp;
             connection.client.give_up(now, completed);
             self.given_up += 1;
-            self.changes.push(ConnectionChange::GivenUp(client));
+            self.changes.push(ConnectionEvent::GivenUp(client));
         } else if !connection.is_lost {
-            self.changes.push(ConnectionChange::Lost(client));
+            self.changes.push(ConnectionEvent::Lost(client));
         }
         connection.is_lost = true;
         Ok(())
@@ -769,7 +769,7 @@ impl<C: Client> Sockets<C> {
             if is_back {
                 connection.is_lost = false;
                 let client = connection.client.beside().unwrap_or(*index);
-                changes.push(ConnectionChange::Back(client));
+                changes.push(ConnectionEvent::Back(client));
             }
             is_up && !is_back
         });
@@ -786,7 +786,7 @@ impl<C: Client> Sockets<C> {
             if is_made {
                 connection.is_new = false;
                 let nanos = now.nanos_since(connection.down_at);
-                changes.push(ConnectionChange::Made(*index, nanos));
+                changes.push(ConnectionEvent::Made(*index, nanos));
             }
             is_up && !is_made
         });
@@ -874,7 +874,7 @@ impl<C: Client> Sockets<C> {
                     self.reconnections += 1;
                 } else if connection.client.is_ready() {
                     connection.is_new = false;
-                    let made = ConnectionChange::Made(index as u32, nanos);
+                    let made = ConnectionEvent::Made(index as u32, nanos);
                     self.changes.push(made);
                 } else {
                     self.becoming.push(index as u32);
@@ -921,7 +921,7 @@ impl<C: Client> Backend for Sockets<C> {
     }
 
     #[inline]
-    fn submit(&mut self, ticket: Ticket, work: <C::Language as Language>::Work<'_>, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, work: <C::Language as Language>::Work<'_>, now: Moment) {
         let carriers = self.connections[ticket.client as usize].client.carriers();
         let carrier = carriers.of(ticket);
         let index = carrier as usize;
@@ -947,7 +947,7 @@ impl<C: Client> Backend for Sockets<C> {
             return self.repeat_over(client, slots);
         }
         for slot in slots {
-            let ticket = Ticket {
+            let ticket = SlotId {
                 client,
                 slot: *slot,
             };
@@ -956,7 +956,7 @@ impl<C: Client> Backend for Sockets<C> {
     }
 
     #[inline]
-    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
         self.flush(completed)?;
         if !self.is_fresh {
             self.look();
@@ -1024,7 +1024,7 @@ impl<C: Client> Backend for Sockets<C> {
     }
 
     #[inline]
-    fn next_change(&mut self) -> Option<ConnectionChange> {
+    fn next_change(&mut self) -> Option<ConnectionEvent> {
         self.changes.pop()
     }
 

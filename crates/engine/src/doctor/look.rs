@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::processors::{Meter, allowed, stolen_nanos};
-use filestone_model::doctor::facts::{InterfaceTraffic, LookFacts, ProgramShare, WakeUpFacts};
+use filestone_model::doctor::facts::{ActivityFacts, InterfaceTraffic, ProgramShare, WakeUpFacts};
 use procfs::Current as _;
 use std::collections::HashMap;
 use std::num::NonZeroU64;
@@ -19,7 +19,7 @@ const PROCESSES_MAX: usize = 10_000;
 const PROGRAMS_MAX: usize = 5;
 
 /// Looks for half a second; `None` if that was stopped.
-pub fn look(stop: &AtomicBool) -> Option<LookFacts> {
+pub fn look(stop: &AtomicBool) -> Option<ActivityFacts> {
     let allowed = allowed();
     let programs = programs();
     let before = Snapshot::take(&allowed);
@@ -33,7 +33,7 @@ pub fn look(stop: &AtomicBool) -> Option<LookFacts> {
     let others = used
         .others_ns
         .map(|nanos| nanos.saturating_sub(stolen.unwrap_or(0)));
-    Some(LookFacts {
+    Some(ActivityFacts {
         elapsed_ns: used.elapsed_ns,
         processors: used.processors,
         others_percent: others.map(percent),

@@ -9,7 +9,7 @@ mod look;
 
 use crate::control::{Cancellation, Context, cancel_after};
 use crate::error::{AreaError, ErrorCategory, RunError};
-use crate::target::{Contact, Protocols};
+use crate::target::{ConnectTarget, Protocols};
 use filestone_model::doctor::facts::{Facts, TargetFacts, TargetFailure};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -45,7 +45,7 @@ impl AreaError for TooSlow {
 
 /// Whether a target answers, within `most`, all that is asked of it before a run.
 pub fn answers(
-    contact: &Contact,
+    contact: &ConnectTarget,
     protocols: &Protocols,
     stop: &AtomicBool,
     most: Duration,
@@ -59,7 +59,7 @@ pub fn answers(
 /// Looks at this host, and at a target if there is one. What is not known when the context's
 /// stop is set stays unknown.
 pub fn examine(
-    contact: Option<&Contact>,
+    contact: Option<&ConnectTarget>,
     protocols: &Protocols,
     context: &mut Context<'_>,
 ) -> Examination {

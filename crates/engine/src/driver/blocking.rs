@@ -14,7 +14,8 @@ use super::{Dial, first_xid, is_this_host};
 use crate::control::Cancellation;
 use filestone_model::plan::TransportKind;
 use filestone_model::session::rpc::{
-    MARK_LEN, NotRpc, RecordBuffer, Retransmission, RpcEvent, RpcOptions, RpcProcedure, RpcSession,
+    MARK_LEN, RecordBuffer, Retransmission, RpcEvent, RpcOptions, RpcProcedure, RpcSession,
+    RpcStreamError,
 };
 use filestone_model::time::{Moment, nanos_of};
 use filestone_wire::xdr::{Decode, Encode, Writer};
@@ -327,7 +328,10 @@ impl RpcConnection {
         match self.endpoint.dial.transport {
             TransportKind::Udp => Ok(self.datagram.take()),
             TransportKind::Tcp => self.incoming.next_record().map_err(|error| {
-                CallError::not_rpc(NotRpc::Record(error), self.incoming.received_bytes())
+                CallError::not_rpc(
+                    RpcStreamError::Record(error),
+                    self.incoming.received_bytes(),
+                )
             }),
         }
     }

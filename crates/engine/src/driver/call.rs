@@ -1,7 +1,7 @@
 //! What is called, and how a call fails.
 
 use crate::exhaustion::is_exhaustion;
-use filestone_model::session::rpc::{NotRpc, RpcProcedure};
+use filestone_model::session::rpc::{RpcProcedure, RpcStreamError};
 use filestone_wire::record::RecordError;
 use filestone_wire::rpc::{AcceptStatus, RejectStatus, ReplyBody};
 use filestone_wire::xdr::DecodeError;
@@ -118,10 +118,10 @@ impl CallError {
     }
 
     /// What a stream that began with `received` is not.
-    pub fn not_rpc(error: NotRpc, received: &[u8]) -> Self {
+    pub fn not_rpc(error: RpcStreamError, received: &[u8]) -> Self {
         match error {
-            NotRpc::Reply(error) => CallError::Decode(error),
-            NotRpc::Record(error) => {
+            RpcStreamError::Reply(error) => CallError::Decode(error),
+            RpcStreamError::Record(error) => {
                 printable_start(received).map_or(CallError::Record(error), CallError::OtherProtocol)
             }
         }

@@ -8,8 +8,8 @@ use crate::workspace::Purpose;
 use crate::workspace::set_directory::{OtherRecipe, SetDirectory};
 use crate::workspace::set_removal;
 use crate::workspace::tree::{Directory, Tree};
-use filestone_model::file_set::Recipe;
-use filestone_model::plan::LeftOverPolicy;
+use filestone_model::file_set::FileSetSpec;
+use filestone_model::plan::LeftoverPolicy;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ impl<H: Clone + PartialEq> Claims<H> {
         order: &Order<'_, H>,
         observer: &mut dyn Observer,
     ) -> Result<Vec<usize>, RunError> {
-        let recipe = Recipe::of(order.plan);
+        let recipe = FileSetSpec::of(order.plan);
         let mut seen: Vec<&H> = Vec::new();
         let mut home_of_root = Vec::new();
         for (path, root) in order.roots {
@@ -54,8 +54,8 @@ impl<H: Clone + PartialEq> Claims<H> {
                 purpose: Purpose::FileSet,
             };
             let other = match order.left_over {
-                LeftOverPolicy::Remove => OtherRecipe::RemoveLeftOver,
-                LeftOverPolicy::Refuse | LeftOverPolicy::RemoveIfOver => OtherRecipe::TakeOver,
+                LeftoverPolicy::Remove => OtherRecipe::RemoveLeftOver,
+                LeftoverPolicy::Refuse | LeftoverPolicy::RemoveIfOver => OtherRecipe::TakeOver,
             };
             let name = &order.plan.name;
             let (home, has_other) = SetDirectory::claim(tree, parent, name, &recipe, other)?;

@@ -22,14 +22,14 @@ pub(crate) use server::{Missing, Progress, Seen, SetServer, Step};
 
 use crate::control::{Cancellation, CleanUpLimits, Context, Observer, cancel_on};
 use crate::error::RunError;
-use crate::workspace::ProcessName;
+use crate::workspace::ProcessIdentity;
 use building::Builder;
 use claims::{Claims, LAST_WORD};
 use filestone_model::client::handles::Handles;
 use filestone_model::file_set::{ClientSet, FileSetPlan, Layout, file_name};
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::LeftOverPolicy;
+use filestone_model::plan::LeftoverPolicy;
 use filestone_model::workload::FileTable;
 use filestone_wire::pattern;
 use std::sync::atomic::AtomicBool;
@@ -56,7 +56,7 @@ pub struct Order<'a, H> {
     /// The most that the server says a WRITE may take; 0 of one that does not say.
     pub write_max_bytes: u64,
     /// Whether a set that is there is removed first and made anew.
-    pub left_over: LeftOverPolicy,
+    pub left_over: LeftoverPolicy,
 }
 
 /// What a process that is over has left.
@@ -67,7 +67,7 @@ pub struct Left<'a, H> {
     /// What the set is called.
     pub name: &'a str,
     /// The process.
-    pub owner: &'a ProcessName,
+    pub owner: &'a ProcessIdentity,
     /// Whether it would have removed the set at its end.
     pub removes: bool,
 }

@@ -1,6 +1,6 @@
 //! What controls a fleet, shared by all through whom it is controlled.
 
-use super::Serves;
+use super::RequestHandler;
 use filestone_model::fleet_control::ControlAnswer;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,13 +17,13 @@ const REST_MAX: Duration = Duration::from_millis(100);
 pub struct FleetControl(Arc<Mutex<Answering>>);
 
 struct Answering {
-    serves: Box<dyn Serves>,
+    serves: Box<dyn RequestHandler>,
     rests_until: Instant,
 }
 
 impl FleetControl {
     /// The way to what answers.
-    pub fn new(serves: impl Serves) -> Self {
+    pub fn new(serves: impl RequestHandler) -> Self {
         Self(Arc::new(Mutex::new(Answering {
             serves: Box::new(serves),
             rests_until: Instant::now(),

@@ -11,7 +11,7 @@ mod serving;
 pub use asking::{AskError, ask};
 pub use control::FleetControl;
 pub use place::{RunningFleet, SocketChoice, running};
-pub use serving::{FleetSocket, Serves};
+pub use serving::{ControlSocket, RequestHandler};
 
 use std::path::PathBuf;
 

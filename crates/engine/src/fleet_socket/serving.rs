@@ -27,21 +27,21 @@ const LINE_TIME: Duration = Duration::from_secs(10);
 const IDLE_TIME: Duration = Duration::from_secs(300);
 
 /// What answers the lines that come in.
-pub trait Serves: Send + 'static {
+pub trait RequestHandler: Send + 'static {
     /// The answer to a line.
     fn answer(&mut self, line: &[u8]) -> ControlAnswer;
 }
 
 /// The socket of a fleet, which is served until this is dropped.
 #[derive(Debug)]
-pub struct FleetSocket {
+pub struct ControlSocket {
     path: PathBuf,
     /// Closed, it ends the thread.
     end: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl FleetSocket {
+impl ControlSocket {
     /// The socket that was chosen, if one was.
     pub fn serve(
         choice: &SocketChoice,
@@ -83,7 +83,7 @@ impl FleetSocket {
     }
 }
 
-impl Drop for FleetSocket {
+impl Drop for ControlSocket {
     fn drop(&mut self) {
         drop(self.end.take());
         if let Some(thread) = self.thread.take() {

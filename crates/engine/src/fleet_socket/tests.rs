@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// Answers with the line that came, and so many blanks.
 struct Echo(usize);
 
-impl Serves for Echo {
+impl RequestHandler for Echo {
     fn answer(&mut self, line: &[u8]) -> ControlAnswer {
         let what = String::from_utf8_lossy(line).into_owned();
         ControlAnswer::refused(&(what + &" ".repeat(self.0)))
@@ -28,10 +28,10 @@ impl Scratch {
         Self(path)
     }
 
-    fn serve(&self, answer_len: usize) -> FleetSocket {
+    fn serve(&self, answer_len: usize) -> ControlSocket {
         let choice = SocketChoice::At(self.0.join("ctl"));
         let served =
-            FleetSocket::serve(&choice, FleetControl::new(Echo(answer_len))).expect("a socket");
+            ControlSocket::serve(&choice, FleetControl::new(Echo(answer_len))).expect("a socket");
         served.expect("it was chosen")
     }
 }
@@ -79,12 +79,12 @@ fn one_that_is_served_is_left_alone_and_a_stale_one_is_replaced() {
     // Dropped without being removed, as a killed process leaves it.
     drop(UnixListener::bind(&path).expect("a socket"));
     let socket = scratch.serve(0);
-    let other = FleetSocket::serve(&SocketChoice::At(path.clone()), FleetControl::new(Echo(0)));
+    let other = ControlSocket::serve(&SocketChoice::At(path.clone()), FleetControl::new(Echo(0)));
     assert!(matches!(other, Err(SocketError::InUse(_))));
     assert!(ask(&path, &request()).is_ok());
     drop(socket);
     std::fs::write(&path, "mine").expect("a file");
-    let other = FleetSocket::serve(&SocketChoice::At(path.clone()), FleetControl::new(Echo(0)));
+    let other = ControlSocket::serve(&SocketChoice::At(path.clone()), FleetControl::new(Echo(0)));
     assert!(matches!(other, Err(SocketError::NoSocket(_))));
     assert!(path.exists());
 }

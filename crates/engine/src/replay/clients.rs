@@ -2,14 +2,14 @@
 
 use super::layer::{Layer, LayerLost, Reply};
 use crate::backend::BackendError;
-use crate::backend::blocking::{BlockingClient, CarriedOut, Unended};
+use crate::backend::blocking::{BlockingClient, Unended, WorkResult};
 use crate::worker::{Schedule, WorkerEnd};
 use filestone_model::load::{Action, Line, Lines, LoadWork, Status};
 use filestone_model::measure::{Mismatches, Unexpected};
 use filestone_model::operation::Outcome;
-use filestone_model::payload::{Inspector, Payload};
+use filestone_model::payload::{DataVerifier, Payload};
 use filestone_model::plan::Plan;
-use filestone_model::session::rpc::BusyPauses;
+use filestone_model::session::rpc::JukeboxWaits;
 use filestone_model::workload::{Account, LineSource};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,7 @@ pub struct LayerClient<'run, L> {
     table: Arc<[u8]>,
     /// The data of a unit.
     unit: Vec<u8>,
-    inspector: Inspector,
+    inspector: DataVerifier,
 }
 
 /// How a client ended.
@@ -37,7 +37,7 @@ pub struct ClientEnd<A> {
     /// Its mismatches by kind.
     pub mismatches: Mismatches,
     /// How long its server was not ready.
-    pub busy_pauses: BusyPauses,
+    pub busy_pauses: JukeboxWaits,
 }
 
 impl<'run, L: Layer> LayerClient<'run, L> {
@@ -49,7 +49,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
             lost: None,
             table,
             unit: Vec::new(),
-            inspector: Inspector::default(),
+            inspector: DataVerifier::default(),
         }
     }
 
@@ -58,12 +58,12 @@ impl<'run, L: Layer> LayerClient<'run, L> {
         let end = ClientEnd {
             account: workload.into_account(self.lost),
             mismatches: self.mismatches,
-            busy_pauses: BusyPauses::default(),
+            busy_pauses: JukeboxWaits::default(),
         };
         (end, self.layer)
     }
 
-    fn carry_out_line(&mut self, line: &Line<'_>) -> Result<CarriedOut, Unended> {
+    fn carry_out_line(&mut self, line: &Line<'_>) -> Result<WorkResult, Unended> {
         let mut reply = match self.answer(line) {
             Ok(reply) => reply,
             Err(lost) => return self.lose(lost),
@@ -84,7 +84,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
                 Outcome::Failed(reply.status.failure(mismatch))
             }
         };
-        Ok(CarriedOut {
+        Ok(WorkResult {
             outcome,
             is_sent: !matches!(reply.status, Status::Refused(_)),
             calls: reply.calls,
@@ -116,14 +116,14 @@ impl<'run, L: Layer> LayerClient<'run, L> {
 
     /// What was broken off because somebody stops the run comes to no end. If nobody does, the
     /// window has been over for as long as a call may take. All else is a loss.
-    fn lose(&mut self, lost: LayerLost) -> Result<CarriedOut, Unended> {
+    fn lose(&mut self, lost: LayerLost) -> Result<WorkResult, Unended> {
         match lost {
             LayerLost::Stopped if self.stop.load(Ordering::Relaxed) => Err(Unended::BrokenOff),
-            LayerLost::Stopped => Ok(CarriedOut::of(Outcome::TimedOut)),
+            LayerLost::Stopped => Ok(WorkResult::of(Outcome::TimedOut)),
             LayerLost::Exhausted(error) => Err(Unended::Exhausted(error)),
             LayerLost::Lost(what) => {
                 self.lost = Some(what);
-                Ok(CarriedOut::of(Outcome::Disconnected))
+                Ok(WorkResult::of(Outcome::Disconnected))
             }
         }
     }
@@ -132,15 +132,15 @@ impl<'run, L: Layer> LayerClient<'run, L> {
 impl<L: Layer> BlockingClient for LayerClient<'_, L> {
     type Language = Lines;
 
-    fn carry_out(&mut self, work: LoadWork<'_>) -> Result<CarriedOut, Unended> {
+    fn carry_out(&mut self, work: LoadWork<'_>) -> Result<WorkResult, Unended> {
         match work {
             LoadWork::Line(line) => self.carry_out_line(&line),
             LoadWork::EndPass => match self.layer.end_pass() {
-                Ok(()) => Ok(CarriedOut::of(Outcome::Ok)),
+                Ok(()) => Ok(WorkResult::of(Outcome::Ok)),
                 Err(lost) => self.lose(lost),
             },
             // Its thread does that when the run is over.
-            LoadWork::RemoveTree => Ok(CarriedOut::of(Outcome::Skipped)),
+            LoadWork::RemoveTree => Ok(WorkResult::of(Outcome::Skipped)),
         }
     }
 }

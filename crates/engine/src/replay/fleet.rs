@@ -5,21 +5,21 @@ use super::piece::Piece;
 use super::progress::{Cancellations, Ending};
 use crate::control::{Context, Observer};
 use crate::error::RunError;
-use crate::fleet_socket::{FleetControl, FleetSocket, Serves, SocketChoice};
+use crate::fleet_socket::{ControlSocket, FleetControl, RequestHandler, SocketChoice};
 use crate::host;
-use crate::run::{Attendant, Look, Stage};
-use filestone_model::fleet::HoldsFrom;
-use filestone_model::fleet_control::{BytesAt, ChangeBook, ControlAnswer, Controlled, answer};
+use crate::run::{Look, RunHook, Stage};
+use filestone_model::fleet::EffectiveFrom;
+use filestone_model::fleet_control::{ByteSnapshot, ChangeLog, ControlAnswer, FleetState, answer};
 use filestone_model::measure::fleet_record::{
-    ChangeRecord, ClientState, FirstConnection, FleetCounters, FleetRecord, GroupRecord,
-    LostClient, StateCount,
+    ChangeRecord, ClientState, ConnectStatus, FleetCounters, FleetRecord, GroupRecord, LostClient,
+    StateCount,
 };
 use filestone_model::measure::run_record::IntervalRecord;
-use filestone_model::measure::{FleetWatch, Mismatches, RunRecord};
+use filestone_model::measure::{FleetMonitor, Mismatches, RunRecord};
 use filestone_model::plan::{FleetPlan, Plan};
 use filestone_model::time::Moment;
 use filestone_model::workload::Stream;
-use filestone_model::workload::stream::{ClientGauge, SharedFleet, StreamAccount, TimesCounted};
+use filestone_model::workload::stream::{ClientStats, SharedFleet, StreamAccount, TimesCounted};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,12 +42,12 @@ pub struct Fleet<'run> {
     seen: Arc<Mutex<Seen>>,
     /// Where it is controlled while it runs.
     #[expect(dead_code, reason = "it is served until this is dropped")]
-    socket: Option<FleetSocket>,
+    socket: Option<ControlSocket>,
 }
 
 /// What the attendant has seen.
 struct Seen {
-    watch: FleetWatch,
+    watch: FleetMonitor,
     /// When the workers had done all, or when it was looked last.
     now: Moment,
     /// Clients are asked for more until then: until the window ends, or the run is stopped. What follows is
@@ -56,11 +56,11 @@ struct Seen {
     /// The counters of each group at the last looks, one a second.
     looks: VecDeque<Counted>,
     /// What each client had moved at the last looks at them, the oldest first.
-    bytes: VecDeque<Arc<BytesAt>>,
+    bytes: VecDeque<Arc<ByteSnapshot>>,
     /// When it was looked last, by this host's clock; `None` before the run has begun.
     looked: Option<Instant>,
     is_over: bool,
-    changes: ChangeBook,
+    changes: ChangeLog,
 }
 
 impl Seen {
@@ -90,14 +90,14 @@ impl<'run> Fleet<'run> {
     pub fn new(plan: &'run Plan, fleet: &FleetPlan) -> Self {
         let shared = Arc::new(SharedFleet::new(plan, fleet));
         let seen = Seen {
-            watch: FleetWatch::new(fleet),
+            watch: FleetMonitor::new(fleet),
             now: Moment::ZERO,
             asked_until: window_end(plan),
             looks: VecDeque::new(),
             bytes: VecDeque::new(),
             looked: None,
             is_over: false,
-            changes: ChangeBook::default(),
+            changes: ChangeLog::default(),
         };
         Self {
             plan,
@@ -117,7 +117,7 @@ impl<'run> Fleet<'run> {
         let control = FleetControl::new(controller);
         context.observer.controllable(&control);
         let choice = &context.fleet_socket;
-        let socket = match FleetSocket::serve(choice, control) {
+        let socket = match ControlSocket::serve(choice, control) {
             Ok(socket) => socket,
             Err(error) if *choice == SocketChoice::Usual => {
                 let told = format!("this fleet cannot be controlled while it runs: {error}");
@@ -141,7 +141,7 @@ struct Controller {
     seen: Arc<Mutex<Seen>>,
 }
 
-impl Serves for Controller {
+impl RequestHandler for Controller {
     fn answer(&mut self, line: &[u8]) -> ControlAnswer {
         let (now, is_over, changes, before, bytes, asked_until) = {
             let seen = lock(&self.seen);
@@ -154,7 +154,7 @@ impl Serves for Controller {
         };
         let shared = &*self.shared;
         let groups = || group_records(shared, now, asked_until, before.as_ref());
-        let fleet = Controlled {
+        let fleet = FleetState {
             shared,
             now,
             is_over,
@@ -176,9 +176,9 @@ impl Controller {
         let at_ns = change.at_ns;
         seen.changes.enter(change);
         // Nobody has done anything yet by what held before.
-        if seen.looked.is_none() && self.shared.is_settled(HoldsFrom::NextFile) {
+        if seen.looked.is_none() && self.shared.is_settled(EffectiveFrom::NextFile) {
             let count = seen.changes.count();
-            seen.changes.settle(count, HoldsFrom::NextFile, at_ns);
+            seen.changes.settle(count, EffectiveFrom::NextFile, at_ns);
         }
     }
 }
@@ -246,7 +246,7 @@ impl Piece for Fleet<'_> {
 
     fn connected(&mut self, times: Vec<Option<u64>>) {
         for (gauge, time) in self.shared.gauges().iter().zip(times) {
-            gauge.connect(time.map_or(FirstConnection::Awaited, FirstConnection::Made));
+            gauge.connect(time.map_or(ConnectStatus::Awaited, ConnectStatus::Made));
         }
     }
 
@@ -254,7 +254,7 @@ impl Piece for Fleet<'_> {
         &self,
         _cleaned: &Arc<AtomicU32>,
         cancellations: &Cancellations,
-    ) -> Box<dyn Attendant> {
+    ) -> Box<dyn RunHook> {
         Box::new(FleetProgress {
             shared: Arc::clone(&self.shared),
             seen: Arc::clone(&self.seen),
@@ -402,11 +402,11 @@ impl FleetProgress {
         let gauges = self.shared.gauges();
         seen.watch.connections(now.nanos(), |client| {
             let gauge = gauges.get(client as usize);
-            gauge.map_or(FirstConnection::None, ClientGauge::connection)
+            gauge.map_or(ConnectStatus::None, ClientStats::connection)
         });
         let last = seen.bytes.back().map(|bytes| bytes.at);
         if last.is_none_or(|last| now.nanos_since(last) >= CLIENT_LOOK_NANOS) {
-            let bytes = BytesAt::now(&self.shared, now);
+            let bytes = ByteSnapshot::now(&self.shared, now);
             seen.bytes.push_back(Arc::new(bytes));
             if seen.bytes.len() > CLIENT_LOOKS {
                 seen.bytes.pop_front();
@@ -440,7 +440,7 @@ impl FleetProgress {
             return;
         };
         // What is told meanwhile is looked at with the next look.
-        let mut settled = [HoldsFrom::NextFile, HoldsFrom::NextTransfer].into_iter();
+        let mut settled = [EffectiveFrom::NextFile, EffectiveFrom::NextTransfer].into_iter();
         let settled = settled.find(|up_to| *up_to <= last && self.shared.is_settled(*up_to));
         if let Some(up_to) = settled {
             lock(&self.seen).changes.settle(count, up_to, now.nanos());
@@ -460,7 +460,7 @@ impl FleetProgress {
     }
 }
 
-impl Attendant for FleetProgress {
+impl RunHook for FleetProgress {
     fn interval(
         &mut self,
         interval: &IntervalRecord,

@@ -7,7 +7,7 @@
 //! nothing; they say what was answered and what it took.
 
 use filestone_model::load::{Action, Status};
-use filestone_model::payload::Inspector;
+use filestone_model::payload::DataVerifier;
 
 pub use crate::control::Cancellation;
 
@@ -71,7 +71,7 @@ pub trait Layer {
     fn carry_out_seen(
         &mut self,
         action: &Action<'_>,
-        _inspector: &mut Inspector,
+        _inspector: &mut DataVerifier,
     ) -> Result<Reply, LayerLost> {
         self.carry_out(action, &[0])
     }

@@ -14,7 +14,7 @@ mod target;
 pub(crate) mod thread;
 
 pub use crate::control::{Progress, ProgressPhase};
-pub use crate::workspace::Occupied;
+pub use crate::workspace::OnExisting;
 pub use layer::{Cancellation, Layer, LayerLost, Reply};
-pub use site::{Layered, Site, Trees};
+pub use site::{BlockingWorkDir, Site, TreeCleanup};
 pub use target::replay_on;

@@ -2,21 +2,21 @@
 
 use super::clients::{ClientEnd, loss_of};
 use super::progress::Cancellations;
-use super::replaying::Replaying;
+use super::replaying::ReplayState;
 use super::site::Site;
 use crate::backend::connection::{ClientConnection, Link};
 use crate::backend::sockets::Sockets;
-use crate::backend::{Backend, BackendError, Until};
+use crate::backend::{Backend, BackendError, WaitLimit};
 use crate::control::LOOK_EVERY;
 use crate::driver::Patience;
 use crate::run::{WorkerBody, WorkerThread};
-use crate::worker::Member;
+use crate::worker::WorkerClient;
 use filestone_model::client::{Client, Output};
 use filestone_model::completions::Completions;
 use filestone_model::load::{Lines, LoadWork};
 use filestone_model::measure::Mismatches;
-use filestone_model::operation::{Outcome, Ticket};
-use filestone_model::session::rpc::BusyPauses;
+use filestone_model::operation::{Outcome, SlotId};
+use filestone_model::session::rpc::JukeboxWaits;
 use filestone_model::time::Moment;
 use filestone_model::workload::LineSource;
 use std::sync::Arc;
@@ -31,8 +31,8 @@ pub trait LoadConnection: Client<Language = Lines> + Send + Sized + 'static {
     fn take_mismatches(&mut self) -> Mismatches;
 
     /// How long its server was not ready since this was asked last.
-    fn take_busy_pauses(&mut self) -> BusyPauses {
-        BusyPauses::default()
+    fn take_busy_pauses(&mut self) -> JukeboxWaits {
+        JukeboxWaits::default()
     }
 
     /// Why the client of this connection could not go on, if it could not: one that was given up
@@ -54,9 +54,9 @@ pub struct LoadWorker<S: Site, C: LoadConnection, W: LineSource> {
     /// Their connections.
     pub sockets: Sockets<C>,
     /// What they ask.
-    pub members: Vec<Member<W>>,
+    pub members: Vec<WorkerClient<W>>,
     /// What they have in common with those of other workers.
-    pub replaying: Arc<Replaying<S, W::Account>>,
+    pub replaying: Arc<ReplayState<S, W::Account>>,
     /// What ends their clean-up.
     pub cancellations: Cancellations,
     /// How long the server was waited for.
@@ -139,14 +139,18 @@ enum Stage {
 /// Clients that take their trees away, all at the same time.
 struct CleanUp<'run, S, C, A> {
     sockets: &'run mut Sockets<C>,
-    replaying: &'run Replaying<S, A>,
+    replaying: &'run ReplayState<S, A>,
     stages: Vec<Stage>,
     /// Clients that are not done.
     left: u32,
 }
 
 impl<'run, S: Site, C: LoadConnection, A> CleanUp<'run, S, C, A> {
-    fn new(sockets: &'run mut Sockets<C>, replaying: &'run Replaying<S, A>, clients: u32) -> Self {
+    fn new(
+        sockets: &'run mut Sockets<C>,
+        replaying: &'run ReplayState<S, A>,
+        clients: u32,
+    ) -> Self {
         Self {
             sockets,
             replaying,
@@ -173,12 +177,12 @@ impl<'run, S: Site, C: LoadConnection, A> CleanUp<'run, S, C, A> {
         }
         for client in 0..self.stages.len() as u32 {
             if self.stages[client as usize] != Stage::Done {
-                let ticket = Ticket { client, slot: 0 };
+                let ticket = SlotId { client, slot: 0 };
                 self.sockets.submit(ticket, LoadWork::EndPass, now);
             }
         }
         while self.left > 0 && !cancellations.clean_up.is_cancelled() {
-            let until = Until::sharp(self.sockets.now().after(LOOK_EVERY));
+            let until = WaitLimit::sharp(self.sockets.now().after(LOOK_EVERY));
             self.sockets.wait(until, &mut completed)?;
             for completion in completed.iter() {
                 self.go_on(completion.ticket, completion.outcome);
@@ -188,7 +192,7 @@ impl<'run, S: Site, C: LoadConnection, A> CleanUp<'run, S, C, A> {
         Ok(())
     }
 
-    fn go_on(&mut self, ticket: Ticket, outcome: Outcome) {
+    fn go_on(&mut self, ticket: SlotId, outcome: Outcome) {
         let Some(stage) = self.stages.get_mut(ticket.client as usize) else {
             return;
         };

@@ -2,7 +2,7 @@
 
 use super::clients::ClientEnd;
 use super::progress::Cancellations;
-use crate::run::Attendant;
+use crate::run::RunHook;
 use filestone_model::load::{DataTable, Load, Script};
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::{Plan, ReplayPlan};
@@ -44,7 +44,7 @@ pub trait Piece {
         &self,
         cleaned: &Arc<AtomicU32>,
         cancellations: &Cancellations,
-    ) -> Box<dyn Attendant>;
+    ) -> Box<dyn RunHook>;
 
     /// Adds to the record what the clients have counted by themselves.
     fn complete(
@@ -97,7 +97,7 @@ impl Piece for Loads<'_> {
         &self,
         cleaned: &Arc<AtomicU32>,
         cancellations: &Cancellations,
-    ) -> Box<dyn Attendant> {
+    ) -> Box<dyn RunHook> {
         Box::new(super::progress::ReplayProgress::new(
             self.plan,
             Arc::clone(&self.shared),

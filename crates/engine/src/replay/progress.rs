@@ -2,8 +2,8 @@
 //! long actions and long clean-ups break off.
 
 use super::{Progress, ProgressPhase};
-use crate::control::{Cancellation, CleanUpEnd, LOOK_EVERY, Observer, clean_up_limits};
-use crate::run::{Attendant, Look, Stage};
+use crate::control::{Cancellation, CleanUpDeadline, LOOK_EVERY, Observer, clean_up_limits};
+use crate::run::{Look, RunHook, Stage};
 use filestone_model::plan::Plan;
 use filestone_model::time::Moment;
 use filestone_model::workload::load_file::{Gauge, SharedLoad};
@@ -28,7 +28,7 @@ pub struct Ending {
     timeout: Duration,
     cancellations: Cancellations,
     /// Known as soon as the run is stopped, or all clients are done.
-    clean_up: Option<CleanUpEnd>,
+    clean_up: Option<CleanUpDeadline>,
 }
 
 impl Ending {
@@ -68,7 +68,7 @@ impl Ending {
         let limits = clean_up_limits(self.timeout, at.now.since(Moment::ZERO));
         let end = self
             .clean_up
-            .get_or_insert_with(|| CleanUpEnd::new(was_stopped, limits));
+            .get_or_insert_with(|| CleanUpDeadline::new(was_stopped, limits));
         if end.is_due(at.is_stopped) {
             self.cancellations.clean_up.cancel();
         }
@@ -185,7 +185,7 @@ impl ReplayProgress {
     }
 }
 
-impl Attendant for ReplayProgress {
+impl RunHook for ReplayProgress {
     fn look(&mut self, at: &Look<'_>, observer: &mut dyn Observer) -> Moment {
         self.note_phase(at, observer);
         let again = self.ending.look(at);

@@ -3,14 +3,14 @@
 use super::clients::ClientEnd;
 use filestone_model::measure::Caveat;
 use filestone_model::measure::Mismatches;
-use filestone_model::measure::replay_record::{LeftOutRecord, ReplayRecord};
+use filestone_model::measure::replay_record::{ReplayRecord, SkippedLinesRecord};
 use filestone_model::measure::run_record::RunRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::time::nanos_of;
-use filestone_model::workload::load_file::ClientLedger;
+use filestone_model::workload::load_file::ClientCounters;
 
 /// Adds to the record what the clients have counted by themselves.
-pub fn complete(record: &mut RunRecord, threads: u32, ends: Vec<ClientEnd<ClientLedger>>) {
+pub fn complete(record: &mut RunRecord, threads: u32, ends: Vec<ClientEnd<ClientCounters>>) {
     let mut ends = ends;
     ends.sort_by_key(|end| end.account.record.client);
     let begun: u64 = ends.iter().map(|end| end.account.begun).sum();
@@ -37,8 +37,8 @@ pub fn complete(record: &mut RunRecord, threads: u32, ends: Vec<ClientEnd<Client
         let mismatch_count = end.mismatches.count();
         mismatches.merge(end.mismatches);
         of_replay.passes += end.account.passes;
-        for LeftOutRecord { operation, count } in &end.account.left_out {
-            LeftOutRecord::add(&mut of_replay.left_out, *operation, *count);
+        for SkippedLinesRecord { operation, count } in &end.account.left_out {
+            SkippedLinesRecord::add(&mut of_replay.left_out, *operation, *count);
         }
         of_replay.jukebox_calls += end.busy_pauses.calls;
         of_replay.jukebox_pauses_ns += nanos_of(end.busy_pauses.pauses);

@@ -3,7 +3,7 @@
 use super::clients::ClientEnd;
 use super::layer::{Layer, LayerLost};
 use super::progress::Cancellations;
-use super::site::{Layered, Site};
+use super::site::{BlockingWorkDir, Site};
 use crate::clock::Clock;
 use crate::control::Context;
 use crate::error::RunError;
@@ -19,7 +19,7 @@ pub const BROKEN_OFF: &str = "the clean-up was broken off: it was interrupted, o
      than the run; --remove-leftover goes on with it";
 
 /// What the threads of a replay share.
-pub struct Replaying<S, A> {
+pub struct ReplayState<S, A> {
     pub site: S,
     /// Whether clients take their trees away.
     removes: bool,
@@ -42,7 +42,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<S: Site, A> Replaying<S, A> {
+impl<S: Site, A> ReplayState<S, A> {
     /// On this site. `cleaned` counts the clients that have cleaned up.
     pub fn new(site: S, removes: bool, cleaned: Arc<AtomicU32>) -> Self {
         Self {
@@ -78,7 +78,7 @@ impl<S: Site, A> Replaying<S, A> {
     }
 }
 
-impl<S: Layered, A> Replaying<S, A> {
+impl<S: BlockingWorkDir, A> ReplayState<S, A> {
     /// Takes the trees of one thread's clients away, the first of which is `first`.
     pub fn clean_up(&self, first: u32, mut layers: Vec<S::Layer>) {
         if self.removes && layers.len() > 1 {
@@ -104,7 +104,7 @@ impl<S: Layered, A> Replaying<S, A> {
 }
 
 /// What makes the clients of a replay.
-pub trait Crew<S: Site, W: LineSource> {
+pub trait ClientSpawner<S: Site, W: LineSource> {
     /// Where their workers, so many, enter what they measure.
     fn recording(&self, plan: &Plan, workers: usize) -> Recording;
 
@@ -121,7 +121,7 @@ pub struct Wanted<'run, S, W: LineSource> {
     pub plan: &'run Plan,
     pub replay: &'run ReplayPlan,
     pub clock: &'run Clock,
-    pub replaying: &'run Arc<Replaying<S, W::Account>>,
+    pub replaying: &'run Arc<ReplayState<S, W::Account>>,
     pub cancellations: &'run Cancellations,
     /// The lines of a client.
     pub workload: &'run dyn Fn(u32) -> W,

@@ -1,7 +1,7 @@
 //! Several targets of one layer: client *i* works on target *i* modulo their number.
 
 use super::layer::LayerLost;
-use super::site::{Layered, Site, Trees};
+use super::site::{BlockingWorkDir, Site, TreeCleanup};
 use crate::control::Cancellation;
 use crate::error::RunError;
 use crate::workspace::error::ClaimError;
@@ -30,7 +30,7 @@ impl<S: Site> RoundRobin<S> {
                     };
                     // The first error is the one to tell of.
                     for site in claimed {
-                        let _: Result<(), RunError> = S::release(site, Trees::Remove);
+                        let _: Result<(), RunError> = S::release(site, TreeCleanup::Remove);
                     }
                     return Err(error);
                 }
@@ -96,7 +96,7 @@ impl<S: Site> Site for RoundRobin<S> {
     }
 
     /// Releases all of them, whatever becomes of one; tells of the first error.
-    fn release(self, trees: Trees) -> Result<(), RunError> {
+    fn release(self, trees: TreeCleanup) -> Result<(), RunError> {
         let results: Vec<_> = self
             .sites
             .into_iter()
@@ -106,7 +106,7 @@ impl<S: Site> Site for RoundRobin<S> {
     }
 }
 
-impl<S: Layered> Layered for RoundRobin<S> {
+impl<S: BlockingWorkDir> BlockingWorkDir for RoundRobin<S> {
     type Layer = S::Layer;
 
     fn layer(&self, client: u32) -> Result<S::Layer, RunError> {

@@ -29,11 +29,11 @@ pub trait Site: Send + Sync + 'static {
 
     /// Takes away what claiming it made. If trees of clients are to be kept, only
     /// the claim is given up.
-    fn release(self, trees: Trees) -> Result<(), RunError>;
+    fn release(self, trees: TreeCleanup) -> Result<(), RunError>;
 }
 
 /// A place whose clients block, each on its layer.
-pub trait Layered: Site {
+pub trait BlockingWorkDir: Site {
     /// One client's way to it.
     type Layer: Layer + Send + 'static;
 
@@ -46,7 +46,7 @@ pub trait Layered: Site {
 
 /// What becomes of the clients' trees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trees {
+pub enum TreeCleanup {
     /// They are gone already, or go now.
     Remove,
     /// They stay (`--skip-cleanup`).

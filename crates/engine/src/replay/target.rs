@@ -4,12 +4,12 @@
 use super::clients::ClientEnd;
 use super::piece::Piece;
 use super::progress::Cancellations;
-use super::replaying::{BROKEN_OFF, Crew, LeftTree, Replaying, Wanted};
-use super::site::{Site, Trees};
+use super::replaying::{BROKEN_OFF, ClientSpawner, LeftTree, ReplayState, Wanted};
+use super::site::{Site, TreeCleanup};
 use crate::clock::Clock;
 use crate::control::{Context, cancel_clean_up_on, clean_up_limits};
 use crate::error::RunError;
-use crate::run::{Attendant, ConnectedClients, OpenTarget, Recording, run_on};
+use crate::run::{ConnectedClients, OpenTarget, Recording, RunHook, run_on};
 use filestone_model::measure::Caveat;
 use filestone_model::measure::run_record::{RunRecord, Target};
 use filestone_model::plan::{Plan, ReplayPlan};
@@ -24,7 +24,7 @@ pub fn replay_on<S: Site, P: Piece>(
     replay: &ReplayPlan,
     piece: P,
     site: S,
-    crew: &dyn Crew<S, P::Client>,
+    crew: &dyn ClientSpawner<S, P::Client>,
     context: &mut Context<'_>,
 ) -> Result<RunRecord, RunError> {
     if let Some(remark) = site.remark() {
@@ -42,10 +42,10 @@ struct OpenReplay<'run, S, P: Piece> {
     plan: &'run Plan,
     replay: &'run ReplayPlan,
     piece: P,
-    crew: &'run dyn Crew<S, P::Client>,
+    crew: &'run dyn ClientSpawner<S, P::Client>,
     target: Target,
     /// `None` once it has been given up.
-    replaying: Option<Arc<Replaying<S, AccountOf<P>>>>,
+    replaying: Option<Arc<ReplayState<S, AccountOf<P>>>>,
     cleaned: Arc<AtomicU32>,
     cancellations: Cancellations,
     began: Instant,
@@ -61,7 +61,7 @@ impl<'run, S: Site, P: Piece> OpenReplay<'run, S, P> {
         replay: &'run ReplayPlan,
         piece: P,
         site: S,
-        crew: &'run dyn Crew<S, P::Client>,
+        crew: &'run dyn ClientSpawner<S, P::Client>,
     ) -> Self {
         let (mut site, cancellations) = (site, Cancellations::default());
         site.cancel_with(&cancellations.clean_up);
@@ -73,7 +73,7 @@ impl<'run, S: Site, P: Piece> OpenReplay<'run, S, P> {
             piece,
             crew,
             target: site.target(),
-            replaying: Some(Arc::new(Replaying::new(
+            replaying: Some(Arc::new(ReplayState::new(
                 site,
                 removes,
                 Arc::clone(&cleaned),
@@ -101,7 +101,7 @@ impl<S: Site, P: Piece> OpenTarget for OpenReplay<'_, S, P> {
         self.crew.recording(self.plan, workers)
     }
 
-    fn attendant(&self) -> Option<Box<dyn Attendant>> {
+    fn attendant(&self) -> Option<Box<dyn RunHook>> {
         Some(self.piece.attendant(&self.cleaned, &self.cancellations))
     }
 
@@ -137,9 +137,9 @@ impl<S: Site, P: Piece> OpenTarget for OpenReplay<'_, S, P> {
         (self.ends, self.left_behind) = (taken.ends, taken.left_behind);
         // What could not even begin has nothing that is worth keeping.
         let trees = if self.replay.skip_cleanup && !self.ends.is_empty() {
-            Trees::Keep
+            TreeCleanup::Keep
         } else {
-            Trees::Remove
+            TreeCleanup::Remove
         };
         let timeout = Duration::from_nanos(self.plan.timeout_ns);
         let limits = clean_up_limits(timeout, self.began.elapsed());
@@ -149,7 +149,7 @@ impl<S: Site, P: Piece> OpenTarget for OpenReplay<'_, S, P> {
             session.durable = site.durable();
         }
         cancel_clean_up_on(context.stop, limits, cancellation, || site.release(trees))?;
-        if trees == Trees::Remove {
+        if trees == TreeCleanup::Remove {
             // A client's tree can be in use by another one until all have ended.
             self.left_behind = None;
         }

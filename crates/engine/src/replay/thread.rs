@@ -2,14 +2,14 @@
 
 use super::clients::{LayerClient, loss_of};
 use super::layer::Layer;
-use super::replaying::{Crew, Replaying, Wanted};
-use super::site::Layered;
+use super::replaying::{ClientSpawner, ReplayState, Wanted};
+use super::site::BlockingWorkDir;
 use crate::backend::blocking::Blocking;
 use crate::control::{Context, cancel_on, go_on};
 use crate::error::RunError;
 use crate::run::{ConnectedClients, Recording, WorkerBody, WorkerThread};
 use crate::time::RealTime;
-use crate::worker::{Member, SharedRecorder};
+use crate::worker::{SharedRecorder, WorkerClient};
 use filestone_model::plan::Plan;
 use filestone_model::workload::LineSource;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Clients that block, on threads of their own.
 pub struct Threads;
 
-impl<S: Layered, W: LineSource> Crew<S, W> for Threads {
+impl<S: BlockingWorkDir, W: LineSource> ClientSpawner<S, W> for Threads {
     fn recording(&self, plan: &Plan, workers: usize) -> Recording {
         Recording::Shared(SharedRecorder::new(plan, workers))
     }
@@ -67,17 +67,17 @@ impl<S: Layered, W: LineSource> Crew<S, W> for Threads {
 }
 
 /// The clients of one thread.
-pub struct LayerThread<S: Layered, W: LineSource> {
+pub struct LayerThread<S: BlockingWorkDir, W: LineSource> {
     /// The first of them; the others follow it.
     pub first: u32,
     pub workloads: Vec<W>,
     pub layers: Vec<S::Layer>,
     /// What data are taken from that are written.
     pub table: Arc<[u8]>,
-    pub replaying: Arc<Replaying<S, W::Account>>,
+    pub replaying: Arc<ReplayState<S, W::Account>>,
 }
 
-impl<S: Layered, W: LineSource> WorkerBody for LayerThread<S, W> {
+impl<S: BlockingWorkDir, W: LineSource> WorkerBody for LayerThread<S, W> {
     fn driver(&self) -> &'static str {
         "threads"
     }
@@ -95,7 +95,7 @@ impl<S: Layered, W: LineSource> WorkerBody for LayerThread<S, W> {
             replaying,
         } = *self;
         let members = (first..).zip(workloads);
-        let members = members.map(|(number, workload)| Member { number, workload });
+        let members = members.map(|(number, workload)| WorkerClient { number, workload });
         let (plan, stop) = (thread.plan(), thread.stop());
         let clients = layers.into_iter();
         let clients = clients

@@ -6,7 +6,7 @@ use filestone_model::time::Moment;
 use std::sync::atomic::AtomicBool;
 
 /// Attends to a run: decides on its load, corrects it, tells how far it is.
-pub trait Attendant {
+pub trait RunHook {
     /// An interval is complete.
     fn interval(
         &mut self,

@@ -1,8 +1,8 @@
 //! A run that is part of a job: the job's conductor hears of each interval, and its orders are
 //! followed.
 
-use super::{Attendant, Look, Stage};
-use crate::control::{Conductor, Observer, Order};
+use super::{Look, RunHook, Stage};
+use crate::control::{JobController, Observer, Order};
 use crate::worker::Offer;
 use filestone_model::measure::run_record::IntervalRecord;
 use filestone_model::plan::Plan;
@@ -14,17 +14,17 @@ use std::time::Duration;
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// The conductor, and how the workers hear of it.
-pub struct Conducted<'run> {
-    conductor: &'run mut dyn Conductor,
+pub struct JobHook<'run> {
+    conductor: &'run mut dyn JobController,
     offer: &'run Offer,
     window_start: Moment,
 }
 
-impl<'run> Conducted<'run> {
+impl<'run> JobHook<'run> {
     /// Waits for the start, if there is a conductor, who then attends to the run of `plan`, whose
     /// intervals begin after its warm-up.
     pub fn after_start<'job>(
-        conductor: Option<&'run mut (dyn Conductor + 'job)>,
+        conductor: Option<&'run mut (dyn JobController + 'job)>,
         stop: &AtomicBool,
         offer: &'run Offer,
         plan: &Plan,
@@ -39,7 +39,7 @@ impl<'run> Conducted<'run> {
     }
 }
 
-impl Attendant for Conducted<'_> {
+impl RunHook for JobHook<'_> {
     fn interval(
         &mut self,
         interval: &IntervalRecord,

@@ -2,20 +2,20 @@
 //! the record.
 
 use super::header::RunHeader;
-use super::{Attendant, Look, Stage};
+use super::{Look, RunHook, Stage};
 use crate::backend::BackendError;
 use crate::clock::Clock;
-use crate::control::{GeneratorShare, Observer};
+use crate::control::{GeneratorUsage, Observer};
 use crate::processors::{self, Meter};
 use crate::worker::{IntervalSink, SharedRecorder, WorkerEnd, new_buffer};
 use filestone_model::measure::absence::{GAP_MIN_NS, WakeUpGaps};
 use filestone_model::measure::mix_figures::figures;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
-use filestone_model::measure::run_record::{RunEnd, RunRecord, Target};
+use filestone_model::measure::run_record::{RunOutcome, RunRecord, Target};
 use filestone_model::measure::stamps::{StampedCall, StampsRecord};
 use filestone_model::measure::{
-    Assembly, ConnectionsRecord, IntervalBuffer, LossReasons, RunPhase,
+    ConnectionsRecord, IntervalAggregator, IntervalBuffer, LossReasons, RunPhase,
 };
 use filestone_model::plan::{Plan, TICK_NANOS};
 use filestone_model::time::Moment;
@@ -45,8 +45,8 @@ pub struct Exchange {
 
 impl Exchange {
     /// What says that the worker has come to its end.
-    pub fn finisher(&self) -> Finisher {
-        Finisher {
+    pub fn finisher(&self) -> DoneGuard {
+        DoneGuard {
             worker: self.worker,
             full: self.full.clone(),
         }
@@ -54,12 +54,12 @@ impl Exchange {
 }
 
 /// Says that a worker has come to its end.
-pub struct Finisher {
+pub struct DoneGuard {
     worker: usize,
     full: SyncSender<FromWorker>,
 }
 
-impl Finisher {
+impl DoneGuard {
     /// It has come to its end so.
     pub fn finish(&self, end: WorkerEnd) {
         // The coordinator outlives the workers; were it gone, nobody would want it.
@@ -103,7 +103,7 @@ pub enum Recording {
 pub struct Coordinator<'run> {
     plan: &'run Plan,
     recording: &'run Recording,
-    assembly: Assembly,
+    assembly: IntervalAggregator,
     /// Empty buffers that each worker has, and how to give it more; `None` when it
     /// has finished.
     spares: Vec<Option<(usize, SyncSender<Box<IntervalBuffer>>)>>,
@@ -121,17 +121,17 @@ pub struct Coordinator<'run> {
 }
 
 /// What the coordinator looks at, and whom it tells.
-pub struct Surveyed<'run, 'look> {
+pub struct CoordinatorContext<'run, 'look> {
     pub clock: &'run Clock,
     pub stop: &'run AtomicBool,
     pub halt: &'run AtomicBool,
-    pub attendants: Vec<&'look mut dyn Attendant>,
+    pub attendants: Vec<&'look mut dyn RunHook>,
     pub observer: &'look mut dyn Observer,
 }
 
 impl<'run> Coordinator<'run> {
     pub fn new(plan: &'run Plan, recording: &'run Recording) -> Self {
-        let mut assembly = Assembly::new(plan);
+        let mut assembly = IntervalAggregator::new(plan);
         if let Recording::Shared(_) = recording {
             // There is one recorder, whatever the plan says of workers.
             (1..plan.workers as usize).for_each(|worker| assembly.finish(worker));
@@ -169,7 +169,11 @@ impl<'run> Coordinator<'run> {
     }
 
     /// Attends to the run until all workers have left.
-    pub fn collect(&mut self, from_workers: &Receiver<FromWorker>, mut surveyed: Surveyed<'_, '_>) {
+    pub fn collect(
+        &mut self,
+        from_workers: &Receiver<FromWorker>,
+        mut surveyed: CoordinatorContext<'_, '_>,
+    ) {
         let mut next = Moment::ZERO;
         loop {
             let received = self.wait(next, from_workers, surveyed.clock);
@@ -250,7 +254,12 @@ impl<'run> Coordinator<'run> {
     }
 
     /// Does what is due, and says when to look again.
-    fn look(&mut self, stage: Stage, is_stopped: bool, surveyed: &mut Surveyed<'_, '_>) -> Moment {
+    fn look(
+        &mut self,
+        stage: Stage,
+        is_stopped: bool,
+        surveyed: &mut CoordinatorContext<'_, '_>,
+    ) -> Moment {
         let now = surveyed.clock.now();
         self.tell_phase(now, stage, surveyed.observer);
         let mut next = self.look_at_processors(now, stage);
@@ -262,7 +271,7 @@ impl<'run> Coordinator<'run> {
         }
         while let Some((record, mut buffer)) = self.assembly.complete() {
             if surveyed.observer.wants_generator() {
-                surveyed.observer.generator(&GeneratorShare {
+                surveyed.observer.generator(&GeneratorUsage {
                     dispatch_delay_ns: buffer.dispatch_delay.to_record(),
                     waited_ns: buffer.counts.waited_nanos,
                 });
@@ -427,14 +436,14 @@ impl<'run> Coordinator<'run> {
 }
 
 /// A run is lost if a worker's loss ended it, or if no worker had anything left.
-fn how_it_ended(ends: &[WorkerEnd]) -> RunEnd {
+fn how_it_ended(ends: &[WorkerEnd]) -> RunOutcome {
     let is_lost = ends.iter().any(|end| end.lost.is_some() && end.ends_run)
         || ends.iter().all(|end| end.lost.is_some());
     match ends.iter().find_map(|end| end.lost.as_ref()) {
-        Some(error) if is_lost => RunEnd::TargetLost {
+        Some(error) if is_lost => RunOutcome::TargetLost {
             message: error.to_string(),
         },
-        _ if ends.iter().any(|end| end.is_interrupted) => RunEnd::Interrupted,
-        _ => RunEnd::Finished,
+        _ if ends.iter().any(|end| end.is_interrupted) => RunOutcome::Interrupted,
+        _ => RunOutcome::Finished,
     }
 }

@@ -284,7 +284,7 @@ impl AreaError for TooFewPorts {
 mod tests {
     use super::*;
     use filestone_model::operation::{OpKind, Stability};
-    use filestone_model::plan::{LeftOverPolicy, NfsTarget, ProbePlan, TargetPlan, WorkloadPlan};
+    use filestone_model::plan::{LeftoverPolicy, NfsTarget, ProbePlan, TargetPlan, WorkloadPlan};
 
     #[test]
     fn processors_are_named_as_the_option_takes_them() {
@@ -305,7 +305,7 @@ mod tests {
             file_size_bytes: 4096,
             files_max: 1,
             own_files: false,
-            left_over: LeftOverPolicy::Refuse,
+            left_over: LeftoverPolicy::Refuse,
         };
         Plan {
             clients,

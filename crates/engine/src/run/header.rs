@@ -4,7 +4,7 @@ use super::tool;
 use crate::clock::Clock;
 use crate::host;
 use filestone_model::measure::run_record::{
-    IntervalRecord, RunEnd, RunRecord, Target, TickRecord, Totals,
+    IntervalRecord, RunOutcome, RunRecord, Target, TickRecord, Totals,
 };
 use filestone_model::plan::Plan;
 use std::time::{Duration, SystemTime};
@@ -19,7 +19,7 @@ pub(super) struct RunHeader<'run> {
     /// When the run began: its warm-up, if it had one.
     pub started_at: SystemTime,
     pub window_ns: u64,
-    pub end: RunEnd,
+    pub end: RunOutcome,
 }
 
 impl RunHeader<'_> {

@@ -1,12 +1,12 @@
 //! A run whose offered load is decided on while it lasts: after every interval somebody
 //! is asked, and the workers follow.
 
-use super::Attendant;
+use super::RunHook;
 use crate::control::Observer;
 use crate::worker::Offer;
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
 use filestone_model::plan::Plan;
-use filestone_model::steering::{Direction, Observed, Steering};
+use filestone_model::steering::{Direction, IntervalResult, Steering};
 use filestone_model::time::Moment;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -33,7 +33,7 @@ impl<'run> Steered<'run> {
     }
 }
 
-impl Attendant for Steered<'_> {
+impl RunHook for Steered<'_> {
     /// Decides after an interval. `halt` ends the run.
     fn interval(
         &mut self,
@@ -45,7 +45,7 @@ impl Attendant for Steered<'_> {
             return;
         }
         let begun = self.window_start.after_nanos(interval.start_ns);
-        let observed = Observed {
+        let observed = IntervalResult {
             offered_load_ops_per_s: self.offer.load_ops_per_s(),
             is_whole: self.offer.followed_since() <= begun,
             interval,

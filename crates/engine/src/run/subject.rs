@@ -4,15 +4,15 @@
 //! What the clients speak is not known here, but everything between due and done is still one
 //! loop for one type of backend: only a worker's beginning and end go through a `dyn`.
 
-use super::coordinator::{Exchange, Finisher};
-use super::{Attendant, Recording};
+use super::coordinator::{DoneGuard, Exchange};
+use super::{Recording, RunHook};
 use crate::backend::Backend;
 use crate::backend::sockets::Sockets;
 use crate::clock::Clock;
 use crate::control::Context;
 use crate::error::RunError;
 use crate::time::RealTime;
-use crate::worker::{Books, Finished, Member, Signals, Worker, own_books};
+use crate::worker::{Finished, SampleSink, Worker, WorkerClient, WorkerControl, own_books};
 use filestone_model::client::Client;
 use filestone_model::file_set::ClientSet;
 use filestone_model::language::Operations;
@@ -54,7 +54,7 @@ pub trait OpenTarget {
     }
 
     /// Who attends to the run, besides the coordinator.
-    fn attendant(&self) -> Option<Box<dyn Attendant>> {
+    fn attendant(&self) -> Option<Box<dyn RunHook>> {
         None
     }
 
@@ -117,7 +117,7 @@ pub struct WorkerThread<'run> {
     pub(super) index: u32,
     pub(super) sink: Exchange,
     pub(super) recording: &'run Recording,
-    pub(super) signals: Signals<'run>,
+    pub(super) signals: WorkerControl<'run>,
     /// Told when the worker is set up.
     pub(super) ready: SyncSender<()>,
     /// Gives the clock when all of them are.
@@ -128,7 +128,7 @@ pub struct WorkerThread<'run> {
 pub struct SetUp {
     ready: SyncSender<()>,
     started: Receiver<Clock>,
-    done: Finisher,
+    done: DoneGuard,
 }
 
 impl<'run> WorkerThread<'run> {
@@ -159,10 +159,10 @@ impl<'run> WorkerThread<'run> {
     /// [`Recording::Own`].
     pub fn run<B, W>(
         self,
-        members: Vec<Member<W>>,
+        members: Vec<WorkerClient<W>>,
         backend: B,
         start: impl FnOnce(&mut B, Clock, &'run AtomicBool),
-    ) -> Option<(Finished<B, W>, Finisher)>
+    ) -> Option<(Finished<B, W>, DoneGuard)>
     where
         B: Backend,
         W: Workload<B::Language>,
@@ -179,10 +179,10 @@ impl<'run> WorkerThread<'run> {
     /// worker has one of the two, so its loop is compiled once.
     pub fn run_shared<B, W>(
         self,
-        members: Vec<Member<W>>,
+        members: Vec<WorkerClient<W>>,
         backend: B,
         start: impl FnOnce(&mut B, Clock, &'run AtomicBool),
-    ) -> Option<(Finished<B, W>, Finisher)>
+    ) -> Option<(Finished<B, W>, DoneGuard)>
     where
         B: Backend,
         W: Workload<B::Language>,
@@ -223,11 +223,11 @@ impl SetUp {
         mut worker: Worker<'run, B, W, K>,
         stop: &'run AtomicBool,
         start: impl FnOnce(&mut B, Clock, &'run AtomicBool),
-    ) -> Option<(Finished<B, W>, Finisher)>
+    ) -> Option<(Finished<B, W>, DoneGuard)>
     where
         B: Backend,
         W: Workload<B::Language>,
-        K: Books,
+        K: SampleSink,
     {
         let _ = self.ready.send(());
         drop(self.ready);
@@ -239,7 +239,7 @@ impl SetUp {
 
 /// What the calls of a run are about.
 #[derive(Debug, Clone, Default)]
-pub struct Subjects {
+pub struct TargetObjects {
     /// The files and names that operations speak of.
     pub table: Arc<FileTable>,
     /// The clients' parts of a mix's file set.
@@ -251,7 +251,7 @@ pub struct CallWorker<C> {
     /// Their connections.
     pub sockets: Sockets<C>,
     /// What they ask for.
-    pub subjects: Subjects,
+    pub subjects: TargetObjects,
 }
 
 impl<C: Client<Language = Operations> + Send> WorkerBody for CallWorker<C> {
@@ -261,9 +261,9 @@ impl<C: Client<Language = Operations> + Send> WorkerBody for CallWorker<C> {
 
     fn run(self: Box<Self>, thread: WorkerThread<'_>) {
         let Self { sockets, subjects } = *self;
-        let (plan, Subjects { table, sets }) = (thread.plan, &subjects);
+        let (plan, TargetObjects { table, sets }) = (thread.plan, &subjects);
         let workload = |client| of_client(plan, table, sets, client);
-        let members = Member::of_worker(plan, thread.index, workload);
+        let members = WorkerClient::of_worker(plan, thread.index, workload);
         let start = |sockets: &mut Sockets<C>, clock, _: &_| sockets.start(clock);
         if let Some((finished, finisher)) = thread.run(members, sockets, start) {
             finisher.finish(finished.end);

@@ -10,9 +10,9 @@ use crate::control::Context;
 use crate::driver::Dial;
 use crate::error::RunError;
 use crate::host;
-use crate::run::{CallWorker, ConnectedClients, Subjects, WorkerBody};
+use crate::run::{CallWorker, ConnectedClients, TargetObjects, WorkerBody};
 pub use connecting::Connected;
-use connecting::{Lack, Wanted, connect_many};
+use connecting::{OnConnectError, Wanted, connect_many};
 use filestone_model::client::Client;
 use filestone_model::language::Operations;
 use filestone_model::measure::connections_record::ClientMemory;
@@ -35,7 +35,7 @@ pub fn connect_sockets(
     dial: impl Fn(u32) -> Dial,
     context: &mut Context<'_>,
 ) -> Result<Connected, RunError> {
-    connect_wanted(plan, count, Lack::IsAnError, dial, context)
+    connect_wanted(plan, count, OnConnectError::IsAnError, dial, context)
 }
 
 /// The same, without those that the server does not take.
@@ -45,13 +45,13 @@ fn connect_sockets_that_can_be(
     dial: impl Fn(u32) -> Dial,
     context: &mut Context<'_>,
 ) -> Result<Connected, RunError> {
-    connect_wanted(plan, count, Lack::IsLeft, dial, context)
+    connect_wanted(plan, count, OnConnectError::IsLeft, dial, context)
 }
 
 fn connect_wanted(
     plan: &Plan,
     count: u32,
-    lack: Lack,
+    lack: OnConnectError,
     dial: impl Fn(u32) -> Dial,
     context: &mut Context<'_>,
 ) -> Result<Connected, RunError> {
@@ -75,7 +75,7 @@ fn connect_wanted(
 pub fn connect<C: Client<Language = Operations> + Send + 'static>(
     plan: &Plan,
     options: &SocketOptions,
-    subjects: &Subjects,
+    subjects: &TargetObjects,
     clock: &Clock,
     context: &mut Context<'_>,
     make: impl Fn(u32) -> C,

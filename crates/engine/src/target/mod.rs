@@ -23,7 +23,7 @@ pub use rate::Rate;
 use crate::control::{Cancellation, CleanUpLimits, Context, cancel_clean_up_on};
 use crate::error::RunError;
 use crate::run::{self, OpenTarget};
-use crate::workspace::ProcessName;
+use crate::workspace::ProcessIdentity;
 use filestone_model::client::Unsupported;
 use filestone_model::doctor::facts::TargetFacts;
 use filestone_model::load::Load;
@@ -74,7 +74,7 @@ impl<'run> Job<'run> {
 
 /// A target, and how a run would connect to it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Contact {
+pub struct ConnectTarget {
     /// What is asked.
     pub target: TargetPlan,
     /// From where, and as whom.
@@ -83,7 +83,7 @@ pub struct Contact {
     pub password: Option<Password>,
 }
 
-impl Contact {
+impl ConnectTarget {
     /// Where the first client connects from; `None` leaves it to the host.
     pub fn source(&self) -> Option<IpAddr> {
         self.connections.sources.of_client(0)
@@ -115,7 +115,7 @@ pub trait Protocol: Send + Sync {
     /// found before an error stays among the facts.
     fn examine(
         &self,
-        contact: &Contact,
+        contact: &ConnectTarget,
         facts: &mut TargetFacts,
         cancellation: &Cancellation,
     ) -> Result<(), RunError> {
@@ -137,7 +137,7 @@ pub trait Protocol: Send + Sync {
     fn reclaim(
         &self,
         _job: &Job<'_>,
-        _owner: &ProcessName,
+        _owner: &ProcessIdentity,
         _context: &mut Context<'_>,
     ) -> Result<(), RunError> {
         Ok(())
@@ -241,7 +241,7 @@ impl Protocols {
     /// See [`Protocol::examine`].
     pub(crate) fn examine(
         &self,
-        contact: &Contact,
+        contact: &ConnectTarget,
         facts: &mut TargetFacts,
         cancellation: &Cancellation,
     ) -> Result<(), RunError> {
@@ -319,7 +319,7 @@ pub fn run(
 pub fn reclaim(
     job: &Job<'_>,
     protocols: &Protocols,
-    owner: &ProcessName,
+    owner: &ProcessIdentity,
     limit: Duration,
     context: &mut Context<'_>,
 ) -> Result<(), RunError> {

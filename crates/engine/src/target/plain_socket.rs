@@ -2,7 +2,7 @@
 //! nothing with what it receives but count it.
 
 use super::Rate;
-use crate::backend::looking::Looking;
+use crate::backend::looking::AdaptiveSpin;
 use crate::error::RunError;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -94,7 +94,7 @@ fn exchanged(socket: &OwnedFd, repeated: Repeated, time: Duration) -> Result<Rat
     };
     let mut buffer = vec![0; BUFFER_LEN];
     let (mut replies, mut partial) = (0u64, 0usize);
-    let mut looking = Looking::default();
+    let mut looking = AdaptiveSpin::default();
     let cpu_before = processor_nanos();
     let begin = Instant::now();
     send_all(socket, calls.take(in_flight))?;
@@ -136,7 +136,11 @@ fn check_mark(received: &[u8], reply_len: usize) -> Result<(), Errno> {
 }
 
 /// Waits for bytes as the worker does.
-fn receive(socket: &OwnedFd, buffer: &mut [u8], looking: &mut Looking) -> Result<usize, Errno> {
+fn receive(
+    socket: &OwnedFd,
+    buffer: &mut [u8],
+    looking: &mut AdaptiveSpin,
+) -> Result<usize, Errno> {
     let Some(look) = looking.begin() else {
         return recv(socket, buffer, RecvFlags::empty()).map(|(_, len)| len);
     };

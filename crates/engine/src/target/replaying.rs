@@ -5,16 +5,16 @@ use crate::control::Context;
 use crate::error::RunError;
 use crate::replay::fleet::Fleet;
 use crate::replay::piece::Loads;
-use crate::replay::replaying::Crew;
+use crate::replay::replaying::ClientSpawner;
 use crate::replay::round_robin::RoundRobin;
 use crate::replay::{Site, replay_on};
 use crate::run::{check_environment, check_files_of_clients};
-use crate::workspace::Occupied;
+use crate::workspace::OnExisting;
 use filestone_model::load::{Generation, Load, statistics};
 use filestone_model::made::MadeNames;
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{FleetPlan, Interface, LeftOverPolicy, Plan, ReplayPlan, TargetPlan};
+use filestone_model::plan::{FleetPlan, Interface, LeftoverPolicy, Plan, ReplayPlan, TargetPlan};
 use filestone_model::workload::{LoadFile, Stream};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -109,7 +109,7 @@ impl<'run> Opening<'run> {
     ) -> Result<RunRecord, RunError>
     where
         S: Site,
-        C: Crew<RoundRobin<S>, LoadFile> + Crew<RoundRobin<S>, Stream>,
+        C: ClientSpawner<RoundRobin<S>, LoadFile> + ClientSpawner<RoundRobin<S>, Stream>,
     {
         // Before anything is claimed that would have to be given up again.
         let fleet = self.fleet.map(|fleet| {
@@ -163,11 +163,11 @@ fn files_of_loads(plan: &Plan, loads: &[Arc<Load>]) -> u64 {
 
 /// Who goes on where an earlier run has left something, as dbench does, also works beside
 /// what dbench has left.
-pub fn occupied(replay: &ReplayPlan) -> Occupied {
+pub fn occupied(replay: &ReplayPlan) -> OnExisting {
     match replay.left_over {
-        _ if replay.read_only => Occupied::Read,
-        LeftOverPolicy::RemoveIfOver => Occupied::Beside,
-        LeftOverPolicy::Refuse | LeftOverPolicy::Remove => Occupied::BesideEmpty,
+        _ if replay.read_only => OnExisting::Read,
+        LeftoverPolicy::RemoveIfOver => OnExisting::Beside,
+        LeftoverPolicy::Refuse | LeftoverPolicy::Remove => OnExisting::BesideEmpty,
     }
 }
 

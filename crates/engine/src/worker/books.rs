@@ -1,6 +1,6 @@
 //! Where a worker enters what it has measured.
 
-use filestone_model::measure::interval::StretchCounts;
+use filestone_model::measure::interval::IntervalCounts;
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::operation::OpKind;
 use filestone_model::time::Moment;
@@ -15,7 +15,7 @@ pub trait IntervalSink {
 }
 
 /// What a worker enters its samples into.
-pub trait Books {
+pub trait SampleSink {
     /// Whether an operation due at `due` belongs to the measured window.
     fn is_measured(&self, due: Moment) -> bool;
     /// Counts the birth of `times` operations.
@@ -29,7 +29,7 @@ pub trait Books {
     /// Closes the measured window early, when a run is interrupted.
     fn close_window(&mut self, at: Moment);
     /// Counts what the stretch cost.
-    fn add(&mut self, costs: &StretchCounts);
+    fn add(&mut self, costs: &IntervalCounts);
     /// An interval has ended at `boundary`.
     fn hand_over(&mut self, boundary: Moment);
     /// Nothing more comes.
@@ -38,19 +38,19 @@ pub trait Books {
 
 /// Books of one worker's own: nothing in them is shared, and full buffers are handed over whole.
 #[derive(Debug)]
-pub struct OwnBooks<S> {
+pub struct LocalSampleSink<S> {
     recorder: Recorder,
     sink: S,
 }
 
-impl<S> OwnBooks<S> {
+impl<S> LocalSampleSink<S> {
     /// Books that `recorder` keeps, whose buffers go to `sink`.
     pub fn new(recorder: Recorder, sink: S) -> Self {
         Self { recorder, sink }
     }
 }
 
-impl<S: IntervalSink> Books for OwnBooks<S> {
+impl<S: IntervalSink> SampleSink for LocalSampleSink<S> {
     #[inline]
     fn is_measured(&self, due: Moment) -> bool {
         self.recorder.is_measured(due)
@@ -78,7 +78,7 @@ impl<S: IntervalSink> Books for OwnBooks<S> {
         self.recorder.close_window(at);
     }
 
-    fn add(&mut self, costs: &StretchCounts) {
+    fn add(&mut self, costs: &IntervalCounts) {
         self.recorder.buffer().counts.add(costs);
     }
 

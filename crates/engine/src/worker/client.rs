@@ -3,14 +3,14 @@
 use filestone_model::arrivals::Arrivals;
 use filestone_model::language::Language;
 use filestone_model::measure::{Role, Sample};
-use filestone_model::operation::{Answer, Completion, OpKind, Outcome, Ticket};
+use filestone_model::operation::{Answer, Completion, OpKind, Outcome, SlotId};
 use filestone_model::plan::Plan;
 use filestone_model::time::Moment;
 use filestone_model::workload::Workload;
 use std::collections::VecDeque;
 
 /// A client of a run, and what it asks.
-pub struct Member<W> {
+pub struct WorkerClient<W> {
     /// Which of all clients it is.
     pub number: u32,
     /// What it asks.
@@ -19,7 +19,7 @@ pub struct Member<W> {
 
 impl SlotState {
     /// The sample of what is in this slot, which has timed out.
-    pub fn timed_out(&self, ticket: Ticket, due: Moment, ready: Moment, now: Moment) -> Sample {
+    pub fn timed_out(&self, ticket: SlotId, due: Moment, ready: Moment, now: Moment) -> Sample {
         Sample {
             kind: self.kind,
             role: self.role,
@@ -42,7 +42,7 @@ impl SlotState {
     }
 }
 
-impl<W> Member<W> {
+impl<W> WorkerClient<W> {
     /// The clients that worker `index` of `plan` has, with the workloads that `make` gives.
     pub fn of_worker(plan: &Plan, index: u32, mut make: impl FnMut(u32) -> W) -> Vec<Self> {
         let clients = plan.clients_of_worker(index);
@@ -120,11 +120,11 @@ pub(super) enum UnderWay {
 
 impl<W> ClientState<W> {
     /// A client that may begin `count` measured operations, if a count ends the run.
-    pub fn new<L: Language>(plan: &Plan, count: Option<u64>, member: Member<W>) -> Self
+    pub fn new<L: Language>(plan: &Plan, count: Option<u64>, member: WorkerClient<W>) -> Self
     where
         W: Workload<L>,
     {
-        let Member { number, workload } = member;
+        let WorkerClient { number, workload } = member;
         let idle = SlotState {
             free_at: Moment::ZERO,
             ready: Moment::ZERO,

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// How many workers have a client that is not lost. Written when a worker's last client is lost,
 /// or its first one comes back, and read by workers without a client: no operation comes past it.
 #[derive(Debug)]
-pub struct Hope(AtomicU32);
+pub struct LiveWorkers(AtomicU32);
 
-impl Hope {
+impl LiveWorkers {
     /// All of `workers` workers begin with clients.
     pub fn new(workers: u32) -> Self {
         Self(AtomicU32::new(workers))

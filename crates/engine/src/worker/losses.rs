@@ -2,8 +2,8 @@
 //! up, and ends when there is nothing else left.
 
 use super::client::ClientState;
-use super::{Books, Worker};
-use crate::backend::{Backend, BackendError, ConnectionChange};
+use super::{SampleSink, Worker};
+use crate::backend::{Backend, BackendError, ConnectionEvent};
 use filestone_model::measure::Role;
 use filestone_model::time::Moment;
 use filestone_model::workload::Workload;
@@ -28,7 +28,7 @@ impl LostClients {
     }
 }
 
-impl<B: Backend, W: Workload<B::Language>, K: Books> Worker<'_, B, W, K> {
+impl<B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'_, B, W, K> {
     /// Takes note of clients that were lost or have come back. An error if all clients of the run
     /// are lost.
     #[inline]
@@ -43,22 +43,22 @@ impl<B: Backend, W: Workload<B::Language>, K: Books> Worker<'_, B, W, K> {
     }
 
     #[cold]
-    fn take_change(&mut self, change: ConnectionChange, now: Moment) {
+    fn take_change(&mut self, change: ConnectionEvent, now: Moment) {
         let client = match change {
-            ConnectionChange::Made(client, nanos) => {
+            ConnectionEvent::Made(client, nanos) => {
                 if let Some(state) = self.clients.get_mut(client as usize) {
                     state.workload.connected(nanos);
                 }
                 return;
             }
-            ConnectionChange::Lost(client)
-            | ConnectionChange::GivenUp(client)
-            | ConnectionChange::Back(client) => client,
+            ConnectionEvent::Lost(client)
+            | ConnectionEvent::GivenUp(client)
+            | ConnectionEvent::Back(client) => client,
         };
         let Some(state) = self.clients.get_mut(client as usize) else {
             return;
         };
-        if matches!(change, ConnectionChange::GivenUp(_)) {
+        if matches!(change, ConnectionEvent::GivenUp(_)) {
             // What was due up to now and found no slot was still its to do.
             let (opened, kind) = (self.schedule.window_start, self.measured_kind);
             let (end, books) = (now.min(self.schedule.window_end), &mut self.line.books);
@@ -69,7 +69,7 @@ impl<B: Backend, W: Workload<B::Language>, K: Books> Worker<'_, B, W, K> {
             state.workload.give_up();
         }
         let slots = &mut state.slots;
-        let is_lost = !matches!(change, ConnectionChange::Back(_));
+        let is_lost = !matches!(change, ConnectionEvent::Back(_));
         if slots.is_lost == is_lost {
             return;
         }

@@ -25,7 +25,7 @@ struct Follower {
 
 /// A load that a worker has not taken up yet.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct News {
+pub(super) struct LoadUpdate {
     /// Which change it is.
     change: u64,
     /// Operations per second of all clients together.
@@ -76,17 +76,17 @@ impl Offer {
 
     /// The load that `worker` has not taken up yet.
     #[inline]
-    pub(super) fn news(&self, worker: u32) -> Option<News> {
+    pub(super) fn news(&self, worker: u32) -> Option<LoadUpdate> {
         let worker = self.workers.get(worker as usize)?;
         let change = self.changes.load(Ordering::Acquire);
-        (worker.change.load(Ordering::Relaxed) != change).then(|| News {
+        (worker.change.load(Ordering::Relaxed) != change).then(|| LoadUpdate {
             change,
             load_ops_per_s: self.load_ops_per_s(),
         })
     }
 
     /// `worker` offers the load of this news from `now` on.
-    pub(super) fn follow(&self, worker: u32, news: News, now: Moment) {
+    pub(super) fn follow(&self, worker: u32, news: LoadUpdate, now: Moment) {
         if let Some(worker) = self.workers.get(worker as usize) {
             worker.since.store(now.nanos(), Ordering::Relaxed);
             worker.change.store(news.change, Ordering::Release);

@@ -4,8 +4,8 @@
 //! The histograms, which are large, exist once and not per thread; and an interval holds what
 //! ended in it even while a thread is stuck, because the coordinator empties the queues.
 
-use super::{Books, new_buffer};
-use filestone_model::measure::interval::StretchCounts;
+use super::{SampleSink, new_buffer};
+use filestone_model::measure::interval::IntervalCounts;
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::Plan;
@@ -28,12 +28,12 @@ pub struct SharedRecorder {
 struct Queue {
     /// In the order in which they ended.
     samples: Vec<Sample>,
-    costs: StretchCounts,
+    costs: IntervalCounts,
 }
 
 /// One thread's way to the recorder.
 #[derive(Debug)]
-pub struct SharedBooks<'run> {
+pub struct SharedSampleSink<'run> {
     recorder: &'run SharedRecorder,
     queue: &'run Mutex<Queue>,
 }
@@ -56,8 +56,8 @@ impl SharedRecorder {
     }
 
     /// The books of a thread.
-    pub fn books(&self, thread: u32) -> SharedBooks<'_> {
-        SharedBooks {
+    pub fn books(&self, thread: u32) -> SharedSampleSink<'_> {
+        SharedSampleSink {
             recorder: self,
             queue: &self.queues[thread as usize],
         }
@@ -87,7 +87,7 @@ impl SharedRecorder {
     }
 }
 
-impl Books for SharedBooks<'_> {
+impl SampleSink for SharedSampleSink<'_> {
     #[inline]
     fn is_measured(&self, due: Moment) -> bool {
         due >= self.recorder.window_start
@@ -122,7 +122,7 @@ impl Books for SharedBooks<'_> {
         lock(&self.recorder.recorder).close_window(at);
     }
 
-    fn add(&mut self, costs: &StretchCounts) {
+    fn add(&mut self, costs: &IntervalCounts) {
         lock(self.queue).costs.add(costs);
     }
 

@@ -44,7 +44,7 @@ pub(crate) struct Marker<'a> {
 
 /// A process, as markers name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProcessName {
+pub struct ProcessIdentity {
     /// Its host.
     pub host: String,
     /// Its number there.
@@ -53,7 +53,7 @@ pub struct ProcessName {
     pub began: Option<u64>,
 }
 
-impl ProcessName {
+impl ProcessIdentity {
     /// The name of this process.
     pub fn this() -> Self {
         let process = std::process::id();
@@ -68,11 +68,11 @@ impl ProcessName {
 impl Marker<'_> {
     /// Its text, if this process has locked it or not.
     pub fn text(&self, is_locked: bool) -> String {
-        let ProcessName {
+        let ProcessIdentity {
             host,
             process,
             began,
-        } = ProcessName::this();
+        } = ProcessIdentity::this();
         let version = env!("CARGO_PKG_VERSION");
         let mut text = format!("{MADE_BY} {version}\nhost: {host}\nprocess: {process}\n");
         if let Some(began) = began {
@@ -208,7 +208,7 @@ impl Owner {
 
     /// Whether it is this process, which may have given its directory up. Older markers do not say
     /// when their process began.
-    pub(crate) fn is_process(&self, name: &ProcessName) -> bool {
+    pub(crate) fn is_process(&self, name: &ProcessIdentity) -> bool {
         let began = self.began.zip(name.began);
         self.host.as_ref() == Some(&name.host)
             && self.process == Some(name.process)
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn an_owner_is_one_process_of_one_host() {
         let owner = |text: &str| read(&format!("made by filestone 0\n{text}"));
-        let name = |host: &str, process, began| ProcessName {
+        let name = |host: &str, process, began| ProcessIdentity {
             host: host.into(),
             process,
             began,
@@ -323,7 +323,7 @@ mod tests {
             assert!(!owner(other).is_process(&lost), "{other}");
         }
         let own = Marker::default().text(false);
-        assert!(read(&own).is_process(&ProcessName::this()));
+        assert!(read(&own).is_process(&ProcessIdentity::this()));
         assert!(!Owner::unknown("clients").is_process(&name("", 0, None)));
     }
 

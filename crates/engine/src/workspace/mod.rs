@@ -22,5 +22,5 @@ pub(crate) mod test_directory;
 pub(crate) mod tree;
 
 pub use error::{ClaimError, Purpose};
-pub use marker::{Owner, ProcessName};
-pub use test_directory::Occupied;
+pub use marker::{Owner, ProcessIdentity};
+pub use test_directory::OnExisting;

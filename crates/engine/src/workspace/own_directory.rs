@@ -12,9 +12,9 @@ use super::tree::{Directory, DirectoryOf, Found, RefusalKind, Tree, Tried};
 use crate::control::{CleanUpLimits, clean_up_limits};
 use crate::driver::CallError;
 use crate::error::RunError;
-use filestone_model::file_set::Recipe;
+use filestone_model::file_set::FileSetSpec;
 use filestone_model::made::MadeNames;
-use filestone_model::plan::LeftOverPolicy;
+use filestone_model::plan::LeftoverPolicy;
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ const NAME_TRIES: u32 = 4;
 const PASSES: u32 = 16;
 
 /// A directory of our own.
-pub(crate) struct OwnDirectory<H> {
+pub(crate) struct ScratchDirectory<H> {
     parent: Directory<H>,
     /// It.
     pub directory: Directory<H>,
@@ -89,10 +89,10 @@ fn if_seen<V>(tried: Tried<V>) -> Tried<Option<V>> {
 pub(crate) fn find_left_over<T: Tree<Handle: Clone>>(
     tree: &mut T,
     parent: &DirectoryOf<T>,
-    policy: LeftOverPolicy,
+    policy: LeftoverPolicy,
 ) -> Tried<LeftOverProbes> {
     let (mut names, seen) = (Vec::new(), Cell::new(0));
-    let is_far = || policy == LeftOverPolicy::Refuse && seen.get() > LOOKED_AT_MAX;
+    let is_far = || policy == LeftoverPolicy::Refuse && seen.get() > LOOKED_AT_MAX;
     let is_wanted = |name: &[u8]| {
         seen.set(seen.get() + 1);
         is_own_name(name) || is_far()
@@ -117,7 +117,7 @@ pub(crate) fn find_left_over<T: Tree<Handle: Clone>>(
             continue;
         };
         // A file set may be called so.
-        let is_set = Recipe::find(&found.text).is_some();
+        let is_set = FileSetSpec::find(&found.text).is_some();
         let owner = found.owner(&directory.path).filter(|_| !is_set);
         let Some(owner) = owner else {
             continue;
@@ -125,7 +125,7 @@ pub(crate) fn find_left_over<T: Tree<Handle: Clone>>(
         let liveness = owner.liveness(found.holder);
         match MadeNames::of_probe(u32::MAX).recorded(&found.text) {
             Ok(made) if may_go(liveness, policy) => {
-                let mut own = OwnDirectory {
+                let mut own = ScratchDirectory {
                     parent: parent.clone(),
                     directory,
                     name,
@@ -148,9 +148,9 @@ fn remove_unmarked<T: Tree>(
     tree: &mut T,
     parent: &DirectoryOf<T>,
     name: &str,
-    policy: LeftOverPolicy,
+    policy: LeftoverPolicy,
 ) -> Tried<bool> {
-    if policy == LeftOverPolicy::Refuse {
+    if policy == LeftoverPolicy::Refuse {
         return Ok(false);
     }
     match tree.remove_directory(parent, name, false) {
@@ -166,7 +166,7 @@ fn is_own_name(name: &[u8]) -> bool {
     digits.len() == 16 && digits.iter().all(is_digit)
 }
 
-impl<H> OwnDirectory<H> {
+impl<H> ScratchDirectory<H> {
     /// Makes it in `parent`, for a run that makes these names in it.
     pub fn make(
         tree: &mut impl Tree<Handle = H>,

@@ -9,9 +9,9 @@
 //! else that the owner has to say, the marker is written over in place.
 
 use super::error::{ClaimError, Purpose};
-use super::marker::{Liveness, LockHolder, Marker, Owner, ProcessName};
+use super::marker::{Liveness, LockHolder, Marker, Owner, ProcessIdentity};
 use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, Tried};
-use filestone_model::file_set::Recipe;
+use filestone_model::file_set::FileSetSpec;
 pub(crate) use filestone_model::load::MARKER;
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ pub(crate) struct SetDirectory<H> {
     /// Keeps the marker locked; dropped before it is removed.
     lock: Option<MarkerLock>,
     /// The only run that it may be taken over from, which is known to be over.
-    predecessor: Option<ProcessName>,
+    predecessor: Option<ProcessIdentity>,
     other: OtherRecipe,
 }
 
@@ -55,13 +55,13 @@ enum Occupant<H> {
     Nothing,
     /// A directory with a marker that was cut off and nothing else.
     Begun(Directory<H>),
-    Owned(Directory<H>, Recipe),
+    Owned(Directory<H>, FileSetSpec),
 }
 
 /// What the marker of a set says.
 struct Reading {
     owner: Owner,
-    recipe: Option<Recipe>,
+    recipe: Option<FileSetSpec>,
     lock: MarkerLock,
     holder: LockHolder,
 }
@@ -111,7 +111,7 @@ fn look<T: Tree>(
     let path = &directory.path;
     let text = match tree.read_marker(&directory, MARKER)? {
         Some(found) => {
-            let may_be_set = found.text.is_empty() || Recipe::find(&found.text).is_some();
+            let may_be_set = found.text.is_empty() || FileSetSpec::find(&found.text).is_some();
             if let Some(owner) = found.owner(path).filter(|_| may_be_set) {
                 check_over(owner, found.holder, other)?;
             }
@@ -126,7 +126,7 @@ fn look<T: Tree>(
         return Ok(Occupant::Begun(directory));
     }
     // Each set has had its recipe from its first marker on: what has none is no set.
-    match Recipe::find(&text).filter(|_| Owner::read(path, &text).is_some()) {
+    match FileSetSpec::find(&text).filter(|_| Owner::read(path, &text).is_some()) {
         Some(recipe) => Ok(Occupant::Owned(directory, recipe)),
         None => Err(foreign(path, true).into()),
     }
@@ -139,7 +139,7 @@ impl<H> SetDirectory<H> {
         tree: &mut impl Tree<Handle = H>,
         parent: Directory<H>,
         name: &str,
-        recipe: &Recipe,
+        recipe: &FileSetSpec,
         other: OtherRecipe,
     ) -> Tried<(Self, bool)> {
         match look(tree, &parent, name, other)? {
@@ -177,7 +177,7 @@ impl<H> SetDirectory<H> {
         tree: &mut impl Tree<Handle = H>,
         parent: Directory<H>,
         name: &str,
-        owner: &ProcessName,
+        owner: &ProcessIdentity,
     ) -> Tried<Option<Self>> {
         let Found::Directory(directory) = tree.find(&parent, name)? else {
             return Ok(None);
@@ -193,7 +193,7 @@ impl<H> SetDirectory<H> {
             return set.remove(tree).map(|()| None);
         }
         let marked = Owner::read(&set.directory.path, &text);
-        match (marked, Recipe::find(&text)) {
+        match (marked, FileSetSpec::find(&text)) {
             (Some(marked), Some(recipe)) if marked.is_process(owner) => {
                 set.take_over(tree, &recipe)?;
                 Ok(Some(set))
@@ -218,7 +218,7 @@ impl<H> SetDirectory<H> {
         tree: &mut impl Tree<Handle = H>,
         parent: Directory<H>,
         name: &str,
-        recipe: &Recipe,
+        recipe: &FileSetSpec,
     ) -> Tried<Self> {
         let Some(directory) = tree.make_directory(&parent, name)? else {
             let path = parent.at(name);
@@ -245,7 +245,7 @@ impl<H> SetDirectory<H> {
         &self,
         tree: &mut impl Tree<Handle = H>,
         name: &str,
-        recipe: &Recipe,
+        recipe: &FileSetSpec,
     ) -> Tried<Option<MarkerLock>> {
         let marker = Marker {
             is_given_up: false,
@@ -260,7 +260,7 @@ impl<H> SetDirectory<H> {
         Ok(found.and_then(|found| {
             Some(Reading {
                 owner: found.owner(&self.directory.path)?,
-                recipe: Recipe::find(&found.text),
+                recipe: FileSetSpec::find(&found.text),
                 holder: found.holder,
                 lock: found.lock,
             })
@@ -272,15 +272,15 @@ impl<H> SetDirectory<H> {
         &self,
         tree: &mut impl Tree<Handle = H>,
         is_given_up: bool,
-        recipe: Option<&Recipe>,
+        recipe: Option<&FileSetSpec>,
     ) -> Tried<()> {
-        let lines = &recipe.map(Recipe::to_string).unwrap_or_default();
+        let lines = &recipe.map(FileSetSpec::to_string).unwrap_or_default();
         let marker = Marker { is_given_up, lines };
         tree.rewrite_marker(&self.directory, MARKER, &marker)
     }
 
     /// Enters this process into the marker, unless another run is faster.
-    fn take_over(&mut self, tree: &mut impl Tree<Handle = H>, recipe: &Recipe) -> Tried<()> {
+    fn take_over(&mut self, tree: &mut impl Tree<Handle = H>, recipe: &FileSetSpec) -> Tried<()> {
         let mut made = self.make_marker(tree, NEXT_MARKER, recipe);
         if matches!(made, Ok(None)) {
             self.clear_next(tree)?;
@@ -310,7 +310,7 @@ impl<H> SetDirectory<H> {
     fn take_over_in_place(
         &mut self,
         tree: &mut impl Tree<Handle = H>,
-        recipe: &Recipe,
+        recipe: &FileSetSpec,
     ) -> Tried<()> {
         self.lock = Some(self.check_free(tree)?);
         self.rewrite(tree, false, Some(recipe))?;
@@ -342,7 +342,11 @@ impl<H> SetDirectory<H> {
     }
 
     /// Says in the marker that this process made the set by this recipe.
-    pub fn enter_recipe(&self, tree: &mut impl Tree<Handle = H>, recipe: &Recipe) -> Tried<()> {
+    pub fn enter_recipe(
+        &self,
+        tree: &mut impl Tree<Handle = H>,
+        recipe: &FileSetSpec,
+    ) -> Tried<()> {
         self.rewrite(tree, false, Some(recipe))
     }
 

@@ -5,7 +5,7 @@
 
 use super::error::{ClaimError, Purpose};
 use super::tree::{DirectoryOf, Found, Name, Tree, Tried};
-use filestone_model::emptying::Emptying;
+use filestone_model::emptying::DeleteLoopGuard;
 use filestone_model::file_set::{Part, client_of};
 
 /// Names kept in memory before they are removed.
@@ -41,7 +41,7 @@ fn remove_directories<T: Tree>(
     is_ours: &dyn Fn(&[u8]) -> bool,
     mut empty: impl FnMut(&mut T, &DirectoryOf<T>, &[u8]) -> Tried<()>,
 ) -> Tried<()> {
-    let mut emptying = Emptying::default();
+    let mut emptying = DeleteLoopGuard::default();
     loop {
         let mut entries = Vec::new();
         let mut names = Vec::new();
@@ -73,7 +73,7 @@ pub(crate) fn remove_each<T: Tree>(
     is_ours: &dyn Fn(&[u8]) -> bool,
     mut is_doomed: impl FnMut(&[u8], T::Entry) -> bool,
 ) -> Tried<()> {
-    let mut emptying = Emptying::default();
+    let mut emptying = DeleteLoopGuard::default();
     loop {
         let mut names = Vec::new();
         tree.list(at, is_ours, &mut |name, entry| {
@@ -98,7 +98,7 @@ impl Name {
 }
 
 /// An error if a directory lists again and again what has been removed from it.
-fn check_end(emptying: &mut Emptying, listed: &[Name], path: &str) -> Tried<()> {
+fn check_end(emptying: &mut DeleteLoopGuard, listed: &[Name], path: &str) -> Tried<()> {
     if emptying.may_end(listed.iter().map(|name| &*name.name)) {
         return Ok(());
     }

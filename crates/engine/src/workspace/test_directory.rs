@@ -9,7 +9,7 @@ use super::marker::{Liveness, Marker, Owner};
 use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, Tried};
 pub use filestone_model::load::{CLIENTS, MARKER};
 use filestone_model::made::MadeNames;
-use filestone_model::plan::LeftOverPolicy;
+use filestone_model::plan::LeftoverPolicy;
 use std::sync::Arc;
 
 /// The directory in the directory under test in which a run makes its own `clients` where
@@ -20,9 +20,9 @@ pub const BESIDE: &str = "filestone";
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LeftOver<'a> {
     /// Whether it is removed.
-    pub policy: LeftOverPolicy,
+    pub policy: LeftoverPolicy,
     /// What is done about one that filestone has not made.
-    pub occupied: Occupied,
+    pub occupied: OnExisting,
     /// The names that this run makes; the earlier one must have made the same.
     pub made: &'a MadeNames,
 }
@@ -32,7 +32,7 @@ const REMOVE_LEFTOVER: &str = "remove it with --remove-leftover, or by hand";
 
 /// What a run does where there may be a `clients` that it has not made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Occupied {
+pub enum OnExisting {
     /// It works beside one that filestone has not made if there is nothing in it: then there is
     /// nothing that the user could have meant.
     #[default]
@@ -145,12 +145,12 @@ fn occupant<T: Tree>(tree: &mut T, root: &DirectoryOf<T>) -> Tried<Option<Occupa
 
 impl<H> Occupant<H> {
     /// Whether a run may work beside it.
-    fn may_have_neighbours(&self, tree: &mut impl Tree<Handle = H>, occupied: Occupied) -> bool {
+    fn may_have_neighbours(&self, tree: &mut impl Tree<Handle = H>, occupied: OnExisting) -> bool {
         match (self, occupied) {
-            (Self::Owned { .. }, _) | (Self::Foreign(None), Occupied::BesideEmpty) => false,
-            (Self::Foreign(_), Occupied::Read) => false,
-            (Self::Foreign(_), Occupied::Beside) => true,
-            (Self::Foreign(Some(clients)), Occupied::BesideEmpty) => {
+            (Self::Owned { .. }, _) | (Self::Foreign(None), OnExisting::BesideEmpty) => false,
+            (Self::Foreign(_), OnExisting::Read) => false,
+            (Self::Foreign(_), OnExisting::Beside) => true,
+            (Self::Foreign(Some(clients)), OnExisting::BesideEmpty) => {
                 matches!(tree.first_name(clients, &[]), Ok(None))
             }
         }
@@ -204,11 +204,11 @@ impl<H> Occupant<H> {
 }
 
 /// Whether a tree may be removed whose owner lives, or does not.
-pub(super) fn may_go(liveness: Liveness, policy: LeftOverPolicy) -> bool {
+pub(super) fn may_go(liveness: Liveness, policy: LeftoverPolicy) -> bool {
     match policy {
-        LeftOverPolicy::Refuse => false,
-        LeftOverPolicy::RemoveIfOver => liveness == Liveness::Over,
-        LeftOverPolicy::Remove => liveness != Liveness::Running,
+        LeftoverPolicy::Refuse => false,
+        LeftoverPolicy::RemoveIfOver => liveness == Liveness::Over,
+        LeftoverPolicy::Remove => liveness != Liveness::Running,
     }
 }
 
@@ -217,10 +217,10 @@ impl<H> TestDirectory<H> {
     pub fn claim(
         tree: &mut impl Tree<Handle = H>,
         root: Directory<H>,
-        occupied: Occupied,
+        occupied: OnExisting,
         made: &Arc<MadeNames>,
     ) -> Tried<Self> {
-        if occupied == Occupied::Read {
+        if occupied == OnExisting::Read {
             return Self::find(tree, root, made);
         }
         if let Some(marked) = make(tree, &root, made)? {

@@ -6,15 +6,15 @@ use super::error::{ClaimError, Purpose};
 use super::marker::{LockHolder, Marker, Owner};
 use crate::error::RunError;
 use filestone_model::made::{Kept, MadeNames};
-use filestone_model::plan::Modes;
+use filestone_model::plan::CreateModes;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 /// Permissions of the directories that a run makes for itself. Its own user alone works in them,
 /// and no one else can put links there.
-pub(crate) const DIRECTORY_MODE: u32 = Modes::OWN.directory;
+pub(crate) const DIRECTORY_MODE: u32 = CreateModes::OWN.directory;
 /// Permissions of the files that it makes.
-pub(crate) const FILE_MODE: u32 = Modes::OWN.file;
+pub(crate) const FILE_MODE: u32 = CreateModes::OWN.file;
 
 /// A directory, with what errors say of it.
 #[derive(Debug, Clone)]

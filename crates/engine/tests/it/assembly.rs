@@ -4,14 +4,16 @@
 #![allow(clippy::vec_box)] // workers hand over boxes, so that nothing is copied
 
 use filestone_engine::backend::simulated::Simulated;
-use filestone_engine::backend::{Backend, BackendError, Until};
-use filestone_engine::worker::{IntervalSink, Member, Signals, Worker, new_buffer, own_books};
+use filestone_engine::backend::{Backend, BackendError, WaitLimit};
+use filestone_engine::worker::{
+    IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
+};
 use filestone_model::completions::Completions;
 use filestone_model::failure::StatusSpace;
 use filestone_model::language::Operations;
 use filestone_model::measure::run_record::Tool;
-use filestone_model::measure::{Assembly, IntervalBuffer, RunRecord};
-use filestone_model::operation::{OpKind, Operation, Outcome, Ticket};
+use filestone_model::measure::{IntervalAggregator, IntervalBuffer, RunRecord};
+use filestone_model::operation::{OpKind, Operation, Outcome, SlotId};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::queueing::{Service, SimulatedServer, Stall};
 use filestone_model::time::Moment;
@@ -39,7 +41,7 @@ impl Backend for Unreliable {
     fn now(&mut self) -> Moment {
         self.server.now()
     }
-    fn submit(&mut self, ticket: Ticket, operation: Operation, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Moment) {
         self.server.submit(ticket, operation, now);
     }
     fn recent(&self) -> Moment {
@@ -48,7 +50,7 @@ impl Backend for Unreliable {
     fn repeat(&mut self, client: u32, slots: &[u32]) {
         self.server.repeat(client, slots);
     }
-    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
         let mut ended = Completions::default();
         self.server.wait(until, &mut ended)?;
         for mut completion in ended.iter() {
@@ -203,14 +205,14 @@ fn run_workers(case: &Case) -> (Vec<Vec<Box<IntervalBuffer>>>, Moment) {
             let end = Worker::new(
                 plan,
                 worker,
-                Member::of_worker(plan, worker, |client| {
+                WorkerClient::of_worker(plan, worker, |client| {
                     let probe = plan.probe().expect("a probe");
                     let table = Arc::clone(&table);
                     Probe::new(probe, table, client, plan.in_flight, plan.seed)
                 }),
                 backend,
                 own_books(plan, sink),
-                Signals {
+                WorkerControl {
                     stop: &stop,
                     halt: &AtomicBool::new(false),
                     offer: None,
@@ -229,7 +231,7 @@ fn run_workers(case: &Case) -> (Vec<Vec<Box<IntervalBuffer>>>, Moment) {
 fn assemble(case: &Case, order: &[usize]) -> RunRecord {
     let (buffers, window_end) = run_workers(case);
     let mut waiting: Vec<VecDeque<_>> = buffers.into_iter().map(VecDeque::from).collect();
-    let mut assembly = Assembly::new(&case.plan);
+    let mut assembly = IntervalAggregator::new(&case.plan);
     let workers = waiting.len();
     for step in order.iter().cycle() {
         if waiting.iter().all(VecDeque::is_empty) {

@@ -1,10 +1,10 @@
 //! The built-in server's share, by filestone's own client of SMB: what is asked is answered, in
 //! every dialect, as guest and as user, signed and encrypted, and faults are seen as what they are.
 
-use filestone_engine::control::{Context, Unobserved};
+use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::target::BuiltIn;
 use filestone_engine::{Job, Protocols, RunError};
-use filestone_model::measure::run_record::{FailureCount, RunEnd};
+use filestone_model::measure::run_record::{FailureCount, RunOutcome};
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::password::Password;
@@ -67,7 +67,7 @@ fn run(plan: &Plan, server: &Running) -> Result<RunRecord, RunError> {
         ..Job::new(plan)
     };
     let (stop, password) = (AtomicBool::new(false), Password::new("mellon".into()));
-    let mut silent = Unobserved;
+    let mut silent = NoObserver;
     let context = Context::new(&stop, &mut silent);
     let mut context = context.with_password(Some(&password));
     filestone_engine::run(&job, &Protocols::default(), &mut context)
@@ -389,7 +389,7 @@ fn reported(operation: OpKind, user: Option<&str>, fault: &str) -> String {
     said.extend((totals.reconnections > 0).then(|| "connected again".into()));
     let kind = record.measured().expect("a measured row");
     said.extend(kind.failures.iter().map(|failure| failure.failure.clone()));
-    if record.end != RunEnd::Finished {
+    if record.end != RunOutcome::Finished {
         said.push(without_port(&format!("{:?}", record.end)));
     }
     said.join("; ")

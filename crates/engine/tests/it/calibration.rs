@@ -2,26 +2,26 @@
 //! they are is for `filestone calibrate` and `cargo xtask bench` to say.
 
 use crate::support::live::{probe, serve};
-use filestone_engine::calibrate::{Against, Effort, calibrate};
+use filestone_engine::calibrate::{CalibrationLength, CalibrationTarget, calibrate};
 use filestone_engine::control::{Context, Observer};
 use filestone_engine::target::{BuiltIn, Protocols};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, TransportKind};
-use filestone_model::steering::TimeLeft;
+use filestone_model::steering::RemainingTime;
 use filestone_server::{Running, SmbOptions};
 use std::sync::atomic::AtomicBool;
 
 /// What was said of the measurements.
-struct Parts(Vec<(String, Option<TimeLeft>)>);
+struct Parts(Vec<(String, Option<RemainingTime>)>);
 
 impl Observer for Parts {
-    fn steering(&mut self, what: &str, left: Option<TimeLeft>) {
+    fn steering(&mut self, what: &str, left: Option<RemainingTime>) {
         self.0.push((what.into(), left));
     }
 }
 
-fn against(server: &Running) -> Against {
-    Against {
+fn against(server: &Running) -> CalibrationTarget {
+    CalibrationTarget {
         targets: Protocols::default().calibrated_at(),
         built_in: BuiltIn {
             nfs3: Some(server.address()),
@@ -34,7 +34,7 @@ fn against(server: &Running) -> Against {
 #[test]
 fn a_quick_calibration_fills_the_headroom() {
     let server = serve(|options| options.smb = Some(SmbOptions::default()));
-    let effort = Effort::Quick { in_flight: 3 };
+    let effort = CalibrationLength::Quick { in_flight: 3 };
     let mut parts = Parts(vec![]);
     let stop = AtomicBool::new(false);
     let calibration = calibrate(
@@ -50,7 +50,7 @@ fn a_quick_calibration_fills_the_headroom() {
         ("measurement 3 of 3, 10000 timed starts/s", 1),
     ];
     let expected =
-        expected.map(|(what, left)| (what.into(), Some(TimeLeft::About(left * 150_000_000))));
+        expected.map(|(what, left)| (what.into(), Some(RemainingTime::About(left * 150_000_000))));
     assert_eq!(parts.0, expected);
     let exchanged = calibration.headroom.iter().map(|can| &*can.exchange);
     assert_eq!(exchanged.collect::<Vec<_>>(), ["NULL", "ECHO"]);
@@ -67,12 +67,21 @@ fn a_quick_calibration_fills_the_headroom() {
 fn the_headroom_of_a_closed_loop_is_measured_with_as_many_in_flight() {
     let mut plan = probe(OpKind::Null, TransportKind::Tcp, 1);
     (plan.clients, plan.in_flight) = (3, 4);
-    assert_eq!(Effort::before(&plan), Effort::Quick { in_flight: 12 });
+    assert_eq!(
+        CalibrationLength::before(&plan),
+        CalibrationLength::Quick { in_flight: 12 }
+    );
     plan.clients = 1_000_000;
-    assert_eq!(Effort::before(&plan), Effort::Quick { in_flight: 1024 });
+    assert_eq!(
+        CalibrationLength::before(&plan),
+        CalibrationLength::Quick { in_flight: 1024 }
+    );
     let offered_load_ops_per_s = 100.0;
     plan.arrivals = ArrivalsPlan::Constant {
         offered_load_ops_per_s,
     };
-    assert_eq!(Effort::before(&plan), Effort::Quick { in_flight: 32 });
+    assert_eq!(
+        CalibrationLength::before(&plan),
+        CalibrationLength::Quick { in_flight: 32 }
+    );
 }

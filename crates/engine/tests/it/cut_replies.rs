@@ -5,8 +5,9 @@
 use filestone_engine::target::smb2::ntlm::Ntlm;
 use filestone_model::client::handles::Handles;
 use filestone_model::client::smb2::{
-    ClientState, Keeping, Lane, OperationOptions, Protection, ShareFiles, ShareLoadOptions,
-    ShareTransfers, Smb2Client, Smb2ClientOptions, Smb2Language, Terms, Way, operating, replaying,
+    ChannelPosition, ClientState, Keeping, OperationOptions, Protection, ShareFiles,
+    ShareLoadOptions, ShareTransfers, Smb2Client, Smb2ClientOptions, Smb2Language, Terms, Way,
+    operating, replaying,
 };
 use filestone_model::client::{Client, Output, ProtocolError, Verify};
 use filestone_model::completions::Completions;
@@ -15,8 +16,8 @@ use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Expected, Line, LineData, Lines, LoadWork};
 use filestone_model::made::MadeNames;
 use filestone_model::operation::{
-    AttributeChange, DirectoryCursor, FileId, Name, OpenAccess, OpenId, Operation, Outcome,
-    Stability, Ticket,
+    AttributeChange, DirectoryCursor, FileId, Name, OpenAccess, OpenId, Operation, Outcome, SlotId,
+    Stability,
 };
 use filestone_model::payload::{FileKey, Pattern, Payload, Payloads, Place, Reading, Unit};
 use filestone_model::session::smb2::Smb2Session;
@@ -27,7 +28,7 @@ use filestone_wire::pattern;
 use filestone_wire::smb2::negotiate::Cipher;
 use std::sync::Arc;
 
-const TICKET: Ticket = Ticket { client: 0, slot: 0 };
+const TICKET: SlotId = SlotId { client: 0, slot: 0 };
 const TIMEOUT_NANOS: u64 = 10_000_000_000;
 const FRAME_MAX: usize = 1 << 20;
 
@@ -94,7 +95,7 @@ impl<L: Smb2Language> Bench<L> {
             way,
             pattern: Arc::clone(&pattern),
             timeout_nanos: TIMEOUT_NANOS,
-            lane: Lane::ALONE,
+            lane: ChannelPosition::ALONE,
         };
         let session = Smb2Session::new(options);
         let mut bench = Self {

@@ -5,7 +5,7 @@ use crate::file_set::bench::Bench;
 use crate::support::live::serve;
 use crate::support::mixes::mix;
 use crate::support::replays::{load, plan as replay_plan};
-use filestone_engine::control::{Context, Unobserved};
+use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::target::BuiltIn;
 use filestone_engine::{Job, Protocols, RunError};
 use filestone_model::load::Load;
@@ -103,7 +103,7 @@ fn run(plan: &Plan, loads: &[Arc<Load>], server: &Running) -> Result<RunRecord, 
         ..Job::new(plan)
     };
     let (stop, password) = (AtomicBool::new(false), Password::new("mellon".into()));
-    let mut silent = Unobserved;
+    let mut silent = NoObserver;
     let context = Context::new(&stop, &mut silent);
     let mut context = context.with_password(Some(&password));
     filestone_engine::run(&job, &Protocols::default(), &mut context)

@@ -4,14 +4,14 @@
 use crate::support::entry::replay;
 use crate::support::relay::{Fate, Relay};
 use crate::support::scratch::Scratch;
-use filestone_engine::control::Unobserved;
+use filestone_engine::control::NoObserver;
 use filestone_engine::target::BuiltIn;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::fleet_record::{ClientState, GroupRecord, StepRecord};
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::run_record::RunOutcome;
 use filestone_model::payload::Pattern;
 use filestone_model::plan::{
-    Direction, FleetPlan, GroupPlan, HealthPlan, LeftOverPolicy, NfsTarget, OnLost, Plan, RampPlan,
+    Direction, FleetPlan, GroupPlan, HealthPlan, LeftoverPolicy, NfsTarget, OnLost, Plan, RampPlan,
     SmbTarget, Span, TargetPlan, WorkloadPlan,
 };
 use filestone_server::{Options, Running, Server, SmbOptions};
@@ -66,7 +66,7 @@ fn plan(target: TargetPlan, groups: Vec<GroupPlan>) -> Plan {
         ramp: None,
         health: HealthPlan::default(),
         clients_per_thread: 1,
-        left_over: LeftOverPolicy::default(),
+        left_over: LeftoverPolicy::default(),
         keep_files: false,
     };
     let clients = fleet.clients();
@@ -87,7 +87,7 @@ fn plan(target: TargetPlan, groups: Vec<GroupPlan>) -> Plan {
 
 fn run(plan: &Plan, built_in: BuiltIn) -> RunRecord {
     let stop = AtomicBool::new(false);
-    let record = replay(plan, &[], built_in, &stop, &mut Unobserved).expect("it runs");
+    let record = replay(plan, &[], built_in, &stop, &mut NoObserver).expect("it runs");
     record.check().expect("the record agrees with itself");
     record
 }
@@ -243,7 +243,7 @@ fn the_rest_goes_on_without_those_that_the_server_does_not_take() {
             }
         }
         let record = run(&plan, built_in);
-        assert_eq!(record.end, RunEnd::Finished);
+        assert_eq!(record.end, RunOutcome::Finished);
         let fleet = record.fleet.as_ref().expect("it is a fleet");
         let count = |states: &[ClientState]| {
             let all = fleet.groups.iter().flat_map(|group| &group.states);

@@ -3,14 +3,14 @@
 
 use crate::support::{Nulls, SECOND, plan, server};
 use filestone_engine::backend::simulated::Simulated;
-use filestone_engine::backend::{Backend, BackendError, Until};
+use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
-    IntervalSink, Member, Signals, Worker, WorkerEnd, new_buffer, own_books,
+    IntervalSink, Worker, WorkerClient, WorkerControl, WorkerEnd, new_buffer, own_books,
 };
 use filestone_model::completions::Completions;
 use filestone_model::language::Operations;
 use filestone_model::measure::{IntervalBuffer, Ledger};
-use filestone_model::operation::{Answer, Completion, Operation, Outcome, Ticket};
+use filestone_model::operation::{Answer, Completion, Operation, Outcome, SlotId};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::queueing::{Service, Stall};
 use filestone_model::time::Moment;
@@ -54,10 +54,10 @@ fn interrupted(
     let end = Worker::new(
         plan,
         0,
-        Member::of_worker(plan, 0, |_| Nulls),
+        WorkerClient::of_worker(plan, 0, |_| Nulls),
         backend,
         own_books(plan, sink),
-        Signals {
+        WorkerControl {
             stop: &stop,
             halt: &AtomicBool::new(false),
             offer: None,
@@ -97,7 +97,7 @@ fn an_interruption_also_ends_the_drain() {
 }
 
 /// A server that is gone: nothing is ever sent.
-struct Gone(Vec<Ticket>);
+struct Gone(Vec<SlotId>);
 
 impl Backend for Gone {
     type Language = Operations;
@@ -108,11 +108,11 @@ impl Backend for Gone {
     fn recent(&self) -> Moment {
         Moment::ZERO
     }
-    fn submit(&mut self, ticket: Ticket, _operation: Operation, _now: Moment) {
+    fn submit(&mut self, ticket: SlotId, _operation: Operation, _now: Moment) {
         self.0.push(ticket);
     }
     fn repeat(&mut self, _client: u32, _slots: &[u32]) {}
-    fn wait(&mut self, _until: Until, _: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, _until: WaitLimit, _: &mut Completions) -> Result<(), BackendError> {
         Err(BackendError::System {
             what: "reach it",
             source: std::io::ErrorKind::Other.into(),

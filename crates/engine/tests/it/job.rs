@@ -3,14 +3,16 @@
 
 use crate::support::{SECOND, plan, server};
 use filestone_engine::backend::simulated::Simulated;
-use filestone_engine::backend::{Backend, BackendError, Until};
-use filestone_engine::worker::{IntervalSink, Member, Signals, Worker, new_buffer, own_books};
+use filestone_engine::backend::{Backend, BackendError, WaitLimit};
+use filestone_engine::worker::{
+    IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
+};
 use filestone_model::completions::Completions;
 use filestone_model::job::{HostRun, deal, judge, merge};
 use filestone_model::language::Operations;
 use filestone_model::measure::run_record::{IntervalRecord, TickRecord, Tool, Totals};
-use filestone_model::measure::{Assembly, IntervalBuffer, RunRecord};
-use filestone_model::operation::{OpKind, Operation, Ticket};
+use filestone_model::measure::{IntervalAggregator, IntervalBuffer, RunRecord};
+use filestone_model::operation::{OpKind, Operation, SlotId};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::queueing::Service;
 use filestone_model::time::Moment;
@@ -45,14 +47,14 @@ impl Backend for Noting {
     fn recent(&self) -> Moment {
         self.server.recent()
     }
-    fn submit(&mut self, ticket: Ticket, operation: Operation, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Moment) {
         self.asked.borrow_mut().push((now, operation));
         self.server.submit(ticket, operation, now);
     }
     fn repeat(&mut self, client: u32, slots: &[u32]) {
         self.server.repeat(client, slots);
     }
-    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
         self.server.wait(until, completed)
     }
 }
@@ -107,7 +109,7 @@ struct Run {
 /// The run of all workers of a plan, one after the other, and what they asked, in order.
 fn made(plan: &Plan) -> (Run, Vec<(Moment, Operation)>) {
     let (table, asked) = (table(), Asked::default());
-    let mut assembly = Assembly::new(plan);
+    let mut assembly = IntervalAggregator::new(plan);
     let mut window_end = Moment::ZERO;
     let (stop, halt) = (AtomicBool::new(false), AtomicBool::new(false));
     for worker in 0..plan.workers {
@@ -124,13 +126,13 @@ fn made(plan: &Plan) -> (Run, Vec<(Moment, Operation)>) {
             plan: plan.clone(),
             full: Rc::clone(&full),
         };
-        let signals = Signals {
+        let signals = WorkerControl {
             stop: &stop,
             halt: &halt,
             offer: None,
             hope: None,
         };
-        let members = Member::of_worker(plan, worker, make);
+        let members = WorkerClient::of_worker(plan, worker, make);
         let books = own_books(plan, sink);
         let end = Worker::new(plan, worker, members, backend, books, signals).run();
         window_end = window_end.max(end.window_end);

@@ -7,9 +7,9 @@ use crate::support::{SECOND, plan, run, run_members, run_on, server};
 use filestone_engine::backend::null::Null;
 use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::clock::Clock;
-use filestone_engine::worker::Member;
+use filestone_engine::worker::WorkerClient;
 use filestone_model::cost::{
-    CostFigure, Counter, CounterReading, ReadingPhase, SourceRecord, Vantage,
+    CostFigure, Counter, CounterReading, MeasuredAt, ReadingPhase, SourceRecord,
 };
 use filestone_model::file_set::ClientSet;
 use filestone_model::measure::run_record::{Phase, Tool};
@@ -86,7 +86,8 @@ fn prerequisites_of_an_open_loop_do_not_come_all_at_once() {
     table.own_files = own.0..own.0 + 1;
     let table = Arc::new(table);
     let sets: Arc<[ClientSet]> = Arc::default();
-    let members = Member::of_worker(&plan, 0, |client| of_client(&plan, &table, &sets, client));
+    let members =
+        WorkerClient::of_worker(&plan, 0, |client| of_client(&plan, &table, &sets, client));
     let server = server(Service::Fixed { ns: 1_000_000 }, Some(1));
     let totals = run_members(&plan, members, Simulated::new(server, 1)).totals;
     assert_eq!((totals.ledger.scheduled, totals.ledger.ok), (100, 100));
@@ -426,7 +427,7 @@ fn loads_in_turn_tell_what_an_operation_costs_beside_what_grows_meanwhile() {
     };
     let source = SourceRecord {
         name: "host".into(),
-        vantage: Vantage::Server,
+        vantage: MeasuredAt::Server,
         readings: (0..=40).map(reading).collect(),
         failed: 0,
         first_failure: None,

@@ -3,12 +3,14 @@
 
 use crate::support::{Nulls, SECOND, plan, server};
 use filestone_engine::backend::simulated::Simulated;
-use filestone_engine::backend::{Backend, BackendError, Until};
-use filestone_engine::worker::{IntervalSink, Member, Signals, Worker, new_buffer, own_books};
+use filestone_engine::backend::{Backend, BackendError, WaitLimit};
+use filestone_engine::worker::{
+    IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
+};
 use filestone_model::completions::Completions;
 use filestone_model::language::Operations;
 use filestone_model::measure::IntervalBuffer;
-use filestone_model::operation::{Completion, Operation, Ticket};
+use filestone_model::operation::{Completion, Operation, SlotId};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::queueing::Service;
 use filestone_model::time::Moment;
@@ -23,7 +25,7 @@ struct WaitingBy<F>(Simulated, F);
 
 impl<F> Backend for WaitingBy<F>
 where
-    F: FnMut(&mut Simulated, Until, &mut Completions) -> Result<(), BackendError>,
+    F: FnMut(&mut Simulated, WaitLimit, &mut Completions) -> Result<(), BackendError>,
 {
     type Language = Operations;
 
@@ -33,10 +35,10 @@ where
     fn recent(&self) -> Moment {
         self.0.recent()
     }
-    fn submit(&mut self, ticket: Ticket, operation: Operation, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Moment) {
         self.0.submit(ticket, operation, now);
     }
-    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
         (self.1)(&mut self.0, until, completed)
     }
 }
@@ -44,17 +46,17 @@ where
 /// Is back late, but for completions and for what is due.
 fn late(
     simulated: &mut Simulated,
-    until: Until,
+    until: WaitLimit,
     completed: &mut Completions,
 ) -> Result<(), BackendError> {
     let late = until.attention.after_nanos(LATE_NANOS).min(until.due);
-    simulated.wait(Until::sharp(late), completed)
+    simulated.wait(WaitLimit::sharp(late), completed)
 }
 
 /// Says of each operation that it was held until 6 ms before its end, as for want of credits.
 fn holding(
     simulated: &mut Simulated,
-    until: Until,
+    until: WaitLimit,
     completed: &mut Completions,
 ) -> Result<(), BackendError> {
     let mut ended = Completions::default();
@@ -84,19 +86,19 @@ impl<F: FnMut(&IntervalBuffer)> IntervalSink for Told<'_, F> {
 /// One slot asks for a second, and each answer takes so long.
 fn run<W>(service_ns: u64, wait: W, each: impl FnMut(&IntervalBuffer))
 where
-    W: FnMut(&mut Simulated, Until, &mut Completions) -> Result<(), BackendError>,
+    W: FnMut(&mut Simulated, WaitLimit, &mut Completions) -> Result<(), BackendError>,
 {
     let mut plan = plan(ArrivalsPlan::Closed, 1, 1);
     plan.interval_ns = 100 * MS;
     let service = server(Service::Fixed { ns: service_ns }, None);
     let (stop, halt) = (AtomicBool::new(false), AtomicBool::new(false));
-    let signals = Signals {
+    let signals = WorkerControl {
         stop: &stop,
         halt: &halt,
         offer: None,
         hope: None,
     };
-    let members = Member::of_worker(&plan, 0, |_| Nulls);
+    let members = WorkerClient::of_worker(&plan, 0, |_| Nulls);
     let backend = WaitingBy(Simulated::new(service, 1), wait);
     let books = own_books(&plan, Told(&plan, each));
     let end = Worker::new(&plan, 0, members, backend, books, signals).run();

@@ -2,14 +2,14 @@
 
 use crate::support::local::Bench;
 use crate::support::scratch::Scratch;
-use filestone_engine::replay::{Layer, Layered, Occupied, Site, Trees};
+use filestone_engine::replay::{BlockingWorkDir, Layer, OnExisting, Site, TreeCleanup};
 use filestone_engine::target::local::replay::{
     LocalOptions, LocalSite, remove_left_over, remove_left_over_beside,
 };
 use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Status};
-use filestone_model::plan::LeftOverPolicy;
+use filestone_model::plan::LeftoverPolicy;
 use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -24,7 +24,7 @@ fn leave_a_tree(directory: &Scratch) {
     let site = claim(directory).unwrap();
     fs::create_dir_all(directory.path().join("clients/client0/d")).unwrap();
     fs::write(directory.path().join("clients/client0/d/f"), b"x").unwrap();
-    site.release(Trees::Keep).unwrap();
+    site.release(TreeCleanup::Keep).unwrap();
 }
 
 /// The message and the help of a usage error.
@@ -54,7 +54,7 @@ fn a_claim_makes_clients_and_releasing_takes_it_away() {
             .ends_with(directory.path().file_name().unwrap().to_str().unwrap())
     );
     fs::create_dir_all(directory.path().join("clients/client3/d")).unwrap();
-    site.release(Trees::Remove).unwrap();
+    site.release(TreeCleanup::Remove).unwrap();
     assert!(!directory.path().join("clients").exists());
     assert_eq!(fs::read(directory.path().join("mine")).unwrap(), b"mine");
 }
@@ -69,8 +69,11 @@ fn a_directory_in_use_is_refused() {
     );
     assert!(complaint(claim(&directory)).contains(&process));
     assert!(complaint(remove_left_over(directory.path())).contains(&process));
-    site.release(Trees::Remove).unwrap();
-    claim(&directory).unwrap().release(Trees::Remove).unwrap();
+    site.release(TreeCleanup::Remove).unwrap();
+    claim(&directory)
+        .unwrap()
+        .release(TreeCleanup::Remove)
+        .unwrap();
     assert!(directory.is_empty());
 }
 
@@ -141,7 +144,7 @@ fn beside_an_empty_clients_there_is_a_place_of_our_own() {
     assert!(fs::read_dir(&clients).unwrap().next().is_none());
     // Another run finds the place taken, as it finds `clients` taken.
     assert!(complaint(claim(&directory)).contains("filestone/clients: another run is using it"));
-    site.release(Trees::Remove).unwrap();
+    site.release(TreeCleanup::Remove).unwrap();
     assert!(!place.exists() && clients.exists());
     assert_eq!(remove_left_over(directory.path()).unwrap(), None);
     assert!(clients.exists());
@@ -162,18 +165,18 @@ fn who_asks_for_it_works_beside_whatever_is_called_clients() {
         fs::create_dir(&place).unwrap();
         fs::write(place.join("mine"), b"mine").unwrap();
         let options = LocalOptions {
-            occupied: Occupied::Beside,
+            occupied: OnExisting::Beside,
             ..LocalOptions::default()
         };
         let claim = || LocalSite::claim(directory.path(), options.clone()).unwrap();
         let site = claim();
         fs::create_dir_all(place.join("clients/client0/ours")).unwrap();
-        site.release(Trees::Remove).unwrap();
+        site.release(TreeCleanup::Remove).unwrap();
         assert!(!place.join("clients").exists());
         // What is left over there is known again.
-        claim().release(Trees::Keep).unwrap();
+        claim().release(TreeCleanup::Keep).unwrap();
         assert!(place.join("clients").exists());
-        let policy = LeftOverPolicy::RemoveIfOver;
+        let policy = LeftoverPolicy::RemoveIfOver;
         let left_over = remove_left_over_beside(directory.path(), policy, &options).unwrap();
         assert_eq!(left_over.unwrap().process, Some(std::process::id()));
         assert!(!place.join("clients").exists());
@@ -231,7 +234,7 @@ fn a_temporary_directory_is_ours_alone_and_goes() {
     let directory = site.directory().to_owned();
     let mode = fs::metadata(&directory).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
-    site.release(Trees::Remove).unwrap();
+    site.release(TreeCleanup::Remove).unwrap();
     assert!(!directory.exists());
 }
 
@@ -261,7 +264,7 @@ fn where_links_are_expected_none_is_followed_on_the_way() {
     let path = b"clients/client0/link/proc".as_slice();
     let status = layer.carry_out(&Action::GetAttr { path }, b"0");
     assert!(!status.unwrap().status.is_ok());
-    site.release(Trees::Remove).unwrap();
+    site.release(TreeCleanup::Remove).unwrap();
 }
 
 #[test]
@@ -269,7 +272,7 @@ fn kept_trees_stay_where_they_are() {
     let site = LocalSite::temporary(LocalOptions::default()).unwrap();
     let directory = site.directory().to_owned();
     fs::create_dir(directory.join("clients/client0")).unwrap();
-    site.release(Trees::Keep).unwrap();
+    site.release(TreeCleanup::Keep).unwrap();
     assert!(directory.join("clients/client0").exists());
     remove_left_over(&directory).unwrap().unwrap();
     fs::remove_dir(&directory).unwrap();
@@ -373,7 +376,7 @@ fn direct_transfers_work_or_are_refused_at_once() {
     let content = fs::read(directory.path().join("clients/f")).unwrap();
     assert_eq!(content.get(65_537..75_537), data.get(..10_000));
     drop(layer);
-    site.release(Trees::Remove).unwrap();
+    site.release(TreeCleanup::Remove).unwrap();
 }
 
 #[test]
@@ -425,5 +428,5 @@ fn attributes_are_kept_beside_files_or_refused_at_once() {
         assert_eq!(run(action), Status::Ok, "{action:?}");
     }
     drop(layer);
-    site.release(Trees::Remove).unwrap();
+    site.release(TreeCleanup::Remove).unwrap();
 }

@@ -2,12 +2,12 @@
 
 use crate::support::replays::load;
 use crate::support::{Run, SECOND, plan, run_members, run_on};
-use filestone_engine::backend::{Backend, BackendError, ConnectionChange, Until};
-use filestone_engine::worker::Member;
+use filestone_engine::backend::{Backend, BackendError, ConnectionEvent, WaitLimit};
+use filestone_engine::worker::WorkerClient;
 use filestone_model::completions::Completions;
 use filestone_model::language::{Language, Operations};
 use filestone_model::load::{Lines, Load, Script};
-use filestone_model::operation::{Answer, Completion, Outcome, Ticket};
+use filestone_model::operation::{Answer, Completion, Outcome, SlotId};
 use filestone_model::plan::{ArrivalsPlan, LoadName, Pacing, Plan, ReplayPlan, WorkloadPlan};
 use filestone_model::time::Moment;
 use filestone_model::workload::LoadFile;
@@ -23,16 +23,16 @@ const MS: u64 = 1_000_000;
 enum Event {
     /// It breaks: what is in flight on it is lost, what comes then waits.
     Down(u32),
-    Change(ConnectionChange),
+    Change(ConnectionEvent),
 }
 
 /// A server that needs a millisecond for everything, whose connections break as told.
 struct Breaking<L = Operations> {
     now: Moment,
     events: VecDeque<(Moment, Event)>,
-    changes: Vec<ConnectionChange>,
-    in_flight: Vec<(Ticket, Moment)>,
-    waiting: Vec<Ticket>,
+    changes: Vec<ConnectionEvent>,
+    in_flight: Vec<(SlotId, Moment)>,
+    waiting: Vec<SlotId>,
     down: Vec<u32>,
     /// When the last of them was lost.
     down_at: Moment,
@@ -68,7 +68,7 @@ impl<L> Breaking<L> {
         }
     }
 
-    fn complete(&self, ticket: Ticket, outcome: Outcome) -> Completion {
+    fn complete(&self, ticket: SlotId, outcome: Outcome) -> Completion {
         Completion {
             ticket,
             outcome,
@@ -104,9 +104,9 @@ impl<L> Breaking<L> {
             Event::Change(change) => {
                 self.changes.push(change);
                 match change {
-                    ConnectionChange::Lost(client) => self.lost.push(client),
-                    ConnectionChange::Made(..) => {}
-                    ConnectionChange::GivenUp(client) => {
+                    ConnectionEvent::Lost(client) => self.lost.push(client),
+                    ConnectionEvent::Made(..) => {}
+                    ConnectionEvent::GivenUp(client) => {
                         let outcome = if self.resends {
                             Outcome::Disconnected
                         } else {
@@ -116,7 +116,7 @@ impl<L> Breaking<L> {
                             completed.push(self.complete(ticket, outcome));
                         }
                     }
-                    ConnectionChange::Back(client) => {
+                    ConnectionEvent::Back(client) => {
                         self.down.retain(|down| *down != client);
                         self.lost.retain(|lost| *lost != client);
                         for ticket in self.waiting_of(client) {
@@ -128,7 +128,7 @@ impl<L> Breaking<L> {
         }
     }
 
-    fn begin(&mut self, ticket: Ticket) {
+    fn begin(&mut self, ticket: SlotId) {
         if self.down.contains(&ticket.client) {
             self.waiting.push(ticket);
         } else {
@@ -136,7 +136,7 @@ impl<L> Breaking<L> {
         }
     }
 
-    fn waiting_of(&mut self, client: u32) -> Vec<Ticket> {
+    fn waiting_of(&mut self, client: u32) -> Vec<SlotId> {
         let (its, others) = std::mem::take(&mut self.waiting)
             .into_iter()
             .partition(|ticket| ticket.client == client);
@@ -156,21 +156,21 @@ impl<L: Language> Backend for Breaking<L> {
         self.now
     }
 
-    fn submit(&mut self, ticket: Ticket, _work: L::Work<'_>, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, _work: L::Work<'_>, now: Moment) {
         self.now = self.now.max(now);
         self.begin(ticket);
     }
 
     fn repeat(&mut self, client: u32, slots: &[u32]) {
         for slot in slots {
-            self.begin(Ticket {
+            self.begin(SlotId {
                 client,
                 slot: *slot,
             });
         }
     }
 
-    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
         let until = until.first();
         let done = self.in_flight.iter().map(|(_, done)| *done).min();
         let event = self.events.front().map(|(at, _)| *at);
@@ -190,7 +190,7 @@ impl<L: Language> Backend for Breaking<L> {
         Ok(())
     }
 
-    fn next_change(&mut self) -> Option<ConnectionChange> {
+    fn next_change(&mut self) -> Option<ConnectionEvent> {
         self.changes.pop()
     }
 
@@ -201,7 +201,7 @@ impl<L: Language> Backend for Breaking<L> {
 
     fn give_up_lost(&mut self) {
         for client in std::mem::take(&mut self.lost) {
-            let change = Event::Change(ConnectionChange::GivenUp(client));
+            let change = Event::Change(ConnectionEvent::GivenUp(client));
             self.events.push_front((self.now, change));
         }
     }
@@ -217,7 +217,7 @@ fn two(arrivals: ArrivalsPlan, change: impl FnOnce(&mut Plan)) -> Plan {
 
 const DOWN: (u64, Event) = (2 * SECOND + MS / 2, Event::Down(1));
 
-fn after(seconds: u64, change: ConnectionChange) -> (u64, Event) {
+fn after(seconds: u64, change: ConnectionEvent) -> (u64, Event) {
     (seconds * SECOND + MS / 4, Event::Change(change))
 }
 
@@ -235,7 +235,7 @@ fn ended_ms(run: &Run) -> u64 {
 
 #[test]
 fn a_client_that_is_given_up_costs_its_own_share_only() {
-    let run = by_count(&[DOWN, after(3, ConnectionChange::GivenUp(1))]);
+    let run = by_count(&[DOWN, after(3, ConnectionEvent::GivenUp(1))]);
     let ledger = run.totals.ledger;
     // 5000 of the first; of the second 2000, what was in flight, and what waited.
     assert_eq!(
@@ -249,7 +249,7 @@ fn a_client_that_is_given_up_costs_its_own_share_only() {
 
 #[test]
 fn a_run_by_count_does_not_wait_for_a_client_that_does_not_come_back() {
-    let run = by_count(&[DOWN, after(3, ConnectionChange::Lost(1))]);
+    let run = by_count(&[DOWN, after(3, ConnectionEvent::Lost(1))]);
     let ledger = run.totals.ledger;
     assert_eq!(
         (ledger.ok, ledger.disconnected, ledger.skipped),
@@ -261,7 +261,7 @@ fn a_run_by_count_does_not_wait_for_a_client_that_does_not_come_back() {
 
 #[test]
 fn a_client_that_comes_back_does_the_rest() {
-    let (lost, back) = (ConnectionChange::Lost(1), ConnectionChange::Back(1));
+    let (lost, back) = (ConnectionEvent::Lost(1), ConnectionEvent::Back(1));
     let run = by_count(&[DOWN, after(3, lost), after(4, back)]);
     let ledger = run.totals.ledger;
     assert_eq!(
@@ -275,7 +275,7 @@ fn a_client_that_comes_back_does_the_rest() {
 
 #[test]
 fn a_run_without_any_client_is_over() {
-    for change in [ConnectionChange::Lost, ConnectionChange::GivenUp] {
+    for change in [ConnectionEvent::Lost, ConnectionEvent::GivenUp] {
         let events = [
             (2 * SECOND + MS / 2, Event::Down(0)),
             DOWN,
@@ -295,7 +295,7 @@ fn an_open_loop_counts_what_was_due_until_its_client_was_given_up() {
     let arrivals = ArrivalsPlan::Constant {
         offered_load_ops_per_s: 1000.0,
     };
-    let events = [DOWN, after(3, ConnectionChange::GivenUp(1))];
+    let events = [DOWN, after(3, ConnectionEvent::GivenUp(1))];
     let run = run_on(&two(arrivals, |_| {}), Breaking::new(&events));
     // 500 per second each: ten seconds of the first, three of the second. The operation that
     // the second has due at 3.001 s is after its end.
@@ -309,7 +309,7 @@ fn an_open_loop_counts_what_was_due_until_its_client_was_given_up() {
 #[test]
 fn the_end_of_a_run_is_not_put_off_by_a_lost_client() {
     let plan = two(ArrivalsPlan::Closed, |plan| plan.timeout_ns = 60 * SECOND);
-    let mut backend = Breaking::new(&[DOWN, after(3, ConnectionChange::Lost(1))]);
+    let mut backend = Breaking::new(&[DOWN, after(3, ConnectionEvent::Lost(1))]);
     // What is waited for beyond the end of the run would be seen.
     let far = Moment::from_nanos(30 * SECOND);
     backend.events.push_back((far, Event::Down(0)));
@@ -328,7 +328,7 @@ fn replayed(loads: [Arc<Load>; 2], pacing: Pacing, events: &[(u64, Event)]) -> R
         plan.workload = WorkloadPlan::LoadFile(replay.clone());
     });
     let shared = Arc::new(SharedLoad::new(&plan, &replay));
-    let members = (0..2).zip(loads).map(|(number, load)| Member {
+    let members = (0..2).zip(loads).map(|(number, load)| WorkerClient {
         number,
         workload: LoadFile::new(
             number,
@@ -352,7 +352,7 @@ fn many_lines() -> Arc<Load> {
 
 #[test]
 fn a_client_of_a_load_that_comes_back_goes_on_with_its_line() {
-    let (lost, back) = (ConnectionChange::Lost(1), ConnectionChange::Back(1));
+    let (lost, back) = (ConnectionEvent::Lost(1), ConnectionEvent::Back(1));
     let events = [DOWN, after(3, lost), after(4, back)];
     let run = replayed([many_lines(), many_lines()], Pacing::Closed, &events);
     let ledger = run.totals.ledger;
@@ -368,7 +368,7 @@ fn a_client_of_a_load_that_comes_back_goes_on_with_its_line() {
 
 #[test]
 fn a_client_of_a_load_that_is_given_up_ends_with_its_line() {
-    let events = [DOWN, after(3, ConnectionChange::GivenUp(1))];
+    let events = [DOWN, after(3, ConnectionEvent::GivenUp(1))];
     let loads = || [many_lines(), many_lines()];
     let ledger = replayed(loads(), Pacing::Closed, &events).totals.ledger;
     assert_eq!((ledger.ok, ledger.disconnected), (12_001, 1));
@@ -386,7 +386,7 @@ fn nobody_waits_for_a_sequence_point_of_a_client_that_is_given_up() {
     let waits = load("WAITSP 1 5\nGETATTR3 \"/a\" 0x0\nSLEEP 100000000\n");
     // It is lost while it does nothing.
     let idle = load("GETATTR3 \"/a\" 0x0\nSLEEP 100000000\nSETSP 5\n");
-    let events = [DOWN, after(3, ConnectionChange::GivenUp(1))];
+    let events = [DOWN, after(3, ConnectionEvent::GivenUp(1))];
     let ledger = replayed([waits, idle], Pacing::Closed, &events)
         .totals
         .ledger;
@@ -399,8 +399,8 @@ fn a_server_that_is_lost_when_the_window_is_over_costs_what_was_in_flight() {
     let events = [
         at(MS / 4, Event::Down(0)),
         at(MS / 4, Event::Down(1)),
-        at(MS / 2, Event::Change(ConnectionChange::GivenUp(0))),
-        at(MS / 2, Event::Change(ConnectionChange::GivenUp(1))),
+        at(MS / 2, Event::Change(ConnectionEvent::GivenUp(0))),
+        at(MS / 2, Event::Change(ConnectionEvent::GivenUp(1))),
     ];
     let run = replayed([many_lines(), many_lines()], Pacing::Closed, &events);
     assert!(run.end.lost.is_none());
@@ -414,8 +414,8 @@ fn a_server_that_is_lost_in_the_window_is_lost_although_that_is_known_later() {
     let events = [
         loss(Event::Down(0), 0),
         loss(Event::Down(1), 0),
-        loss(Event::Change(ConnectionChange::GivenUp(0)), 2 * SECOND),
-        loss(Event::Change(ConnectionChange::GivenUp(1)), 2 * SECOND),
+        loss(Event::Change(ConnectionEvent::GivenUp(0)), 2 * SECOND),
+        loss(Event::Change(ConnectionEvent::GivenUp(1)), 2 * SECOND),
     ];
     // One call of each client every five seconds: none is in flight then.
     let arrivals = ArrivalsPlan::Constant {
@@ -427,7 +427,7 @@ fn a_server_that_is_lost_in_the_window_is_lost_although_that_is_known_later() {
     let back = [
         loss(Event::Down(0), 0),
         loss(Event::Down(1), 0),
-        loss(Event::Change(ConnectionChange::Back(1)), 2 * SECOND),
+        loss(Event::Change(ConnectionEvent::Back(1)), 2 * SECOND),
     ];
     assert!(run_on(&plan, Breaking::new(&back)).end.lost.is_none());
 }

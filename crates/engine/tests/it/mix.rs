@@ -4,13 +4,15 @@
 use crate::support::live::{checked, serve};
 use crate::support::mixes::{ALL_22, mix};
 use filestone_engine::backend::simulated::Simulated;
-use filestone_engine::backend::{Backend, BackendError, Until};
-use filestone_engine::worker::{IntervalSink, Member, Signals, Worker, new_buffer, own_books};
+use filestone_engine::backend::{Backend, BackendError, WaitLimit};
+use filestone_engine::worker::{
+    IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
+};
 use filestone_model::completions::Completions;
 use filestone_model::file_set::{ChangingDirectories, ClientSet};
 use filestone_model::language::Operations;
 use filestone_model::measure::{IntervalBuffer, Role, RunRecord};
-use filestone_model::operation::{DirectoryCursor, OpKind, Operation, Ticket};
+use filestone_model::operation::{DirectoryCursor, OpKind, Operation, SlotId};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::queueing::Service;
 use filestone_model::time::Moment;
@@ -97,7 +99,7 @@ impl Backend for &mut Recording {
     fn recent(&self) -> Moment {
         self.server.recent()
     }
-    fn submit(&mut self, ticket: Ticket, operation: Operation, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Moment) {
         let client = self.worker + ticket.client * self.workers;
         self.asked.push((client, without_cookie(operation)));
         self.server.submit(ticket, operation, now);
@@ -105,7 +107,7 @@ impl Backend for &mut Recording {
     fn repeat(&mut self, client: u32, slots: &[u32]) {
         self.server.repeat(client, slots);
     }
-    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
         self.server.wait(until, completed)
     }
 }
@@ -191,7 +193,7 @@ fn asked(plan: &Plan, service: Service) -> BTreeMap<(u32, String), u32> {
             asked: vec![],
         };
         let spare = (0..3).map(|_| Box::new(new_buffer(plan))).collect();
-        let signals = Signals {
+        let signals = WorkerControl {
             stop: &AtomicBool::new(false),
             halt: &AtomicBool::new(false),
             offer: None,
@@ -203,7 +205,7 @@ fn asked(plan: &Plan, service: Service) -> BTreeMap<(u32, String), u32> {
             let table = Arc::clone(&table);
             MixWorkload::new(mix, table, set, client, plan.in_flight, plan.seed)
         };
-        let members = Member::of_worker(plan, worker, make);
+        let members = WorkerClient::of_worker(plan, worker, make);
         let books = own_books(plan, Discard(spare));
         Worker::new(plan, worker, members, &mut recording, books, signals).run();
         for (client, operation) in recording.asked {

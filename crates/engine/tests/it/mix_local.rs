@@ -3,10 +3,10 @@
 
 use crate::support::scratch::Scratch;
 use crate::support::{SECOND, mixes, scratch};
-use filestone_engine::control::{Observer, Unobserved};
+use filestone_engine::control::{NoObserver, Observer};
 use filestone_engine::target::local::mix::run_local;
 use filestone_engine::{ErrorCategory, RunError};
-use filestone_model::measure::run_record::{IntervalRecord, RunEnd, RunRecord};
+use filestone_model::measure::run_record::{IntervalRecord, RunOutcome, RunRecord};
 use filestone_model::measure::{Caveat, Role};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
@@ -172,14 +172,14 @@ impl<F: FnOnce()> Observer for OnceRunning<F> {
 }
 
 fn run(plan: &Plan) -> RunRecord {
-    let record = run_local(plan, &NOBODY, &mut Unobserved).unwrap();
+    let record = run_local(plan, &NOBODY, &mut NoObserver).unwrap();
     record.check().unwrap();
     record
 }
 
 /// The message and the help of a refusal.
 fn refusal(plan: &Plan) -> String {
-    let error = run_local(plan, &NOBODY, &mut Unobserved).expect_err("a refusal");
+    let error = run_local(plan, &NOBODY, &mut NoObserver).expect_err("a refusal");
     assert_eq!(error.category(), ErrorCategory::Usage, "{error}");
     format!("{error} / {}", error.help().expect("help"))
 }
@@ -253,7 +253,7 @@ fn nhfsstones_own_arithmetic_ends_by_the_kernels_count() {
     };
     let record = run_local(&plan, &NOBODY, &mut Kernel::of(&bench, false)).unwrap();
     record.check().unwrap();
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     let wire = record.mix.unwrap().wire.unwrap();
     assert!(wire.calls >= 150, "{wire:?}");
 }
@@ -265,7 +265,7 @@ fn a_count_ends_the_run() {
     (plan.count, plan.duration_ns) = (Some(500), None);
     plan.arrivals = ArrivalsPlan::Closed;
     let record = run(&plan);
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     let done = record
         .mix
         .unwrap()
@@ -411,10 +411,10 @@ fn a_run_that_is_stopped_ends_at_once_with_what_it_has() {
     let stop = AtomicBool::new(false);
     let mut stopping = OnceRunning::new(|| stop.store(true, Ordering::Relaxed));
     let record = run_local(&plan, &stop, &mut stopping).unwrap();
-    assert_eq!(record.end, RunEnd::Interrupted);
+    assert_eq!(record.end, RunOutcome::Interrupted);
     record.check().unwrap();
     let before = AtomicBool::new(true);
-    let early = run_local(&plan, &before, &mut Unobserved);
+    let early = run_local(&plan, &before, &mut NoObserver);
     assert!(matches!(early, Err(RunError::Interrupted)));
 }
 
@@ -426,7 +426,7 @@ fn a_set_that_vanishes_ends_the_run_with_the_reason() {
     let set = bench.mnt().join("filestone-mix");
     let mut vanishing = OnceRunning::new(|| fs::remove_dir_all(&set).unwrap());
     let record = run_local(&plan, &NOBODY, &mut vanishing).unwrap();
-    let RunEnd::TargetLost { message } = &record.end else {
+    let RunOutcome::TargetLost { message } = &record.end else {
         panic!("{:?}", record.end);
     };
     assert!(message.contains("has been removed"), "{message}");
@@ -442,7 +442,7 @@ fn failures_are_counted_by_their_names_and_do_not_end_the_run() {
         .join("filestone-mix/client0000/files0/003abcdefghijklmn");
     let mut removing = OnceRunning::new(|| fs::remove_file(&file).unwrap());
     let record = run_local(&plan, &NOBODY, &mut removing).unwrap();
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     let kinds = record.totals.kinds.iter();
     let failures: Vec<_> = kinds.flat_map(|kind| &kind.failures).collect();
     assert!(
@@ -496,7 +496,7 @@ fn where_mounts_are_not_counted_the_whole_hosts_counters_are_taken() {
         "{wire:?}"
     );
     fs::remove_file(bench.0.path().join("proc/net/rpc/nfs")).unwrap();
-    let error = run_local(&bench.plan(&MIX), &NOBODY, &mut Unobserved).expect_err("no counters");
+    let error = run_local(&bench.plan(&MIX), &NOBODY, &mut NoObserver).expect_err("no counters");
     assert!(error.to_string().contains("net/rpc/nfs"), "{error}");
 }
 

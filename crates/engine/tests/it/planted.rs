@@ -7,7 +7,7 @@ use crate::support::live::{probe, serve};
 use crate::support::replays::{load, plan as replay_plan};
 use crate::support::scratch::Scratch;
 use filestone_engine::RunError;
-use filestone_engine::control::{Observer, Unobserved};
+use filestone_engine::control::{NoObserver, Observer};
 use filestone_engine::target::BuiltIn;
 use filestone_model::load::Load;
 use filestone_model::measure::run_phase::RunPhase;
@@ -15,7 +15,7 @@ use filestone_model::measure::run_record::IntervalRecord;
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    LeftOverPolicy, NfsTarget, Plan, SmbTarget, TargetPlan, TransportKind, WorkloadPlan,
+    LeftoverPolicy, NfsTarget, Plan, SmbTarget, TargetPlan, TransportKind, WorkloadPlan,
 };
 use filestone_server::{Running, SmbOptions};
 use std::path::{Path, PathBuf};
@@ -209,16 +209,16 @@ fn check(plan: &Plan, loads: &[Arc<Load>], built_in: BuiltIn, planter: &mut Plan
     }
     let mut removing = plan.clone();
     match &mut removing.workload {
-        WorkloadPlan::LoadFile(replay) => replay.left_over = LeftOverPolicy::Remove,
-        WorkloadPlan::Probe(probe) => probe.left_over = LeftOverPolicy::Remove,
+        WorkloadPlan::LoadFile(replay) => replay.left_over = LeftoverPolicy::Remove,
+        WorkloadPlan::Probe(probe) => probe.left_over = LeftoverPolicy::Remove,
         WorkloadPlan::Mix(_) | WorkloadPlan::Fleet(_) => {}
     }
-    let error: RunError = run(&removing, &mut Unobserved).expect_err("something is in the way");
+    let error: RunError = run(&removing, &mut NoObserver).expect_err("something is in the way");
     assert!(error.to_string().contains("foreign"), "{error}");
     all_there(planter);
     let planted = std::mem::take(&mut planter.planted);
     planter.world.clear(&planted);
-    let record = run(&removing, &mut Unobserved).expect("a record");
+    let record = run(&removing, &mut NoObserver).expect("a record");
     assert_eq!(left_behind(&record), Vec::<&Caveat>::new());
     let own = planter.world.names();
     let is_own = |name: &&String| *name == "clients" || name.starts_with("filestone");
@@ -342,14 +342,14 @@ fn the_directory_of_a_probe_that_was_killed_is_found_and_removed_on_request() {
         let found = remarks.0.iter().find(|remark| remark.contains(&own));
         let found = found.expect("it is told");
         assert!(found.contains("--remove-leftover"), "{found}");
-        plan.probe_mut().expect("a probe").left_over = LeftOverPolicy::RemoveIfOver;
-        replay(&plan, &[], share_of(&server), &stop, &mut Unobserved).expect("a record");
+        plan.probe_mut().expect("a probe").left_over = LeftoverPolicy::RemoveIfOver;
+        replay(&plan, &[], share_of(&server), &stop, &mut NoObserver).expect("a record");
         let there = [&own, &running, &other].map(|name| bench.find(name).is_some());
         assert_eq!(there, [false, true, true]);
         assert!(bench.find(unmarked).is_none());
         // Whether that run goes on is not known: the user says that it does not.
-        plan.probe_mut().expect("a probe").left_over = LeftOverPolicy::Remove;
-        replay(&plan, &[], share_of(&server), &stop, &mut Unobserved).expect("a record");
+        plan.probe_mut().expect("a probe").left_over = LeftoverPolicy::Remove;
+        replay(&plan, &[], share_of(&server), &stop, &mut NoObserver).expect("a record");
         assert!(bench.find(&running).is_none() && bench.find(&other).is_some());
         for name in ["made-by-filestone", "client2"] {
             bench.remove(&other, name);
@@ -374,10 +374,10 @@ fn a_probe_passes_over_what_another_users_probe_has_left() {
     let mut plan = probe(OpKind::SetAttr, TransportKind::Tcp, 10);
     let target = plan.target.nfs3_mut().expect("an NFS target");
     (target.uid, target.gid) = (4711, 4711);
-    for policy in [LeftOverPolicy::Refuse, LeftOverPolicy::Remove] {
+    for policy in [LeftoverPolicy::Refuse, LeftoverPolicy::Remove] {
         plan.probe_mut().expect("a probe").left_over = policy;
         let stop = AtomicBool::new(false);
-        let record = replay(&plan, &[], share_of(&server), &stop, &mut Unobserved);
+        let record = replay(&plan, &[], share_of(&server), &stop, &mut NoObserver);
         assert_eq!(record.expect("a record").totals.ledger.ok, 10);
         assert!(bench.find(name).is_some(), "it is another user's");
     }
@@ -391,7 +391,7 @@ fn a_server_without_readdirplus_is_cleaned_by_readdir() {
     for operation in [OpKind::Create, OpKind::MkDir, OpKind::Write] {
         let plan = probe(operation, TransportKind::Tcp, 20);
         let stop = AtomicBool::new(false);
-        let record = replay(&plan, &[], share_of(&server), &stop, &mut Unobserved);
+        let record = replay(&plan, &[], share_of(&server), &stop, &mut NoObserver);
         let record = record.expect("a record");
         assert_eq!(left_behind(&record), Vec::<&Caveat>::new());
     }
@@ -399,7 +399,7 @@ fn a_server_without_readdirplus_is_cleaned_by_readdir() {
     let target = TargetPlan::Nfs3(NfsTarget::built_in("/export"));
     let plan = replay_plan(target, &load, 2);
     let stop = AtomicBool::new(false);
-    let record = replay(&plan, &[load], share_of(&server), &stop, &mut Unobserved);
+    let record = replay(&plan, &[load], share_of(&server), &stop, &mut NoObserver);
     assert_eq!(
         left_behind(&record.expect("a record")),
         Vec::<&Caveat>::new()

@@ -136,7 +136,7 @@ fn ipv6_works_as_ipv4_does() {
         &plan,
         Some(address),
         &stop,
-        &mut filestone_engine::control::Unobserved,
+        &mut filestone_engine::control::NoObserver,
     )
     .expect("the run is made");
     assert_eq!(record.totals.ledger.ok, 100);
@@ -151,7 +151,7 @@ fn a_run_that_is_stopped_while_it_is_prepared_leaves_nothing_behind() {
         &plan,
         Some(server.address()),
         &stop,
-        &mut filestone_engine::control::Unobserved,
+        &mut filestone_engine::control::NoObserver,
     );
     assert!(matches!(
         result,

@@ -11,7 +11,7 @@ use filestone_model::load::Load;
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    LeftOverPolicy, LocalTarget, NfsTarget, OnMismatch, Plan, ReplayPlan, TargetPlan, TcpTarget,
+    LeftoverPolicy, LocalTarget, NfsTarget, OnMismatch, Plan, ReplayPlan, TargetPlan, TcpTarget,
     TransportKind, WorkloadPlan,
 };
 use filestone_server::{Options, Running, Server, TbenchOptions, TbenchServer};
@@ -286,7 +286,7 @@ fn a_client_that_stops_costs_itself_only() {
 
 #[test]
 fn a_run_that_is_stopped_cleans_up_and_says_so() {
-    use filestone_model::measure::run_record::RunEnd;
+    use filestone_model::measure::run_record::RunOutcome;
     let load = replays::load(LOAD);
     let place = Scratch::new();
     let mut plan = plan(place.target(), &load);
@@ -300,7 +300,7 @@ fn a_run_that_is_stopped_cleans_up_and_says_so() {
     let record = replay(&plan, &[load], BuiltIn::default(), &stop, &mut watcher);
     let record = record.expect("a record of what there was");
     record.check().expect("the record agrees with itself");
-    assert_eq!(record.end, RunEnd::Interrupted);
+    assert_eq!(record.end, RunOutcome::Interrupted);
     assert!(record.totals.ledger.ok > 0);
     assert!(place.is_empty());
     assert_eq!(watcher.phases.first(), Some(&ProgressPhase::Execute));
@@ -349,7 +349,7 @@ fn names_count_clients_from_where_the_plan_says() {
     };
     assert_eq!([0, 1, 2, 3].map(is_there), [false, true, true, true]);
     let replay = settings(&mut plan);
-    (replay.left_over, replay.skip_cleanup) = (LeftOverPolicy::Remove, false);
+    (replay.left_over, replay.skip_cleanup) = (LeftoverPolicy::Remove, false);
     run(&plan, &load, BuiltIn::default()).expect("a record");
     assert!(place.is_empty());
     // Over NFS each client takes away its own, too.

@@ -5,7 +5,7 @@ use crate::support::entry::run;
 use crate::support::live::{probe, serve};
 use crate::support::mixes::mix;
 use crate::support::relay::{Change, Relay, Seen};
-use filestone_engine::control::Unobserved;
+use filestone_engine::control::NoObserver;
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
@@ -47,7 +47,7 @@ fn run_through(plan: &Plan, change: Change) -> RunRecord {
     let server = serve(|_| {});
     let relay = Relay::start(server.address(), change);
     let stop = AtomicBool::new(false);
-    let record = run(plan, Some(relay.address()), &stop, &mut Unobserved);
+    let record = run(plan, Some(relay.address()), &stop, &mut NoObserver);
     let record = record.expect("the run is made");
     record.check().expect("the record agrees with itself");
     record

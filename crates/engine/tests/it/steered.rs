@@ -2,14 +2,14 @@
 //! the old one and never started is counted.
 
 use crate::support::live::{probe, serve};
-use filestone_engine::control::{Context, Unobserved};
+use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::run::run_steered;
 use filestone_engine::target::nfs3::Nfs3;
 use filestone_engine::target::{BuiltIn, Protocol};
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::run_record::RunOutcome;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, TransportKind};
-use filestone_model::steering::{Direction, Observed, Steering};
+use filestone_model::steering::{Direction, IntervalResult, Steering};
 use std::sync::atomic::AtomicBool;
 
 /// Two whole intervals at each of some loads.
@@ -26,7 +26,7 @@ impl Steering for Stairs {
         self.loads[0]
     }
 
-    fn next(&mut self, observed: &Observed<'_>) -> Direction {
+    fn next(&mut self, observed: &IntervalResult<'_>) -> Direction {
         if !observed.is_whole {
             return Direction::Stay;
         }
@@ -80,11 +80,11 @@ fn workers_follow_the_load_and_finish_when_the_answer_is_there() {
     let record = run_steered(
         &plan,
         &|plan, context| Nfs3.open(plan, built_in, context),
-        &mut Context::new(&stop, &mut Unobserved),
+        &mut Context::new(&stop, &mut NoObserver),
         Some(&mut stairs),
     )
     .expect("the run goes to its end");
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     record.check().expect("the record is consistent");
     let offered: Vec<f64> = stairs.seen.iter().map(|(offered, _)| *offered).collect();
     assert_eq!(offered, [400.0, 400.0, 2000.0, 2000.0, 800.0, 800.0]);

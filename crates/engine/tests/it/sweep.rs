@@ -4,11 +4,11 @@ use crate::support::{plan, run, server};
 use filestone_model::comparison::RunValue;
 use filestone_model::figure::RunFigure;
 use filestone_model::gate::GateFigure;
-use filestone_model::measure::figures::Stretches;
+use filestone_model::measure::figures::BatchMeans;
 use filestone_model::plan::ArrivalsPlan;
 use filestone_model::queueing::Service;
 use filestone_model::sweep::{
-    PointTally, SweepKnee, SweepParameter, SweepPlace, ValueKind, knee::knee,
+    KneeInput, PointTally, SweepKnee, SweepParameter, ValueKind, knee::knee,
 };
 
 const SERVICE_NS: u64 = 1_000_000;
@@ -27,7 +27,7 @@ fn point(in_flight: u32) -> PointTally {
             &plan,
             server(Service::Fixed { ns: SERVICE_NS }, Some(SERVERS)),
         );
-        let stretches = Stretches::of_parts(&run.totals, &run.intervals, plan.interval_ns);
+        let stretches = BatchMeans::of_parts(&run.totals, &run.intervals, plan.interval_ns);
         let values = ["achieved", "response_time.mean"].map(|name| {
             let figure = figure(name);
             let value = stretches.value(&figure).expect("operations ended");
@@ -69,7 +69,7 @@ fn in_flight_is_what_is_achieved_times_how_long_it_takes_and_bends_where_all_ser
         );
     }
     for looked_at in ["achieved", "response_time.mean"] {
-        let places = points.iter().map(|(in_flight, tally)| SweepPlace {
+        let places = points.iter().map(|(in_flight, tally)| KneeInput {
             x: *in_flight,
             figure: value(tally, looked_at),
             achieved_load_ops_per_s: value(tally, "achieved"),

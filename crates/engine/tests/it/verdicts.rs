@@ -3,7 +3,7 @@
 
 use crate::support::{Run, SECOND, plan, run, run_on, server};
 use filestone_engine::backend::simulated::Simulated;
-use filestone_engine::backend::{Backend, BackendError, Until};
+use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_model::completions::Completions;
 use filestone_model::failure::{ProtocolStatus, StatusSpace};
 use filestone_model::language::Operations;
@@ -11,9 +11,9 @@ use filestone_model::measure::Caveat;
 use filestone_model::measure::Shortfall;
 use filestone_model::measure::run_record::Tool;
 use filestone_model::measure::verdict::caveats::find;
-use filestone_model::measure::verdict::{Subject, Verdict, checks};
+use filestone_model::measure::verdict::{CheckSubject, Verdict, checks};
 use filestone_model::measure::{RunRecord, Validity, run_record, validity};
-use filestone_model::operation::{Completion, Operation, Outcome, Ticket};
+use filestone_model::operation::{Completion, Operation, Outcome, SlotId};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::queueing::{Service, SimulatedServer, Stall};
 use filestone_model::time::Moment;
@@ -160,7 +160,7 @@ fn a_run_of_a_hundred_operations_does_not_tell_a_load() {
     let checks = checks(&record);
     let achieved = checks
         .iter()
-        .find(|check| matches!(check.subject, Subject::Achieved { .. }));
+        .find(|check| matches!(check.subject, CheckSubject::Achieved { .. }));
     // 91 ± 20 %.
     let achieved = achieved.expect("an open loop");
     assert!(
@@ -206,7 +206,7 @@ impl<F: FnMut(&mut Completion)> Backend for Changed<F> {
         self.server.recent()
     }
 
-    fn submit(&mut self, ticket: Ticket, operation: Operation, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Moment) {
         self.server.submit(ticket, operation, now);
     }
 
@@ -214,7 +214,7 @@ impl<F: FnMut(&mut Completion)> Backend for Changed<F> {
         self.server.repeat(client, slots);
     }
 
-    fn wait(&mut self, until: Until, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
         self.ended.clear();
         self.server.wait(until, &mut self.ended)?;
         for mut completion in self.ended.iter() {

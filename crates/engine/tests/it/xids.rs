@@ -4,7 +4,7 @@ use crate::support::entry::run;
 use crate::support::live::{probe, serve};
 use crate::support::mixes::{ALL_22, mix};
 use crate::support::relay::{Relay, Seen};
-use filestone_engine::control::Unobserved;
+use filestone_engine::control::NoObserver;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::TransportKind;
 use filestone_wire::nfs3;
@@ -26,7 +26,7 @@ fn no_two_connections_of_two_runs_of_one_seed_begin_alike() {
                 plan,
                 Some(relay.address()),
                 &AtomicBool::new(false),
-                &mut Unobserved,
+                &mut NoObserver,
             );
             assert_eq!(record.expect("the run is made").totals.ledger.ok, 40);
         }

@@ -1,7 +1,7 @@
 //! Requests over TCP, good and bad, and what each got.
 
 use super::*;
-use crate::hosting::{Hosting, Limits, Site, listen};
+use crate::hosting::{HttpServer, Limits, Site, listen};
 use filestone_model::measure::run_record::Tool;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ struct Served {
     address: SocketAddr,
     site: MetricsSite,
     #[expect(dead_code, reason = "it is served until this is dropped")]
-    hosting: Hosting,
+    hosting: HttpServer,
 }
 
 fn serve() -> Served {
@@ -23,7 +23,7 @@ fn serve() -> Served {
         router: site.router(address),
         limits: Limits::default(),
     };
-    let hosting = Hosting::start(vec![served], &[]).expect("a thread");
+    let hosting = HttpServer::start(vec![served], &[]).expect("a thread");
     Served {
         address,
         site,

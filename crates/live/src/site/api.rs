@@ -23,7 +23,7 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use filestone_model::fleet_control::{
-    ClientsWanted, ControlAnswer, ControlProtocol, ControlRequest, LINE_MAX, ListRequest, Request,
+    ClientPage, ControlAnswer, ControlProtocol, ControlRequest, LINE_MAX, ListRequest, Request,
     ShowRequest,
 };
 #[cfg(feature = "schema")]
@@ -118,7 +118,7 @@ async fn groups(State(page): State<Page>) -> Response {
 }
 
 /// Groups and a window of clients, as the query says.
-async fn clients(State(page): State<Page>, Query(wanted): Query<ClientsWanted>) -> Response {
+async fn clients(State(page): State<Page>, Query(wanted): Query<ClientPage>) -> Response {
     let clients = Some(wanted);
     asked(&page, Request::List(ListRequest { clients })).await
 }

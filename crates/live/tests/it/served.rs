@@ -1,8 +1,8 @@
 //! A page that is served, with a fleet that only notes what it is told.
 
-use filestone_engine::fleet_socket::{FleetControl, Serves};
+use filestone_engine::fleet_socket::{FleetControl, RequestHandler};
 use filestone_live::feed::Feed;
-use filestone_live::hosting::{Hosting, Limits, Site, listen};
+use filestone_live::hosting::{HttpServer, Limits, Site, listen};
 use filestone_live::site::{Document, Page};
 use filestone_live::token::Token;
 use filestone_model::fleet_control::ControlAnswer;
@@ -22,12 +22,12 @@ pub struct Served {
     pub page: Page,
     /// The lines that the fleet was told.
     pub told: Arc<Mutex<Vec<String>>>,
-    pub hosting: Hosting,
+    pub hosting: HttpServer,
 }
 
 struct Fleet(Arc<Mutex<Vec<String>>>);
 
-impl Serves for Fleet {
+impl RequestHandler for Fleet {
     fn answer(&mut self, line: &[u8]) -> ControlAnswer {
         let line = String::from_utf8_lossy(line).trim().to_owned();
         self.0.lock().expect("no test panics with it").push(line);
@@ -62,7 +62,7 @@ impl Served {
             router: page.clone().router(),
             limits,
         };
-        let hosting = Hosting::start(vec![site], &[]).expect("a thread");
+        let hosting = HttpServer::start(vec![site], &[]).expect("a thread");
         Self {
             feed,
             address,

@@ -1,11 +1,11 @@
 //! Which clients a window has: what is filtered, and in which order.
 
 use filestone_model::fleet_control::{
-    Answer, BytesAt, ClientOrder, ClientsView, ClientsWanted, ControlRequest, Controlled,
+    Answer, ByteSnapshot, ClientOrder, ClientPage, ClientsView, ControlRequest, FleetState,
     ListRequest, Request, answer,
 };
 use filestone_model::plan::{
-    Direction, FleetPlan, GroupPlan, HealthPlan, LeftOverPolicy, LocalTarget, Plan, TargetPlan,
+    Direction, FleetPlan, GroupPlan, HealthPlan, LeftoverPolicy, LocalTarget, Plan, TargetPlan,
     WorkloadPlan,
 };
 use filestone_model::time::Moment;
@@ -24,7 +24,7 @@ fn fleet() -> SharedFleet {
         ramp: None,
         health: HealthPlan::default(),
         clients_per_thread: 1,
-        left_over: LeftOverPolicy::default(),
+        left_over: LeftoverPolicy::default(),
         keep_files: false,
     };
     let target = TargetPlan::Local(LocalTarget { directory: None });
@@ -32,10 +32,10 @@ fn fleet() -> SharedFleet {
     SharedFleet::new(&Plan::new("fleet", target, workload, 1), &fleet)
 }
 
-fn window(wanted: ClientsWanted) -> ClientsView {
+fn window(wanted: ClientPage) -> ClientsView {
     let shared = fleet();
-    let earlier = BytesAt::now(&shared, Moment::ZERO);
-    let fleet = Controlled {
+    let earlier = ByteSnapshot::now(&shared, Moment::ZERO);
+    let fleet = FleetState {
         shared: &shared,
         now: Moment::from_nanos(1_000_000_000),
         is_over: false,
@@ -51,32 +51,32 @@ fn window(wanted: ClientsWanted) -> ClientsView {
     }
 }
 
-fn numbers(wanted: ClientsWanted) -> Vec<u32> {
+fn numbers(wanted: ClientPage) -> Vec<u32> {
     let window = window(wanted).window;
     window.iter().map(|client| client.client).collect()
 }
 
 #[test]
 fn clients_are_filtered_by_address_rate_and_failures() {
-    let address = |pattern: &str| ClientsWanted {
+    let address = |pattern: &str| ClientPage {
         address: Some(pattern.into()),
-        ..ClientsWanted::default()
+        ..ClientPage::default()
     };
     // Three addresses in turn.
     assert_eq!(numbers(address("10.9.*")), [0, 1, 3]);
     assert_eq!(numbers(address("10.8.0.7")), [2]);
     assert!(numbers(address("10.8.0")).is_empty());
-    let rate = |least, most| ClientsWanted {
+    let rate = |least, most| ClientPage {
         rate_min: least,
         rate_max: most,
-        ..ClientsWanted::default()
+        ..ClientPage::default()
     };
     // Nobody has moved anything.
     assert!(numbers(rate(Some(1.0), None)).is_empty());
     assert_eq!(numbers(rate(None, Some(0.0))).len(), 6);
-    let failing = |failing| ClientsWanted {
+    let failing = |failing| ClientPage {
         failing: Some(failing),
-        ..ClientsWanted::default()
+        ..ClientPage::default()
     };
     assert!(numbers(failing(true)).is_empty());
     assert_eq!(numbers(failing(false)).len(), 6);
@@ -84,10 +84,10 @@ fn clients_are_filtered_by_address_rate_and_failures() {
 
 #[test]
 fn clients_are_ordered_by_address_and_the_other_way_round() {
-    let ordered = |order, reversed| ClientsWanted {
+    let ordered = |order, reversed| ClientPage {
         order,
         reversed,
-        ..ClientsWanted::default()
+        ..ClientPage::default()
     };
     // Those without an address first.
     assert_eq!(
@@ -98,7 +98,7 @@ fn clients_are_ordered_by_address_and_the_other_way_round() {
         numbers(ordered(ClientOrder::Number, true)),
         [5, 4, 3, 2, 1, 0]
     );
-    let first = window(ClientsWanted::default());
+    let first = window(ClientPage::default());
     assert_eq!(first.window[2].source.as_deref(), Some("10.8.0.7"));
     assert_eq!((first.all, first.window[4].source.as_deref()), (6, None));
 }

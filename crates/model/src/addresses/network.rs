@@ -1,6 +1,6 @@
 //! Networks, and ranges of addresses as networks.
 
-use crate::plan::Ranged;
+use crate::plan::RangeItem;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::RangeInclusive;

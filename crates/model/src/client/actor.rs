@@ -1,7 +1,7 @@
 //! A client, or a slot of one, as a future that is made once, and told what to do again and again.
 
 use super::desk::{Call, Calls, Desk, Failure, Step, Wanted};
-use super::kept_action::KeptAction;
+use super::kept_action::OwnedAction;
 use crate::load::{Action, Status};
 use crate::operation::{Answer, Operation, ReplyFault};
 use crate::time::Moment;
@@ -82,7 +82,7 @@ pub enum Kind {
 struct Tray {
     task: Option<Kind>,
     /// The action of the next task; of one that is under way, the memory of the last.
-    kept: KeptAction,
+    kept: OwnedAction,
     end: Option<TaskEnd>,
 }
 
@@ -177,7 +177,7 @@ impl<C: Calls> Actor<C> {
 }
 
 /// What to do next; an action goes into `kept`.
-pub fn next_task(kept: &mut KeptAction) -> impl Future<Output = Kind> {
+pub fn next_task(kept: &mut OwnedAction) -> impl Future<Output = Kind> {
     NextTask { kept }
 }
 
@@ -189,7 +189,7 @@ pub fn ended(end: TaskEnd) {
 /// Waits until there is something to do.
 struct NextTask<'k> {
     /// Where its action goes.
-    kept: &'k mut KeptAction,
+    kept: &'k mut OwnedAction,
 }
 
 impl Future for NextTask<'_> {

@@ -40,7 +40,7 @@ impl Failure {
 pub type Step<T> = Result<T, Failure>;
 
 /// Where what is lent to the future that a thread polls is kept.
-pub type Lent<C> = LocalKey<Cell<Option<Box<Papers<C>>>>>;
+pub type Lent<C> = LocalKey<Cell<Option<Box<CallState<C>>>>>;
 
 /// The calls of one family of protocols.
 pub trait Calls: Sized + fmt::Debug + Clone + PartialEq + Eq + 'static {
@@ -56,7 +56,7 @@ pub trait Calls: Sized + fmt::Debug + Clone + PartialEq + Eq + 'static {
     /// What errors name between two calls.
     const NONE: Self::Called;
     /// What a desk shows on which nothing was ever laid.
-    fn nothing() -> &'static Papers<Self>;
+    fn nothing() -> &'static CallState<Self>;
 
     /// What this thread has lent of them.
     fn lent() -> &'static Lent<Self>;
@@ -136,7 +136,7 @@ enum State {
 
 /// What lies on a desk.
 #[derive(Debug)]
-pub struct Papers<C: Calls> {
+pub struct CallState<C: Calls> {
     state: State,
     call: Call<C>,
     /// What is kept of the results, and how many bytes they were.
@@ -152,7 +152,7 @@ pub struct Papers<C: Calls> {
     sent: Vec<u8>,
 }
 
-impl<C: Calls> Papers<C> {
+impl<C: Calls> CallState<C> {
     /// None.
     pub const fn new() -> Self {
         Self {
@@ -174,7 +174,7 @@ impl<C: Calls> Papers<C> {
     }
 }
 
-impl<C: Calls> Default for Papers<C> {
+impl<C: Calls> Default for CallState<C> {
     fn default() -> Self {
         Self::new()
     }
@@ -197,7 +197,7 @@ pub struct Results<'r> {
 /// Where a driver finds the calls of a future, and puts their results.
 /// It is empty at first, and while it is lent.
 #[derive(Debug)]
-pub struct Desk<C: Calls>(Option<Box<Papers<C>>>);
+pub struct Desk<C: Calls>(Option<Box<CallState<C>>>);
 
 impl<C: Calls> Default for Desk<C> {
     fn default() -> Self {
@@ -286,7 +286,7 @@ impl<C: Calls> Link<C> {
 
     /// Looks at what is lent. If nothing is, nobody will answer.
     #[inline]
-    fn lent<R>(look: impl FnOnce(&mut Papers<C>) -> R) -> R {
+    fn lent<R>(look: impl FnOnce(&mut CallState<C>) -> R) -> R {
         let mut papers = C::lent().take().unwrap_or_default();
         let seen = look(&mut papers);
         // Not `set`, which has a first time of its own to look for.
@@ -306,7 +306,7 @@ impl<C: Calls> Desk<C> {
     }
 
     #[inline]
-    fn papers(&self) -> &Papers<C> {
+    fn papers(&self) -> &CallState<C> {
         match &self.0 {
             Some(papers) => papers,
             None => C::nothing(),
@@ -314,7 +314,7 @@ impl<C: Calls> Desk<C> {
     }
 
     #[inline]
-    fn papers_mut(&mut self) -> &mut Papers<C> {
+    fn papers_mut(&mut self) -> &mut CallState<C> {
         self.0.get_or_insert_default()
     }
 
@@ -451,7 +451,7 @@ where
     }
 }
 
-impl<C: Calls> Papers<C> {
+impl<C: Calls> CallState<C> {
     fn lose(&mut self, procedure: C::Called, why: Why<C>) {
         self.lost = Some(Lost { procedure, why });
     }

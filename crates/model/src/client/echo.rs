@@ -8,7 +8,7 @@
 use crate::client::{Client, Output, ProtocolError, Unsupported};
 use crate::completions::Completions;
 use crate::language::Operations;
-use crate::operation::{Answer, Completion, OpKind, Operation, Outcome, Ticket};
+use crate::operation::{Answer, Completion, OpKind, Operation, Outcome, SlotId};
 use crate::plan::TransportKind;
 use crate::time::Moment;
 
@@ -125,7 +125,7 @@ impl EchoClient {
         self.in_flight = self.in_flight.saturating_sub(u32::from(was_sent));
         let bytes = self.message_len as u32;
         completed.push(Completion {
-            ticket: Ticket {
+            ticket: SlotId {
                 client: self.index,
                 slot: index,
             },
@@ -207,7 +207,7 @@ impl EchoClient {
 impl Client for EchoClient {
     type Language = Operations;
 
-    fn submit(&mut self, ticket: Ticket, _operation: Operation, out: &mut Output) {
+    fn submit(&mut self, ticket: SlotId, _operation: Operation, out: &mut Output) {
         self.index = ticket.client;
         let Some(slot) = self.slots.get_mut(ticket.slot as usize) else {
             return;
@@ -223,7 +223,7 @@ impl Client for EchoClient {
         let client = self.index;
         for slot in slots {
             let slot = *slot;
-            self.submit(Ticket { client, slot }, Operation::Null, out);
+            self.submit(SlotId { client, slot }, Operation::Null, out);
         }
     }
 
@@ -329,7 +329,7 @@ mod tests {
         let mut out = Output::default();
         client.connected(Moment::ZERO, &mut out);
         for slot in 0..slots {
-            let ticket = Ticket { client: 7, slot };
+            let ticket = SlotId { client: 7, slot };
             client.submit(ticket, Operation::Null, &mut out);
         }
         client.transmitted(Moment::from_nanos(5));
@@ -397,7 +397,7 @@ mod tests {
         let (mut completed, mut out) = (Completions::default(), Output::default());
         client.connected(Moment::ZERO, &mut out);
         for slot in [0, 1] {
-            let ticket = Ticket { client: 0, slot };
+            let ticket = SlotId { client: 0, slot };
             client.submit(ticket, Operation::Null, &mut out);
         }
         assert_eq!(out.datagrams, [10, 20]);
@@ -415,7 +415,7 @@ mod tests {
     fn what_waits_for_a_connection_goes_with_it() {
         let mut client = EchoClient::new(MESSAGES, 1);
         let (mut completed, mut out) = (Completions::default(), Output::default());
-        let ticket = Ticket { client: 0, slot: 0 };
+        let ticket = SlotId { client: 0, slot: 0 };
         client.submit(ticket, Operation::Null, &mut out);
         assert!(out.bytes.is_empty());
         client.connected(Moment::ZERO, &mut out);

@@ -1,11 +1,11 @@
 //! What is looked at of the data that a client reads.
 
-use crate::payload::{DataFault, Inspector, Payload};
+use crate::payload::{DataVerifier, Payload, VerifyError};
 
 /// The inspector of a client, once it has ever needed one.
 #[derive(Debug, Default)]
 pub struct Inspection {
-    inspector: Option<Box<Inspector>>,
+    inspector: Option<Box<DataVerifier>>,
     /// Whether what is read now is looked at.
     is_on: bool,
 }
@@ -23,7 +23,7 @@ impl Inspection {
 
     /// Who looks at what is read now, if anybody does.
     #[inline]
-    pub fn inspector(&mut self) -> Option<&mut Inspector> {
+    pub fn inspector(&mut self) -> Option<&mut DataVerifier> {
         if self.is_on {
             self.inspector.as_deref_mut()
         } else {
@@ -33,7 +33,7 @@ impl Inspection {
 
     /// What was wrong with what the line has read.
     #[inline]
-    pub fn take_fault(&mut self) -> Option<DataFault> {
+    pub fn take_fault(&mut self) -> Option<VerifyError> {
         self.inspector()?.take_fault()
     }
 }

@@ -4,7 +4,7 @@ use crate::load::Action;
 
 /// What a client is to do, with the names apart.
 #[derive(Debug)]
-pub struct KeptAction {
+pub struct OwnedAction {
     /// The action, without its names.
     action: Action<'static>,
     /// Its names, one after the other.
@@ -13,7 +13,7 @@ pub struct KeptAction {
     ends: [usize; 2],
 }
 
-impl Default for KeptAction {
+impl Default for OwnedAction {
     fn default() -> Self {
         Self {
             action: Action::FileSystemStatus,
@@ -23,7 +23,7 @@ impl Default for KeptAction {
     }
 }
 
-impl KeptAction {
+impl OwnedAction {
     /// Keeps this action instead of the one before.
     pub fn keep(&mut self, action: &Action<'_>) {
         self.names.clear();
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn an_action_is_kept_with_its_names() {
-        let mut kept = KeptAction::default();
+        let mut kept = OwnedAction::default();
         let (from, to): (&[u8], &[u8]) = (b"clients/client0/a", b"b");
         for action in [
             Action::Rename { from, to },

@@ -17,13 +17,13 @@ pub struct LineEnd {
 
 /// What is known of a line while it is under way.
 #[derive(Debug, Clone, Copy)]
-pub struct AskedLine {
+pub struct PendingLine {
     number: u32,
     kind: OpKind,
     expected: Expected,
 }
 
-impl AskedLine {
+impl PendingLine {
     /// Of this line.
     pub fn of(line: &Line<'_>) -> Self {
         Self {
@@ -36,17 +36,17 @@ impl AskedLine {
 
 /// What a client remembers of how its lines ended.
 #[derive(Debug, Default)]
-pub struct LineBooks {
+pub struct LineResults {
     /// How the last one did.
     pub line_end: Option<LineEnd>,
     /// Results other than expected, since they were taken last.
     pub mismatches: Mismatches,
 }
 
-impl LineBooks {
+impl LineResults {
     /// Takes notice of how a line ended, and says how that is not as expected.
-    pub fn note(&mut self, line: AskedLine, status: Option<Status>) -> Option<Mismatch> {
-        let AskedLine {
+    pub fn note(&mut self, line: PendingLine, status: Option<Status>) -> Option<Mismatch> {
+        let PendingLine {
             number,
             kind,
             expected,

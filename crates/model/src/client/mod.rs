@@ -32,8 +32,8 @@ pub use verify::Verify;
 
 use crate::completions::Completions;
 use crate::language::Language;
-use crate::operation::Ticket;
-use crate::session::rpc::NotRpc;
+use crate::operation::SlotId;
+use crate::session::rpc::RpcStreamError;
 use crate::time::Moment;
 
 /// An operation that this protocol has no words for.
@@ -46,7 +46,7 @@ pub struct Unsupported(pub String);
 pub enum ProtocolError {
     /// It is not ONC RPC, or not what an RPC server sends.
     #[error(transparent)]
-    Rpc(#[from] NotRpc),
+    Rpc(#[from] RpcStreamError),
     /// It is not what the protocol, or what was agreed upon, allows.
     #[error("{0}")]
     Refused(String),
@@ -66,12 +66,12 @@ pub enum ProtocolError {
 /// first to the client's own, which is the one that tickets name, and the next to as many others as
 /// there are, which stand side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Carriers {
+pub struct ConnectionSet {
     others: u32,
     first: u32,
 }
 
-impl Carriers {
+impl ConnectionSet {
     /// The client's own connection carries all.
     pub const ITSELF: Self = Self {
         others: 0,
@@ -91,7 +91,7 @@ impl Carriers {
 
     /// Which connection of the worker carries what has this ticket.
     #[inline]
-    pub const fn of(self, ticket: Ticket) -> u32 {
+    pub const fn of(self, ticket: SlotId) -> u32 {
         match ticket.slot % (self.others + 1) {
             0 => ticket.client,
             other => self.first + other - 1,
@@ -106,8 +106,8 @@ pub trait Client {
 
     /// Over which connections it goes. What a ticket names is submitted to the one that carries it.
     #[inline]
-    fn carriers(&self) -> Carriers {
-        Carriers::ITSELF
+    fn carriers(&self) -> ConnectionSet {
+        ConnectionSet::ITSELF
     }
 
     /// The client's own connection, of one that stands beside it, among those of the worker.
@@ -119,7 +119,7 @@ pub trait Client {
     /// if the connection is up; else it waits for [`Client::connected`].
     fn submit(
         &mut self,
-        ticket: Ticket,
+        ticket: SlotId,
         work: <Self::Language as Language>::Work<'_>,
         out: &mut Output,
     );

@@ -2,7 +2,7 @@
 //!
 //! Runs are made in groups of four, ABBA or BAAB, so that what drifts is in both alike: two pairs
 //! whose differences are what is judged. After each group it is looked at them; the probability of a
-//! false alarm is shared out among the looks ([`Spending`]), by how far the trial is of as many
+//! false alarm is shared out among the looks ([`AlphaSpending`]), by how far the trial is of as many
 //! pairs as the runs so far say it takes. The interval of each look is that of its share (Jennison
 //! and Turnbull 1989, "Interim analyses: the repeated confidence interval approach", *Journal of
 //! the Royal Statistical Society* B 51), so the trial may be ended at any time, for any reason.
@@ -12,9 +12,9 @@
 //! is left out ([`crate::statistics::trimmed`]).
 
 use super::side::Pair;
-use super::{Chance, Comparison, Question, RunValue, Side, Verdict, of_judged, row, rows};
+use super::{Chance, Comparison, ComparisonOptions, RunValue, Side, Verdict, of_judged, row, rows};
 use crate::random::{Purpose, RngExt, stream};
-use crate::statistics::sequential::Spending;
+use crate::statistics::sequential::AlphaSpending;
 use crate::statistics::{CONFIDENCE, sample_size};
 
 /// Of fewer pairs nothing is said: how far their differences spread is not known yet.
@@ -52,13 +52,13 @@ pub fn group(seed: u64, number: u64) -> [Arm; 4] {
 /// Two sides that grow by pairs.
 #[derive(Debug)]
 pub struct Trial {
-    question: Question,
+    question: ComparisonOptions,
     power: f64,
     pairs_max: u64,
     base: Side,
     new: Side,
     /// Of each figure that decides.
-    spending: Vec<Spending>,
+    spending: Vec<AlphaSpending>,
     planned: u64,
     found: Comparison,
 }
@@ -66,14 +66,14 @@ pub struct Trial {
 impl Trial {
     /// Nothing so far. A difference of the size that is asked for is to be seen with the
     /// probability `power`, if `pairs_max` are enough for that.
-    pub fn new(question: Question, power: f64, pairs_max: u64) -> Self {
+    pub fn new(question: ComparisonOptions, power: f64, pairs_max: u64) -> Self {
         let share = (1.0 - CONFIDENCE) / question.judged.len().max(1) as f64;
         Self {
             power,
             pairs_max: pairs_max.max(PAIRS_MIN),
             base: Side::default(),
             new: Side::default(),
-            spending: vec![Spending::new(share); question.judged.len()],
+            spending: vec![AlphaSpending::new(share); question.judged.len()],
             planned: PAIRS_MIN,
             found: Comparison {
                 rows: vec![],
@@ -91,7 +91,7 @@ impl Trial {
     }
 
     /// What counts as a difference.
-    pub const fn question(&self) -> &Question {
+    pub const fn question(&self) -> &ComparisonOptions {
         &self.question
     }
 
@@ -187,7 +187,7 @@ mod tests {
     }
 
     fn trial(pairs_max: u64) -> Trial {
-        let question = Question {
+        let question = ComparisonOptions {
             tolerance: 0.0,
             detect: 0.02,
             judged: vec!["response_time.p50".parse().expect("a figure")],

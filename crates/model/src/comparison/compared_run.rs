@@ -2,7 +2,7 @@
 
 use crate::cost::CostRecord;
 use crate::measure::figures::headline::HEADLINE;
-use crate::measure::figures::{Quantity, RunFigure, Stretches};
+use crate::measure::figures::{BatchMeans, Quantity, RunFigure};
 use crate::measure::run_record::{Host, IntervalRecord, RunRecord, Target, Tool, Totals};
 use crate::measure::validity::{self, Validity};
 use crate::measure::{Caveat, FigureRecord, Role};
@@ -85,7 +85,7 @@ impl ComparedRun {
     /// The headline figures and the judged ones, as far as there are any. Of one kind of operation
     /// alone the figures are those of the run, and only named if they are judged.
     pub fn figures(&self, judged: &[RunFigure]) -> Vec<RunValue> {
-        let stretches = Stretches::of_parts(&self.totals, &self.intervals, self.plan.interval_ns);
+        let stretches = BatchMeans::of_parts(&self.totals, &self.intervals, self.plan.interval_ns);
         let stretches = stretches.in_window(self.window_ns);
         let kinds = self.totals.kinds.iter();
         let measured = kinds.filter(|kind| kind.role == Role::Measured).count();
@@ -106,7 +106,7 @@ impl ComparedRun {
     }
 
     /// What the run knows of a figure: as the record keeps it, or from its intervals.
-    fn own(&self, figure: &RunFigure, stretches: &Stretches<'_>) -> Option<Estimate> {
+    fn own(&self, figure: &RunFigure, stretches: &BatchMeans<'_>) -> Option<Estimate> {
         let mut kept = self.totals.figures.iter();
         let kept = kept.find(|record| figure_of(record) == Some(*figure));
         let of_record = |record: &FigureRecord| Estimate {
@@ -137,7 +137,7 @@ impl ComparedRun {
     /// Operations that were sent and did not end well.
     pub fn errors(&self) -> u64 {
         let errors = RunFigure::of_all(Quantity::Errors);
-        let stretches = Stretches::of_parts(&self.totals, &[], 0);
+        let stretches = BatchMeans::of_parts(&self.totals, &[], 0);
         stretches.value(&errors).unwrap_or(0.0) as u64
     }
 }

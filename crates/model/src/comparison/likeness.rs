@@ -27,7 +27,7 @@ const DURABILITY: [&str; 5] = ["stability", "stable", "fsync", "sync", "sync_dir
 
 /// What is asked of runs that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Aspect {
+pub enum ComparabilityCheck {
     /// Whether a run's numbers count.
     Validity,
     /// The method of measurement.
@@ -46,7 +46,7 @@ pub enum Aspect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unlike {
     /// In what.
-    pub aspect: Aspect,
+    pub aspect: ComparabilityCheck,
     /// What exactly, such as `clients`; empty if that is all there is to say.
     pub place: String,
     /// The base's; empty, as the other's, if the place says it all.
@@ -55,7 +55,7 @@ pub struct Unlike {
     pub new: String,
 }
 
-impl Aspect {
+impl ComparabilityCheck {
     /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Validity,
@@ -79,19 +79,19 @@ impl Aspect {
     }
 }
 
-impl FromStr for Aspect {
-    type Err = NoSuchAspect;
+impl FromStr for ComparabilityCheck {
+    type Err = UnknownCheck;
 
-    fn from_str(name: &str) -> Result<Self, NoSuchAspect> {
+    fn from_str(name: &str) -> Result<Self, UnknownCheck> {
         let mut all = Self::ALL.into_iter();
-        all.find(|aspect| aspect.name() == name).ok_or(NoSuchAspect)
+        all.find(|aspect| aspect.name() == name).ok_or(UnknownCheck)
     }
 }
 
 /// A name that no aspect has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("there is no such aspect")]
-pub struct NoSuchAspect;
+pub struct UnknownCheck;
 
 impl fmt::Display for Unlike {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,7 +116,7 @@ impl fmt::Display for Unlike {
 pub fn uncounted(run: &ComparedRun, name: impl fmt::Display) -> Option<Unlike> {
     let why = run.does_not_count()?;
     Some(Unlike {
-        aspect: Aspect::Validity,
+        aspect: ComparabilityCheck::Validity,
         place: format!("{name} does not count ({why})"),
         base: String::new(),
         new: String::new(),
@@ -126,7 +126,7 @@ pub fn uncounted(run: &ComparedRun, name: impl fmt::Display) -> Option<Unlike> {
 /// What the runs differ in.
 pub fn differences(base: &ComparedRun, new: &ComparedRun) -> Vec<Unlike> {
     let mut found = vec![];
-    let mut hold = |aspect: Aspect, place: &str, base: String, new: String| {
+    let mut hold = |aspect: ComparabilityCheck, place: &str, base: String, new: String| {
         if base != new {
             let place = place.into();
             found.push(Unlike {
@@ -138,7 +138,7 @@ pub fn differences(base: &ComparedRun, new: &ComparedRun) -> Vec<Unlike> {
         }
     };
     hold(
-        Aspect::Method,
+        ComparabilityCheck::Method,
         "",
         base.method.to_string(),
         new.method.to_string(),
@@ -151,17 +151,22 @@ pub fn differences(base: &ComparedRun, new: &ComparedRun) -> Vec<Unlike> {
         };
         words.to_owned()
     };
-    hold(Aspect::Path, "", path(base), path(new));
+    hold(ComparabilityCheck::Path, "", path(base), path(new));
     let account = |record: &ComparedRun| {
         let session = record.target.session.as_ref();
         session.map_or_else(String::new, |session| format!("{:?}", session.account))
     };
-    hold(Aspect::Plan, "account", account(base), account(new));
+    hold(
+        ComparabilityCheck::Plan,
+        "account",
+        account(base),
+        account(new),
+    );
     let host = |record: &ComparedRun| {
         let host = &record.host;
         format!("{}, {} processors, {}", host.cpu, host.cpus, host.kernel)
     };
-    hold(Aspect::Host, "", host(base), host(new));
+    hold(ComparabilityCheck::Host, "", host(base), host(new));
     found.extend(of_plans(base, new));
     found.sort_by_key(|unlike| unlike.aspect);
     found
@@ -178,12 +183,12 @@ fn of_plans(base: &ComparedRun, new: &ComparedRun) -> Vec<Unlike> {
 fn told(found: Vec<Unlike>) -> Vec<Unlike> {
     let (mut plan, mut others): (Vec<Unlike>, Vec<Unlike>) = found
         .into_iter()
-        .partition(|unlike| unlike.aspect == Aspect::Plan);
+        .partition(|unlike| unlike.aspect == ComparabilityCheck::Plan);
     let more = plan.len().saturating_sub(TOLD);
     plan.truncate(TOLD);
     if more > 0 {
         plan.push(Unlike {
-            aspect: Aspect::Plan,
+            aspect: ComparabilityCheck::Plan,
             place: format!("{more} more"),
             base: String::new(),
             new: String::new(),
@@ -217,9 +222,9 @@ fn walk(place: &str, base: &Value, new: &Value, found: &mut Vec<Unlike>) {
     let last = place.rsplit('.').next().unwrap_or(place);
     found.push(Unlike {
         aspect: if DURABILITY.contains(&last) {
-            Aspect::Durability
+            ComparabilityCheck::Durability
         } else {
-            Aspect::Plan
+            ComparabilityCheck::Plan
         },
         place: place.into(),
         base: shown(base),
@@ -292,9 +297,9 @@ mod tests {
 
     #[test]
     fn an_aspect_is_found_by_its_name() {
-        for aspect in Aspect::ALL {
+        for aspect in ComparabilityCheck::ALL {
             assert_eq!(aspect.name().parse(), Ok(aspect));
         }
-        assert!("plans".parse::<Aspect>().is_err());
+        assert!("plans".parse::<ComparabilityCheck>().is_err());
     }
 }

@@ -11,7 +11,7 @@ pub mod repeats;
 pub mod side;
 
 pub use compared_run::{ComparedRun, RunValue};
-pub use likeness::{Aspect, Unlike};
+pub use likeness::{ComparabilityCheck, Unlike};
 pub use side::{RUN_SPREAD, Side, SideFigure};
 
 use crate::measure::figures::{Direction, RunFigure};
@@ -28,7 +28,7 @@ pub const FAILURES_MATTER: f64 = 0.01;
 
 /// What counts as a difference.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Question {
+pub struct ComparisonOptions {
     /// So much worse is still good enough, as a share.
     pub tolerance: f64,
     /// Differences that are smaller do not matter, as a share.
@@ -37,7 +37,7 @@ pub struct Question {
     pub judged: Vec<RunFigure>,
 }
 
-impl Question {
+impl ComparisonOptions {
     /// What these figures decide, each once however often it is named.
     pub fn new(judged: &[RunFigure], tolerance: f64, detect: f64) -> Self {
         let mut once: Vec<RunFigure> = vec![];
@@ -138,7 +138,7 @@ pub enum Verdict {
 
 /// Compares two sides. Figures that decide are corrected for each other only, so that more figures
 /// to look at do not make it harder to decide.
-pub fn compare(base: &Side, new: &Side, question: &Question) -> Comparison {
+pub fn compare(base: &Side, new: &Side, question: &ComparisonOptions) -> Comparison {
     let pairs = base.figures();
     let pairs = pairs.filter_map(|figure| Pair::of(base, new, figure));
     let (judged, others): (Vec<Pair>, Vec<Pair>) =
@@ -184,7 +184,7 @@ impl Comparison {
 }
 
 /// The rows of figures that are looked at together.
-fn rows(question: &Question, pairs: &[Pair]) -> Vec<Row> {
+fn rows(question: &ComparisonOptions, pairs: &[Pair]) -> Vec<Row> {
     let p_values = pairs.iter().map(|pair| pair.difference.p_value());
     let p_values: Vec<f64> = p_values.collect();
     let misses = holm::misses(&p_values, 1.0 - CONFIDENCE);
@@ -203,7 +203,7 @@ struct Chance {
     p_value: f64,
 }
 
-fn row(question: &Question, pair: &Pair, chance: Chance) -> Row {
+fn row(question: &ComparisonOptions, pair: &Pair, chance: Chance) -> Row {
     let difference = pair.difference;
     let half = difference.half_width_at(chance.miss);
     let change = Change {
@@ -240,7 +240,7 @@ fn row(question: &Question, pair: &Pair, chance: Chance) -> Row {
 }
 
 /// What the rows that decide come to: worse if one is, not known if one is not, or is missing.
-fn of_judged(question: &Question, rows: &[Row]) -> Verdict {
+fn of_judged(question: &ComparisonOptions, rows: &[Row]) -> Verdict {
     let judged = || rows.iter().filter(|row| row.is_judged);
     let any = |verdict: Verdict| judged().any(|row| row.verdict == verdict);
     if any(Verdict::Worse) {
@@ -280,8 +280,8 @@ mod tests {
         Side::of(runs)
     }
 
-    fn question() -> Question {
-        Question {
+    fn question() -> ComparisonOptions {
+        ComparisonOptions {
             tolerance: 0.0,
             detect: 0.02,
             judged: vec!["response_time.p50".parse().expect("a figure")],
@@ -333,7 +333,7 @@ mod tests {
     fn a_rate_is_worse_when_it_falls() {
         let of = |value: f64| Side::of(vec![vec![figure("achieved", value, 0.0)]; 4]);
         let judged = vec!["achieved".parse().expect("a figure")];
-        let question = Question {
+        let question = ComparisonOptions {
             judged,
             ..question()
         };
@@ -438,7 +438,7 @@ mod tests {
     #[test]
     fn a_figure_that_is_named_twice_decides_once() {
         let p50 = "response_time.p50".parse().expect("a figure");
-        let question = Question::new(&[p50, p50], 0.0, 0.02);
+        let question = ComparisonOptions::new(&[p50, p50], 0.0, 0.02);
         assert_eq!(question, self::question());
         let base = side(&[100.0, 100.1, 99.9, 100.0]);
         assert_eq!(compare(&base, &base, &question).verdict, Verdict::NotWorse);
@@ -458,7 +458,7 @@ mod tests {
     #[test]
     fn tolerated_is_what_is_not_surely_more() {
         let base = [100.0, 100.1, 99.9, 100.0];
-        let tolerant = Question {
+        let tolerant = ComparisonOptions {
             tolerance: 0.05,
             ..question()
         };

@@ -1,14 +1,14 @@
 //! Runs of the same: in which order they are made, what they come to, and when they are enough.
 
 use super::side::{Side, SideFigure, of_runs};
-use crate::measure::figures::{Quantity, RunFigure, Statistic, Timed};
+use crate::measure::figures::{Quantity, RunFigure, Statistic, TimeKind};
 use crate::plan::{Pacing, Plan};
 use crate::random::{Purpose, RngExt, stream};
 use crate::statistics::Estimate;
 
 /// What a run is compared by, if it repeats best.
 const CANDIDATES: [Quantity; 3] = [
-    Quantity::Time(Timed::Response, Statistic::P50),
+    Quantity::Time(TimeKind::Response, Statistic::P50),
     Quantity::CpuPerOperation,
     Quantity::Achieved,
 ];
@@ -131,7 +131,7 @@ pub fn repeats_best<'side>(
 /// take that are due whatever the target does.
 pub fn headline_of(plan: &Plan) -> RunFigure {
     RunFigure::of_all(if is_open(plan) {
-        Quantity::Time(Timed::Response, Statistic::P50)
+        Quantity::Time(TimeKind::Response, Statistic::P50)
     } else {
         Quantity::Achieved
     })

@@ -8,7 +8,7 @@ use super::reading::CounterReading;
 
 /// Why a counter's advance cannot be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoAdvance {
+pub enum CounterError {
     /// A reading does not have it.
     #[error("it was not there")]
     Missing,
@@ -32,17 +32,17 @@ pub fn between(
     after: &CounterReading,
     of: impl Fn(&CounterReading) -> Option<u64>,
     slack: u64,
-) -> Result<i64, NoAdvance> {
+) -> Result<i64, CounterError> {
     let identity = |reading: &CounterReading| (reading.started, reading.processors);
     if identity(before) != identity(after) {
-        return Err(NoAdvance::Restarted);
+        return Err(CounterError::Restarted);
     }
-    let (before, after) = of(before).zip(of(after)).ok_or(NoAdvance::Missing)?;
+    let (before, after) = of(before).zip(of(after)).ok_or(CounterError::Missing)?;
     let step = advanced(before, after).map(|step| i64::try_from(step).unwrap_or(i64::MAX));
     let back = before.saturating_sub(after);
     let stepped_back = (back <= slack).then(|| -i64::try_from(back).unwrap_or(0));
     step.or(stepped_back)
-        .ok_or(NoAdvance::Backwards { before, after })
+        .ok_or(CounterError::Backwards { before, after })
 }
 
 /// What a counter of 32 or 64 bits advanced by; `None` if it went backwards.
@@ -103,16 +103,16 @@ mod tests {
         let counter = Counter::Interrupts;
         assert_eq!(between((7, 10), (7, 30), counter), Ok(20));
         // After a restart more may have been counted than before, and still it is not the difference.
-        let restarted = Err(NoAdvance::Restarted);
+        let restarted = Err(CounterError::Restarted);
         assert_eq!(between((7, 10), (8, 30), counter), restarted);
-        let back = NoAdvance::Backwards {
+        let back = CounterError::Backwards {
             before: 30,
             after: 10,
         };
         assert_eq!(between((7, 30), (7, 10), counter), Err(back));
         // Within what its moments are off.
         assert_eq!(between((7, 30), (7, 25), counter), Ok(-5));
-        let missing = Err(NoAdvance::Missing);
+        let missing = Err(CounterError::Missing);
         assert_eq!(between((7, 1), (7, 2), Counter::NfsdCalls), missing);
     }
 }

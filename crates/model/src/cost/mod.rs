@@ -21,5 +21,5 @@ pub mod wire;
 pub use counter::{Counter, CounterUnit};
 pub use reading::{CounterReading, LineCount, ReadingPhase};
 pub use record::{
-    CallsRecord, CostFigure, CostRecord, KnownCost, SourceRecord, Vantage, WireCostRecord,
+    CallsRecord, CostEstimate, CostFigure, CostRecord, MeasuredAt, SourceRecord, WireCostRecord,
 };

@@ -5,22 +5,24 @@
 //! its intercept and costs no operation anything. Points count as their length, since what is counted
 //! by chance has a variance in proportion to it.
 
-use super::advance::{NoAdvance, between};
+use super::advance::{CounterError, between};
 use super::reading::CounterReading;
-use crate::statistics::regression::{FittedLine, FittedPoint, NoLine, TimedPoint, fit, fit_groups};
+use crate::statistics::regression::{
+    FitError, FittedLine, FittedPoint, TimedPoint, fit, fit_groups,
+};
 use std::collections::BTreeMap;
 
 const NANOS: f64 = 1e9;
 
 /// Why there is no figure.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum NoCost {
+pub enum CostUnavailable {
     /// The readings do not tell.
     #[error(transparent)]
-    Advance(#[from] NoAdvance),
+    Advance(#[from] CounterError),
     /// They tell too little.
     #[error(transparent)]
-    Line(#[from] NoLine),
+    Line(#[from] FitError),
     /// An operation cannot cost less than nothing: something else went on while nothing was asked.
     #[error(
         "the readings give {value:.2} ± {half_width:.2} for an operation, which is less than 0"
@@ -34,10 +36,10 @@ pub enum NoCost {
 }
 
 /// The line, unless all of its slope's interval is less than 0.
-fn possible(line: FittedLine) -> Result<FittedLine, NoCost> {
+fn possible(line: FittedLine) -> Result<FittedLine, CostUnavailable> {
     let (value, half_width) = (line.slope.value, line.slope.half_width());
     if value + half_width < 0.0 {
-        return Err(NoCost::Negative { value, half_width });
+        return Err(CostUnavailable::Negative { value, half_width });
     }
     Ok(line)
 }
@@ -53,7 +55,7 @@ pub fn of_readings(
     of: impl Fn(&CounterReading) -> Option<u64>,
     slack: u64,
     cycle_ns: Option<u64>,
-) -> Result<FittedLine, NoCost> {
+) -> Result<FittedLine, CostUnavailable> {
     let points = points(readings, of, slack)?;
     let Some(cycle_ns) = cycle_ns.filter(|cycle| *cycle > 0) else {
         let points: Vec<FittedPoint> = points.iter().map(|timed| timed.point).collect();
@@ -75,7 +77,7 @@ fn points(
     readings: &[CounterReading],
     of: impl Fn(&CounterReading) -> Option<u64>,
     slack: u64,
-) -> Result<Vec<TimedPoint>, NoAdvance> {
+) -> Result<Vec<TimedPoint>, CounterError> {
     let pairs = readings.iter().zip(readings.iter().skip(1));
     let apart = pairs.filter(|(before, after)| {
         after.phase == before.phase && after.moment_ns > before.moment_ns
@@ -166,7 +168,7 @@ mod tests {
     #[test]
     fn what_the_readings_do_not_tell_is_no_figure() {
         let two = [reading(0, 0.0, 0), reading(1, 1.0, 1)];
-        let few = NoCost::Line(NoLine::FewPoints { count: 1 });
+        let few = CostUnavailable::Line(FitError::FewPoints { count: 1 });
         assert_eq!(of_readings(&two, switches, 0, None), Err(few));
         let back = [reading(0, 0.0, 9), reading(1, 1.0, 1)];
         let back = of_readings(&back, switches, 0, None).unwrap_err();

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Vantage {
+pub enum MeasuredAt {
     /// At the server.
     Server,
     /// At this host, which made the load.
@@ -53,7 +53,7 @@ pub struct SourceRecord {
     /// What it is, such as `process 4711` or `http://server:9100/metrics`.
     pub name: String,
     /// Of which end.
-    pub vantage: Vantage,
+    pub vantage: MeasuredAt,
     /// In the order in which they were made.
     pub readings: Vec<CounterReading>,
     /// How many more were tried in vain.
@@ -69,14 +69,14 @@ pub struct SourceRecord {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CostFigure {
     /// Of which end.
-    pub vantage: Vantage,
+    pub vantage: MeasuredAt,
     /// What was counted.
     pub counter: Counter,
     /// Of interrupts, the line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
     /// How much more there was of it for each operation; none where it cannot be told.
-    pub per_operation: Option<KnownCost>,
+    pub per_operation: Option<CostEstimate>,
     /// How much there is of it in a second without any operation.
     pub idle_per_s: Option<f64>,
     /// How much there was of it in a second of the measured window; records of before it was kept
@@ -91,7 +91,7 @@ pub struct CostFigure {
 /// A cost and half of its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct KnownCost {
+pub struct CostEstimate {
     /// For each operation.
     pub value: f64,
     /// Half of the interval.
@@ -113,12 +113,12 @@ pub struct WireCostRecord {
     /// Bytes of them by the model, without acknowledgements.
     pub model_bytes_per_operation: f64,
     /// Packets by the interface's counters, both ways.
-    pub packets_per_operation: Option<KnownCost>,
+    pub packets_per_operation: Option<CostEstimate>,
     /// Bytes, likewise.
-    pub bytes_per_operation: Option<KnownCost>,
+    pub bytes_per_operation: Option<CostEstimate>,
     /// Packets that came back, by the interface's counters; none where it is its own other end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reply_packets_per_operation: Option<KnownCost>,
+    pub reply_packets_per_operation: Option<CostEstimate>,
     /// Packets of the replies by the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_reply_packets_per_operation: Option<f64>,
@@ -137,12 +137,12 @@ pub struct WireCostRecord {
 
 impl CostFigure {
     /// The figure, where it could be told.
-    pub const fn known(&self) -> Option<KnownCost> {
+    pub const fn known(&self) -> Option<CostEstimate> {
         self.per_operation
     }
 }
 
-impl KnownCost {
+impl CostEstimate {
     /// The sum of two that are not independent: the intervals add up.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
@@ -164,7 +164,7 @@ impl KnownCost {
 
 impl CostRecord {
     /// The figure of a counter at an end, of all lines together.
-    pub fn figure(&self, vantage: Vantage, counter: Counter) -> Option<&CostFigure> {
+    pub fn figure(&self, vantage: MeasuredAt, counter: Counter) -> Option<&CostFigure> {
         let mut figures = self.figures.iter();
         figures.find(|one| one.vantage == vantage && one.counter == counter && one.line.is_none())
     }
@@ -172,7 +172,7 @@ impl CostRecord {
     /// Context switches of the server for each operation: of its process, both kinds, where that was
     /// read, else of its host.
     pub fn server_switches(&self) -> Option<CostFigure> {
-        let of = |counter| self.figure(Vantage::Server, counter);
+        let of = |counter| self.figure(MeasuredAt::Server, counter);
         let process = of(Counter::ProcessVoluntary).zip(of(Counter::ProcessInvoluntary));
         let Some((voluntary, involuntary)) = process else {
             return of(Counter::ContextSwitches).cloned();
@@ -188,7 +188,7 @@ impl CostRecord {
     /// its host.
     pub fn server_cpu(&self) -> Option<&CostFigure> {
         let of = |counter| {
-            let found = self.figure(Vantage::Server, counter);
+            let found = self.figure(MeasuredAt::Server, counter);
             found.filter(|figure| figure.per_operation.is_some())
         };
         of(Counter::ProcessCpu).or_else(|| of(Counter::CpuBusy))

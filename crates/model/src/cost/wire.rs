@@ -32,7 +32,7 @@ const MTU_MIN: u64 = 68;
 
 /// How messages travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carrier {
+pub enum Framing {
     /// As datagrams.
     Udp,
     /// As parts of a stream.
@@ -44,9 +44,9 @@ pub enum Carrier {
 
 /// What a way does to messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WirePath {
+pub struct PathOverhead {
     /// How they travel.
-    pub carrier: Carrier,
+    pub carrier: Framing,
     /// Whether by IPv6.
     pub is_ipv6: bool,
     /// The largest packet, with its IP header.
@@ -64,17 +64,17 @@ pub struct Packets {
     pub bytes: u64,
 }
 
-impl WirePath {
+impl PathOverhead {
     /// Packets of a message of so many bytes, record mark included; one at least, since a datagram
     /// may be empty.
     pub fn message(&self, len_bytes: u64) -> Packets {
         let (payload, room) = match self.carrier {
-            Carrier::Tcp { .. } => (len_bytes, self.segment_bytes()),
-            Carrier::Udp => self.datagram(len_bytes + UDP_HEADER),
+            Framing::Tcp { .. } => (len_bytes, self.segment_bytes()),
+            Framing::Udp => self.datagram(len_bytes + UDP_HEADER),
         };
         let packets = payload.div_ceil(room).max(1);
         let fragment_header = match self.carrier {
-            Carrier::Udp if self.is_ipv6 && packets > 1 => IPV6_FRAGMENT_HEADER,
+            Framing::Udp if self.is_ipv6 && packets > 1 => IPV6_FRAGMENT_HEADER,
             _ => 0,
         };
         Packets {
@@ -99,7 +99,7 @@ impl WirePath {
 
     /// Whether what is received is acknowledged with packets of their own.
     pub const fn acknowledges(&self) -> bool {
-        matches!(self.carrier, Carrier::Tcp { .. })
+        matches!(self.carrier, Framing::Tcp { .. })
     }
 
     /// A packet that acknowledges and has nothing else to say.
@@ -132,8 +132,8 @@ impl WirePath {
 
     fn transport_header(&self) -> u64 {
         match self.carrier {
-            Carrier::Udp => 0,
-            Carrier::Tcp { has_timestamps } => {
+            Framing::Udp => 0,
+            Framing::Tcp { has_timestamps } => {
                 TCP_HEADER + if has_timestamps { TCP_TIMESTAMPS } else { 0 }
             }
         }
@@ -147,14 +147,14 @@ mod tests {
     use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth, ReplyHeader};
     use filestone_wire::xdr::Encode;
 
-    const UDP: WirePath = WirePath {
-        carrier: Carrier::Udp,
+    const UDP: PathOverhead = PathOverhead {
+        carrier: Framing::Udp,
         is_ipv6: false,
         mtu_bytes: 1500,
         link_header_bytes: ETHERNET_HEADER,
     };
-    const TCP: WirePath = WirePath {
-        carrier: Carrier::Tcp {
+    const TCP: PathOverhead = PathOverhead {
+        carrier: Framing::Tcp {
             has_timestamps: true,
         },
         ..UDP
@@ -280,7 +280,7 @@ mod tests {
     /// a multiple of 8: 1500 - 40 - 8 = 1452 bytes hold 1448.
     #[test]
     fn over_ipv6_a_fragment_has_a_header_of_its_own() {
-        let udp = WirePath {
+        let udp = PathOverhead {
             is_ipv6: true,
             ..UDP
         };
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(udp.message(1453), packets(2, 1453 + 8 + 2 * 62));
         assert_eq!(udp.message(2 * 1448 - 8), packets(2, 2896 + 2 * 62));
         assert_eq!(udp.message(2 * 1448 - 7), packets(3, 2897 + 3 * 62));
-        let tcp = WirePath {
+        let tcp = PathOverhead {
             is_ipv6: true,
             ..TCP
         };
@@ -300,8 +300,8 @@ mod tests {
     #[test]
     fn an_impossible_mtu_is_a_small_one() {
         for mtu_bytes in [0, 1, 27, 68] {
-            for carrier in [Carrier::Udp, TCP.carrier] {
-                let path = WirePath {
+            for carrier in [Framing::Udp, TCP.carrier] {
+                let path = PathOverhead {
                     carrier,
                     is_ipv6: true,
                     mtu_bytes,

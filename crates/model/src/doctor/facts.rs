@@ -40,7 +40,7 @@ pub struct HostFacts {
     /// Memory and swap.
     pub memory: Option<MemoryFacts>,
     /// What went on while it was looked at.
-    pub look: Option<LookFacts>,
+    pub look: Option<ActivityFacts>,
 }
 
 /// Processors of a host.
@@ -141,7 +141,7 @@ pub struct MemoryFacts {
 /// What went on while it was looked at.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct LookFacts {
+pub struct ActivityFacts {
     /// How long it was looked at.
     pub elapsed_ns: u64,
     /// Processors that were looked at: those that this process may use.
@@ -213,7 +213,7 @@ pub struct TargetFacts {
     /// Why it cannot be measured, if it cannot.
     pub failure: Option<TargetFailure>,
     /// The way there.
-    pub way: Option<WayFacts>,
+    pub way: Option<NetworkPathFacts>,
     /// How long it took to connect.
     pub connect: Option<RoundTrips>,
     /// How long a call that does nothing took.
@@ -268,7 +268,7 @@ pub enum Place {
 /// The way to a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct WayFacts {
+pub struct NetworkPathFacts {
     /// Where the target is.
     pub address: String,
     /// Whether that is this host.

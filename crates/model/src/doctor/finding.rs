@@ -34,7 +34,7 @@ impl FindingLevel {
 /// What to do about a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Fix {
+pub struct Remedy {
     /// In words.
     pub what: String,
     /// The command line, where there is one.
@@ -54,21 +54,21 @@ pub struct Finding {
     /// What it does to measurements; nothing if all is well.
     pub consequence: Option<String>,
     /// What to do about it, if something can be done.
-    pub fix: Option<Fix>,
+    pub fix: Option<Remedy>,
     /// Where it is explained.
     pub page: String,
 }
 
 /// What a rule makes of the facts, before it has its name.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Judgement {
+pub(super) struct RuleResult {
     pub level: FindingLevel,
     pub found: String,
     pub consequence: Option<String>,
-    pub fix: Option<Fix>,
+    pub fix: Option<Remedy>,
 }
 
-impl Judgement {
+impl RuleResult {
     /// All is well.
     pub fn ok(found: impl Into<String>) -> Self {
         Self {
@@ -109,7 +109,7 @@ impl Judgement {
 
     /// With what to do about it.
     pub fn fix(mut self, what: impl Into<String>) -> Self {
-        self.fix = Some(Fix {
+        self.fix = Some(Remedy {
             what: what.into(),
             command: None,
         });
@@ -118,7 +118,7 @@ impl Judgement {
 
     /// With the command line that does it.
     pub fn run(mut self, what: impl Into<String>, command: impl Into<String>) -> Self {
-        self.fix = Some(Fix {
+        self.fix = Some(Remedy {
             what: what.into(),
             command: Some(command.into()),
         });

@@ -14,7 +14,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-pub use finding::{Finding, FindingLevel, Fix};
+pub use finding::{Finding, FindingLevel, Remedy};
 pub use rules::{DoctorRule, RULES};
 
 use facts::Facts;

@@ -56,8 +56,8 @@ fn healthy_host() -> HostFacts {
     }
 }
 
-fn healthy_look() -> LookFacts {
-    LookFacts {
+fn healthy_look() -> ActivityFacts {
+    ActivityFacts {
         elapsed_ns: 500_000_000,
         processors: 8,
         others_percent: Some(3.0),
@@ -100,7 +100,7 @@ fn healthy_target() -> TargetFacts {
     };
     TargetFacts {
         name: "nfs://server/export".into(),
-        way: Some(WayFacts {
+        way: Some(NetworkPathFacts {
             address: "10.0.0.5".into(),
             is_this_host: false,
             place: Place::NotKnownHere,

@@ -2,9 +2,11 @@
 
 use super::generator::GeneratorPart;
 use crate::measure::flow::{Flow, is_one_each};
-use crate::measure::run_record::{RunEnd, RunRecord};
+use crate::measure::run_record::{RunOutcome, RunRecord};
 use crate::measure::shortfall::Shortfall;
-use crate::measure::verdict::{Check, Subject, Untold, Verdict, checks, generator_use};
+use crate::measure::verdict::{
+    Check, CheckSubject, InconclusiveReason, Verdict, checks, generator_use,
+};
 use crate::plan::Pacing;
 use crate::text::{counted, thousands, time_text};
 
@@ -85,13 +87,13 @@ impl<'record> Evidence<'record> {
     /// The check of the achieved load, of an open loop.
     pub fn achieved(&self) -> Option<&Check> {
         let mut checks = self.checks.iter();
-        checks.find(|check| matches!(check.subject, Subject::Achieved { .. }))
+        checks.find(|check| matches!(check.subject, CheckSubject::Achieved { .. }))
     }
 
     /// Whether all that was due was achieved; of a run that ended early, until then.
     pub fn is_load_achieved(&self) -> bool {
         self.achieved().is_some_and(|check| match check.verdict {
-            Verdict::CannotTell(Untold::EndedEarly) => {
+            Verdict::CannotTell(InconclusiveReason::EndedEarly) => {
                 check.bound.judge(check.figure, check.chance) == Verdict::Holds
             }
             verdict => verdict == Verdict::Holds,
@@ -102,7 +104,7 @@ impl<'record> Evidence<'record> {
     pub fn shortfall(&self) -> Option<Shortfall> {
         let failed = self.achieved().filter(|check| check.fails())?;
         match failed.subject {
-            Subject::Achieved { shortfall, .. } => shortfall,
+            CheckSubject::Achieved { shortfall, .. } => shortfall,
             _ => None,
         }
     }
@@ -184,7 +186,7 @@ impl<'record> Evidence<'record> {
     }
 
     fn missing_of_steered(&self) -> String {
-        match (self.record.end == RunEnd::Finished, &self.record.curve) {
+        match (self.record.end == RunOutcome::Finished, &self.record.curve) {
             (false, _) => "the run ended before it had found what it looked for".into(),
             (true, Some(_)) => {
                 "its load points are too few, or their mean response times are not known well \
@@ -228,7 +230,7 @@ fn missing_of_load(check: &Check) -> String {
         )
     };
     match check.verdict {
-        Verdict::CannotTell(Untold::TooShort { times }) => format!(
+        Verdict::CannotTell(InconclusiveReason::TooShort { times }) => format!(
             "{}, and {:.0} % are asked for; a run {} times as long would tell",
             achieved(&format!(" (± {:.1})", check.chance)),
             check.bound.least.unwrap_or(0.0),

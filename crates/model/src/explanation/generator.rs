@@ -1,7 +1,7 @@
 //! Whether the load generator set the figures of a run.
 
 use crate::measure::verdict::caveats::{did_not_run, waited_for_others};
-use crate::measure::verdict::{BUSY_PERCENT, Check, Subject, checks, generator_use};
+use crate::measure::verdict::{BUSY_PERCENT, Check, CheckSubject, checks, generator_use};
 use crate::measure::{Caveat, RunRecord};
 
 /// The load generator's part in the figures of a run.
@@ -30,19 +30,19 @@ impl GeneratorPart {
     }
 
     pub(super) fn by(record: &RunRecord, checks: &[Check]) -> Self {
-        let fails = |is_such: fn(&Subject) -> bool| {
+        let fails = |is_such: fn(&CheckSubject) -> bool| {
             let mut failed = checks.iter().filter(|check| check.fails());
             failed.any(|check| is_such(&check.subject))
         };
         let busy = busy_percent(record);
         let waited = waited_percent(record);
-        if fails(|subject| matches!(subject, Subject::Headroom { .. })) {
+        if fails(|subject| matches!(subject, CheckSubject::Headroom { .. })) {
             Self::Limit
         } else if did_not_run(record).is_some() {
             Self::Absent
         } else if waited.is_some_and(|waited| busy + waited >= BUSY_PERCENT) {
             Self::Waited
-        } else if fails(|subject| matches!(subject, Subject::DispatchDelay { .. })) {
+        } else if fails(|subject| matches!(subject, CheckSubject::DispatchDelay { .. })) {
             Self::Late
         } else if busy >= BUSY_PERCENT {
             Self::NearLimit

@@ -5,24 +5,25 @@ use super::*;
 use crate::measure::absence::{AbsenceRecord, Throttling};
 use crate::measure::connections_record::ConnectionsRecord;
 use crate::measure::curve_record::{
-    CurveLeg, CurvePointRecord, CurveRecord, ObjectiveRecord, PeakEnd, SearchEnd, TriedRecord,
+    CurvePointRecord, CurveRecord, ObjectiveRecord, PeakLimit, SearchStepRecord, SearchStopReason,
+    SweepDirection,
 };
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::{ClientRecord, ReplayRecord};
 use crate::measure::run_record::{
-    FailureCount, Host, KindRecord, RunEnd, Tool, Totals, WorkerRecord,
+    FailureCount, Host, KindRecord, RunOutcome, Tool, Totals, WorkerRecord,
 };
 use crate::measure::sample::Role;
 use crate::measure::verdict::caveats;
 use crate::measure::{Distribution, DistributionRecord, Ledger};
 use crate::operation::{OpKind, Stability};
 use crate::plan::{
-    ArrivalsPlan, CurvePlan, Figure, LeftOverPolicy, LocalTarget, NfsTarget, Objective,
+    ArrivalsPlan, CurvePlan, Figure, LeftoverPolicy, LocalTarget, NfsTarget, Objective,
     ObjectivePlan, Pacing, Plan, ProbePlan, ReplayPlan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
 use crate::queueing::{Service, SimulatedRun, SimulatedServer};
 use crate::steering::curve::CurveSteering;
-use crate::steering::{Direction, Observed, Steering};
+use crate::steering::{Direction, IntervalResult, Steering};
 
 const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
@@ -72,7 +73,7 @@ fn probe(in_flight: u32) -> Plan {
         file_size_bytes: 1 << 20,
         files_max: 1,
         own_files: false,
-        left_over: LeftOverPolicy::Refuse,
+        left_over: LeftoverPolicy::Refuse,
     });
     Plan {
         in_flight,
@@ -344,7 +345,7 @@ impl Steering for Steady {
         self.load
     }
 
-    fn next(&mut self, observed: &Observed<'_>) -> Direction {
+    fn next(&mut self, observed: &IntervalResult<'_>) -> Direction {
         let kind = &observed.interval.kinds[0];
         self.ledger.add(&observed.interval.ledger);
         self.service.push(kind.service_time_ns.clone());
@@ -464,7 +465,7 @@ fn cut_off() -> RunRecord {
 
 fn target_lost() -> RunRecord {
     let mut record = eight_in_flight();
-    record.end = RunEnd::TargetLost {
+    record.end = RunOutcome::TargetLost {
         message: "connection refused".into(),
     };
     record
@@ -498,9 +499,9 @@ fn curve_of_a_queue() -> RunRecord {
 }
 
 /// Points of M/M/1 with 1,000/s as the formula has them: 1/(1000 − load).
-fn curve_by_formula(loads: &[f64], peak_end: PeakEnd) -> RunRecord {
+fn curve_by_formula(loads: &[f64], peak_end: PeakLimit) -> RunRecord {
     let point = |load: &f64| CurvePointRecord {
-        leg: CurveLeg::Up,
+        leg: SweepDirection::Up,
         offered_load_ops_per_s: *load,
         achieved_load_ops_per_s: *load,
         response_time_ns: times(1000, (1e9 / (1000.0 - load)) as u64),
@@ -526,7 +527,7 @@ fn curve_by_formula(loads: &[f64], peak_end: PeakEnd) -> RunRecord {
     record
 }
 
-fn search(end: SearchEnd, achieved: f64) -> RunRecord {
+fn search(end: SearchStopReason, achieved: f64) -> RunRecord {
     let objective = Objective {
         figure: Figure::Quantile { quantile: 0.99 },
         below_ns: 2 * MS,
@@ -546,7 +547,7 @@ fn search(end: SearchEnd, achieved: f64) -> RunRecord {
         relaxation_time_ns: 0.0,
         longest_stretch_ns: 0,
         end,
-        tried: vec![TriedRecord {
+        tried: vec![SearchStepRecord {
             offered_load_ops_per_s: 8600.0,
             achieved_load_ops_per_s: achieved,
             ended: 86_000,
@@ -642,12 +643,18 @@ fn fixtures() -> Vec<(RunRecord, Vec<&'static str>)> {
         (with_time_outs(), vec!["time-outs"]),
         (replay(Pacing::Closed, 3), vec!["slots"]),
         (short_of_errors(), vec!["errors"]),
-        (curve(&flat, PeakEnd::Generator), vec!["peak-of-generator"]),
-        (curve(&flat, PeakEnd::Given), vec!["loads-given"]),
-        (curve(&bent, PeakEnd::Given), vec!["bend"]),
-        (search(SearchEnd::Precise, 8595.0), vec!["objective"]),
-        (search(SearchEnd::Precise, 8100.0), vec!["objective"]),
-        (search(SearchEnd::AlwaysHolds, 8600.0), vec!["objective"]),
+        (
+            curve(&flat, PeakLimit::Generator),
+            vec!["peak-of-generator"],
+        ),
+        (curve(&flat, PeakLimit::Given), vec!["loads-given"]),
+        (curve(&bent, PeakLimit::Given), vec!["bend"]),
+        (search(SearchStopReason::Precise, 8595.0), vec!["objective"]),
+        (search(SearchStopReason::Precise, 8100.0), vec!["objective"]),
+        (
+            search(SearchStopReason::AlwaysHolds, 8600.0),
+            vec!["objective"],
+        ),
         // Two at a time.
         (with_errors(), vec!["errors", "slots"]),
         (slowed_by_others(), vec!["other-programs", "slots"]),
@@ -660,13 +667,13 @@ fn fixtures() -> Vec<(RunRecord, Vec<&'static str>)> {
         (cut_off(), vec!["connections", "slots"]),
         (target_lost(), vec!["target-lost", "slots"]),
         (
-            curve(&bent, PeakEnd::Generator),
+            curve(&bent, PeakLimit::Generator),
             vec!["peak-of-generator", "bend"],
         ),
         // None, and too short.
         (hardly_short(), vec![]),
         (with_pauses(), vec![]),
-        (curve(&flat, PeakEnd::Unfinished), vec![]),
+        (curve(&flat, PeakLimit::Unfinished), vec![]),
         (half_a_second(), vec![]),
         (a_handful(), vec![]),
         (long_operations(), vec![]),

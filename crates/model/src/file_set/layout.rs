@@ -1,9 +1,9 @@
 //! What a file set consists of: names, lengths, how much of it is worked on, and sums.
 
-use super::lengths::Lengths;
+use super::lengths::FileSizeSampler;
 use super::{Changing, FILES_MAX, FILES_PER_DIRECTORY, FileSetError, OBJECTS_MAX};
 use crate::file_set::{FileSetPlan, FileSizes};
-use crate::numbering::Numbering;
+use crate::numbering::ClientIndexMap;
 use crate::operation::OpKind;
 
 /// What the names of data files end with: nhfsstone's, chosen longer than the name caches of
@@ -15,7 +15,7 @@ const NAME_TAIL: &str = "abcdefghijklmn";
 pub struct Layout {
     clients: u32,
     /// Which clients of a job they are.
-    numbering: Numbering,
+    numbering: ClientIndexMap,
     files_per_client: u32,
     symbolic_links_per_client: u32,
     spare_names_per_client: u32,
@@ -99,14 +99,14 @@ fn check_name(name: &str) -> Result<(), FileSetError> {
 impl Layout {
     /// What `plan` asks for with so many clients. Draws the length of each file once.
     pub fn of(plan: &FileSetPlan, clients: u32) -> Result<Self, FileSetError> {
-        Self::of_numbered(plan, clients, Numbering::ALL)
+        Self::of_numbered(plan, clients, ClientIndexMap::ALL)
     }
 
     /// The same with so many of a job's clients.
     pub fn of_numbered(
         plan: &FileSetPlan,
         clients: u32,
-        numbering: Numbering,
+        numbering: ClientIndexMap,
     ) -> Result<Self, FileSetError> {
         check_name(&plan.name)?;
         plan.popularity.check()?;
@@ -144,7 +144,7 @@ impl Layout {
     /// Enters a client into the sums.
     fn count(&mut self, client: u32, working_bytes: Option<u64>) -> Result<(), FileSetError> {
         let (mut sum, mut working, mut working_sum) = (0_u64, 0, 0_u64);
-        for length in Lengths::of(
+        for length in FileSizeSampler::of(
             &self.sizes,
             self.numbering.number_of(client),
             self.files_per_client,
@@ -206,7 +206,7 @@ impl Layout {
     /// The lengths of a client's data files, in their order.
     pub fn lengths(&self, client: u32) -> impl ExactSizeIterator<Item = u64> + use<> {
         // They were checked when the layout was made.
-        Lengths::of(
+        FileSizeSampler::of(
             &self.sizes,
             self.numbering.number_of(client),
             self.files_per_client,

@@ -129,13 +129,13 @@ fn nhfsstone(generator: &mut Generator) -> u64 {
 
 /// The lengths of one client's data files, in their order.
 #[derive(Debug, Clone)]
-pub struct Lengths {
+pub struct FileSizeSampler {
     draw: Draw,
     generator: Generator,
     left: u32,
 }
 
-impl Lengths {
+impl FileSizeSampler {
     /// The lengths of the first `files` files of client `client`. More files only add some
     /// at the end, and no client's depend on how many clients there are.
     pub fn of(sizes: &FileSizes, client: u32, files: u32) -> Result<Self, FileSetError> {
@@ -147,7 +147,7 @@ impl Lengths {
     }
 }
 
-impl Iterator for Lengths {
+impl Iterator for FileSizeSampler {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
@@ -160,7 +160,7 @@ impl Iterator for Lengths {
     }
 }
 
-impl ExactSizeIterator for Lengths {}
+impl ExactSizeIterator for FileSizeSampler {}
 
 #[cfg(test)]
 mod tests {
@@ -171,7 +171,9 @@ mod tests {
 
     fn lengths(sizes: &str, files: u32) -> Vec<u64> {
         let sizes = sizes.parse().expect("file sizes");
-        Lengths::of(&sizes, 0, files).expect("drawn").collect()
+        FileSizeSampler::of(&sizes, 0, files)
+            .expect("drawn")
+            .collect()
     }
 
     #[test]
@@ -238,7 +240,7 @@ mod tests {
         );
         assert_eq!(lengths("0..1M", 3), lengths("0..1M", 5)[..3]);
         let of_client = |client| -> Vec<u64> {
-            let drawn = Lengths::of(&FileSizes::Nhfsstone, client, 40);
+            let drawn = FileSizeSampler::of(&FileSizes::Nhfsstone, client, 40);
             drawn.expect("drawn").collect()
         };
         assert_ne!(of_client(0), of_client(1));
@@ -279,7 +281,9 @@ mod tests {
             classes(&[u64::MAX, 1]),
             classes(&[1; CLASSES_MAX + 1]),
         ] {
-            let error = Lengths::of(&sizes, 0, 1).map(|_| ()).expect_err("refused");
+            let error = FileSizeSampler::of(&sizes, 0, 1)
+                .map(|_| ())
+                .expect_err("refused");
             assert!(!error.to_string().is_empty() && !error.help().is_empty());
         }
     }

@@ -30,11 +30,11 @@ pub use layout::{
     Layout, Totals, client_directory, client_of, file_name, file_of, files_directory,
     files_directory_of, link_name, link_of,
 };
-pub use lengths::Lengths;
+pub use lengths::FileSizeSampler;
 pub use part::Part;
 pub use plan::{FileSetPlan, FileSizes, Popularity, SizeClass};
-pub use popularity::Chooser;
-pub use recipe::Recipe;
+pub use popularity::FileSampler;
+pub use recipe::FileSetSpec;
 
 use crate::operation::FileId;
 use core::ops::Range;

@@ -21,13 +21,13 @@ impl Popularity {
 
 /// Draws indices of files.
 #[derive(Debug, Clone)]
-pub struct Chooser {
+pub struct FileSampler {
     count: u32,
     /// None for files that are all equally popular.
     zipf: Option<Zipf<f64>>,
 }
 
-impl Chooser {
+impl FileSampler {
     /// Draws from `0..count`; 0 is the most popular one, if there is one.
     pub fn new(popularity: &Popularity, count: u32) -> Result<Self, FileSetError> {
         popularity.check()?;
@@ -65,7 +65,7 @@ mod tests {
     const DRAWS: u32 = 200_000;
 
     fn counts(popularity: Popularity, count: u32) -> Vec<u32> {
-        let chooser = Chooser::new(&popularity, count).expect("a chooser");
+        let chooser = FileSampler::new(&popularity, count).expect("a chooser");
         let mut generator = random::stream(1, Purpose::Popularity, 0);
         let mut counts = vec![0; count as usize];
         for _ in 0..DRAWS {
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn no_files_and_no_exponents_are_refused() {
         let refused = |popularity, count| {
-            Chooser::new(&popularity, count)
+            FileSampler::new(&popularity, count)
                 .map(|_| ())
                 .expect_err("refused")
         };

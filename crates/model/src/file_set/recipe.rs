@@ -14,9 +14,9 @@ const LINE: &str = "recipe: ";
 /// Not in it: how many clients there are, which names come and go, how much of the set is
 /// worked on. More clients only add directories, and the rest is put right by each run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recipe(Vec<String>);
+pub struct FileSetSpec(Vec<String>);
 
-impl Recipe {
+impl FileSetSpec {
     /// That of a plan.
     pub fn of(plan: &FileSetPlan) -> Self {
         Self(vec![
@@ -35,7 +35,7 @@ impl Recipe {
     }
 }
 
-impl fmt::Display for Recipe {
+impl fmt::Display for FileSetSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0
             .iter()
@@ -62,9 +62,9 @@ mod tests {
 
     #[test]
     fn a_recipe_is_found_in_the_text_around_it() {
-        let recipe = Recipe::of(&plan(40, FileSizes::Nhfsstone));
+        let recipe = FileSetSpec::of(&plan(40, FileSizes::Nhfsstone));
         let text = format!("made by somebody\n{recipe}and more\n");
-        assert_eq!(Recipe::find(&text), Some(recipe.clone()));
+        assert_eq!(FileSetSpec::find(&text), Some(recipe.clone()));
         assert_eq!(
             recipe.to_string(),
             "recipe: version 1\n\
@@ -72,14 +72,17 @@ mod tests {
              recipe: 1000 files in a directory\n\
              recipe: sizes nhfsstone\n"
         );
-        assert_eq!(Recipe::find("made by somebody\n"), None);
+        assert_eq!(FileSetSpec::find("made by somebody\n"), None);
     }
 
     #[test]
     fn another_set_has_another_recipe() {
-        let forty = Recipe::of(&plan(40, FileSizes::Nhfsstone));
-        assert_ne!(forty, Recipe::of(&plan(41, FileSizes::Nhfsstone)));
-        assert_ne!(forty, Recipe::of(&plan(40, FileSizes::Fixed { bytes: 1 })));
+        let forty = FileSetSpec::of(&plan(40, FileSizes::Nhfsstone));
+        assert_ne!(forty, FileSetSpec::of(&plan(41, FileSizes::Nhfsstone)));
+        assert_ne!(
+            forty,
+            FileSetSpec::of(&plan(40, FileSizes::Fixed { bytes: 1 }))
+        );
     }
 
     #[test]
@@ -89,7 +92,7 @@ mod tests {
             bytes: (1 << 40) - 1,
         };
         let classes = vec![class; super::super::CLASSES_MAX];
-        let recipe = Recipe::of(&plan(10_000_000, FileSizes::Classes { classes }));
+        let recipe = FileSetSpec::of(&plan(10_000_000, FileSizes::Classes { classes }));
         assert!(
             recipe.to_string().len() < 3000,
             "{}",

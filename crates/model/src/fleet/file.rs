@@ -6,8 +6,8 @@
 use super::setting::{SETTINGS, whole};
 use crate::load::diagnostic::suggestion;
 use crate::plan::{
-    Direction, Drawing, DrawingEach, DrawingShape, FleetPlan, GroupPlan, HealthPlan, Identities,
-    LeftOverPolicy, Offsets, RampPlan, Ranges, supplementary_gids,
+    Direction, DistributionShape, FleetPlan, GroupPlan, HealthPlan, Identities, LeftoverPolicy,
+    Offsets, RampPlan, Ranges, SampleScope, ValueDistribution, supplementary_gids,
 };
 use crate::quantity;
 use std::fmt;
@@ -139,7 +139,7 @@ pub fn parse(name: &str, text: &str) -> Read<FleetFile> {
             ramp: ramp.map(|section| ramp_of(&section)).transpose()?,
             health: health.map_or(Ok(HealthPlan::default()), |section| health_of(&section))?,
             clients_per_thread: 1,
-            left_over: LeftOverPolicy::default(),
+            left_over: LeftoverPolicy::default(),
             keep_files: false,
         },
     })
@@ -227,7 +227,7 @@ fn group_of(section: &Section<'_>, place: usize) -> Read<GroupPlan> {
             supplementary_gids: section.read("gids", supplementary_gids)?,
             machine_name: section.read("machine_name", text)?,
         },
-        drawing: Drawing {
+        drawing: ValueDistribution {
             shape: section.read("draw", shape)?.unwrap_or_default(),
             each: section.read("draw_each", each)?.unwrap_or_default(),
         },
@@ -278,18 +278,18 @@ fn direction(text: &str) -> Result<Direction, String> {
     })
 }
 
-fn shape(text: &str) -> Result<DrawingShape, String> {
+fn shape(text: &str) -> Result<DistributionShape, String> {
     Ok(match text {
-        "uniform" => DrawingShape::Uniform,
-        "log-uniform" => DrawingShape::LogUniform,
+        "uniform" => DistributionShape::Uniform,
+        "log-uniform" => DistributionShape::LogUniform,
         _ => return Err("expected uniform or log-uniform".into()),
     })
 }
 
-fn each(text: &str) -> Result<DrawingEach, String> {
+fn each(text: &str) -> Result<SampleScope, String> {
     Ok(match text {
-        "file" => DrawingEach::File,
-        "client" => DrawingEach::Client,
+        "file" => SampleScope::File,
+        "client" => SampleScope::Client,
         _ => return Err("expected file or client".into()),
     })
 }

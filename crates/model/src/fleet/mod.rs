@@ -12,5 +12,5 @@ pub use file::{EXAMPLE, FleetFile, FleetFileError, TargetText, parse};
 pub use rate_text::rate;
 pub(crate) use setting::is_always_ready;
 pub use setting::{
-    HoldsFrom, NewValue, SETTINGS, Setting, SettingError, changed, settings_of, values_for,
+    EffectiveFrom, SETTINGS, Setting, SettingError, SettingUpdate, changed, settings_of, values_for,
 };

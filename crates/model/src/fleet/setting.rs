@@ -13,14 +13,14 @@ use std::fmt;
 
 /// From when a changed setting holds: the earlier is the less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum HoldsFrom {
+pub enum EffectiveFrom {
     /// From the next read or write on.
     NextTransfer,
     /// From the next file on that a client begins.
     NextFile,
 }
 
-impl HoldsFrom {
+impl EffectiveFrom {
     /// For a sentence.
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ pub struct Setting {
     /// Its key, as in a plan.
     pub key: &'static str,
     /// From when a change of it holds.
-    pub holds_from: HoldsFrom,
+    pub holds_from: EffectiveFrom,
     read: fn(&str, &mut GroupPlan) -> Result<(), String>,
     show: fn(&GroupPlan) -> String,
 }
@@ -58,7 +58,7 @@ const NONE: &str = "none";
 
 const fn setting(
     key: &'static str,
-    holds_from: HoldsFrom,
+    holds_from: EffectiveFrom,
     read: fn(&str, &mut GroupPlan) -> Result<(), String>,
     show: fn(&GroupPlan) -> String,
 ) -> Setting {
@@ -74,7 +74,7 @@ const fn setting(
 pub const SETTINGS: [Setting; 11] = [
     setting(
         "rate",
-        HoldsFrom::NextTransfer,
+        EffectiveFrom::NextTransfer,
         |text, group| {
             group.rate = unless_none(text, rate_text::rate)?;
             Ok(())
@@ -83,7 +83,7 @@ pub const SETTINGS: [Setting; 11] = [
     ),
     setting(
         "read_size",
-        HoldsFrom::NextFile,
+        EffectiveFrom::NextFile,
         |text, group| {
             group.read_size = span(text)?;
             Ok(())
@@ -92,7 +92,7 @@ pub const SETTINGS: [Setting; 11] = [
     ),
     setting(
         "write_size",
-        HoldsFrom::NextFile,
+        EffectiveFrom::NextFile,
         |text, group| {
             group.write_size = span(text)?;
             Ok(())
@@ -101,7 +101,7 @@ pub const SETTINGS: [Setting; 11] = [
     ),
     setting(
         "file_size",
-        HoldsFrom::NextFile,
+        EffectiveFrom::NextFile,
         |text, group| {
             group.file_size = span(text)?;
             Ok(())
@@ -110,7 +110,7 @@ pub const SETTINGS: [Setting; 11] = [
     ),
     setting(
         "files",
-        HoldsFrom::NextFile,
+        EffectiveFrom::NextFile,
         |text, group| {
             group.files = whole(text)?;
             Ok(())
@@ -119,7 +119,7 @@ pub const SETTINGS: [Setting; 11] = [
     ),
     setting(
         "pattern",
-        HoldsFrom::NextTransfer,
+        EffectiveFrom::NextTransfer,
         |text, group| {
             group.pattern = Pattern::parse(text)?;
             Ok(())
@@ -128,7 +128,7 @@ pub const SETTINGS: [Setting; 11] = [
     ),
     setting(
         "quiesce_files",
-        HoldsFrom::NextTransfer,
+        EffectiveFrom::NextTransfer,
         |text, group| {
             group.quiesce.files = unless_none(text, whole)?.map(u64::from);
             Ok(())
@@ -137,7 +137,7 @@ pub const SETTINGS: [Setting; 11] = [
     ),
     setting(
         "quiesce_bytes",
-        HoldsFrom::NextTransfer,
+        EffectiveFrom::NextTransfer,
         |text, group| {
             group.quiesce.bytes = unless_none(text, quantity::bytes)?;
             Ok(())
@@ -146,7 +146,7 @@ pub const SETTINGS: [Setting; 11] = [
     ),
     setting(
         "quiesce_after",
-        HoldsFrom::NextTransfer,
+        EffectiveFrom::NextTransfer,
         |text, group| {
             group.quiesce.after_ns = unless_none(text, quantity::positive_duration)?;
             Ok(())
@@ -155,7 +155,7 @@ pub const SETTINGS: [Setting; 11] = [
     ),
     setting(
         "grace",
-        HoldsFrom::NextTransfer,
+        EffectiveFrom::NextTransfer,
         |text, group| {
             group.quiesce.grace_ns = quantity::duration(text)?;
             Ok(())
@@ -164,7 +164,7 @@ pub const SETTINGS: [Setting; 11] = [
     ),
     setting(
         "retry",
-        HoldsFrom::NextTransfer,
+        EffectiveFrom::NextTransfer,
         |text, group| {
             group.retry_ns = quantity::duration(text)?;
             Ok(())
@@ -221,7 +221,7 @@ impl SettingError {
 
 /// A setting, and the value that it is to have.
 #[derive(Debug, Clone, Copy)]
-pub struct NewValue<'s> {
+pub struct SettingUpdate<'s> {
     /// Which.
     pub setting: &'static Setting,
     /// As it is written.
@@ -229,7 +229,9 @@ pub struct NewValue<'s> {
 }
 
 /// The settings of these keys, and their new values, each of which can be read.
-pub fn settings_of(values: &BTreeMap<String, String>) -> Result<Vec<NewValue<'_>>, SettingError> {
+pub fn settings_of(
+    values: &BTreeMap<String, String>,
+) -> Result<Vec<SettingUpdate<'_>>, SettingError> {
     let mut read = Vec::new();
     for (key, text) in values {
         let setting = setting_named(key)?;
@@ -238,7 +240,7 @@ pub fn settings_of(values: &BTreeMap<String, String>) -> Result<Vec<NewValue<'_>
         setting
             .read(text, &mut any)
             .map_err(|why| SettingError::new(format!("{key}: \"{text}\": {why}")))?;
-        read.push(NewValue { setting, text });
+        read.push(SettingUpdate { setting, text });
     }
     Ok(read)
 }
@@ -270,10 +272,10 @@ pub fn changed(
     fleet: &FleetPlan,
     place: usize,
     now: &GroupPlan,
-    values: &[NewValue<'_>],
+    values: &[SettingUpdate<'_>],
 ) -> Result<GroupPlan, SettingError> {
     let mut group = now.clone();
-    for NewValue { setting, text } in values {
+    for SettingUpdate { setting, text } in values {
         let Setting { key, .. } = setting;
         setting
             .read(text, &mut group)
@@ -298,9 +300,9 @@ pub fn changed(
 pub fn values_for<'v>(
     group: &GroupPlan,
     groups: &[&GroupPlan],
-    values: &[NewValue<'v>],
-) -> Vec<NewValue<'v>> {
-    let is_for = |value: &&NewValue<'v>| {
+    values: &[SettingUpdate<'v>],
+) -> Vec<SettingUpdate<'v>> {
+    let is_for = |value: &&SettingUpdate<'v>| {
         let has_use = |group: &GroupPlan| is_for_direction(value.setting.key, group.direction);
         has_use(group) || !groups.iter().any(|other| has_use(other))
     };

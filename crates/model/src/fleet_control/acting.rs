@@ -1,19 +1,19 @@
 //! What requests come to: who is told what.
 
-use super::controlled::Controlled;
+use super::controlled::FleetState;
 use super::selection::clients_of;
 use super::{
     Answer, CHANGES_MAX, ChangeView, ControlAnswer, ControlRequest, Refusal, Request, SetRequest,
-    TellRequest, Unchanged, viewing,
+    SkippedClients, StateRequest, viewing,
 };
-use crate::fleet::{HoldsFrom, NewValue, SettingError, changed, settings_of, values_for};
+use crate::fleet::{EffectiveFrom, SettingError, SettingUpdate, changed, settings_of, values_for};
 use crate::measure::fleet_record::{ChangeKind, ChangeRecord, ClientState, SettingChange};
 use crate::plan::{FleetPlan, GroupPlan};
-use crate::workload::stream::{Command, Orders, SharedFleet};
+use crate::workload::stream::{ClientControl, Command, SharedFleet};
 use std::collections::BTreeSet;
 
 /// Does what a line asks; what is answered, and what was changed.
-pub fn answer(fleet: &Controlled<'_>, line: &[u8]) -> (ControlAnswer, Option<ChangeRecord>) {
+pub fn answer(fleet: &FleetState<'_>, line: &[u8]) -> (ControlAnswer, Option<ChangeRecord>) {
     let request = match ControlRequest::from_line(line) {
         Ok(request) => request,
         Err(refusal) => return (ControlAnswer::new(None, Answer::Refused(refusal)), None),
@@ -54,8 +54,8 @@ struct Wanted<'w> {
 /// Who is told what, and why others are not.
 #[derive(Default)]
 struct Outcome {
-    orders: Vec<(u32, Orders)>,
-    unchanged: Vec<Unchanged>,
+    orders: Vec<(u32, ClientControl)>,
+    unchanged: Vec<SkippedClients>,
     settings: Vec<SettingChange>,
 }
 
@@ -63,7 +63,7 @@ impl Outcome {
     fn leave(&mut self, why: &str) {
         match self.unchanged.iter_mut().find(|known| known.why == why) {
             Some(known) => known.clients += 1,
-            None => self.unchanged.push(Unchanged {
+            None => self.unchanged.push(SkippedClients {
                 clients: 1,
                 why: why.into(),
             }),
@@ -82,7 +82,7 @@ impl Outcome {
     }
 }
 
-fn told(fleet: &Controlled<'_>, what: ChangeKind, tell: &TellRequest) -> Changed {
+fn told(fleet: &FleetState<'_>, what: ChangeKind, tell: &StateRequest) -> Changed {
     match tell_all(fleet, what, tell) {
         Ok((wanted, outcome)) => carry_out(fleet, &wanted, outcome),
         Err(refusal) => (Err(refusal), None),
@@ -90,9 +90,9 @@ fn told(fleet: &Controlled<'_>, what: ChangeKind, tell: &TellRequest) -> Changed
 }
 
 fn tell_all<'t>(
-    fleet: &Controlled<'_>,
+    fleet: &FleetState<'_>,
     what: ChangeKind,
-    tell: &'t TellRequest,
+    tell: &'t StateRequest,
 ) -> Result<(Wanted<'t>, Outcome), Refusal> {
     refuse_if_nothing_can_change(fleet)?;
     let clients = clients_of(&tell.which, fleet.shared.plan())?;
@@ -146,7 +146,7 @@ fn next_command(
     }
 }
 
-fn told_settings(fleet: &Controlled<'_>, set: &SetRequest) -> Changed {
+fn told_settings(fleet: &FleetState<'_>, set: &SetRequest) -> Changed {
     match set_all(fleet, set) {
         Ok((wanted, outcome)) => carry_out(fleet, &wanted, outcome),
         Err(refusal) => (Err(refusal), None),
@@ -154,7 +154,7 @@ fn told_settings(fleet: &Controlled<'_>, set: &SetRequest) -> Changed {
 }
 
 fn set_all<'s>(
-    fleet: &Controlled<'_>,
+    fleet: &FleetState<'_>,
     set: &'s SetRequest,
 ) -> Result<(Wanted<'s>, Outcome), Refusal> {
     refuse_if_nothing_can_change(fleet)?;
@@ -192,22 +192,22 @@ fn set_all<'s>(
         }
         outcome
             .orders
-            .push((*client, Orders { settings, ..orders }));
+            .push((*client, ClientControl { settings, ..orders }));
     }
     for (before, after) in places {
         note_settings(shared, before, after, &values, &mut outcome);
     }
     let mut holds = values.iter().map(|value| value.setting.holds_from);
-    let is_late = holds.any(|from| from == HoldsFrom::NextFile);
+    let is_late = holds.any(|from| from == EffectiveFrom::NextFile);
     let wanted = Wanted {
         what: ChangeKind::Set,
         which: &set.which,
         dry_run: set.dry_run,
         named: clients.len() as u32,
         holds: if is_late {
-            HoldsFrom::NextFile.name().into()
+            EffectiveFrom::NextFile.name().into()
         } else {
-            HoldsFrom::NextTransfer.name().into()
+            EffectiveFrom::NextTransfer.name().into()
         },
     };
     Ok((wanted, outcome))
@@ -218,7 +218,7 @@ fn why_left(
     shared: &SharedFleet,
     settings: u32,
     groups: &[&GroupPlan],
-    values: &[NewValue<'_>],
+    values: &[SettingUpdate<'_>],
 ) -> &'static str {
     match shared.settings(settings) {
         Some(now) if values_for(&now.group, groups, values).is_empty() => {
@@ -243,7 +243,7 @@ fn new_place(
     shared: &SharedFleet,
     before: u32,
     groups: &[&GroupPlan],
-    values: &[NewValue<'_>],
+    values: &[SettingUpdate<'_>],
 ) -> Result<u32, Refusal> {
     let settings = shared
         .settings(before)
@@ -262,19 +262,19 @@ fn note_settings(
     shared: &SharedFleet,
     before: u32,
     after: u32,
-    values: &[NewValue<'_>],
+    values: &[SettingUpdate<'_>],
     outcome: &mut Outcome,
 ) {
     let (Some(old), Some(new)) = (shared.settings(before), shared.settings(after)) else {
         return;
     };
     let gauges = shared.gauges();
-    let of_these = |(client, _): &&(u32, Orders)| {
+    let of_these = |(client, _): &&(u32, ClientControl)| {
         let gauge = gauges.get(*client as usize);
         gauge.is_some_and(|gauge| gauge.orders().settings == before)
     };
     let clients = outcome.orders.iter().filter(of_these).count() as u32;
-    for NewValue { setting, .. } in values {
+    for SettingUpdate { setting, .. } in values {
         let (from, to) = (setting.show(&old.group), setting.show(&new.group));
         if from != to {
             outcome.change(SettingChange {
@@ -287,7 +287,7 @@ fn note_settings(
     }
 }
 
-fn refuse_if_nothing_can_change(fleet: &Controlled<'_>) -> Result<(), Refusal> {
+fn refuse_if_nothing_can_change(fleet: &FleetState<'_>) -> Result<(), Refusal> {
     if fleet.is_over {
         return Err(Refusal::new("the run is over: nothing begins any more"));
     }
@@ -299,7 +299,7 @@ fn refuse_if_nothing_can_change(fleet: &Controlled<'_>) -> Result<(), Refusal> {
 }
 
 /// Tells the clients, unless it is only asked what would be.
-fn carry_out(fleet: &Controlled<'_>, wanted: &Wanted<'_>, outcome: Outcome) -> Changed {
+fn carry_out(fleet: &FleetState<'_>, wanted: &Wanted<'_>, outcome: Outcome) -> Changed {
     let clients = outcome.orders.len() as u32;
     let number = (clients > 0 && !wanted.dry_run).then_some(fleet.changes + 1);
     let record = number.map(|number| {

@@ -4,18 +4,18 @@
 //! write, with its next file, or when it has stopped. From the moment at which the clients were told to
 //! the one at which all of them were seen to go by it, what is measured is mixed.
 
-use crate::fleet::{HoldsFrom, SETTINGS};
+use crate::fleet::{EffectiveFrom, SETTINGS};
 use crate::measure::fleet_record::{ChangeRecord, SettingsGeneration};
 
 /// The changes of a fleet that runs, in the order of time.
 #[derive(Debug, Default)]
-pub struct ChangeBook {
+pub struct ChangeLog {
     changes: Vec<ChangeRecord>,
     /// All before this one have been settled.
     settled: usize,
 }
 
-impl ChangeBook {
+impl ChangeLog {
     /// How many there were.
     pub fn count(&self) -> u32 {
         self.changes.len() as u32
@@ -35,23 +35,24 @@ impl ChangeBook {
     }
 
     /// From when those hold that are not settled: all of them do when the last of these does.
-    pub fn unsettled(&self) -> Option<HoldsFrom> {
+    pub fn unsettled(&self) -> Option<EffectiveFrom> {
         let open = self.changes.get(self.settled..).unwrap_or_default();
         let mut open = open.iter().filter(|change| change.settled_ns.is_none());
         let first = holds_from(open.next()?);
-        if open.any(|change| holds_from(change) == HoldsFrom::NextFile) {
-            return Some(HoldsFrom::NextFile);
+        if open.any(|change| holds_from(change) == EffectiveFrom::NextFile) {
+            return Some(EffectiveFrom::NextFile);
         }
         Some(first)
     }
 
     /// At this moment all clients were seen to go by the first `count` changes, as far as these hold no
     /// later than that.
-    pub fn settle(&mut self, count: u32, up_to: HoldsFrom, now_ns: u64) {
+    pub fn settle(&mut self, count: u32, up_to: EffectiveFrom, now_ns: u64) {
         let count = (count as usize).min(self.changes.len());
         let open = self.changes.get_mut(self.settled..count);
         for change in open.unwrap_or_default() {
-            if up_to == HoldsFrom::NextFile || holds_from(change) == HoldsFrom::NextTransfer {
+            if up_to == EffectiveFrom::NextFile || holds_from(change) == EffectiveFrom::NextTransfer
+            {
                 change.settled_ns.get_or_insert(now_ns.max(change.at_ns));
             }
         }
@@ -61,13 +62,13 @@ impl ChangeBook {
     }
 
     /// After which changes each stretch of time was.
-    pub fn generations(&self) -> Generations {
+    pub fn generations(&self) -> SettingsHistory {
         let mut latest = 0;
         let settled = self.changes.iter().map(|change| {
             latest = change.settled_ns.unwrap_or(u64::MAX).max(latest);
             latest
         });
-        Generations {
+        SettingsHistory {
             settled: settled.collect(),
             told: self.changes.iter().map(|change| change.at_ns).collect(),
         }
@@ -81,29 +82,29 @@ impl ChangeBook {
 }
 
 /// From when a change holds: one of several settings when the last of them does.
-fn holds_from(change: &ChangeRecord) -> HoldsFrom {
+fn holds_from(change: &ChangeRecord) -> EffectiveFrom {
     let is_late = |key: &str| {
         let mut settings = SETTINGS.iter();
         let setting = settings.find(|setting| setting.key == key);
-        setting.is_some_and(|setting| setting.holds_from == HoldsFrom::NextFile)
+        setting.is_some_and(|setting| setting.holds_from == EffectiveFrom::NextFile)
     };
     if change.settings.iter().any(|setting| is_late(&setting.key)) {
-        HoldsFrom::NextFile
+        EffectiveFrom::NextFile
     } else {
-        HoldsFrom::NextTransfer
+        EffectiveFrom::NextTransfer
     }
 }
 
 /// After which changes each stretch of a run was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Generations {
+pub struct SettingsHistory {
     /// When clients were told each change.
     told: Vec<u64>,
     /// When each and all before it had settled.
     settled: Vec<u64>,
 }
 
-impl Generations {
+impl SettingsHistory {
     /// That of the time from `start_ns` to before `end_ns`.
     pub fn of(&self, start_ns: u64, end_ns: u64) -> SettingsGeneration {
         let last = self.told.partition_point(|told| *told < end_ns);
@@ -134,7 +135,7 @@ mod tests {
         }
     }
 
-    fn marks(book: &ChangeBook, seconds: u64) -> Vec<String> {
+    fn marks(book: &ChangeLog, seconds: u64) -> Vec<String> {
         let generations = book.generations();
         (0..seconds)
             .map(|second| generations.of(10 * second, 10 * second + 10).to_string())
@@ -143,7 +144,7 @@ mod tests {
 
     #[test]
     fn what_is_between_telling_and_settling_is_mixed() {
-        let mut book = ChangeBook::default();
+        let mut book = ChangeLog::default();
         assert_eq!(
             (marks(&book, 1), book.unsettled()),
             (vec!["0".into()], None)
@@ -151,13 +152,13 @@ mod tests {
         // Told in the second stretch, settled in the third; the next is told at a boundary and settled
         // in the same stretch.
         book.enter(change(1, 15, "rate"));
-        assert_eq!(book.unsettled(), Some(HoldsFrom::NextTransfer));
+        assert_eq!(book.unsettled(), Some(EffectiveFrom::NextTransfer));
         assert_eq!(marks(&book, 4), ["0", "0-1", "0-1", "0-1"]);
-        book.settle(1, HoldsFrom::NextTransfer, 22);
+        book.settle(1, EffectiveFrom::NextTransfer, 22);
         book.enter(change(2, 40, "rate"));
-        book.settle(1, HoldsFrom::NextTransfer, 41);
+        book.settle(1, EffectiveFrom::NextTransfer, 41);
         assert_eq!(marks(&book, 6), ["0", "0-1", "0-1", "1", "1-2", "1-2"]);
-        book.settle(2, HoldsFrom::NextTransfer, 45);
+        book.settle(2, EffectiveFrom::NextTransfer, 45);
         assert_eq!(marks(&book, 6), ["0", "0-1", "0-1", "1", "1-2", "2"]);
         assert_eq!(book.unsettled(), None);
         assert_eq!(book.count(), 2);
@@ -167,14 +168,14 @@ mod tests {
 
     #[test]
     fn what_holds_from_the_next_file_on_settles_by_itself() {
-        let mut book = ChangeBook::default();
+        let mut book = ChangeLog::default();
         book.enter(change(1, 5, "file_size"));
         book.enter(change(2, 15, "rate"));
-        assert_eq!(book.unsettled(), Some(HoldsFrom::NextFile));
-        book.settle(2, HoldsFrom::NextTransfer, 16);
-        assert_eq!(book.unsettled(), Some(HoldsFrom::NextFile));
+        assert_eq!(book.unsettled(), Some(EffectiveFrom::NextFile));
+        book.settle(2, EffectiveFrom::NextTransfer, 16);
+        assert_eq!(book.unsettled(), Some(EffectiveFrom::NextFile));
         assert_eq!(marks(&book, 4), ["0-1", "0-2", "0-2", "0-2"]);
-        book.settle(2, HoldsFrom::NextFile, 25);
+        book.settle(2, EffectiveFrom::NextFile, 25);
         assert_eq!(marks(&book, 4), ["0-1", "0-2", "0-2", "2"]);
         let settled: Vec<_> = book.take().iter().map(|one| one.settled_ns).collect();
         assert_eq!(settled, [Some(25), Some(16)]);
@@ -182,9 +183,9 @@ mod tests {
 
     #[test]
     fn what_is_changed_before_the_run_begins_is_mixed_with_nothing() {
-        let mut book = ChangeBook::default();
+        let mut book = ChangeLog::default();
         book.enter(change(1, 0, "rate"));
-        book.settle(1, HoldsFrom::NextFile, 0);
+        book.settle(1, EffectiveFrom::NextFile, 0);
         assert_eq!(marks(&book, 2), ["1", "1"]);
     }
 

@@ -5,7 +5,7 @@ use crate::time::Moment;
 use crate::workload::stream::SharedFleet;
 
 /// A fleet as its controller sees it at a moment.
-pub struct Controlled<'f> {
+pub struct FleetState<'f> {
     /// Its clients.
     pub shared: &'f SharedFleet,
     /// The moment.
@@ -15,21 +15,21 @@ pub struct Controlled<'f> {
     /// How often it was changed.
     pub changes: u32,
     /// What clients had moved some seconds ago, 20 at most; none at the begin.
-    pub earlier: Option<&'f BytesAt>,
+    pub earlier: Option<&'f ByteSnapshot>,
     /// Its groups at this moment.
     pub groups: &'f dyn Fn() -> Vec<GroupRecord>,
 }
 
 /// What each client had read and written at a moment.
 #[derive(Debug, Clone)]
-pub struct BytesAt {
+pub struct ByteSnapshot {
     /// The moment.
     pub at: Moment,
     /// Bytes, by the number of the client.
     pub of_clients: Box<[u64]>,
 }
 
-impl BytesAt {
+impl ByteSnapshot {
     /// What they have by now.
     pub fn now(shared: &SharedFleet, now: Moment) -> Self {
         let bytes = shared.gauges().iter().map(|gauge| gauge.data_bytes());

@@ -11,12 +11,12 @@ mod selection;
 mod viewing;
 
 pub use acting::answer;
-pub use change_book::{ChangeBook, Generations};
-pub use controlled::{BytesAt, Controlled};
+pub use change_book::{ChangeLog, SettingsHistory};
+pub use controlled::{ByteSnapshot, FleetState};
 pub use selection::clients_of;
 
 use crate::measure::fleet_record::{
-    ChangeKind, ClientState, FleetCounters, GroupRecord, SettingChange, TimesAtMost,
+    ChangeKind, ClientState, FleetCounters, GroupRecord, LatencyBounds, SettingChange,
 };
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -56,11 +56,11 @@ pub enum Request {
     /// One client, or one group.
     Show(ShowRequest),
     /// Clients that were stopped begin again.
-    Start(TellRequest),
+    Start(StateRequest),
     /// Clients end their operations, close their files and stop.
-    Stop(TellRequest),
+    Stop(StateRequest),
     /// Clients end their files within their grace, and stop.
-    Quiesce(TellRequest),
+    Quiesce(StateRequest),
     /// Clients go by other settings.
     Set(SetRequest),
 }
@@ -72,14 +72,14 @@ pub enum Request {
 pub struct ListRequest {
     /// Which clients, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clients: Option<ClientsWanted>,
+    pub clients: Option<ClientPage>,
 }
 
 /// A window of clients.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct ClientsWanted {
+pub struct ClientPage {
     /// A group, a pattern, a range or a client; all without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub which: Option<String>,
@@ -145,7 +145,7 @@ pub struct ShowRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct TellRequest {
+pub struct StateRequest {
     /// Groups, patterns, ranges or clients, with commas between them.
     pub which: String,
     /// Nothing is changed; it is answered what would be.
@@ -272,7 +272,7 @@ pub struct ClientView {
     pub bits_per_s_20s: f64,
     /// How long its reads and writes took at most; none if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response_time_at_most: Option<TimesAtMost>,
+    pub response_time_at_most: Option<LatencyBounds>,
     /// The settings that it goes by, if one client was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<BTreeMap<String, String>>,
@@ -296,7 +296,7 @@ pub struct ChangeView {
     /// Those of them that it changes something for.
     pub changed: u32,
     /// Why it changes nothing for the others.
-    pub unchanged: Vec<Unchanged>,
+    pub unchanged: Vec<SkippedClients>,
     /// Which settings change, and by how much.
     pub settings: Vec<SettingChange>,
     /// From when it holds.
@@ -306,7 +306,7 @@ pub struct ChangeView {
 /// Clients for which a change changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Unchanged {
+pub struct SkippedClients {
     /// How many.
     pub clients: u32,
     /// Why.

@@ -15,7 +15,7 @@ fn shared() -> SharedFleet {
 }
 
 fn ask(shared: &SharedFleet, line: &str) -> Answer {
-    let fleet = Controlled {
+    let fleet = FleetState {
         shared,
         now: Moment::from_nanos(2_000_000_000),
         is_over: false,
@@ -172,7 +172,7 @@ proptest::proptest! {
     #[test]
     fn any_line_is_answered(line in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
         let shared = shared();
-        let fleet = Controlled {
+        let fleet = FleetState {
             shared: &shared,
             now: Moment::ZERO,
             is_over: false,

@@ -1,21 +1,21 @@
 //! What is shown of a fleet while it runs.
 
-use super::controlled::Controlled;
+use super::controlled::FleetState;
 use super::selection::{clients_of, matches, name_of};
 use super::{
-    Answer, ClientOrder, ClientView, ClientsView, ClientsWanted, FleetView, GroupView, ListRequest,
+    Answer, ClientOrder, ClientPage, ClientView, ClientsView, FleetView, GroupView, ListRequest,
     Refusal, SettingsView, WINDOW_MAX,
 };
 use crate::fleet::SETTINGS;
 use crate::measure::fleet_record::{FleetCounters, GroupRecord};
 use crate::plan::GroupPlan;
 use crate::time::Moment;
-use crate::workload::stream::{ClientGauge, TimesCounted};
+use crate::workload::stream::{ClientStats, TimesCounted};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-pub(super) fn list(fleet: &Controlled<'_>, request: &ListRequest) -> Result<Answer, Refusal> {
+pub(super) fn list(fleet: &FleetState<'_>, request: &ListRequest) -> Result<Answer, Refusal> {
     let wanted = request.clients.as_ref();
     let clients = wanted.map(|wanted| window(fleet, wanted)).transpose()?;
     let groups = (fleet.groups)();
@@ -36,7 +36,7 @@ pub(super) fn list(fleet: &Controlled<'_>, request: &ListRequest) -> Result<Answ
     })))
 }
 
-pub(super) fn show(fleet: &Controlled<'_>, which: &str) -> Result<Answer, Refusal> {
+pub(super) fn show(fleet: &FleetState<'_>, which: &str) -> Result<Answer, Refusal> {
     let plan = fleet.shared.plan();
     let place = plan.groups.iter().position(|group| group.name == which);
     let record = place.and_then(|place| {
@@ -68,7 +68,7 @@ fn values(group: &GroupPlan) -> BTreeMap<String, String> {
     SETTINGS.iter().map(value).collect()
 }
 
-fn group_view(fleet: &Controlled<'_>, place: usize, record: GroupRecord) -> GroupView {
+fn group_view(fleet: &FleetState<'_>, place: usize, record: GroupRecord) -> GroupView {
     let shared = fleet.shared;
     let first = shared.plan().first_of(place) as usize;
     let gauges = shared.gauges().get(first..first + record.clients as usize);
@@ -86,7 +86,7 @@ fn group_view(fleet: &Controlled<'_>, place: usize, record: GroupRecord) -> Grou
     GroupView { record, settings }
 }
 
-fn window(fleet: &Controlled<'_>, wanted: &ClientsWanted) -> Result<ClientsView, Refusal> {
+fn window(fleet: &FleetState<'_>, wanted: &ClientPage) -> Result<ClientsView, Refusal> {
     let plan = fleet.shared.plan();
     let gauges = fleet.shared.gauges();
     let mut clients = match &wanted.which {
@@ -135,7 +135,7 @@ fn window(fleet: &Controlled<'_>, wanted: &ClientsWanted) -> Result<ClientsView,
 }
 
 /// Whether a client is as all filters say.
-fn is_wanted(fleet: &Controlled<'_>, wanted: &ClientsWanted, client: u32) -> bool {
+fn is_wanted(fleet: &FleetState<'_>, wanted: &ClientPage, client: u32) -> bool {
     let gauge = fleet.shared.gauges().get(client as usize);
     let is_state = |state| gauge.is_some_and(|gauge| gauge.state() == state);
     let has_failed = || gauge.is_some_and(|gauge| failures_of(&gauge.counters(fleet.now)) > 0);
@@ -159,15 +159,15 @@ const fn failures_of(counters: &FleetCounters) -> u64 {
 }
 
 /// The address that a client connects from, where the plan names one.
-fn source_of(fleet: &Controlled<'_>, client: u32) -> Option<IpAddr> {
+fn source_of(fleet: &FleetState<'_>, client: u32) -> Option<IpAddr> {
     let member = fleet.shared.plan().member(client)?;
     member.group.sources.of_client(member.number)
 }
 
 /// Bits read and written per second of the last 16 to 20 s.
-fn recent_bits_per_s(fleet: &Controlled<'_>, client: u32) -> f64 {
+fn recent_bits_per_s(fleet: &FleetState<'_>, client: u32) -> f64 {
     let gauge = fleet.shared.gauges().get(client as usize);
-    let bytes = gauge.map_or(0, ClientGauge::data_bytes);
+    let bytes = gauge.map_or(0, ClientStats::data_bytes);
     let since = fleet.earlier.map_or(Moment::ZERO, |earlier| earlier.at);
     let earlier = fleet
         .earlier
@@ -176,7 +176,7 @@ fn recent_bits_per_s(fleet: &Controlled<'_>, client: u32) -> f64 {
     bits_per_s(bytes.saturating_sub(earlier), fleet.now.nanos_since(since))
 }
 
-fn client_view(fleet: &Controlled<'_>, client: u32) -> ClientView {
+fn client_view(fleet: &FleetState<'_>, client: u32) -> ClientView {
     let gauge = fleet.shared.gauges().get(client as usize);
     let counters = gauge.map(|gauge| gauge.counters(fleet.now));
     let counters = counters.unwrap_or_default();
@@ -193,7 +193,7 @@ fn client_view(fleet: &Controlled<'_>, client: u32) -> ClientView {
             gauge.state()
         }),
         retries_until_ns: gauge
-            .and_then(ClientGauge::retries_until)
+            .and_then(ClientStats::retries_until)
             .map(Moment::nanos),
         counters,
         bits_per_s: bits_per_s(bytes, fleet.now.nanos()),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::figure::{Quantity, RunFigure, Statistic, Timed};
+use crate::figure::{Quantity, RunFigure, Statistic, TimeKind};
 use crate::kind::OpKind;
 
 fn gate(text: &str) -> Gate {
@@ -17,7 +17,7 @@ fn a_comparison_is_a_figure_a_sign_and_a_number_with_its_unit() {
     assert_eq!(read.to_string(), "read.response_time.p99 > 2ms");
     let figure = RunFigure {
         operation: Some(OpKind::Read),
-        quantity: Quantity::Time(Timed::Response, Statistic::P99),
+        quantity: Quantity::Time(TimeKind::Response, Statistic::P99),
     };
     let place = Place { start: 0, end: 22 };
     let condition = Condition {

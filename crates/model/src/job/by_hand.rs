@@ -33,7 +33,7 @@ const FREE: [&str; 16] = [
 
 /// Why records are not of one job.
 #[derive(Debug, thiserror::Error)]
-pub enum NotOneJob {
+pub enum IncompatibleRuns {
     /// One is none.
     #[error("one record is nothing to merge")]
     One,
@@ -123,12 +123,12 @@ pub enum NotOneJob {
 }
 
 /// The record of the job that these runs were, each with the name that it is told by.
-pub fn merge_by_hand(runs: &[HostRun]) -> Result<RunRecord, NotOneJob> {
+pub fn merge_by_hand(runs: &[HostRun]) -> Result<RunRecord, IncompatibleRuns> {
     let [first, others @ ..] = runs else {
-        return Err(NotOneJob::One);
+        return Err(IncompatibleRuns::One);
     };
     if others.is_empty() {
-        return Err(NotOneJob::One);
+        return Err(IncompatibleRuns::One);
     }
     runs.iter().try_for_each(check_workload)?;
     for (place, other) in others.iter().enumerate() {
@@ -141,16 +141,16 @@ pub fn merge_by_hand(runs: &[HostRun]) -> Result<RunRecord, NotOneJob> {
     Ok(merged)
 }
 
-fn check_workload(run: &HostRun) -> Result<(), NotOneJob> {
+fn check_workload(run: &HostRun) -> Result<(), IncompatibleRuns> {
     let record = &run.record;
     let plan = &record.plan;
     let (host, face) = (run.name.clone(), plan.face.clone());
     if plan.probe().is_none() && plan.mix().is_none() {
-        return Err(NotOneJob::Workload { host, face });
+        return Err(IncompatibleRuns::Workload { host, face });
     }
     match why_alone(plan) {
         None => Ok(()),
-        Some(what) => Err(NotOneJob::Alone { host, face, what }),
+        Some(what) => Err(IncompatibleRuns::Alone { host, face, what }),
     }
 }
 
@@ -176,7 +176,7 @@ fn why_alone(plan: &Plan) -> Option<&'static str> {
 }
 
 /// Whether two runs asked the same at the same time.
-fn check_alike(one: &HostRun, other: &HostRun) -> Result<(), NotOneJob> {
+fn check_alike(one: &HostRun, other: &HostRun) -> Result<(), IncompatibleRuns> {
     let names = || (one.name.clone(), other.name.clone());
     let tool = |record: &RunRecord| {
         let tool = &record.tool;
@@ -188,7 +188,7 @@ fn check_alike(one: &HostRun, other: &HostRun) -> Result<(), NotOneJob> {
     let (one_tool, other_tool) = (tool(&one.record), tool(&other.record));
     if one_tool != other_tool {
         let (one, other) = names();
-        return Err(NotOneJob::Tool {
+        return Err(IncompatibleRuns::Tool {
             one,
             one_tool,
             other,
@@ -198,7 +198,7 @@ fn check_alike(one: &HostRun, other: &HostRun) -> Result<(), NotOneJob> {
     let differences = differences(&one.record.plan, &other.record.plan);
     if !differences.is_empty() {
         let (one, other) = names();
-        return Err(NotOneJob::Plan {
+        return Err(IncompatibleRuns::Plan {
             one,
             other,
             differences: differences.join(", "),
@@ -207,7 +207,7 @@ fn check_alike(one: &HostRun, other: &HostRun) -> Result<(), NotOneJob> {
     check_time(one, other)
 }
 
-fn check_time(one: &HostRun, other: &HostRun) -> Result<(), NotOneJob> {
+fn check_time(one: &HostRun, other: &HostRun) -> Result<(), IncompatibleRuns> {
     let began = |run: &HostRun| seconds_of_rfc3339(&run.record.started_at);
     let window_s = one.record.window_ns as f64 / 1e9;
     let apart_s = match (began(one), began(other)) {
@@ -217,7 +217,7 @@ fn check_time(one: &HostRun, other: &HostRun) -> Result<(), NotOneJob> {
     if apart_s <= APART_SHARE * window_s {
         return Ok(());
     }
-    Err(NotOneJob::Time {
+    Err(IncompatibleRuns::Time {
         one: one.name.clone(),
         other: other.name.clone(),
         apart_s,
@@ -226,25 +226,25 @@ fn check_time(one: &HostRun, other: &HostRun) -> Result<(), NotOneJob> {
 }
 
 /// Whether two runs are not the same, nor the same part of a job, nor in step.
-fn check_apart(one: &HostRun, other: &HostRun) -> Result<(), NotOneJob> {
+fn check_apart(one: &HostRun, other: &HostRun) -> Result<(), IncompatibleRuns> {
     let names = || (one.name.clone(), other.name.clone());
     if is_same_run(&one.record, &other.record) {
         let (one, other) = names();
-        return Err(NotOneJob::SameRun { one, other });
+        return Err(IncompatibleRuns::SameRun { one, other });
     }
     let (first, second) = (&one.record.plan, &other.record.plan);
     let index = |plan: &Plan| plan.part.map(|part| part.index);
     match (index(first), index(second)) {
         (Some(index), Some(same)) if index == same => {
             let (one, other) = names();
-            Err(NotOneJob::SamePart { one, other })
+            Err(IncompatibleRuns::SamePart { one, other })
         }
         (Some(_), Some(_)) => Ok(()),
         _ if matches!(first.arrivals, ArrivalsPlan::Poisson { .. })
             && first.seed == second.seed =>
         {
             let (one, other) = names();
-            Err(NotOneJob::Seed { one, other })
+            Err(IncompatibleRuns::Seed { one, other })
         }
         _ => Ok(()),
     }

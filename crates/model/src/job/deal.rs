@@ -2,11 +2,11 @@
 
 use crate::arrivals::counts_of_clients;
 use crate::gate::GatesPlan;
-use crate::plan::{PartPlan, Plan, WorkloadPlan};
+use crate::plan::{JobPartition, Plan, WorkloadPlan};
 
 /// Why a job cannot be dealt to several hosts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DealError {
+pub enum PartitionError {
     /// Some hosts would have nothing to do.
     #[error("{clients} clients cannot be dealt to {parts} hosts")]
     FewClients {
@@ -32,7 +32,7 @@ pub enum DealError {
     },
 }
 
-impl DealError {
+impl PartitionError {
     /// What to do about it.
     pub const fn help(&self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl DealError {
 
 /// The parts of this job for so many hosts: clients, load and count are those of all parts
 /// together. Threads and processors are those of each host.
-pub fn deal(job: &Plan, parts: u32) -> Result<Vec<Plan>, DealError> {
+pub fn deal(job: &Plan, parts: u32) -> Result<Vec<Plan>, PartitionError> {
     check(job, parts)?;
     Ok((0..parts).map(|index| part_of(job, index, parts)).collect())
 }
@@ -71,26 +71,26 @@ pub fn on_each_of(plan: &Plan, hosts: u32) -> Plan {
     job
 }
 
-fn check(job: &Plan, parts: u32) -> Result<(), DealError> {
+fn check(job: &Plan, parts: u32) -> Result<(), PartitionError> {
     if let Some(part) = job.part {
-        return Err(DealError::IsAPart {
+        return Err(PartitionError::IsAPart {
             part: part.index.saturating_add(1),
         });
     }
     match &job.workload {
         WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => {
-            return Err(DealError::NotByCalls(job.face.clone()));
+            return Err(PartitionError::NotByCalls(job.face.clone()));
         }
         WorkloadPlan::Mix(_) if job.target.is_directory() => {
-            return Err(DealError::LocalDirectory);
+            return Err(PartitionError::LocalDirectory);
         }
         WorkloadPlan::Mix(_) | WorkloadPlan::Probe(_) => {}
     }
     if job.cost.is_some() {
-        return Err(DealError::Cost);
+        return Err(PartitionError::Cost);
     }
     if parts == 0 || job.clients < parts {
-        return Err(DealError::FewClients {
+        return Err(PartitionError::FewClients {
             clients: job.clients,
             parts,
         });
@@ -104,7 +104,7 @@ pub fn dealt_set(name: &str, index: u32, parts: u32) -> String {
 }
 
 fn part_of(job: &Plan, index: u32, parts: u32) -> Plan {
-    let part = PartPlan {
+    let part = JobPartition {
         index,
         parts,
         clients: job.clients,
@@ -232,11 +232,11 @@ mod tests {
         assert_eq!(few.to_string(), "1 clients cannot be dealt to 2 hosts");
         assert!(matches!(
             deal(&example(), 0),
-            Err(DealError::FewClients { .. })
+            Err(PartitionError::FewClients { .. })
         ));
         let replay = deal(&example_replay(), 2);
-        assert_eq!(replay, Err(DealError::NotByCalls("replay".into())));
+        assert_eq!(replay, Err(PartitionError::NotByCalls("replay".into())));
         let part = deal(&example_mix(), 2).expect("parts").remove(1);
-        assert_eq!(deal(&part, 2), Err(DealError::IsAPart { part: 2 }));
+        assert_eq!(deal(&part, 2), Err(PartitionError::IsAPart { part: 2 }));
     }
 }

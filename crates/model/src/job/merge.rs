@@ -3,11 +3,11 @@
 use super::merge_intervals::{merge_all, merge_ticks};
 use super::merge_totals::merge_totals;
 use crate::measure::distribution::HistogramError;
-use crate::measure::figures::{Stretches, with_headline};
+use crate::measure::figures::{BatchMeans, with_headline};
 use crate::measure::job_record::{HostClockRecord, HostRecord, JobRecord, LostHostRecord};
 use crate::measure::mix_figures::figures;
 use crate::measure::mix_record::FileSetRecord;
-use crate::measure::run_record::{Contradiction, Headroom, RunEnd, RunRecord, Target, Totals};
+use crate::measure::run_record::{Contradiction, Headroom, RunOutcome, RunRecord, Target, Totals};
 use crate::measure::verdict::caveats;
 use crate::measure::{ConnectionsRecord, ProcessorsRecord, RecordMerger, gates, validity};
 use crate::plan::Plan;
@@ -132,7 +132,7 @@ fn offered(job: &Plan, records: &[&RunRecord], lost: &[LostHostRecord]) -> Optio
 /// Finds what follows of a record's numbers: intervals of its figures, caveats, validity, gates.
 /// Caveats that the record has already, such as those of a steered run, stay.
 pub fn judge(record: &mut RunRecord) {
-    record.totals = with_headline(&Stretches::of(record));
+    record.totals = with_headline(&BatchMeans::of(record));
     let own = std::mem::take(&mut record.caveats);
     record.caveats = caveats::find(record);
     record.caveats.extend(own);
@@ -211,12 +211,12 @@ fn connections(records: &[&RunRecord]) -> Option<ConnectionsRecord> {
 }
 
 /// How the worst of them ended.
-fn end(records: &[&RunRecord]) -> RunEnd {
+fn end(records: &[&RunRecord]) -> RunOutcome {
     let ends = || records.iter().map(|record| &record.end);
-    let lost = ends().find(|end| matches!(end, RunEnd::TargetLost { .. }));
-    let interrupted = || ends().find(|end| matches!(end, RunEnd::Interrupted));
+    let lost = ends().find(|end| matches!(end, RunOutcome::TargetLost { .. }));
+    let interrupted = || ends().find(|end| matches!(end, RunOutcome::Interrupted));
     let worst = lost.or_else(interrupted);
-    worst.cloned().unwrap_or(RunEnd::Finished)
+    worst.cloned().unwrap_or(RunOutcome::Finished)
 }
 
 /// The file sets of all hosts together.

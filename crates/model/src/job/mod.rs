@@ -11,8 +11,8 @@ mod merge;
 mod merge_intervals;
 mod merge_totals;
 
-pub use by_hand::{NotOneJob, merge_by_hand};
-pub use deal::{DealError, deal, dealt_set, on_each_of};
+pub use by_hand::{IncompatibleRuns, merge_by_hand};
+pub use deal::{PartitionError, deal, dealt_set, on_each_of};
 pub use encoded_interval::{EncodedInterval, EncodedKind};
 pub use merge::{HostRun, MergeError, decide, judge, merge};
 pub use merge_intervals::IntervalMerger;

@@ -1,11 +1,11 @@
 //! What is told of each rung, and what a run has of it.
 
 use super::value::RungValue;
-use crate::cost::{Counter, CounterUnit, Vantage};
+use crate::cost::{Counter, CounterUnit, MeasuredAt};
 use crate::gate::RunTotal;
 use crate::measure::cost_totals;
 use crate::measure::stamps::{StampedTime, StampsRecord};
-use crate::measure::{KeptInterval, RunRecord};
+use crate::measure::{RecordedInterval, RunRecord};
 use crate::plan::{Plan, unmeasured_for};
 
 macro_rules! figures {
@@ -93,8 +93,8 @@ impl LadderFigure {
         RungValue {
             value,
             half_width: kept.and_then(|kept| match kept {
-                KeptInterval::Whole(figure) => Some(figure.half_width()),
-                KeptInterval::Open(_) => None,
+                RecordedInterval::Whole(figure) => Some(figure.half_width()),
+                RecordedInterval::Open(_) => None,
             }),
         }
     }
@@ -152,7 +152,7 @@ fn elsewhere(record: &RunRecord) -> Option<RungValue> {
 /// Whether what was read as the server's processor time has the load generator's in it.
 fn counts_generator(record: &RunRecord) -> bool {
     let cost = record.cost.as_ref();
-    let of_process = cost.and_then(|cost| cost.figure(Vantage::Server, Counter::ProcessCpu));
+    let of_process = cost.and_then(|cost| cost.figure(MeasuredAt::Server, Counter::ProcessCpu));
     let is_of_host = of_process.is_none_or(|figure| figure.per_operation.is_none());
     is_of_host && record.plan.cost.as_ref().is_some_and(|cost| cost.this_host)
 }
@@ -160,18 +160,18 @@ fn counts_generator(record: &RunRecord) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::{CostFigure, CostRecord, KnownCost};
+    use crate::cost::{CostEstimate, CostFigure, CostRecord};
     use crate::measure::mix_figures::tests::totals;
     use crate::measure::verdict::caveats::tests::run_of_30_s;
     use crate::operation::{OpKind, Stability};
-    use crate::plan::{CostPlan, LeftOverPolicy, ProbePlan, WorkloadPlan};
+    use crate::plan::{CostPlan, LeftoverPolicy, ProbePlan, WorkloadPlan};
 
     fn of_server(counter: Counter, value: f64) -> CostFigure {
         CostFigure {
-            vantage: Vantage::Server,
+            vantage: MeasuredAt::Server,
             counter,
             line: None,
-            per_operation: Some(KnownCost {
+            per_operation: Some(CostEstimate {
                 value,
                 half_width: 3.0,
             }),
@@ -210,7 +210,7 @@ mod tests {
             file_size_bytes: 4096,
             files_max: 1,
             own_files: false,
-            left_over: LeftOverPolicy::Refuse,
+            left_over: LeftoverPolicy::Refuse,
         }
     }
 

@@ -6,7 +6,7 @@
 pub use crate::failure::{Cause, Mismatch};
 
 use crate::failure::{Failure, ProtocolStatus, StatusSpace};
-use crate::payload::DataFault;
+use crate::payload::VerifyError;
 
 /// What a layer answered to one action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Status {
         got: u64,
     },
     /// Done, but what was read is not what was written.
-    WrongData(DataFault),
+    WrongData(VerifyError),
     /// Not done: the status of the protocol, or of the operating system.
     Failed(ProtocolStatus),
     /// Refused before it was sent, for this reason.
@@ -58,7 +58,7 @@ pub enum Expected {
 impl Status {
     /// The same of data in which something was found.
     #[must_use]
-    pub fn with_fault(self, fault: Option<DataFault>) -> Self {
+    pub fn with_fault(self, fault: Option<VerifyError>) -> Self {
         match (self, fault) {
             (Status::Ok, Some(fault)) => Status::WrongData(fault),
             (status, _) => status,

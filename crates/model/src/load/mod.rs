@@ -41,6 +41,6 @@ pub use generation::Generation;
 pub use names::{CLIENTS, MARKER};
 pub use parse::{Compiler, LONGEST_LINE};
 pub use safety::is_left_out_of_reading;
-pub use script::{Ahead, Line, Next, Script, ScriptError};
+pub use script::{Line, Next, Peek, Script, ScriptError};
 pub use synthetic::SyntheticLoad;
 pub use work::{Lines, LoadWork};

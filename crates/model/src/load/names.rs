@@ -141,7 +141,7 @@ pub(super) fn replace_placeholder(name: &[u8], out: &mut Vec<u8>, instead: impl 
 
 /// Why a name cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BadName {
+pub(super) enum NameError {
     /// A component `.` or `..`.
     Dots,
     /// A NUL byte.
@@ -152,24 +152,24 @@ pub(super) enum BadName {
     LongComponent,
 }
 
-impl BadName {
+impl NameError {
     /// In words, to follow the name.
     pub(super) const fn what(self) -> &'static str {
         match self {
-            BadName::Dots => "has a component \".\" or \"..\"",
-            BadName::Nul => "has a NUL byte",
-            BadName::Long => "is longer than 4,095 bytes",
-            BadName::LongComponent => "has a component longer than 255 bytes",
+            NameError::Dots => "has a component \".\" or \"..\"",
+            NameError::Nul => "has a NUL byte",
+            NameError::Long => "is longer than 4,095 bytes",
+            NameError::LongComponent => "has a component longer than 255 bytes",
         }
     }
 }
 
 /// Writes the relative form of `name` into `out`: `\` is `/`, no slash at either
 /// end, none doubled.
-pub(super) fn normalise(name: &[u8], out: &mut Vec<u8>) -> Result<(), BadName> {
+pub(super) fn normalise(name: &[u8], out: &mut Vec<u8>) -> Result<(), NameError> {
     out.clear();
     if name.contains(&0) {
-        return Err(BadName::Nul);
+        return Err(NameError::Nul);
     }
     let mut total = 0;
     for component in name.split(|byte| matches!(byte, b'/' | b'\\')) {
@@ -177,15 +177,15 @@ pub(super) fn normalise(name: &[u8], out: &mut Vec<u8>) -> Result<(), BadName> {
             continue;
         }
         if matches!(component, b"." | b"..") {
-            return Err(BadName::Dots);
+            return Err(NameError::Dots);
         }
         let len = longest_expansion(component);
         total += len + 1;
         if len > LONGEST_COMPONENT {
-            return Err(BadName::LongComponent);
+            return Err(NameError::LongComponent);
         }
         if total > LONGEST_NAME + 1 {
-            return Err(BadName::Long);
+            return Err(NameError::Long);
         }
         if !out.is_empty() {
             out.push(b'/');
@@ -266,7 +266,7 @@ impl Seen {
 mod tests {
     use super::*;
 
-    fn normal(name: &str) -> Result<String, BadName> {
+    fn normal(name: &str) -> Result<String, NameError> {
         let mut out = Vec::new();
         normalise(name.as_bytes(), &mut out)?;
         Ok(String::from_utf8(out).expect("it was text"))
@@ -277,15 +277,15 @@ mod tests {
         assert_eq!(normal(r"\clients\client1"), Ok("clients/client1".into()));
         assert_eq!(normal("//a///b/"), Ok("a/b".into()));
         assert_eq!(normal("/"), Ok(String::new()));
-        assert_eq!(normal("/a/../b"), Err(BadName::Dots));
-        assert_eq!(normal("a\0"), Err(BadName::Nul));
-        assert_eq!(normal(&"x".repeat(256)), Err(BadName::LongComponent));
+        assert_eq!(normal("/a/../b"), Err(NameError::Dots));
+        assert_eq!(normal("a\0"), Err(NameError::Nul));
+        assert_eq!(normal(&"x".repeat(256)), Err(NameError::LongComponent));
         assert_eq!(normal(&"x".repeat(255)), Ok("x".repeat(255)));
         assert_eq!(
             normal(&"/xyz".repeat(1_024)),
             Ok("xyz/".repeat(1_024)[..4_095].into())
         );
-        assert_eq!(normal(&"/xyz".repeat(1_025)), Err(BadName::Long));
+        assert_eq!(normal(&"/xyz".repeat(1_025)), Err(NameError::Long));
     }
 
     #[test]

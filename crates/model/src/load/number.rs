@@ -36,7 +36,7 @@ pub(super) enum Qualifier {
 
 /// Why it is no number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BadNumber {
+pub(super) enum NumberError {
     /// Not in C's notation, or an expression that is none.
     Malformed,
     /// More than 64 bits.
@@ -45,20 +45,20 @@ pub(super) enum BadNumber {
     DivisionByZero,
 }
 
-impl BadNumber {
+impl NumberError {
     /// In words, to follow the number.
     pub(super) const fn what(self) -> &'static str {
         match self {
-            BadNumber::Malformed => "is not a number",
-            BadNumber::TooLarge => "does not fit into 64 bits",
-            BadNumber::DivisionByZero => "divides by zero",
+            NumberError::Malformed => "is not a number",
+            NumberError::TooLarge => "does not fit into 64 bits",
+            NumberError::DivisionByZero => "divides by zero",
         }
     }
 }
 
 /// What a number depends on besides its text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Surroundings {
+pub(super) struct EvalContext {
     /// What the line before had in this place.
     pub(super) previous: u64,
     /// The client's number, from 0.
@@ -69,7 +69,7 @@ pub(super) struct Surroundings {
 
 impl Number {
     /// Reads a number of any form but `Text`.
-    pub(super) fn parse(text: &[u8]) -> Result<Number, BadNumber> {
+    pub(super) fn parse(text: &[u8]) -> Result<Number, NumberError> {
         match text.split_first() {
             Some((b'*', rest)) => qualifiers(rest).map(Number::Random),
             Some((b'+', b"child")) => Ok(Number::PreviousAndClient),
@@ -85,7 +85,7 @@ impl Number {
     }
 
     /// What it is this time. A `Text` and a `Path` are nothing yet.
-    pub(super) fn evaluate(&self, around: &Surroundings, random: &mut Generator) -> Option<u64> {
+    pub(super) fn evaluate(&self, around: &EvalContext, random: &mut Generator) -> Option<u64> {
         let more = match self {
             Number::Literal(value) => return Some(*value),
             Number::Random(qualifiers) => {
@@ -111,7 +111,7 @@ impl Qualifier {
     }
 }
 
-fn qualifiers(text: &[u8]) -> Result<Vec<Qualifier>, BadNumber> {
+fn qualifiers(text: &[u8]) -> Result<Vec<Qualifier>, NumberError> {
     let mut rest = text;
     let mut found = Vec::new();
     while let Some((sign, after)) = rest.split_first() {
@@ -122,11 +122,11 @@ fn qualifiers(text: &[u8]) -> Result<Vec<Qualifier>, BadNumber> {
         let (digits, next) = after.split_at(end);
         let value = c_number(digits)?;
         found.push(match (sign, value) {
-            (b'/' | b'%', 0) => return Err(BadNumber::DivisionByZero),
+            (b'/' | b'%', 0) => return Err(NumberError::DivisionByZero),
             (b'/', _) => Qualifier::Align(value),
             (b'%', _) => Qualifier::Modulo(value),
             (b'+', _) => Qualifier::Add(value),
-            _ => return Err(BadNumber::Malformed),
+            _ => return Err(NumberError::Malformed),
         });
         rest = next;
     }
@@ -134,21 +134,21 @@ fn qualifiers(text: &[u8]) -> Result<Vec<Qualifier>, BadNumber> {
 }
 
 /// A number in C's notation: 0x…, 0… (octal), or decimal.
-pub(super) fn c_number(text: &[u8]) -> Result<u64, BadNumber> {
+pub(super) fn c_number(text: &[u8]) -> Result<u64, NumberError> {
     let (radix, digits) = match text {
         [b'0', b'x' | b'X', digits @ ..] => (16, digits),
         [b'0', digits @ ..] if !digits.is_empty() => (8, digits),
         digits => (10, digits),
     };
     if digits.is_empty() {
-        return Err(BadNumber::Malformed);
+        return Err(NumberError::Malformed);
     }
     let mut value: u64 = 0;
     let mut fits = true;
     for byte in digits {
         let digit = char::from(*byte)
             .to_digit(radix)
-            .ok_or(BadNumber::Malformed)?;
+            .ok_or(NumberError::Malformed)?;
         let next = value
             .checked_mul(u64::from(radix))
             .and_then(|value| value.checked_add(u64::from(digit)));
@@ -158,7 +158,7 @@ pub(super) fn c_number(text: &[u8]) -> Result<u64, BadNumber> {
     if fits {
         Ok(value)
     } else {
-        Err(BadNumber::TooLarge)
+        Err(NumberError::TooLarge)
     }
 }
 
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use crate::random::{Purpose, stream};
 
-    fn parsed(text: &str) -> Result<Number, BadNumber> {
+    fn parsed(text: &str) -> Result<Number, NumberError> {
         Number::parse(text.as_bytes())
     }
 
@@ -205,17 +205,17 @@ mod tests {
         assert_eq!(parsed("010"), Ok(Number::Literal(8)));
         assert_eq!(parsed("0"), Ok(Number::Literal(0)));
         assert_eq!(parsed("0xffffffffffffffff"), Ok(Number::Literal(u64::MAX)));
-        assert_eq!(parsed("0x10000000000000000"), Err(BadNumber::TooLarge));
-        assert_eq!(parsed("08"), Err(BadNumber::Malformed));
-        assert_eq!(parsed("0x"), Err(BadNumber::Malformed));
-        assert_eq!(parsed(""), Err(BadNumber::Malformed));
-        assert_eq!(parsed("12k"), Err(BadNumber::Malformed));
+        assert_eq!(parsed("0x10000000000000000"), Err(NumberError::TooLarge));
+        assert_eq!(parsed("08"), Err(NumberError::Malformed));
+        assert_eq!(parsed("0x"), Err(NumberError::Malformed));
+        assert_eq!(parsed(""), Err(NumberError::Malformed));
+        assert_eq!(parsed("12k"), Err(NumberError::Malformed));
     }
 
     #[test]
     fn qualifiers_of_random_numbers_apply_from_left_to_right() {
         let mut random = stream(1, Purpose::Script, 0);
-        let around = Surroundings {
+        let around = EvalContext {
             previous: 0,
             client: 0,
             clients: 1,
@@ -228,16 +228,16 @@ mod tests {
             let value = range.evaluate(&around, &mut random).expect("a value");
             assert!((25..125).contains(&value));
         }
-        assert_eq!(parsed("*/0"), Err(BadNumber::DivisionByZero));
-        assert_eq!(parsed("*%0x0"), Err(BadNumber::DivisionByZero));
+        assert_eq!(parsed("*/0"), Err(NumberError::DivisionByZero));
+        assert_eq!(parsed("*%0x0"), Err(NumberError::DivisionByZero));
         assert_eq!(parsed("*+0"), Ok(Number::Random(vec![Qualifier::Add(0)])));
-        assert_eq!(parsed("*-5"), Err(BadNumber::Malformed));
+        assert_eq!(parsed("*-5"), Err(NumberError::Malformed));
     }
 
     #[test]
     fn plus_goes_on_from_the_line_before() {
         let mut random = stream(1, Purpose::Script, 0);
-        let around = Surroundings {
+        let around = EvalContext {
             previous: 100,
             client: 3,
             clients: 8,
@@ -253,7 +253,7 @@ mod tests {
             let number = parsed(text).expect("it is a number");
             assert_eq!(number.evaluate(&around, &mut random), Some(value), "{text}");
         }
-        assert_eq!(parsed("+"), Err(BadNumber::Malformed));
+        assert_eq!(parsed("+"), Err(NumberError::Malformed));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::diagnostic::shown;
 use super::expected::Expected;
 use super::generation::Generation;
 use super::names::{self, NameId, Place};
-use super::number::{Number, Surroundings};
+use super::number::{EvalContext, Number};
 use super::random_string::{self, SLOTS};
 use super::{safety, verb};
 use crate::operation::OpKind;
@@ -91,7 +91,7 @@ struct Repeating {
 }
 
 /// What comes next, without what a line asks: of a line, its stamp. [`Script::line`] hands it out.
-pub type Ahead = Next<Option<Duration>>;
+pub type Peek = Next<Option<Duration>>;
 
 /// One client's walk through a load.
 #[derive(Debug, Clone)]
@@ -162,23 +162,23 @@ impl Script {
     #[allow(clippy::should_implement_trait)] // what it hands out borrows from it
     pub fn next(&mut self) -> Result<Next<Line<'_>>, ScriptError> {
         Ok(match self.ahead() {
-            Ahead::Operation(_) => match self.line()? {
+            Peek::Operation(_) => match self.line()? {
                 Some(line) => Next::Operation(line),
                 None => Next::EndOfPass,
             },
-            Ahead::Sleep(pause) => Next::Sleep(pause),
-            Ahead::SetSequencePoint(point) => Next::SetSequencePoint(point),
-            Ahead::WaitSequencePoint { client, point } => Next::WaitSequencePoint { client, point },
-            Ahead::EndOfPass => Next::EndOfPass,
+            Peek::Sleep(pause) => Next::Sleep(pause),
+            Peek::SetSequencePoint(point) => Next::SetSequencePoint(point),
+            Peek::WaitSequencePoint { client, point } => Next::WaitSequencePoint { client, point },
+            Peek::EndOfPass => Next::EndOfPass,
         })
     }
 
     /// Looks at what comes next. A line stays ahead until it is asked for; all else is over with
     /// having been looked at.
     #[inline]
-    pub fn ahead(&mut self) -> Ahead {
+    pub fn ahead(&mut self) -> Peek {
         if let Some(step) = &self.ahead {
-            return Ahead::Operation(step.stamp);
+            return Peek::Operation(step.stamp);
         }
         self.advance()
     }
@@ -201,23 +201,23 @@ impl Script {
     /// Goes on to the next instruction that is somebody else's business. The
     /// compiler sees to it that every turn of a loop has one.
     #[inline]
-    fn advance(&mut self) -> Ahead {
+    fn advance(&mut self) -> Peek {
         loop {
             if let Some(step) = self.repeated() {
                 return self.come_to(step);
             }
             let Some(instruction) = code::read(&self.load.code, &mut self.position) else {
                 self.begin_pass();
-                return Ahead::EndOfPass;
+                return Peek::EndOfPass;
             };
             match instruction {
                 Instruction::Operation(step) => return self.come_to(step),
                 Instruction::Sleep(microseconds) => {
-                    return Ahead::Sleep(Duration::from_micros(microseconds));
+                    return Peek::Sleep(Duration::from_micros(microseconds));
                 }
-                Instruction::SetPoint(point) => return Ahead::SetSequencePoint(point),
+                Instruction::SetPoint(point) => return Peek::SetSequencePoint(point),
                 Instruction::WaitPoint { client, point } => {
-                    return Ahead::WaitSequencePoint { client, point };
+                    return Peek::WaitSequencePoint { client, point };
                 }
                 Instruction::Draw { slot, text } => self.draw(slot, text),
                 Instruction::Pattern(index) => self.pattern = Some(index),
@@ -229,10 +229,10 @@ impl Script {
     }
 
     #[inline]
-    fn come_to(&mut self, step: Step) -> Ahead {
+    fn come_to(&mut self, step: Step) -> Peek {
         let stamp = step.stamp;
         self.ahead = Some(step);
-        Ahead::Operation(stamp)
+        Peek::Operation(stamp)
     }
 
     fn begin_pass(&mut self) {
@@ -379,7 +379,7 @@ impl Script {
     }
 
     fn evaluate(&mut self, index: u32, place: usize) -> Result<u64, ScriptError> {
-        let around = Surroundings {
+        let around = EvalContext {
             previous: self.previous.get(place).copied().unwrap_or(0),
             client: self.client,
             clients: self.clients,

@@ -218,7 +218,7 @@ pub(super) fn find_by_path(word: &[u8]) -> Option<&'static Verb> {
 
 /// How a load names the files that it has open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Naming {
+pub(super) enum FileAddressing {
     /// By numbers, or each time by the path alone.
     ByHandle,
     /// By the path that they were opened by.
@@ -227,7 +227,7 @@ pub(super) enum Naming {
 
 /// How a line that begins with that word names open files; `None` if it may be of either kind.
 /// `is_name` is whether the first argument is written as a name.
-pub(super) fn naming(word: &[u8], is_name: bool) -> Option<Naming> {
+pub(super) fn naming(word: &[u8], is_name: bool) -> Option<FileAddressing> {
     let is = |verb: &&str| word.eq_ignore_ascii_case(verb.as_bytes());
     if DIRECTIVES.iter().any(is) || ["MKDIR", "RMDIR", "UNLINK", "Deltree"].iter().any(is) {
         return None;
@@ -235,9 +235,9 @@ pub(super) fn naming(word: &[u8], is_name: bool) -> Option<Naming> {
     let by_path =
         ["OPEN", "READDIR"].iter().any(is) || is_name && ["READ", "WRITE", "CLOSE"].iter().any(is);
     Some(if by_path {
-        Naming::ByPath
+        FileAddressing::ByPath
     } else {
-        Naming::ByHandle
+        FileAddressing::ByHandle
     })
 }
 
@@ -475,11 +475,11 @@ mod tests {
     #[test]
     fn the_first_verb_that_only_one_kind_has_tells_how_files_are_named() {
         let told = |word: &str, is_name| naming(word.as_bytes(), is_name);
-        assert_eq!(told("open", true), Some(Naming::ByPath));
-        assert_eq!(told("READ", true), Some(Naming::ByPath));
-        assert_eq!(told("Close", false), Some(Naming::ByHandle));
-        assert_eq!(told("Write", false), Some(Naming::ByHandle));
-        assert_eq!(told("READ3", true), Some(Naming::ByHandle));
+        assert_eq!(told("open", true), Some(FileAddressing::ByPath));
+        assert_eq!(told("READ", true), Some(FileAddressing::ByPath));
+        assert_eq!(told("Close", false), Some(FileAddressing::ByHandle));
+        assert_eq!(told("Write", false), Some(FileAddressing::ByHandle));
+        assert_eq!(told("READ3", true), Some(FileAddressing::ByHandle));
         for either in [
             "MKDIR",
             "Rmdir",

@@ -4,8 +4,10 @@
 //! interval is complete when every worker has gone beyond it; then it becomes a
 //! record, is added to the totals, and its buffer can be filled again.
 
-use crate::measure::distribution::{Digits, Distribution};
-use crate::measure::interval::{CallCounts, IntervalBuffer, KindBuffer, StretchCounts, TickCounts};
+use crate::measure::distribution::{Distribution, SignificantDigits};
+use crate::measure::interval::{
+    CallCounts, IntervalBuffer, IntervalCounts, KindBuffer, TickCounts,
+};
 use crate::measure::ledger::Ledger;
 use crate::measure::run_record::{
     FailureCount, IntervalKindRecord, IntervalRecord, KindRecord, Phase, TickRecord, Totals,
@@ -21,7 +23,7 @@ use std::collections::BTreeMap;
 const TICKS_MAX: u64 = 7 * 24 * 36_000;
 
 /// Merges what the workers hand over.
-pub struct Assembly {
+pub struct IntervalAggregator {
     window_start: Moment,
     window_end: Moment,
     interval_nanos: u64,
@@ -33,7 +35,7 @@ pub struct Assembly {
     ticks: Vec<TickCounts>,
     totals: RunningTotals,
     /// What each worker came to.
-    workers: Vec<StretchCounts>,
+    workers: Vec<IntervalCounts>,
 }
 
 /// Sums over all complete intervals.
@@ -41,7 +43,7 @@ struct RunningTotals {
     kinds: Vec<KindTotals>,
     slot_wait: Distribution<u64>,
     dispatch_delay: Distribution<u64>,
-    counts: StretchCounts,
+    counts: IntervalCounts,
 }
 
 struct KindTotals {
@@ -55,7 +57,7 @@ struct KindTotals {
     failures: BTreeMap<Failure, u64>,
 }
 
-impl Assembly {
+impl IntervalAggregator {
     /// An empty assembly for the run of `plan`.
     pub fn new(plan: &Plan) -> Self {
         let window_start = Moment::from_nanos(plan.warm_up_ns);
@@ -70,7 +72,7 @@ impl Assembly {
             intervals: Vec::new(),
             ticks: Vec::new(),
             totals: RunningTotals::new(&plan.kinds()),
-            workers: vec![StretchCounts::default(); plan.workers as usize],
+            workers: vec![IntervalCounts::default(); plan.workers as usize],
         }
     }
 
@@ -187,7 +189,7 @@ impl Assembly {
         };
         let held = held_nanos as f64 / window as f64;
         totals.held_mean = plan.target.grants_credits().then_some(held);
-        totals.client_cpu_ns = self.workers.iter().map(StretchCounts::work_nanos).sum();
+        totals.client_cpu_ns = self.workers.iter().map(IntervalCounts::work_nanos).sum();
         let ended: u64 = totals.kinds.iter().map(|kind| kind.ledger.ended()).sum();
         totals.client_cpu_ns_per_op = totals.client_cpu_ns as f64 / ended.max(1) as f64;
         totals.workers = (0..plan.workers)
@@ -213,7 +215,7 @@ impl Assembly {
 
 impl RunningTotals {
     fn new(kinds: &[(OpKind, Role)]) -> Self {
-        let digits = Digits::for_kinds(kinds.len());
+        let digits = SignificantDigits::for_kinds(kinds.len());
         Self {
             kinds: kinds
                 .iter()
@@ -221,7 +223,7 @@ impl RunningTotals {
                 .collect(),
             slot_wait: Distribution::new(),
             dispatch_delay: Distribution::new(),
-            counts: StretchCounts::default(),
+            counts: IntervalCounts::default(),
         }
     }
 
@@ -266,14 +268,14 @@ impl RunningTotals {
 }
 
 impl KindTotals {
-    fn new(kind: OpKind, role: Role, digits: Digits) -> Self {
+    fn new(kind: OpKind, role: Role, digits: SignificantDigits) -> Self {
         Self {
             kind,
             role,
             ledger: Ledger::default(),
             response_time: Distribution::with_digits(digits),
             service_time: Distribution::with_digits(digits),
-            failed_time: Distribution::with_digits(Digits::Three),
+            failed_time: Distribution::with_digits(SignificantDigits::Three),
             counts: CallCounts::default(),
             failures: BTreeMap::new(),
         }

@@ -1,13 +1,13 @@
 //! What a run's costs come to under the names that gates and sweeps have for them.
 
-use crate::cost::{CostRecord, Counter, KnownCost, Vantage};
+use crate::cost::{CostEstimate, CostRecord, Counter, MeasuredAt};
 use crate::gate::RunTotal;
 
 const NANOS: f64 = 1e9;
 
 /// One of them, of a run that achieved so many operations per second; `None` where it was not read,
 /// or is no cost.
-pub fn of(cost: &CostRecord, achieved_ops_per_s: f64, total: RunTotal) -> Option<KnownCost> {
+pub fn of(cost: &CostRecord, achieved_ops_per_s: f64, total: RunTotal) -> Option<CostEstimate> {
     let wire = cost.wire.as_ref();
     match total {
         RunTotal::WireBytes => wire?.bytes_per_operation,
@@ -25,7 +25,7 @@ pub fn of(cost: &CostRecord, achieved_ops_per_s: f64, total: RunTotal) -> Option
             .map(|nanos| exactly(nanos / NANOS)),
         RunTotal::ServerSwitches => cost.server_switches()?.known(),
         RunTotal::ServerInterrupts => {
-            let interrupts = cost.figure(Vantage::Server, Counter::Interrupts)?;
+            let interrupts = cost.figure(MeasuredAt::Server, Counter::Interrupts)?;
             interrupts.known()
         }
         RunTotal::Offered
@@ -46,8 +46,8 @@ pub fn of(cost: &CostRecord, achieved_ops_per_s: f64, total: RunTotal) -> Option
     }
 }
 
-const fn exactly(value: f64) -> KnownCost {
-    KnownCost {
+const fn exactly(value: f64) -> CostEstimate {
+    CostEstimate {
         value,
         half_width: 0.0,
     }
@@ -62,11 +62,11 @@ mod tests {
     /// model has 3, and takes the server's process 20 ± 1 us; at 5,000 a second that is a tenth of a
     /// processor, and what the process does anyway.
     fn cost() -> CostRecord {
-        let known = |value, half_width| Some(KnownCost { value, half_width });
+        let known = |value, half_width| Some(CostEstimate { value, half_width });
         CostRecord {
             sources: vec![],
             figures: vec![CostFigure {
-                vantage: Vantage::Server,
+                vantage: MeasuredAt::Server,
                 counter: Counter::ProcessCpu,
                 line: None,
                 per_operation: known(20_000.0, 1000.0),

@@ -2,10 +2,10 @@
 
 use crate::cost::advance::{advanced, between};
 use crate::cost::per_operation::of_readings;
-use crate::cost::wire::WirePath;
+use crate::cost::wire::PathOverhead;
 use crate::cost::{
-    CallsRecord, CostFigure, CostRecord, Counter, CounterReading, KnownCost, ReadingPhase,
-    SourceRecord, Vantage, WireCostRecord,
+    CallsRecord, CostEstimate, CostFigure, CostRecord, Counter, CounterReading, MeasuredAt,
+    ReadingPhase, SourceRecord, WireCostRecord,
 };
 use crate::measure::flow::Flow;
 use crate::measure::run_record::{KindRecord, RunRecord, TickRecord};
@@ -22,7 +22,7 @@ pub struct RunPath {
     /// Whether it is its own other end, and counts what it sends as received, too.
     pub is_loopback: bool,
     /// What it does to messages.
-    pub path: WirePath,
+    pub path: PathOverhead,
 }
 
 /// The cost record of a run with these readings.
@@ -85,7 +85,7 @@ fn rate(
 /// Calls that the server's kernel counted beside those that were made; `None` where they are not of
 /// the same: of a mount the kernel of this host makes them.
 fn calls_of(record: &RunRecord, source: &SourceRecord) -> Option<CallsRecord> {
-    if source.vantage != Vantage::Server || record.plan.target.is_directory() {
+    if source.vantage != MeasuredAt::Server || record.plan.target.is_directory() {
         return None;
     }
     let ended = record.totals.ledger.ended();
@@ -211,7 +211,7 @@ fn figure(counted: Counted<'_>, of: impl Fn(&CounterReading) -> Option<u64>) -> 
         vantage: source.vantage,
         counter,
         line,
-        per_operation: known.map(|line| KnownCost {
+        per_operation: known.map(|line| CostEstimate {
             value: line.slope.value,
             half_width: line.slope.half_width(),
         }),
@@ -249,7 +249,7 @@ fn modelled(record: &RunRecord, way: &RunPath, of: fn(&KindRecord) -> u64) -> Mo
 /// Bytes that went through the interface in a second of a part of a run, both ways.
 fn traffic(way: &RunPath, costs: &CostRecord, phase: ReadingPhase) -> Option<f64> {
     let mut sources = costs.sources.iter();
-    let source = sources.find(|source| source.vantage == Vantage::LoadGenerator)?;
+    let source = sources.find(|source| source.vantage == MeasuredAt::LoadGenerator)?;
     let of = |counter| rate(source, phase, |reading| reading.count(counter), 0);
     let sent = of(Counter::SentBytes)?;
     if way.is_loopback {
@@ -268,7 +268,7 @@ fn wire_of(record: &RunRecord, way: &RunPath, costs: &CostRecord) -> Option<Wire
     ];
     let counted = |received, sent| {
         let figure = |counter| {
-            let found = costs.figure(Vantage::LoadGenerator, counter)?;
+            let found = costs.figure(MeasuredAt::LoadGenerator, counter)?;
             found.known()
         };
         let sent = figure(sent)?;
@@ -280,7 +280,7 @@ fn wire_of(record: &RunRecord, way: &RunPath, costs: &CostRecord) -> Option<Wire
     let model_packets = per_operation((calls.packets + replies.packets) as f64)?;
     let model_bytes = per_operation((calls.bytes + replies.bytes) as f64)?;
     let message_bytes = calls.message_bytes + replies.message_bytes;
-    let back = costs.figure(Vantage::LoadGenerator, Counter::ReceivedPackets);
+    let back = costs.figure(MeasuredAt::LoadGenerator, Counter::ReceivedPackets);
     let back = back.and_then(CostFigure::known);
     let [idle, load] =
         [ReadingPhase::Idle, ReadingPhase::Load].map(|phase| traffic(way, costs, phase));
@@ -312,8 +312,8 @@ fn wire_of(record: &RunRecord, way: &RunPath, costs: &CostRecord) -> Option<Wire
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost::KnownCost;
-    use crate::cost::wire::Carrier;
+    use crate::cost::CostEstimate;
+    use crate::cost::wire::Framing;
     use crate::measure::mix_figures::tests::{tick, totals};
     use crate::measure::verdict::caveats::tests::run_of_30_s;
 
@@ -386,7 +386,7 @@ mod tests {
         };
         let source = SourceRecord {
             name: "interface eth0".into(),
-            vantage: Vantage::LoadGenerator,
+            vantage: MeasuredAt::LoadGenerator,
             readings: [-2, -1]
                 .map(|second| reading(second, [0, 0], [0, 0]))
                 .into_iter()
@@ -395,8 +395,8 @@ mod tests {
             failed: 0,
             first_failure: None,
         };
-        let path = WirePath {
-            carrier: Carrier::Tcp {
+        let path = PathOverhead {
+            carrier: Framing::Tcp {
                 has_timestamps: true,
             },
             is_ipv6: false,
@@ -414,7 +414,7 @@ mod tests {
         assert_eq!(wire.model_packets_per_operation, 2.0);
         assert_eq!(wire.model_bytes_per_operation, 204.0);
         let is_near = |found: f64, expected: f64| (found - expected).abs() < 1e-6;
-        let value = |known: Option<KnownCost>| known.map_or(f64::NAN, |known| known.value);
+        let value = |known: Option<CostEstimate>| known.map_or(f64::NAN, |known| known.value);
         assert!(is_near(value(wire.packets_per_operation), 2.5), "{wire:?}");
         assert!(is_near(value(wire.bytes_per_operation), 237.0), "{wire:?}");
         let acknowledgements = wire.acknowledgements_per_operation.unwrap_or(f64::NAN);
@@ -447,7 +447,7 @@ mod tests {
         };
         let source = SourceRecord {
             name: "/proc".into(),
-            vantage: Vantage::Server,
+            vantage: MeasuredAt::Server,
             readings: vec![at(from_ms * 1_000_000, 7), at(2_000_000_000, 7 + counted)],
             failed: 0,
             first_failure: None,

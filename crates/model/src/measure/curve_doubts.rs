@@ -2,7 +2,7 @@
 
 use crate::measure::caveat::Caveat;
 use crate::measure::curve_record::{
-    CurveLeg, CurvePointRecord, CurveRecord, ObjectiveRecord, PeakEnd,
+    CurvePointRecord, CurveRecord, ObjectiveRecord, PeakLimit, SweepDirection,
 };
 
 /// Waiting before being sent, above this share of the response time, is worth a caveat.
@@ -21,7 +21,7 @@ impl CurveRecord {
     pub fn doubts(&self) -> Vec<Caveat> {
         let on_curve = self.points.iter();
         let points: Vec<&CurvePointRecord> = on_curve
-            .filter(|point| point.leg != CurveLeg::Search)
+            .filter(|point| point.leg != SweepDirection::Search)
             .collect();
         let of = points.len() as u64;
         let such = |is_such: &dyn Fn(&CurvePointRecord) -> bool| {
@@ -31,9 +31,9 @@ impl CurveRecord {
         let mut doubts = Vec::new();
         let peak_ops_per_s = self.peak_ops_per_s;
         match self.peak_end {
-            PeakEnd::Generator => doubts.push(Caveat::PeakOfGenerator { peak_ops_per_s }),
-            PeakEnd::Unfinished => doubts.push(Caveat::PeakUnfinished { peak_ops_per_s }),
-            PeakEnd::Given | PeakEnd::Server => {}
+            PeakLimit::Generator => doubts.push(Caveat::PeakOfGenerator { peak_ops_per_s }),
+            PeakLimit::Unfinished => doubts.push(Caveat::PeakUnfinished { peak_ops_per_s }),
+            PeakLimit::Given | PeakLimit::Server => {}
         }
         if let Some((points, first)) = such(&|point| !point.is_steady) {
             doubts.push(Caveat::PointsNotSteady {
@@ -126,7 +126,7 @@ mod tests {
             ..CurvePointRecord::default()
         };
         let searched = CurvePointRecord {
-            leg: CurveLeg::Search,
+            leg: SweepDirection::Search,
             ..CurvePointRecord::default()
         };
         let overloaded = CurvePointRecord {
@@ -152,7 +152,7 @@ mod tests {
             ..good.clone()
         };
         curve.points.extend([overloaded, late, short]);
-        curve.peak_end = PeakEnd::Generator;
+        curve.peak_end = PeakLimit::Generator;
         let sentences: Vec<String> = curve
             .doubts()
             .iter()

@@ -18,7 +18,7 @@ pub struct CurveRecord {
     pub peak_ops_per_s: f64,
     /// What decided on the highest load point.
     #[serde(default)]
-    pub peak_end: PeakEnd,
+    pub peak_end: PeakLimit,
     /// How the peak was found.
     pub peak_method: String,
     /// Area under the upward curve and the line from the origin to it, over the peak: as SPEC
@@ -37,7 +37,7 @@ pub struct CurveRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum PeakEnd {
+pub enum PeakLimit {
     /// It was given.
     #[default]
     Given,
@@ -53,7 +53,7 @@ pub enum PeakEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum CurveLeg {
+pub enum SweepDirection {
     /// Looking for the peak: no part of the curve.
     Search,
     /// Upwards.
@@ -68,7 +68,7 @@ pub enum CurveLeg {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CurvePointRecord {
     /// Its part of the curve.
-    pub leg: CurveLeg,
+    pub leg: SweepDirection,
     /// Offered load.
     pub offered_load_ops_per_s: f64,
     /// Achieved load.
@@ -155,16 +155,16 @@ pub struct ObjectiveRecord {
     #[serde(default)]
     pub longest_stretch_ns: u64,
     /// Why the search ended.
-    pub end: SearchEnd,
+    pub end: SearchStopReason,
     /// The loads that were tried, in order.
-    pub tried: Vec<TriedRecord>,
+    pub tried: Vec<SearchStepRecord>,
 }
 
 /// Why the search for a load ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum SearchEnd {
+pub enum SearchStopReason {
     /// The interval is as narrow as was asked.
     Precise,
     /// Time was over.
@@ -177,7 +177,7 @@ pub enum SearchEnd {
     Interrupted,
 }
 
-impl SearchEnd {
+impl SearchStopReason {
     /// Whether the answer is where a line through what was measured meets the objective.
     pub const fn is_of_line(self) -> bool {
         matches!(self, Self::Precise | Self::TimeOver | Self::Interrupted)
@@ -187,7 +187,7 @@ impl SearchEnd {
 /// One load that was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct TriedRecord {
+pub struct SearchStepRecord {
     /// Offered load.
     pub offered_load_ops_per_s: f64,
     /// Achieved load.

@@ -9,8 +9,8 @@
 //! every row. What takes longer than ten minutes counts as ten minutes in the
 //! percentiles; the maximum still shows it.
 
-pub use crate::measure::steps::{Digits, HIGHEST_NANOS};
-use crate::measure::steps::{Steps, StepsError, header_of, total_of};
+use crate::measure::steps::{BucketsError, Steps, header_of, total_of};
+pub use crate::measure::steps::{HIGHEST_NANOS, SignificantDigits};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::Deserializer;
@@ -37,11 +37,11 @@ pub struct Distribution<C: Counter> {
 impl<C: Counter> Distribution<C> {
     /// An empty distribution of four digits.
     pub fn new() -> Self {
-        Self::with_digits(Digits::Four)
+        Self::with_digits(SignificantDigits::Four)
     }
 
     /// An empty distribution. Allocates everything it will ever need.
-    pub fn with_digits(digits: Digits) -> Self {
+    pub fn with_digits(digits: SignificantDigits) -> Self {
         Self {
             steps: Steps::new(digits),
             count: 0,
@@ -208,8 +208,8 @@ impl RecordMerger {
     /// With memory for both widths of steps.
     pub fn new() -> Self {
         Self {
-            three: Distribution::with_digits(Digits::Three),
-            four: Distribution::with_digits(Digits::Four),
+            three: Distribution::with_digits(SignificantDigits::Three),
+            four: Distribution::with_digits(SignificantDigits::Four),
         }
     }
 
@@ -230,12 +230,12 @@ impl RecordMerger {
     ) -> Result<DistributionRecord, HistogramError> {
         let mut with_histogram = distributions.clone();
         let first = with_histogram.find(|encoded| !encoded.histogram.is_empty());
-        let digits = first.map_or(Ok(Digits::Four), |encoded| {
+        let digits = first.map_or(Ok(SignificantDigits::Four), |encoded| {
             header_of(&encoded.histogram).map(|(digits, _)| digits)
         })?;
         let all = match digits {
-            Digits::Three => &mut self.three,
-            Digits::Four => &mut self.four,
+            SignificantDigits::Three => &mut self.three,
+            SignificantDigits::Four => &mut self.four,
         };
         all.reset();
         for encoded in distributions {
@@ -314,7 +314,7 @@ pub enum HistogramError {
     Encoding(String),
     /// Not one that this program writes.
     #[error("the histogram cannot be merged: {0}")]
-    Steps(#[from] StepsError),
+    Steps(#[from] BucketsError),
     /// Not that of the row that it belongs to.
     #[error("the histogram has {histogram} values, its row {count}")]
     Count {
@@ -378,7 +378,7 @@ impl DistributionRecord {
         let histogram = match total_of(&bytes) {
             Ok(total) => total,
             // Other programs, and older versions, write other ranges.
-            Err(StepsError::Header) => self.decode()?.len(),
+            Err(BucketsError::Header) => self.decode()?.len(),
             Err(error) => return Err(error.into()),
         };
         if histogram == self.count {

@@ -47,7 +47,7 @@ impl FigureRecord {
 /// the interval's lower end is known.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct OpenFigureRecord {
+pub struct OneSidedFigureRecord {
     /// Its name, such as `response_time.p99`.
     pub name: String,
     /// What it is counted in.
@@ -60,9 +60,9 @@ pub struct OpenFigureRecord {
 
 /// What a record keeps of how well a figure is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum KeptInterval<'record> {
+pub enum RecordedInterval<'record> {
     /// Both ends.
     Whole(&'record FigureRecord),
     /// The lower one alone.
-    Open(&'record OpenFigureRecord),
+    Open(&'record OneSidedFigureRecord),
 }

@@ -8,6 +8,6 @@ pub mod accuracy;
 pub mod headline;
 mod of_record;
 
-pub use crate::figure::{Direction, FigureUnit, Quantity, RunFigure, Statistic, Timed};
-pub use accuracy::{Accuracy, NoInterval, Stretches};
+pub use crate::figure::{Direction, FigureUnit, Quantity, RunFigure, Statistic, TimeKind};
+pub use accuracy::{BatchMeans, FigureEstimate, IntervalUnavailable};
 pub use headline::{with_figures, with_headline};

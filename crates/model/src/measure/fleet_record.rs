@@ -63,7 +63,7 @@ impl ClientState {
 
 /// How far the first connection of a client is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FirstConnection {
+pub enum ConnectStatus {
     /// It needs none.
     None,
     /// It is not there yet.
@@ -318,7 +318,7 @@ pub struct StepRecord {
 /// doubling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct TimesAtMost {
+pub struct LatencyBounds {
     /// How many there were.
     pub count: u64,
     /// Half of them took no longer; none where that is more than 268 s.
@@ -351,7 +351,7 @@ pub struct GroupRecord {
     pub write_bits_per_s_20s: f64,
     /// How long its reads and writes took at most; none if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response_time_at_most: Option<TimesAtMost>,
+    pub response_time_at_most: Option<LatencyBounds>,
     /// Bytes that the client has read and written that has moved least.
     pub client_bytes_min: u64,
     /// The same of the one that has moved most.
@@ -360,7 +360,7 @@ pub struct GroupRecord {
 
 impl GroupRecord {
     /// All of these together, of which the times are these.
-    pub fn total(groups: &[Self], times: Option<TimesAtMost>) -> Self {
+    pub fn total(groups: &[Self], times: Option<LatencyBounds>) -> Self {
         let clients = |state: ClientState| {
             let states = groups.iter().flat_map(|group| &group.states);
             let same = states.filter(|count| count.state == state);

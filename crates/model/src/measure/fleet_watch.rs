@@ -1,8 +1,8 @@
 //! Looks at a fleet while it runs: adds its rows up to steps, and judges its health.
 
-use crate::measure::distribution::{Digits, Distribution};
+use crate::measure::distribution::{Distribution, SignificantDigits};
 use crate::measure::fleet_record::{
-    FirstConnection, FleetCounters, HealthFinding, HealthRule, StepRecord,
+    ConnectStatus, FleetCounters, HealthFinding, HealthRule, StepRecord,
 };
 use crate::measure::ledger::Ledger;
 use crate::measure::run_record::{IntervalRecord, Phase};
@@ -35,7 +35,7 @@ struct Step {
 
 /// Looks at a fleet while it runs.
 #[derive(Debug)]
-pub struct FleetWatch {
+pub struct FleetMonitor {
     health: HealthPlan,
     every_ns: u64,
     clients: Vec<u32>,
@@ -47,7 +47,7 @@ pub struct FleetWatch {
     finding: Option<HealthFinding>,
 }
 
-impl FleetWatch {
+impl FleetMonitor {
     /// Of this fleet.
     pub fn new(fleet: &FleetPlan) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl FleetWatch {
                 ok: 0,
                 data_bytes: 0,
                 errors: 0,
-                response_time: Distribution::with_digits(Digits::Three),
+                response_time: Distribution::with_digits(SignificantDigits::Three),
                 checksum_errors_before: self.counters.checksum_errors,
                 checksum_errors: 0,
                 memory_bytes: 0,
@@ -125,7 +125,7 @@ impl FleetWatch {
         };
         step.end_ns = row.end_ns;
         let (mut ended, mut errors, mut transfers) = (0, 0, 0);
-        let mut response_time = Distribution::with_digits(Digits::Three);
+        let mut response_time = Distribution::with_digits(SignificantDigits::Three);
         for kind in &row.kinds {
             let Ledger { ok, .. } = kind.ledger;
             let bad = kind.ledger.unsuccessful();
@@ -156,7 +156,7 @@ impl FleetWatch {
 
     /// How far the first connections are of the clients that have begun. One that is not made has
     /// taken as long as its step has.
-    pub fn connections(&mut self, now_ns: u64, of: impl Fn(u32) -> FirstConnection) {
+    pub fn connections(&mut self, now_ns: u64, of: impl Fn(u32) -> ConnectStatus) {
         for number in 0..self.steps.len() {
             self.look_at_connections(number, now_ns, &of);
         }
@@ -166,7 +166,7 @@ impl FleetWatch {
         &mut self,
         number: usize,
         now_ns: u64,
-        of: &impl Fn(u32) -> FirstConnection,
+        of: &impl Fn(u32) -> ConnectStatus,
     ) {
         let begin = number
             .checked_sub(1)
@@ -179,9 +179,9 @@ impl FleetWatch {
         };
         let so_far = now_ns.saturating_sub(step.start_ns);
         let time = |client: &u32| match of(*client) {
-            FirstConnection::None => None,
-            FirstConnection::Awaited => Some((so_far, false)),
-            FirstConnection::Made(nanos) => Some((nanos, true)),
+            ConnectStatus::None => None,
+            ConnectStatus::Awaited => Some((so_far, false)),
+            ConnectStatus::Made(nanos) => Some((nanos, true)),
         };
         let times = members.iter().filter_map(time);
         step.is_connected = times.clone().all(|(_, is_made)| is_made);
@@ -301,7 +301,7 @@ mod tests {
     use super::*;
     use crate::measure::run_record::IntervalKindRecord;
     use crate::operation::OpKind;
-    use crate::plan::{Direction, GroupPlan, LeftOverPolicy, RampPlan};
+    use crate::plan::{Direction, GroupPlan, LeftoverPolicy, RampPlan};
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -317,14 +317,14 @@ mod tests {
             }),
             health,
             clients_per_thread: 1,
-            left_over: LeftOverPolicy::default(),
+            left_over: LeftoverPolicy::default(),
             keep_files: false,
         }
     }
 
     /// A second of a hundred writes of a kilobyte that take so long, and so many that fail.
     fn row(number: u64, nanos: u64, failed: u64) -> IntervalRecord {
-        let mut times = Distribution::<u64>::with_digits(Digits::Three);
+        let mut times = Distribution::<u64>::with_digits(SignificantDigits::Three);
         (0..100).for_each(|_| times.record(nanos));
         let ledger = Ledger {
             scheduled: 100 + failed,
@@ -355,8 +355,8 @@ mod tests {
     #[test]
     fn rows_are_added_up_to_steps() {
         let times: Vec<u64> = (0..30).map(|client| 1000 * (client + 1)).collect();
-        let mut watch = FleetWatch::new(&fleet(HealthPlan::default()));
-        let made = |client: u32| FirstConnection::Made(times[client as usize]);
+        let mut watch = FleetMonitor::new(&fleet(HealthPlan::default()));
+        let made = |client: u32| ConnectStatus::Made(times[client as usize]);
         let mut counters = FleetCounters::default();
         for number in 0..5 {
             counters.checksum_errors = number;
@@ -432,7 +432,7 @@ mod tests {
                 Some(0.05),
             ),
         ] {
-            let mut watch = FleetWatch::new(&fleet(health));
+            let mut watch = FleetMonitor::new(&fleet(health));
             watch.row(&row(0, 1000, 0));
             assert_eq!(watch.finding(), None);
             // The next step has begun when the row is here.
@@ -450,8 +450,8 @@ mod tests {
             connect_time_ns: Some(15_000),
             ..usual
         };
-        let mut watch = FleetWatch::new(&fleet(health));
-        let made = |client: u32| FirstConnection::Made(1000 * u64::from(client + 1));
+        let mut watch = FleetMonitor::new(&fleet(health));
+        let made = |client: u32| ConnectStatus::Made(1000 * u64::from(client + 1));
         watch.look(1, &FleetCounters::default(), 0);
         watch.connections(1, made);
         assert_eq!(watch.finding(), None);
@@ -467,12 +467,12 @@ mod tests {
             connect_time_ns: Some(SECOND / 2),
             ..HealthPlan::default()
         };
-        let mut watch = FleetWatch::new(&fleet(health));
+        let mut watch = FleetMonitor::new(&fleet(health));
         let counters = FleetCounters::default();
         // The server takes fifteen.
         let made = |client: u32| match client {
-            0..15 => FirstConnection::Made(1000),
-            _ => FirstConnection::Awaited,
+            0..15 => ConnectStatus::Made(1000),
+            _ => ConnectStatus::Awaited,
         };
         for now in [1, SECOND, SECOND + SECOND / 2] {
             watch.look(now, &counters, 0);
@@ -488,9 +488,9 @@ mod tests {
         let times: Vec<_> = steps.iter().map(|step| step.connect_time_p99_ns).collect();
         assert_eq!(times, [Some(1000), Some(500_000_001)]);
         // Where there are no connections, none is slow.
-        let mut watch = FleetWatch::new(&fleet(health));
+        let mut watch = FleetMonitor::new(&fleet(health));
         watch.look(SECOND, &counters, 0);
-        watch.connections(SECOND, |_| FirstConnection::None);
+        watch.connections(SECOND, |_| ConnectStatus::None);
         assert_eq!(watch.steps()[0].connect_time_p99_ns, None);
     }
 }

@@ -7,13 +7,13 @@
 
 mod extent;
 
-use crate::cost::KnownCost;
+use crate::cost::CostEstimate;
 use crate::figure::{Quantity, RunFigure};
 use crate::gate::{Expression, Gate, GateFigure, RunTotal};
 use crate::measure::cost_totals;
-use crate::measure::curve_record::{ObjectiveRecord, SearchEnd};
+use crate::measure::curve_record::{ObjectiveRecord, SearchStopReason};
 use crate::measure::figures::accuracy::STRETCHES_MIN;
-use crate::measure::figures::{NoInterval, Stretches};
+use crate::measure::figures::{BatchMeans, IntervalUnavailable};
 use crate::measure::gate_record::{GateOutcome, GateRecord};
 use crate::measure::run_record::RunRecord;
 use crate::measure::sample::Role;
@@ -23,7 +23,7 @@ use extent::Extent;
 pub fn judge(record: &RunRecord) -> Vec<GateRecord> {
     let run = Run {
         record,
-        stretches: Stretches::of(record),
+        stretches: BatchMeans::of(record),
     };
     let gates = record.plan.gates.fail_if.iter();
     gates.map(|gate| run.judge(gate)).collect()
@@ -38,7 +38,7 @@ pub fn has_failed(record: &RunRecord) -> bool {
 
 struct Run<'record> {
     record: &'record RunRecord,
-    stretches: Stretches<'record>,
+    stretches: BatchMeans<'record>,
 }
 
 impl Run<'_> {
@@ -99,7 +99,7 @@ impl Run<'_> {
                 high: known.high,
                 unknown: None,
             },
-            Err(NoInterval::FewBeyond { low }) => Extent {
+            Err(IntervalUnavailable::FewBeyond { low }) => Extent {
                 value,
                 low: low as f64,
                 high: f64::INFINITY,
@@ -177,7 +177,7 @@ impl Run<'_> {
     fn cost(&self, total: RunTotal) -> Option<Extent> {
         let cost = self.record.cost.as_ref()?;
         let achieved = self.record.totals.achieved_load_ops_per_s;
-        let KnownCost { value, half_width } = cost_totals::of(cost, achieved, total)?;
+        let CostEstimate { value, half_width } = cost_totals::of(cost, achieved, total)?;
         Some(Extent {
             value,
             low: value - half_width,
@@ -196,7 +196,7 @@ fn lost_clients(record: &RunRecord) -> u64 {
 /// The highest load that keeps the objective. Where it never holds it is below all that were tried,
 /// and where it always does above.
 fn of_search(found: &ObjectiveRecord) -> Option<Extent> {
-    let none = (found.end == SearchEnd::NeverHolds).then_some(0.0);
+    let none = (found.end == SearchStopReason::NeverHolds).then_some(0.0);
     let value = found.load_ops_per_s.or(found.held_ops_per_s).or(none)?;
     Some(Extent {
         value,
@@ -212,16 +212,18 @@ fn of_search(found: &ObjectiveRecord) -> Option<Extent> {
     })
 }
 
-fn reason(why: NoInterval) -> String {
+fn reason(why: IntervalUnavailable) -> String {
     match why {
-        NoInterval::FewStretches { stretches } => {
+        IntervalUnavailable::FewStretches { stretches } => {
             format!("the window has {stretches} stretches, and it takes {STRETCHES_MIN}")
         }
-        NoInterval::Steered => "several loads were offered".into(),
-        NoInterval::NoOperations | NoInterval::NoneSeen => "there were none".into(),
-        NoInterval::FewBeyond { .. } => "too few operations lie beyond it".into(),
-        NoInterval::Extreme => "what lies beyond the longest is not known".into(),
-        NoInterval::NotKept => "the record does not have what it takes".into(),
+        IntervalUnavailable::Steered => "several loads were offered".into(),
+        IntervalUnavailable::NoOperations | IntervalUnavailable::NoneSeen => {
+            "there were none".into()
+        }
+        IntervalUnavailable::FewBeyond { .. } => "too few operations lie beyond it".into(),
+        IntervalUnavailable::Extreme => "what lies beyond the longest is not known".into(),
+        IntervalUnavailable::NotKept => "the record does not have what it takes".into(),
     }
 }
 

@@ -67,7 +67,7 @@ impl Headroom {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "reason", rename_all = "kebab-case")]
-pub enum RunEnd {
+pub enum RunOutcome {
     /// As planned.
     Finished,
     /// Somebody stopped it.

@@ -1,7 +1,7 @@
 //! Whether the way down a curve is the way up: a server that remembers its overload answers
 //! otherwise at the same load afterwards.
 
-use crate::measure::curve_record::{CurveLeg, CurvePointRecord, HysteresisRecord};
+use crate::measure::curve_record::{CurvePointRecord, HysteresisRecord, SweepDirection};
 use crate::measure::overall_response_time::area;
 use crate::statistics::series::widened_for;
 
@@ -78,13 +78,13 @@ fn pairs(points: &[CurvePointRecord]) -> Vec<Pair<'_>> {
             .iter()
             .filter(move |point| point.leg == leg && point.response_time_ns.count > 0)
     };
-    of_leg(CurveLeg::Up)
+    of_leg(SweepDirection::Up)
         .filter_map(|up| {
             let near = |down: &&CurvePointRecord| {
                 let apart = down.offered_load_ops_per_s - up.offered_load_ops_per_s;
                 apart.abs() <= 1e-6 * up.offered_load_ops_per_s
             };
-            let down = of_leg(CurveLeg::Down).find(near)?;
+            let down = of_leg(SweepDirection::Down).find(near)?;
             Some(Pair { up, down })
         })
         .collect()
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::measure::distribution::DistributionRecord;
 
-    fn point(leg: CurveLeg, load: f64, mean: f64, half_width: f64) -> CurvePointRecord {
+    fn point(leg: SweepDirection, load: f64, mean: f64, half_width: f64) -> CurvePointRecord {
         CurvePointRecord {
             leg,
             offered_load_ops_per_s: load,
@@ -113,11 +113,11 @@ mod tests {
     fn a_way_down_that_is_slower_encloses_an_area() {
         // Under the way up: 100·(10+20)/2 = 1500; between: 100·(0+6)/2 = 300: 20 %.
         let points = [
-            point(CurveLeg::Up, 100.0, 10.0, 1.0),
-            point(CurveLeg::Up, 200.0, 20.0, 1.0),
-            point(CurveLeg::Up, 300.0, 90.0, 1.0),
-            point(CurveLeg::Down, 200.0, 26.0, 1.0),
-            point(CurveLeg::Down, 100.0, 10.0, 1.0),
+            point(SweepDirection::Up, 100.0, 10.0, 1.0),
+            point(SweepDirection::Up, 200.0, 20.0, 1.0),
+            point(SweepDirection::Up, 300.0, 90.0, 1.0),
+            point(SweepDirection::Down, 200.0, 26.0, 1.0),
+            point(SweepDirection::Down, 100.0, 10.0, 1.0),
         ];
         let found = hysteresis(&points).expect("two loads on both ways");
         assert!((found.area_percent - 20.0).abs() < 1e-9);
@@ -129,10 +129,10 @@ mod tests {
     #[test]
     fn what_chance_explains_is_not_significant() {
         let points = [
-            point(CurveLeg::Up, 100.0, 10.0, 1.0),
-            point(CurveLeg::Up, 200.0, 20.0, 5.0),
-            point(CurveLeg::Down, 200.0, 25.0, 5.0),
-            point(CurveLeg::Down, 100.0, 9.0, 1.0),
+            point(SweepDirection::Up, 100.0, 10.0, 1.0),
+            point(SweepDirection::Up, 200.0, 20.0, 5.0),
+            point(SweepDirection::Down, 200.0, 25.0, 5.0),
+            point(SweepDirection::Down, 100.0, 9.0, 1.0),
         ];
         let found = hysteresis(&points).expect("two loads on both ways");
         assert!(!found.is_significant);
@@ -142,10 +142,10 @@ mod tests {
     #[test]
     fn a_faster_way_down_has_a_negative_area() {
         let points = [
-            point(CurveLeg::Up, 100.0, 10.0, 0.0),
-            point(CurveLeg::Up, 200.0, 10.0, 0.0),
-            point(CurveLeg::Down, 200.0, 8.0, 0.0),
-            point(CurveLeg::Down, 100.0, 8.0, 0.0),
+            point(SweepDirection::Up, 100.0, 10.0, 0.0),
+            point(SweepDirection::Up, 200.0, 10.0, 0.0),
+            point(SweepDirection::Down, 200.0, 8.0, 0.0),
+            point(SweepDirection::Down, 100.0, 8.0, 0.0),
         ];
         let found = hysteresis(&points).expect("two loads on both ways");
         assert!((found.area_percent + 20.0).abs() < 1e-9);

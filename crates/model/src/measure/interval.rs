@@ -6,7 +6,7 @@
 //! shared while it is being written to.
 
 use crate::failure::ProtocolStatus;
-use crate::measure::distribution::{Digits, Distribution};
+use crate::measure::distribution::{Distribution, SignificantDigits};
 use crate::measure::ledger::Ledger;
 use crate::measure::sample::{Role, Sample};
 use crate::operation::{Answer, Completion, Failure, OpKind, Outcome};
@@ -151,14 +151,14 @@ pub struct KindBuffer {
 }
 
 impl KindBuffer {
-    fn new(kind: OpKind, role: Role, digits: Digits) -> Self {
+    fn new(kind: OpKind, role: Role, digits: SignificantDigits) -> Self {
         Self {
             kind,
             role,
             ledger: Ledger::default(),
             response_time: Distribution::with_digits(digits),
             service_time: Distribution::with_digits(digits),
-            failed_time: Distribution::with_digits(Digits::Three),
+            failed_time: Distribution::with_digits(SignificantDigits::Three),
             counts: CallCounts::default(),
             failures: Vec::with_capacity(FAILURES_MAX),
         }
@@ -202,7 +202,7 @@ impl KindBuffer {
 
 /// What is counted of a stretch of the run, and not of each kind of operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct StretchCounts {
+pub struct IntervalCounts {
     /// Measured operations that succeeded before the measured window closed.
     pub ok_in_window: u64,
     /// Data bytes of measured operations that succeeded before the window closed.
@@ -227,7 +227,7 @@ pub struct StretchCounts {
     pub held_nanos: u128,
 }
 
-impl StretchCounts {
+impl IntervalCounts {
     /// Processor time that went into the work.
     pub fn work_nanos(&self) -> u64 {
         // Who loses the processor while it looks has looked for longer than it ran.
@@ -235,7 +235,7 @@ impl StretchCounts {
     }
 
     /// Adds what was counted elsewhere, or in another stretch.
-    pub fn add(&mut self, other: &StretchCounts) {
+    pub fn add(&mut self, other: &IntervalCounts) {
         self.ok_in_window += other.ok_in_window;
         self.data_bytes_in_window += other.data_bytes_in_window;
         self.late_replies += other.late_replies;
@@ -269,7 +269,7 @@ pub struct IntervalBuffer {
     /// ready → sent of measured operations that ended well.
     pub dispatch_delay: Distribution<u32>,
     /// Counts of all kinds together.
-    pub counts: StretchCounts,
+    pub counts: IntervalCounts,
     tick_nanos: u64,
     /// Statuses that the plan expects of operations that fail.
     expected: Box<[ProtocolStatus]>,
@@ -281,7 +281,7 @@ const NO_PLACE: u8 = u8::MAX;
 impl IntervalBuffer {
     /// A buffer for these kinds and for `ticks` ticks of `tick_nanos` each.
     pub fn new(kinds: &[(OpKind, Role)], ticks: usize, tick_nanos: u64) -> Self {
-        let digits = Digits::for_kinds(kinds.len());
+        let digits = SignificantDigits::for_kinds(kinds.len());
         let mut places = [[NO_PLACE; OpKind::COUNT]; 2];
         for (place, (kind, role)) in kinds.iter().enumerate() {
             places[*role as usize][kind.index()] = place as u8;
@@ -297,7 +297,7 @@ impl IntervalBuffer {
             places,
             slot_wait: Distribution::new(),
             dispatch_delay: Distribution::new(),
-            counts: StretchCounts::default(),
+            counts: IntervalCounts::default(),
             tick_nanos: tick_nanos.max(1),
             expected: Box::default(),
         }
@@ -495,6 +495,6 @@ impl IntervalBuffer {
         self.kinds.iter_mut().for_each(KindBuffer::reset);
         self.slot_wait.reset();
         self.dispatch_delay.reset();
-        self.counts = StretchCounts::default();
+        self.counts = IntervalCounts::default();
     }
 }

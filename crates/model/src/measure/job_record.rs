@@ -1,7 +1,7 @@
 //! What only a job of several hosts has to tell: each host's part of it.
 
 use crate::measure::caveat::Caveat;
-use crate::measure::generator_record::{Headroom, Host, RunEnd};
+use crate::measure::generator_record::{Headroom, Host, RunOutcome};
 use crate::measure::ledger::Ledger;
 use crate::measure::processors::ProcessorsRecord;
 #[cfg(feature = "schema")]
@@ -34,7 +34,7 @@ pub struct HostRecord {
     /// Length of its window in nanoseconds.
     pub window_ns: u64,
     /// How its part ended.
-    pub end: RunEnd,
+    pub end: RunOutcome,
     /// Its clients.
     pub clients: u32,
     /// Its threads.
@@ -132,7 +132,7 @@ pub(crate) mod tests {
             host: Host::default(),
             started_at: "2026-11-24T16:05:00.000Z".into(),
             window_ns: 30_000_000_000,
-            end: RunEnd::Finished,
+            end: RunOutcome::Finished,
             clients: 1,
             workers: 1,
             bound_processors: 0,

@@ -9,7 +9,7 @@
 //! capacity as the highest point does, and the doubling of the response time depends on the
 //! lowest point.
 
-use crate::measure::curve_record::{CurveLeg, CurvePointRecord, KneeRecord};
+use crate::measure::curve_record::{CurvePointRecord, KneeRecord, SweepDirection};
 
 /// One point of a curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,7 +41,7 @@ impl Plateau {
     pub fn of(points: &[CurvePointRecord]) -> Option<Self> {
         let upward = points.iter();
         let mut powers: Vec<(f64, f64, f64)> = upward
-            .filter(|point| point.leg == CurveLeg::Up && point.kept_up)
+            .filter(|point| point.leg == SweepDirection::Up && point.kept_up)
             .filter(|point| point.response_time_ns.mean > 0.0)
             .map(|point| {
                 let (load, mean) = (point.achieved_load_ops_per_s, point.response_time_ns.mean);
@@ -90,7 +90,7 @@ impl LoadResponse {
 pub fn upward_curve(points: &[CurvePointRecord]) -> Vec<LoadResponse> {
     let upward = points
         .iter()
-        .filter(|point| point.leg == CurveLeg::Up && point.kept_up);
+        .filter(|point| point.leg == SweepDirection::Up && point.kept_up);
     let mut curve: Vec<LoadResponse> = upward
         .map(|point| LoadResponse {
             load_ops_per_s: point.achieved_load_ops_per_s,

@@ -50,17 +50,17 @@ mod validity_record;
 pub mod verdict;
 pub mod warm_up;
 
-pub use assembly::Assembly;
+pub use assembly::IntervalAggregator;
 pub use caveat::Caveat;
 pub use connections_record::ConnectionsRecord;
 pub use curve_record::{CurveRecord, ObjectiveRecord};
 pub use distribution::{
-    Digits, Distribution, DistributionRecord, EncodedDistribution, RecordMerger,
+    Distribution, DistributionRecord, EncodedDistribution, RecordMerger, SignificantDigits,
 };
-pub use figure_record::{FigureRecord, KeptInterval, OpenFigureRecord};
+pub use figure_record::{FigureRecord, OneSidedFigureRecord, RecordedInterval};
 pub use figures::RunFigure;
 pub use fleet_record::FleetRecord;
-pub use fleet_watch::FleetWatch;
+pub use fleet_watch::FleetMonitor;
 pub use gate_record::{GateOutcome, GateRecord, GateValue};
 pub use host_difference::HostDifference;
 pub use interval::{IntervalBuffer, TickCounts};

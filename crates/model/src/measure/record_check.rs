@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::cost::{CostRecord, WireCostRecord};
     use crate::measure::curve_record::{
-        CurvePointRecord, CurveRecord, ObjectiveRecord, SearchEnd, TriedRecord,
+        CurvePointRecord, CurveRecord, ObjectiveRecord, SearchStepRecord, SearchStopReason,
     };
     use crate::measure::job_record::JobRecord;
     use crate::measure::job_record::tests::host;
@@ -147,8 +147,8 @@ mod tests {
             broken_ops_per_s: None,
             relaxation_time_ns: 0.0,
             longest_stretch_ns: 0,
-            end: SearchEnd::Interrupted,
-            tried: vec![TriedRecord::default()],
+            end: SearchStopReason::Interrupted,
+            tried: vec![SearchStepRecord::default()],
         });
         record.ticks = vec![tick(0, 10, 1000)];
         record.job = Some(JobRecord {

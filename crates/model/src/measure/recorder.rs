@@ -174,7 +174,7 @@ fn is_alike(one: &Sample, other: &Sample) -> bool {
 mod tests {
     use super::*;
     use crate::failure::StatusSpace;
-    use crate::operation::{Answer, Completion, Failure, Ticket};
+    use crate::operation::{Answer, Completion, Failure, SlotId};
     use crate::plan::TICK_NANOS;
 
     fn sample(due: u64, done: u64) -> Sample {
@@ -184,7 +184,7 @@ mod tests {
             due: Moment::from_nanos(due),
             ready: Moment::from_nanos(due),
             completion: Completion {
-                ticket: Ticket { client: 0, slot: 0 },
+                ticket: SlotId { client: 0, slot: 0 },
                 outcome: Outcome::Ok,
                 answer: Answer::Plain,
                 usable: Moment::ZERO,

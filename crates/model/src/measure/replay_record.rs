@@ -36,7 +36,7 @@ pub struct ReplayRecord {
     /// Lines that were left out because they change something and the plan is `read_only`, warm-up
     /// included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<LeftOutRecord>,
+    pub left_out: Vec<SkippedLinesRecord>,
     /// One entry per client.
     pub clients: Vec<ClientRecord>,
 }
@@ -44,14 +44,14 @@ pub struct ReplayRecord {
 /// How many lines of one kind a run left out that only reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct LeftOutRecord {
+pub struct SkippedLinesRecord {
     /// Which kind of operation.
     pub operation: OpKind,
     /// How many lines.
     pub count: u64,
 }
 
-impl LeftOutRecord {
+impl SkippedLinesRecord {
     /// Adds lines of a kind to a list of a dozen kinds at most.
     pub fn add(list: &mut Vec<Self>, operation: OpKind, count: u64) {
         match list.iter_mut().find(|known| known.operation == operation) {

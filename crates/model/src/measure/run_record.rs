@@ -1,15 +1,15 @@
 //! The run record: one JSON document from which every report is made.
 
 use crate::cost::CostRecord;
-use crate::figure::Timed;
+use crate::figure::TimeKind;
 use crate::measure::caveat::Caveat;
 use crate::measure::connections_record::ConnectionsRecord;
 use crate::measure::curve_record::{CurveRecord, ObjectiveRecord};
 use crate::measure::distribution::DistributionRecord;
-use crate::measure::figure_record::{FigureRecord, KeptInterval, OpenFigureRecord};
+use crate::measure::figure_record::{FigureRecord, OneSidedFigureRecord, RecordedInterval};
 use crate::measure::fleet_record::{FleetRecord, SettingsGeneration};
 use crate::measure::gate_record::GateRecord;
-pub use crate::measure::generator_record::{Headroom, Host, RunEnd};
+pub use crate::measure::generator_record::{Headroom, Host, RunOutcome};
 use crate::measure::interval::TickCounts;
 use crate::measure::job_record::JobRecord;
 use crate::measure::ledger::Ledger;
@@ -69,7 +69,7 @@ pub struct RunRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<JobRecord>,
     /// How the run ended.
-    pub end: RunEnd,
+    pub end: RunOutcome,
     /// Length of the measured window in nanoseconds, as it was.
     pub window_ns: u64,
     /// What only a replay has to tell.
@@ -356,7 +356,7 @@ pub struct Totals {
     pub figures: Vec<FigureRecord>,
     /// Those of which only a lower end is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub open_figures: Vec<OpenFigureRecord>,
+    pub open_figures: Vec<OneSidedFigureRecord>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -366,16 +366,16 @@ fn is_zero(count: &u64) -> bool {
 
 impl Totals {
     /// The interval that is kept of the figure with this name.
-    pub fn kept_interval(&self, name: &str) -> Option<KeptInterval<'_>> {
+    pub fn kept_interval(&self, name: &str) -> Option<RecordedInterval<'_>> {
         let whole = self.figures.iter().find(|figure| figure.name == name);
         let open = || self.open_figures.iter().find(|figure| figure.name == name);
         whole
-            .map(KeptInterval::Whole)
-            .or_else(|| open().map(KeptInterval::Open))
+            .map(RecordedInterval::Whole)
+            .or_else(|| open().map(RecordedInterval::Open))
     }
 
     /// The times of measured operations, of all of them or of one kind.
-    pub fn times(&self, operation: Option<OpKind>, timed: Timed) -> Option<&DistributionRecord> {
+    pub fn times(&self, operation: Option<OpKind>, timed: TimeKind) -> Option<&DistributionRecord> {
         let (response, service) = match operation {
             None => (&self.response_time_ns, &self.service_time_ns),
             Some(operation) => {
@@ -386,8 +386,8 @@ impl Totals {
             }
         };
         Some(match timed {
-            Timed::Response => response,
-            Timed::Service => service,
+            TimeKind::Response => response,
+            TimeKind::Service => service,
         })
     }
 
@@ -724,7 +724,7 @@ impl RunRecord {
             cost: None,
             stamps: None,
             job: None,
-            end: RunEnd::Finished,
+            end: RunOutcome::Finished,
             replay: None,
             fleet: None,
             mix: None,

@@ -55,7 +55,7 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::{Answer, Outcome, Ticket};
+    use crate::operation::{Answer, Outcome, SlotId};
 
     #[test]
     fn the_three_parts_add_up_to_the_response_time() {
@@ -66,7 +66,7 @@ mod tests {
             due: at(100),
             ready: at(250),
             completion: Completion {
-                ticket: Ticket { client: 0, slot: 0 },
+                ticket: SlotId { client: 0, slot: 0 },
                 outcome: Outcome::Ok,
                 answer: Answer::Plain,
                 usable: Moment::ZERO,

@@ -11,7 +11,7 @@ use hdrhistogram::Counter;
 pub const HIGHEST_NANOS: u64 = 600_000_000_000;
 /// Significant decimal digits of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Digits {
+pub enum SignificantDigits {
     /// At most 1/16384 too high; 1.8 MB each in an interval.
     Four,
     /// At most 1/1024 too high; 120 kB each. For runs of many kinds of operation,
@@ -19,20 +19,20 @@ pub enum Digits {
     Three,
 }
 
-impl Digits {
+impl SignificantDigits {
     /// What a run with so many kinds of operation can afford for each of them.
     pub const fn for_kinds(kinds: usize) -> Self {
         if kinds <= KINDS_WITH_FOUR {
-            Digits::Four
+            SignificantDigits::Four
         } else {
-            Digits::Three
+            SignificantDigits::Three
         }
     }
 
     const fn number(self) -> u8 {
         match self {
-            Digits::Four => 4,
-            Digits::Three => 3,
+            SignificantDigits::Four => 4,
+            SignificantDigits::Three => 3,
         }
     }
 }
@@ -49,19 +49,19 @@ const HEADER_LEN: usize = 40;
 #[derive(Debug, Clone)]
 pub struct Steps<C> {
     counts: Box<[C]>,
-    digits: Digits,
+    digits: SignificantDigits,
     total: u64,
     /// The range of steps that hold something; the other way round if none does.
     low: usize,
     high: usize,
 }
 
-impl Digits {
+impl SignificantDigits {
     /// The binary logarithm of how many steps a half has.
     const fn half_bits(self) -> u32 {
         match self {
-            Digits::Three => 10,
-            Digits::Four => 14,
+            SignificantDigits::Three => 10,
+            SignificantDigits::Four => 14,
         }
     }
 
@@ -91,7 +91,7 @@ impl Digits {
 
 impl<C: Counter> Steps<C> {
     /// Steps of these digits, in which nothing is.
-    pub fn new(digits: Digits) -> Self {
+    pub fn new(digits: SignificantDigits) -> Self {
         Self {
             counts: vec![C::zero(); digits.steps()].into_boxed_slice(),
             digits,
@@ -176,7 +176,7 @@ impl<C: Counter> Steps<C> {
     }
 
     /// What stands before the counts of these digits.
-    fn header(digits: Digits) -> [u8; HEADER_LEN] {
+    fn header(digits: SignificantDigits) -> [u8; HEADER_LEN] {
         let mut bytes = [0; HEADER_LEN];
         bytes[..4].copy_from_slice(&COOKIE.to_be_bytes());
         // Then the length of the counts, which is not known yet, and no normalization.
@@ -189,7 +189,7 @@ impl<C: Counter> Steps<C> {
 
     /// Adds what was [encoded](Self::encode) elsewhere, whose steps may be of another width. What
     /// is empty is skipped, not walked through.
-    pub fn add_encoded(&mut self, bytes: &[u8]) -> Result<(), StepsError> {
+    pub fn add_encoded(&mut self, bytes: &[u8]) -> Result<(), BucketsError> {
         let (digits, counts) = header_of(bytes)?;
         if digits == self.digits {
             return self.add_alike(counts);
@@ -206,7 +206,7 @@ impl<C: Counter> Steps<C> {
 
     /// Adds counts of the same width. A coordinator of many hosts adds a million of them a second, so the
     /// range and the total are entered once.
-    fn add_alike(&mut self, counts: &[u8]) -> Result<(), StepsError> {
+    fn add_alike(&mut self, counts: &[u8]) -> Result<(), BucketsError> {
         let (mut low, mut high, mut total) = (self.low, self.high, self.total);
         let own = &mut self.counts;
         let added = each_count(counts, |step, more| {
@@ -245,7 +245,7 @@ impl<C: Counter> Steps<C> {
 
 /// Why bytes are not the steps of a run's distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum StepsError {
+pub enum BucketsError {
     /// Not the header that [`Steps::encode`] writes.
     #[error("its header is not that of a histogram up to ten minutes with three or four digits")]
     Header,
@@ -255,11 +255,11 @@ pub enum StepsError {
 }
 
 /// The digits of encoded steps, and the bytes of their counts.
-pub fn header_of(bytes: &[u8]) -> Result<(Digits, &[u8]), StepsError> {
+pub fn header_of(bytes: &[u8]) -> Result<(SignificantDigits, &[u8]), BucketsError> {
     let (header, counts) = bytes
         .split_at_checked(HEADER_LEN)
-        .ok_or(StepsError::Header)?;
-    for digits in [Digits::Three, Digits::Four] {
+        .ok_or(BucketsError::Header)?;
+    for digits in [SignificantDigits::Three, SignificantDigits::Four] {
         let mut own = Steps::<u64>::header(digits);
         // Of the header, the length alone is not known before.
         if let (Some(own), Some(given)) = (own.get_mut(4..8), header.get(4..8)) {
@@ -268,15 +268,15 @@ pub fn header_of(bytes: &[u8]) -> Result<(Digits, &[u8]), StepsError> {
         if own == header {
             let declared = header.get(4..8).and_then(|len| len.try_into().ok());
             let declared = declared.map_or(0, u32::from_be_bytes) as usize;
-            let counts = counts.get(..declared).ok_or(StepsError::Counts)?;
+            let counts = counts.get(..declared).ok_or(BucketsError::Counts)?;
             return Ok((digits, counts));
         }
     }
-    Err(StepsError::Header)
+    Err(BucketsError::Header)
 }
 
 /// How many values encoded steps hold.
-pub fn total_of(bytes: &[u8]) -> Result<u64, StepsError> {
+pub fn total_of(bytes: &[u8]) -> Result<u64, BucketsError> {
     let (digits, counts) = header_of(bytes)?;
     let (steps, mut total) = (digits.steps(), 0_u64);
     each_count(counts, |step, count| {
@@ -293,18 +293,18 @@ pub fn total_of(bytes: &[u8]) -> Result<u64, StepsError> {
 fn each_count(
     mut counts: &[u8],
     mut add: impl FnMut(usize, u64) -> bool,
-) -> Result<(), StepsError> {
+) -> Result<(), BucketsError> {
     let mut step = 0_usize;
     while let Some((first, rest)) = counts.split_first() {
         // Nearly all numbers are of one byte.
         let (number, rest) = match first & 0x80 {
             0 => (signed(u64::from(*first)), rest),
-            _ => take(counts).ok_or(StepsError::Counts)?,
+            _ => take(counts).ok_or(BucketsError::Counts)?,
         };
         counts = rest;
         let (count, gap) = (number.max(0).unsigned_abs(), number.min(-1).unsigned_abs());
         if !add(step, count) {
-            return Err(StepsError::Counts);
+            return Err(BucketsError::Counts);
         }
         step = step.saturating_add(gap as usize);
     }
@@ -377,7 +377,7 @@ mod tests {
     }
 
     impl<C: Counter> Both<C> {
-        fn new(digits: Digits) -> Self {
+        fn new(digits: SignificantDigits) -> Self {
             let theirs = Histogram::new_with_bounds(1, HIGHEST_NANOS, digits.number());
             Self {
                 ours: Steps::new(digits),
@@ -440,13 +440,13 @@ mod tests {
 
     #[test]
     fn an_empty_one_is_what_the_library_makes_of_it() {
-        Both::<u32>::new(Digits::Three).compare();
-        Both::<u64>::new(Digits::Four).compare();
+        Both::<u32>::new(SignificantDigits::Three).compare();
+        Both::<u64>::new(SignificantDigits::Four).compare();
     }
 
     #[test]
     fn steps_quantiles_and_bytes_are_the_librarys() {
-        for digits in [Digits::Three, Digits::Four] {
+        for digits in [SignificantDigits::Three, SignificantDigits::Four] {
             for seed in 0..5 {
                 let mut both = Both::<u32>::new(digits);
                 for (count, (value, times)) in values(seed).into_iter().enumerate() {
@@ -463,7 +463,7 @@ mod tests {
     #[test]
     fn counts_that_take_nine_bytes_are_the_librarys() {
         for shift in [7, 14, 21, 28, 35, 42, 49, 55, 56, 61] {
-            let mut both = Both::<u64>::new(Digits::Three);
+            let mut both = Both::<u64>::new(SignificantDigits::Three);
             for value in [3, 5000, 5001] {
                 both.ours.record(value, 1 << shift);
                 both.theirs.saturating_record_n(value, 1 << shift);
@@ -477,9 +477,9 @@ mod tests {
     #[test]
     fn what_is_added_is_as_if_the_library_had_added_it() {
         for (to, from) in [
-            (Digits::Four, Digits::Three),
-            (Digits::Three, Digits::Four),
-            (Digits::Four, Digits::Four),
+            (SignificantDigits::Four, SignificantDigits::Three),
+            (SignificantDigits::Three, SignificantDigits::Four),
+            (SignificantDigits::Four, SignificantDigits::Four),
         ] {
             let mut all = Both::<u64>::new(to);
             for seed in 0..3 {
@@ -499,7 +499,7 @@ mod tests {
 
     #[test]
     fn what_is_encoded_is_added_as_if_it_had_been_recorded_here() {
-        for digits in [Digits::Three, Digits::Four] {
+        for digits in [SignificantDigits::Three, SignificantDigits::Four] {
             let (mut all, mut merged) = (Steps::<u64>::new(digits), Steps::<u64>::new(digits));
             for seed in 0..4 {
                 let mut part = Steps::<u32>::new(digits);
@@ -521,13 +521,13 @@ mod tests {
     #[test]
     fn steps_of_another_width_are_added_as_the_library_would() {
         let (mut from, mut to) = (
-            Steps::<u64>::new(Digits::Three),
-            Steps::<u64>::new(Digits::Four),
+            Steps::<u64>::new(SignificantDigits::Three),
+            Steps::<u64>::new(SignificantDigits::Four),
         );
         values(1)
             .into_iter()
             .for_each(|(value, times)| from.record(value, times.into()));
-        let mut expected = Steps::<u64>::new(Digits::Four);
+        let mut expected = Steps::<u64>::new(SignificantDigits::Four);
         expected.add(&from);
         to.add_encoded(&from.encode()).expect("encoded");
         assert_eq!(to.encode(), expected.encode());
@@ -535,13 +535,13 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_steps_are_refused_wherever_they_are_cut() {
-        let mut steps = Steps::<u64>::new(Digits::Four);
+        let mut steps = Steps::<u64>::new(SignificantDigits::Four);
         values(3)
             .into_iter()
             .for_each(|(value, times)| steps.record(value, times.into()));
         let bytes = steps.encode();
         for len in 0..bytes.len() {
-            let cut = Steps::<u64>::new(Digits::Four).add_encoded(&bytes[..len]);
+            let cut = Steps::<u64>::new(SignificantDigits::Four).add_encoded(&bytes[..len]);
             assert!(cut.is_err(), "{len}");
         }
         let mut far = bytes[..HEADER_LEN].to_vec();
@@ -549,13 +549,13 @@ mod tests {
         put(1, &mut far);
         let len = (far.len() - HEADER_LEN) as u32;
         far[4..8].copy_from_slice(&len.to_be_bytes());
-        let far = Steps::<u64>::new(Digits::Four).add_encoded(&far);
-        assert_eq!(far, Err(StepsError::Counts));
+        let far = Steps::<u64>::new(SignificantDigits::Four).add_encoded(&far);
+        assert_eq!(far, Err(BucketsError::Counts));
     }
 
     #[test]
     fn one_that_is_emptied_is_as_new() {
-        let mut both = Both::<u32>::new(Digits::Three);
+        let mut both = Both::<u32>::new(SignificantDigits::Three);
         for (value, times) in values(7) {
             both.ours.record(value, times.into());
         }
@@ -567,7 +567,7 @@ mod tests {
 
     #[test]
     fn a_counter_that_is_full_stays_full() {
-        let mut both = Both::<u32>::new(Digits::Three);
+        let mut both = Both::<u32>::new(SignificantDigits::Three);
         both.record(77, u32::MAX);
         both.record(77, 5);
         // The library has no quantile of what was not counted.

@@ -8,7 +8,7 @@
 use super::absence::ABSENT_PERCENT;
 use super::caveat::Caveat;
 use super::curve_doubts::{RELAXATIONS_MIN, SEARCH_RELAXATIONS_MIN, WAITED_SHARE};
-use super::run_record::{RunEnd, RunRecord};
+use super::run_record::{RunOutcome, RunRecord};
 use super::unexpected::{UNEXPECTED_PERCENT, UNEXPECTED_PERCENT_MAX};
 pub use super::validity_record::Validity;
 use super::verdict::caveats::{
@@ -176,7 +176,7 @@ pub fn reasons_of(caveats: &[Caveat]) -> impl Iterator<Item = String> {
 /// Whether a run that was not broken off has not a single operation that ended as expected: whatever
 /// the command, that is no result.
 pub const fn succeeded_in_nothing(record: &RunRecord) -> bool {
-    !matches!(record.end, RunEnd::Interrupted) && record.totals.ledger.as_expected() == 0
+    !matches!(record.end, RunOutcome::Interrupted) && record.totals.ledger.as_expected() == 0
 }
 
 #[cfg(test)]

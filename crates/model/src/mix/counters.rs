@@ -7,7 +7,7 @@
 
 use super::error::MixError;
 use super::kernel::{self, Mount};
-use super::name::{Meaning, Version};
+use super::name::{NameMapping, Version};
 use super::section::{Entry, Section};
 use crate::kind::{OpKind, PerKind};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub struct Counters {
     /// of a procedure; where [`is_timed`](Self::is_timed) is false, nothing is known.
     pub millis: PerKind<u64>,
     /// Calls that are like no procedure of NFSv3, by the names that the client has for them.
-    pub others: BTreeMap<String, UnlikeCalls>,
+    pub others: BTreeMap<String, UnmappedCalls>,
     /// All calls, also those that are like no procedure of NFSv3.
     pub total: u64,
     /// Whether times were counted, as mountstats does.
@@ -34,7 +34,7 @@ pub struct Counters {
 
 /// Calls of one name that are like no procedure of NFSv3: CLOSE, SEQUENCE and the like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct UnlikeCalls {
+pub struct UnmappedCalls {
     /// How many.
     pub calls: u64,
     /// Their times together, in milliseconds.
@@ -113,13 +113,13 @@ impl Counters {
 /// The procedure of NFSv3 that an entry counts.
 fn procedure(section: &Section<'_>, entry: &Entry<'_>) -> Option<OpKind> {
     match section.meaning(entry) {
-        Meaning::Procedure(kind) => Some(kind),
-        Meaning::Unlike
+        NameMapping::Procedure(kind) => Some(kind),
+        NameMapping::Unlike
             if section.version == Version::V4 && entry.name.eq_ignore_ascii_case("open") =>
         {
             Some(OpKind::Create)
         }
-        Meaning::Unlike | Meaning::Refused(_) | Meaning::Compound => None,
+        NameMapping::Unlike | NameMapping::Refused(_) | NameMapping::Compound => None,
     }
 }
 

@@ -19,7 +19,7 @@ pub mod nhfsstone;
 pub mod record;
 pub mod solve;
 
-use self::effects::{Effects, ROWS, Rates};
+use self::effects::{CallModel, ROWS, Rates};
 use self::record::{CorrectionRecord, WireLimitRecord};
 use self::solve::{Variable, caused, solve};
 use super::counters::Counters;
@@ -50,7 +50,7 @@ const OPERATIONS_AVERAGED: u64 = 32;
 
 /// What the clients of one mount are to reach together.
 #[derive(Debug, Clone)]
-pub struct Goal<'a> {
+pub struct FeedbackTarget<'a> {
     /// How often each kind is asked, relative to the others.
     pub counts: &'a [MixCount],
     /// How many clients there are.
@@ -89,7 +89,7 @@ pub struct Group {
     count: Option<u64>,
     seconds: Option<f64>,
     is_v4: bool,
-    effects: Effects,
+    effects: CallModel,
     /// Shares of the calls on the wire, by procedure.
     shares: Rates,
     /// On the wire, as of the last reading, and when that was.
@@ -102,7 +102,7 @@ pub struct Group {
 
 impl Group {
     /// Clients that have not begun.
-    pub fn new(goal: &Goal<'_>) -> Self {
+    pub fn new(goal: &FeedbackTarget<'_>) -> Self {
         let is_asked = |count: &&MixCount| count.count > 0 && place(count.operation).is_some();
         let sum: f64 = goal.counts.iter().filter(is_asked).map(weight).sum();
         let asked = goal.counts.iter().filter(is_asked).map(|count| {
@@ -132,7 +132,7 @@ impl Group {
             count: goal.calls,
             seconds: goal.seconds,
             is_v4,
-            effects: Effects::new(|kind| row_of(kind, is_v4)),
+            effects: CallModel::new(|kind| row_of(kind, is_v4)),
             shares,
             seen: [0; ROWS],
             seen_at_s: 0.0,

@@ -19,7 +19,7 @@ mod samba;
 mod section;
 
 pub use built_in::{BuiltInMix, DEFAULT, built_in, names};
-pub use counters::{Counters, UnlikeCalls};
+pub use counters::{Counters, UnmappedCalls};
 pub use deck::Deck;
 pub use error::MixError;
 pub use kernel::Mount;

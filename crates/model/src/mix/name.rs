@@ -4,7 +4,7 @@ use crate::operation::OpKind;
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum NameMapping {
     /// A procedure of NFSv3, or something like it.
     Procedure(OpKind),
     /// A call of NFSv2 that nothing can be asked like, and why.
@@ -220,30 +220,32 @@ pub(super) const SMB2: [(&str, OpKind); 12] = [
 ];
 
 /// What a name means in that version, whatever its case.
-pub(super) fn meaning(version: Version, name: &str) -> Meaning {
+pub(super) fn meaning(version: Version, name: &str) -> NameMapping {
     let is = |other: &str| name.eq_ignore_ascii_case(other);
     if version == Version::Smb2 {
         let like = SMB2.iter().find(|(known, _)| is(known));
-        return like.map_or(Meaning::Unlike, |(_, kind)| Meaning::Procedure(*kind));
+        return like.map_or(NameMapping::Unlike, |(_, kind)| {
+            NameMapping::Procedure(*kind)
+        });
     }
     let is_v4 = matches!(version, Version::V4 | Version::V4Operations);
     if version == Version::V2 && is("root") {
-        return Meaning::Refused(
+        return NameMapping::Refused(
             "NFSPROC_ROOT is obsolete (RFC 1094, section 2.2.4): MOUNT gives the root's handle",
         );
     }
     if version == Version::V2 && is("wrcache") {
-        return Meaning::Refused(
+        return NameMapping::Refused(
             "NFSPROC_WRITECACHE was never specified (RFC 1094, section 2.2.8)",
         );
     }
     if is("compound") {
-        return Meaning::Compound;
+        return NameMapping::Compound;
     }
     // CREATE of NFSv4 makes what is no regular file (RFC 7530, section 16.4), in nearly
     // all cases a directory; OPEN makes files. FreeBSD prints both in one table.
     if is("v4create") || (is_v4 && is("create")) {
-        return Meaning::Procedure(OpKind::MkDir);
+        return NameMapping::Procedure(OpKind::MkDir);
     }
     let like = [
         ("statfs", OpKind::FsStat),
@@ -253,9 +255,9 @@ pub(super) fn meaning(version: Version, name: &str) -> Meaning {
         ("readplus", OpKind::Read),
     ];
     if let Some((_, kind)) = like.into_iter().find(|(other, _)| is(other)) {
-        return Meaning::Procedure(kind);
+        return NameMapping::Procedure(kind);
     }
-    procedure(name).map_or(Meaning::Unlike, Meaning::Procedure)
+    procedure(name).map_or(NameMapping::Unlike, NameMapping::Procedure)
 }
 
 /// The procedure of NFSv3 of that name.

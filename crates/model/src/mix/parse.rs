@@ -4,7 +4,7 @@ use super::Mix;
 use super::error::MixError;
 use super::kernel;
 use super::line::{Line, lines};
-use super::name::{Meaning, Version};
+use super::name::{NameMapping, Version};
 use super::nfsstat;
 use super::plain::plain;
 use super::samba;
@@ -228,16 +228,16 @@ fn of_sections(sections: &[&Section<'_>], file: &str, notes: Vec<String>) -> Res
                 return Err(error(what).help("keep one reading of the counters in the file"));
             }
             let cell = match section.meaning(entry) {
-                Meaning::Procedure(kind) => counts.entry(kind).or_default(),
-                Meaning::Refused(why) if entry.count > 0 => {
+                NameMapping::Procedure(kind) => counts.entry(kind).or_default(),
+                NameMapping::Refused(why) if entry.count > 0 => {
                     let what =
                         format!("{name} was asked {} times and cannot be asked", entry.count);
                     let help = format!("{why}; set its count to 0 to leave it out");
                     return Err(error(what).help(help));
                 }
-                Meaning::Refused(_) | Meaning::Compound => continue,
-                Meaning::Unlike if entry.count == 0 => continue,
-                Meaning::Unlike => left_out.entry(name).or_default(),
+                NameMapping::Refused(_) | NameMapping::Compound => continue,
+                NameMapping::Unlike if entry.count == 0 => continue,
+                NameMapping::Unlike => left_out.entry(name).or_default(),
             };
             *cell = cell.checked_add(entry.count).ok_or_else(|| {
                 error("the counts do not fit into 64 bits when added".to_owned())

@@ -5,7 +5,7 @@
 
 use super::error::MixError;
 use super::line::{Line, Word};
-use super::name::{Meaning, Version, meaning, procedure};
+use super::name::{NameMapping, Version, meaning, procedure};
 use crate::load::diagnostic::suggestion;
 use crate::operation::OpKind;
 use crate::plan::MixCount;
@@ -124,13 +124,13 @@ fn string(rest: &Word<'_>) -> Result<String, MixError> {
 /// The procedure that a key names; `None` for one of NFSv2 that is asked 0 times.
 fn operation(key: &Word<'_>, value: &Value<'_>) -> Result<Option<OpKind>, MixError> {
     match meaning(Version::V2, key.text) {
-        Meaning::Procedure(kind) => Ok(Some(kind)),
-        Meaning::Refused(_) if value.digits == 0 => Ok(None),
-        Meaning::Refused(why) => {
+        NameMapping::Procedure(kind) => Ok(Some(kind)),
+        NameMapping::Refused(_) if value.digits == 0 => Ok(None),
+        NameMapping::Refused(why) => {
             let what = format!("{} cannot be asked", key.shown());
             Err(key.error(what).help(why))
         }
-        Meaning::Compound | Meaning::Unlike => {
+        NameMapping::Compound | NameMapping::Unlike => {
             let what = format!("NFSv3 has no operation \"{}\"", key.shown());
             let names = OpKind::STATELESS.iter().map(|kind| kind.name());
             let help = match suggestion(key.text.as_bytes(), names) {

@@ -2,7 +2,7 @@
 
 use super::error::MixError;
 use super::line::Word;
-use super::name::{Meaning, Version, meaning};
+use super::name::{NameMapping, Version, meaning};
 use std::borrow::Cow;
 
 /// Who counted.
@@ -64,13 +64,13 @@ impl<'a> Entry<'a> {
 
 impl Section<'_> {
     /// What an entry of this section means.
-    pub(super) fn meaning(&self, entry: &Entry<'_>) -> Meaning {
+    pub(super) fn meaning(&self, entry: &Entry<'_>) -> NameMapping {
         meaning(self.version, &entry.name)
     }
 
     /// Calls in all. The operations of COMPOUNDs are no calls where the COMPOUNDs are counted.
     pub(super) fn calls(&self) -> u128 {
-        let is_compound = |entry: &&Entry<'_>| self.meaning(entry) == Meaning::Compound;
+        let is_compound = |entry: &&Entry<'_>| self.meaning(entry) == NameMapping::Compound;
         let compounds: u128 = self
             .entries
             .iter()

@@ -141,7 +141,7 @@ fn repeat(source: &[u8], stretch: Stretch, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::payload::{FileKey, Inspector, Pattern, Payloads, Place, Reading};
+    use crate::payload::{DataVerifier, FileKey, Pattern, Payloads, Place, Reading};
 
     #[test]
     fn data_go_on_in_the_next_piece_where_they_ended_in_the_last() {
@@ -233,7 +233,7 @@ mod tests {
         let unit = unit.with_checksum(FileKey::default(), place, payloads.table());
         let mut whole = Vec::new();
         unit.fill(u64::from(len), payloads.table(), &mut whole);
-        let mut inspector = Inspector::default();
+        let mut inspector = DataVerifier::default();
         inspector.begin(&Reading {
             file: FileKey::default(),
             is_first: true,

@@ -4,7 +4,7 @@ pub mod pattern;
 pub mod unit;
 
 pub use pattern::Pattern;
-pub use unit::{DataFault, FileKey, Inspector, Payloads, Piece, Place, Reading, Unit};
+pub use unit::{DataVerifier, FileKey, Payloads, Piece, Place, Reading, Unit, VerifyError};
 
 /// What the data of a line are, where they are not bytes that are sent over and over, nor any that are
 /// passed over.

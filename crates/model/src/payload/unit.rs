@@ -10,7 +10,7 @@
 //!   12  file            (8 bytes)
 //! ```
 //!
-//! A reader need not read in the pieces that were written: an [`Inspector`] takes the data of a file as
+//! A reader need not read in the pieces that were written: an [`DataVerifier`] takes the data of a file as
 //! they come, whatever they are cut into.
 
 use super::pattern::{Begin, Pattern};
@@ -236,7 +236,7 @@ pub struct Piece<'p> {
 
 /// How what was read is not what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DataFault {
+pub enum VerifyError {
     /// No unit begins where one should.
     NoUnit,
     /// A unit of another run.
@@ -255,18 +255,18 @@ pub enum DataFault {
     TooLong,
 }
 
-impl DataFault {
+impl VerifyError {
     /// What a report says of it.
     pub const fn name(self) -> &'static str {
         match self {
-            DataFault::NoUnit => "no unit where one begins",
-            DataFault::OtherRun => "a unit of another run",
-            DataFault::OtherClient => "a unit of another client",
-            DataFault::OtherFile => "a unit of another file",
-            DataFault::OtherPlace => "a unit of another place in the file",
-            DataFault::OtherPass => "a unit of another pass",
-            DataFault::Checksum => "a unit with another checksum",
-            DataFault::TooLong => "a unit that would go on where one ends",
+            VerifyError::NoUnit => "no unit where one begins",
+            VerifyError::OtherRun => "a unit of another run",
+            VerifyError::OtherClient => "a unit of another client",
+            VerifyError::OtherFile => "a unit of another file",
+            VerifyError::OtherPlace => "a unit of another place in the file",
+            VerifyError::OtherPass => "a unit of another pass",
+            VerifyError::Checksum => "a unit with another checksum",
+            VerifyError::TooLong => "a unit that would go on where one ends",
         }
     }
 }
@@ -288,7 +288,7 @@ pub struct Reading {
 
 /// Looks at the data of a file as they come.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Inspector {
+pub struct DataVerifier {
     state: State,
     /// As it was when the results that are coming in began.
     before: State,
@@ -310,7 +310,7 @@ struct State {
     len: u32,
     checksum: u32,
     /// What is wrong with the unit, or with one before it that has not been told.
-    fault: Option<DataFault>,
+    fault: Option<VerifyError>,
     /// Where units begin is not known any more.
     is_lost: bool,
 }
@@ -332,7 +332,7 @@ impl Default for State {
     }
 }
 
-impl Inspector {
+impl DataVerifier {
     /// The next data are these.
     pub fn begin(&mut self, reading: &Reading) {
         if reading.is_first {
@@ -367,10 +367,10 @@ impl Inspector {
     }
 
     /// What was wrong since this was asked last.
-    pub fn take_fault(&mut self) -> Option<DataFault> {
+    pub fn take_fault(&mut self) -> Option<VerifyError> {
         self.before.fault = None;
         if self.is_last && self.state.head_len > 0 {
-            self.state.note(DataFault::TooLong);
+            self.state.note(VerifyError::TooLong);
         }
         self.state.fault.take()
     }
@@ -410,28 +410,28 @@ impl State {
         u32::from_be_bytes(bytes.copied().unwrap_or_default())
     }
 
-    fn note(&mut self, fault: DataFault) {
+    fn note(&mut self, fault: VerifyError) {
         self.fault.get_or_insert(fault);
     }
 
     fn look_at_head(&mut self) {
         self.len = self.word(8);
         if self.word(0) != u32::from_be_bytes(MAGIC) || self.len < HEAD_LEN as u32 {
-            self.note(DataFault::NoUnit);
+            self.note(VerifyError::NoUnit);
             self.is_lost = true;
             return;
         }
         let file = self.file;
         let offset = u64::from(self.word(6)) << 32 | u64::from(self.word(7));
         for (is_wrong, fault) in [
-            (self.word(1) != file.run, DataFault::OtherRun),
-            (self.word(2) != file.client, DataFault::OtherClient),
-            (self.word(3) != file.file, DataFault::OtherFile),
+            (self.word(1) != file.run, VerifyError::OtherRun),
+            (self.word(2) != file.client, VerifyError::OtherClient),
+            (self.word(3) != file.file, VerifyError::OtherFile),
             (
                 offset != self.offset || self.word(5) != self.number,
-                DataFault::OtherPlace,
+                VerifyError::OtherPlace,
             ),
-            (self.word(4) != file.pass, DataFault::OtherPass),
+            (self.word(4) != file.pass, VerifyError::OtherPass),
         ] {
             if is_wrong {
                 self.note(fault);
@@ -446,7 +446,7 @@ impl State {
 
     fn end_unit(&mut self) {
         if self.checksum != self.word(9) {
-            self.note(DataFault::Checksum);
+            self.note(VerifyError::Checksum);
         }
         self.offset = self.offset.saturating_add(u64::from(self.len));
         self.number = self.number.wrapping_add(1);
@@ -484,8 +484,8 @@ mod tests {
         file
     }
 
-    fn inspect(file: FileKey, data: &[u8], piece: usize) -> Option<DataFault> {
-        let mut inspector = Inspector::default();
+    fn inspect(file: FileKey, data: &[u8], piece: usize) -> Option<VerifyError> {
+        let mut inspector = DataVerifier::default();
         let (mut offset, whole) = (0, data.len());
         for data in data.chunks(piece) {
             inspector.begin(&Reading {
@@ -521,17 +521,17 @@ mod tests {
         let fault = |file: &[u8]| inspect(FILE, file, 64);
         let mut other = file.clone();
         other[300] ^= 1;
-        assert_eq!(fault(&other), Some(DataFault::Checksum));
+        assert_eq!(fault(&other), Some(VerifyError::Checksum));
         let mut other = file.clone();
         other[200..400].copy_from_slice(&file[400..600]);
-        assert_eq!(fault(&other), Some(DataFault::OtherPlace));
+        assert_eq!(fault(&other), Some(VerifyError::OtherPlace));
         other[200..400].fill(0);
-        assert_eq!(fault(&other), Some(DataFault::NoUnit));
+        assert_eq!(fault(&other), Some(VerifyError::NoUnit));
         for (key, wanted) in [
-            (FileKey { run: 8, ..FILE }, DataFault::OtherRun),
-            (FileKey { client: 8, ..FILE }, DataFault::OtherClient),
-            (FileKey { file: 8, ..FILE }, DataFault::OtherFile),
-            (FileKey { pass: 8, ..FILE }, DataFault::OtherPass),
+            (FileKey { run: 8, ..FILE }, VerifyError::OtherRun),
+            (FileKey { client: 8, ..FILE }, VerifyError::OtherClient),
+            (FileKey { file: 8, ..FILE }, VerifyError::OtherFile),
+            (FileKey { pass: 8, ..FILE }, VerifyError::OtherPass),
         ] {
             assert_eq!(inspect(key, &file, 64), Some(wanted));
         }
@@ -541,10 +541,10 @@ mod tests {
     fn a_hostile_head_is_no_reason_to_stop() {
         let mut file = written(&[200], &Pattern::Zeros);
         file[32..36].copy_from_slice(&39_u32.to_be_bytes());
-        assert_eq!(inspect(FILE, &file, 7), Some(DataFault::NoUnit));
+        assert_eq!(inspect(FILE, &file, 7), Some(VerifyError::NoUnit));
         file[32..36].copy_from_slice(&u32::MAX.to_be_bytes());
         // The unit never ends; the file does.
-        assert_eq!(inspect(FILE, &file, 7), Some(DataFault::TooLong));
+        assert_eq!(inspect(FILE, &file, 7), Some(VerifyError::TooLong));
     }
 
     #[test]

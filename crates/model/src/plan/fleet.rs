@@ -1,6 +1,6 @@
 //! What the clients of a fleet do, group by group: everything decided before the run.
 
-use super::{Identities, LeftOverPolicy, ReplayPlan, SourceAddresses, TargetPlan};
+use super::{Identities, LeftoverPolicy, ReplayPlan, SourceAddresses, TargetPlan};
 use crate::kind::Role;
 use crate::operation::OpKind;
 use crate::payload::Pattern;
@@ -18,7 +18,7 @@ pub const TRANSFER_MAX: u64 = 1 << 30;
 pub const GROUPS_MAX: usize = 1024;
 
 /// Values from the least to the greatest, both included. Which of them is taken is drawn from the run's
-/// seed, as the [`Drawing`] of the group says.
+/// seed, as the [`ValueDistribution`] of the group says.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Span<T> {
@@ -40,7 +40,7 @@ impl<T: Copy> Span<T> {
 
 /// What is drawn for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drawn {
+pub enum RandomField {
     /// Its length.
     FileSize = 0,
     /// Bytes of each read.
@@ -54,14 +54,14 @@ pub enum Drawn {
 /// How values between the least and the greatest are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Drawing {
+pub struct ValueDistribution {
     /// Which are more likely than others.
-    pub shape: DrawingShape,
+    pub shape: DistributionShape,
     /// How often it is drawn.
-    pub each: DrawingEach,
+    pub each: SampleScope,
 }
 
-impl Drawing {
+impl ValueDistribution {
     /// Whether it is that of a plan that does not say.
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
@@ -72,7 +72,7 @@ impl Drawing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum DrawingShape {
+pub enum DistributionShape {
     /// All are as likely.
     #[default]
     Uniform,
@@ -84,7 +84,7 @@ pub enum DrawingShape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum DrawingEach {
+pub enum SampleScope {
     /// For each file of each client.
     #[default]
     File,
@@ -94,7 +94,7 @@ pub enum DrawingEach {
 
 /// For whom something is drawn, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DrawnFor {
+pub struct RandomFieldFor {
     /// The run's seed.
     pub seed: u64,
     /// Which client.
@@ -102,10 +102,10 @@ pub struct DrawnFor {
     /// Which of the files that it writes or reads one after the other.
     pub file: u64,
     /// How.
-    pub drawing: Drawing,
+    pub drawing: ValueDistribution,
 }
 
-impl DrawnFor {
+impl RandomFieldFor {
     /// What the order of its pieces is drawn from, where that is random.
     pub fn order(&self) -> u64 {
         let seed = self.seed ^ u64::from(self.client) << 32;
@@ -113,27 +113,27 @@ impl DrawnFor {
     }
 
     /// From 0 to below 1.
-    fn share(&self, what: Drawn) -> f64 {
+    fn share(&self, what: RandomField) -> f64 {
         let seed = self.seed ^ (u64::from(self.client) << 2 | what as u64);
         let file = match self.drawing.each {
-            DrawingEach::File => self.file,
-            DrawingEach::Client => 0,
+            SampleScope::File => self.file,
+            SampleScope::Client => 0,
         };
         stream(seed, Purpose::Fleet, file).random()
     }
 
     /// A whole number of this span.
-    pub fn whole(&self, what: Drawn, span: Span<u64>) -> u64 {
+    pub fn whole(&self, what: RandomField, span: Span<u64>) -> u64 {
         let width = span.max.saturating_sub(span.min);
         if width == 0 {
             return span.min;
         }
         match self.drawing.shape {
-            DrawingShape::Uniform => {
+            DistributionShape::Uniform => {
                 let above = (self.share(what) * (width as f64 + 1.0)) as u64;
                 span.min + above.min(width)
             }
-            DrawingShape::LogUniform => {
+            DistributionShape::LogUniform => {
                 let least = span.min.max(1) as f64;
                 let drawn = self.log_uniform(what, least, span.max as f64 + 1.0);
                 (drawn as u64).clamp(span.min, span.max)
@@ -142,13 +142,13 @@ impl DrawnFor {
     }
 
     /// A number of this span.
-    pub fn number(&self, what: Drawn, span: Span<f64>) -> f64 {
+    pub fn number(&self, what: RandomField, span: Span<f64>) -> f64 {
         if span.min >= span.max {
             return span.min;
         }
         match self.drawing.shape {
-            DrawingShape::Uniform => span.min + self.share(what) * (span.max - span.min),
-            DrawingShape::LogUniform => {
+            DistributionShape::Uniform => span.min + self.share(what) * (span.max - span.min),
+            DistributionShape::LogUniform => {
                 let drawn = self.log_uniform(what, span.min, span.max);
                 drawn.clamp(span.min, span.max)
             }
@@ -156,7 +156,7 @@ impl DrawnFor {
     }
 
     /// From `least`, which is more than 0, to below `end`.
-    fn log_uniform(&self, what: Drawn, least: f64, end: f64) -> f64 {
+    fn log_uniform(&self, what: RandomField, least: f64, end: f64) -> f64 {
         least * (end / least).powf(self.share(what))
     }
 }
@@ -254,8 +254,8 @@ pub struct GroupPlan {
     /// Bytes of each file.
     pub file_size: Span<u64>,
     /// How sizes and rates are drawn that are from one value to another.
-    #[serde(default, skip_serializing_if = "Drawing::is_usual")]
-    pub drawing: Drawing,
+    #[serde(default, skip_serializing_if = "ValueDistribution::is_usual")]
+    pub drawing: ValueDistribution,
     /// In which order the pieces of each are moved.
     #[serde(default)]
     pub offsets: Offsets,
@@ -301,7 +301,7 @@ impl GroupPlan {
             read_size: Span::always(4096),
             write_size: Span::always(4096),
             file_size: Span::always(1_000_000),
-            drawing: Drawing::default(),
+            drawing: ValueDistribution::default(),
             offsets: Offsets::Sequential,
             files: 2,
             rate: None,
@@ -375,7 +375,7 @@ pub struct FleetPlan {
     /// Clients that share a thread where their work blocks.
     pub clients_per_thread: u32,
     /// What becomes of a tree that an earlier run of ours has left over.
-    pub left_over: LeftOverPolicy,
+    pub left_over: LeftoverPolicy,
     /// Whether the files stay when the run ends.
     pub keep_files: bool,
 }
@@ -766,7 +766,7 @@ pub(crate) mod tests {
             ramp: None,
             health: HealthPlan::default(),
             clients_per_thread: 1,
-            left_over: LeftOverPolicy::default(),
+            left_over: LeftoverPolicy::default(),
             keep_files: false,
         }
     }
@@ -814,16 +814,16 @@ pub(crate) mod tests {
         let span = Span { min: 10, max: 13 };
         let mut seen = [0; 4];
         for file in 0..4000 {
-            let drawn = DrawnFor {
+            let drawn = RandomFieldFor {
                 seed: 1,
                 client: 2,
                 file,
-                drawing: Drawing::default(),
+                drawing: ValueDistribution::default(),
             };
-            let value = drawn.whole(Drawn::FileSize, span);
-            assert_eq!(value, drawn.whole(Drawn::FileSize, span));
+            let value = drawn.whole(RandomField::FileSize, span);
+            assert_eq!(value, drawn.whole(RandomField::FileSize, span));
             seen[(value - 10) as usize] += 1;
-            let rate = drawn.number(Drawn::Rate, Span { min: 1.0, max: 2.0 });
+            let rate = drawn.number(RandomField::Rate, Span { min: 1.0, max: 2.0 });
             assert!((1.0..2.0).contains(&rate));
         }
         // 1000 each, with a standard deviation of 27.
@@ -835,54 +835,54 @@ pub(crate) mod tests {
             min: 0,
             max: u64::MAX,
         };
-        let drawn = DrawnFor {
+        let drawn = RandomFieldFor {
             seed: 1,
             client: 0,
             file: 0,
-            drawing: Drawing::default(),
+            drawing: ValueDistribution::default(),
         };
-        assert!(drawn.whole(Drawn::ReadSize, all) > 0);
+        assert!(drawn.whole(RandomField::ReadSize, all) > 0);
     }
 
-    fn drawn_by(shape: DrawingShape, each: DrawingEach) -> impl Fn(u64) -> DrawnFor {
-        move |file| DrawnFor {
+    fn drawn_by(shape: DistributionShape, each: SampleScope) -> impl Fn(u64) -> RandomFieldFor {
+        move |file| RandomFieldFor {
             seed: 1,
             client: 2,
             file,
-            drawing: Drawing { shape, each },
+            drawing: ValueDistribution { shape, each },
         }
     }
 
     #[test]
     fn each_doubling_is_as_likely_where_that_is_asked_for() {
-        let drawn = drawn_by(DrawingShape::LogUniform, DrawingEach::File);
+        let drawn = drawn_by(DistributionShape::LogUniform, SampleScope::File);
         // Ten doublings; of 10,000 draws 1,000 each, with a standard deviation of 30.
         let mut seen = [0; 10];
         for file in 0..10_000 {
-            let value = drawn(file).whole(Drawn::FileSize, Span { min: 1, max: 1023 });
+            let value = drawn(file).whole(RandomField::FileSize, Span { min: 1, max: 1023 });
             seen[value.ilog2() as usize] += 1;
         }
         let is_near = |count: &i32| (850..1150).contains(count);
         assert!(seen.iter().all(is_near), "{seen:?}");
         let span = Span { min: 0.5, max: 2.0 };
-        let below = (0..10_000).filter(|file| drawn(*file).number(Drawn::Rate, span) < 1.0);
+        let below = (0..10_000).filter(|file| drawn(*file).number(RandomField::Rate, span) < 1.0);
         assert!((4800..5200).contains(&below.count()));
         let all = Span {
             min: 1,
             max: u64::MAX,
         };
-        assert!((0..100).all(|file| drawn(file).whole(Drawn::ReadSize, all) > 0));
+        assert!((0..100).all(|file| drawn(file).whole(RandomField::ReadSize, all) > 0));
     }
 
     #[test]
     fn what_is_drawn_for_a_client_is_the_same_for_all_its_files() {
-        let once = drawn_by(DrawingShape::Uniform, DrawingEach::Client);
-        let each = drawn_by(DrawingShape::Uniform, DrawingEach::File);
+        let once = drawn_by(DistributionShape::Uniform, SampleScope::Client);
+        let each = drawn_by(DistributionShape::Uniform, SampleScope::File);
         let span = Span { min: 1, max: 1000 };
-        let own = once(0).whole(Drawn::FileSize, span);
-        assert_eq!(own, each(0).whole(Drawn::FileSize, span));
-        assert!((0..100).all(|file| once(file).whole(Drawn::FileSize, span) == own));
-        assert!((0..100).any(|file| each(file).whole(Drawn::FileSize, span) != own));
+        let own = once(0).whole(RandomField::FileSize, span);
+        assert_eq!(own, each(0).whole(RandomField::FileSize, span));
+        assert!((0..100).all(|file| once(file).whole(RandomField::FileSize, span) == own));
+        assert!((0..100).any(|file| each(file).whole(RandomField::FileSize, span) != own));
         // The order of a file's pieces is another matter.
         assert_ne!(once(0).order(), once(1).order());
     }

@@ -1,6 +1,6 @@
 //! As whom the clients of a run call.
 
-use super::ranges::{Ranged, Ranges};
+use super::ranges::{RangeItem, Ranges};
 use filestone_wire::rpc::GIDS_MAX;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -14,15 +14,15 @@ pub const CLIENT_NUMBER: &str = "%d";
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Identities {
     /// Users of AUTH_SYS. What is prepared and cleaned up goes by the first.
-    #[serde(default, skip_serializing_if = "Ids::is_empty")]
-    pub uids: Ids,
+    #[serde(default, skip_serializing_if = "IdRanges::is_empty")]
+    pub uids: IdRanges,
     /// Groups, likewise.
-    #[serde(default, skip_serializing_if = "Ids::is_empty")]
-    pub gids: Ids,
+    #[serde(default, skip_serializing_if = "IdRanges::is_empty")]
+    pub gids: IdRanges,
     /// Supplementary groups of AUTH_SYS, all of which each client's calls carry; left out, those of
     /// the target for clients with the target's user, and none for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub supplementary_gids: Option<Ids>,
+    pub supplementary_gids: Option<IdRanges>,
     /// What machines call themselves; `%d` in it becomes the number of the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine_name: Option<String>,
@@ -42,18 +42,18 @@ impl Identities {
 
     /// The permissions of what the run makes: several users work with what the first prepares, and
     /// the first removes what all of them have made.
-    pub fn modes(&self) -> Modes {
+    pub fn modes(&self) -> CreateModes {
         match self.uids.count() {
-            0 | 1 => Modes::OWN,
-            _ => Modes::SHARED,
+            0 | 1 => CreateModes::OWN,
+            _ => CreateModes::SHARED,
         }
     }
 }
 
 /// Reads the supplementary groups of a user: numbers and ranges with commas, or `none`.
-pub fn supplementary_gids(text: &str) -> Result<Ids, String> {
-    let gids: Ids = match text {
-        "none" => Ids::default(),
+pub fn supplementary_gids(text: &str) -> Result<IdRanges, String> {
+    let gids: IdRanges = match text {
+        "none" => IdRanges::default(),
         text => text.parse()?,
     };
     if gids.count() > GIDS_MAX as u128 {
@@ -66,11 +66,11 @@ pub fn supplementary_gids(text: &str) -> Result<Ids, String> {
 
 /// As whom clients call that do so group by group.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Callers(Vec<CallersOfGroup>);
+pub struct GroupIdentities(Vec<GroupIdentity>);
 
 /// As whom the clients of a group call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallersOfGroup {
+pub struct GroupIdentity {
     /// The number of its first client.
     pub first: u32,
     /// As whom.
@@ -86,15 +86,15 @@ pub struct Caller<'c> {
     pub number: u32,
 }
 
-impl Callers {
+impl GroupIdentities {
     /// All clients alike.
     pub fn all(identities: Identities) -> Self {
         let first = 0;
-        Self(vec![CallersOfGroup { first, identities }])
+        Self(vec![GroupIdentity { first, identities }])
     }
 
     /// Group by group, in the order of their clients.
-    pub const fn of_groups(groups: Vec<CallersOfGroup>) -> Self {
+    pub const fn of_groups(groups: Vec<GroupIdentity>) -> Self {
         Self(groups)
     }
 
@@ -114,28 +114,28 @@ impl Callers {
     }
 
     /// The permissions of what the run makes.
-    pub fn modes(&self) -> Modes {
+    pub fn modes(&self) -> CreateModes {
         let mut groups = self.0.iter().map(|group| &group.identities);
         let first = groups.next().map(|first| &first.uids);
         let is_one = groups.all(|other| Some(&other.uids) == first);
         match self.0.first() {
             Some(group) if is_one => group.identities.modes(),
-            None => Modes::OWN,
-            Some(_) => Modes::SHARED,
+            None => CreateModes::OWN,
+            Some(_) => CreateModes::SHARED,
         }
     }
 }
 
 /// Permissions of what a run makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Modes {
+pub struct CreateModes {
     /// Of files and named pipes.
     pub file: u32,
     /// Of directories.
     pub directory: u32,
 }
 
-impl Modes {
+impl CreateModes {
     /// For the one user of a run, and no other program's.
     pub const OWN: Self = Self {
         file: 0o600,
@@ -150,9 +150,9 @@ impl Modes {
 
 /// Numbers of users or groups: client i has number i modulo how many there are. Written as
 /// `1000-1999`, `100`, or a list of these with commas.
-pub type Ids = Ranges<u32>;
+pub type IdRanges = Ranges<u32>;
 
-impl Ranged for u32 {
+impl RangeItem for u32 {
     const EXPECTED: &str = "a number, or a range such as 1000-1999";
 
     fn number(self) -> u128 {
@@ -170,24 +170,27 @@ mod tests {
 
     #[test]
     fn clients_take_numbers_in_turn() {
-        let ids: Ids = "1000-1001,7".parse().expect("numbers");
+        let ids: IdRanges = "1000-1001,7".parse().expect("numbers");
         let of = [0, 1, 2, 3].map(|client| ids.of_client(client));
         assert_eq!(of, [Some(1000), Some(1001), Some(7), Some(1000)]);
-        assert_eq!(Ids::default().of_client(3), None);
-        let all: Ids = "0-4294967295".parse().expect("numbers");
+        assert_eq!(IdRanges::default().of_client(3), None);
+        let all: IdRanges = "0-4294967295".parse().expect("numbers");
         assert_eq!(all.of_client(u32::MAX), Some(u32::MAX));
     }
 
     #[test]
     fn what_is_no_number_is_refused_and_the_rest_is_stored_as_text() {
         for text in ["", "x", "-1", "5-3", "1,", "4294967296"] {
-            let error = text.parse::<Ids>().expect_err(text);
+            let error = text.parse::<IdRanges>().expect_err(text);
             assert!(error.contains("expected a number"), "{error}");
         }
-        let ids: Ids = "1,5-9".parse().expect("numbers");
+        let ids: IdRanges = "1,5-9".parse().expect("numbers");
         let stored = serde_json::to_string(&ids).expect("text");
         assert_eq!(stored, "\"1,5-9\"");
-        assert_eq!(serde_json::from_str::<Ids>(&stored).expect("the same"), ids);
+        assert_eq!(
+            serde_json::from_str::<IdRanges>(&stored).expect("the same"),
+            ids
+        );
     }
 
     #[test]
@@ -195,7 +198,7 @@ mod tests {
         let sixteen = supplementary_gids("1-15,20").expect("as many as there is room for");
         assert_eq!(sixteen.count(), 16);
         assert!(supplementary_gids("1-17").is_err_and(|why| why.contains("16")));
-        assert_eq!(supplementary_gids("none"), Ok(Ids::default()));
+        assert_eq!(supplementary_gids("none"), Ok(IdRanges::default()));
         assert!(supplementary_gids("").is_err());
     }
 
@@ -220,8 +223,8 @@ mod tests {
             };
             identities.modes()
         };
-        assert_eq!(modes("", "5-9"), Modes::OWN);
-        assert_eq!(modes("7", ""), Modes::OWN);
-        assert_eq!(modes("7-8", ""), Modes::SHARED);
+        assert_eq!(modes("", "5-9"), CreateModes::OWN);
+        assert_eq!(modes("7", ""), CreateModes::OWN);
+        assert_eq!(modes("7-8", ""), CreateModes::SHARED);
     }
 }

@@ -4,7 +4,7 @@
 use crate::file_set::FileSetPlan;
 use crate::kind::Role;
 use crate::operation::{OpKind, Stability};
-use crate::plan::{LeftOverPolicy, TargetPlan};
+use crate::plan::{LeftoverPolicy, TargetPlan};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,8 +41,8 @@ pub struct MixPlan {
     /// Whether the file set is removed when the run ends.
     pub remove_set: bool,
     /// What becomes of a file set that an earlier run has left.
-    #[serde(default, skip_serializing_if = "LeftOverPolicy::refuses")]
-    pub left_over: LeftOverPolicy,
+    #[serde(default, skip_serializing_if = "LeftoverPolicy::refuses")]
+    pub left_over: LeftoverPolicy,
     /// How the mix goes through a kernel mount.
     pub local: LocalMix,
 }
@@ -63,7 +63,7 @@ impl MixPlan {
             stability: Stability::default(),
             listing_bytes: 8192,
             remove_set: false,
-            left_over: LeftOverPolicy::Refuse,
+            left_over: LeftoverPolicy::Refuse,
             local: LocalMix::default(),
         }
     }

@@ -5,7 +5,7 @@
 //! and files; whatever makes a client this one and no other (its random streams, its first due
 //! moment, its address, the lengths of its files) follows its number in the job.
 
-use crate::numbering::Numbering;
+use crate::numbering::ClientIndexMap;
 use crate::plan::ArrivalsPlan;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// Which part of a job a plan is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct PartPlan {
+pub struct JobPartition {
     /// Its number, from 0 on.
     pub index: u32,
     /// How many parts there are.
@@ -28,10 +28,10 @@ pub struct PartPlan {
     pub count: Option<u64>,
 }
 
-impl PartPlan {
+impl JobPartition {
     /// The numbers of its clients in the job.
-    pub const fn numbering(&self) -> Numbering {
-        Numbering {
+    pub const fn numbering(&self) -> ClientIndexMap {
+        ClientIndexMap {
             first: self.index,
             step: self.parts,
         }
@@ -58,7 +58,7 @@ mod tests {
         for (clients, parts) in [(1, 1), (7, 3), (8, 4), (5, 5)] {
             let mut all = Vec::new();
             for index in 0..parts {
-                let part = PartPlan {
+                let part = JobPartition {
                     index,
                     parts,
                     clients,

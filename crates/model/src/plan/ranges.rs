@@ -11,12 +11,12 @@ use std::str::FromStr;
 /// single ones, ranges with a hyphen, or a list of these with commas.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(try_from = "String", into = "String", bound = "T: Ranged")]
+#[serde(try_from = "String", into = "String", bound = "T: RangeItem")]
 #[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct Ranges<T>(pub(super) Vec<RangeInclusive<T>>);
 
 /// What ranges can be of.
-pub trait Ranged: Copy + PartialOrd + fmt::Display + FromStr {
+pub trait RangeItem: Copy + PartialOrd + fmt::Display + FromStr {
     /// What a text that is no range of these should have been.
     const EXPECTED: &str;
 
@@ -33,17 +33,17 @@ pub trait Ranged: Copy + PartialOrd + fmt::Display + FromStr {
 }
 
 /// A single value, or two with a hyphen.
-pub fn hyphenated<T: Ranged>(text: &str) -> Option<RangeInclusive<T>> {
+pub fn hyphenated<T: RangeItem>(text: &str) -> Option<RangeInclusive<T>> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let range = first.trim().parse().ok()?..=last.trim().parse().ok()?;
     (!range.is_empty()).then_some(range)
 }
 
-fn count<T: Ranged>(range: &RangeInclusive<T>) -> u128 {
+fn count<T: RangeItem>(range: &RangeInclusive<T>) -> u128 {
     (range.end().number() - range.start().number()).saturating_add(1)
 }
 
-impl<T: Ranged> Ranges<T> {
+impl<T: RangeItem> Ranges<T> {
     /// Whether there is none: nothing is said of clients.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -103,7 +103,7 @@ impl<T> Default for Ranges<T> {
     }
 }
 
-impl<T: Ranged> FromStr for Ranges<T> {
+impl<T: RangeItem> FromStr for Ranges<T> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -117,7 +117,7 @@ impl<T: Ranged> FromStr for Ranges<T> {
     }
 }
 
-impl<T: Ranged> fmt::Display for Ranges<T> {
+impl<T: RangeItem> fmt::Display for Ranges<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, range) in self.0.iter().enumerate() {
             let comma = if place == 0 { "" } else { "," };
@@ -130,7 +130,7 @@ impl<T: Ranged> fmt::Display for Ranges<T> {
     }
 }
 
-impl<T: Ranged> TryFrom<String> for Ranges<T> {
+impl<T: RangeItem> TryFrom<String> for Ranges<T> {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -138,7 +138,7 @@ impl<T: Ranged> TryFrom<String> for Ranges<T> {
     }
 }
 
-impl<T: Ranged> From<Ranges<T>> for String {
+impl<T: RangeItem> From<Ranges<T>> for String {
     fn from(ranges: Ranges<T>) -> Self {
         ranges.to_string()
     }

@@ -1,6 +1,6 @@
 //! The addresses that clients connect from.
 
-use super::ranges::{Ranged, Ranges, hyphenated};
+use super::ranges::{RangeItem, Ranges, hyphenated};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 
@@ -19,7 +19,7 @@ impl SourceAddresses {
     }
 }
 
-impl Ranged for IpAddr {
+impl RangeItem for IpAddr {
     const EXPECTED: &str = "an address, a range such as 10.0.0.1-10.0.0.20, or a network such as \
                             10.0.0.0/24";
 

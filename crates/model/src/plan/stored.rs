@@ -93,7 +93,7 @@ mod tests {
             file_size_bytes: 1 << 20,
             files_max: 10_000,
             own_files: false,
-            left_over: crate::plan::LeftOverPolicy::default(),
+            left_over: crate::plan::LeftoverPolicy::default(),
         };
         let of = |operation| {
             let workload = WorkloadPlan::Probe(probe(operation));

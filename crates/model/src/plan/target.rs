@@ -6,7 +6,7 @@ mod smb;
 pub use smb::{CHANNELS_MAX, SMB_PORT, SmbDialect, SmbOplock, SmbProtection, SmbTarget};
 
 use super::limits::{DATAGRAM_SIZE_MAX, SIZE_MAX};
-use super::{Field, Ids};
+use super::{Field, IdRanges};
 use crate::load::refusals::LayerKind;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -223,7 +223,7 @@ impl TargetPlan {
     }
 
     /// The supplementary groups that its calls carry.
-    pub fn supplementary_gids(&self) -> Option<&Ids> {
+    pub fn supplementary_gids(&self) -> Option<&IdRanges> {
         self.nfs3().map(|target| &target.supplementary_gids)
     }
 
@@ -351,8 +351,8 @@ pub struct NfsTarget {
     /// Group id of AUTH_SYS.
     pub gid: u32,
     /// Supplementary groups of AUTH_SYS.
-    #[serde(default, skip_serializing_if = "Ids::is_empty")]
-    pub supplementary_gids: Ids,
+    #[serde(default, skip_serializing_if = "IdRanges::is_empty")]
+    pub supplementary_gids: IdRanges,
 }
 
 impl NfsTarget {
@@ -367,7 +367,7 @@ impl NfsTarget {
             reserved_port: false,
             uid: 0,
             gid: 0,
-            supplementary_gids: Ids::default(),
+            supplementary_gids: IdRanges::default(),
         }
     }
 }

@@ -6,10 +6,12 @@ use super::markov::MarkovServers;
 use super::server::{Service, SimulatedServer};
 use super::simulated::SimulatedRun;
 use crate::measure::distribution::DistributionRecord;
-use crate::measure::figures::{NoInterval, Quantity, RunFigure, Statistic, Stretches, Timed};
+use crate::measure::figures::{
+    BatchMeans, IntervalUnavailable, Quantity, RunFigure, Statistic, TimeKind,
+};
 use crate::measure::ledger::Ledger;
 use crate::measure::run_record::{IntervalRecord, Totals};
-use crate::steering::{Direction, Observed, Steering};
+use crate::steering::{Direction, IntervalResult, Steering};
 
 /// The statistics whose intervals are looked at.
 pub const COVERED: [Statistic; 3] = [Statistic::Mean, Statistic::P50, Statistic::P99];
@@ -107,7 +109,7 @@ impl CoverageCase {
         for seed in seeds {
             let intervals = self.intervals(seed);
             let totals = totals(&intervals);
-            let run = Stretches::of_parts(&totals, &intervals, self.stretch_ns);
+            let run = BatchMeans::of_parts(&totals, &intervals, self.stretch_ns);
             for (coverage, statistic) in found.iter_mut().zip(COVERED) {
                 self.count(coverage, &run, statistic);
             }
@@ -115,12 +117,12 @@ impl CoverageCase {
         found
     }
 
-    fn count(&self, coverage: &mut Coverage, run: &Stretches<'_>, statistic: Statistic) {
+    fn count(&self, coverage: &mut Coverage, run: &BatchMeans<'_>, statistic: Statistic) {
         let truth = self.server.truth_ns(self.offered_load_ops_per_s, statistic);
-        let figure = RunFigure::of_all(Quantity::Time(Timed::Response, statistic));
+        let figure = RunFigure::of_all(Quantity::Time(TimeKind::Response, statistic));
         match run.accuracy(&figure) {
             Ok(known) => coverage.count(truth, known.low, Some(known.high)),
-            Err(NoInterval::FewBeyond { low }) => coverage.count(truth, low as f64, None),
+            Err(IntervalUnavailable::FewBeyond { low }) => coverage.count(truth, low as f64, None),
             Err(_) => coverage.intervals += 1,
         }
     }
@@ -158,7 +160,7 @@ impl Steering for Watched {
         self.load
     }
 
-    fn next(&mut self, observed: &Observed<'_>) -> Direction {
+    fn next(&mut self, observed: &IntervalResult<'_>) -> Direction {
         match self.warm_up.checked_sub(1) {
             Some(left) => self.warm_up = left,
             None => self.intervals.push(observed.interval.clone()),

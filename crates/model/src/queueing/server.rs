@@ -69,7 +69,7 @@ impl SimulatedServer {
 
 /// A [`SimulatedServer`] at work.
 #[derive(Debug)]
-pub struct ServerAtWork {
+pub struct SimulatedServerState {
     server: SimulatedServer,
     /// When each of its servers is free.
     free_at: BinaryHeap<Reverse<u64>>,
@@ -80,7 +80,7 @@ pub struct ServerAtWork {
     generator: Generator,
 }
 
-impl ServerAtWork {
+impl SimulatedServerState {
     /// An idle one, whose random service times are drawn from `generator`.
     pub fn new(server: SimulatedServer, generator: Generator) -> Self {
         let servers = server.servers.unwrap_or(0);

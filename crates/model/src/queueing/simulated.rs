@@ -5,14 +5,14 @@
 //! was due; what is due and has not started when the load changes is skipped. Each interval
 //! becomes an [`IntervalRecord`] with one measured kind.
 
-use super::server::{ServerAtWork, SimulatedServer};
-use crate::measure::distribution::{Digits, Distribution};
+use super::server::{SimulatedServer, SimulatedServerState};
+use crate::measure::distribution::{Distribution, SignificantDigits};
 use crate::measure::ledger::Ledger;
 use crate::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
 use crate::measure::sample::Role;
 use crate::operation::OpKind;
 use crate::random::{Generator, Purpose, exponential, stream};
-use crate::steering::{Direction, Observed, Steering};
+use crate::steering::{Direction, IntervalResult, Steering};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -94,7 +94,7 @@ impl SimulatedRun {
             play.until(end.time_ns);
             let interval = play.interval(start_ns, end.time_ns);
             end.ledger.add(&interval.ledger);
-            let observed = Observed {
+            let observed = IntervalResult {
                 offered_load_ops_per_s: if is_whole {
                     offered_load_ops_per_s
                 } else {
@@ -129,7 +129,7 @@ struct Play<'run> {
     /// When the next operation is due, in nanoseconds, not rounded.
     next_due: f64,
     in_flight: BinaryHeap<Reverse<InFlight>>,
-    server: ServerAtWork,
+    server: SimulatedServerState,
     arrivals: Generator,
     ledger: Ledger,
     response_time: Distribution<u32>,
@@ -143,11 +143,14 @@ impl<'run> Play<'run> {
             load,
             next_due: 0.0,
             in_flight: BinaryHeap::new(),
-            server: ServerAtWork::new(run.server.clone(), stream(run.seed, Purpose::Workload, 0)),
+            server: SimulatedServerState::new(
+                run.server.clone(),
+                stream(run.seed, Purpose::Workload, 0),
+            ),
             arrivals: stream(run.seed, Purpose::Arrivals, 0),
             ledger: Ledger::default(),
-            response_time: Distribution::with_digits(Digits::Three),
-            service_time: Distribution::with_digits(Digits::Three),
+            response_time: Distribution::with_digits(SignificantDigits::Three),
+            service_time: Distribution::with_digits(SignificantDigits::Three),
         };
         play.draw_due(0.0);
         play

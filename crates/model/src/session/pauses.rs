@@ -42,13 +42,13 @@ impl Pauses {
 
 /// Pauses for a limited time.
 #[derive(Debug, Clone, Copy)]
-pub struct PausesUntil {
+pub struct BackoffUntil {
     end: Moment,
     pauses: Pauses,
     attempt: u32,
 }
 
-impl PausesUntil {
+impl BackoffUntil {
     /// These, from `now` on, for so long.
     pub fn new(pauses: Pauses, now: Moment, nanos: u64) -> Self {
         Self {

@@ -30,7 +30,7 @@ pub use calls::{RpcCall, RpcExchange};
 pub use credentials::{Credentials, groups};
 pub use program::{Program, RpcProcedure};
 pub use record_buffer::RecordBuffer;
-pub use traffic::{BusyPauses, Traffic};
+pub use traffic::{JukeboxWaits, Traffic};
 
 use crate::plan::TransportKind;
 use crate::time::Moment;
@@ -44,7 +44,7 @@ use message::{PLAIN_HEADER_LEN, plain_results};
 pub const MARK_LEN: usize = 4;
 /// What came in is not ONC RPC. The stream cannot be taken up again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotRpc {
+pub enum RpcStreamError {
     /// The record marking is broken.
     #[error("sent what is no record of ONC RPC: {0}")]
     Record(#[from] RecordError),
@@ -206,7 +206,7 @@ impl<T: Copy> RpcSession<T> {
     pub fn next<'s, 'i: 's>(
         &'s mut self,
         input: &mut &'i [u8],
-    ) -> Result<Option<RpcEvent<'s, T>>, NotRpc> {
+    ) -> Result<Option<RpcEvent<'s, T>>, RpcStreamError> {
         if self.streaming.is_some() {
             return Ok(self.next_data(input));
         }
@@ -240,12 +240,15 @@ impl<T: Copy> RpcSession<T> {
     }
 
     /// One datagram.
-    pub fn take_datagram<'a>(&mut self, datagram: &'a [u8]) -> Result<RpcEvent<'a, T>, NotRpc> {
+    pub fn take_datagram<'a>(
+        &mut self,
+        datagram: &'a [u8],
+    ) -> Result<RpcEvent<'a, T>, RpcStreamError> {
         self.calls.take(datagram, datagram.len())
     }
 
     /// One record off a stream, without its mark.
-    pub fn take_record<'a>(&mut self, record: &'a [u8]) -> Result<RpcEvent<'a, T>, NotRpc> {
+    pub fn take_record<'a>(&mut self, record: &'a [u8]) -> Result<RpcEvent<'a, T>, RpcStreamError> {
         self.calls.take(record, record.len() + MARK_LEN)
     }
 
@@ -254,7 +257,7 @@ impl<T: Copy> RpcSession<T> {
     fn next_collected<'s, 'i: 's>(
         &'s mut self,
         input: &mut &'i [u8],
-    ) -> Result<Option<RpcEvent<'s, T>>, NotRpc> {
+    ) -> Result<Option<RpcEvent<'s, T>>, RpcStreamError> {
         let Some(record) = self.assembler.next(input)? else {
             return Ok(None);
         };

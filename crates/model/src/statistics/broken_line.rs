@@ -30,7 +30,7 @@ pub struct Placed {
 
 /// Where a line bends.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bend {
+pub struct Breakpoint {
     /// Where both lines meet.
     pub x: f64,
     /// Their value there.
@@ -59,14 +59,14 @@ struct Fit {
 }
 
 /// Where the line through these points, in order of their places, bends; `None` if it need not.
-pub fn bend(points: &[Placed]) -> Option<Bend> {
+pub fn bend(points: &[Placed]) -> Option<Breakpoint> {
     let scaled = Scaled::of(points)?;
     let bent = scaled.best()?;
     if !scaled.is_told(bent.rest, scaled.places())? {
         return None;
     }
     let (low, high) = scaled.interval(&bent)?;
-    Some(Bend {
+    Some(Breakpoint {
         x: scaled.x(bent.at),
         y: bent.value,
         low: scaled.x(low),

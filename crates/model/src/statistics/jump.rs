@@ -7,14 +7,14 @@
 //!
 //! [`broken_line`]: super::broken_line
 
-use super::broken_line::{Bend, Placed, Scaled, bend, fitted};
+use super::broken_line::{Breakpoint, Placed, Scaled, bend, fitted};
 
 /// Points that a side has at least: of fewer a single one that is off would be a jump.
 const SIDE_MIN: usize = 2;
 
 /// Where a line jumps.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Jump {
+pub struct LevelShift {
     /// The last place before it.
     pub from: f64,
     /// The first place after it.
@@ -32,20 +32,20 @@ pub struct Jump {
 
 /// What a line does that is not straight.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Crooked {
+pub enum NonLinearity {
     /// It goes on at another slope.
-    Bends(Bend),
+    Bends(Breakpoint),
     /// It goes on higher or lower.
-    Jumps(Jump),
+    Jumps(LevelShift),
 }
 
 /// Whether the line through these points bends or jumps: that which leaves less. `None` if it need do
 /// neither.
-pub fn crooked(points: &[Placed]) -> Option<Crooked> {
+pub fn crooked(points: &[Placed]) -> Option<NonLinearity> {
     match (bend(points), jump(points)) {
-        (Some(bend), Some(jump)) if jump.rest < bend.rest => Some(Crooked::Jumps(jump)),
-        (Some(bend), _) => Some(Crooked::Bends(bend)),
-        (None, jump) => jump.map(Crooked::Jumps),
+        (Some(bend), Some(jump)) if jump.rest < bend.rest => Some(NonLinearity::Jumps(jump)),
+        (Some(bend), _) => Some(NonLinearity::Bends(bend)),
+        (None, jump) => jump.map(NonLinearity::Jumps),
     }
 }
 
@@ -57,7 +57,7 @@ struct Split {
 }
 
 /// Where the line through these points, in order of their places, jumps; `None` if it need not.
-pub fn jump(points: &[Placed]) -> Option<Jump> {
+pub fn jump(points: &[Placed]) -> Option<LevelShift> {
     let scaled = Scaled::of(points)?;
     let befores = SIDE_MIN..=points.len() - SIDE_MIN;
     let splits: Vec<Split> = befores
@@ -79,7 +79,7 @@ pub fn jump(points: &[Placed]) -> Option<Jump> {
         .x
         .midpoint(scaled.points.get(best.before)?.x);
     let [value, slope, height] = best.factors;
-    Some(Jump {
+    Some(LevelShift {
         from,
         to,
         low: likely().map(|split| split.before - 1).min().and_then(at)?,
@@ -130,14 +130,17 @@ mod tests {
         assert!((found.height - 5.0).abs() < 1e-9, "{found:?}");
         // In the middle, at 1360: 63.6 before it and 68.6 after it.
         assert!((found.y - 66.1).abs() < 1e-9, "{found:?}");
-        assert!(matches!(crooked(&placed(jumping)), Some(Crooked::Jumps(_))));
+        assert!(matches!(
+            crooked(&placed(jumping)),
+            Some(NonLinearity::Jumps(_))
+        ));
     }
 
     #[test]
     fn a_bend_is_no_jump_and_a_straight_line_is_neither() {
         let bent = |x: f64| 50.0 + x / 50.0 - (x - 1344.0).max(0.0) / 100.0;
         assert!(
-            matches!(crooked(&placed(bent)), Some(Crooked::Bends(bend)) if (bend.x - 1344.0).abs() < 1e-3)
+            matches!(crooked(&placed(bent)), Some(NonLinearity::Bends(bend)) if (bend.x - 1344.0).abs() < 1e-3)
         );
         assert_eq!(crooked(&placed(|x| 7.0 + x)), None);
         assert_eq!(jump(&placed(|_| 7.0)), None);

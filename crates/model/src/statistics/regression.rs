@@ -33,7 +33,7 @@ pub struct FittedLine {
 
 /// Why no line can be fitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoLine {
+pub enum FitError {
     /// Through two points there is always one, and nothing tells how far off it is.
     #[error("there are {count} points, and it takes {POINTS_MIN}")]
     FewPoints {
@@ -49,7 +49,7 @@ pub enum NoLine {
 }
 
 /// The line that is nearest to these points.
-pub fn fit(points: &[FittedPoint]) -> Result<FittedLine, NoLine> {
+pub fn fit(points: &[FittedPoint]) -> Result<FittedLine, FitError> {
     check(points.iter(), POINTS_MIN)?;
     let sum = |of: fn(&FittedPoint) -> f64| points.iter().map(|p| p.weight * of(p)).sum::<f64>();
     let weight = sum(|_| 1.0);
@@ -69,12 +69,12 @@ fn through<'rest, I: Iterator<Item = &'rest FittedPoint>>(
     mean: FittedPoint,
     rests: impl Fn() -> I,
     taken: usize,
-) -> Result<FittedLine, NoLine> {
+) -> Result<FittedLine, FitError> {
     let sum = |of: &dyn Fn(&FittedPoint) -> f64| rests().map(|p| p.weight * of(p)).sum::<f64>();
     let spread = sum(&|p| p.x * p.x);
     // Loads that differ by rounding alone are one load.
     if spread <= mean.weight * (mean.x.abs().max(1e-300) * 1e-9).powi(2) {
-        return Err(NoLine::OneLoad);
+        return Err(FitError::OneLoad);
     }
     let slope = sum(&|p| p.x * p.y) / spread;
     let freedom = rests().count().saturating_sub(taken) as f64;
@@ -97,17 +97,17 @@ fn through<'rest, I: Iterator<Item = &'rest FittedPoint>>(
 fn check<'point>(
     points: impl Iterator<Item = &'point FittedPoint>,
     needed: usize,
-) -> Result<(), NoLine> {
+) -> Result<(), FitError> {
     let mut count = 0;
     for p in points {
         let is_finite = p.x.is_finite() && p.y.is_finite() && p.weight.is_finite();
         if !is_finite || p.weight <= 0.0 {
-            return Err(NoLine::NotANumber);
+            return Err(FitError::NotANumber);
         }
         count += 1;
     }
     if count < needed {
-        return Err(NoLine::FewPoints { count });
+        return Err(FitError::FewPoints { count });
     }
     Ok(())
 }
@@ -129,7 +129,7 @@ pub struct TimedPoint {
 /// With x and y counted from the lines of their groups over time, the slope is Σwxy/Σwx², and its variance
 /// s²/Σwx² with s² = Σw·r²/(n − 2g − 1) for n points in g groups (Frisch and Waugh 1933, "Partial time
 /// regressions as compared with individual trends", *Econometrica* 1).
-pub fn fit_groups(groups: &[Vec<TimedPoint>]) -> Result<FittedLine, NoLine> {
+pub fn fit_groups(groups: &[Vec<TimedPoint>]) -> Result<FittedLine, FitError> {
     let groups: Vec<Group> = groups
         .iter()
         .filter(|group| group.len() >= POINTS_MIN)
@@ -138,7 +138,7 @@ pub fn fit_groups(groups: &[Vec<TimedPoint>]) -> Result<FittedLine, NoLine> {
     let rests = || groups.iter().flat_map(|group| &group.rests);
     let (count, taken) = (rests().count(), 2 * groups.len() + 1);
     if count <= taken {
-        return Err(NoLine::FewPoints { count });
+        return Err(FitError::FewPoints { count });
     }
     let over_groups = |of: fn(&FittedPoint) -> f64| groups.iter().map(|g| of(&g.mean)).sum::<f64>();
     let weight = over_groups(|mean| mean.weight);
@@ -157,7 +157,7 @@ struct Group {
 }
 
 impl Group {
-    fn of(points: &[TimedPoint]) -> Result<Self, NoLine> {
+    fn of(points: &[TimedPoint]) -> Result<Self, FitError> {
         check(points.iter().map(|timed| &timed.point), POINTS_MIN)?;
         let sum = |of: &dyn Fn(&TimedPoint) -> f64| -> f64 {
             points.iter().map(|p| p.point.weight * of(p)).sum()
@@ -274,10 +274,13 @@ mod tests {
             points.iter_mut().for_each(|timed| timed.point.x = load);
             points
         };
-        assert_eq!(fit_groups(&[group(5.0), group(7.0)]), Err(NoLine::OneLoad));
+        assert_eq!(
+            fit_groups(&[group(5.0), group(7.0)]),
+            Err(FitError::OneLoad)
+        );
         let three = group(5.0)[..3].to_vec();
-        assert_eq!(fit_groups(&[three]), Err(NoLine::FewPoints { count: 3 }));
-        assert_eq!(fit_groups(&[]), Err(NoLine::FewPoints { count: 0 }));
+        assert_eq!(fit_groups(&[three]), Err(FitError::FewPoints { count: 3 }));
+        assert_eq!(fit_groups(&[]), Err(FitError::FewPoints { count: 0 }));
     }
 
     /// Golden values of numpy and scipy: xtask/golden/statistics.py.
@@ -296,17 +299,17 @@ mod tests {
     #[test]
     fn what_tells_nothing_is_refused() {
         let two = points(&[0.0, 1.0], &[0.0, 1.0], &[1.0; 2]);
-        assert_eq!(fit(&two), Err(NoLine::FewPoints { count: 2 }));
+        assert_eq!(fit(&two), Err(FitError::FewPoints { count: 2 }));
         let one_load = points(&[1e5, 1e5, 1e5], &[1.0, 2.0, 3.0], &[1.0; 3]);
-        assert_eq!(fit(&one_load), Err(NoLine::OneLoad));
+        assert_eq!(fit(&one_load), Err(FitError::OneLoad));
         assert_eq!(
             fit(&points(&[0.0; 4], &[1.0; 4], &[1.0; 4])),
-            Err(NoLine::OneLoad)
+            Err(FitError::OneLoad)
         );
         for (y, weight) in [(f64::NAN, 1.0), (f64::INFINITY, 1.0), (1.0, 0.0)] {
             let mut some = points(&[0.0, 1.0, 2.0], &[0.0, 1.0, 2.0], &[1.0; 3]);
             some[1] = FittedPoint { x: 1.0, y, weight };
-            assert_eq!(fit(&some), Err(NoLine::NotANumber));
+            assert_eq!(fit(&some), Err(FitError::NotANumber));
         }
     }
 

@@ -18,7 +18,7 @@ const BOUND_MAX: f64 = 12.0;
 /// compared with the p-value of that look. `fractions` says how far the whole is at each look, from
 /// more than 0 to 1, ascending; `alarm` is the probability of a false alarm of all looks together.
 pub fn nominal_levels(fractions: &[f64], alarm: f64) -> Vec<f64> {
-    let mut spending = Spending::new(alarm);
+    let mut spending = AlphaSpending::new(alarm);
     fractions
         .iter()
         .map(|fraction| spending.next(*fraction))
@@ -27,14 +27,14 @@ pub fn nominal_levels(fractions: &[f64], alarm: f64) -> Vec<f64> {
 
 /// The same look by look, where how far the next one is follows from the one before.
 #[derive(Debug, Clone)]
-pub struct Spending {
+pub struct AlphaSpending {
     alarm: f64,
     going_on: GoingOn,
     before: f64,
     spent: f64,
 }
 
-impl Spending {
+impl AlphaSpending {
     /// Nothing is spent of this probability of a false alarm.
     pub fn new(alarm: f64) -> Self {
         Self {

@@ -14,7 +14,7 @@ const FAR_OFF: f64 = 2.0;
 
 /// A mean, and how many values were left out of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Trimmed {
+pub struct TrimmedMean {
     /// The mean.
     pub estimate: Estimate,
     /// At both ends together.
@@ -26,8 +26,8 @@ pub struct Trimmed {
 ///
 /// Which it is depends on how far values spread and not on where they lie, and where nothing is far
 /// off nothing is lost by it.
-pub fn mean_unless_far_off(values: &[f64]) -> Option<Trimmed> {
-    let all = Trimmed {
+pub fn mean_unless_far_off(values: &[f64]) -> Option<TrimmedMean> {
+    let all = TrimmedMean {
         estimate: Estimate::of_independent(values)?,
         left_out: 0,
     };
@@ -42,11 +42,11 @@ pub fn mean_unless_far_off(values: &[f64]) -> Option<Trimmed> {
 /// Its error is that of values whose ends are drawn in to the outermost that are left (Tukey and
 /// McLaughlin 1963, "Less vulnerable confidence and significance procedures for location based on a
 /// single sample: trimming/Winsorization 1", *Sankhyā* A 25; of two samples it is Yuen's test, 1974).
-pub fn trimmed(values: &[f64]) -> Option<Trimmed> {
+pub fn trimmed(values: &[f64]) -> Option<TrimmedMean> {
     let all = Estimate::of_independent(values)?;
     let count = values.len();
     if count < VALUES_MIN {
-        return Some(Trimmed {
+        return Some(TrimmedMean {
             estimate: all,
             left_out: 0,
         });
@@ -63,7 +63,7 @@ pub fn trimmed(values: &[f64]) -> Option<Trimmed> {
     let drawn_in = Estimate::of_independent(&drawn_in)?;
     let (of_all, left) = (count as f64, kept.len() as f64);
     let deviation = drawn_in.standard_error * of_all.sqrt();
-    Some(Trimmed {
+    Some(TrimmedMean {
         estimate: Estimate {
             value: mean_of(kept),
             standard_error: deviation * ((of_all - 1.0) / (left * (left - 1.0))).sqrt(),

@@ -12,8 +12,8 @@ mod tally;
 use self::peak::{Peak, PeakSearch, Step};
 use self::point::PointInProgress;
 use self::tally::is_working_off;
-use super::{Direction, Observed, SteeredPoint, Steering, TimeLeft};
-use crate::measure::curve_record::{CurveLeg, CurvePointRecord, CurveRecord};
+use super::{Direction, IntervalResult, RemainingTime, SteeredPoint, Steering};
+use crate::measure::curve_record::{CurvePointRecord, CurveRecord, SweepDirection};
 use crate::measure::hysteresis::hysteresis;
 use crate::measure::knee::{KneeMethod, Plateau, upward_curve};
 use crate::measure::overall_response_time::overall_response_time;
@@ -66,7 +66,7 @@ impl CurveSteering {
         let search = PeakSearch::new(generator_limit_ops_per_s);
         let mut steering = Self {
             plan: plan.clone(),
-            current: PointInProgress::new(CurveLeg::Search, search.load()),
+            current: PointInProgress::new(SweepDirection::Search, search.load()),
             stage: Stage::Search(search),
             peak: None,
             place: 0,
@@ -90,13 +90,13 @@ impl CurveSteering {
     }
 
     /// The load and the leg of the point with this number.
-    fn itinerary(&self, place: u32) -> Option<(CurveLeg, f64)> {
+    fn itinerary(&self, place: u32) -> Option<(SweepDirection, f64)> {
         let peak = self.peak?.load_ops_per_s;
         let up = self.points_up();
         let (leg, step) = if place < up {
-            (CurveLeg::Up, place + 1)
+            (SweepDirection::Up, place + 1)
         } else {
-            (CurveLeg::Down, self.points_all().checked_sub(place)?)
+            (SweepDirection::Down, self.points_all().checked_sub(place)?)
         };
         (step > 0).then(|| (leg, peak * f64::from(step) / f64::from(up)))
     }
@@ -130,7 +130,7 @@ impl CurveSteering {
     }
 
     /// Closes the current point and begins another.
-    fn begin(&mut self, leg: CurveLeg, load: f64) {
+    fn begin(&mut self, leg: SweepDirection, load: f64) {
         let ended = std::mem::replace(&mut self.current, PointInProgress::new(leg, load));
         self.points.extend(ended.conclude(self.unqueued_ns()));
     }
@@ -138,7 +138,7 @@ impl CurveSteering {
     /// The mean response time at the lowest load of the curve so far.
     fn unqueued_ns(&self) -> Option<f64> {
         let on_curve = self.points.iter();
-        let on_curve = on_curve.filter(|point| point.leg != CurveLeg::Search);
+        let on_curve = on_curve.filter(|point| point.leg != SweepDirection::Search);
         let lowest = on_curve.min_by(|one, other| {
             let loads = (one.offered_load_ops_per_s, other.offered_load_ops_per_s);
             loads.0.total_cmp(&loads.1)
@@ -154,7 +154,7 @@ impl CurveSteering {
         (wanted_ns as u64).clamp(self.plan.point_ns, most_ns)
     }
 
-    fn search(&mut self, observed: &Observed<'_>, is_whole: bool) -> Direction {
+    fn search(&mut self, observed: &IntervalResult<'_>, is_whole: bool) -> Direction {
         let Stage::Search(search) = &mut self.stage else {
             return Direction::Stay;
         };
@@ -171,18 +171,18 @@ impl CurveSteering {
             Step::Stay => Direction::Stay,
             Step::Again => {
                 let load = search.load();
-                self.begin(CurveLeg::Search, load);
+                self.begin(SweepDirection::Search, load);
                 Direction::Stay
             }
             Step::Try(load) => {
-                self.begin(CurveLeg::Search, load);
+                self.begin(SweepDirection::Search, load);
                 Direction::Offer(load)
             }
             Step::Found(peak) => self.climb(peak),
         }
     }
 
-    fn warm_up(&mut self, observed: &Observed<'_>, is_whole: bool) -> Direction {
+    fn warm_up(&mut self, observed: &IntervalResult<'_>, is_whole: bool) -> Direction {
         let times = if is_working_off(observed.interval) {
             BACKLOG_TIMES_MAX
         } else {
@@ -201,7 +201,7 @@ impl CurveSteering {
         Direction::Stay
     }
 
-    fn measure(&mut self, observed: &Observed<'_>, is_whole: bool) -> Direction {
+    fn measure(&mut self, observed: &IntervalResult<'_>, is_whole: bool) -> Direction {
         if is_whole {
             self.current.measure(observed.interval);
         }
@@ -216,7 +216,7 @@ impl CurveSteering {
     /// as long as the shortest warm-up that the test ends, and the time for which it is measured.
     fn point_ns(&self) -> u64 {
         let before = self.points.iter();
-        let before = before.filter(|point| point.leg != CurveLeg::Search);
+        let before = before.filter(|point| point.leg != SweepDirection::Search);
         let took = |point: &CurvePointRecord| {
             point.warm_up_ns + point.end_ns.saturating_sub(point.start_ns)
         };
@@ -240,7 +240,7 @@ impl CurveSteering {
         points.extend(self.current.conclude(unqueued_ns));
         let on_curve = points
             .iter()
-            .filter(|point| point.leg != CurveLeg::Search && point.kept_up);
+            .filter(|point| point.leg != SweepDirection::Search && point.kept_up);
         let peak_ops_per_s = on_curve
             .map(|point| point.achieved_load_ops_per_s)
             .fold(0.0, f64::max);
@@ -267,9 +267,9 @@ impl From<&CurvePointRecord> for SteeredPoint {
         let times = &point.response_time_ns;
         Self {
             part: match point.leg {
-                CurveLeg::Search => "looking for the peak",
-                CurveLeg::Up => "upwards",
-                CurveLeg::Down => "downwards",
+                SweepDirection::Search => "looking for the peak",
+                SweepDirection::Up => "upwards",
+                SweepDirection::Down => "downwards",
             },
             offered_load_ops_per_s: point.offered_load_ops_per_s,
             achieved_load_ops_per_s: point.achieved_load_ops_per_s,
@@ -296,7 +296,7 @@ impl Steering for CurveSteering {
         self.current.offered_load()
     }
 
-    fn next(&mut self, observed: &Observed<'_>) -> Direction {
+    fn next(&mut self, observed: &IntervalResult<'_>) -> Direction {
         let wanted = self.current.offered_load();
         self.interval_ns = self.interval_ns.max(nanos_of(observed.interval));
         // An interval may end that began before the last decision was carried out.
@@ -322,16 +322,16 @@ impl Steering for CurveSteering {
         }
     }
 
-    fn left(&self) -> Option<TimeLeft> {
+    fn left(&self) -> Option<RemainingTime> {
         let point_ns = self.point_ns();
         let all = u64::from(self.points_all());
         match self.stage {
-            Stage::Search(_) => Some(TimeLeft::AtLeast(all.saturating_mul(point_ns))),
+            Stage::Search(_) => Some(RemainingTime::AtLeast(all.saturating_mul(point_ns))),
             Stage::WarmUp | Stage::Measure => {
                 let (current, place) = (&self.current, u64::from(self.place));
                 let so_far = current.warm_up_ns.saturating_add(current.tally.nanos);
                 let after = all.saturating_sub(place + 1).saturating_mul(point_ns);
-                Some(TimeLeft::About(
+                Some(RemainingTime::About(
                     after.saturating_add(point_ns.saturating_sub(so_far)),
                 ))
             }

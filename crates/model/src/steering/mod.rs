@@ -11,7 +11,7 @@ use crate::measure::run_record::IntervalRecord;
 
 /// One interval of a steered run.
 #[derive(Debug, Clone, Copy)]
-pub struct Observed<'run> {
+pub struct IntervalResult<'run> {
     /// What was offered, in operations per second.
     pub offered_load_ops_per_s: f64,
     /// Whether that was offered during the whole interval: the interval in which the load
@@ -39,13 +39,13 @@ pub trait Steering {
     fn first(&mut self) -> f64;
 
     /// What comes after this interval.
-    fn next(&mut self, observed: &Observed<'_>) -> Direction;
+    fn next(&mut self, observed: &IntervalResult<'_>) -> Direction;
 
     /// What is being done, for people who wait: `load point 3 of 10, 12,000/s`.
     fn progress(&self) -> String;
 
     /// For how long this will go on; `None` if nothing is known of that.
-    fn left(&self) -> Option<TimeLeft> {
+    fn left(&self) -> Option<RemainingTime> {
         None
     }
 
@@ -70,7 +70,7 @@ pub struct SteeredPoint {
 
 /// How long a run will go on, as far as that can be told; in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimeLeft {
+pub enum RemainingTime {
     /// If what comes takes as long as what was.
     About(u64),
     /// Then time is over; the answer may be there before.

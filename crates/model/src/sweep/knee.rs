@@ -6,8 +6,8 @@
 
 use super::parameter::SweepParameter;
 use crate::measure::knee::{KneeMethod, LoadResponse};
-use crate::statistics::broken_line::{Bend, Placed, bend};
-use crate::statistics::jump::{Crooked, crooked};
+use crate::statistics::broken_line::{Breakpoint, Placed, bend};
+use crate::statistics::jump::{NonLinearity, crooked};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ const ONE_SLOPE: &str = "a jump between two straight lines of one slope, by leas
 
 /// What is known of a point where a knee is looked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SweepPlace {
+pub struct KneeInput {
     /// The value of the parameter.
     pub x: f64,
     /// The figure that is looked at.
@@ -48,7 +48,7 @@ pub struct SweepKnee {
 }
 
 /// The knee of these points, if there is one.
-pub fn knee(parameter: &SweepParameter, places: &[SweepPlace]) -> Option<SweepKnee> {
+pub fn knee(parameter: &SweepParameter, places: &[KneeInput]) -> Option<SweepKnee> {
     let mut places = places.to_vec();
     places.sort_by(|one, other| one.x.total_cmp(&other.x));
     if parameter.name == OFFERED {
@@ -58,7 +58,7 @@ pub fn knee(parameter: &SweepParameter, places: &[SweepPlace]) -> Option<SweepKn
     }
 }
 
-fn of_load(places: &[SweepPlace]) -> Option<SweepKnee> {
+fn of_load(places: &[KneeInput]) -> Option<SweepKnee> {
     let curve = places.iter().map(|place| LoadResponse {
         load_ops_per_s: place.achieved_load_ops_per_s,
         response_time_mean_ns: place.response_time_mean_ns,
@@ -74,18 +74,18 @@ fn of_load(places: &[SweepPlace]) -> Option<SweepKnee> {
     })
 }
 
-fn of_lines(places: &[SweepPlace]) -> Option<SweepKnee> {
+fn of_lines(places: &[KneeInput]) -> Option<SweepKnee> {
     bend(&placed(places)).map(of_bend)
 }
 
 /// The knee over sizes of messages that take one packet more from one of them on: what that costs may
 /// come all at once.
-pub fn of_sizes(places: &[SweepPlace]) -> Option<SweepKnee> {
+pub fn of_sizes(places: &[KneeInput]) -> Option<SweepKnee> {
     let mut places = places.to_vec();
     places.sort_by(|one, other| one.x.total_cmp(&other.x));
     Some(match crooked(&placed(&places))? {
-        Crooked::Bends(bend) => of_bend(bend),
-        Crooked::Jumps(jump) => SweepKnee {
+        NonLinearity::Bends(bend) => of_bend(bend),
+        NonLinearity::Jumps(jump) => SweepKnee {
             at: jump.from.midpoint(jump.to),
             interval: Some((jump.low, jump.high)),
             figure: jump.y,
@@ -94,7 +94,7 @@ pub fn of_sizes(places: &[SweepPlace]) -> Option<SweepKnee> {
     })
 }
 
-fn placed(places: &[SweepPlace]) -> Vec<Placed> {
+fn placed(places: &[KneeInput]) -> Vec<Placed> {
     let placed = places.iter().map(|place| Placed {
         x: place.x,
         y: place.figure,
@@ -102,7 +102,7 @@ fn placed(places: &[SweepPlace]) -> Vec<Placed> {
     placed.collect()
 }
 
-fn of_bend(found: Bend) -> SweepKnee {
+fn of_bend(found: Breakpoint) -> SweepKnee {
     SweepKnee {
         at: found.x,
         interval: Some((found.low, found.high)),
@@ -129,7 +129,7 @@ mod tests {
         let places = places.map(|bytes| {
             let x = f64::from(bytes);
             let figure = 50_000.0 + 10.0 * x + 20.0 * (x - 1460.0).max(0.0);
-            SweepPlace {
+            KneeInput {
                 x,
                 figure,
                 achieved_load_ops_per_s: 1e9 / figure,
@@ -148,7 +148,7 @@ mod tests {
         let places = [900, 100, 300, 500, 700].map(|load| {
             let x = f64::from(load);
             let mean = 1e9 / (1000.0 - x);
-            SweepPlace {
+            KneeInput {
                 x,
                 figure: mean,
                 achieved_load_ops_per_s: x,
@@ -170,7 +170,7 @@ mod tests {
         let places = sizes.map(|bytes| {
             let x = f64::from(bytes);
             let figure = 50_000.0 + x + if bytes > 1344 { 4000.0 } else { 0.0 };
-            SweepPlace {
+            KneeInput {
                 x,
                 figure,
                 achieved_load_ops_per_s: 1e9 / figure,

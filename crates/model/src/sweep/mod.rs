@@ -12,8 +12,8 @@ pub mod tally;
 pub mod totals;
 pub mod value_kind;
 
-pub use knee::{SweepKnee, SweepPlace};
+pub use knee::{KneeInput, SweepKnee};
 pub use parameter::{SweepParameter, SweepValue, name_of_point, points};
 pub use tally::{PointFigure, PointTally, PointValue};
-pub use totals::{PointTotal, SweptTotal, TOTALS};
+pub use totals::{PointTotal, RunLevelFigure, TOTALS};
 pub use value_kind::ValueKind;

@@ -1,10 +1,10 @@
 //! What the runs of a point come to, and when they are enough.
 
-use super::totals::{PointTotal, SweptTotal, TOTALS, estimate};
+use super::totals::{PointTotal, RunLevelFigure, TOTALS, estimate};
 use crate::comparison::repeats::{ENOUGH_MIN, RepeatPlan, RepeatedFigure, repeated};
 use crate::comparison::side::{Side, single};
 use crate::comparison::{ComparedRun, RunValue};
-use crate::cost::KnownCost;
+use crate::cost::CostEstimate;
 use crate::gate::{GateFigure, RunTotal};
 use crate::measure::figures::RunFigure;
 use crate::statistics::Estimate;
@@ -17,7 +17,7 @@ pub struct PointTally {
     judged: GateFigure,
     side: Side,
     /// Of each of [`TOTALS`], what the runs have.
-    totals: [Vec<KnownCost>; TOTALS.len()],
+    totals: [Vec<CostEstimate>; TOTALS.len()],
     /// Operations that were sent and did not end well, of all runs together.
     pub errors: u64,
     /// Calls that were sent again, of all runs together: over UDP what was lost, or answered late.
@@ -148,14 +148,14 @@ impl PointTally {
     }
 
     /// What the runs have of a figure that only whole runs have.
-    fn values_of(&self, total: RunTotal) -> Option<&[KnownCost]> {
+    fn values_of(&self, total: RunTotal) -> Option<&[CostEstimate]> {
         let mut both = TOTALS.iter().zip(&self.totals);
         let (_, runs) = both.find(|(swept, _)| swept.total == total)?;
         Some(runs)
     }
 
     fn total(&self, total: RunTotal) -> Option<PointTotal> {
-        PointTotal::of(SweptTotal::of(total)?, self.values_of(total)?)
+        PointTotal::of(RunLevelFigure::of(total)?, self.values_of(total)?)
     }
 
     /// The figures that only whole runs have.

@@ -3,7 +3,7 @@
 
 use crate::comparison::ComparedRun;
 use crate::comparison::repeats::ENOUGH_MIN;
-use crate::cost::KnownCost;
+use crate::cost::CostEstimate;
 use crate::gate::RunTotal;
 use crate::measure::cost_totals;
 use crate::statistics::Estimate;
@@ -11,19 +11,19 @@ use crate::statistics::estimate::student_quantile;
 
 /// A figure that only a whole run has.
 #[derive(Debug, Clone, Copy)]
-pub struct SweptTotal {
+pub struct RunLevelFigure {
     /// Which.
     pub total: RunTotal,
     /// What it is counted in: `share`, `ns`, `bytes`, `bytes/s`, or nothing of a number.
     pub unit: &'static str,
 }
 
-const fn swept(total: RunTotal, unit: &'static str) -> SweptTotal {
-    SweptTotal { total, unit }
+const fn swept(total: RunTotal, unit: &'static str) -> RunLevelFigure {
+    RunLevelFigure { total, unit }
 }
 
 /// Those that points have, where their runs have them.
-pub const TOTALS: [SweptTotal; 10] = [
+pub const TOTALS: [RunLevelFigure; 10] = [
     swept(RunTotal::GeneratorBusy, "share"),
     swept(RunTotal::WireBytes, "bytes"),
     swept(RunTotal::WirePackets, ""),
@@ -36,18 +36,18 @@ pub const TOTALS: [SweptTotal; 10] = [
     swept(RunTotal::ServerInterrupts, ""),
 ];
 
-impl SweptTotal {
+impl RunLevelFigure {
     /// The one of these with which a figure is meant, if any is.
     pub fn of(total: RunTotal) -> Option<&'static Self> {
         TOTALS.iter().find(|swept| swept.total == total)
     }
 
     /// What a run has of it, if anything.
-    pub fn in_run(&self, run: &ComparedRun) -> Option<KnownCost> {
+    pub fn in_run(&self, run: &ComparedRun) -> Option<CostEstimate> {
         if self.total == RunTotal::GeneratorBusy {
             let workers = run.totals.workers.iter().map(|worker| worker.busy_percent);
             let busiest = workers.max_by(f64::total_cmp)?;
-            return Some(KnownCost {
+            return Some(CostEstimate {
                 value: busiest / 100.0,
                 half_width: 0.0,
             });
@@ -74,7 +74,7 @@ pub struct PointTotal {
 
 impl PointTotal {
     /// What these runs come to; `None` of none.
-    pub(super) fn of(swept: &SweptTotal, runs: &[KnownCost]) -> Option<Self> {
+    pub(super) fn of(swept: &RunLevelFigure, runs: &[CostEstimate]) -> Option<Self> {
         let over_runs = estimate(runs)?;
         let half_width = over_runs.half_width();
         let (value, count) = (over_runs.value, runs.len());
@@ -117,7 +117,7 @@ impl PointTotal {
 }
 
 /// The mean of runs with its error; of one run what that knows of itself. `None` of none.
-pub(super) fn estimate(runs: &[KnownCost]) -> Option<Estimate> {
+pub(super) fn estimate(runs: &[CostEstimate]) -> Option<Estimate> {
     let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
     let first = runs.first()?;
     let of_itself = Estimate {
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     fn of(runs: &[(f64, f64)]) -> Option<PointTotal> {
-        let runs = runs.iter().map(|(value, half_width)| KnownCost {
+        let runs = runs.iter().map(|(value, half_width)| CostEstimate {
             value: *value,
             half_width: *half_width,
         });
@@ -180,11 +180,11 @@ mod tests {
     fn columns_are_those_that_gates_know() {
         for swept in TOTALS {
             assert_eq!(
-                SweptTotal::of(swept.total).map(|one| one.unit),
+                RunLevelFigure::of(swept.total).map(|one| one.unit),
                 Some(swept.unit)
             );
             assert!(swept.total.is_cost() || swept.total == RunTotal::GeneratorBusy);
         }
-        assert!(SweptTotal::of(RunTotal::Caveats).is_none());
+        assert!(RunLevelFigure::of(RunTotal::Caveats).is_none());
     }
 }

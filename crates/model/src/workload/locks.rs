@@ -103,11 +103,11 @@ impl Workload for Locks {
 mod tests {
     use super::*;
     use crate::failure::{ReplyFault, StatusSpace};
-    use crate::operation::{Answer, OpKind, Ticket};
+    use crate::operation::{Answer, OpKind, SlotId};
 
     fn completion(outcome: Outcome) -> Completion {
         Completion {
-            ticket: Ticket { client: 0, slot: 1 },
+            ticket: SlotId { client: 0, slot: 1 },
             outcome,
             answer: Answer::Plain,
             usable: Moment::ZERO,

@@ -17,7 +17,7 @@ mod transfers;
 
 pub use changing::spare_names_needed;
 
-use crate::file_set::{Changing, Chooser, ClientSet, FILES_PER_DIRECTORY};
+use crate::file_set::{Changing, ClientSet, FILES_PER_DIRECTORY, FileSampler};
 use crate::mix::Deck;
 use crate::operation::{AttributeChange, Completion, FileId, Name, OpKind, Operation, Stability};
 use crate::plan::{Access, MixPlan};
@@ -40,7 +40,7 @@ pub struct MixWorkload {
     table: Arc<FileTable>,
     set: ClientSet,
     deck: Deck,
-    chooser: Option<Chooser>,
+    chooser: Option<FileSampler>,
     /// Which files are chosen.
     popularity: Generator,
     /// Which transfers of them, with [`Access::Random`].
@@ -97,7 +97,7 @@ impl MixWorkload {
             },
             table,
             deck: Deck::new(&plan.counts, client, seed),
-            chooser: Chooser::new(&plan.file_set.popularity, working).ok(),
+            chooser: FileSampler::new(&plan.file_set.popularity, working).ok(),
             popularity: stream(seed, Purpose::Popularity, index),
             generator: stream(seed, Purpose::Workload, index),
             reading: Place::default(),
@@ -298,7 +298,7 @@ impl MixWorkload {
 
 /// A chosen data file that is not empty, if there is one.
 fn file_with_data(
-    chooser: Option<&Chooser>,
+    chooser: Option<&FileSampler>,
     popularity: &mut Generator,
     set: &ClientSet,
     table: &FileTable,

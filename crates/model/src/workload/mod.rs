@@ -22,7 +22,7 @@ use crate::measure::Sample;
 use crate::operation::{Completion, OpKind, Operation};
 use crate::plan::{Plan, WorkloadPlan};
 use crate::time::Moment;
-use crate::workload::stream::OrderCount;
+use crate::workload::stream::ControlEpoch;
 use std::sync::Arc;
 
 /// READ, LOOKUP, MODIFY, EXTEND, DELETE and EXECUTE: every bit of RFC 1813, 3.3.4.
@@ -80,7 +80,7 @@ pub trait Workload<L: Language = Operations>: Send {
     fn give_up(&mut self) {}
 
     /// What grows when clients like this are told something while they run; asked once.
-    fn order_count(&self) -> Option<OrderCount> {
+    fn order_count(&self) -> Option<ControlEpoch> {
         None
     }
 
@@ -171,7 +171,7 @@ impl<L: Language, W: Workload<L> + ?Sized> Workload<L> for Box<W> {
         (**self).skip()
     }
 
-    fn order_count(&self) -> Option<OrderCount> {
+    fn order_count(&self) -> Option<ControlEpoch> {
         (**self).order_count()
     }
 

@@ -6,7 +6,7 @@ use crate::talk::{
 use filestone_model::Completions;
 use filestone_model::client::{Client, ProtocolError};
 use filestone_model::operation::{Completion, Operation, Outcome};
-use filestone_model::session::rpc::NotRpc;
+use filestone_model::session::rpc::RpcStreamError;
 use filestone_wire::nfs3::{Status, getattr};
 use filestone_wire::xdr::Encode;
 use proptest::prelude::*;
@@ -206,7 +206,7 @@ fn what_is_no_reply_ends_the_connection() {
         ask_all(&mut talk, 3);
         let error = talk.hear(stream, at(2)).unwrap_err();
         assert_eq!(
-            matches!(error, ProtocolError::Rpc(NotRpc::Record(_))),
+            matches!(error, ProtocolError::Rpc(RpcStreamError::Record(_))),
             is_record_error,
             "{error}"
         );

@@ -4,8 +4,8 @@ use filestone_model::Completions;
 use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::{Reading, Shared, Templates};
 use filestone_model::client::{Client, Nfs3Client, Output, ProtocolError, Verify};
-use filestone_model::operation::{Completion, FileId, Operation, Ticket};
-use filestone_model::plan::{Modes, ReadData, TransportKind};
+use filestone_model::operation::{Completion, FileId, Operation, SlotId};
+use filestone_model::plan::{CreateModes, ReadData, TransportKind};
 use filestone_model::session::rpc::Credentials;
 use filestone_model::time::Moment;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
@@ -76,7 +76,7 @@ pub fn credentials() -> Credentials {
         gid: 100,
         gids: Gids::EMPTY,
         stamp: 99,
-        modes: Modes::OWN,
+        modes: CreateModes::OWN,
     }
 }
 
@@ -188,7 +188,7 @@ impl Talk {
 
     pub fn submit(&mut self, slot: u32, operation: Operation) {
         self.client
-            .submit(Ticket { client: 5, slot }, operation, &mut self.out);
+            .submit(SlotId { client: 5, slot }, operation, &mut self.out);
     }
 
     /// All bytes to be sent, with the data that lie elsewhere.

@@ -63,7 +63,7 @@ fn v4(ip: [u8; 4], port: u16) -> SocketAddr {
     SocketAddr::from((ip, port))
 }
 
-fn bench_with(conduct: Conduct) -> Bench {
+fn bench_with(conduct: ServiceOptions) -> Bench {
     let initial = InitialTree {
         file_size: 3 << 20,
         small_file_count: 2,
@@ -98,7 +98,7 @@ fn bench_with(conduct: Conduct) -> Bench {
 }
 
 fn bench() -> Bench {
-    bench_with(Conduct::default())
+    bench_with(ServiceOptions::default())
 }
 
 /// The caller of all but what tests of permissions call: the owner of the initial tree.
@@ -577,9 +577,9 @@ fn fsstat_fsinfo_and_pathconf_tell_the_limits() {
 
 #[test]
 fn discarded_writes_change_size_and_times_only() {
-    let bench = bench_with(Conduct {
+    let bench = bench_with(ServiceOptions {
         discard: true,
-        ..Conduct::default()
+        ..ServiceOptions::default()
     });
     let export = bench.mount(b"/export").unwrap();
     let file = bench
@@ -602,9 +602,9 @@ fn mount_walks_anywhere_unless_it_is_strict() {
     assert_eq!(bench.mount(b"/export/file/x"), Err(MountStatus::NOTDIR));
     assert_eq!(bench.mount(b"export"), Err(MountStatus::NOENT));
     assert_eq!(bench.mount(&[b'/'; 1024]), bench.mount(b"/"));
-    let strict = bench_with(Conduct {
+    let strict = bench_with(ServiceOptions {
         strict_mount: true,
-        ..Conduct::default()
+        ..ServiceOptions::default()
     });
     for path in [&b"/"[..], b"/export", b"/export/"] {
         assert!(strict.mount(path).is_ok());
@@ -994,9 +994,9 @@ fn calls_with_any_bytes_changed_are_answered_or_ignored() {
     use rand_xoshiro::rand_core::{Rng, SeedableRng};
     let mut random = rand_xoshiro::SplitMix64::seed_from_u64(5);
     for discard in [false, true] {
-        let bench = bench_with(Conduct {
+        let bench = bench_with(ServiceOptions {
             discard,
-            ..Conduct::default()
+            ..ServiceOptions::default()
         });
         let directory = bench.mount(b"/export").unwrap();
         let file = bench.mount(b"/export/file").unwrap();
@@ -1253,9 +1253,9 @@ fn those_who_wait_cannot_fill_the_memory() {
 #[test]
 fn a_write_has_as_many_data_as_it_says() {
     for discard in [false, true] {
-        let bench = bench_with(Conduct {
+        let bench = bench_with(ServiceOptions {
             discard,
-            ..Conduct::default()
+            ..ServiceOptions::default()
         });
         let file = bench.mount(b"/export/file").unwrap();
         let written = |count, data: &[u8]| {

@@ -5,15 +5,15 @@ use filestone_wire::smb2::create::ShareAccess;
 use filestone_wire::smb2::oplock_break::{LeaseBreak, Notification, OplockBreak};
 use filestone_wire::smb2::{AccessMask, FileId, LeaseFlags, LeaseState, OplockLevel, Status};
 
-use super::held::{Breaking, Caching, LeaseHeld, LeaseOwner};
-use super::hub::{Holder, Hub, OpenFile};
+use super::held::{Breaking, CacheGrant, LeaseHeld, LeaseOwner};
+use super::hub::{GlobalOpenTable, Holder, OpenFile};
 use super::place::{Notice, Place};
 use super::rules::{self, After, Beside, Deed};
 use crate::tree::InodeNumber;
 
 /// Who wants to open a file that others have open.
 #[derive(Debug, Clone, Copy)]
-pub struct Contender {
+pub struct OpenRequest {
     pub access: AccessMask,
     pub share: ShareAccess,
     /// Whether its data are replaced.
@@ -23,20 +23,20 @@ pub struct Contender {
     pub lease: Option<LeaseOwner>,
 }
 
-impl Contender {
+impl OpenRequest {
     fn only(&self, looks: AccessMask) -> bool {
         !self.overwrites && looks.contains(self.access)
     }
 
-    fn caching(&self) -> Option<Caching> {
-        self.lease.map(Caching::Lease)
+    fn caching(&self) -> Option<CacheGrant> {
+        self.lease.map(CacheGrant::Lease)
     }
 
     /// What opening does to what `holder` keeps: nothing, if all of this only looks.
     fn opens(&self, holder: &Holder) -> Option<Deed> {
         let looks = match holder.caching {
-            Caching::Lease(_) => rules::LOOKS_BESIDE_LEASE,
-            Caching::Oplock { .. } | Caching::None => rules::LOOKS,
+            CacheGrant::Lease(_) => rules::LOOKS_BESIDE_LEASE,
+            CacheGrant::Oplock { .. } | CacheGrant::None => rules::LOOKS,
         };
         let opens = if self.overwrites {
             Deed::Overwrites
@@ -49,7 +49,7 @@ impl Contender {
 
 /// Why a file cannot be opened now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Contention {
+pub enum OpenConflict {
     /// A cache is being taken back.
     Wait,
     /// Never, with this.
@@ -76,7 +76,7 @@ pub struct LeaseAsked {
 /// What it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Granted {
-    pub caching: Caching,
+    pub caching: CacheGrant,
     pub level: OplockLevel,
     pub state: LeaseState,
     pub flags: LeaseFlags,
@@ -99,7 +99,7 @@ impl OpenFile {
         self.leases.iter_mut().find(|lease| lease.owner == owner)
     }
 
-    fn caching_of(&self, open: u64) -> Option<Caching> {
+    fn caching_of(&self, open: u64) -> Option<CacheGrant> {
         let own = self.holders.iter().find(|holder| holder.open == open);
         own.map(|holder| holder.caching)
     }
@@ -108,7 +108,7 @@ impl OpenFile {
     pub fn drop_unused_leases(&mut self) -> Vec<LeaseOwner> {
         let holders = &self.holders;
         let is_unused = |lease: &mut LeaseHeld| {
-            let caching = Caching::Lease(lease.owner);
+            let caching = CacheGrant::Lease(lease.owner);
             !holders.iter().any(|holder| holder.caching == caching)
         };
         let unused = self.leases.extract_if(.., is_unused);
@@ -117,13 +117,13 @@ impl OpenFile {
 
     /// Takes back from one of the holders what a deed leaves nothing of. `own` is what the one who
     /// does it caches himself.
-    fn take_back(&mut self, index: usize, deed: Deed, own: Option<Caching>) -> Taken {
+    fn take_back(&mut self, index: usize, deed: Deed, own: Option<CacheGrant>) -> Taken {
         match self.holders.get(index).map(|holder| holder.caching) {
-            Some(Caching::Oplock { .. }) => self.take_back_oplock(index, deed),
-            Some(Caching::Lease(owner)) if own != Some(Caching::Lease(owner)) => {
+            Some(CacheGrant::Oplock { .. }) => self.take_back_oplock(index, deed),
+            Some(CacheGrant::Lease(owner)) if own != Some(CacheGrant::Lease(owner)) => {
                 self.take_back_lease(owner, deed)
             }
-            Some(Caching::Lease(_) | Caching::None) | None => (None, false),
+            Some(CacheGrant::Lease(_) | CacheGrant::None) | None => (None, false),
         }
     }
 
@@ -131,7 +131,7 @@ impl OpenFile {
         let Some(holder) = self.holders.get_mut(index) else {
             return (None, false);
         };
-        let Caching::Oplock { level, breaking } = &mut holder.caching else {
+        let CacheGrant::Oplock { level, breaking } = &mut holder.caching else {
             return (None, false);
         };
         let After { left, waits } = rules::oplock_after(*level, deed);
@@ -182,7 +182,7 @@ impl OpenFile {
         left: LeaseState,
         finally: LeaseState,
     ) -> Option<Takeback> {
-        let caching = Caching::Lease(owner);
+        let caching = CacheGrant::Lease(owner);
         // Of all opens with this lease, the last is the one whose connection is most likely there.
         let mut holders = self.holders.iter().rev();
         let holder = holders.find(|holder| holder.caching == caching)?;
@@ -214,7 +214,7 @@ impl OpenFile {
 
     /// What others cache, and that there are any: all holders but those with the same lease.
     fn beside(&self, own: Option<LeaseOwner>) -> Beside {
-        let own_caching = own.map(Caching::Lease);
+        let own_caching = own.map(CacheGrant::Lease);
         let others = || {
             let holders = self.holders.iter();
             holders.filter(|holder| Some(holder.caching) != own_caching)
@@ -223,12 +223,12 @@ impl OpenFile {
         let any_lease = |state| other_leases().any(|lease| lease.state.contains(state));
         let any_oplock = |wanted: fn(OplockLevel) -> bool| {
             others().any(|holder| match holder.caching {
-                Caching::Oplock { level, .. } => wanted(level),
-                Caching::Lease(_) | Caching::None => false,
+                CacheGrant::Oplock { level, .. } => wanted(level),
+                CacheGrant::Lease(_) | CacheGrant::None => false,
             })
         };
         let is_at_work = |holder: &Holder| {
-            holder.caching != Caching::None || !rules::LOOKS_BESIDE_LEASE.contains(holder.access)
+            holder.caching != CacheGrant::None || !rules::LOOKS_BESIDE_LEASE.contains(holder.access)
         };
         Beside {
             is_any: others().next().is_some(),
@@ -242,8 +242,8 @@ impl OpenFile {
     fn grant_oplock(&self, asked: OplockLevel) -> Granted {
         let level = rules::oplock_beside(asked, self.beside(None));
         let caching = match level {
-            OplockLevel::NONE => Caching::None,
-            level => Caching::Oplock {
+            OplockLevel::NONE => CacheGrant::None,
+            level => CacheGrant::Oplock {
                 level,
                 breaking: None,
             },
@@ -270,7 +270,7 @@ impl OpenFile {
             });
         }
         let mut granted = Granted {
-            caching: Caching::Lease(owner),
+            caching: CacheGrant::Lease(owner),
             level: OplockLevel::LEASE,
             state: LeaseState::NONE,
             flags: LeaseFlags::NONE,
@@ -291,7 +291,7 @@ impl OpenFile {
     }
 }
 
-impl Hub {
+impl GlobalOpenTable {
     fn notify(&mut self, takebacks: impl IntoIterator<Item = Takeback>) {
         for Takeback {
             place,
@@ -312,7 +312,7 @@ impl Hub {
     fn take_back(
         &mut self,
         number: InodeNumber,
-        own: Option<Caching>,
+        own: Option<CacheGrant>,
         deed: impl Fn(&Holder) -> Option<Deed>,
     ) -> bool {
         let Some(file) = self.files.get_mut(&number) else {
@@ -335,13 +335,13 @@ impl Hub {
     pub fn contend(
         &mut self,
         number: InodeNumber,
-        contender: &Contender,
-    ) -> Result<(), Contention> {
+        contender: &OpenRequest,
+    ) -> Result<(), OpenConflict> {
         let Some(file) = self.files.get(&number) else {
             return Ok(());
         };
         if file.is_delete_pending() {
-            return Err(Contention::Refused(Status::DELETE_PENDING));
+            return Err(OpenConflict::Refused(Status::DELETE_PENDING));
         }
         let is_excluded = |holder: &Holder| holder.excludes(contender.access, contender.share);
         let own = contender.caching();
@@ -351,18 +351,18 @@ impl Hub {
             is_excluded(holder).then_some(Deed::IsExcluded)
         });
         if must_wait {
-            return Err(Contention::Wait);
+            return Err(OpenConflict::Wait);
         }
         if is_refused {
-            return Err(Contention::Refused(Status::SHARING_VIOLATION));
+            return Err(OpenConflict::Refused(Status::SHARING_VIOLATION));
         }
         if self.take_back(number, own, |holder| contender.opens(holder)) {
-            return Err(Contention::Wait);
+            return Err(OpenConflict::Wait);
         }
         // Handles only then: as further steps of the same break these would be of its epoch, and
         // Linux's client (6.1) takes what has an epoch that it knows for done.
         if contender.removes && self.take_back(number, own, |_| Some(Deed::Moves)) {
-            return Err(Contention::Wait);
+            return Err(OpenConflict::Wait);
         }
         Ok(())
     }
@@ -390,7 +390,7 @@ impl Hub {
         };
         holder.caching = granted.caching;
         file.holders.push(holder);
-        if let Caching::Lease(owner) = granted.caching {
+        if let CacheGrant::Lease(owner) = granted.caching {
             self.lease_files.insert(owner, number);
         }
         Some(granted)
@@ -402,8 +402,10 @@ impl Hub {
         let own = own.and_then(|file| file.caching_of(open));
         self.take_back(number, own, |holder| {
             let keeps = match holder.caching {
-                Caching::Oplock { level, .. } => holder.open == open && rules::is_exclusive(level),
-                Caching::Lease(_) | Caching::None => false,
+                CacheGrant::Oplock { level, .. } => {
+                    holder.open == open && rules::is_exclusive(level)
+                }
+                CacheGrant::Lease(_) | CacheGrant::None => false,
             };
             (!keeps).then_some(Deed::Changes)
         });
@@ -430,7 +432,7 @@ impl Hub {
         let mut holders = file.holders.iter_mut();
         let holder = holders.find(|holder| holder.open == open);
         let holder = holder.ok_or(Status::FILE_CLOSED)?;
-        let Caching::Oplock { level, breaking } = &mut holder.caching else {
+        let CacheGrant::Oplock { level, breaking } = &mut holder.caching else {
             return Err(Status::INVALID_OPLOCK_PROTOCOL);
         };
         let Some(left) = breaking.take() else {
@@ -485,7 +487,7 @@ impl Hub {
             return;
         };
         for holder in &mut file.holders {
-            if let Caching::Oplock { level, breaking } = &mut holder.caching
+            if let CacheGrant::Oplock { level, breaking } = &mut holder.caching
                 && breaking.take().is_some()
             {
                 *level = OplockLevel::NONE;

@@ -13,7 +13,7 @@ use filestone_wire::smb2::{AccessMask, FileAttributes, FileTime, Status};
 
 use super::exchange::{Answered, Exchange, Failure, put};
 use super::facts::{UNIT, attributes_of, status_of, timestamp};
-use super::hub::{Hub, Name};
+use super::hub::{GlobalOpenTable, Name};
 use super::names::SharePath;
 use super::paths::locate;
 use crate::reply::ReplySink;
@@ -204,7 +204,7 @@ impl Exchange<'_> {
     /// renamed or removed, by `open` or from its name.
     fn await_handles(
         &mut self,
-        hub: &mut Hub,
+        hub: &mut GlobalOpenTable,
         number: InodeNumber,
         open: Option<u64>,
     ) -> Result<(), Failure> {
@@ -313,7 +313,7 @@ impl Exchange<'_> {
 }
 
 /// Whether others share the file, and the directory that takes its name up, with who renames it.
-fn check_shared(hub: &Hub, target: Target, parent: InodeNumber) -> Result<(), Status> {
+fn check_shared(hub: &GlobalOpenTable, target: Target, parent: InodeNumber) -> Result<(), Status> {
     let holders = |number| hub.file(number).into_iter().flat_map(|file| &file.holders);
     let mut others = holders(target.number).filter(|holder| holder.open != target.id);
     let read_write = ShareAccess::READ.with(ShareAccess::WRITE);
@@ -328,7 +328,7 @@ fn check_shared(hub: &Hub, target: Target, parent: InodeNumber) -> Result<(), St
 /// Whether a file may give its name to another.
 fn check_replaceable(
     tree: &Tree,
-    hub: &Hub,
+    hub: &GlobalOpenTable,
     target: Target,
     replaced: InodeNumber,
 ) -> Result<(), Status> {

@@ -8,7 +8,7 @@ use filestone_protection::Opened;
 
 use super::conduct::{SmbOptions, User};
 use super::connection::Connection;
-use super::frames::{Envelope, Hangup, Moment, SessionEnd, Whim};
+use super::frames::{Envelope, FaultAction, Hangup, Moment, SessionEnd};
 use super::place::{Letter, Place};
 use super::service::{Incoming, Means, SmbService};
 use crate::counters::Tally;
@@ -117,9 +117,9 @@ impl SmbConversation {
             Envelope::Plain | Envelope::Smb1 => frame,
         };
         let incoming = Incoming { envelope, messages };
-        let whim = Whim {
+        let whim = FaultAction {
             session_end: self.session_end.take(),
-            ..Whim::default()
+            ..FaultAction::default()
         };
         let means = means(&self.tally, self.frames, &mut self.room);
         self.service.answer(connection, incoming, whim, means, sink)

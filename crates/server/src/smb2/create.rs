@@ -13,12 +13,12 @@ use filestone_wire::smb2::{
     Status, close,
 };
 
-use super::caching::{Asked, Contender, Contention, Granted, LeaseAsked};
+use super::caching::{Asked, Granted, LeaseAsked, OpenConflict, OpenRequest};
 use super::connection::{Open, Share, WaitingFor};
 use super::exchange::{Answered, Exchange, Failure, put};
 use super::facts::{ALL_ACCESS, Facts, VOLUME, status_of};
-use super::held::{Caching, LeaseOwner};
-use super::hub::{Holder, Hub, Name};
+use super::held::{CacheGrant, LeaseOwner};
+use super::hub::{GlobalOpenTable, Holder, Name};
 use super::names::SharePath;
 use super::paths::{Located, locate};
 use crate::reply::ReplySink;
@@ -157,7 +157,7 @@ impl Exchange<'_> {
             access: wanted.access,
             share: wanted.share,
             deletes_on_close: wanted.options.contains(CreateOptions::DELETE_ON_CLOSE),
-            caching: Caching::None,
+            caching: CacheGrant::None,
         }
     }
 
@@ -200,7 +200,7 @@ impl Exchange<'_> {
     fn open_or_make(
         &mut self,
         tree: &mut Tree,
-        hub: &mut Hub,
+        hub: &mut GlobalOpenTable,
         wanted: &Wanted<'_>,
         asked: Option<Asked>,
     ) -> Result<Made, Failure> {
@@ -229,7 +229,7 @@ impl Exchange<'_> {
         } else {
             AccessMask::NONE
         };
-        let contender = Contender {
+        let contender = OpenRequest {
             access: wanted.access.with(overwriting),
             share: wanted.share,
             overwrites: wanted.is_overwriting(),
@@ -238,8 +238,8 @@ impl Exchange<'_> {
         };
         match hub.contend(number, &contender) {
             Ok(()) => {}
-            Err(Contention::Refused(status)) => return Err(status.into()),
-            Err(Contention::Wait) => return Err(self.wait_for_break(hub, number)),
+            Err(OpenConflict::Refused(status)) => return Err(status.into()),
+            Err(OpenConflict::Wait) => return Err(self.wait_for_break(hub, number)),
         }
         let action = if wanted.is_overwriting() {
             self.overwrite(tree, number, wanted)?;

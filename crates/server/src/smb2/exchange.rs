@@ -10,7 +10,7 @@ use super::conduct::SmbOptions;
 use super::connection::{
     ChainState, Connection, KEPT_MAX, Open, Session, Share, WAITING_MAX, WaitingFor,
 };
-use super::hub::{Awaited, Hub};
+use super::hub::{Awaited, GlobalOpenTable};
 use super::place::Waiter;
 use crate::reply::ReplySink;
 use crate::tree::inode::Timestamp;
@@ -23,7 +23,7 @@ const BREAK_TIMEOUT: u64 = 35_000_000_000;
 #[derive(Debug)]
 pub struct Shared {
     pub tree: Arc<RwLock<Tree>>,
-    pub hub: Mutex<Hub>,
+    pub hub: Mutex<GlobalOpenTable>,
     pub options: SmbOptions,
     /// The directory that the share is.
     pub root: InodeNumber,
@@ -35,7 +35,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    pub fn hub(&self) -> MutexGuard<'_, Hub> {
+    pub fn hub(&self) -> MutexGuard<'_, GlobalOpenTable> {
         self.hub.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -138,7 +138,7 @@ impl Exchange<'_> {
 
     /// Has this request wait until what others cache of a file has been given up. One that is
     /// tried again waits no longer for that.
-    pub fn wait_for_break(&mut self, hub: &mut Hub, number: InodeNumber) -> Failure {
+    pub fn wait_for_break(&mut self, hub: &mut GlobalOpenTable, number: InodeNumber) -> Failure {
         let until = match self.waited_for() {
             Some(WaitingFor::Break { until, .. }) => until,
             _ => self.since_start.as_nanos() as u64 + BREAK_TIMEOUT,
@@ -151,7 +151,7 @@ impl Exchange<'_> {
     }
 
     /// Takes for given up what this request has waited for as long as it may.
-    pub fn give_up_overdue(&self, hub: &mut Hub) {
+    pub fn give_up_overdue(&self, hub: &mut GlobalOpenTable) {
         let now = self.since_start.as_nanos() as u64;
         if let Some(WaitingFor::Break { number, until }) = self.waited_for()
             && until <= now

@@ -49,7 +49,7 @@ pub enum SessionEnd {
 
 /// What a fault has the server do with a frame, before it is answered.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Whim {
+pub struct FaultAction {
     /// The session of the frame ends first.
     pub session_end: Option<SessionEnd>,
     /// Every request of it fails with this.
@@ -119,7 +119,7 @@ struct Run<'m> {
     chain: ChainState,
     sealed: Option<u64>,
     resumed: Option<u64>,
-    whim: Whim,
+    whim: FaultAction,
     /// Where the responses of the frame that is being written begin.
     frame: usize,
     last: Option<Last>,
@@ -172,7 +172,7 @@ impl Frames<'_> {
         &mut self,
         envelope: Envelope,
         messages: &[u8],
-        whim: Whim,
+        whim: FaultAction,
         sink: &mut ReplySink,
     ) -> Result<(), Hangup> {
         let sealed = match envelope {
@@ -205,9 +205,9 @@ impl Frames<'_> {
         };
         self.run(&mut run, sink)?;
         for async_id in run.cancelled {
-            let whim = Whim {
+            let whim = FaultAction {
                 refusal: Some(Status::CANCELLED),
-                ..Whim::default()
+                ..FaultAction::default()
             };
             self.resume(async_id, whim, sink)?;
         }
@@ -331,9 +331,9 @@ impl Frames<'_> {
             return Ok(());
         }
         while let Some(async_id) = self.connection.orphans.pop() {
-            let whim = Whim {
+            let whim = FaultAction {
                 refusal: Some(Status::RANGE_NOT_LOCKED),
-                ..Whim::default()
+                ..FaultAction::default()
             };
             self.resume(async_id, whim, sink)?;
         }
@@ -768,7 +768,12 @@ impl Frames<'_> {
     }
 
     /// Tries a request again that waits.
-    fn resume(&mut self, async_id: u64, whim: Whim, sink: &mut ReplySink) -> Result<(), Hangup> {
+    fn resume(
+        &mut self,
+        async_id: u64,
+        whim: FaultAction,
+        sink: &mut ReplySink,
+    ) -> Result<(), Hangup> {
         let Some(waiting) = self.connection.waiting.get_mut(&async_id) else {
             return Ok(());
         };
@@ -809,7 +814,7 @@ impl Frames<'_> {
                 let waiting = self.connection.waiting.get(&async_id);
                 match waiting.map(|waiting| waiting.waits_for) {
                     Some(WaitingFor::Lock { .. } | WaitingFor::Break { .. }) => {
-                        self.resume(async_id, Whim::default(), sink)
+                        self.resume(async_id, FaultAction::default(), sink)
                     }
                     Some(WaitingFor::Nothing) | None => Ok(()),
                 }
@@ -861,7 +866,7 @@ impl Frames<'_> {
         });
         let overdue: Vec<u64> = overdue.map(|(id, _)| *id).collect();
         for async_id in overdue {
-            self.resume(async_id, Whim::default(), sink)?;
+            self.resume(async_id, FaultAction::default(), sink)?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use filestone_wire::smb2::{LeaseKey, LeaseState, OplockLevel, Status};
 
 /// What an open may cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Caching {
+pub enum CacheGrant {
     None,
     Oplock {
         level: OplockLevel,

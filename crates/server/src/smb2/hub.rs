@@ -10,7 +10,7 @@ use filestone_wire::smb2::create::ShareAccess;
 use filestone_wire::smb2::{AccessMask, Status};
 use rustc_hash::FxHashMap;
 
-use super::held::{Caching, LeaseHeld, LeaseOwner, Lock};
+use super::held::{CacheGrant, LeaseHeld, LeaseOwner, Lock};
 use super::place::{Letter, Notice, Place, Waiter};
 use crate::tree::InodeNumber;
 
@@ -40,7 +40,7 @@ pub struct Holder {
     pub access: AccessMask,
     pub share: ShareAccess,
     pub deletes_on_close: bool,
-    pub caching: Caching,
+    pub caching: CacheGrant,
 }
 
 /// What opens are for that keep others from opening (MS-FSA, section 2.1.5.1.2.2).
@@ -110,7 +110,7 @@ impl OpenFile {
         let is_breaking = |caching| {
             matches!(
                 caching,
-                Caching::Oplock {
+                CacheGrant::Oplock {
                     breaking: Some(_),
                     ..
                 }
@@ -128,7 +128,7 @@ struct SessionEntry {
 
 /// All of it.
 #[derive(Debug, Default)]
-pub struct Hub {
+pub struct GlobalOpenTable {
     pub(super) files: FxHashMap<InodeNumber, OpenFile>,
     sessions: FxHashMap<u64, SessionEntry>,
     open_count: usize,
@@ -140,7 +140,7 @@ pub struct Hub {
     letters: Vec<Letter>,
 }
 
-impl Hub {
+impl GlobalOpenTable {
     /// A number that no open and no session has or had.
     pub fn next_number(&mut self) -> u64 {
         self.last_number += 1;
@@ -326,7 +326,7 @@ mod tests {
     use filestone_wire::smb2::LeaseState;
     use filestone_wire::smb2::oplock_break::Notification;
 
-    use super::super::caching::{Asked, Contender, Contention, LeaseAsked};
+    use super::super::caching::{Asked, LeaseAsked, OpenConflict, OpenRequest};
     use super::*;
 
     const FILE: InodeNumber = InodeNumber(7);
@@ -350,13 +350,13 @@ mod tests {
             access: AccessMask::READ_DATA.with(AccessMask::WRITE_DATA),
             share: ShareAccess(7),
             deletes_on_close: false,
-            caching: Caching::None,
+            caching: CacheGrant::None,
         }
     }
 
     #[test]
     fn of_two_links_the_one_goes_by_which_it_was_asked() {
-        let mut hub = Hub::default();
+        let mut hub = GlobalOpenTable::default();
         hub.add(FILE, holder(1, "a"));
         hub.add(FILE, holder(2, "b"));
         hub.set_delete_pending(FILE, 2, true);
@@ -388,7 +388,7 @@ mod tests {
     }
 
     /// To whom breaks go, and what they leave.
-    fn breaks(hub: &mut Hub) -> Vec<(u64, LeaseState)> {
+    fn breaks(hub: &mut GlobalOpenTable) -> Vec<(u64, LeaseState)> {
         let letters = hub.take_letters().into_iter();
         let broken = letters.filter_map(|letter| match letter.notice {
             Notice::Break {
@@ -403,7 +403,7 @@ mod tests {
     #[test]
     fn a_lease_that_is_being_taken_back_is_taken_back_further_afterwards() {
         let (read, handle) = (LeaseState::READ_CACHING, LeaseState::HANDLE_CACHING);
-        let mut hub = Hub::default();
+        let mut hub = GlobalOpenTable::default();
         hub.add(FILE, holder(1, "a"));
         hub.grant(FILE, 1, lease(1, read.with(handle)));
         // The same lease over a later connection: there the breaks go.
@@ -411,14 +411,14 @@ mod tests {
         hub.grant(FILE, 2, lease(1, read.with(handle)));
         hub.close(FILE, 1);
         hub.add(FILE, holder(3, "a"));
-        let excluding = Contender {
+        let excluding = OpenRequest {
             access: AccessMask::READ_DATA,
             share: ShareAccess(0),
             overwrites: false,
             removes: false,
             lease: None,
         };
-        assert_eq!(hub.contend(FILE, &excluding), Err(Contention::Wait));
+        assert_eq!(hub.contend(FILE, &excluding), Err(OpenConflict::Wait));
         assert_eq!(breaks(&mut hub), [(2, read)]);
         // What is written before the answer makes old what has been read.
         hub.changed(FILE, 3);

@@ -8,7 +8,7 @@ use filestone_wire::smb2::{OplockLevel, Status};
 use super::connection::WaitingFor;
 use super::exchange::{Answered, Exchange, Failure, put};
 use super::held::{ByteRange, LeaseOwner, Lock};
-use super::hub::{Awaited, Hub};
+use super::hub::{Awaited, GlobalOpenTable};
 use crate::reply::ReplySink;
 use crate::tree::InodeNumber;
 
@@ -125,7 +125,7 @@ impl Exchange<'_> {
 
 /// Frees ranges, one after the other; what was freed before one that is not locked stays free.
 fn unlock_all(
-    hub: &mut Hub,
+    hub: &mut GlobalOpenTable,
     owner: Owner,
     elements: impl Iterator<Item = LockElement>,
 ) -> Result<(), Status> {
@@ -141,7 +141,7 @@ fn unlock_all(
 
 /// Locks all ranges, or none.
 fn lock_all(
-    hub: &mut Hub,
+    hub: &mut GlobalOpenTable,
     owner: Owner,
     elements: impl Iterator<Item = LockElement>,
 ) -> Result<(), Status> {
@@ -161,7 +161,11 @@ fn lock_all(
     Ok(())
 }
 
-fn lock_one(hub: &mut Hub, owner: Owner, element: LockElement) -> Result<ByteRange, Status> {
+fn lock_one(
+    hub: &mut GlobalOpenTable,
+    owner: Owner,
+    element: LockElement,
+) -> Result<ByteRange, Status> {
     let kind = element.flags.without(LockFlags::FAIL_IMMEDIATELY);
     let is_exclusive = match kind {
         LockFlags::EXCLUSIVE_LOCK => true,

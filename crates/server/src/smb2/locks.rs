@@ -3,7 +3,7 @@
 use filestone_wire::smb2::Status;
 
 use super::held::{ByteRange, Lock};
-use super::hub::Hub;
+use super::hub::GlobalOpenTable;
 use crate::tree::InodeNumber;
 
 /// Locks that may be held, of all clients together.
@@ -16,7 +16,7 @@ pub enum Transfer {
     Write,
 }
 
-impl Hub {
+impl GlobalOpenTable {
     /// Sets a lock.
     pub fn lock(&mut self, number: InodeNumber, wanted: Lock) -> Result<(), Status> {
         if self.lock_count >= LOCKS_MAX {

@@ -43,6 +43,6 @@ mod window;
 pub use conduct::{Protection, ProtectionParseError, SmbOptions, User};
 pub use connection::Connection;
 pub use conversation::SmbConversation;
-pub use frames::{Envelope, Hangup, Moment, SessionEnd, Whim, is_work};
+pub use frames::{Envelope, FaultAction, Hangup, Moment, SessionEnd, is_work};
 pub use place::{Letter, Notice, Place};
 pub use service::{Incoming, Means, SmbService};

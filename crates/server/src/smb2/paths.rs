@@ -6,7 +6,7 @@ use filestone_wire::smb2::Status;
 
 use super::facts::status_of;
 use super::names::SharePath;
-use crate::tree::basic::Spelt;
+use crate::tree::basic::NamedInode;
 use crate::tree::inode::Kind;
 use crate::tree::{InodeNumber, Tree};
 
@@ -56,7 +56,11 @@ pub fn locate(tree: &mut Tree, root: InodeNumber, path: &SharePath) -> Result<Lo
 }
 
 /// The object of a name, with the name as the directory spells it.
-fn find(tree: &mut Tree, directory: InodeNumber, name: &[u8]) -> Result<Option<Spelt>, Status> {
+fn find(
+    tree: &mut Tree,
+    directory: InodeNumber,
+    name: &[u8],
+) -> Result<Option<NamedInode>, Status> {
     let found = tree.find_in_any_case(directory, name).map_err(status_of)?;
     let Some((number, spelt)) = found else {
         return Ok(None);

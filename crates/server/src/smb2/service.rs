@@ -9,7 +9,7 @@ use super::conduct::SmbOptions;
 use super::connection::Connection;
 use super::exchange::Shared;
 use super::facts::file_time;
-use super::frames::{self, Envelope, Frames, Hangup, Moment, Whim};
+use super::frames::{self, Envelope, FaultAction, Frames, Hangup, Moment};
 use super::place::{Notice, Place};
 use super::random;
 use crate::counters::Tally;
@@ -88,7 +88,7 @@ impl SmbService {
         &self,
         connection: &mut Connection,
         incoming: Incoming<'_>,
-        whim: Whim,
+        whim: FaultAction,
         means: Means<'_>,
         sink: &mut ReplySink,
     ) -> Result<(), Hangup> {

@@ -7,7 +7,7 @@ use filestone_wire::tbench::{Exchange, LengthError, MESSAGE_MAX, Requests};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
 
-use super::counters::{Moved, Tally};
+use super::counters::{Tally, TransferDelta};
 
 /// Bytes that are looked at in one call: a whole request, unless it carries file data.
 const LOOK: usize = 512;
@@ -51,7 +51,7 @@ pub struct Connection<'server> {
     socket: &'server OwnedFd,
     tally: &'server Tally,
     requests: Requests,
-    moved: Moved,
+    moved: TransferDelta,
     /// A short reply; only its first word is ever written.
     short: [u8; SHORT],
 }
@@ -62,7 +62,7 @@ impl<'server> Connection<'server> {
             socket,
             tally,
             requests: Requests::new(),
-            moved: Moved::default(),
+            moved: TransferDelta::default(),
             short: [0; SHORT],
         }
     }

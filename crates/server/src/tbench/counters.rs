@@ -35,7 +35,7 @@ pub struct Tally {
 
 /// What one connection moved since it last told the [`Tally`].
 #[derive(Debug, Default)]
-pub struct Moved {
+pub struct TransferDelta {
     pub exchanges: u64,
     pub bytes_received: u64,
     pub bytes_sent: u64,
@@ -63,7 +63,7 @@ impl Tally {
     }
 
     /// Takes over what a connection moved, which then begins anew.
-    pub fn collect(&self, moved: &mut Moved) {
+    pub fn collect(&self, moved: &mut TransferDelta) {
         let moved = std::mem::take(moved);
         add(&self.exchanges, moved.exchanges);
         add(&self.bytes_received, moved.bytes_received);

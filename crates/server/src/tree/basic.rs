@@ -10,7 +10,7 @@ use super::inode::Timestamp;
 use super::{InodeNumber, Tree, check_name};
 
 /// An object, with its name as its directory spells it.
-pub type Spelt = (InodeNumber, Arc<[u8]>);
+pub type NamedInode = (InodeNumber, Arc<[u8]>);
 
 /// Times and attributes that SMB sets; what is none stays.
 #[derive(Debug, Default, Clone, Copy)]
@@ -37,7 +37,7 @@ impl Tree {
         &mut self,
         directory: InodeNumber,
         name: &[u8],
-    ) -> Result<Option<Spelt>, Status> {
+    ) -> Result<Option<NamedInode>, Status> {
         check_name(name)?;
         let entries = self.directory_mut(directory)?;
         if let Some(number) = entries.find(name) {

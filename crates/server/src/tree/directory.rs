@@ -12,7 +12,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::InodeNumber;
-use super::folded::FoldedNames;
+use super::folded::CaseFoldIndex;
 
 /// The cookie of `.`.
 pub const COOKIE_SELF: u64 = 1;
@@ -34,7 +34,7 @@ pub struct Directory {
     cookie_last: u64,
     subdirectory_count: u32,
     /// Made when it is first needed.
-    folded: Option<Box<FoldedNames>>,
+    folded: Option<Box<CaseFoldIndex>>,
 }
 
 impl Directory {
@@ -64,7 +64,7 @@ impl Directory {
     /// The spelling of an entry that differs from `name` in case only.
     pub fn find_folded(&mut self, name: &[u8]) -> Option<Arc<[u8]>> {
         let folded = self.folded.get_or_insert_with(|| {
-            let mut folded = Box::<FoldedNames>::default();
+            let mut folded = Box::<CaseFoldIndex>::default();
             for (name, _) in self.by_cookie.values() {
                 folded.insert(name);
             }

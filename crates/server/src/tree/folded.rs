@@ -8,9 +8,9 @@ use std::sync::Arc;
 /// It is made when a name is first looked for that is not there as it is spelt, and kept up from
 /// then on; directories that only NFS uses never have one.
 #[derive(Debug, Default)]
-pub struct FoldedNames(HashMap<Box<str>, Vec<Arc<[u8]>>>);
+pub struct CaseFoldIndex(HashMap<Box<str>, Vec<Arc<[u8]>>>);
 
-impl FoldedNames {
+impl CaseFoldIndex {
     pub fn insert(&mut self, name: &Arc<[u8]>) {
         self.0.entry(fold(name)).or_default().push(Arc::clone(name));
     }

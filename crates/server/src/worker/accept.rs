@@ -7,7 +7,7 @@ use nix::sys::epoll::EpollFlags;
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with, sockopt};
 
-use super::connection::{Connection, Speech};
+use super::connection::{Connection, ListenerProtocol};
 use super::mailbox::Mail;
 use super::{LISTENER, Worker};
 use crate::smb2::Place;
@@ -44,7 +44,7 @@ impl Worker {
         }
     }
 
-    fn hand_over(&mut self, socket: OwnedFd, speech: Speech) {
+    fn hand_over(&mut self, socket: OwnedFd, speech: ListenerProtocol) {
         self.responder.tally.count_connection();
         let target = self.next_mailbox % self.mailboxes.len();
         self.next_mailbox = target + 1;
@@ -57,7 +57,7 @@ impl Worker {
     }
 
     /// Makes a connection one of this thread's.
-    fn adopt(&mut self, socket: OwnedFd, speech: Speech) {
+    fn adopt(&mut self, socket: OwnedFd, speech: ListenerProtocol) {
         // Replies leave in batches of our own making; the kernel must not wait for more.
         let _ = sockopt::set_tcp_nodelay(&socket, true);
         let index = self.free.pop().unwrap_or_else(|| {
@@ -75,15 +75,15 @@ impl Worker {
             return;
         }
         let smb = match speech {
-            Speech::Rpc | Speech::Echo => None,
-            Speech::Smb => self.responder.connect(Place {
+            ListenerProtocol::Rpc | ListenerProtocol::Echo => None,
+            ListenerProtocol::Smb => self.responder.connect(Place {
                 worker: self.index,
                 token,
             }),
         };
         if let Some(slot) = self.slots.get_mut(index as usize) {
             let mut connection = Connection::new(socket, self.serial, smb);
-            connection.is_echo = speech == Speech::Echo;
+            connection.is_echo = speech == ListenerProtocol::Echo;
             *slot = Some(Box::new(connection));
         }
     }

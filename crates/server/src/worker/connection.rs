@@ -27,7 +27,7 @@ const GROWTH_MIN: usize = 16 << 10;
 
 /// What is spoken on a listener's connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speech {
+pub enum ListenerProtocol {
     /// RPC.
     Rpc,
     /// SMB.
@@ -201,7 +201,7 @@ impl Connection {
 
     /// Receives into the rest of `input`; says how much came and whether it was all there was
     /// room for.
-    pub fn receive_more(&mut self) -> io::Result<Received> {
+    pub fn receive_more(&mut self) -> io::Result<ReceiveResult> {
         let missing = self.needed.saturating_sub(self.input.len()).max(1);
         self.input
             .reserve(missing.min(self.input.len().max(GROWTH_MIN)));
@@ -214,20 +214,20 @@ impl Connection {
 
     /// Receives into `buffer`.
     #[inline]
-    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<ReceiveResult> {
         let room = buffer.len();
         received(rustix::net::recv(&self.socket, buffer, NOWAIT), room)
     }
 
     /// Lets the kernel throw away what is to be skipped; nothing is copied.
-    pub fn receive_nothing(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
+    pub fn receive_nothing(&mut self, buffer: &mut [u8]) -> io::Result<ReceiveResult> {
         let room = self.skip.min(buffer.len());
         let place = buffer.get_mut(..room).unwrap_or_default();
         let came = received(
             rustix::net::recv(&self.socket, place, NOWAIT | RecvFlags::TRUNC),
             room,
         )?;
-        if let Received::Bytes { count, .. } = came {
+        if let ReceiveResult::Bytes { count, .. } = came {
             self.skip -= count.min(self.skip);
         }
         Ok(came)
@@ -279,7 +279,7 @@ const NOWAIT: RecvFlags = RecvFlags::DONTWAIT;
 
 /// What a look into the socket brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Received {
+pub enum ReceiveResult {
     /// This many bytes; `is_all` if there were no more at that moment.
     Bytes { count: usize, is_all: bool },
     /// Nothing yet.
@@ -289,14 +289,14 @@ pub enum Received {
 }
 
 #[inline]
-fn received(result: rustix::io::Result<(usize, usize)>, room: usize) -> io::Result<Received> {
+fn received(result: rustix::io::Result<(usize, usize)>, room: usize) -> io::Result<ReceiveResult> {
     match result {
-        Ok((_, 0)) => Ok(Received::End),
-        Ok((_, count)) => Ok(Received::Bytes {
+        Ok((_, 0)) => Ok(ReceiveResult::End),
+        Ok((_, count)) => Ok(ReceiveResult::Bytes {
             count,
             is_all: count < room,
         }),
-        Err(Errno::AGAIN | Errno::INTR) => Ok(Received::Nothing),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(ReceiveResult::Nothing),
         Err(errno) => Err(errno.into()),
     }
 }
@@ -315,7 +315,7 @@ mod tests {
     /// As the worker does it: what is in the socket, and how much the record lacks then.
     fn receive(connection: &mut Connection) {
         let received = connection.receive_more().unwrap();
-        let Received::Bytes { count, .. } = received else {
+        let ReceiveResult::Bytes { count, .. } = received else {
             panic!("{received:?}")
         };
         connection.count_received(count);

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recvfrom, sendmsg_addr, sendto};
 
 use super::Worker;
-use super::connection::Speech;
+use super::connection::ListenerProtocol;
 use super::held::Destination;
 use crate::dispatch::{Ends, Transport};
 use crate::framing::{self, Frame, MARK_LEN};
@@ -40,7 +40,7 @@ impl Worker {
                 continue;
             };
             let call = buffer.get(..count).unwrap_or_default();
-            if *speech == Speech::Echo {
+            if *speech == ListenerProtocol::Echo {
                 // One that the socket does not take is lost, as UDP has it.
                 let sent = sendto(socket, call, SendFlags::DONTWAIT, &peer).unwrap_or(0);
                 self.responder.tally.count_sent(sent);

@@ -18,7 +18,7 @@ pub enum Destination {
 
 /// A reply whose time has come.
 #[derive(Debug)]
-pub struct Released {
+pub struct DueReply {
     pub due: Duration,
     pub destination: Destination,
     pub reply: Box<ReplySink>,
@@ -55,12 +55,12 @@ impl Ord for Held {
 
 /// The replies, soonest first.
 #[derive(Debug, Default)]
-pub struct HeldReplies {
+pub struct DelayQueue {
     heap: BinaryHeap<Reverse<Held>>,
     sequence: u64,
 }
 
-impl HeldReplies {
+impl DelayQueue {
     pub fn hold(&mut self, due: Duration, destination: Destination, reply: Box<ReplySink>) {
         self.sequence += 1;
         self.heap.push(Reverse(Held {
@@ -77,11 +77,11 @@ impl HeldReplies {
     }
 
     /// The next one that is due at `now`.
-    pub fn take_due(&mut self, now: Duration) -> Option<Released> {
+    pub fn take_due(&mut self, now: Duration) -> Option<DueReply> {
         if self.next_due()? > now {
             return None;
         }
-        self.heap.pop().map(|Reverse(held)| Released {
+        self.heap.pop().map(|Reverse(held)| DueReply {
             due: held.due,
             destination: held.destination,
             reply: held.reply,
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn replies_leave_in_the_order_they_are_due() {
-        let mut held = HeldReplies::default();
+        let mut held = DelayQueue::default();
         for (token, ms) in [(1, 30), (2, 10), (3, 20), (4, 10)] {
             held.hold(
                 Duration::from_millis(ms),

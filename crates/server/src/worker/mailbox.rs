@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::connection::Speech;
+use super::connection::ListenerProtocol;
 use crate::smb2::Notice;
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -14,7 +14,7 @@ use rustix::event::{EventfdFlags, eventfd};
 #[derive(Debug)]
 pub enum Mail {
     /// A new connection, and what is spoken on it.
-    Socket(OwnedFd, Speech),
+    Socket(OwnedFd, ListenerProtocol),
     /// Something for the connection of this token.
     Notice(u64, Notice),
 }

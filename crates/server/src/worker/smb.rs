@@ -11,9 +11,9 @@ use crate::smb2::{self, Letter, Notice};
 
 /// When connections are to be looked at again, soonest first.
 #[derive(Debug, Default)]
-pub struct Alarms(BTreeSet<(Duration, u64)>);
+pub struct Timers(BTreeSet<(Duration, u64)>);
 
-impl Alarms {
+impl Timers {
     /// When the next one is due.
     pub fn next(&self) -> Option<Duration> {
         self.0.first().map(|(due, _)| *due)

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::connection::{Connection, Piece, Received};
+use super::connection::{Connection, Piece, ReceiveResult};
 use super::held::Destination;
 use super::{Fate, Worker};
 use crate::framing::MARK_LEN;
@@ -112,9 +112,9 @@ impl Worker {
         } else {
             connection.receive_more()?
         };
-        let Received::Bytes { count, is_all } = came else {
+        let ReceiveResult::Bytes { count, is_all } = came else {
             connection.is_readable = false;
-            connection.is_ending |= came == Received::End;
+            connection.is_ending |= came == ReceiveResult::End;
             return Ok(Fate::Keep);
         };
         if is_all && !until_end {

@@ -2,20 +2,20 @@
 //! files as they would open.
 
 use anyhow::{Context, Result};
-use filestone_engine::fleet_socket::{FleetControl, Serves};
+use filestone_engine::fleet_socket::{FleetControl, RequestHandler};
 use filestone_live::event::{
     Event, IntervalFigures, KindFigures, OperationFigures, RunBegun, Times,
 };
 use filestone_live::feed::Feed;
-use filestone_live::hosting::{Hosting, Limits, Site, listen};
+use filestone_live::hosting::{HttpServer, Limits, Site, listen};
 use filestone_live::shared::Shared;
 use filestone_live::site::Page;
 use filestone_live::token::Token;
-use filestone_model::fleet_control::{ControlAnswer, Controlled, answer};
+use filestone_model::fleet_control::{ControlAnswer, FleetState, answer};
 use filestone_model::measure::fleet_record::{ClientState, FleetCounters, GroupRecord, StateCount};
 use filestone_model::measure::run_record::{Phase, Target};
 use filestone_model::plan::{
-    Direction, FleetPlan, GroupPlan, HealthPlan, LeftOverPolicy, LocalTarget, Plan, TargetPlan,
+    Direction, FleetPlan, GroupPlan, HealthPlan, LeftoverPolicy, LocalTarget, Plan, TargetPlan,
     WorkloadPlan,
 };
 use filestone_model::time::Moment;
@@ -29,7 +29,7 @@ pub struct Served {
     pub feed: Feed,
     page: Page,
     #[expect(dead_code, reason = "it serves until this is dropped")]
-    hosting: Hosting,
+    hosting: HttpServer,
 }
 
 impl Served {
@@ -45,7 +45,7 @@ impl Served {
             router: page.clone().router(),
             limits: Limits::default(),
         };
-        let hosting = Hosting::start(vec![site], &[])?;
+        let hosting = HttpServer::start(vec![site], &[])?;
         Ok(Self {
             feed,
             page,
@@ -71,11 +71,11 @@ struct Controller {
     began: Instant,
 }
 
-impl Serves for Controller {
+impl RequestHandler for Controller {
     fn answer(&mut self, line: &[u8]) -> ControlAnswer {
         let shared = &self.shared;
         let groups = || shared.plan().groups.iter().map(waiting).collect();
-        let fleet = Controlled {
+        let fleet = FleetState {
             shared,
             now: Moment::ZERO.after(self.began.elapsed()),
             is_over: false,
@@ -117,7 +117,7 @@ impl Synthetic {
             ramp: None,
             health: HealthPlan::default(),
             clients_per_thread: 1,
-            left_over: LeftOverPolicy::default(),
+            left_over: LeftoverPolicy::default(),
             keep_files: false,
         };
         let target = TargetPlan::Local(LocalTarget { directory: None });

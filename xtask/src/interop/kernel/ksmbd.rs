@@ -5,7 +5,7 @@
 use super::Ground;
 use super::guest::GUEST;
 use crate::interop::fixture;
-use crate::interop::smb::{self, DIALECTS, Dialect, Place, Way, Witness};
+use crate::interop::smb::{self, DIALECTS, Dialect, Place, ServerProbe, Way};
 use crate::process;
 use crate::samba::{GUEST_SHARE, PASSWORD, USER, USER_SHARE};
 use crate::table;
@@ -60,7 +60,7 @@ pub fn run(ground: &Ground, only: Option<&str>) -> Result<bool> {
 /// ksmbd says nothing of its sessions.
 struct Unseen;
 
-impl Witness for Unseen {
+impl ServerProbe for Unseen {
     fn watch(&self, _: &Way, _: &Place) -> Result<String> {
         Ok("–".to_owned())
     }

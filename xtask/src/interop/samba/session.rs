@@ -1,7 +1,7 @@
 //! What a server says of the session that a client has with it.
 
 use super::Ground;
-use crate::interop::smb::{Account, Place, Protection, Way, Witness};
+use crate::interop::smb::{Account, Place, Protection, ServerProbe, Way};
 use crate::process::Running;
 use crate::samba::{GUEST_ACCOUNT, PASSWORD, Samba, Session, USER_ACCOUNT};
 use anyhow::{Context, Result, bail};
@@ -109,7 +109,7 @@ pub struct AtServer<'a> {
     pub server: &'a Samba,
 }
 
-impl Witness for AtServer<'_> {
+impl ServerProbe for AtServer<'_> {
     fn watch(&self, way: &Way, place: &Place) -> Result<String> {
         let (bed, server) = (&self.ground.bed, self.server);
         let said = bed.folder.join("watched");

@@ -24,7 +24,7 @@ use filestone_engine::target::tbench::replay::SocketOptions;
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::limits::CLIENTS_OF_REPLAY_MAX;
 use filestone_model::plan::{
-    LeftOverPolicy, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Plan, ReplayPlan, SmbTarget,
+    LeftoverPolicy, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Plan, ReplayPlan, SmbTarget,
     TargetPlan, TcpReplay, TransportKind, WorkloadPlan,
 };
 
@@ -205,7 +205,7 @@ fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> Rep
         skip_cleanup: flags.skip_cleanup,
         // dbench works in what an earlier run has left over. No one was asked here,
         // so what may be a run of another host stays.
-        left_over: LeftOverPolicy::RemoveIfOver,
+        left_over: LeftoverPolicy::RemoveIfOver,
         trunc_io_bytes: options.trunc_io,
         on_mismatch: match run.backend {
             // A client of dbench ends at a status that it did not expect.
@@ -284,7 +284,7 @@ fn export(run: &Run, server: &Target, here: &Environment) -> Result<NfsTarget, E
 mod tests {
     use super::*;
     use crate::report::canned;
-    use filestone_model::measure::run_record::RunEnd;
+    use filestone_model::measure::run_record::RunOutcome;
 
     const HERE: Environment = Environment {
         processors: 8,
@@ -368,7 +368,7 @@ mod tests {
             "a client was lost"
         );
         let mut interrupted = whole.clone();
-        interrupted.end = RunEnd::Interrupted;
+        interrupted.end = RunOutcome::Interrupted;
         assert!(!has_line(&interrupted));
         let mut nothing = whole;
         nothing.totals.ledger.failed += nothing.totals.ledger.ok;

@@ -6,7 +6,7 @@ use super::ending::{refuse, show};
 use crate::error::Error;
 use crate::execution::interruption;
 use crate::execution::live::{Live, RowStream};
-use crate::execution::output_directory::{Existing, OutputDirectory};
+use crate::execution::output_directory::{OnExistingDirectory, OutputDirectory};
 use crate::execution::{Calibration, Job, measure};
 use crate::planning::{Environment, with_intervals};
 use crate::report::json;
@@ -15,10 +15,10 @@ use crate::report::summary::{self, Extremes};
 use crate::{Exit, console};
 use command_line::{Command, Measure, Request};
 use filestone_engine::ErrorCategory;
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::run_record::RunOutcome;
 use filestone_model::measure::validity;
 use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{LeftOverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
+use filestone_model::plan::{LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
 use std::path::Path;
 
 const SECOND: u64 = 1_000_000_000;
@@ -62,10 +62,12 @@ fn usage_of(command: Command) -> &'static str {
 fn execute(measured: &Measure) -> Result<Exit, Error> {
     let options = &measured.options;
     let directory = match &options.directory {
-        Some(path) => match OutputDirectory::claim(Path::new(path), Existing::WriteBeside) {
-            Ok(directory) => Some(directory),
-            Err(error) => return Ok(refuse(&error, EX_OSERR)),
-        },
+        Some(path) => {
+            match OutputDirectory::claim(Path::new(path), OnExistingDirectory::WriteBeside) {
+                Ok(directory) => Some(directory),
+                Err(error) => return Ok(refuse(&error, EX_OSERR)),
+            }
+        }
         None => None,
     };
     let stop = interruption::stop_flag()?;
@@ -110,10 +112,12 @@ fn execute(measured: &Measure) -> Result<Exit, Error> {
         console::caveats(&record);
     }
     Ok(match record.end {
-        RunEnd::Finished if options.jobs > 0 && !validity::counts(&record) => Exit::DoesNotCount,
-        RunEnd::Finished => Exit::Done,
-        RunEnd::Interrupted => Exit::Interrupted,
-        RunEnd::TargetLost { .. } => Exit::TargetLost,
+        RunOutcome::Finished if options.jobs > 0 && !validity::counts(&record) => {
+            Exit::DoesNotCount
+        }
+        RunOutcome::Finished => Exit::Done,
+        RunOutcome::Interrupted => Exit::Interrupted,
+        RunOutcome::TargetLost { .. } => Exit::TargetLost,
     })
 }
 
@@ -158,7 +162,7 @@ fn plan(measured: &Measure, here: &Environment) -> Plan {
         // nct asks for one object, and never for what is in it.
         files_max: 0,
         own_files: false,
-        left_over: LeftOverPolicy::Refuse,
+        left_over: LeftoverPolicy::Refuse,
     });
     let plan = Plan {
         clients,

@@ -18,7 +18,7 @@ use crate::{Exit, console};
 use command_line::{FAILURE, PROGRAM, Request, Run, Test};
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::{
-    LeftOverPolicy, OnMismatch, Plan, ReplayPlan, SmbOplock, TargetPlan, WorkloadPlan,
+    LeftoverPolicy, OnMismatch, Plan, ReplayPlan, SmbOplock, TargetPlan, WorkloadPlan,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -121,11 +121,11 @@ fn plan(
     let (target, more_targets) = first_and_rest(targets.map(TargetPlan::Smb).collect())?;
     let (left_over, on_mismatch) = if run.read_only {
         // A tree that does not follow the load has much that the load does not expect.
-        (LeftOverPolicy::Refuse, OnMismatch::Count)
+        (LeftoverPolicy::Refuse, OnMismatch::Count)
     } else {
         // smbtorture works in what an earlier run has left over. No one was asked here, so what
         // may be a run of another host stays.
-        (LeftOverPolicy::RemoveIfOver, OnMismatch::Smbtorture)
+        (LeftoverPolicy::RemoveIfOver, OnMismatch::Smbtorture)
     };
     let names = loads.iter().map(|named| named.name.clone()).collect();
     let replay = ReplayPlan {

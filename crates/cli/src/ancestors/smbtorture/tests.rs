@@ -2,7 +2,7 @@ use super::*;
 use crate::report::canned;
 use filestone_engine::ErrorCategory;
 use filestone_model::measure::Caveat;
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::run_record::RunOutcome;
 use std::path::PathBuf;
 
 const HERE: Environment = Environment::CANNED;
@@ -85,7 +85,7 @@ fn what_is_printed_has_smbtortures_form() {
     text.push_str(&released(&run));
     let whole = canned::replayed();
     let mut interrupted = whole.clone();
-    interrupted.end = RunEnd::Interrupted;
+    interrupted.end = RunOutcome::Interrupted;
     // Most of it succeeded, and it does not count.
     let mut late = whole.clone();
     late.caveats = vec![Caveat::MixInvalid {

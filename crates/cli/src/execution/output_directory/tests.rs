@@ -11,7 +11,8 @@ fn scratch(name: &str) -> PathBuf {
 #[test]
 fn a_directory_gets_the_record_and_everything_made_of_it() {
     let path = scratch("whole").join("deep");
-    let directory = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
+    let directory =
+        OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect("a new directory");
     directory
         .keep(&canned::plain(), RECORD_FILE)
         .expect("there is space");
@@ -40,13 +41,15 @@ fn a_directory_gets_the_record_and_everything_made_of_it() {
         ]
     );
     assert!(names.iter().all(|name| is_ours(name)));
-    let again = OutputDirectory::claim(&path, Existing::Refuse).expect_err("it holds a record");
+    let again =
+        OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect_err("it holds a record");
     assert!(
         again.what.ends_with("it already holds a record (run.json)"),
         "{}",
         again.what
     );
-    OutputDirectory::claim(&path, Existing::WriteBeside).expect("nct overwrites its own");
+    OutputDirectory::claim(&path, OnExistingDirectory::WriteBeside)
+        .expect("nct overwrites its own");
     let _ = fs::remove_dir_all(scratch("whole"));
 }
 
@@ -55,11 +58,11 @@ fn other_things_are_never_overwritten() {
     let path = scratch("foreign");
     fs::create_dir_all(&path).expect("a new directory");
     fs::write(path.join("thesis.tex"), "x").expect("a new file");
-    let error = OutputDirectory::claim(&path, Existing::Refuse).expect_err("not ours");
+    let error = OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect_err("not ours");
     assert!(error.what.ends_with("such as thesis.tex"), "{}", error.what);
     assert_eq!(error.exit_code(), 2);
     let file = path.join("thesis.tex");
-    let error = OutputDirectory::claim(&file, Existing::Refuse).expect_err("a file");
+    let error = OutputDirectory::claim(&file, OnExistingDirectory::Refuse).expect_err("a file");
     assert!(
         error.what.ends_with("this is not a directory"),
         "{}",
@@ -74,7 +77,8 @@ fn nct_writes_beside_what_is_there_and_touches_nothing_else() {
     fs::create_dir_all(&path).expect("a new directory");
     fs::write(path.join("thesis.tex"), "x").expect("a new file");
     fs::write(path.join("raw"), "of nct's earlier run").expect("a new file");
-    let directory = OutputDirectory::claim(&path, Existing::WriteBeside).expect("room beside them");
+    let directory =
+        OutputDirectory::claim(&path, OnExistingDirectory::WriteBeside).expect("room beside them");
     directory
         .keep(&canned::plain(), RECORD_FILE)
         .expect("there is space");
@@ -86,11 +90,13 @@ fn nct_writes_beside_what_is_there_and_touches_nothing_else() {
     assert!(read("raw").starts_with("# Created on"));
     // A file that only has a name of ours is foreign.
     fs::write(path.join("run.json"), "{}").expect("a file");
-    let error = OutputDirectory::claim(&path, Existing::WriteBeside).expect_err("not ours");
+    let error =
+        OutputDirectory::claim(&path, OnExistingDirectory::WriteBeside).expect_err("not ours");
     let expected = format!("-o {}: intervals.dat in it would be", path.display());
     assert!(error.what.starts_with(&expected), "{}", error.what);
     let file = path.join("thesis.tex");
-    let error = OutputDirectory::claim(&file, Existing::WriteBeside).expect_err("a file");
+    let error =
+        OutputDirectory::claim(&file, OnExistingDirectory::WriteBeside).expect_err("a file");
     assert!(error.what.starts_with("-o "), "{}", error.what);
     let _ = fs::remove_dir_all(&path);
 }
@@ -98,7 +104,8 @@ fn nct_writes_beside_what_is_there_and_touches_nothing_else() {
 #[test]
 fn a_record_that_cannot_be_written_is_not_lost_silently() {
     let path = scratch("gone");
-    let directory = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
+    let directory =
+        OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect("a new directory");
     fs::remove_dir_all(&path).expect("it was made");
     let error = directory
         .write(&canned::plain(), "png")
@@ -116,26 +123,33 @@ fn a_record_that_cannot_be_written_is_not_lost_silently() {
 #[test]
 fn a_run_that_fails_leaves_nothing_behind() {
     let path = scratch("abandoned");
-    let directory = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
+    let directory =
+        OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect("a new directory");
     directory.abandon();
     assert!(!path.exists());
     // An error before the run drops it.
-    drop(OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory"));
+    drop(OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect("a new directory"));
     assert!(!path.exists());
 }
 
 #[test]
 fn a_file_system_that_takes_no_file_is_no_fault_of_the_command_line() {
     let proc = Path::new("/proc/self");
-    let error = OutputDirectory::claim(proc, Existing::Earlier).expect_err("it takes none");
+    let error =
+        OutputDirectory::claim(proc, OnExistingDirectory::Earlier).expect_err("it takes none");
     assert_eq!(error.exit_code(), 4, "{}", error.what);
 }
 
 #[test]
 fn a_second_run_with_the_same_directory_is_refused_before_it_begins() {
     let path = scratch("twice");
-    let first = OutputDirectory::claim(&path, Existing::Refuse).expect("a new directory");
-    for existing in [Existing::Refuse, Existing::GoOn, Existing::Earlier] {
+    let first =
+        OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect("a new directory");
+    for existing in [
+        OnExistingDirectory::Refuse,
+        OnExistingDirectory::GoOn,
+        OnExistingDirectory::Earlier,
+    ] {
         let error = OutputDirectory::claim(&path, existing).expect_err("it is in use");
         assert_eq!(error.exit_code(), 2);
         let process = format!(
@@ -148,7 +162,8 @@ fn a_second_run_with_the_same_directory_is_refused_before_it_begins() {
         .keep(&canned::plain(), RECORD_FILE)
         .expect("it is still the first one's");
     drop(first);
-    let error = OutputDirectory::claim(&path, Existing::Refuse).expect_err("it holds a record");
+    let error =
+        OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect_err("it holds a record");
     assert!(error.what.contains("record"), "{}", error.what);
     assert!(!path.join(PART_FILE).exists(), "nothing was left there");
     let _ = fs::remove_dir_all(&path);
@@ -159,8 +174,8 @@ fn the_claim_of_a_run_that_was_killed_is_taken_over() {
     let path = scratch("killed");
     fs::create_dir_all(&path).expect("a new directory");
     fs::write(path.join(PART_FILE), "{\"format\": 1, \"half\":").expect("a new file");
-    let held = OutputDirectory::claim(&path, Existing::Refuse).expect("nobody has it");
-    OutputDirectory::claim(&path.join("001"), Existing::Refuse).expect("a run in it");
+    let held = OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect("nobody has it");
+    OutputDirectory::claim(&path.join("001"), OnExistingDirectory::Refuse).expect("a run in it");
     drop(held);
     assert!(!path.join(PART_FILE).exists());
     let _ = fs::remove_dir_all(&path);

@@ -99,7 +99,7 @@ fn a_run_that_only_reads_takes_nothing_away() {
     let plan = plan_of("--on smb://fs/bench --read-only --retries 3");
     let replay = plan.replay().expect("a replay");
     assert!(replay.read_only && replay.skip_cleanup);
-    assert_eq!(replay.left_over, LeftOverPolicy::Refuse);
+    assert_eq!(replay.left_over, LeftoverPolicy::Refuse);
     assert_eq!(replay.smb.retries, 3);
     assert!(
         plans_of("--on local:/srv/x --retries 3").is_err(),

@@ -5,12 +5,13 @@ use filestone_model::load::Mismatch;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::fleet_record::{
     ChangeKind, ChangeRecord, ClientState, FleetCounters, FleetRecord, GroupRecord, HealthFinding,
-    HealthRule, LostClient, SettingChange, SettingsGeneration, StateCount, StepRecord, TimesAtMost,
+    HealthRule, LatencyBounds, LostClient, SettingChange, SettingsGeneration, StateCount,
+    StepRecord,
 };
 use filestone_model::measure::replay_record::MismatchRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    Direction, FleetPlan, GroupPlan, HealthPlan, LeftOverPolicy, RampPlan, WorkloadPlan,
+    Direction, FleetPlan, GroupPlan, HealthPlan, LeftoverPolicy, RampPlan, WorkloadPlan,
 };
 
 /// A fleet of two steps, which a rule stopped in the second.
@@ -34,7 +35,7 @@ pub fn fleet() -> RunRecord {
         }),
         health: HealthPlan::default(),
         clients_per_thread: 1,
-        left_over: LeftOverPolicy::default(),
+        left_over: LeftoverPolicy::default(),
         keep_files: false,
     }));
     let mut record = record(plan.with_read_data(None), 2, 60, 100_000);
@@ -70,7 +71,7 @@ pub fn fleet() -> RunRecord {
         write_bits_per_s: 0.0,
         read_bits_per_s_20s: 8e6,
         write_bits_per_s_20s: 0.0,
-        response_time_at_most: Some(TimesAtMost {
+        response_time_at_most: Some(LatencyBounds {
             count: counters.reads,
             p50_ns: Some(128_000),
             p99_ns: Some(160_000),

@@ -5,7 +5,7 @@ use filestone_model::measure::mix_record::{FileSetRecord, MixOperationRecord, Th
 use filestone_model::measure::{DistributionRecord, MixRecord, Role, RunRecord};
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{
-    Access, ArrivalsPlan, FileSetPlan, FileSizes, LeftOverPolicy, LocalMix, MixCount, MixPlan,
+    Access, ArrivalsPlan, FileSetPlan, FileSizes, LeftoverPolicy, LocalMix, MixCount, MixPlan,
     Popularity, WorkloadPlan,
 };
 
@@ -50,7 +50,7 @@ fn mix_plan() -> MixPlan {
         stability: Stability::FileSync,
         listing_bytes: 8192,
         remove_set: false,
-        left_over: LeftOverPolicy::Refuse,
+        left_over: LeftoverPolicy::Refuse,
         local: LocalMix::default(),
     }
 }

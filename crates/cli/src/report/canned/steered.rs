@@ -2,7 +2,8 @@
 
 use super::{SECOND, achieve_what_succeeded, fail, mix};
 use filestone_model::measure::curve_record::{
-    CurveLeg, CurvePointRecord, HysteresisRecord, KneeRecord, SearchEnd, TriedRecord,
+    CurvePointRecord, HysteresisRecord, KneeRecord, SearchStepRecord, SearchStopReason,
+    SweepDirection,
 };
 use filestone_model::measure::mix_record::{
     CorrectionRecord, CountedAsRecord, MixOperationRecord, ThirdRecord, WireLimitRecord,
@@ -44,9 +45,13 @@ fn times(mean: f64, count: u64) -> DistributionRecord {
     }
 }
 
-fn point(leg: CurveLeg, place: u64, offered: f64) -> CurvePointRecord {
+fn point(leg: SweepDirection, place: u64, offered: f64) -> CurvePointRecord {
     let achieved = offered.min(9_900.0);
-    let slower = if leg == CurveLeg::Down { 1.1 } else { 1.0 };
+    let slower = if leg == SweepDirection::Down {
+        1.1
+    } else {
+        1.0
+    };
     let mean = slower * mean_at(offered);
     let done = (achieved * 5.0) as u64;
     let due = (offered * 5.0) as u64;
@@ -86,10 +91,10 @@ pub fn curve() -> RunRecord {
     let up = [1900.0, 3800.0, 5700.0, 7600.0, 9500.0];
     let down = up.iter().rev().skip(1).copied();
     let visits = [CAPACITY * 1.2]
-        .map(|load| (CurveLeg::Search, load))
+        .map(|load| (SweepDirection::Search, load))
         .into_iter()
-        .chain(up.map(|load| (CurveLeg::Up, load)))
-        .chain(down.map(|load| (CurveLeg::Down, load)));
+        .chain(up.map(|load| (SweepDirection::Up, load)))
+        .chain(down.map(|load| (SweepDirection::Down, load)));
     let points = (0..).zip(visits);
     record.curve = Some(CurveRecord {
         points: points
@@ -130,7 +135,7 @@ pub fn objective() -> RunRecord {
     let loads = [1000.0, 2000.0, 4000.0, 8000.0, 7400.0, 7700.0];
     let tried = (0..).zip(loads).map(|(place, load): (u64, f64)| {
         let times = times(mean_at(load), (load * 4.0) as u64);
-        TriedRecord {
+        SearchStepRecord {
             offered_load_ops_per_s: load,
             achieved_load_ops_per_s: load * 0.999,
             ended: times.count,
@@ -149,7 +154,7 @@ pub fn objective() -> RunRecord {
         broken_ops_per_s: Some(8_000.0),
         relaxation_time_ns: 0.0,
         longest_stretch_ns: 0,
-        end: SearchEnd::Precise,
+        end: SearchStopReason::Precise,
         tried: tried.collect(),
     });
     record

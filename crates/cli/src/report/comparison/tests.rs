@@ -3,9 +3,9 @@ use crate::report::{canned, json};
 use filestone_model::comparison::{ComparedRun, compare};
 use filestone_model::measure::RunRecord;
 
-fn question() -> Question {
+fn question() -> ComparisonOptions {
     let judged = ["achieved", "response_time.p50"];
-    Question {
+    ComparisonOptions {
         tolerance: 0.0,
         detect: 0.02,
         judged: judged.map(|name| name.parse().expect("a figure")).to_vec(),
@@ -46,7 +46,7 @@ fn compared(base: Vec<ReadRun>, new: Vec<ReadRun>) -> Compared {
     compared_by(question(), base, new)
 }
 
-fn compared_by(question: Question, base: Vec<ReadRun>, new: Vec<ReadRun>) -> Compared {
+fn compared_by(question: ComparisonOptions, base: Vec<ReadRun>, new: Vec<ReadRun>) -> Compared {
     let side =
         |runs: &[ReadRun]| Side::of(runs.iter().map(|read| read.run.figures(&question.judged)));
     let (one, other) = (side(&base), side(&new));

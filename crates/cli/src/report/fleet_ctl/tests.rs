@@ -1,9 +1,9 @@
 //! What the command prints, of answers that are made by hand.
 
 use super::*;
-use filestone_model::fleet_control::{Refusal, SettingsView, Unchanged};
+use filestone_model::fleet_control::{Refusal, SettingsView, SkippedClients};
 use filestone_model::measure::fleet_record::{
-    ChangeKind, FleetCounters, GroupRecord, SettingChange, StateCount, TimesAtMost,
+    ChangeKind, FleetCounters, GroupRecord, LatencyBounds, SettingChange, StateCount,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -32,9 +32,9 @@ fn counters(reads: u64, writes: u64) -> FleetCounters {
     }
 }
 
-fn at_most(counters: FleetCounters) -> Option<TimesAtMost> {
+fn at_most(counters: FleetCounters) -> Option<LatencyBounds> {
     let count = counters.reads + counters.writes;
-    (count > 0).then_some(TimesAtMost {
+    (count > 0).then_some(LatencyBounds {
         count,
         p50_ns: Some(96_000),
         p99_ns: Some(1_280_000),
@@ -138,7 +138,7 @@ fn change() -> ChangeView {
         at_ns: 61 * SECOND / 2,
         named: 5000,
         changed: 4999,
-        unchanged: vec![Unchanged {
+        unchanged: vec![SkippedClients {
             clients: 1,
             why: "so already".into(),
         }],
@@ -163,7 +163,7 @@ fn a_change_one_that_is_only_asked_for_and_one_that_changes_nothing() {
         number: None,
         named: 2,
         changed: 0,
-        unchanged: vec![Unchanged {
+        unchanged: vec![SkippedClients {
             clients: 2,
             why: "gave up, and does not begin again in this run".into(),
         }],

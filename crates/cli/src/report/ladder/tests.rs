@@ -2,16 +2,18 @@ use super::comparison::{self, ComparedLadders};
 use super::*;
 use crate::report::{canned, json, picture as drawing};
 use filestone_model::comparison::ComparedRun;
-use filestone_model::cost::{CostFigure, CostRecord, Counter, KnownCost, Vantage, WireCostRecord};
+use filestone_model::cost::{
+    CostEstimate, CostFigure, CostRecord, Counter, MeasuredAt, WireCostRecord,
+};
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::{CostPlan, WorkloadPlan};
 
 fn of_server(counter: Counter, value: f64) -> CostFigure {
     CostFigure {
-        vantage: Vantage::Server,
+        vantage: MeasuredAt::Server,
         counter,
         line: None,
-        per_operation: Some(KnownCost {
+        per_operation: Some(CostEstimate {
             value,
             half_width: value / 100.0,
         }),
@@ -41,7 +43,7 @@ fn run(operation: OpKind, server_ns: f64, drift_ns: f64) -> RunRecord {
     times.p50 = times.mean as u64 - 2000;
     times.p99 = 3 * times.mean as u64;
     let known = |value| {
-        Some(KnownCost {
+        Some(CostEstimate {
             value,
             half_width: 0.1,
         })

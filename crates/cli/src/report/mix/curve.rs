@@ -17,7 +17,7 @@ use crate::report::parts::{heading, ledger, percentile};
 use crate::report::sketch;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::curve_record::{
-    CurveLeg, CurvePointRecord, CurveRecord, HysteresisRecord,
+    CurvePointRecord, CurveRecord, HysteresisRecord, SweepDirection,
 };
 use filestone_model::measure::knee::upward_curve;
 use filestone_model::measure::overall_response_time::{mean_over_loads, overall_response_time};
@@ -79,11 +79,11 @@ fn table(curve: &CurveRecord, page: Page) -> String {
 }
 
 /// What a part of the curve is called.
-pub const fn leg_name(leg: CurveLeg) -> &'static str {
+pub const fn leg_name(leg: SweepDirection) -> &'static str {
     match leg {
-        CurveLeg::Search => "search",
-        CurveLeg::Up => "up",
-        CurveLeg::Down => "down",
+        SweepDirection::Search => "search",
+        SweepDirection::Up => "up",
+        SweepDirection::Down => "down",
     }
 }
 
@@ -94,13 +94,13 @@ fn marks(curve: &CurveRecord, point: &CurvePointRecord) -> Vec<&'static str> {
         marks.push("did not keep up");
     }
     // The search has no warm-up that could end well, and its points are none of the curve.
-    if point.leg == CurveLeg::Search {
+    if point.leg == SweepDirection::Search {
         return marks;
     }
     if point.kept_up && point.achieved_load_ops_per_s >= curve.peak_ops_per_s {
         marks.insert(0, "peak");
     }
-    if point.leg == CurveLeg::Up && is_knee(curve, point) {
+    if point.leg == SweepDirection::Up && is_knee(curve, point) {
         marks.insert(0, "knee");
     }
     if !point.is_steady {
@@ -124,10 +124,10 @@ fn is_knee(curve: &CurveRecord, point: &CurvePointRecord) -> bool {
 }
 
 fn upward(curve: &CurveRecord) -> impl Iterator<Item = &CurvePointRecord> {
-    of_leg(curve, CurveLeg::Up)
+    of_leg(curve, SweepDirection::Up)
 }
 
-fn of_leg(curve: &CurveRecord, leg: CurveLeg) -> impl Iterator<Item = &CurvePointRecord> {
+fn of_leg(curve: &CurveRecord, leg: SweepDirection) -> impl Iterator<Item = &CurvePointRecord> {
     curve.points.iter().filter(move |point| point.leg == leg)
 }
 
@@ -157,7 +157,7 @@ fn chance_of_peak(curve: &CurveRecord) -> f64 {
     let at_peak = |point: &&CurvePointRecord| {
         point.kept_up && point.achieved_load_ops_per_s >= curve.peak_ops_per_s
     };
-    let on_curve = upward(curve).chain(of_leg(curve, CurveLeg::Down));
+    let on_curve = upward(curve).chain(of_leg(curve, SweepDirection::Down));
     on_curve
         .filter(at_peak)
         .map(chance_of_load)
@@ -280,8 +280,8 @@ fn hysteresis_text(curve: &CurveRecord, hysteresis: &HysteresisRecord) -> String
             usize::from(hysteresis.area_percent.abs() < 9.5)
         ),
         load(hysteresis.largest_at_ops_per_s),
-        time_within(hysteresis.up_mean_ns, half_width(CurveLeg::Up)),
-        time_within(hysteresis.down_mean_ns, half_width(CurveLeg::Down)),
+        time_within(hysteresis.up_mean_ns, half_width(SweepDirection::Up)),
+        time_within(hysteresis.down_mean_ns, half_width(SweepDirection::Down)),
     )
 }
 

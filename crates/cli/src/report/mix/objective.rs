@@ -10,8 +10,8 @@ use crate::report::parts::{heading, ledger};
 use crate::report::picture::{Axis, Form, Line, Mark, Panel, Picture, Span, Style};
 use crate::report::{caption, sketch};
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::curve_record::{ObjectiveRecord, SearchEnd, TriedRecord};
-use filestone_model::measure::verdict::{AtLoad, Verdict};
+use filestone_model::measure::curve_record::{ObjectiveRecord, SearchStepRecord, SearchStopReason};
+use filestone_model::measure::verdict::{LoadVerdict, Verdict};
 
 /// The report.
 pub fn render(record: &RunRecord, objective: &ObjectiveRecord, page: Page) -> String {
@@ -41,13 +41,13 @@ fn answer(record: &ObjectiveRecord) -> String {
     let upper = per_second(record.upper_ops_per_s, &|load| above(load, half_width));
     let confidence = "with 95 % confidence";
     match (record.end, found, lower, upper) {
-        (SearchEnd::NeverHolds, _, _, upper) => {
+        (SearchStopReason::NeverHolds, _, _, upper) => {
             let below = upper.map_or_else(String::new, |upper| {
                 format!(": the highest load is below {upper}, {confidence}")
             });
             format!("{objective} does not even hold at the lowest load that was tried{below}")
         }
-        (SearchEnd::AlwaysHolds, _, lower, _) => {
+        (SearchStopReason::AlwaysHolds, _, lower, _) => {
             let above = lower.map_or_else(String::new, |lower| {
                 format!(": the highest load is above {lower}, {confidence}")
             });
@@ -130,11 +130,15 @@ fn without_bounds(record: &ObjectiveRecord) -> String {
 }
 
 /// Why it is not known better.
-const fn because(end: SearchEnd) -> &'static str {
+const fn because(end: SearchStopReason) -> &'static str {
     match end {
-        SearchEnd::TimeOver => "; time was over before it was known as precisely as was asked",
-        SearchEnd::Interrupted => "; the search was interrupted",
-        SearchEnd::Precise | SearchEnd::NeverHolds | SearchEnd::AlwaysHolds => "",
+        SearchStopReason::TimeOver => {
+            "; time was over before it was known as precisely as was asked"
+        }
+        SearchStopReason::Interrupted => "; the search was interrupted",
+        SearchStopReason::Precise
+        | SearchStopReason::NeverHolds
+        | SearchStopReason::AlwaysHolds => "",
     }
 }
 
@@ -162,22 +166,22 @@ fn table(record: &ObjectiveRecord, page: Page) -> String {
             grouped(tried.above),
             format!("{percent:.3}"),
             format!("{seconds:.1}"),
-            at_load(AtLoad::of(&record.objective, tried)).into(),
+            at_load(LoadVerdict::of(&record.objective, tried)).into(),
         ]);
     }
     format!("\n{}", table.render(page))
 }
 
-const fn at_load(found: AtLoad) -> &'static str {
+const fn at_load(found: LoadVerdict) -> &'static str {
     match found {
-        AtLoad::NotKeptUp => "not kept up with",
-        AtLoad::Judged(Verdict::Holds) => "holds",
-        AtLoad::Judged(Verdict::Fails) => "broken",
-        AtLoad::Judged(Verdict::CannotTell(_)) => "cannot tell",
+        LoadVerdict::NotKeptUp => "not kept up with",
+        LoadVerdict::Judged(Verdict::Holds) => "holds",
+        LoadVerdict::Judged(Verdict::Fails) => "broken",
+        LoadVerdict::Judged(Verdict::CannotTell(_)) => "cannot tell",
     }
 }
 
-const fn holds(record: &ObjectiveRecord, tried: &TriedRecord) -> bool {
+const fn holds(record: &ObjectiveRecord, tried: &SearchStepRecord) -> bool {
     tried.figure_ns < record.objective.below_ns
 }
 
@@ -272,24 +276,24 @@ mod tests {
         let mut record = canned::objective().objective.expect("a search");
         let mut text = String::new();
         for end in [
-            SearchEnd::Precise,
-            SearchEnd::TimeOver,
-            SearchEnd::NeverHolds,
-            SearchEnd::AlwaysHolds,
-            SearchEnd::Interrupted,
+            SearchStopReason::Precise,
+            SearchStopReason::TimeOver,
+            SearchStopReason::NeverHolds,
+            SearchStopReason::AlwaysHolds,
+            SearchStopReason::Interrupted,
         ] {
             record.end = end;
             match end {
-                SearchEnd::NeverHolds => {
+                SearchStopReason::NeverHolds => {
                     record.load_ops_per_s = None;
                     record.lower_ops_per_s = None;
                 }
-                SearchEnd::AlwaysHolds => {
+                SearchStopReason::AlwaysHolds => {
                     record.lower_ops_per_s = Some(90_000.0);
                     record.upper_ops_per_s = None;
                 }
-                SearchEnd::Interrupted => record.lower_ops_per_s = None,
-                SearchEnd::Precise | SearchEnd::TimeOver => {}
+                SearchStopReason::Interrupted => record.lower_ops_per_s = None,
+                SearchStopReason::Precise | SearchStopReason::TimeOver => {}
             }
             text.push_str(&answer(&record));
             text.push('\n');
@@ -301,7 +305,7 @@ mod tests {
     fn what_never_holds_is_said_so_when_time_is_over_too() {
         let mut record = canned::objective().objective.expect("a search");
         record.objective.below_ns = 1;
-        record.end = SearchEnd::TimeOver;
+        record.end = SearchStopReason::TimeOver;
         record.load_ops_per_s = None;
         record.lower_ops_per_s = None;
         record.upper_ops_per_s = None;

@@ -6,7 +6,7 @@ use crate::report::parts::page::Page;
 use crate::report::parts::percentile;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::micros;
-use filestone_model::figure::Timed;
+use filestone_model::figure::TimeKind;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::mix_record::{MixOperationRecord, MixRecord};
 use filestone_model::measure::verdict::percentile::TimesOf;
@@ -112,7 +112,7 @@ fn no_times() -> [String; 6] {
 fn times(record: &RunRecord, operation: Option<OpKind>) -> [String; 6] {
     let totals = &record.totals;
     let of = |timed| totals.times(operation, timed);
-    let (Some(response), Some(service)) = (of(Timed::Response), of(Timed::Service)) else {
+    let (Some(response), Some(service)) = (of(TimeKind::Response), of(TimeKind::Service)) else {
         return no_times();
     };
     if response.count == 0 {
@@ -127,12 +127,12 @@ fn times(record: &RunRecord, operation: Option<OpKind>) -> [String; 6] {
         percentile::cell_of(of, quantile, nanos)
     };
     [
-        cell(Timed::Response, 0.5, response.p50),
-        cell(Timed::Response, 0.9, response.p90),
-        cell(Timed::Response, 0.99, response.p99),
+        cell(TimeKind::Response, 0.5, response.p50),
+        cell(TimeKind::Response, 0.9, response.p90),
+        cell(TimeKind::Response, 0.99, response.p99),
         percentile::beside(&micros(response.max as f64)),
-        cell(Timed::Service, 0.5, service.p50),
-        cell(Timed::Service, 0.99, service.p99),
+        cell(TimeKind::Service, 0.5, service.p50),
+        cell(TimeKind::Service, 0.99, service.p99),
     ]
 }
 

@@ -9,7 +9,8 @@ use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{calls_per_second, operations_per_second};
 use filestone_model::measure::verdict::{
-    self, Bound, Check, OffShare, PercentileOfAll, Subject, Untold, Verdict, percentile,
+    self, Bound, Check, CheckSubject, InconclusiveReason, PercentileOfAll, ShareDeviation, Verdict,
+    percentile,
 };
 use filestone_model::measure::{RunRecord, Validity};
 
@@ -43,18 +44,18 @@ pub fn render(record: &RunRecord, page: Page) -> String {
     text
 }
 
-const fn name(subject: &Subject) -> &'static str {
+const fn name(subject: &CheckSubject) -> &'static str {
     match subject {
-        Subject::MixInAll => "mix",
-        Subject::MixOf(_) | Subject::MixOnWireOf(_) => "worst share",
-        Subject::Achieved { .. } => "achieved",
-        Subject::DispatchDelay { .. } => "dispatch delay",
-        Subject::Headroom { .. } => "headroom",
-        Subject::Unexpected { .. } => "unexpected",
-        Subject::Skipped { .. } => "never sent",
-        Subject::InFlight { .. } => "in flight",
-        Subject::SteadyState { .. } => "steady state",
-        Subject::SamplesAbove(_) | Subject::PercentileSpread(_) => "percentiles",
+        CheckSubject::MixInAll => "mix",
+        CheckSubject::MixOf(_) | CheckSubject::MixOnWireOf(_) => "worst share",
+        CheckSubject::Achieved { .. } => "achieved",
+        CheckSubject::DispatchDelay { .. } => "dispatch delay",
+        CheckSubject::Headroom { .. } => "headroom",
+        CheckSubject::Unexpected { .. } => "unexpected",
+        CheckSubject::Skipped { .. } => "never sent",
+        CheckSubject::InFlight { .. } => "in flight",
+        CheckSubject::SteadyState { .. } => "steady state",
+        CheckSubject::SamplesAbove(_) | CheckSubject::PercentileSpread(_) => "percentiles",
     }
 }
 
@@ -79,19 +80,19 @@ enum Unit {
     Times,
 }
 
-const fn unit(subject: &Subject) -> Unit {
+const fn unit(subject: &CheckSubject) -> Unit {
     match subject {
-        Subject::MixInAll
-        | Subject::Achieved { .. }
-        | Subject::Headroom { .. }
-        | Subject::Unexpected { .. } => Unit::Percent,
-        Subject::MixOf(_)
-        | Subject::MixOnWireOf(_)
-        | Subject::InFlight { .. }
-        | Subject::SteadyState { .. } => Unit::Deviation,
-        Subject::DispatchDelay { .. } => Unit::Nanos,
-        Subject::Skipped { .. } | Subject::SamplesAbove(_) => Unit::Count,
-        Subject::PercentileSpread(_) => Unit::Times,
+        CheckSubject::MixInAll
+        | CheckSubject::Achieved { .. }
+        | CheckSubject::Headroom { .. }
+        | CheckSubject::Unexpected { .. } => Unit::Percent,
+        CheckSubject::MixOf(_)
+        | CheckSubject::MixOnWireOf(_)
+        | CheckSubject::InFlight { .. }
+        | CheckSubject::SteadyState { .. } => Unit::Deviation,
+        CheckSubject::DispatchDelay { .. } => Unit::Nanos,
+        CheckSubject::Skipped { .. } | CheckSubject::SamplesAbove(_) => Unit::Count,
+        CheckSubject::PercentileSpread(_) => Unit::Times,
     }
 }
 
@@ -141,11 +142,13 @@ fn explanation(record: &RunRecord, check: &Check) -> String {
 
 fn what(record: &RunRecord, check: &Check) -> String {
     match &check.subject {
-        Subject::MixInAll => "off the mix, summed over all operations".into(),
-        Subject::MixOf(share) => format!("off its share: {}", of_share(share)),
-        Subject::MixOnWireOf(share) => format!("of all calls on the wire: {}", of_share(share)),
-        Subject::Achieved { due_ops_per_s, .. } => achieved(record, *due_ops_per_s),
-        Subject::DispatchDelay {
+        CheckSubject::MixInAll => "off the mix, summed over all operations".into(),
+        CheckSubject::MixOf(share) => format!("off its share: {}", of_share(share)),
+        CheckSubject::MixOnWireOf(share) => {
+            format!("of all calls on the wire: {}", of_share(share))
+        }
+        CheckSubject::Achieved { due_ops_per_s, .. } => achieved(record, *due_ops_per_s),
+        CheckSubject::DispatchDelay {
             p99_ns,
             response_time_mean_ns,
         } => format!(
@@ -153,12 +156,12 @@ fn what(record: &RunRecord, check: &Check) -> String {
             100.0 * check.figure / response_time_mean_ns,
             time_text(*p99_ns as f64)
         ),
-        Subject::Headroom {
+        CheckSubject::Headroom {
             processors: Some(processors),
             workers,
             ..
         } => format!("of the {processors} processors that they may use the {workers} workers used"),
-        Subject::Headroom { .. } => {
+        CheckSubject::Headroom { .. } => {
             let ceiling = record.headroom.as_ref().map_or_else(String::new, |can| {
                 format!(
                     "; one alone exchanges {} {}/s with the built-in server",
@@ -168,13 +171,13 @@ fn what(record: &RunRecord, check: &Check) -> String {
             });
             format!("of the window the busiest worker was busy{ceiling}")
         }
-        Subject::Unexpected { count, completed } => format!(
+        CheckSubject::Unexpected { count, completed } => format!(
             "of {} completed operations, companions included: {} ended otherwise than expected",
             grouped(*completed),
             grouped(*count)
         ),
-        Subject::Skipped { scheduled } => format!("of {} operations", grouped(*scheduled)),
-        Subject::InFlight {
+        CheckSubject::Skipped { scheduled } => format!("of {} operations", grouped(*scheduled)),
+        CheckSubject::InFlight {
             counted,
             least,
             most,
@@ -187,21 +190,21 @@ fn what(record: &RunRecord, check: &Check) -> String {
             };
             format!("outside of Little's law: {counted:.3} counted, {law} by the law")
         }
-        Subject::SteadyState { first_ns, last_ns } => format!(
+        CheckSubject::SteadyState { first_ns, last_ns } => format!(
             "response time from the first third to the last: {} to {}",
             time_text(*first_ns),
             time_text(*last_ns)
         ),
-        Subject::SamplesAbove(of) => format!(
+        CheckSubject::SamplesAbove(of) => format!(
             "lie above the p99 of {} operations; it takes {} operations",
             grouped(of.count),
             grouped((percentile::beyond_min(of.quantile) / (1.0 - of.quantile)).ceil() as u64)
         ),
-        Subject::PercentileSpread(of) => spread(of),
+        CheckSubject::PercentileSpread(of) => spread(of),
     }
 }
 
-fn of_share(share: &OffShare) -> String {
+fn of_share(share: &ShareDeviation) -> String {
     format!(
         "{}, {:.2} % for {:.2} %",
         share.operation.name(),
@@ -242,15 +245,19 @@ fn spread(of: &PercentileOfAll) -> String {
 }
 
 /// What it would take to tell.
-fn to_tell(record: &RunRecord, untold: Untold) -> String {
+fn to_tell(record: &RunRecord, untold: InconclusiveReason) -> String {
     match untold {
-        Untold::TooShort { times } => format!("a run of about {} tells", length(record, times)),
-        Untold::NothingLost => "but no load was lost".into(),
-        Untold::ConnectionLost => "a lost connection held operations that were not sent".into(),
-        Untold::Overhang => {
+        InconclusiveReason::TooShort { times } => {
+            format!("a run of about {} tells", length(record, times))
+        }
+        InconclusiveReason::NothingLost => "but no load was lost".into(),
+        InconclusiveReason::ConnectionLost => {
+            "a lost connection held operations that were not sent".into()
+        }
+        InconclusiveReason::Overhang => {
             "operations take too long for such a window: run longer, or offer less".into()
         }
-        Untold::EndedEarly => "the run ended early".into(),
+        InconclusiveReason::EndedEarly => "the run ended early".into(),
     }
 }
 

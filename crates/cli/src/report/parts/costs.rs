@@ -3,7 +3,7 @@
 use super::page::{Page, wrapped};
 use super::table::{Column, Table};
 use filestone_model::cost::{
-    CostFigure, CostRecord, Counter, CounterUnit, KnownCost, SourceRecord, Vantage,
+    CostEstimate, CostFigure, CostRecord, Counter, CounterUnit, MeasuredAt, SourceRecord,
 };
 use filestone_model::measure::RunRecord;
 
@@ -69,8 +69,8 @@ fn amount(value: f64, unit: CounterUnit) -> String {
 
 fn name(figure: &CostFigure) -> String {
     let end = match figure.vantage {
-        Vantage::Server => "server",
-        Vantage::LoadGenerator => "here",
+        MeasuredAt::Server => "server",
+        MeasuredAt::LoadGenerator => "here",
     };
     let what = match figure.counter {
         Counter::CpuBusy => "processors busy",
@@ -103,7 +103,7 @@ fn unknown(figure: &CostFigure) -> Option<String> {
 
 fn wire(cost: &CostRecord) -> Option<String> {
     let wire = cost.wire.as_ref()?;
-    let number = |value: Option<KnownCost>| {
+    let number = |value: Option<CostEstimate>| {
         value.map_or_else(|| "–".into(), |known| format!("{:.1}", known.value))
     };
     let acknowledgements = match wire.acknowledgements_per_operation {
@@ -137,13 +137,13 @@ fn failure(source: &SourceRecord) -> Option<String> {
 mod tests {
     use super::*;
     use crate::report::canned;
-    use filestone_model::cost::{KnownCost, WireCostRecord};
+    use filestone_model::cost::{CostEstimate, WireCostRecord};
 
-    fn known(value: f64, half_width: f64) -> Option<KnownCost> {
-        Some(KnownCost { value, half_width })
+    fn known(value: f64, half_width: f64) -> Option<CostEstimate> {
+        Some(CostEstimate { value, half_width })
     }
 
-    fn figure(vantage: Vantage, counter: Counter, cost: Option<KnownCost>) -> CostFigure {
+    fn figure(vantage: MeasuredAt, counter: Counter, cost: Option<CostEstimate>) -> CostFigure {
         CostFigure {
             vantage,
             counter,
@@ -156,7 +156,7 @@ mod tests {
     }
 
     fn cost() -> CostRecord {
-        let server = Vantage::Server;
+        let server = MeasuredAt::Server;
         let lost = CostFigure {
             reason: Some("it went from 9 back to 1".into()),
             ..figure(server, Counter::NfsdCalls, None)
@@ -177,7 +177,7 @@ mod tests {
                 still,
                 lost,
                 figure(
-                    Vantage::LoadGenerator,
+                    MeasuredAt::LoadGenerator,
                     Counter::SentBytes,
                     known(118.0, 0.0),
                 ),

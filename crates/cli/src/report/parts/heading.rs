@@ -5,7 +5,7 @@ use super::shortfall;
 use super::units::{bytes_per_second, counted};
 use crate::quantity::{bytes_text, duration_text, grouped};
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::run_record::RunOutcome;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, Pacing, Plan, ProbePlan, ReplayPlan, WorkloadPlan};
 
@@ -46,11 +46,11 @@ fn session(record: &RunRecord) -> String {
 }
 
 /// How a run ended, if it was not as planned; `lost` is what was lost where it ended by a loss.
-fn ended(end: &RunEnd, lost: &str) -> String {
+fn ended(end: &RunOutcome, lost: &str) -> String {
     match end {
-        RunEnd::Finished => String::new(),
-        RunEnd::Interrupted => ", interrupted".into(),
-        RunEnd::TargetLost { .. } => format!(", ended by the loss of {lost}"),
+        RunOutcome::Finished => String::new(),
+        RunOutcome::Interrupted => ", interrupted".into(),
+        RunOutcome::TargetLost { .. } => format!(", ended by the loss of {lost}"),
     }
 }
 

@@ -4,7 +4,9 @@ use super::page::{Detail, Fact};
 use crate::quantity::{duration_text, grouped, load_text, resolution, time_within, without_zeros};
 use filestone_model::figure::Statistic;
 use filestone_model::measure::figures::accuracy::STRETCHES_MIN;
-use filestone_model::measure::figures::{FigureUnit, NoInterval, Quantity, RunFigure, Stretches};
+use filestone_model::measure::figures::{
+    BatchMeans, FigureUnit, IntervalUnavailable, Quantity, RunFigure,
+};
 use filestone_model::measure::verdict::percentile::TimesOf;
 use filestone_model::measure::{FigureRecord, RunRecord};
 
@@ -125,19 +127,19 @@ pub fn fact(record: &RunRecord, detail: Detail) -> Option<Fact> {
 /// Why the headline figures have no intervals, if everything is to be told.
 pub fn why_none(record: &RunRecord, detail: Detail) -> Option<Fact> {
     let achieved = RunFigure::of_all(Quantity::Achieved);
-    let known = Stretches::of(record).accuracy(&achieved);
+    let known = BatchMeans::of(record).accuracy(&achieved);
     let reason = known.err().filter(|_| detail == Detail::Clients)?;
     let reason = match reason {
-        NoInterval::Steered => "none: several loads were offered".into(),
-        NoInterval::NoOperations => "none: nothing ended".into(),
-        NoInterval::FewStretches { stretches } => format!(
+        IntervalUnavailable::Steered => "none: several loads were offered".into(),
+        IntervalUnavailable::NoOperations => "none: nothing ended".into(),
+        IntervalUnavailable::FewStretches { stretches } => format!(
             "none: they take {STRETCHES_MIN} stretches, and the window has {stretches} of {}",
             duration_text(record.plan.interval_ns)
         ),
-        NoInterval::NoneSeen
-        | NoInterval::FewBeyond { .. }
-        | NoInterval::Extreme
-        | NoInterval::NotKept => "none: nothing ended well".into(),
+        IntervalUnavailable::NoneSeen
+        | IntervalUnavailable::FewBeyond { .. }
+        | IntervalUnavailable::Extreme
+        | IntervalUnavailable::NotKept => "none: nothing ended well".into(),
     };
     Some(("95 % intervals", reason))
 }

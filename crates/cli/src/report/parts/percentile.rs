@@ -3,7 +3,7 @@
 use super::page::Page;
 use super::table::{Column, Table};
 use super::units::micros;
-use filestone_model::figure::Timed;
+use filestone_model::figure::TimeKind;
 use filestone_model::measure::verdict::percentile::{TimesOf, is_known};
 use filestone_model::measure::{DistributionRecord, RunRecord};
 
@@ -78,9 +78,13 @@ pub fn table(record: &RunRecord, page: Page) -> String {
         (
             "response time",
             &totals.response_time_ns,
-            of(Timed::Response),
+            of(TimeKind::Response),
         ),
-        ("service time", &totals.service_time_ns, of(Timed::Service)),
+        (
+            "service time",
+            &totals.service_time_ns,
+            of(TimeKind::Service),
+        ),
         ("slot wait", &totals.slot_wait_ns, None),
         ("dispatch delay", &totals.dispatch_delay_ns, None),
     ] {

@@ -5,7 +5,7 @@ use crate::quantity::grouped;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::Shortfall;
 use filestone_model::measure::flow::Flow;
-use filestone_model::measure::verdict::{self, Subject};
+use filestone_model::measure::verdict::{self, CheckSubject};
 
 /// Rates that differ by more than this share are told apart.
 const SAME_RATE: f64 = 0.02;
@@ -18,7 +18,7 @@ pub fn sentence(record: &RunRecord) -> Option<String> {
     let checks = verdict::checks(record);
     let mut failed = checks.iter().filter(|check| check.fails());
     failed.find_map(|check| match check.subject {
-        Subject::Achieved {
+        CheckSubject::Achieved {
             due_ops_per_s,
             achieved_ops_per_s,
             left_over,

@@ -3,13 +3,13 @@
 //! A column more is a line in [`COLUMNS`]. Figures that only whole runs have, such as costs, have one
 //! where any point has them.
 
-use super::{ACHIEVED, MEAN, Swept, SweptPoint, doubts, everywhere, of_all};
+use super::{ACHIEVED, MEAN, SweepReport, SweptPoint, doubts, everywhere, of_all};
 use crate::quantity::{grouped, time_with_chance, with_chance};
 use crate::report::parts::known::value_within;
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::repeats::percent;
-use filestone_model::figure::{Quantity, Statistic, Timed};
+use filestone_model::figure::{Quantity, Statistic, TimeKind};
 use filestone_model::gate::{GateFigure, RunTotal};
 use filestone_model::sweep::{
     PointFigure, PointTally, PointTotal, PointValue, SweepParameter, SweepValue,
@@ -59,13 +59,13 @@ impl Shown {
 const COLUMNS: [Shown; 11] = [
     Shown::new(MEAN, "mean response, 95 %"),
     Shown::new(
-        of_all(Quantity::Time(Timed::Response, Statistic::P50)),
+        of_all(Quantity::Time(TimeKind::Response, Statistic::P50)),
         "p50",
     )
     .alone()
     .gives_way(3),
     Shown::new(
-        of_all(Quantity::Time(Timed::Response, Statistic::P99)),
+        of_all(Quantity::Time(TimeKind::Response, Statistic::P99)),
         "p99",
     )
     .alone()
@@ -136,7 +136,7 @@ struct SweepColumns {
     everywhere: Vec<String>,
 }
 
-pub(super) fn table(swept: &Swept, page: Page) -> String {
+pub(super) fn table(swept: &SweepReport, page: Page) -> String {
     let shown = SweepColumns {
         figures: shown(swept),
         counts: counts(swept),
@@ -155,7 +155,7 @@ pub(super) fn table(swept: &Swept, page: Page) -> String {
     table.render(page)
 }
 
-fn heads(swept: &Swept, shown: &SweepColumns) -> Vec<Column> {
+fn heads(swept: &SweepReport, shown: &SweepColumns) -> Vec<Column> {
     let parameters = swept.parameters.iter().rev();
     let mut columns: Vec<Column> = parameters
         .map(|parameter| Column::figure(parameter.name.clone()))
@@ -178,7 +178,7 @@ fn heads(swept: &Swept, shown: &SweepColumns) -> Vec<Column> {
 }
 
 /// Errors, and what else was counted at any point.
-fn counts(swept: &Swept) -> Vec<Count> {
+fn counts(swept: &SweepReport) -> Vec<Count> {
     let is_counted = |count: &Count| {
         swept
             .points
@@ -193,7 +193,7 @@ fn counts(swept: &Swept) -> Vec<Count> {
 }
 
 /// The columns, the judged figure before the others if it is none of them.
-fn shown(swept: &Swept) -> Vec<Shown> {
+fn shown(swept: &SweepReport) -> Vec<Shown> {
     let columns: &[Shown] = if swept.is_study {
         &COLUMNS_OF_STUDY
     } else {
@@ -215,13 +215,13 @@ fn shown(swept: &Swept) -> Vec<Shown> {
 }
 
 /// Whether any point has a figure.
-pub(super) fn is_there(swept: &Swept, figure: &GateFigure) -> bool {
+pub(super) fn is_there(swept: &SweepReport, figure: &GateFigure) -> bool {
     let mut points = swept.points.iter();
     points.any(|point| point.tally.value(figure).is_some())
 }
 
 /// The values of a point; that of the second parameter stands where its points begin.
-fn values(swept: &Swept, point: &SweptPoint, is_new: bool) -> Vec<String> {
+fn values(swept: &SweepReport, point: &SweptPoint, is_new: bool) -> Vec<String> {
     let both = swept.parameters.iter().zip(&point.values).enumerate().rev();
     let cell = |(place, (parameter, value)): (usize, (&SweepParameter, &SweepValue))| match place {
         1 if !is_new => String::new(),

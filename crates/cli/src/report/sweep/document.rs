@@ -2,11 +2,11 @@
 //! on from.
 
 use super::rounds_document::{PointCounts, RoundsDocument};
-use super::{Swept, SweptLine, SweptPoint};
+use super::{SweepReport, SweptLine, SweptPoint};
 use filestone_model::gate::GateFigure;
 use filestone_model::plan::Plan;
 use filestone_model::sweep::{
-    PointFigure, PointTally, PointTotal, SweepKnee, SweepParameter, SweepValue, SweptTotal,
+    PointFigure, PointTally, PointTotal, RunLevelFigure, SweepKnee, SweepParameter, SweepValue,
 };
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -86,7 +86,7 @@ pub struct PointFigureDocument {
 }
 
 /// The document.
-pub fn of(swept: &Swept) -> SweepDocument {
+pub fn of(swept: &SweepReport) -> SweepDocument {
     SweepDocument {
         format: FORMAT,
         command: swept.command.clone(),
@@ -152,7 +152,7 @@ fn figure(known: &PointFigure) -> PointFigureDocument {
 
 impl SweepDocument {
     /// The sweep, of which no run has been counted yet; `None` if its figure has no such name.
-    pub fn into_sweep(self) -> Option<Swept> {
+    pub fn into_sweep(self) -> Option<SweepReport> {
         let figure: GateFigure = self.figure.parse().ok()?;
         let points = self.points.into_iter().map(|point| SweptPoint {
             values: point.values,
@@ -160,7 +160,7 @@ impl SweepDocument {
             tally: PointTally::new(figure),
             failed: point.counts.failed,
         });
-        Some(Swept {
+        Some(SweepReport {
             points: points.collect(),
             command: self.command,
             is_study: self.is_study,
@@ -176,7 +176,7 @@ impl SweepDocument {
 }
 
 /// A row per point, units in the names of the columns.
-pub fn csv(swept: &Swept) -> String {
+pub fn csv(swept: &SweepReport) -> String {
     let columns = columns(swept);
     let mut heads: Vec<String> = swept.parameters.iter().map(|it| column(&it.name)).collect();
     heads.extend(PointCounts::COLUMNS.map(String::from));
@@ -211,7 +211,7 @@ fn value_cell(value: &SweepValue) -> String {
 }
 
 /// The columns of figures that any point has, in the order of the first that has each.
-fn columns(swept: &Swept) -> Vec<String> {
+fn columns(swept: &SweepReport) -> Vec<String> {
     let mut all: Vec<String> = vec![];
     for known in swept.points.iter().flat_map(figures_of) {
         let column = known.column();
@@ -238,7 +238,7 @@ pub fn column(name: &str) -> String {
 pub fn column_of(figure: &GateFigure) -> String {
     let unit = match figure {
         GateFigure::OfOperations(figure) => figure.quantity.unit().name(),
-        GateFigure::OfRun(total) => SweptTotal::of(*total).map_or("", |swept| swept.unit),
+        GateFigure::OfRun(total) => RunLevelFigure::of(*total).map_or("", |swept| swept.unit),
     };
     named(&figure.to_string(), unit)
 }

@@ -3,7 +3,7 @@
 
 use super::columns::is_hardly_known;
 use super::unit::DrawnUnit;
-use super::{ACHIEVED, Swept, SweptLine, SweptPoint, doubts, everywhere, heading, knees};
+use super::{ACHIEVED, SweepReport, SweptLine, SweptPoint, doubts, everywhere, heading, knees};
 use crate::report::caption;
 use crate::report::picture::{
     Axis, Form, Line, Mark, Panel, Picture, Point, Quantity, Style, Symbol,
@@ -21,7 +21,7 @@ const ROW: f64 = 22.0;
 const NANOS: f64 = 1e9;
 
 /// The picture.
-pub fn picture(swept: &Swept) -> Picture {
+pub fn picture(swept: &SweepReport) -> Picture {
     let mut notes = vec![];
     let panels = match numbers(swept) {
         Some(lines) => over_numbers(swept, &lines, &mut notes),
@@ -33,7 +33,7 @@ pub fn picture(swept: &Swept) -> Picture {
 
 /// A picture of these panels, with what makes it quotable.
 pub(super) fn of_panels(
-    swept: &Swept,
+    swept: &SweepReport,
     title: &str,
     panels: Vec<Panel>,
     mut notes: Vec<String>,
@@ -60,7 +60,7 @@ pub(super) fn of_panels(
     }
 }
 
-fn names(swept: &Swept) -> String {
+fn names(swept: &SweepReport) -> String {
     let names = swept
         .parameters
         .iter()
@@ -68,14 +68,14 @@ fn names(swept: &Swept) -> String {
     names.collect::<Vec<_>>().join(" and ")
 }
 
-fn origin(swept: &Swept) -> String {
+fn origin(swept: &SweepReport) -> String {
     let first = swept.first.as_ref();
     first.map_or_else(String::new, |first| {
         caption::origin_of(&first.started_at, swept.seed, &first.version)
     })
 }
 
-fn caveats(swept: &Swept) -> Option<String> {
+fn caveats(swept: &SweepReport) -> Option<String> {
     let names = swept
         .points
         .iter()
@@ -87,13 +87,17 @@ fn caveats(swept: &Swept) -> Option<String> {
 }
 
 /// The lines of a sweep whose first parameter is a number.
-pub(super) fn numbers(swept: &Swept) -> Option<Vec<SweptLine<'_>>> {
+pub(super) fn numbers(swept: &SweepReport) -> Option<Vec<SweptLine<'_>>> {
     let first = swept.parameters.first()?;
     first.is_numeric().then(|| swept.lines())
 }
 
 /// One diagram of all lines for the figure, and one for what is achieved; of many lines one each.
-fn over_numbers(swept: &Swept, lines: &[SweptLine<'_>], notes: &mut Vec<String>) -> Vec<Panel> {
+fn over_numbers(
+    swept: &SweepReport,
+    lines: &[SweptLine<'_>],
+    notes: &mut Vec<String>,
+) -> Vec<Panel> {
     if lines.len() > STYLES.len() {
         let left_out = lines.len().saturating_sub(PANELS_MAX);
         if left_out > 0 {
@@ -118,7 +122,7 @@ fn over_numbers(swept: &Swept, lines: &[SweptLine<'_>], notes: &mut Vec<String>)
     panels
 }
 
-fn panel(swept: &Swept, lines: &[SweptLine<'_>], figure: GateFigure) -> Panel {
+fn panel(swept: &SweepReport, lines: &[SweptLine<'_>], figure: GateFigure) -> Panel {
     let Some(parameter) = swept.parameters.first() else {
         return Panel::new(Axis::load(""), Axis::load(""), vec![]);
     };
@@ -201,7 +205,7 @@ fn up(figure: GateFigure) -> Axis {
 }
 
 /// A row for each point, the figure across.
-fn over_names(swept: &Swept) -> Panel {
+fn over_names(swept: &SweepReport) -> Panel {
     let unit = DrawnUnit::of(&swept.figure).on_axis();
     let rows = (0..).zip(&swept.points);
     let points = rows.filter_map(|(row, point): (u32, _)| {

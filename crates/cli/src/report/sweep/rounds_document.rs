@@ -1,7 +1,7 @@
 //! What the documents of sweeps and of ladders have in common: how runs were made in rounds, and what is
 //! counted over those of a point.
 
-use super::{Swept, SweptPoint};
+use super::{SweepReport, SweptPoint};
 use crate::report::repeats::RepeatsEnd;
 use filestone_model::comparison::repeats::RepeatPlan;
 use filestone_model::statistics::CONFIDENCE;
@@ -30,8 +30,8 @@ pub struct RoundsDocument {
     pub confidence: f64,
 }
 
-impl From<&Swept> for RoundsDocument {
-    fn from(swept: &Swept) -> Self {
+impl From<&SweepReport> for RoundsDocument {
+    fn from(swept: &SweepReport) -> Self {
         Self {
             seed: swept.seed,
             runs_max: swept.wanted.most,

@@ -3,12 +3,12 @@
 use super::document::{column, column_of, csv};
 use super::study::GRAPHS;
 use super::unit::DrawnUnit;
-use super::{Swept, SweptLine, columns, heading};
+use super::{SweepReport, SweptLine, columns, heading};
 use crate::report::gnuplot::quoted;
 use filestone_model::gate::GateFigure;
 
 /// The script. Columns are found by their names, so that a new one does no harm.
-pub fn script(swept: &Swept) -> String {
+pub fn script(swept: &SweepReport) -> String {
     let first = swept.parameters.first();
     let is_logarithmic = first.is_some_and(|first| first.is_logarithmic) && is_numeric(swept);
     let plots = if swept.is_study {
@@ -35,13 +35,13 @@ pub fn script(swept: &Swept) -> String {
 }
 
 /// Whether the first parameter has an axis. Of the study the baselines have no place on it.
-fn is_numeric(swept: &Swept) -> bool {
+fn is_numeric(swept: &SweepReport) -> bool {
     let first = swept.parameters.first();
     swept.is_study || first.is_some_and(filestone_model::sweep::SweepParameter::is_numeric)
 }
 
 /// The graphs of the study that there is anything for.
-fn graphs(swept: &Swept) -> String {
+fn graphs(swept: &SweepReport) -> String {
     let known = GRAPHS
         .iter()
         .filter(|graph| columns::is_there(swept, &graph.figure_in(swept)));
@@ -52,7 +52,7 @@ fn graphs(swept: &Swept) -> String {
     plots.collect()
 }
 
-fn plot(swept: &Swept, figure: &GateFigure) -> String {
+fn plot(swept: &SweepReport, figure: &GateFigure) -> String {
     let (_, label) = DrawnUnit::of(figure).in_script();
     let lines = swept
         .lines()
@@ -69,7 +69,7 @@ fn plot(swept: &Swept, figure: &GateFigure) -> String {
     )
 }
 
-fn of_line(swept: &Swept, line: SweptLine<'_>, figure: &GateFigure) -> String {
+fn of_line(swept: &SweepReport, line: SweptLine<'_>, figure: &GateFigure) -> String {
     let names: Vec<String> = swept.parameters.iter().map(|it| column(&it.name)).collect();
     let name = names.first().map_or("", String::as_str);
     let second = line.points.first().and_then(|point| point.values.get(1));

@@ -11,11 +11,11 @@ mod sentences;
 pub use sentences::{missing, sentences};
 
 use super::columns::is_there;
-use super::{ACHIEVED, MEAN, Swept, SweptLine, SweptPoint};
+use super::{ACHIEVED, MEAN, SweepReport, SweptLine, SweptPoint};
 use filestone_model::figure::Quantity;
 use filestone_model::gate::{GateFigure, RunTotal};
 use filestone_model::plan::CostPlan;
-use filestone_model::sweep::{SweepKnee, SweepPlace, knee};
+use filestone_model::sweep::{KneeInput, SweepKnee, knee};
 
 /// The option that the study goes over first, as it were.
 pub const CALL: &str = "call";
@@ -44,7 +44,7 @@ pub struct StudyGraph {
 
 impl StudyGraph {
     /// The figure that it shows: of response times the one that is asked for.
-    pub fn figure_in(&self, swept: &Swept) -> GateFigure {
+    pub fn figure_in(&self, swept: &SweepReport) -> GateFigure {
         match self.source {
             GraphSource::Clients => response(swept),
             GraphSource::Interface
@@ -56,7 +56,7 @@ impl StudyGraph {
 }
 
 /// The response time that the study is about: `--figure`, if that is one.
-fn response(swept: &Swept) -> GateFigure {
+fn response(swept: &SweepReport) -> GateFigure {
     let figure = swept.figure.of_operations();
     let is_time = figure.is_some_and(|figure| matches!(figure.quantity, Quantity::Time(..)));
     if is_time { swept.figure } else { MEAN }
@@ -175,7 +175,7 @@ pub(super) fn knee(line: &SweptLine<'_>) -> Option<SweepKnee> {
         is_fine && is_short
     };
     let place = |point: &SweptPoint| {
-        Some(SweepPlace {
+        Some(KneeInput {
             x: size(point)?,
             figure: value(point, response(line.sweep))?,
             achieved_load_ops_per_s: value(point, ACHIEVED)?,
@@ -193,7 +193,7 @@ fn baseline<'sweep>(line: &SweptLine<'sweep>, name: &str) -> Option<&'sweep Swep
 }
 
 /// Whether a figure was read at any point, or will be by what the plans say.
-fn is_read(swept: &Swept, graph: &StudyGraph) -> bool {
+fn is_read(swept: &SweepReport, graph: &StudyGraph) -> bool {
     if swept.runs() > 0 {
         return is_there(swept, &graph.figure_in(swept));
     }

@@ -27,14 +27,14 @@ pub fn run(bytes: f64, mean_ns: f64) -> RunRecord {
 }
 
 /// Response times grow by 10 ns per byte, and from 4 KiB on by 30 ns, over each transport.
-pub fn swept(sizes: &str, transports: Option<&str>) -> Swept {
+pub fn swept(sizes: &str, transports: Option<&str>) -> SweepReport {
     let mut parameters =
         vec![SweepParameter::parse("size", ValueKind::Bytes, sizes).expect("sizes")];
     let second = transports.map(|names| SweepParameter::parse("transport", ValueKind::Word, names));
     parameters.extend(second.map(|second| second.expect("names")));
     let points = filestone_model::sweep::points(&parameters).expect("few");
     let plan = canned::in_stretches().plan;
-    let mut swept = Swept {
+    let mut swept = SweepReport {
         command: ["probe", "read", "server:/export/file"]
             .map(String::from)
             .to_vec(),

@@ -3,7 +3,7 @@
 use crate::report::picture::Axis;
 use filestone_model::figure::FigureUnit;
 use filestone_model::gate::GateFigure;
-use filestone_model::sweep::SweptTotal;
+use filestone_model::sweep::RunLevelFigure;
 
 const NANOS: f64 = 1e9;
 
@@ -24,7 +24,7 @@ impl DrawnUnit {
                 FigureUnit::BytesPerSecond => Self::Number(1e6, "MB/s"),
                 FigureUnit::Operations => Self::Number(1.0, ""),
             },
-            GateFigure::OfRun(total) => match SweptTotal::of(*total).map(|swept| swept.unit) {
+            GateFigure::OfRun(total) => match RunLevelFigure::of(*total).map(|swept| swept.unit) {
                 Some("ns") => Self::Time,
                 Some("share") => Self::Number(0.01, "%"),
                 Some("bytes/s") => Self::Number(1e3, "KB/s"),

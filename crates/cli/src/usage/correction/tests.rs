@@ -69,10 +69,10 @@ fn nothing_far_fetched_is_suggested() {
 #[test]
 fn every_foreign_word_is_corrected_to_what_can_be_read() {
     let value = |option: &ForeignOption| match option.ours {
-        Ours::Option("--as") => "json",
-        Ours::Option("--duration" | "--warm-up" | "--mark") => "2",
-        Ours::Operation => "randread",
-        Ours::Target => "host:/x",
+        Equivalent::Option("--as") => "json",
+        Equivalent::Option("--duration" | "--warm-up" | "--mark") => "2",
+        Equivalent::Operation => "randread",
+        Equivalent::Target => "host:/x",
         _ => "8",
     };
     let mut lines = Vec::new();
@@ -83,7 +83,7 @@ fn every_foreign_word_is_corrected_to_what_can_be_read() {
             .flat_map(|word| option.commands.iter().map(move |command| (word, command)))
         {
             let begin = match (*command, option.ours) {
-                ("probe", Ours::Operation) => "probe",
+                ("probe", Equivalent::Operation) => "probe",
                 ("probe", _) => "probe read",
                 (command, _) => command,
             };
@@ -122,9 +122,11 @@ fn the_page_has_every_foreign_word_and_what_it_is_here() {
     };
     for option in options() {
         let ours = match option.ours {
-            Ours::Option(ours) => ours.to_string(),
-            Ours::Words(ours) => ours.to_string(),
-            Ours::Load | Ours::Operation | Ours::Target | Ours::Nothing => String::new(),
+            Equivalent::Option(ours) => ours.to_string(),
+            Equivalent::Words(ours) => ours.to_string(),
+            Equivalent::Load | Equivalent::Operation | Equivalent::Target | Equivalent::Nothing => {
+                String::new()
+            }
         };
         for word in option.words {
             assert!(row_of(word, &ours), "{word}: {ours}");

@@ -6,7 +6,9 @@ use crate::backend::blocking::Blocking;
 use crate::error::{AreaError as _, ErrorCategory};
 use crate::replay::layer::Reply;
 use crate::time::{Time, VirtualTime};
-use crate::worker::{Finished, IntervalSink, Member, Signals, Worker, WorkerEnd, own_books};
+use crate::worker::{
+    Finished, IntervalSink, Worker, WorkerClient, WorkerControl, WorkerEnd, own_books,
+};
 use filestone_model::failure::Failure;
 use filestone_model::load::{Action, Cause, Load, Mismatch, Script, Status};
 use filestone_model::measure::IntervalBuffer;
@@ -15,7 +17,7 @@ use filestone_model::plan::{
     LoadName, LocalTarget, OnMismatch, Pacing, Plan, ReplayPlan, TargetPlan, WorkloadPlan,
 };
 use filestone_model::workload::LoadFile;
-use filestone_model::workload::load_file::{ClientLedger, SharedLoad};
+use filestone_model::workload::load_file::{ClientCounters, SharedLoad};
 use rustix::io::Errno;
 use std::sync::Arc;
 
@@ -77,7 +79,7 @@ impl IntervalSink for Keep<'_> {
 
 /// What came of a run.
 struct Ran {
-    ends: Vec<ClientEnd<ClientLedger>>,
+    ends: Vec<ClientEnd<ClientCounters>>,
     buffer: IntervalBuffer,
     at: u64,
     end: WorkerEnd,
@@ -111,7 +113,7 @@ fn run<L: Layer>(
     let member = |number: u32| {
         let load = Arc::clone(&loads[number as usize]);
         let script = Script::new(load, number, plan.clients, 1);
-        Member {
+        WorkerClient {
             number,
             workload: LoadFile::new(number, script, replay.pacing, Arc::clone(&shared)),
         }
@@ -119,7 +121,7 @@ fn run<L: Layer>(
     let clients = (0..plan.clients).map(|_| LayerClient::new(layer(), Arc::from([]), stop));
     let backend = Blocking::new(clients.collect(), time.clone());
     let mut kept = None;
-    let signals = Signals {
+    let signals = WorkerControl {
         stop,
         halt: &AtomicBool::new(false),
         offer: None,
@@ -192,7 +194,7 @@ impl Setting {
 
 impl Ran {
     /// The end of the only client.
-    fn end_of_client(&self) -> &ClientEnd<ClientLedger> {
+    fn end_of_client(&self) -> &ClientEnd<ClientCounters> {
         &self.ends[0]
     }
 

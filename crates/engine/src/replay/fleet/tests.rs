@@ -1,13 +1,13 @@
 //! Counters of a fleet while no more operations are begun.
 
 use super::*;
-use crate::run::Unobserved;
+use crate::run::NoObserver;
 use filestone_model::load::LoadWork;
 use filestone_model::measure::Role;
 use filestone_model::measure::sample::Sample;
-use filestone_model::operation::{Answer, Completion, Outcome, Ticket};
+use filestone_model::operation::{Answer, Completion, Outcome, SlotId};
 use filestone_model::plan::{
-    Direction, GroupPlan, HealthPlan, LeftOverPolicy, LocalTarget, RatePlan, RateUnit, Span,
+    Direction, GroupPlan, HealthPlan, LeftoverPolicy, LocalTarget, RatePlan, RateUnit, Span,
     TargetPlan, WorkloadPlan,
 };
 use filestone_model::workload::{Next, Workload};
@@ -30,7 +30,7 @@ fn plan(duration_ns: Option<u64>) -> (Plan, FleetPlan) {
         ramp: None,
         health: HealthPlan::default(),
         clients_per_thread: 1,
-        left_over: LeftOverPolicy::default(),
+        left_over: LeftoverPolicy::default(),
         keep_files: false,
     };
     let directory = Some("/x".into());
@@ -58,7 +58,7 @@ fn begin_to_write(client: &mut Stream) {
             due: Moment::ZERO,
             ready: Moment::ZERO,
             completion: Completion {
-                ticket: Ticket { client: 0, slot: 0 },
+                ticket: SlotId { client: 0, slot: 0 },
                 outcome: Outcome::Ok,
                 answer: Answer::Plain,
                 usable: Moment::ZERO,
@@ -92,7 +92,7 @@ fn kept_after_drain(duration_ns: Option<u64>, is_stopped: bool, halts: bool) -> 
             was_stopped: is_stopped,
             halt: &halt,
         };
-        attendant.look(&look, &mut Unobserved);
+        attendant.look(&look, &mut NoObserver);
     }
     let seen = lock(&fleet.seen);
     let last = seen.looks.back().expect("it was looked");

@@ -1,6 +1,6 @@
 //! Places that readings come from, and what they said.
 
-use super::command::Printing;
+use super::command::CommandSource;
 use super::exporter::Exporter;
 use super::host::HostFiles;
 use super::process::ServerProcess;
@@ -8,7 +8,7 @@ use super::source::Source;
 use super::{ReadingError, host, path};
 use crate::control::ServerRates;
 use filestone_model::cost::proc_text::HostScope;
-use filestone_model::cost::{Counter, CounterReading, ReadingPhase, SourceRecord, Vantage};
+use filestone_model::cost::{Counter, CounterReading, MeasuredAt, ReadingPhase, SourceRecord};
 use filestone_model::measure::costs::RunPath;
 use filestone_model::measure::run_record::Target;
 use filestone_model::plan::{CostPlan, Plan};
@@ -17,7 +17,7 @@ use std::time::Instant;
 /// What a run is to read.
 pub struct Sources<'plan> {
     pub plan: &'plan CostPlan,
-    pub book: Book,
+    pub book: ReadingLog,
     /// The way to the target, if it is an address.
     pub path: Option<RunPath>,
 }
@@ -41,25 +41,28 @@ pub fn open<'plan>(
     }))
 }
 
-fn open_all(plan: &CostPlan, interface: Option<&str>) -> Result<Book, ReadingError> {
+fn open_all(plan: &CostPlan, interface: Option<&str>) -> Result<ReadingLog, ReadingError> {
     let scope = HostScope {
         processors: plan.processors.clone(),
         interface: plan.interface.clone(),
     };
-    let mut sources: Vec<(Vantage, Box<dyn Source>)> = Vec::new();
+    let mut sources: Vec<(MeasuredAt, Box<dyn Source>)> = Vec::new();
     if let Some(pid) = plan.process {
-        sources.push((Vantage::Server, Box::new(ServerProcess::new(pid))));
+        sources.push((MeasuredAt::Server, Box::new(ServerProcess::new(pid))));
     }
     if plan.this_host {
         let files = HostFiles::new("/proc", host::OF_SERVER, scope.clone());
-        sources.push((Vantage::Server, Box::new(files)));
+        sources.push((MeasuredAt::Server, Box::new(files)));
     }
     if let Some(url) = &plan.metrics {
         let exporter = Exporter::new(url, scope.clone());
-        sources.push((Vantage::Server, Box::new(exporter)));
+        sources.push((MeasuredAt::Server, Box::new(exporter)));
     }
     if let Some(line) = &plan.command {
-        sources.push((Vantage::Server, Box::new(Printing::new(line, scope))));
+        sources.push((
+            MeasuredAt::Server,
+            Box::new(CommandSource::new(line, scope)),
+        ));
     }
     if let Some(interface) = interface {
         let scope = HostScope {
@@ -67,29 +70,29 @@ fn open_all(plan: &CostPlan, interface: Option<&str>) -> Result<Book, ReadingErr
             interface: Some(interface.into()),
         };
         let files = HostFiles::new(&format!("interface {interface}"), host::OF_CLIENT, scope);
-        sources.push((Vantage::LoadGenerator, Box::new(files)));
+        sources.push((MeasuredAt::LoadGenerator, Box::new(files)));
     }
-    let mut book = Book::new(sources);
+    let mut book = ReadingLog::new(sources);
     // What cannot be read before the run is told before it, and not afterwards.
     book.try_all()?;
     Ok(book)
 }
 
 /// Sources, and what they said so far.
-pub struct Book {
+pub struct ReadingLog {
     pages: Vec<Page>,
 }
 
 struct Page {
-    vantage: Vantage,
+    vantage: MeasuredAt,
     source: Box<dyn Source>,
     readings: Vec<(Instant, CounterReading)>,
     failed: u64,
     first_failure: Option<String>,
 }
 
-impl Book {
-    pub(super) fn new(sources: Vec<(Vantage, Box<dyn Source>)>) -> Self {
+impl ReadingLog {
+    pub(super) fn new(sources: Vec<(MeasuredAt, Box<dyn Source>)>) -> Self {
         let page = |(vantage, source)| Page {
             vantage,
             source,
@@ -117,7 +120,7 @@ impl Book {
     pub fn rates(&self) -> Vec<ServerRates> {
         let pages = self.pages.iter();
         pages
-            .filter(|page| page.vantage == Vantage::Server)
+            .filter(|page| page.vantage == MeasuredAt::Server)
             .filter_map(Page::rates)
             .collect()
     }
@@ -215,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_source_that_stops_answering_is_told_and_not_waited_for() {
-        let mut book = Book::new(vec![(Vantage::Server, Box::new(Moody(0)))]);
+        let mut book = ReadingLog::new(vec![(MeasuredAt::Server, Box::new(Moody(0)))]);
         let before = Instant::now();
         book.read(ReadingPhase::Idle);
         (0..4).for_each(|_| book.read(ReadingPhase::Load));

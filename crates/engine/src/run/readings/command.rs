@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 const COMMAND_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// A command that prints readings.
-pub struct Printing {
+pub struct CommandSource {
     line: String,
     scope: HostScope,
     time_max: Duration,
 }
 
-impl Printing {
+impl CommandSource {
     pub fn new(line: &str, scope: HostScope) -> Self {
         Self {
             line: line.into(),
@@ -95,7 +95,7 @@ fn printed_until(mut output: ChildStdout, deadline: Instant) -> Result<Vec<u8>, 
     }
 }
 
-impl Source for Printing {
+impl Source for CommandSource {
     fn name(&self) -> String {
         self.line.clone()
     }
@@ -116,9 +116,9 @@ mod tests {
     use filestone_model::cost::Counter;
 
     fn read(line: &str, time_max: Duration) -> Result<CounterReading, String> {
-        let mut printing = Printing {
+        let mut printing = CommandSource {
             time_max,
-            ..Printing::new(line, HostScope::default())
+            ..CommandSource::new(line, HostScope::default())
         };
         printing.read().map_err(|error| error.to_string())
     }

@@ -2,7 +2,7 @@
 
 use crate::host::line_of;
 use crate::way;
-use filestone_model::cost::wire::{Carrier, ETHERNET_HEADER, WirePath};
+use filestone_model::cost::wire::{ETHERNET_HEADER, Framing, PathOverhead};
 use filestone_model::measure::costs::RunPath;
 use filestone_model::measure::run_record::Target;
 use filestone_model::plan::Plan;
@@ -22,11 +22,11 @@ pub fn to(plan: &Plan, target: &Target) -> Option<RunPath> {
     let kind = line_of(&format!("/sys/class/net/{interface}/type"));
     let is_ethernet = kind.as_deref() == Some(ETHERNET);
     Some(RunPath {
-        path: WirePath {
+        path: PathOverhead {
             carrier: if plan.target.is_udp() {
-                Carrier::Udp
+                Framing::Udp
             } else {
-                Carrier::Tcp { has_timestamps }
+                Framing::Tcp { has_timestamps }
             },
             is_ipv6: address.is_ipv6(),
             mtu_bytes: facts.path_mtu_bytes.or(facts.mtu_bytes)?,

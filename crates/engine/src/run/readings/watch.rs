@@ -1,8 +1,8 @@
 //! Readings while a run lasts, on a thread of their own.
 
-use super::book::{Book, Sources};
+use super::book::{ReadingLog, Sources};
 use crate::control::{Context, LOOK_EVERY, Observer, ServerRates};
-use crate::run::attendant::{Attendant, Look, Stage};
+use crate::run::attendant::{Look, RunHook, Stage};
 use filestone_model::cost::{CostRecord, ReadingPhase};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::costs::{self, RunPath};
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 pub struct Watch {
     /// `None` when nothing is to be read any more.
     ask: Option<SyncSender<()>>,
-    thread: JoinHandle<Book>,
+    thread: JoinHandle<ReadingLog>,
     /// What was counted lately, after each reading; who does not take it in time gets the next.
     rates: Receiver<Vec<ServerRates>>,
     path: Option<RunPath>,
@@ -78,7 +78,7 @@ impl Watch {
     }
 }
 
-impl Attendant for Watch {
+impl RunHook for Watch {
     fn look(&mut self, at: &Look<'_>, observer: &mut dyn Observer) -> Moment {
         self.rates
             .try_iter()
@@ -104,7 +104,7 @@ impl Attendant for Watch {
     }
 }
 
-fn read_idle(book: &mut Book, cost: &CostPlan, stop: &AtomicBool) {
+fn read_idle(book: &mut ReadingLog, cost: &CostPlan, stop: &AtomicBool) {
     let began = Instant::now();
     let interval = Duration::from_nanos(cost.interval_ns.max(1));
     let mut due = Duration::ZERO;

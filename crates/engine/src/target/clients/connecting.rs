@@ -36,12 +36,12 @@ pub struct Wanted {
     /// How long each of them may take.
     pub timeout: Duration,
     /// What becomes of one that cannot be made.
-    pub lack: Lack,
+    pub lack: OnConnectError,
 }
 
 /// What becomes of a connection that cannot be made, when others have been.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lack {
+pub enum OnConnectError {
     /// There is no run.
     IsAnError,
     /// The run begins without it. Others that the server refuses then are not waited for.
@@ -279,7 +279,7 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
     /// A connection cannot be made.
     fn lack(&mut self, client: u32, error: io::Error) -> Result<(), RunError> {
         let is_of_server = !is_of_this_host(&error) && !is_source_refused(&error);
-        if self.wanted.lack == Lack::IsAnError || self.made() == 0 || !is_of_server {
+        if self.wanted.lack == OnConnectError::IsAnError || self.made() == 0 || !is_of_server {
             return Err(self.failed(client, error));
         }
         self.lacking += 1;
@@ -357,7 +357,7 @@ fn is_busy(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::Unobserved;
+    use crate::control::NoObserver;
     use filestone_model::plan::{SourceAddresses, TransportKind};
     use socket2::{Domain, Socket, Type};
     use std::cell::Cell;
@@ -393,13 +393,13 @@ mod tests {
             count,
             per_s: None,
             timeout: Duration::from_millis(50),
-            lack: Lack::IsAnError,
+            lack: OnConnectError::IsAnError,
         }
     }
 
     fn connect(wanted: &Wanted, to: impl Fn(u32) -> SocketAddr) -> Result<Connected, RunError> {
         let stop = AtomicBool::new(false);
-        let mut observer = Unobserved;
+        let mut observer = NoObserver;
         let context = &mut Context::new(&stop, &mut observer);
         connect_many(wanted, |client| dial(to(client)), context)
     }
@@ -423,7 +423,7 @@ mod tests {
         let (listener, address) = listener();
         let sources: SourceAddresses = "127.3.0.7-127.3.0.9".parse().expect("a range");
         let stop = AtomicBool::new(false);
-        let mut observer = Unobserved;
+        let mut observer = NoObserver;
         let context = &mut Context::new(&stop, &mut observer);
         let dial = |client| Dial {
             source: sources.of_client(client),
@@ -442,7 +442,7 @@ mod tests {
         let (_listener, address) = listener();
         for source in ["192.0.2.1", "::1"] {
             let stop = AtomicBool::new(false);
-            let mut observer = Unobserved;
+            let mut observer = NoObserver;
             let context = &mut Context::new(&stop, &mut observer);
             let dial = |_| Dial {
                 source: source.parse().ok(),
@@ -511,7 +511,7 @@ mod tests {
         let (_bound, full) = nowhere();
         let to = |client| if client < 3 { address } else { full };
         let wanted = Wanted {
-            lack: Lack::IsLeft,
+            lack: OnConnectError::IsLeft,
             ..wanted(500)
         };
         let connected = connect(&wanted, to).expect("it takes three");
@@ -543,7 +543,7 @@ mod tests {
     fn who_stops_the_run_need_not_wait_for_its_connections() {
         let (_listener, address) = listener();
         let stop = AtomicBool::new(true);
-        let mut observer = Unobserved;
+        let mut observer = NoObserver;
         let context = &mut Context::new(&stop, &mut observer);
         let slow = Wanted {
             per_s: Some(0.001),

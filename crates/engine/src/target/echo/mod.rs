@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::control::Context;
 use crate::driver::Dial;
 use crate::error::RunError;
-use crate::run::{ConnectedClients, OpenTarget, Subjects};
+use crate::run::{ConnectedClients, OpenTarget, TargetObjects};
 use filestone_model::client::Unsupported;
 use filestone_model::client::echo::{self, EchoClient, EchoMessages};
 use filestone_model::measure::run_record::Target;
@@ -79,7 +79,7 @@ struct OpenEcho<'plan> {
     plan: &'plan Plan,
     messages: EchoMessages,
     options: SocketOptions,
-    subjects: Subjects,
+    subjects: TargetObjects,
     target: Target,
 }
 
@@ -107,7 +107,7 @@ impl<'plan> OpenEcho<'plan> {
                 reconnect_nanos: plan.reconnect_ns,
                 on_lost: plan.on_lost(),
             },
-            subjects: Subjects {
+            subjects: TargetObjects {
                 table: Arc::new(table),
                 sets: [].into(),
             },

@@ -7,13 +7,13 @@ pub mod replay;
 pub(crate) mod tree;
 
 use super::replaying::{Opening, occupied};
-use super::{Contact, Job, Protocol, TargetError};
+use super::{ConnectTarget, Job, Protocol, TargetError};
 use crate::control::{Cancellation, Context};
 use crate::error::RunError;
 use crate::replay::thread::Threads;
 use filestone_model::doctor::facts::TargetFacts;
 use filestone_model::measure::RunRecord;
-use filestone_model::plan::{LeftOverPolicy, LocalTarget};
+use filestone_model::plan::{LeftoverPolicy, LocalTarget};
 use mix::run_local;
 use replay::{LocalOptions, LocalSite};
 use std::path::Path;
@@ -32,7 +32,7 @@ impl Protocol for Local {
 
     fn examine(
         &self,
-        contact: &Contact,
+        contact: &ConnectTarget,
         facts: &mut TargetFacts,
         _cancellation: &Cancellation,
     ) -> Result<(), RunError> {
@@ -72,7 +72,7 @@ fn open(opening: &Opening<'_>, target: &LocalTarget) -> Result<LocalSite, RunErr
         Some(directory) => {
             let directory = Path::new(directory);
             // A lock tells runs on this host apart from what they left.
-            if replay.left_over != LeftOverPolicy::Refuse {
+            if replay.left_over != LeftoverPolicy::Refuse {
                 replay::remove_left_over_beside(directory, replay.left_over, &options)?;
             }
             LocalSite::claim(directory, options)

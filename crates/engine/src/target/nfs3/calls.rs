@@ -6,11 +6,11 @@
 use crate::driver::{CallError, CallFailed, Endpoint, RpcConnection, RpcProcedure};
 use crate::error::RunError;
 use filestone_model::client::nfs3::sequence::{
-    self, Call, Desk, Link, Lost, Stretch, Wanted, Why, Written,
+    self, Call, Desk, Link, Lost, Stretch, Wanted, Why, WriteResult,
 };
 use filestone_model::failure::StatusSpace;
 use filestone_model::load::Status;
-use filestone_model::plan::Modes;
+use filestone_model::plan::CreateModes;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{self, Handle, Procedure};
 use filestone_wire::xdr::{Encode, Writer};
@@ -136,7 +136,7 @@ impl Session {
     }
 
     /// Permissions of what is made for the run.
-    pub fn modes(&self) -> Modes {
+    pub fn modes(&self) -> CreateModes {
         self.connection.endpoint().credentials.modes
     }
 
@@ -191,7 +191,7 @@ impl Session {
         offset: u64,
         data: &[u8],
         stable: StableHow,
-    ) -> NfsResult<Written> {
+    ) -> NfsResult<WriteResult> {
         let len = u32::try_from(data.len()).unwrap_or(u32::MAX);
         let stretch = Stretch { at: 0, len };
         self.call_with(data, |link| link.write(file, offset, stretch, stable))

@@ -7,7 +7,7 @@ use crate::control::Cancellation;
 use crate::error::RunError;
 use crate::target::addresses::resolve;
 use crate::target::reaching::{connect_times, repeated};
-use crate::target::{Contact, TargetError};
+use crate::target::{ConnectTarget, TargetError};
 use crate::way;
 use filestone_model::doctor::facts::{
     NameFacts, ProgramFacts, RightsFacts, ServiceFacts, SpaceFacts, TargetFacts, TransferFacts,
@@ -37,7 +37,7 @@ const NAMED: [(u32, &str); 6] = [
 
 /// Asks the server, and enters what it says into the facts as it comes.
 pub fn examine(
-    contact: &Contact,
+    contact: &ConnectTarget,
     facts: &mut TargetFacts,
     cancellation: &Cancellation,
 ) -> Result<(), RunError> {

@@ -34,12 +34,12 @@ pub use calls::{Failure, NfsResult, Session};
 pub use error::Nfs3Error;
 
 use super::replaying::{Opening, occupied};
-use super::{BuiltIn, Contact, Job, Protocol, Rate, TargetError, clients};
+use super::{BuiltIn, ConnectTarget, Job, Protocol, Rate, TargetError, clients};
 use crate::clock::Clock;
 use crate::control::{Cancellation, Context, cancel_on};
 use crate::error::RunError;
-use crate::run::{ConnectedClients, OpenTarget, Subjects};
-use crate::workspace::ProcessName;
+use crate::run::{ConnectedClients, OpenTarget, TargetObjects};
+use crate::workspace::ProcessIdentity;
 use factory::ClientFactory;
 use filestone_model::client::Unsupported;
 use filestone_model::client::handles::Handles;
@@ -49,7 +49,7 @@ use filestone_model::measure::RunRecord;
 use filestone_model::measure::mix_record::FileSetRecord;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{LeftOverPolicy, NfsTarget, Plan, TargetPlan, WorkloadPlan};
+use filestone_model::plan::{LeftoverPolicy, NfsTarget, Plan, TargetPlan, WorkloadPlan};
 use filestone_wire::nfs3::Handle;
 use prepare::{Prepared, prepare, prepare_mix, reclaim_mix};
 use replay::{Nfs3Options, Nfs3Site, OverSockets};
@@ -96,7 +96,7 @@ impl Protocol for Nfs3 {
     fn reclaim(
         &self,
         job: &Job<'_>,
-        owner: &ProcessName,
+        owner: &ProcessIdentity,
         context: &mut Context<'_>,
     ) -> Result<(), RunError> {
         let target = job.plan.target.nfs3().ok_or(TargetError::NoCalls)?;
@@ -121,7 +121,7 @@ impl Protocol for Nfs3 {
 
     fn examine(
         &self,
-        contact: &Contact,
+        contact: &ConnectTarget,
         facts: &mut TargetFacts,
         cancellation: &Cancellation,
     ) -> Result<(), RunError> {
@@ -143,7 +143,7 @@ struct OpenNfs3<'run> {
     target: &'run NfsTarget,
     prepared: Prepared,
     handles: Arc<Handles<Handle>>,
-    subjects: Subjects,
+    subjects: TargetObjects,
 }
 
 impl<'run> OpenNfs3<'run> {
@@ -154,7 +154,7 @@ impl<'run> OpenNfs3<'run> {
             plan,
             target,
             handles: Arc::new(files.handles),
-            subjects: Subjects {
+            subjects: TargetObjects {
                 table: Arc::new(files.table),
                 sets: sets.unwrap_or_default().into(),
             },
@@ -219,7 +219,7 @@ fn open(
         None => opening.built_in.nfs3,
     };
     let policy = replay.left_over;
-    if policy != LeftOverPolicy::Refuse {
+    if policy != LeftoverPolicy::Refuse {
         let cancellation = Cancellation::default();
         cancel_on(stop, &cancellation, || {
             replay::remove_left_over_until(target, built_in, &options, policy, &cancellation)

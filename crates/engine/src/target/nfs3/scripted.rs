@@ -2,7 +2,7 @@
 
 use super::calls::Session;
 use crate::driver::{Dial, Endpoint, Retry, RpcConnection};
-use filestone_model::plan::{Modes, TransportKind};
+use filestone_model::plan::{CreateModes, TransportKind};
 use filestone_model::session::rpc::Credentials;
 use filestone_wire::nfs3::{Fattr3, FileType, Nfstime3, Specdata3};
 use filestone_wire::record::RecordMark;
@@ -53,7 +53,7 @@ pub fn connection(
         gid: 0,
         gids: Gids::EMPTY,
         stamp: 0,
-        modes: Modes::OWN,
+        modes: CreateModes::OWN,
     };
     let endpoint = Endpoint {
         dial,

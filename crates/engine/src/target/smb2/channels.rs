@@ -1,9 +1,9 @@
 //! What a server says of the connections that a client may have for one session.
 
-use super::connection::{Connection, Reaching, Unmet};
+use super::connection::{Connection, Reaching, RequestError};
 use super::error::{SmbError, channels_help};
 use super::terms::any_bytes;
-use filestone_model::client::smb2::{NotEstablished, Terms, Way};
+use filestone_model::client::smb2::{ConnectError, Terms, Way};
 use filestone_model::doctor::facts::{ChannelFacts, ChannelRefusal};
 use filestone_model::measure::run_record::InterfaceRecord;
 use filestone_wire::smb2::ioctl::{InterfaceAddress, InterfaceCapability, NetworkInterface};
@@ -13,8 +13,8 @@ use std::sync::Arc;
 pub fn interfaces_of(connection: &mut Connection) -> Result<Vec<InterfaceRecord>, SmbError> {
     match connection.call(async |link| link.interfaces().await) {
         Ok(listed) => Ok(listed.into_iter().map(record).collect()),
-        Err(Unmet::Answered(_)) => Ok(Vec::new()),
-        Err(Unmet::Lost(error)) => Err(error),
+        Err(RequestError::Answered(_)) => Ok(Vec::new()),
+        Err(RequestError::Lost(error)) => Err(error),
     }
 }
 
@@ -46,7 +46,7 @@ pub fn examine(connection: &mut Connection) -> Result<ChannelFacts, SmbError> {
     let (refusal, interfaces) = match Connection::make(&reaching, 1) {
         Ok(mut asking) => (None, interfaces_of(&mut asking)?),
         Err(SmbError::Setup {
-            source: NotEstablished::OneChannel(why),
+            source: ConnectError::OneChannel(why),
             ..
         }) => {
             let refusal = ChannelRefusal {

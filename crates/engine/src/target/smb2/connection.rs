@@ -5,12 +5,12 @@ use super::key_log;
 use crate::control::{Cancellation, LOOK_EVERY};
 use crate::driver::{Dial, is_this_host};
 use filestone_model::client::desk::{Failure, Results, Wanted};
-use filestone_model::client::smb2::{Desk, Link, NotEstablished, Way, Why, establish};
+use filestone_model::client::smb2::{ConnectError, Desk, Link, Way, Why, establish};
 use filestone_model::load::Status;
 use filestone_model::measure::run_record::{Account, SessionRecord};
 use filestone_model::output::{Output, WriteData};
 use filestone_model::session::smb2::{
-    Agreed, Limits, NotSmb, Scope, Sending, Smb2Options, Smb2Session,
+    Agreed, Limits, NotSmb, OutgoingCompound, Scope, Smb2Options, Smb2Session,
 };
 use filestone_model::time::{Moment, nanos_of};
 use filestone_wire::smb2::compound::Messages;
@@ -89,29 +89,29 @@ impl Reaching {
 
 /// Why something asked of a share was not done.
 #[derive(Debug)]
-pub enum Unmet {
+pub enum RequestError {
     /// The server says no.
     Answered(smb2::Status),
     /// There is no way to the server any more, or to its share.
     Lost(SmbError),
 }
 
-impl Unmet {
+impl RequestError {
     /// As an error about what is at `path`.
     pub fn at(self, path: &str, request: &'static str) -> SmbError {
         match self {
-            Unmet::Answered(status) => SmbError::Answered {
+            RequestError::Answered(status) => SmbError::Answered {
                 path: path.into(),
                 request,
                 status,
             },
-            Unmet::Lost(error) => error,
+            RequestError::Lost(error) => error,
         }
     }
 
     /// Whether the server answered with one of these.
     pub fn is_any(&self, statuses: &[smb2::Status]) -> bool {
-        matches!(self, Unmet::Answered(status) if statuses.contains(status))
+        matches!(self, RequestError::Answered(status) if statuses.contains(status))
     }
 }
 
@@ -130,7 +130,7 @@ pub struct Connection {
 }
 
 /// What a connection becomes whose requests a worker makes.
-pub struct Handover {
+pub struct EstablishedConnection {
     /// Its socket.
     pub socket: OwnedFd,
     /// Its session.
@@ -185,7 +185,7 @@ impl Connection {
         loop {
             match self.establish() {
                 Err(SmbError::Setup {
-                    source: NotEstablished::Refused { status, .. },
+                    source: ConnectError::Refused { status, .. },
                     ..
                 }) if status.ends_session() && left > 0 => {
                     left -= 1;
@@ -217,7 +217,7 @@ impl Connection {
                 self.session.establish(established);
                 Ok(())
             }
-            Err(NotEstablished::Lost | NotEstablished::Reset) => Err(self.why_lost().into()),
+            Err(ConnectError::Lost | ConnectError::Reset) => Err(self.why_lost().into()),
             Err(source) => Err(SmbError::Setup {
                 address: self.reaching.dial.address,
                 share: self.reaching.way.terms.share.clone(),
@@ -237,17 +237,17 @@ impl Connection {
         });
         let _ = shutdown(&self.socket, Shutdown::Both);
         match left {
-            Err(Unmet::Lost(error)) if error.is_forgery() => Err(error),
+            Err(RequestError::Lost(error)) if error.is_forgery() => Err(error),
             Ok(()) | Err(_) => Ok(()),
         }
     }
 
     /// Gives the connection to a worker.
-    pub fn hand_over(self) -> Result<Handover, SmbError> {
+    pub fn hand_over(self) -> Result<EstablishedConnection, SmbError> {
         let unlimited = sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Recv, None)
             .and_then(|()| sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Send, None));
         unlimited.map_err(|error| self.failed(error.into()))?;
-        Ok(Handover {
+        Ok(EstablishedConnection {
             socket: self.socket,
             session: self.session,
         })
@@ -307,11 +307,13 @@ impl Connection {
     }
 
     /// Waits, unless the work is to end.
-    pub fn wait(&self, pause: Duration) -> Result<(), Unmet> {
+    pub fn wait(&self, pause: Duration) -> Result<(), RequestError> {
         if self.reaching.cancellation.pause(pause) {
             return Ok(());
         }
-        Err(Unmet::Lost(self.failed(ExchangeError::Stopped).into()))
+        Err(RequestError::Lost(
+            self.failed(ExchangeError::Stopped).into(),
+        ))
     }
 
     /// What has been answered so far.
@@ -325,19 +327,21 @@ impl Connection {
         &mut self,
         source: &WriteData,
         requests: impl Future<Output = Result<T, Failure>>,
-    ) -> Result<T, Unmet> {
+    ) -> Result<T, RequestError> {
         match self.drive(source, requests)? {
             Ok(value) => Ok(value),
             Err(Failure::Answered(Status::Failed(status))) => {
-                Err(Unmet::Answered(smb2::Status(status.number)))
+                Err(RequestError::Answered(smb2::Status(status.number)))
             }
             Err(Failure::Answered(other)) => {
                 let what = format!("{other:?}");
-                Err(Unmet::Lost(self.failed(ExchangeError::Bad(what)).into()))
+                Err(RequestError::Lost(
+                    self.failed(ExchangeError::Bad(what)).into(),
+                ))
             }
             Err(Failure::Lost | Failure::Reset) => {
                 let failed = self.why_lost();
-                Err(Unmet::Lost(failed.into()))
+                Err(RequestError::Lost(failed.into()))
             }
         }
     }
@@ -347,7 +351,7 @@ impl Connection {
         &mut self,
         source: &WriteData,
         requests: impl Future<Output = T>,
-    ) -> Result<T, Unmet> {
+    ) -> Result<T, RequestError> {
         let mut desk = std::mem::take(&mut self.desk);
         let mut requests = pin!(requests);
         let mut context = Context::from_waker(Waker::noop());
@@ -375,11 +379,11 @@ impl Connection {
             };
             match exchanged {
                 Ok(None) => {}
-                Ok(Some(ended)) => return Err(Unmet::Answered(ended)),
+                Ok(Some(ended)) => return Err(RequestError::Answered(ended)),
                 Err(error) => {
                     let mut failed = self.failed(error);
                     failed.request = desk.call().procedure.shown();
-                    return Err(Unmet::Lost(failed.into()));
+                    return Err(RequestError::Lost(failed.into()));
                 }
             }
         }
@@ -469,7 +473,7 @@ impl Connection {
                 at_hand: self.session.credits(),
             }));
         }
-        let sending = Sending {
+        let sending = OutgoingCompound {
             chain: &call.procedure,
             bodies: &call.arguments,
             data: call.data,

@@ -1,7 +1,7 @@
 //! Why an SMB server is none for the run that was asked for.
 
 use crate::error::{AreaError, ErrorCategory, RunError};
-use filestone_model::client::smb2::{NotEstablished, OneChannel, SetupStep};
+use filestone_model::client::smb2::{ConnectError, OneChannel, SetupStep};
 use filestone_model::session::smb2::NotSmb;
 use filestone_wire::smb2::Status;
 use std::io;
@@ -82,7 +82,7 @@ pub enum SmbError {
         /// The share.
         share: String,
         /// Why.
-        source: NotEstablished,
+        source: ConnectError,
     },
     /// An exchange before or after the run came to nothing.
     #[error("{0}")]
@@ -161,9 +161,9 @@ const fn name_of(step: SetupStep) -> &'static str {
     }
 }
 
-fn setup_in_words(source: &NotEstablished, share: &str) -> String {
+fn setup_in_words(source: &ConnectError, share: &str) -> String {
     match source {
-        NotEstablished::Refused { step, status } => {
+        ConnectError::Refused { step, status } => {
             let about = match step {
                 SetupStep::TreeConnect => format!(" of share {share}"),
                 _ => String::new(),
@@ -178,9 +178,9 @@ impl AreaError for SmbError {
     fn category(&self) -> ErrorCategory {
         match self {
             SmbError::Setup { source, .. } => match source {
-                NotEstablished::Terms(_)
-                | NotEstablished::OneChannel(_)
-                | NotEstablished::Share(_) => ErrorCategory::Usage,
+                ConnectError::Terms(_) | ConnectError::OneChannel(_) | ConnectError::Share(_) => {
+                    ErrorCategory::Usage
+                }
                 _ => ErrorCategory::Target,
             },
             SmbError::Exchange(_) | SmbError::Answered { .. } => ErrorCategory::Target,
@@ -218,13 +218,13 @@ const fn exchange_help(error: &ExchangeError) -> Option<&'static str> {
     }
 }
 
-fn setup_help(source: &NotEstablished) -> Option<&'static str> {
+fn setup_help(source: &ConnectError) -> Option<&'static str> {
     match source {
-        NotEstablished::Refused { step, status } => refused_help(*step, *status),
-        NotEstablished::Forged => Some("is the password right? (--password-file)"),
-        NotEstablished::Dialect(_) => Some("see --dialect"),
-        NotEstablished::Share(_) => Some("a run needs a share with files"),
-        NotEstablished::OneChannel(why) => Some(channels_help(*why)),
+        ConnectError::Refused { step, status } => refused_help(*step, *status),
+        ConnectError::Forged => Some("is the password right? (--password-file)"),
+        ConnectError::Dialect(_) => Some("see --dialect"),
+        ConnectError::Share(_) => Some("a run needs a share with files"),
+        ConnectError::OneChannel(why) => Some(channels_help(*why)),
         _ => None,
     }
 }

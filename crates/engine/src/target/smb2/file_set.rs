@@ -1,7 +1,7 @@
 //! The file set of a mix on a share (`crate::file_set`): over one connection, one request after
 //! the other.
 
-use super::connection::{Connection, Reaching, Unmet};
+use super::connection::{Connection, Reaching, RequestError};
 use super::error::SmbError;
 use super::terms::of_another_client;
 use super::tree::{ShareDirectory, ShareEntry, ShareTree, child_of};
@@ -100,7 +100,7 @@ fn not_on_a_share(path: &str) -> RunError {
     RunError::Internal(format!("{path}: is nothing that a share has"))
 }
 
-fn refused(unmet: Unmet, path: &str, request: &'static str) -> RunError {
+fn refused(unmet: RequestError, path: &str, request: &'static str) -> RunError {
     unmet.at(path, request).into_run_error()
 }
 
@@ -137,7 +137,8 @@ impl Making<'_, '_, '_> {
 
     fn make_directory(&mut self, path: &str, shown: &str) -> Result<(), RunError> {
         let made = self.connection.make_directory(path);
-        let made = made.and_then(|made| made.ok_or(Unmet::Answered(Status::OBJECT_NAME_COLLISION)));
+        let made =
+            made.and_then(|made| made.ok_or(RequestError::Answered(Status::OBJECT_NAME_COLLISION)));
         made.map_err(|unmet| refused(unmet, shown, "CREATE of a directory"))
     }
 

@@ -1,6 +1,6 @@
 //! Files that a run writes before it begins.
 
-use super::connection::{Connection, Unmet};
+use super::connection::{Connection, RequestError};
 use filestone_model::client::smb2::{Link, Opening};
 use filestone_model::output::{Stretch, WriteData};
 use filestone_wire::smb2::create::CreateDisposition;
@@ -27,7 +27,7 @@ impl Connection {
         len: u64,
         transfer: u32,
         mut tell: impl FnMut(u64),
-    ) -> Result<(), Unmet> {
+    ) -> Result<(), RequestError> {
         let mut filling = Filling {
             opening: *opening,
             at: 0,
@@ -42,7 +42,7 @@ impl Connection {
         &mut self,
         filling: &mut Filling<'_>,
         tell: &mut dyn FnMut(u64),
-    ) -> Result<(), Unmet> {
+    ) -> Result<(), RequestError> {
         let (link, source) = (Link::HERE, &WriteData::PATTERN);
         let opened = self.step(source, async { link.open(&filling.opening).await });
         let open = opened?.file_id;
@@ -56,13 +56,13 @@ impl Connection {
             let taken = self.step(source, async { link.write(open, at, data, false).await });
             match taken {
                 Ok(taken) => filling.at += u64::from(taken),
-                Err(Unmet::Answered(status)) if !status.ends_session() => {
+                Err(RequestError::Answered(status)) if !status.ends_session() => {
                     // Why it could not be written is worth more than how it was closed.
                     match self.step(source, async { link.close(open).await }) {
-                        Ok(()) | Err(Unmet::Answered(_)) => {}
+                        Ok(()) | Err(RequestError::Answered(_)) => {}
                         Err(lost) => return Err(lost),
                     }
-                    return Err(Unmet::Answered(status));
+                    return Err(RequestError::Answered(status));
                 }
                 Err(unmet) => return Err(unmet),
             }

@@ -124,13 +124,13 @@ fn gather<R>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::Unobserved;
+    use crate::control::NoObserver;
     use std::sync::atomic::AtomicUsize;
 
     #[test]
     fn results_are_in_the_order_of_clients_and_many_are_under_way() {
         let stop = AtomicBool::new(false);
-        let mut observer = Unobserved;
+        let mut observer = NoObserver;
         let mut context = Context::new(&stop, &mut observer);
         let under_way = AtomicUsize::new(0);
         let most = AtomicUsize::new(0);
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn without_clients_there_is_nothing_to_wait_for() {
         let stop = AtomicBool::new(false);
-        let mut observer = Unobserved;
+        let mut observer = NoObserver;
         let mut context = Context::new(&stop, &mut observer);
         let results = many_at_a_time(Vec::<u32>::new(), &mut context, |client| client);
         assert_eq!(results.expect("nobody stops it"), Vec::<u32>::new());
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn they_are_one_by_one_until_one_is_in_and_end_with_the_first_error() {
         let stop = AtomicBool::new(false);
-        let mut observer = Unobserved;
+        let mut observer = NoObserver;
         let mut context = Context::new(&stop, &mut observer);
         let told = Mutex::new(vec![]);
         let is_in = |client: &u32| *client >= 3;
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn nobody_begins_once_it_is_stopped() {
         let stop = AtomicBool::new(false);
-        let mut observer = Unobserved;
+        let mut observer = NoObserver;
         let mut context = Context::new(&stop, &mut observer);
         let begun = AtomicUsize::new(0);
         let ended = many_at_a_time((0..100_000).collect(), &mut context, |_: u32| {

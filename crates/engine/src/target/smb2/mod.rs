@@ -39,12 +39,12 @@ mod worker;
 pub use error::{ExchangeError, ExchangeFailed, SmbError};
 
 use super::replaying::Opening;
-use super::{BuiltIn, Contact, Job, Protocol, Rate, TargetError};
-use crate::control::{Cancellation, Context, Unobserved};
+use super::{BuiltIn, ConnectTarget, Job, Protocol, Rate, TargetError};
+use crate::control::{Cancellation, Context, NoObserver};
 use crate::error::RunError;
 use crate::run::OpenTarget;
 use crate::target::reaching::{reach, repeated};
-use crate::workspace::ProcessName;
+use crate::workspace::ProcessIdentity;
 use filestone_model::client::Unsupported;
 use filestone_model::client::smb2;
 use filestone_model::doctor::facts::TargetFacts;
@@ -55,7 +55,7 @@ use filestone_wire::smb2::Command;
 use open::{OpenShare, reclaim_mix};
 use replay::{OverSockets, ShareSite};
 use std::time::Duration;
-use terms::Approach;
+use terms::ShareAddress;
 
 /// What plans call it.
 pub const NAME: &str = "smb";
@@ -106,7 +106,7 @@ impl Protocol for Smb2 {
     fn reclaim(
         &self,
         job: &Job<'_>,
-        owner: &ProcessName,
+        owner: &ProcessIdentity,
         context: &mut Context<'_>,
     ) -> Result<(), RunError> {
         let target = job.plan.target.smb().ok_or(TargetError::NoCalls)?;
@@ -143,7 +143,7 @@ impl Protocol for Smb2 {
         let (stop, password) = (context.stop, context.password);
         opening.replay(context, &OverSockets, |target| {
             let target = target.smb()?;
-            let mut silent = Unobserved;
+            let mut silent = NoObserver;
             let context = Context::new(stop, &mut silent).with_password(password);
             Some(ShareSite::claim(&opening, target, &context))
         })
@@ -151,7 +151,7 @@ impl Protocol for Smb2 {
 
     fn examine(
         &self,
-        contact: &Contact,
+        contact: &ConnectTarget,
         facts: &mut TargetFacts,
         cancellation: &Cancellation,
     ) -> Result<(), RunError> {
@@ -161,7 +161,7 @@ impl Protocol for Smb2 {
             return Err(TargetError::NoServer.into());
         };
         reach(host, target.port(), source, facts, cancellation)?;
-        let approach = Approach {
+        let approach = ShareAddress {
             password: contact.password.as_ref(),
             built_in: None,
             source,

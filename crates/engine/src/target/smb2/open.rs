@@ -16,14 +16,14 @@ use crate::control::{Cancellation, Context, cancel_clean_up_on};
 use crate::driver::Dial;
 use crate::error::RunError;
 use crate::file_set::{self, FileSet, Left, Order};
-use crate::run::{ConnectedClients, OpenTarget, Subjects, WorkerBody};
+use crate::run::{ConnectedClients, OpenTarget, TargetObjects, WorkerBody};
 use crate::target::clients::{connect_sockets, dial_of};
-use crate::workspace::ProcessName;
-use crate::workspace::own_directory::{OwnDirectory, REMOVE_LEFTOVER};
+use crate::workspace::ProcessIdentity;
+use crate::workspace::own_directory::{REMOVE_LEFTOVER, ScratchDirectory};
 use filestone_model::client::Verify;
 use filestone_model::client::smb2::{
-    ALL_OF_FILE, ClientState, Keeping, Kept, Lane, OperationOptions, ShareFiles, SharePath,
-    Smb2Client, Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
+    ALL_OF_FILE, ChannelPosition, ClientState, Keeping, Kept, OperationOptions, ShareFiles,
+    SharePath, Smb2Client, Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
 };
 use filestone_model::file_set::{ClientSet, Layout};
 use filestone_model::measure::RunRecord;
@@ -45,7 +45,7 @@ pub struct OpenShare<'run> {
     connection: Connection,
     files: Arc<ShareFiles>,
     sets: Arc<[ClientSet]>,
-    own: Option<OwnDirectory<SharePath>>,
+    own: Option<ScratchDirectory<SharePath>>,
     /// What its clients ask for beside their opens.
     keeping: Keeping,
     /// The file set of a mix, and whether it is removed at the end.
@@ -55,7 +55,7 @@ pub struct OpenShare<'run> {
 /// Where a connection goes, and where it stands among those of its client.
 struct Laid {
     dial: Dial,
-    lane: Lane,
+    lane: ChannelPosition,
 }
 
 /// A client that is to log on over its connections.
@@ -255,7 +255,7 @@ impl<'run> OpenShare<'run> {
         let mut clients = Vec::with_capacity(count as usize);
         for (way, socket) in ways.into_iter().zip(joining.sockets) {
             let channel = way.channel();
-            let lane = Lane {
+            let lane = ChannelPosition {
                 count,
                 first: joining.first_beside,
                 beside: (channel > 0).then_some(joining.place),
@@ -457,7 +457,7 @@ pub fn reclaim_mix(
     plan: &Plan,
     target: &SmbTarget,
     mix: &MixPlan,
-    owner: &ProcessName,
+    owner: &ProcessIdentity,
     built_in: Option<SocketAddr>,
     context: &mut Context<'_>,
 ) -> Result<(), RunError> {
@@ -572,7 +572,7 @@ impl OpenTarget for OpenShare<'_> {
     fn own_path(&self) -> Option<&str> {
         let set = self.file_set.as_ref();
         let set = set.and_then(|(set, _)| set.record.paths.first());
-        let own = self.own.as_ref().map(OwnDirectory::path);
+        let own = self.own.as_ref().map(ScratchDirectory::path);
         own.or(set.map(String::as_str))
     }
 
@@ -602,7 +602,7 @@ impl OpenTarget for OpenShare<'_> {
                 .wait(Duration::from_nanos(WATCHES_TAKE_NANOS));
             rested.map_err(|unmet| unmet.at(&self.target.to_string(), "").into_run_error())?;
         }
-        let subjects = Subjects {
+        let subjects = TargetObjects {
             table: Arc::clone(&self.files.table),
             sets: Arc::clone(&self.sets),
         };

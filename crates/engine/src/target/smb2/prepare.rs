@@ -1,11 +1,11 @@
 //! What a probe finds or makes on a share before it begins.
 
-use super::connection::{Connection, Unmet};
+use super::connection::{Connection, RequestError};
 use super::error::SmbError;
 use super::tree::{ShareTree, child_of};
 use crate::control::Context;
 use crate::error::RunError;
-use crate::workspace::own_directory::{self, OwnDirectory};
+use crate::workspace::own_directory::{self, ScratchDirectory};
 use filestone_model::client::handles::Handles;
 use filestone_model::client::smb2::{ALL_OF_FILE, Opened, Opening, ShareFiles, SharePath};
 use filestone_model::made::MadeNames;
@@ -58,11 +58,11 @@ pub struct Found {
 pub fn find(connection: &mut Connection, target: &SmbTarget) -> Result<Found, RunError> {
     let path = super::terms::share_path(target);
     let found = connection.look_at(&path);
-    let failed = |unmet: Unmet| unmet.at(&target.to_string(), "CREATE").into_run_error();
+    let failed = |unmet: RequestError| unmet.at(&target.to_string(), "CREATE").into_run_error();
     match found.map_err(failed)? {
         Some(opened) => Ok(Found { path, opened }),
         None => {
-            let missing = Unmet::Answered(Status::OBJECT_NAME_NOT_FOUND);
+            let missing = RequestError::Answered(Status::OBJECT_NAME_NOT_FOUND);
             Err(failed(missing))
         }
     }
@@ -75,7 +75,7 @@ pub struct Preparing<'run> {
     pub probe: &'run ProbePlan,
     pub connection: &'run mut Connection,
     pub files: FoundFiles,
-    pub own: Option<OwnDirectory<SharePath>>,
+    pub own: Option<ScratchDirectory<SharePath>>,
 }
 
 impl Preparing<'_> {
@@ -155,7 +155,7 @@ impl Preparing<'_> {
         .into()
     }
 
-    fn failed(&self, request: &'static str) -> impl Fn(Unmet) -> RunError + use<> {
+    fn failed(&self, request: &'static str) -> impl Fn(RequestError) -> RunError + use<> {
         let path = self.target.to_string();
         move |unmet| unmet.at(&path, request).into_run_error()
     }
@@ -220,7 +220,7 @@ impl Preparing<'_> {
             context.observer.remark(&remark);
         }
         let made = MadeNames::of_probe(self.plan.clients);
-        let own = OwnDirectory::make(&mut tree, parent, made)?;
+        let own = ScratchDirectory::make(&mut tree, parent, made)?;
         let entry = FileEntry {
             len: 0,
             kind: ObjectKind::Directory,

@@ -1,7 +1,7 @@
 //! The same requests over a plain socket, for calibration.
 
 use super::SmbError;
-use super::connection::{Connection, Handover};
+use super::connection::{Connection, EstablishedConnection};
 use super::terms::{reach, share_path};
 use crate::control::Context;
 use crate::error::RunError;
@@ -45,7 +45,7 @@ pub fn measure(job: &Job<'_>, time: Duration, context: &mut Context<'_>) -> Resu
     let mut connection = made.map_err(SmbError::into_run_error)?;
     let file_id = open(&mut connection, target)?;
     let handover = connection.hand_over();
-    let Handover { socket, session } = handover.map_err(SmbError::into_run_error)?;
+    let EstablishedConnection { socket, session } = handover.map_err(SmbError::into_run_error)?;
     let own = session.established().ok_or(TargetError::NoCalls)?;
     if own.signs || own.encrypts {
         return Err(TargetError::Protected.into());

@@ -4,7 +4,7 @@
 //! The end of a session closes its handles, so that a single request cannot be repeated: a whole operation
 //! is repeated, which begins with opening the files that it needs.
 
-use super::connection::{Answers, Connection, REPEATS_MAX, Unmet};
+use super::connection::{Answers, Connection, REPEATS_MAX, RequestError};
 use filestone_model::client::desk::Failure;
 use filestone_model::client::smb2::Link;
 use filestone_model::output::WriteData;
@@ -16,7 +16,7 @@ impl Connection {
     pub fn call<T>(
         &mut self,
         requests: impl AsyncFnMut(Link) -> Result<T, Failure>,
-    ) -> Result<T, Unmet> {
+    ) -> Result<T, RequestError> {
         self.call_with(&WriteData::PATTERN, requests)
     }
 
@@ -25,7 +25,7 @@ impl Connection {
         &mut self,
         source: &WriteData,
         mut requests: impl AsyncFnMut(Link) -> Result<T, Failure>,
-    ) -> Result<T, Unmet> {
+    ) -> Result<T, RequestError> {
         self.whole(|own| own.step(source, requests(Link::HERE)))
     }
 
@@ -33,19 +33,19 @@ impl Connection {
     /// without limit as long as the operation makes progress, else [`REPEATS_MAX`] times in a row.
     pub fn whole<T>(
         &mut self,
-        mut work: impl FnMut(&mut Self) -> Result<T, Unmet>,
-    ) -> Result<T, Unmet> {
+        mut work: impl FnMut(&mut Self) -> Result<T, RequestError>,
+    ) -> Result<T, RequestError> {
         let mut repeats = Repeats::default();
         loop {
             let before = self.answers();
             let ended = match work(self) {
-                Err(Unmet::Answered(status)) if status.ends_session() => status,
+                Err(RequestError::Answered(status)) if status.ends_session() => status,
                 done => return done,
             };
             if !repeats.may_go_on(before, self.answers(), self.reaching().timeout) {
-                return Err(Unmet::Answered(ended));
+                return Err(RequestError::Answered(ended));
             }
-            self.begin_again().map_err(Unmet::Lost)?;
+            self.begin_again().map_err(RequestError::Lost)?;
         }
     }
 }

@@ -97,7 +97,7 @@ pub fn of_another_client(way: &Way) -> Arc<Way> {
 }
 
 /// How a share is reached before there is a connection to it.
-pub struct Approach<'a> {
+pub struct ShareAddress<'a> {
     /// The password of the target's user.
     pub password: Option<&'a Password>,
     /// Where the built-in server listens, for a target without a host.
@@ -118,7 +118,7 @@ pub fn reach(
     built_in: Option<SocketAddr>,
     context: &Context<'_>,
 ) -> Result<Connection, RunError> {
-    let approach = Approach {
+    let approach = ShareAddress {
         password: context.password,
         built_in,
         source: plan.source_for(|other| other.smb() == Some(target)),
@@ -129,7 +129,7 @@ pub fn reach(
 }
 
 /// The same, by what is known without a plan.
-pub fn reach_by(approach: &Approach<'_>, target: &SmbTarget) -> Result<Connection, RunError> {
+pub fn reach_by(approach: &ShareAddress<'_>, target: &SmbTarget) -> Result<Connection, RunError> {
     let way = Arc::new(Way::new(terms(target, approach.password)));
     let pattern: Arc<[u8]> = pattern::table().into();
     let mut last = None;

@@ -2,7 +2,7 @@
 //!
 //! Nothing is locked, as over NFS: a run that ended without a word is known by its process.
 
-use super::connection::{Connection, Unmet};
+use super::connection::{Connection, RequestError};
 use super::error::SmbError;
 use crate::error::RunError;
 use crate::workspace::error::ClaimError;
@@ -50,13 +50,13 @@ impl<'a> ShareTree<'a> {
 
 impl Connection {
     /// What is at a path; `None` if there is nothing.
-    pub fn look_at(&mut self, path: &str) -> Result<Option<Opened>, Unmet> {
+    pub fn look_at(&mut self, path: &str) -> Result<Option<Opened>, RequestError> {
         let opening = Opening::existing(path, ATTRIBUTES);
         unless_missing(self.call(async |link| link.touch(&opening).await))
     }
 
     /// Makes a directory; `None` if there is something of that name.
-    pub fn make_directory(&mut self, path: &str) -> Result<Option<()>, Unmet> {
+    pub fn make_directory(&mut self, path: &str) -> Result<Option<()>, RequestError> {
         let opening = Opening::existing(path, LISTING)
             .by(CreateDisposition::CREATE)
             .with(CreateOptions::DIRECTORY_FILE);
@@ -64,14 +64,14 @@ impl Connection {
     }
 
     /// Writes a whole small file that must not be there; `None` if it is.
-    fn make_text(&mut self, path: &str, text: &str) -> Result<Option<()>, Unmet> {
+    fn make_text(&mut self, path: &str, text: &str) -> Result<Option<()>, RequestError> {
         let opening = Opening::existing(path, ALL_OF_FILE)
             .by(CreateDisposition::CREATE)
             .with(CreateOptions::NON_DIRECTORY_FILE);
         unless_there(self.write_text(&opening, text))
     }
 
-    fn write_text(&mut self, opening: &Opening<'_>, text: &str) -> Result<(), Unmet> {
+    fn write_text(&mut self, opening: &Opening<'_>, text: &str) -> Result<(), RequestError> {
         let mut data = WriteData::default();
         data.keep(LineData::apart(text.as_bytes()));
         let len = u32::try_from(text.len()).unwrap_or(u32::MAX);
@@ -87,7 +87,7 @@ impl Connection {
     }
 
     /// What a small file says; `None` if there is none.
-    fn read_text(&mut self, path: &str) -> Result<Option<String>, Unmet> {
+    fn read_text(&mut self, path: &str) -> Result<Option<String>, RequestError> {
         let opening = Opening::existing(path, LISTING).with(CreateOptions::NON_DIRECTORY_FILE);
         let read = self.call(async |link| {
             let look = |data: &[u8]| String::from_utf8_lossy(data).into_owned();
@@ -95,8 +95,8 @@ impl Connection {
         });
         match read {
             // There is nothing in it.
-            Err(Unmet::Answered(Status::END_OF_FILE)) => Ok(Some(String::new())),
-            Err(Unmet::Answered(Status::FILE_IS_A_DIRECTORY)) => Ok(None),
+            Err(RequestError::Answered(Status::END_OF_FILE)) => Ok(Some(String::new())),
+            Err(RequestError::Answered(Status::FILE_IS_A_DIRECTORY)) => Ok(None),
             read => unless_missing(read),
         }
     }
@@ -107,7 +107,7 @@ impl Connection {
         &mut self,
         path: &str,
         mut each: impl FnMut(Listed) -> bool,
-    ) -> Result<(), Unmet> {
+    ) -> Result<(), RequestError> {
         let page = self.reaching().way.limits().largest_page();
         let mut shown = Shown::default();
         self.call(async |link| {
@@ -118,7 +118,7 @@ impl Connection {
     }
 
     /// Takes away what is at a path, unless it is gone.
-    pub fn remove(&mut self, path: &str, is_directory: bool) -> Result<(), Unmet> {
+    pub fn remove(&mut self, path: &str, is_directory: bool) -> Result<(), RequestError> {
         let options = if is_directory {
             CreateOptions::DIRECTORY_FILE
         } else {
@@ -175,14 +175,14 @@ const MISSING: [Status; 3] = [
     Status::NO_SUCH_FILE,
 ];
 
-fn unless_missing<T>(found: Result<T, Unmet>) -> Result<Option<T>, Unmet> {
+fn unless_missing<T>(found: Result<T, RequestError>) -> Result<Option<T>, RequestError> {
     match found {
         Err(unmet) if unmet.is_any(&MISSING) => Ok(None),
         found => found.map(Some),
     }
 }
 
-fn unless_there<T>(made: Result<T, Unmet>) -> Result<Option<T>, Unmet> {
+fn unless_there<T>(made: Result<T, RequestError>) -> Result<Option<T>, RequestError> {
     match made {
         Err(unmet) if unmet.is_any(&[Status::OBJECT_NAME_COLLISION]) => Ok(None),
         made => made.map(Some),
@@ -202,7 +202,7 @@ const fn request_of(step: Step) -> &'static str {
     }
 }
 
-fn kind_of(unmet: &Unmet) -> RefusalKind {
+fn kind_of(unmet: &RequestError) -> RefusalKind {
     if unmet.is_any(&[Status::DISK_FULL, Status::QUOTA_EXCEEDED]) {
         RefusalKind::Full
     } else if unmet.is_any(&[Status::ACCESS_DENIED, Status::SHARING_VIOLATION]) {
@@ -217,7 +217,7 @@ fn kind_of(unmet: &Unmet) -> RefusalKind {
 }
 
 /// The error of a step about what is at `path`.
-fn refused(unmet: Unmet, step: Step, at: &ShareDirectory, path: &str) -> Refused {
+fn refused(unmet: RequestError, step: Step, at: &ShareDirectory, path: &str) -> Refused {
     let kind = kind_of(&unmet);
     let purpose = at.purpose;
     let error = match (unmet, step) {

@@ -2,8 +2,8 @@
 
 use crate::backend::sockets::Sockets;
 use crate::replay::over_sockets::LEAVE_MAX;
-use crate::run::{Subjects, WorkerBody, WorkerThread};
-use crate::worker::Member;
+use crate::run::{TargetObjects, WorkerBody, WorkerThread};
+use crate::worker::WorkerClient;
 use filestone_model::client::smb2::Smb2Client;
 use filestone_model::language::Operations;
 use filestone_model::workload::of_client;
@@ -16,7 +16,7 @@ pub struct ShareWorker {
     /// Their connections.
     pub sockets: Sockets<Operator>,
     /// What they ask for.
-    pub subjects: Subjects,
+    pub subjects: TargetObjects,
 }
 
 impl WorkerBody for ShareWorker {
@@ -28,7 +28,7 @@ impl WorkerBody for ShareWorker {
         let Self { sockets, subjects } = *self;
         let plan = thread.plan();
         let workload = |client| of_client(plan, &subjects.table, &subjects.sets, client);
-        let members = Member::of_worker(plan, thread.index(), workload);
+        let members = WorkerClient::of_worker(plan, thread.index(), workload);
         let start = |sockets: &mut Sockets<Operator>, clock, _: &_| sockets.start(clock);
         let Some((finished, finisher)) = thread.run(members, sockets, start) else {
             return;

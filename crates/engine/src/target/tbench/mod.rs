@@ -3,7 +3,7 @@
 pub mod replay;
 
 use super::replaying::Opening;
-use super::{Contact, Job, Protocol, TargetError};
+use super::{ConnectTarget, Job, Protocol, TargetError};
 use crate::control::{Cancellation, Context};
 use crate::error::RunError;
 use crate::replay::thread::Threads;
@@ -32,7 +32,7 @@ impl Protocol for Tbench {
 
     fn examine(
         &self,
-        contact: &Contact,
+        contact: &ConnectTarget,
         facts: &mut TargetFacts,
         cancellation: &Cancellation,
     ) -> Result<(), RunError> {

@@ -1,12 +1,12 @@
 //! A server, file sets on it, and calls that look at them and damage them.
 
-use filestone_engine::control::{Observer, Unobserved};
+use filestone_engine::control::{NoObserver, Observer};
 use filestone_engine::target::nfs3::prepare::file_set::{FileSet, Order, prepare};
 use filestone_engine::target::nfs3::{Session, mount};
 use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::file_set::Layout;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{FileSetPlan, Identities, LeftOverPolicy, NfsTarget, Popularity};
+use filestone_model::plan::{FileSetPlan, Identities, LeftoverPolicy, NfsTarget, Popularity};
 use filestone_server::Running;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
@@ -23,7 +23,7 @@ pub struct Bench {
     pub session: Session,
     pub root: Handle,
     /// What becomes of a set that is there.
-    pub left_over: LeftOverPolicy,
+    pub left_over: LeftoverPolicy,
 }
 
 pub fn plan(files: u32, sizes: &str) -> FileSetPlan {
@@ -65,7 +65,7 @@ impl Bench {
         Self {
             session,
             root: mounted.handle,
-            left_over: LeftOverPolicy::Refuse,
+            left_over: LeftoverPolicy::Refuse,
         }
     }
 
@@ -81,7 +81,7 @@ impl Bench {
     ) -> Result<FileSet, RunError> {
         let roots = [("/export".to_string(), self.root)];
         let go_on = AtomicBool::new(false);
-        self.prepare_in(&roots, plan, (clients, kinds), (&go_on, &mut Unobserved))
+        self.prepare_in(&roots, plan, (clients, kinds), (&go_on, &mut NoObserver))
     }
 
     pub fn prepare_in(

@@ -2,13 +2,13 @@
 
 use super::bench::{Bench, plan, refusal};
 use crate::support::live::serve;
-use filestone_engine::control::{Context, Unobserved};
+use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::target::BuiltIn;
-use filestone_engine::workspace::ProcessName;
+use filestone_engine::workspace::ProcessIdentity;
 use filestone_engine::{Job, Protocols, RunError};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    LeftOverPolicy, MixCount, MixPlan, NfsTarget, Plan, TargetPlan, WorkloadPlan,
+    LeftoverPolicy, MixCount, MixPlan, NfsTarget, Plan, TargetPlan, WorkloadPlan,
 };
 use filestone_server::Running;
 use std::sync::atomic::AtomicBool;
@@ -138,15 +138,15 @@ fn the_user_may_say_that_the_run_on_another_host_is_over() {
     let set = bench.prepare(&plan(4, "1K"), 1).expect("it is made");
     set.release(&bench.session).expect("it can be given up");
     owned_by(&mut bench, "7", "elsewhere.invalid");
-    bench.left_over = LeftOverPolicy::Remove;
+    bench.left_over = LeftoverPolicy::Remove;
     let set = bench.prepare(&plan(4, "1K"), 1).expect("the user says so");
     assert_eq!(set.record.found, 0, "it was removed first");
     assert!(set.record.made > 0);
 }
 
 /// A process of another host, which owns the set.
-fn elsewhere() -> ProcessName {
-    ProcessName {
+fn elsewhere() -> ProcessIdentity {
+    ProcessIdentity {
         host: "elsewhere.invalid".into(),
         process: 7,
         began: None,
@@ -169,7 +169,7 @@ fn reclaim(server: &Running, removes: bool, stop: &AtomicBool) -> Result<(), Run
         ..Job::new(&plan)
     };
     let (limit, protocols) = (Duration::from_secs(60), Protocols::default());
-    let mut observer = Unobserved;
+    let mut observer = NoObserver;
     let context = &mut Context::new(stop, &mut observer);
     filestone_engine::reclaim(&job, &protocols, &elsewhere(), limit, context)
 }

@@ -3,7 +3,7 @@
 
 use super::bench::{ALL, Bench, plan};
 use crate::support::live::{serve, status_of};
-use filestone_engine::control::{Observer, Unobserved};
+use filestone_engine::control::{NoObserver, Observer};
 use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::operation::OpKind;
 use filestone_server::Running;
@@ -203,7 +203,7 @@ fn a_run_that_was_stopped_before_it_began_makes_nothing() {
     let mut bench = Bench::new(&server);
     let roots = [("/export".to_string(), bench.root)];
     let stop = AtomicBool::new(true);
-    let set = bench.prepare_in(&roots, &plan(4, "1K"), (1, ALL), (&stop, &mut Unobserved));
+    let set = bench.prepare_in(&roots, &plan(4, "1K"), (1, ALL), (&stop, &mut NoObserver));
     assert!(matches!(set, Err(RunError::Interrupted)), "{set:?}");
     assert_eq!(bench.find("set"), None);
 }

@@ -2,7 +2,7 @@
 
 use super::bench::{ALL, Bench, plan};
 use crate::support::live::serve;
-use filestone_engine::control::Unobserved;
+use filestone_engine::control::NoObserver;
 use filestone_engine::target::nfs3::prepare::file_set::FileSet;
 use filestone_model::file_set::{Changing, Layout, file_name};
 use filestone_model::operation::{FileId, OpKind};
@@ -200,7 +200,7 @@ fn two_clients_work_in_two_directories() {
     let roots = ["one", "two"].map(|name| (format!("/export/{name}"), bench.at(name)));
     let go_on = AtomicBool::new(false);
     let plan = plan(10, "1K");
-    let set = bench.prepare_in(&roots, &plan, (3, ALL), (&go_on, &mut Unobserved));
+    let set = bench.prepare_in(&roots, &plan, (3, ALL), (&go_on, &mut NoObserver));
     let mut set = set.expect("it is made");
     assert_eq!(set.record.paths, ["/export/one/set", "/export/two/set"]);
     let names = bench.names("one/set");
@@ -221,7 +221,7 @@ fn a_directory_that_is_given_twice_has_one_set() {
         ("/export".into(), bench.root),
     ];
     let go_on = AtomicBool::new(false);
-    let set = bench.prepare_in(&roots, &plan(2, "1K"), (2, ALL), (&go_on, &mut Unobserved));
+    let set = bench.prepare_in(&roots, &plan(2, "1K"), (2, ALL), (&go_on, &mut NoObserver));
     assert_eq!(set.expect("it is made").record.paths, ["/export/set"]);
     assert_eq!(bench.names("set").len(), 3);
 }

@@ -5,10 +5,10 @@ use crate::support::replays::nfs;
 use filestone_engine::RunError;
 use filestone_engine::backend::connection::{ConnectedClient, First};
 use filestone_engine::backend::sockets::{SocketOptions, Sockets};
-use filestone_engine::backend::{Backend, Until};
+use filestone_engine::backend::{Backend, WaitLimit};
 use filestone_engine::clock::Clock;
 use filestone_engine::driver::{Dial, Patience};
-use filestone_engine::replay::{Reply, Site, Trees};
+use filestone_engine::replay::{Reply, Site, TreeCleanup};
 use filestone_engine::target::nfs3::replay::{Nfs3Options, Nfs3Site, why_lost};
 use filestone_model::client::Client as _;
 use filestone_model::client::nfs3::load::LoadClient;
@@ -16,7 +16,7 @@ use filestone_model::client::nfs3::sequence::Why;
 use filestone_model::completions::Completions;
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Expected, Generation, Line, LineData, LoadWork, Status};
-use filestone_model::operation::{Completion, Outcome, Ticket};
+use filestone_model::operation::{Completion, Outcome, SlotId};
 use filestone_model::plan::{NfsTarget, OnLost};
 use filestone_model::time::nanos_of;
 use filestone_server::{Options, Running};
@@ -30,7 +30,7 @@ pub const EXIST: Status = nfs(17);
 pub const NOTEMPTY: Status = nfs(66);
 pub const DATA: &[u8] = b"0123456789abcdef";
 const TIMEOUT: Duration = Duration::from_secs(20);
-const TICKET: Ticket = Ticket { client: 0, slot: 0 };
+const TICKET: SlotId = SlotId { client: 0, slot: 0 };
 
 pub fn target(server: &Running) -> NfsTarget {
     NfsTarget {
@@ -89,7 +89,9 @@ impl Bench {
     }
 
     pub fn end(self) {
-        self.site.release(Trees::Remove).expect("it can be removed");
+        self.site
+            .release(TreeCleanup::Remove)
+            .expect("it can be removed");
     }
 }
 
@@ -144,7 +146,7 @@ impl Client {
     /// Serves the connections for a while; what was submitted, if it has ended.
     fn serve(&mut self) -> Option<Completion> {
         let mut completed = Completions::default();
-        let until = Until::sharp(self.sockets.now().after(Duration::from_millis(1)));
+        let until = WaitLimit::sharp(self.sockets.now().after(Duration::from_millis(1)));
         self.sockets
             .wait(until, &mut completed)
             .expect("connections can be served");

@@ -3,7 +3,7 @@
 
 use super::bench::{Bench, DATA};
 use crate::support::replays::nfs;
-use filestone_engine::replay::{Site, Trees};
+use filestone_engine::replay::{Site, TreeCleanup};
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Generation, Status};
 use std::time::Duration;
@@ -115,7 +115,7 @@ fn a_tree_that_cannot_be_removed_is_said_to() {
     let mut client = bench.client(0);
     client.create("clients/client0/file");
     client.clean_up();
-    let left = bench.site.release(Trees::Remove);
+    let left = bench.site.release(TreeCleanup::Remove);
     let left = left.expect_err("it is not removed").to_string();
     assert!(left.starts_with("/export/clients: "), "{left}");
     assert!(left.contains("NFS3ERR_ACCES (13)"), "{left}");

@@ -3,13 +3,13 @@
 use super::bench::{Bench, Client, claim, options, target};
 use crate::support::live::serve;
 use crate::support::replays::nfs;
-use filestone_engine::replay::{Occupied, Site, Trees};
+use filestone_engine::replay::{OnExisting, Site, TreeCleanup};
 use filestone_engine::target::nfs3::replay::Nfs3Site;
 use filestone_engine::target::nfs3::replay::{Nfs3Options, remove_left_over};
 use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::load::{Action, Generation, Status};
 use filestone_model::operation::Stability;
-use filestone_model::plan::LeftOverPolicy;
+use filestone_model::plan::LeftoverPolicy;
 use filestone_model::plan::NfsTarget;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -40,14 +40,17 @@ fn a_directory_is_claimed_once_at_a_time() {
         &target(&bench.server),
         None,
         TIMEOUT,
-        LeftOverPolicy::Remove,
+        LeftoverPolicy::Remove,
     )
     .expect_err("in use");
     refusal(&error);
     let Bench { server, site, .. } = bench;
-    site.release(Trees::Remove).expect("it can be removed");
+    site.release(TreeCleanup::Remove)
+        .expect("it can be removed");
     let again = claim(&server, options(Generation::Nfs)).expect("it is free");
-    again.release(Trees::Remove).expect("it can be removed");
+    again
+        .release(TreeCleanup::Remove)
+        .expect("it can be removed");
 }
 
 #[test]
@@ -55,24 +58,24 @@ fn trees_that_were_kept_are_left_over_and_can_be_removed() {
     let bench = Bench::new(Generation::Nfs);
     bench.client(0).create("clients/client0/file");
     let Bench { server, site, .. } = bench;
-    site.release(Trees::Keep).expect("it can be given up");
+    site.release(TreeCleanup::Keep).expect("it can be given up");
     let error = claim(&server, options(Generation::Nfs)).expect_err("it is there");
     let (what, help) = refusal(&error);
     assert!(what.contains("was left over by process "), "{what}");
     assert!(help.contains("--remove-leftover"), "{help}");
     let target = target(&server);
-    let removed = remove_left_over(&target, None, TIMEOUT, LeftOverPolicy::Remove)
+    let removed = remove_left_over(&target, None, TIMEOUT, LeftoverPolicy::Remove)
         .expect("it can be removed");
     assert_eq!(
         removed.expect("there was one").process,
         Some(std::process::id())
     );
     let nothing =
-        remove_left_over(&target, None, TIMEOUT, LeftOverPolicy::Remove).expect("nothing is there");
+        remove_left_over(&target, None, TIMEOUT, LeftoverPolicy::Remove).expect("nothing is there");
     assert_eq!(nothing, None);
     claim(&server, options(Generation::Nfs))
         .expect("it is free")
-        .release(Trees::Remove)
+        .release(TreeCleanup::Remove)
         .expect("it can be removed");
 }
 
@@ -84,8 +87,9 @@ fn what_was_claimed_goes_however_many_names_are_in_it() {
         client.create(&format!("clients/{number}"));
     }
     let Bench { server, site, .. } = bench;
-    site.release(Trees::Remove).expect("it can be removed");
-    let nothing = remove_left_over(&target(&server), None, TIMEOUT, LeftOverPolicy::Remove)
+    site.release(TreeCleanup::Remove)
+        .expect("it can be removed");
+    let nothing = remove_left_over(&target(&server), None, TIMEOUT, LeftoverPolicy::Remove)
         .expect("nothing is there");
     assert_eq!(nothing, None);
 }
@@ -143,7 +147,8 @@ fn a_path_longer_than_mount_takes_is_looked_up_from_a_parent() {
         ..target(&bench.server)
     };
     let site = claim_at(&at(format!("/export/{path}"))).expect("1,200 bytes are no obstacle");
-    site.release(Trees::Remove).expect("it can be removed");
+    site.release(TreeCleanup::Remove)
+        .expect("it can be removed");
     let error = claim_at(&at(format!("/nowhere{}", "/d".repeat(600)))).expect_err("no directory");
     assert_eq!(error.category(), ErrorCategory::Target, "{error:?}");
     assert!(error.to_string().starts_with("/nowhere: "), "{error}");
@@ -162,7 +167,7 @@ fn a_clients_without_our_marker_is_somebody_elses() {
         }
         for error in [
             claim_at(&target).expect_err("it is there"),
-            remove_left_over(&target, None, TIMEOUT, LeftOverPolicy::Remove)
+            remove_left_over(&target, None, TIMEOUT, LeftoverPolicy::Remove)
                 .expect_err("it is not ours"),
         ] {
             let (what, _) = refusal(&error);
@@ -195,13 +200,14 @@ fn beside_an_empty_clients_there_is_a_place_of_our_own() {
     let expected = "/export/clients/client0/filestone/clients: another run is using it";
     assert!(what.starts_with(expected), "{what}");
     drop(beside);
-    site.release(Trees::Remove).expect("it can be removed");
+    site.release(TreeCleanup::Remove)
+        .expect("it can be removed");
     assert!(!status("filestone").is_ok());
     assert_eq!(status("clients"), Status::Ok);
     // What is left over there is known again.
     let site = claim_at(&target).expect("it is empty");
-    site.release(Trees::Keep).expect("it can be given up");
-    let removed = remove_left_over(&target, None, TIMEOUT, LeftOverPolicy::Remove);
+    site.release(TreeCleanup::Keep).expect("it can be given up");
+    let removed = remove_left_over(&target, None, TIMEOUT, LeftoverPolicy::Remove);
     let removed = removed.expect("it is ours").expect("there was one");
     assert_eq!(removed.process, Some(std::process::id()));
     assert!(!status("filestone").is_ok());
@@ -214,11 +220,12 @@ fn who_asks_for_it_works_beside_what_another_program_has_in_clients() {
     let target = nested(&bench, Some(b"made by somebody else"));
     let stop = AtomicBool::new(false);
     let options = Nfs3Options {
-        occupied: Occupied::Beside,
+        occupied: OnExisting::Beside,
         ..options(Generation::Nfs)
     };
     let site = Nfs3Site::claim(&target, None, options, &stop).expect("there is room beside it");
-    site.release(Trees::Remove).expect("it can be removed");
+    site.release(TreeCleanup::Remove)
+        .expect("it can be removed");
     let mut client = bench.client(1);
     let path = b"clients/client0/clients/made-by-filestone".as_slice();
     assert_eq!(client.status(Action::GetAttr { path }), Status::Ok);
@@ -236,7 +243,7 @@ fn of_a_run_on_another_host_it_is_not_known_whether_it_goes_on() {
     let expected = "left over, or in use, by process 7 on elsewhere.invalid, whose run began then";
     assert!(what.ends_with(expected), "{what}");
     assert!(help.contains("--remove-leftover"), "{help}");
-    let removed = remove_left_over(&target, None, TIMEOUT, LeftOverPolicy::Remove)
+    let removed = remove_left_over(&target, None, TIMEOUT, LeftoverPolicy::Remove)
         .expect("asked to, it is removed");
     assert_eq!(removed.expect("there was one").process, Some(7));
     bench.end();

@@ -4,12 +4,12 @@
 use super::bench::{Client, options, target};
 use crate::support::live::serve;
 use crate::support::relay::{Relay, Seen, cut_at};
-use filestone_engine::replay::{Site, Trees};
+use filestone_engine::replay::{Site, TreeCleanup};
 use filestone_engine::target::nfs3::replay::remove_left_over;
 use filestone_engine::target::nfs3::replay::{Nfs3Options, Nfs3Site};
 use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::load::{Action, Generation, Status};
-use filestone_model::plan::{LeftOverPolicy, NfsTarget};
+use filestone_model::plan::{LeftoverPolicy, NfsTarget};
 use filestone_server::Running;
 use filestone_wire::nfs3::Procedure;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn through(server: &Running, relay: &Relay) -> NfsTarget {
 }
 
 fn nothing_is_left(server: &Running) -> bool {
-    let left = remove_left_over(&target(server), None, TIMEOUT, LeftOverPolicy::Remove);
+    let left = remove_left_over(&target(server), None, TIMEOUT, LeftoverPolicy::Remove);
     left.expect("the server is there").is_none()
 }
 
@@ -70,7 +70,8 @@ fn a_place_is_claimed_whichever_reply_is_lost() {
         assert_eq!(seen.len(), 5, "one was sent twice: {seen:?}");
         let (first, second) = (seen[which as usize - 1], seen[which as usize]);
         assert_eq!(first, second, "with the same transaction ID");
-        site.release(Trees::Remove).expect("it can be removed");
+        site.release(TreeCleanup::Remove)
+            .expect("it can be removed");
         assert!(nothing_is_left(&server));
     }
 }
@@ -96,13 +97,13 @@ fn a_claim_that_is_cut_off_is_named_and_can_be_removed() {
     );
     // Whether that run lives cannot be seen: it is removed only on request.
     let remove = |policy| remove_left_over(&target(&server), None, TIMEOUT, policy);
-    let refusal = remove(LeftOverPolicy::RemoveIfOver).expect_err("it may be in use");
+    let refusal = remove(LeftoverPolicy::RemoveIfOver).expect_err("it may be in use");
     assert!(
         refusal.to_string().contains("left over, or in use"),
         "{refusal}"
     );
     assert!(
-        remove(LeftOverPolicy::Remove)
+        remove(LeftoverPolicy::Remove)
             .expect("on request")
             .is_some()
     );
@@ -120,7 +121,8 @@ fn what_is_somebodys_does_not_become_ours_by_a_lost_reply() {
         error.to_string().contains("another run is using it"),
         "{error}"
     );
-    site.release(Trees::Remove).expect("it can be removed");
+    site.release(TreeCleanup::Remove)
+        .expect("it can be removed");
 }
 
 /// Files, directories and a link in the tree of client 0.
@@ -153,7 +155,8 @@ fn a_place_is_cleaned_up_whichever_reply_is_lost() {
         let before = relay.answered().len() as u64;
         arm.store(true, Ordering::Relaxed);
         cleaner.clean_up();
-        site.release(Trees::Remove).expect("it can be removed");
+        site.release(TreeCleanup::Remove)
+            .expect("it can be removed");
         assert!(nothing_is_left(&server), "reply {which}");
         if relay.answered().len() as u64 - before < which {
             break;
@@ -173,7 +176,8 @@ fn patience_is_had_where_a_place_is_claimed_and_left() {
     make_tree(&site);
     let mut cleaner = client(&site, 0);
     cleaner.clean_up();
-    site.release(Trees::Remove).expect("it can be removed");
+    site.release(TreeCleanup::Remove)
+        .expect("it can be removed");
     assert!(nothing_is_left(&server));
 }
 
@@ -192,7 +196,8 @@ fn patience_ends_with_the_time_that_a_call_may_take_or_with_the_run() {
     let mut client = client(&site, 0);
     let action = Action::PathConfiguration { path: b"clients" };
     client.stop_after(1, action);
-    site.release(Trees::Remove).expect("it can be removed");
+    site.release(TreeCleanup::Remove)
+        .expect("it can be removed");
 }
 
 #[test]
@@ -204,7 +209,8 @@ fn silence_ends_with_the_run_too_and_leaves_no_torn_connection() {
     let action = Action::PathConfiguration { path: b"clients" };
     client.stop_after(0, action);
     assert_eq!(client.create("clients/file"), Status::Ok);
-    site.release(Trees::Remove).expect("it can be removed");
+    site.release(TreeCleanup::Remove)
+        .expect("it can be removed");
 }
 
 #[test]
@@ -217,13 +223,13 @@ fn a_full_server_can_be_told_that_trees_were_kept() {
     while client.create(&format!("clients/client0/{number}")) == Status::Ok {
         number += 1;
     }
-    site.release(Trees::Keep).expect("that needs no room");
+    site.release(TreeCleanup::Keep).expect("that needs no room");
     let error = claim(&target(&server)).expect_err("it is there");
     assert!(
         error.to_string().contains("was left over by process"),
         "{error}"
     );
-    let policy = LeftOverPolicy::RemoveIfOver;
+    let policy = LeftoverPolicy::RemoveIfOver;
     let removed = remove_left_over(&target(&server), None, TIMEOUT, policy);
     assert!(removed.expect("it can be removed").is_some());
 }

@@ -4,9 +4,9 @@
 use super::{MS, run_at};
 use crate::support::SECOND;
 use crate::support::live::{probe, serve};
-use filestone_engine::control::{Observer, Unobserved};
+use filestone_engine::control::{NoObserver, Observer};
 use filestone_model::measure::Caveat;
-use filestone_model::measure::run_record::{IntervalRecord, RunEnd};
+use filestone_model::measure::run_record::{IntervalRecord, RunOutcome};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
 use filestone_server::Running;
@@ -45,7 +45,7 @@ fn names_in_export(server: &Running) -> u64 {
     let mut plan = probe(OpKind::Lookup, TransportKind::Tcp, 1);
     plan.target.nfs3_mut().expect("an NFS target").path = "/export".into();
     let stop = AtomicBool::new(false);
-    run_at(&plan, server.address(), &stop, &mut Unobserved)
+    run_at(&plan, server.address(), &stop, &mut NoObserver)
         .target
         .files
 }
@@ -67,7 +67,7 @@ fn an_interrupted_run_keeps_its_record_and_cleans_up() {
                 intervals: 1,
             };
             let record = run_at(&plan, server.address(), &stop, &mut observer);
-            assert_eq!(record.end, RunEnd::Interrupted);
+            assert_eq!(record.end, RunOutcome::Interrupted);
             assert!(record.totals.ledger.ok > 0);
             assert!(record.window_ns >= 100 * MS && record.window_ns < 10 * SECOND);
             assert!(
@@ -99,7 +99,7 @@ fn a_run_interrupted_in_its_warm_up_measured_nothing() {
             intervals: 0,
         };
         let record = run_at(&plan, server.address(), &stop, &mut observer);
-        assert_eq!(record.end, RunEnd::Interrupted);
+        assert_eq!(record.end, RunOutcome::Interrupted);
         assert_eq!(record.totals.ledger.scheduled, 0);
         assert_eq!(record.window_ns, 0);
     }
@@ -118,7 +118,7 @@ fn an_interrupted_run_does_not_wait_for_a_server_that_says_nothing() {
         intervals: 1,
     };
     let record = run_at(&plan, server.address(), &stop, &mut observer);
-    assert_eq!(record.end, RunEnd::Interrupted);
+    assert_eq!(record.end, RunOutcome::Interrupted);
     assert_eq!(record.totals.ledger.in_flight, 4);
     assert!(record.window_ns < 10 * SECOND);
 }
@@ -139,8 +139,8 @@ fn a_count_is_kept_exactly_whatever_the_shares() {
             (plan.clients, plan.workers, plan.in_flight) = (clients, workers, in_flight);
             plan.arrivals = arrivals;
             let stop = AtomicBool::new(false);
-            let record = run_at(&plan, server.address(), &stop, &mut Unobserved);
-            assert_eq!(record.end, RunEnd::Finished);
+            let record = run_at(&plan, server.address(), &stop, &mut NoObserver);
+            assert_eq!(record.end, RunOutcome::Finished);
             assert_eq!(record.totals.ledger.ok, count);
             assert_eq!(record.totals.ledger.scheduled, count);
         }
@@ -161,7 +161,7 @@ fn a_warm_up_is_outside_of_the_window() {
         plan.arrivals = arrivals;
         plan.clients = 2;
         let stop = AtomicBool::new(false);
-        let record = run_at(&plan, server.address(), &stop, &mut Unobserved);
+        let record = run_at(&plan, server.address(), &stop, &mut NoObserver);
         assert_eq!(record.window_ns, 300 * MS);
         if arrivals.offered_load().is_some() {
             assert_eq!(record.totals.ledger.scheduled, 300);
@@ -178,12 +178,12 @@ fn a_time_and_a_count_end_a_run_with_whichever_comes_first() {
     let stop = AtomicBool::new(false);
     let mut plan = timed(OpKind::Null, 60 * SECOND);
     plan.count = Some(50);
-    let record = run_at(&plan, server.address(), &stop, &mut Unobserved);
+    let record = run_at(&plan, server.address(), &stop, &mut NoObserver);
     assert_eq!(record.totals.ledger.ok, 50);
     assert!(record.window_ns < 30 * SECOND);
     let mut plan = timed(OpKind::Null, 100 * MS);
     plan.count = Some(1 << 50);
-    let record = run_at(&plan, server.address(), &stop, &mut Unobserved);
+    let record = run_at(&plan, server.address(), &stop, &mut NoObserver);
     assert_eq!(record.window_ns, 100 * MS);
 }
 
@@ -193,7 +193,7 @@ fn a_thousand_connections_share_two_workers() {
     let mut plan = probe(OpKind::GetAttr, TransportKind::Tcp, 20_000);
     (plan.clients, plan.workers, plan.in_flight) = (1000, 2, 2);
     let stop = AtomicBool::new(false);
-    let record = run_at(&plan, server.address(), &stop, &mut Unobserved);
+    let record = run_at(&plan, server.address(), &stop, &mut NoObserver);
     assert_eq!(record.totals.ledger.ok, 20_000);
     assert_eq!(record.totals.reconnections, 0);
     let clients: u32 = record
@@ -216,7 +216,7 @@ fn poisson_arrivals_are_as_many_as_offered() {
     };
     (plan.clients, plan.workers, plan.in_flight) = (5, 2, 64);
     let stop = AtomicBool::new(false);
-    let record = run_at(&plan, server.address(), &stop, &mut Unobserved);
+    let record = run_at(&plan, server.address(), &stop, &mut NoObserver);
     // The number that come due is Poisson distributed: its deviation is the
     // root of its mean.
     let (expected, scheduled) = (4000.0_f64, record.totals.ledger.scheduled as f64);
@@ -262,7 +262,7 @@ fn a_low_load_of_one_client_is_scheduled_to_the_last_operation() {
         offered_load_ops_per_s: 98.5,
     };
     let stop = AtomicBool::new(false);
-    let record = run_at(&plan, server.address(), &stop, &mut Unobserved);
+    let record = run_at(&plan, server.address(), &stop, &mut NoObserver);
     // Due at k / 98.5 s for k = 0 … 59; that they also go out in time is for
     // `cargo xtask bench` to measure.
     assert_eq!(record.totals.ledger.scheduled, 60);

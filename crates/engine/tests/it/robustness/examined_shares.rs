@@ -3,9 +3,9 @@
 use super::shares::any_plan;
 use crate::support::smb_peer::{Reaction, serve};
 use filestone_engine::Protocols;
-use filestone_engine::control::{Context, Unobserved};
+use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::doctor::examine;
-use filestone_engine::target::Contact;
+use filestone_engine::target::ConnectTarget;
 use filestone_wire::smb2::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -20,13 +20,13 @@ fn a_server_of_one_connection_is_told_and_looked_at_all_the_same() {
         }
         Reaction::Usual
     }));
-    let contact = Contact {
+    let contact = ConnectTarget {
         target: plan.target,
         connections: plan.connections,
         password: None,
     };
     let stop = AtomicBool::new(false);
-    let mut silent = Unobserved;
+    let mut silent = NoObserver;
     let context = &mut Context::new(&stop, &mut silent);
     let examination = examine(Some(&contact), &Protocols::default(), context);
     let target = examination.facts.target.expect("it was asked");

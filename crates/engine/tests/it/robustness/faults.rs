@@ -3,9 +3,9 @@
 use super::{MS, run_at};
 use crate::support::SECOND;
 use crate::support::live::{probe, serve};
-use filestone_engine::control::Unobserved;
+use filestone_engine::control::NoObserver;
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::RunEnd;
+use filestone_model::measure::run_record::RunOutcome;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, Plan, ReadData, TransportKind};
 use std::sync::atomic::AtomicBool;
@@ -22,9 +22,9 @@ fn run_with(plan: &Plan, faults: &[&str]) -> RunRecord {
         plan,
         server.address(),
         &AtomicBool::new(false),
-        &mut Unobserved,
+        &mut NoObserver,
     );
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     record
 }
 
@@ -128,7 +128,7 @@ fn a_server_that_always_disconnects_comes_to_an_end() {
         &plan,
         server.address(),
         &AtomicBool::new(false),
-        &mut Unobserved,
+        &mut NoObserver,
     );
     assert_eq!(record.totals.ledger.ok, 0);
     assert!(record.totals.unusable_ns <= record.window_ns);

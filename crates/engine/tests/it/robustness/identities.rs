@@ -6,7 +6,7 @@ use crate::support::live::{probe, serve};
 use crate::support::mixes::{ALL_22, mix};
 use crate::support::relay::{Fate, Relay};
 use crate::support::replays::{self, load};
-use filestone_engine::control::Unobserved;
+use filestone_engine::control::NoObserver;
 use filestone_engine::target::BuiltIn;
 use filestone_model::measure::{Role, RunRecord};
 use filestone_model::operation::OpKind;
@@ -145,7 +145,7 @@ fn clients_of_a_probe_call_as_they_are_told_also_when_they_come_back() {
     });
     let plan = with_identities(probe(OpKind::GetAttr, TransportKind::Tcp, 500));
     let stop = AtomicBool::new(false);
-    let record = run_at(&plan, relay.address(), &stop, &mut Unobserved);
+    let record = run_at(&plan, relay.address(), &stop, &mut NoObserver);
     assert_eq!(record.totals.reconnections, 1);
     check_callers(&relay, &heard.lock().expect("no test panics"));
     check_record(&record);
@@ -156,7 +156,7 @@ fn what_a_mix_of_several_users_makes_is_for_all_of_them() {
     let (_server, relay, heard) = heard(|| Fate::Pass);
     let plan = with_identities(mix(ALL_22, ArrivalsPlan::Closed, 2000));
     let stop = AtomicBool::new(false);
-    let record = run_at(&plan, relay.address(), &stop, &mut Unobserved);
+    let record = run_at(&plan, relay.address(), &stop, &mut NoObserver);
     // The server holds its callers to permissions: only SETATTR of the mode is the owner's alone.
     let mut refused = 0;
     let kinds = record.totals.kinds.iter();
@@ -185,7 +185,7 @@ fn what_a_mix_of_one_user_makes_is_its_own() {
     let mut plan = mix(ALL_22, ArrivalsPlan::Closed, 1000);
     plan.clients = 2;
     let stop = AtomicBool::new(false);
-    run_at(&plan, relay.address(), &stop, &mut Unobserved);
+    run_at(&plan, relay.address(), &stop, &mut NoObserver);
     let modes = heard.lock().expect("no test panics").modes();
     assert_eq!(modes, [(false, 0o600), (true, 0o700)]);
 }
@@ -209,7 +209,7 @@ fn clients_of_a_replay_call_as_they_are_told_and_make_what_all_may_use() {
     let plan = with_identities(replays::plan(target, &load, CLIENTS));
     let stop = AtomicBool::new(false);
     let loads = [load];
-    let record = replay(&plan, &loads, BuiltIn::default(), &stop, &mut Unobserved);
+    let record = replay(&plan, &loads, BuiltIn::default(), &stop, &mut NoObserver);
     let record = record.expect("the run is made");
     super::check(&record);
     assert_eq!(record.totals.ledger.ok, 4 * u64::from(CLIENTS));

@@ -139,7 +139,7 @@ fn a_host_without_a_name_is_said_to_have_none() {
         &plan,
         None,
         &stop,
-        &mut filestone_engine::control::Unobserved,
+        &mut filestone_engine::control::NoObserver,
     )
     .expect_err("there is no such host");
     assert!(matches!(error, RunError::Resolve { .. }), "{error:?}");
@@ -162,7 +162,7 @@ fn a_server_named_by_host_and_port_needs_no_portmapper() {
         &plan,
         None,
         &stop,
-        &mut filestone_engine::control::Unobserved,
+        &mut filestone_engine::control::NoObserver,
     )
     .expect("the run is made");
     super::check(&record);

@@ -17,7 +17,7 @@ mod sources;
 mod targets;
 
 use filestone_engine::RunError;
-use filestone_engine::control::{Observer, Unobserved};
+use filestone_engine::control::{NoObserver, Observer};
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::Plan;
 use std::net::SocketAddr;
@@ -50,7 +50,7 @@ pub fn run_at(
 /// A run that cannot be made.
 pub fn error_at(plan: &Plan, address: SocketAddr) -> RunError {
     let stop = AtomicBool::new(false);
-    match crate::support::entry::run(plan, Some(address), &stop, &mut Unobserved) {
+    match crate::support::entry::run(plan, Some(address), &stop, &mut NoObserver) {
         Ok(record) => unreachable!("there is no server to give {:?}", record.totals.ledger),
         Err(error) => error,
     }

@@ -6,10 +6,10 @@ use crate::support::entry::replay;
 use crate::support::live::serve;
 use crate::support::relay::{Fate, Relay, Seen, cut_at};
 use crate::support::replays::{self, load};
-use filestone_engine::control::{Observer, Unobserved};
+use filestone_engine::control::{NoObserver, Observer};
 use filestone_engine::target::BuiltIn;
 use filestone_model::load::Load;
-use filestone_model::measure::run_record::{IntervalRecord, RunEnd};
+use filestone_model::measure::run_record::{IntervalRecord, RunOutcome};
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::plan::{ArrivalsPlan, OnLost, Plan, WorkloadPlan};
 use filestone_server::Running;
@@ -35,7 +35,7 @@ fn plan_at(load: &Load, address: SocketAddr) -> Plan {
 
 fn run_until(plan: &Plan, load: &Arc<Load>, stop: &AtomicBool) -> RunRecord {
     let loads = [Arc::clone(load)];
-    let record = replay(plan, &loads, BuiltIn::default(), stop, &mut Unobserved);
+    let record = replay(plan, &loads, BuiltIn::default(), stop, &mut NoObserver);
     let record = record.expect("the run is made");
     super::check(&record);
     record
@@ -79,7 +79,7 @@ fn a_replay_goes_on_over_another_connection_with_the_same_call() {
     // Of an address of its own nobody else takes a port meanwhile.
     plan.connections.sources = "127.9.1.1".parse().expect("an address");
     let record = run(&plan, &load);
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     let replay = record.replay.as_ref().expect("a replay");
     assert_eq!(replay.mismatch_count, 0, "{:?}", replay.mismatches);
     let totals = &record.totals;
@@ -118,7 +118,7 @@ fn a_server_that_does_not_come_back_costs_the_client_and_is_counted() {
     let mut plan = plan(&load, &relay);
     plan.reconnect_ns = 50 * MS;
     let record = run(&plan, &load);
-    let RunEnd::TargetLost { message } = &record.end else {
+    let RunOutcome::TargetLost { message } = &record.end else {
         unreachable!("{:?}", record.end)
     };
     let words = "the server closed the connection without an answer; it was tried again for 50ms";
@@ -181,7 +181,7 @@ fn patience_has_an_end() {
     let mut plan = plan(&load, &relay);
     plan.timeout_ns = 150 * MS;
     let record = run(&plan, &load);
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     let replay = record.replay.as_ref().expect("a replay");
     assert_eq!(replay.mismatches.len(), 1, "{:?}", replay.mismatches);
     assert_eq!(replay.mismatches[0].got, "NFS3ERR_JUKEBOX (10008)");
@@ -254,7 +254,7 @@ fn a_tree_that_never_becomes_empty_ends_and_is_named() {
     let mut plan = plan(&load, &relay);
     plan.timeout_ns = 20 * SECOND;
     let record = run(&plan, &load);
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     let replay = record.replay.as_ref().expect("a replay");
     assert_eq!(replay.mismatches[0].got, "NFS3ERR_NOTEMPTY (66)");
     let reasons = left_behind(&record);
@@ -295,7 +295,7 @@ fn time_out_after_the_window(text: &str) {
     plan.duration_ns = Some(300 * MS);
     plan.timeout_ns = SECOND;
     let record = run(&plan, &load);
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     let ledger = &record.totals.ledger;
     assert_eq!(ledger.timed_out, 1, "{ledger:?}");
     let reasons = left_behind(&record);
@@ -329,7 +329,7 @@ fn a_stop_ends_what_a_server_would_never_end() {
         plan.timeout_ns = 2 * SECOND;
         plan.duration_ns = Some(3600 * SECOND);
         let record = run_until(&plan, &load, &stop);
-        assert_eq!(record.end, RunEnd::Interrupted);
+        assert_eq!(record.end, RunOutcome::Interrupted);
         assert!(left_behind(&record)[0].contains("was broken off"));
     }
 }
@@ -347,7 +347,7 @@ fn a_stop_in_the_clean_up_ends_it() {
     let mut plan = plan(&load, &relay);
     plan.timeout_ns = 3600 * SECOND;
     let record = run_until(&plan, &load, &stop);
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     assert_eq!(record.totals.ledger.ok, load.operations());
     assert!(left_behind(&record)[0].contains("was broken off"));
 }
@@ -436,7 +436,7 @@ fn lost_clients(record: &RunRecord) -> Vec<&str> {
 #[test]
 fn a_lost_client_of_a_replay_is_tried_again_and_goes_on_with_its_line() {
     let record = run_with_one_cut(OnLost::Retry, 6);
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     let totals = &record.totals;
     assert_eq!(
         totals.ledger.ok, totals.ledger.scheduled,
@@ -454,7 +454,7 @@ fn a_lost_client_of_a_replay_is_tried_again_and_goes_on_with_its_line() {
 fn a_lost_client_of_a_replay_that_does_not_come_back_is_one_client() {
     for on_lost in [OnLost::Continue, OnLost::Retry] {
         let record = run_with_one_cut(on_lost, u32::MAX);
-        assert_eq!(record.end, RunEnd::Finished, "{on_lost:?}");
+        assert_eq!(record.end, RunOutcome::Finished, "{on_lost:?}");
         let totals = &record.totals;
         assert_eq!((totals.ledger.disconnected, totals.lost_clients), (1, 1));
         assert_eq!(totals.ledger.ok + 1, totals.ledger.scheduled);
@@ -467,7 +467,7 @@ fn a_lost_client_of_a_replay_that_does_not_come_back_is_one_client() {
 #[test]
 fn a_lost_client_of_a_replay_ends_the_run_if_it_is_to() {
     let record = run_with_one_cut(OnLost::End, u32::MAX);
-    assert!(matches!(record.end, RunEnd::TargetLost { .. }));
+    assert!(matches!(record.end, RunOutcome::TargetLost { .. }));
     assert!(record.window_ns < SECOND, "{}", record.window_ns);
 }
 
@@ -484,7 +484,7 @@ fn a_replay_that_has_lost_all_its_clients_ends() {
         plan.connections.on_lost = Some(on_lost);
         plan.replay_mut().expect("a replay").run_once = false;
         let record = run(&plan, &load);
-        assert!(matches!(record.end, RunEnd::TargetLost { .. }));
+        assert!(matches!(record.end, RunOutcome::TargetLost { .. }));
         assert!(record.window_ns < 5 * SECOND, "{}", record.window_ns);
     }
 }

@@ -5,7 +5,7 @@ use crate::support::SECOND;
 use crate::support::live::{probe, serve};
 use crate::support::relay::{Relay, Seen, cut_at};
 use filestone_engine::control::Observer;
-use filestone_model::measure::run_record::{IntervalRecord, RunEnd};
+use filestone_model::measure::run_record::{IntervalRecord, RunOutcome};
 use filestone_model::measure::{Caveat, RunRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, OnLost, Plan, TransportKind};
@@ -80,7 +80,7 @@ fn timed(operation: OpKind, clients: u32, workers: u32) -> Plan {
 
 fn check_survival(record: &RunRecord) {
     let totals = &record.totals;
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     assert!(totals.ledger.disconnected > 0, "{:?}", totals.ledger);
     assert!(
         totals.reconnections >= u64::from(record.plan.clients),
@@ -129,7 +129,7 @@ fn an_open_loop_counts_what_came_due_while_the_server_was_away() {
     let record = run_with_restart(&plan);
     let ledger = &record.totals.ledger;
     assert_eq!(ledger.scheduled, 1800);
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     // Some waited for the server for a good part of its absence.
     assert!(record.totals.response_time_ns.max >= 100 * MS);
     assert!(ledger.ok > 1000, "{ledger:?}");
@@ -141,7 +141,7 @@ fn datagrams_find_the_server_again_without_any_connection() {
     plan.target.nfs3_mut().expect("an NFS target").transport = TransportKind::Udp;
     plan.duration_ns = Some(1500 * MS);
     let record = run_with_restart(&plan);
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     let kind = record.measured().expect("a row for GETATTR");
     assert!(kind.retransmissions > 0, "{:?}", kind.ledger);
     assert_eq!(kind.ledger.ok, kind.ledger.scheduled, "{:?}", kind.failures);
@@ -150,7 +150,7 @@ fn datagrams_find_the_server_again_without_any_connection() {
 #[test]
 fn changes_go_on_or_fail_in_words_when_their_directory_went_with_the_server() {
     let record = run_with_restart(&timed(OpKind::Create, 2, 1));
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     let kind = record.measured().expect("a row for CREATE");
     assert!(kind.ledger.failed > 0, "{:?}", kind.ledger);
     assert!(kind.failures[0].failure.contains("NFS3ERR_STALE"));
@@ -166,7 +166,7 @@ fn changes_go_on_or_fail_in_words_when_their_directory_went_with_the_server() {
 }
 
 fn check_loss(record: &RunRecord) {
-    let RunEnd::TargetLost { message } = &record.end else {
+    let RunOutcome::TargetLost { message } = &record.end else {
         unreachable!("{:?}", record.end)
     };
     assert!(message.contains("127.0.0.1:"), "{message}");
@@ -219,7 +219,7 @@ fn datagrams_to_a_server_that_is_gone_time_out() {
     plan.target.nfs3_mut().expect("an NFS target").path = "/export".into();
     plan.timeout_ns = 300 * MS;
     let record = run_with_loss(&plan);
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     assert!(record.totals.ledger.timed_out > 0);
     assert!(record.totals.ledger.ok > 0);
 }
@@ -285,7 +285,7 @@ fn run_with_cut(on_lost: OnLost, change: impl FnOnce(&mut Plan)) -> RunRecord {
 fn the_loss_of_one_client_is_the_loss_of_that_client() {
     for on_lost in [OnLost::Retry, OnLost::Continue] {
         let record = run_with_cut(on_lost, |_| {});
-        assert_eq!(record.end, RunEnd::Finished);
+        assert_eq!(record.end, RunOutcome::Finished);
         let totals = &record.totals;
         assert_eq!((totals.lost_clients, totals.reconnections), (1, 0));
         assert!(totals.unusable_ns > 0 && totals.unusable_ns < record.window_ns);

@@ -3,7 +3,7 @@
 use super::{MS, check};
 use crate::support::smb_peer::{Reaction, frame, header_to, listen, message, negotiated, serve};
 use filestone_engine::RunError;
-use filestone_engine::control::Unobserved;
+use filestone_engine::control::NoObserver;
 use filestone_engine::error::ErrorCategory;
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
@@ -44,7 +44,7 @@ pub(super) fn any_plan(address: SocketAddr) -> Plan {
 pub(super) fn outcome(plan: &Plan) -> Result<RunRecord, RunError> {
     let start = Instant::now();
     let stop = AtomicBool::new(false);
-    let outcome = crate::support::entry::run(plan, None, &stop, &mut Unobserved);
+    let outcome = crate::support::entry::run(plan, None, &stop, &mut NoObserver);
     assert!(start.elapsed() < LIMIT, "{:?}", start.elapsed());
     outcome.inspect(check)
 }

@@ -3,7 +3,7 @@
 use super::run_at;
 use crate::support::live::{probe, serve};
 use crate::support::relay::{Fate, Relay};
-use filestone_engine::control::Unobserved;
+use filestone_engine::control::NoObserver;
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Plan, TransportKind};
@@ -21,7 +21,7 @@ fn clients_from(sources: &str) -> Plan {
 }
 
 fn run(plan: &Plan, address: SocketAddr) -> RunRecord {
-    run_at(plan, address, &AtomicBool::new(false), &mut Unobserved)
+    run_at(plan, address, &AtomicBool::new(false), &mut NoObserver)
 }
 
 /// How many connections came from this address.

@@ -2,7 +2,7 @@
 
 use crate::support::entry::run;
 use filestone_engine::RunError;
-use filestone_engine::control::Unobserved;
+use filestone_engine::control::NoObserver;
 use filestone_engine::target::nfs3::Nfs3Error;
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
@@ -53,7 +53,7 @@ pub fn run_against(plan: &Plan, server: &Running) -> Result<RunRecord, RunError>
         plan,
         Some(server.address()),
         &AtomicBool::new(false),
-        &mut Unobserved,
+        &mut NoObserver,
     )
 }
 

@@ -1,6 +1,6 @@
 //! A directory with a local layer in it.
 
-use filestone_engine::replay::{Layer, Layered, Site, Trees};
+use filestone_engine::replay::{BlockingWorkDir, Layer, Site, TreeCleanup};
 use filestone_engine::target::local::replay::{LocalLayer, LocalOptions, LocalSite};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Action, Status};
@@ -47,7 +47,7 @@ impl Bench {
                 std::fs::remove_file(path).unwrap();
             }
         }
-        self.site.release(Trees::Remove).unwrap();
+        self.site.release(TreeCleanup::Remove).unwrap();
         assert!(!directory.exists());
     }
 

@@ -3,14 +3,14 @@
 use filestone_engine::backend::Backend;
 use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::worker::{
-    IntervalSink, Member, Signals, Worker, WorkerEnd, new_buffer, own_books,
+    IntervalSink, Worker, WorkerClient, WorkerControl, WorkerEnd, new_buffer, own_books,
 };
 use filestone_model::language::Operations;
 use filestone_model::measure::run_record::{IntervalRecord, TickRecord, Totals};
-use filestone_model::measure::{Assembly, IntervalBuffer};
+use filestone_model::measure::{IntervalAggregator, IntervalBuffer};
 use filestone_model::operation::{OpKind, Operation, Stability};
 use filestone_model::plan::{
-    ArrivalsPlan, LeftOverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan,
+    ArrivalsPlan, LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan,
 };
 use filestone_model::queueing::{Service, SimulatedServer};
 use filestone_model::time::Moment;
@@ -40,7 +40,7 @@ pub fn plan(arrivals: ArrivalsPlan, in_flight: u32, seconds: u64) -> Plan {
         file_size_bytes: 0,
         files_max: 0,
         own_files: false,
-        left_over: LeftOverPolicy::Refuse,
+        left_over: LeftoverPolicy::Refuse,
     });
     Plan {
         arrivals,
@@ -70,7 +70,7 @@ impl Workload for Nulls {
 #[allow(clippy::vec_box)] // the worker exchanges boxes, so that nothing is copied
 struct Direct {
     worker: usize,
-    assembly: Rc<RefCell<Assembly>>,
+    assembly: Rc<RefCell<IntervalAggregator>>,
     #[allow(clippy::vec_box)] // boxes are what is exchanged
     spare: Vec<Box<IntervalBuffer>>,
 }
@@ -102,16 +102,16 @@ pub fn run(plan: &Plan, server: SimulatedServer) -> Run {
 }
 
 pub fn run_on(plan: &Plan, backend: impl Backend<Language = Operations>) -> Run {
-    run_members(plan, Member::of_worker(plan, 0, |_| Nulls), backend)
+    run_members(plan, WorkerClient::of_worker(plan, 0, |_| Nulls), backend)
 }
 
 /// A run of these clients.
 pub fn run_members<B: Backend, W: Workload<B::Language>>(
     plan: &Plan,
-    members: Vec<Member<W>>,
+    members: Vec<WorkerClient<W>>,
     backend: B,
 ) -> Run {
-    let assembly = Rc::new(RefCell::new(Assembly::new(plan)));
+    let assembly = Rc::new(RefCell::new(IntervalAggregator::new(plan)));
     let stop = AtomicBool::new(false);
     let sink = Direct {
         worker: 0,
@@ -124,7 +124,7 @@ pub fn run_members<B: Backend, W: Workload<B::Language>>(
         members,
         backend,
         own_books(plan, sink),
-        Signals {
+        WorkerControl {
             stop: &stop,
             halt: &AtomicBool::new(false),
             offer: None,

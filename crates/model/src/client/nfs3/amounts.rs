@@ -8,7 +8,7 @@ use crate::operation::ReplyFault;
 
 /// What a READ asked for, and what its reply says.
 #[derive(Debug, Clone, Copy)]
-pub struct ReadAmount {
+pub struct ReadCounts {
     /// Where it began.
     pub offset: u64,
     /// Bytes asked for.
@@ -21,7 +21,7 @@ pub struct ReadAmount {
     pub file_len: Option<u64>,
 }
 
-impl ReadAmount {
+impl ReadCounts {
     /// An error if the reply contradicts its call or itself, or is short.
     #[inline]
     pub fn check(&self) -> Result<(), ReplyFault> {
@@ -112,7 +112,7 @@ mod tests {
             (0, 100, 1, true, None, Ok(())),
             (0, 100, 0, true, None, Ok(())),
         ] {
-            let amount = ReadAmount {
+            let amount = ReadCounts {
                 offset,
                 asked,
                 count,

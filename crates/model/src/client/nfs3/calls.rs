@@ -8,7 +8,7 @@ use super::procedures::procedure_of;
 use crate::kind::{OpKind, PerKind};
 use crate::operation::{AttributeChange, DirectoryCursor, FileId, Name, Operation, Stability};
 use crate::output::{Output, Splice};
-use crate::plan::{Modes, TransportKind};
+use crate::plan::{CreateModes, TransportKind};
 use crate::session::rpc::Credentials;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
@@ -34,7 +34,7 @@ const NUMBERED_LEN: usize = 17;
 pub struct Templates {
     heads: PerKind<Vec<u8>>,
     /// Permissions of what these calls make.
-    modes: Modes,
+    modes: CreateModes,
 }
 
 impl Templates {

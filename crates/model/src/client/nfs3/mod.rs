@@ -18,7 +18,7 @@ use crate::client::{Client, Output, ProtocolError, Verify};
 use crate::completions::Completions;
 use crate::language::Operations;
 use crate::operation::{
-    Answer, Completion, Failure, OpKind, Operation, Outcome, ReplyFault, Ticket,
+    Answer, Completion, Failure, OpKind, Operation, Outcome, ReplyFault, SlotId,
 };
 use crate::plan::{ReadData, TransportKind};
 use crate::session::rpc::{Retransmission, RpcCall, RpcExchange, RpcOptions, RpcSession};
@@ -129,7 +129,7 @@ impl Nfs3Client {
     fn repeat_one(&mut self, slot: u32, out: &mut Output) {
         if let Some(operation) = self.asked.operations.get(slot as usize).copied() {
             let client = self.asked.index;
-            self.submit(Ticket { client, slot }, operation, out);
+            self.submit(SlotId { client, slot }, operation, out);
         }
     }
 }
@@ -138,7 +138,7 @@ impl Client for Nfs3Client {
     type Language = Operations;
 
     #[inline]
-    fn submit(&mut self, ticket: Ticket, operation: Operation, out: &mut Output) {
+    fn submit(&mut self, ticket: SlotId, operation: Operation, out: &mut Output) {
         let Some(place) = self.asked.operations.get_mut(ticket.slot as usize) else {
             return;
         };
@@ -307,8 +307,8 @@ impl Asked {
     }
 
     #[inline(always)]
-    fn ticket(&self, exchange: &RpcExchange<OpKind>) -> Ticket {
-        Ticket {
+    fn ticket(&self, exchange: &RpcExchange<OpKind>) -> SlotId {
+        SlotId {
             client: self.index,
             slot: exchange.slot,
         }

@@ -1,11 +1,11 @@
 //! From received bytes to completions: each reply against the operation that it answers.
 
-use super::replies::{self, AskedRead, Checked};
+use super::replies::{self, Checked, ReadRequest};
 use super::{Asked, Nfs3Client, Reading, bad_reply};
 use crate::completions::Completions;
 use crate::failure::{Failure, ReplyFault, StatusSpace, accept_number};
 use crate::operation::{Answer, OpKind, Operation, Outcome};
-use crate::session::rpc::{NotRpc, RpcCall, RpcEvent, RpcExchange};
+use crate::session::rpc::{RpcCall, RpcEvent, RpcExchange, RpcStreamError};
 use crate::time::Moment;
 use filestone_wire::rpc::{RejectStatus, ReplyBody};
 use filestone_wire::xdr::DecodeError;
@@ -21,7 +21,7 @@ pub const DATA_AT_A_TIME: usize = 32 << 10;
 /// reply: 4 + 24 + 4 + 4 + 84 + 12.
 pub const READ_HEAD_LEN: usize = 132;
 /// A server of NFSv3 has nothing to call: no reply has a message type of 0.
-const UNASKED_CALL: NotRpc = NotRpc::Reply(DecodeError::BadDiscriminant {
+const UNASKED_CALL: RpcStreamError = RpcStreamError::Reply(DecodeError::BadDiscriminant {
     field: "msg_type",
     value: 0,
 });
@@ -33,7 +33,7 @@ impl Nfs3Client {
         bytes: &[u8],
         now: Moment,
         completed: &mut Completions,
-    ) -> Result<(), NotRpc> {
+    ) -> Result<(), RpcStreamError> {
         let mut input = bytes;
         loop {
             while let Some((exchange, results)) = self.session.next_plain(&mut input) {
@@ -147,8 +147,12 @@ impl Asked {
             return None;
         };
         let table = &self.shared.table;
-        let head =
-            replies::check_read_head(results, results_len, AskedRead { file, offset, len }, table);
+        let head = replies::check_read_head(
+            results,
+            results_len,
+            ReadRequest { file, offset, len },
+            table,
+        );
         let (checked, head_len) = head.filter(|(_, head_len)| *head_len <= results.len())?;
         if let Reading::Verify(verify) = &mut self.reading {
             if !checked.data_bytes.is_multiple_of(4) {

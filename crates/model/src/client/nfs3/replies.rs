@@ -1,6 +1,6 @@
 //! A reply's results against its call: status, lengths, never more than asked for.
 
-use super::amounts::{ReadAmount, check_written};
+use super::amounts::{ReadCounts, check_written};
 use super::bad_reply;
 use crate::client::Verify;
 use crate::failure::{ReplyFault, StatusSpace};
@@ -66,7 +66,7 @@ pub fn check(
         Operation::GetAttr { .. } => simple(getattr::Reply::from_bytes(results)),
         Operation::Read { file, offset, len } => match read::Reply::from_bytes(results) {
             Ok(Ok(ok)) => {
-                let checked = check_read(&ok, AskedRead { file, offset, len }, table);
+                let checked = check_read(&ok, ReadRequest { file, offset, len }, table);
                 if let (Some(verify), Outcome::Ok) = (verify, checked.outcome)
                     && !verify.is_right(file, offset, ok.data)
                 {
@@ -114,13 +114,13 @@ fn conditional<T, A>(
 
 /// What a READ asked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct AskedRead {
+pub(super) struct ReadRequest {
     pub file: FileId,
     pub offset: u64,
     pub len: u32,
 }
 
-fn check_read(ok: &read::ReplyOk<'_>, asked: AskedRead, table: &FileTable) -> Checked {
+fn check_read(ok: &read::ReplyOk<'_>, asked: ReadRequest, table: &FileTable) -> Checked {
     if ok.data.len() > asked.len as usize {
         return bad_reply(ReplyFault::TooMuchData);
     }
@@ -139,7 +139,7 @@ fn check_read(ok: &read::ReplyOk<'_>, asked: AskedRead, table: &FileTable) -> Ch
     }
 }
 
-impl AskedRead {
+impl ReadRequest {
     /// What a reply says, beside the length of the file: as the reply has it, or as it was
     /// when the file was looked up.
     #[inline]
@@ -149,8 +149,8 @@ impl AskedRead {
         eof: bool,
         file_len: Option<u64>,
         table: &FileTable,
-    ) -> ReadAmount {
-        ReadAmount {
+    ) -> ReadCounts {
+        ReadCounts {
             offset: self.offset,
             asked: self.len,
             count,
@@ -166,7 +166,7 @@ impl AskedRead {
 pub(super) fn check_read_head(
     head: &[u8],
     results_len: usize,
-    asked: AskedRead,
+    asked: ReadRequest,
     table: &FileTable,
 ) -> Option<(Checked, usize)> {
     let mut reader = Reader::new(head);

@@ -36,7 +36,7 @@ pub enum Durability {
 
 /// What is asked for with one open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Asking {
+pub struct OpenContexts {
     /// The oplock, or the lease.
     pub oplock: Oplock,
     /// Whether the handle is to outlive its connection.
@@ -45,7 +45,7 @@ pub struct Asking {
     pub reclaims: Option<FileId>,
 }
 
-impl Asking {
+impl OpenContexts {
     /// Nothing.
     pub const NOTHING: Self = Self {
         oplock: Oplock::None,

@@ -20,7 +20,7 @@ pub(super) struct Shared {
 
 /// What a connection does to get to the session.
 #[derive(Debug, Clone)]
-pub(super) enum Turn {
+pub(super) enum SetupRole {
     /// It makes one.
     Make,
     /// It is bound to this one.
@@ -67,14 +67,14 @@ impl Channels {
     }
 
     /// What is this connection's to do now.
-    pub(super) fn turn(&self, channel: u32) -> Turn {
+    pub(super) fn turn(&self, channel: u32) -> SetupRole {
         let mut state = self.state();
         match (&state.session, state.maker) {
-            (Some(session), _) => Turn::Bind(Arc::clone(session)),
-            (None, Some(maker)) if maker != channel => Turn::Wait,
+            (Some(session), _) => SetupRole::Bind(Arc::clone(session)),
+            (None, Some(maker)) if maker != channel => SetupRole::Wait,
             (None, _) => {
                 state.maker = Some(channel);
-                Turn::Make
+                SetupRole::Make
             }
         }
     }
@@ -178,7 +178,7 @@ pub(super) mod tests {
 
     fn to_bind(channels: &Channels, channel: u32) -> Arc<Shared> {
         match channels.turn(channel) {
-            Turn::Bind(session) => session,
+            SetupRole::Bind(session) => session,
             other => panic!("{other:?}"),
         }
     }
@@ -186,12 +186,12 @@ pub(super) mod tests {
     #[test]
     fn the_first_makes_a_session_and_the_others_wait_for_it() {
         let channels = Channels::default();
-        assert!(matches!(channels.turn(1), Turn::Make));
-        assert!(matches!(channels.turn(0), Turn::Wait));
+        assert!(matches!(channels.turn(1), SetupRole::Make));
+        assert!(matches!(channels.turn(0), SetupRole::Wait));
         // One that tries again is still the one.
-        assert!(matches!(channels.turn(1), Turn::Make));
+        assert!(matches!(channels.turn(1), SetupRole::Make));
         channels.lose(1);
-        assert!(matches!(channels.turn(0), Turn::Make));
+        assert!(matches!(channels.turn(0), SetupRole::Make));
         channels.made(0, session());
         let session = to_bind(&channels, 1);
         assert!(channels.bound(1, &session));
@@ -201,7 +201,7 @@ pub(super) mod tests {
     #[test]
     fn a_session_lives_as_long_as_one_of_its_channels() {
         let channels = Channels::default();
-        assert!(matches!(channels.turn(0), Turn::Make));
+        assert!(matches!(channels.turn(0), SetupRole::Make));
         channels.made(0, session());
         let first = to_bind(&channels, 1);
         assert!(channels.bound(1, &first));
@@ -218,18 +218,18 @@ pub(super) mod tests {
         assert!(!channels.bound(0, &first));
         channels.lose(0);
         assert_eq!(channels.losses(), 1);
-        assert!(matches!(channels.turn(1), Turn::Make));
+        assert!(matches!(channels.turn(1), SetupRole::Make));
     }
 
     #[test]
     fn a_session_that_the_server_does_not_know_is_gone_for_all() {
         let channels = Channels::default();
-        assert!(matches!(channels.turn(0), Turn::Make));
+        assert!(matches!(channels.turn(0), SetupRole::Make));
         channels.made(0, session());
         let old = to_bind(&channels, 1);
         channels.forget(&old);
         assert_eq!(channels.losses(), 1);
-        assert!(matches!(channels.turn(1), Turn::Make));
+        assert!(matches!(channels.turn(1), SetupRole::Make));
         channels.made(1, session());
         // Who hears of it later has no say in the next one.
         channels.forget(&old);

@@ -4,24 +4,25 @@
 use super::establish::{Way, establish};
 use super::link::{Forged, Link, Lost, Smb2, Why};
 use super::requests::data_read;
-use super::short_way::{self, ShortWay};
-use super::terms::NotEstablished;
+use super::short_way::{self, FastPath};
+use super::terms::ConnectError;
 use crate::client::actor::{Actor, Progress, Task, TaskEnd};
 use crate::client::desk::{Call, Failure, Results};
 use crate::client::inspection::Inspection;
-use crate::client::line_books::{AskedLine, LineBooks, LineEnd};
-use crate::client::{Carriers, Client, Output, ProtocolError};
+use crate::client::line_books::{LineEnd, LineResults, PendingLine};
+use crate::client::{Client, ConnectionSet, Output, ProtocolError};
 use crate::completions::Completions;
 use crate::language::{Language, Operations};
 use crate::load::{LineData, Lines, LoadWork, Status};
 use crate::measure::Mismatches;
 use crate::operation::{
-    Answer, Completion, Failure as OperationFailure, Operation, Outcome, ReplyFault, Ticket,
+    Answer, Completion, Failure as OperationFailure, Operation, Outcome, ReplyFault, SlotId,
 };
 use crate::output::WriteData;
 use crate::payload::Payload;
 use crate::session::smb2::{
-    Answered, Chain, Established, Exchange, NotSmb, Scope, Sending, Smb2Options, Smb2Session,
+    Answered, Chain, Established, Exchange, NotSmb, OutgoingCompound, Scope, Smb2Options,
+    Smb2Session,
 };
 use crate::time::Moment;
 use filestone_wire::smb2::codec::Decode;
@@ -44,7 +45,7 @@ pub trait Smb2Work {
     fn task(&self) -> Task<'_>;
 
     /// As a line of a load, if it is one.
-    fn line(&self) -> Option<AskedLine> {
+    fn line(&self) -> Option<PendingLine> {
         None
     }
 
@@ -74,9 +75,9 @@ impl Smb2Work for LoadWork<'_> {
         }
     }
 
-    fn line(&self) -> Option<AskedLine> {
+    fn line(&self) -> Option<PendingLine> {
         match self {
-            LoadWork::Line(line) => Some(AskedLine::of(line)),
+            LoadWork::Line(line) => Some(PendingLine::of(line)),
             LoadWork::EndPass | LoadWork::RemoveTree => None,
         }
     }
@@ -100,7 +101,7 @@ impl Smb2Work for LoadWork<'_> {
 struct Leave;
 
 /// Where that is done.
-const LEAVE: Ticket = Ticket { client: 0, slot: 0 };
+const LEAVE: SlotId = SlotId { client: 0, slot: 0 };
 
 impl Smb2Work for Leave {
     fn task(&self) -> Task<'_> {
@@ -136,12 +137,12 @@ pub struct Smb2ClientOptions {
     /// How long a request may stay unanswered.
     pub timeout_nanos: u64,
     /// Where it stands among the client's connections.
-    pub lane: Lane,
+    pub lane: ChannelPosition,
 }
 
 /// Where a connection stands among those of its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lane {
+pub struct ChannelPosition {
     /// How many there are: the client's slots are dealt to them in turn.
     pub count: u32,
     /// The first of those beside the client's own, among the connections of the worker.
@@ -150,7 +151,7 @@ pub struct Lane {
     pub beside: Option<u32>,
 }
 
-impl Lane {
+impl ChannelPosition {
     /// The only one.
     pub const ALONE: Self = Self {
         count: 1,
@@ -167,8 +168,8 @@ impl Lane {
 /// What is going on in a slot.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
-    ticket: Ticket,
-    line: Option<AskedLine>,
+    ticket: SlotId,
+    line: Option<PendingLine>,
     /// When something had come in last before it was begun.
     begun: Moment,
     usable: Moment,
@@ -213,7 +214,7 @@ struct Slot {
 /// What a slot was asked last.
 #[derive(Debug, Clone, Copy)]
 struct Last {
-    ticket: Ticket,
+    ticket: SlotId,
     operation: Operation,
 }
 
@@ -223,7 +224,7 @@ enum Standing {
     /// On its way to a tree.
     Establishing {
         actor: Box<Actor<Smb2>>,
-        result: Arc<Mutex<Option<Result<Established, NotEstablished>>>>,
+        result: Arc<Mutex<Option<Result<Established, ConnectError>>>>,
         /// When the pause is over that it waits for.
         pause: Option<Moment>,
     },
@@ -247,7 +248,7 @@ struct Inner {
     standing: Standing,
     options: Smb2ClientOptions,
     /// What goes past the actors.
-    short_way: ShortWay,
+    short_way: FastPath,
     /// Slots whose requests are to go out, in order.
     waiting: VecDeque<u32>,
     /// Slots whose requests are in the output.
@@ -256,7 +257,7 @@ struct Inner {
     alarm: Moment,
     /// Whether something may have ended without a request.
     has_ended: bool,
-    books: LineBooks,
+    books: LineResults,
     lost: Option<Lost>,
     /// What was to be closed by those who were cut off.
     closing: Vec<FileId>,
@@ -310,11 +311,11 @@ impl<L: Smb2Language> Smb2Client<L> {
                 queued: Vec::with_capacity(slots.len() + 1),
                 slots,
                 standing,
-                short_way: ShortWay::default(),
+                short_way: FastPath::default(),
                 options,
                 alarm: Moment::NEVER,
                 has_ended: false,
-                books: LineBooks::default(),
+                books: LineResults::default(),
                 lost: None,
                 closing: Vec::new(),
                 dry: None,
@@ -414,7 +415,7 @@ impl<L: Smb2Language> Smb2Client<L> {
 
     /// The same, of one that is new in its slot.
     #[inline]
-    fn go_short_first(&mut self, ticket: Ticket, operation: Operation, out: &mut Output) -> bool {
+    fn go_short_first(&mut self, ticket: SlotId, operation: Operation, out: &mut Output) -> bool {
         let slot = self.inner.options.lane.own(ticket.slot);
         let goes_short = self.go_short(slot, &operation, out);
         if goes_short && let Some(own) = self.inner.slots.get_mut(slot as usize) {
@@ -508,7 +509,7 @@ impl Inner {
         };
         let asked = asked.filter(|operation| short_way::command_of(operation).is_some());
         let call = actor.call();
-        let sending = Sending {
+        let sending = OutgoingCompound {
             chain: &call.procedure,
             bodies: &call.arguments,
             data: call.data,
@@ -528,7 +529,7 @@ impl Inner {
         self.queued.push(slot);
     }
 
-    fn begin(&mut self, ticket: Ticket, work: &dyn Smb2Work) {
+    fn begin(&mut self, ticket: SlotId, work: &dyn Smb2Work) {
         let now = self.now;
         let slot = self.options.lane.own(ticket.slot);
         let Some(own) = self.slots.get_mut(slot as usize) else {
@@ -946,16 +947,16 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
     type Language = L;
 
     #[inline]
-    fn carriers(&self) -> Carriers {
-        let Lane { count, first, .. } = self.inner.options.lane;
-        Carriers::with_others(count - 1, first)
+    fn carriers(&self) -> ConnectionSet {
+        let ChannelPosition { count, first, .. } = self.inner.options.lane;
+        ConnectionSet::with_others(count - 1, first)
     }
 
     fn beside(&self) -> Option<u32> {
         self.inner.options.lane.beside
     }
 
-    fn submit(&mut self, ticket: Ticket, work: L::Work<'_>, out: &mut Output) {
+    fn submit(&mut self, ticket: SlotId, work: L::Work<'_>, out: &mut Output) {
         let goes_short = L::seen(&work, |work| match work.task() {
             Task::Operation(operation) => self.go_short_first(ticket, operation, out),
             _ => false,

@@ -8,7 +8,7 @@
 //! ```
 
 use super::copy_limits::{CopyLimits, ResumeKey, sum_of};
-use super::link::{Fault, Link, Responses, one};
+use super::link::{CompoundResponses, Fault, Link, one};
 use super::opens::Opens;
 use crate::client::desk::{Results, Step};
 use crate::output::Stretch;
@@ -36,12 +36,12 @@ pub(super) struct Copied {
 
 /// Memory of requests to copy.
 #[derive(Debug, Default)]
-pub(super) struct Copying {
+pub(super) struct CopyBuffers {
     chunks: Vec<Chunk>,
     input: Vec<u8>,
 }
 
-impl Copying {
+impl CopyBuffers {
     /// Has the server copy, in as many requests as it takes: how many bytes it did.
     pub async fn copy(&mut self, link: Link, what: Copied, opens: &Opens) -> Step<u32> {
         let Stretch { at, len } = what.stretch;
@@ -86,7 +86,7 @@ enum Answer {
 /// What became of these chunks. Other than with other commands, an error has a body of its own
 /// here, too.
 fn answer_to(results: Results<'_>, chunks: &[Chunk]) -> Result<Step<Answer>, Fault> {
-    let message = Responses::of(results).message()?;
+    let message = CompoundResponses::of(results).message()?;
     let message = message.filter(|message| message.header.command == Command::Ioctl);
     let Some(message) = message else {
         return Err(Fault::Violation("IOCTL was answered as another".into()));

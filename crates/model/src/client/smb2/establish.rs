@@ -1,14 +1,14 @@
 //! From a connection to a tree, in a session of its own (MS-SMB2, sections 3.2.4.2 and 3.2.5.2 to
 //! 3.2.5.5) or in that of the client's other connections.
 
-use super::channels::{Channels, Shared, Turn};
+use super::channels::{Channels, SetupRole, Shared};
 use super::link::Link;
 use super::negotiate::{negotiate, validate};
 use super::negotiated::Negotiated;
 use super::requests::Tree;
 use super::session_setup::{Entry, encrypts, protects, set_up, signs};
-use super::terms::{NotEstablished, OneChannel, Result, SetupStep, Terms, refused};
-use crate::session::smb2::{Agreed, ChannelSequence, Established, Limits, Protects};
+use super::terms::{ConnectError, OneChannel, Result, SetupStep, Terms, refused};
+use crate::session::smb2::{Agreed, ChannelSequence, Established, KeyUse, Limits};
 use filestone_wire::smb2::session_setup::SessionFlags;
 use filestone_wire::smb2::tree_connect::{ShareFlags, ShareType};
 use filestone_wire::smb2::{Dialect, Status};
@@ -118,7 +118,7 @@ impl Way {
 pub async fn log_on_and_off(link: Link, way: &Way) -> Result<()> {
     let terms = &way.terms;
     // The first request may wait for the next connection: what was agreed upon for that counts.
-    let negotiated = || way.noted().clone().ok_or(NotEstablished::Reset);
+    let negotiated = || way.noted().clone().ok_or(ConnectError::Reset);
     let (session, negotiated) = set_up(link, terms, Entry::Beside, negotiated).await?;
     let protects = protects(terms, &negotiated, &session)?;
     let logged_off = link.log_off(session.scope(0, protects)).await;
@@ -130,18 +130,18 @@ pub async fn log_on_and_off(link: Link, way: &Way) -> Result<()> {
 pub async fn establish(link: Link, way: &Way) -> Result<Established> {
     loop {
         let turn = match way.terms.channels {
-            0 | 1 => Turn::Make,
+            0 | 1 => SetupRole::Make,
             _ => way.channels.turn(way.channel),
         };
         match turn {
-            Turn::Make => {
+            SetupRole::Make => {
                 let made = make(link, way).await?;
                 let established = made.established.clone();
                 way.channels.made(way.channel, made);
                 return Ok(established);
             }
-            Turn::Bind(session) => return bind(link, way, &session).await,
-            Turn::Wait => link
+            SetupRole::Bind(session) => return bind(link, way, &session).await,
+            SetupRole::Wait => link
                 .pause(LOOK_NANOS)
                 .await
                 .map_err(refused(SetupStep::Bind))?,
@@ -157,21 +157,21 @@ async fn make(link: Link, way: &Way) -> Result<Shared> {
     let entry = Entry::After(way.channels.previous());
     let (session, _) = set_up(link, terms, entry, || Ok(Arc::clone(&negotiated))).await?;
     if terms.channels > 1 && session.keys.is_none() {
-        return Err(NotEstablished::OneChannel(OneChannel::Guest));
+        return Err(ConnectError::OneChannel(OneChannel::Guest));
     }
     let protects = match protects(terms, &negotiated, &session)? {
         // In 3.1.1 a TREE_CONNECT is signed in any case (section 3.2.4.1.1).
-        Protects::Nothing if negotiated.dialect == Dialect::SMB_3_1_1 && session.keys.is_some() => {
-            Protects::Signs
+        KeyUse::Nothing if negotiated.dialect == Dialect::SMB_3_1_1 && session.keys.is_some() => {
+            KeyUse::Signs
         }
         protects => protects,
     };
     let signs = signs(terms, &negotiated, &session)?;
-    let mut is_encrypted = protects == Protects::Encrypts;
+    let mut is_encrypted = protects == KeyUse::Encrypts;
     let connected = link.tree_connect(&terms.share, session.scope(0, protects));
     let Tree { tree_id, share } = connected.await.map_err(refused(SetupStep::TreeConnect))?;
     if share.share_type != ShareType::DISK {
-        return Err(NotEstablished::Share(share.share_type));
+        return Err(ConnectError::Share(share.share_type));
     }
     let share_encrypts = share.share_flags.contains(ShareFlags::ENCRYPT_DATA);
     is_encrypted |= encrypts(terms, &negotiated, &session, share_encrypts)?;
@@ -182,9 +182,9 @@ async fn make(link: Link, way: &Way) -> Result<Shared> {
         .any(|dialect| dialect.0 >= Dialect::SMB_3_0.0);
     if is_old && offered_3 && session.keys.is_some() {
         let protects = if is_encrypted {
-            Protects::Encrypts
+            KeyUse::Encrypts
         } else {
-            Protects::Signs
+            KeyUse::Signs
         };
         validate(link, terms, &negotiated, session.scope(tree_id, protects)).await?;
     }
@@ -225,7 +225,7 @@ async fn bind(link: Link, way: &Way, session: &Arc<Shared>) -> Result<Establishe
     let negotiated = Arc::new(negotiate(link, &terms).await?);
     way.note(&negotiated);
     if !negotiated.is_same(of_session) {
-        return Err(NotEstablished::Terms(
+        return Err(ConnectError::Terms(
             "the server agrees to other terms for one more connection than for the session",
         ));
     }
@@ -233,7 +233,7 @@ async fn bind(link: Link, way: &Way, session: &Arc<Shared>) -> Result<Establishe
         Ok(Arc::clone(&negotiated))
     })
     .await;
-    let gone = NotEstablished::Refused {
+    let gone = ConnectError::Refused {
         step: SetupStep::Bind,
         status: Status::USER_SESSION_DELETED,
     };
@@ -243,15 +243,15 @@ async fn bind(link: Link, way: &Way, session: &Arc<Shared>) -> Result<Establishe
     let (bound, _) = bound?;
     if negotiated.dialect.0 < Dialect::SMB_3_1_1.0 {
         let protects = if own.encrypts {
-            Protects::Encrypts
+            KeyUse::Encrypts
         } else {
-            Protects::Signs
+            KeyUse::Signs
         };
         let scope = bound.scope(own.tree_id, protects);
         validate(link, &terms, &negotiated, scope).await?;
     }
     if !way.channels.bound(way.channel, session) {
-        return Err(NotEstablished::Reset);
+        return Err(ConnectError::Reset);
     }
     Ok(Established {
         keys: bound.keys,

@@ -1,7 +1,7 @@
 //! What the clients of a run ask for beside their opens, by the dialect, and what comes of handles that
 //! outlive their connection (MS-SMB2, sections 3.2.4.3.5 to 3.2.4.3.9 and 3.2.4.4).
 
-use super::asking::{Asking, Durability, Oplock};
+use super::asking::{Durability, OpenContexts, Oplock};
 use super::link::Link;
 use super::requests::{Opened, Opening};
 use crate::client::desk::{Failure, Step};
@@ -48,7 +48,7 @@ pub struct Keeping {
 
 impl Keeping {
     /// What is asked for with an open that is closed at once.
-    pub fn asking(&self, dialect: Dialect, path: &str) -> Asking {
+    pub fn asking(&self, dialect: Dialect, path: &str) -> OpenContexts {
         let has_leases = dialect.0 > Dialect::SMB_2_0_2.0;
         let oplock = match self.oplock {
             SmbOplock::None => Oplock::None,
@@ -59,14 +59,14 @@ impl Keeping {
             SmbOplock::Lease if self.is_durable => Oplock::Batch,
             SmbOplock::Lease => Oplock::None,
         };
-        Asking {
+        OpenContexts {
             oplock,
-            ..Asking::NOTHING
+            ..OpenContexts::NOTHING
         }
     }
 
     /// What is asked for with an open that stays.
-    pub fn asking_to_stay(&self, dialect: Dialect, path: &str) -> Asking {
+    pub fn asking_to_stay(&self, dialect: Dialect, path: &str) -> OpenContexts {
         let asking = self.asking(dialect, path);
         if !self.is_durable || asking.oplock == Oplock::None {
             return asking;
@@ -78,7 +78,7 @@ impl Keeping {
         } else {
             Durability::V1
         };
-        Asking {
+        OpenContexts {
             durability: Some(durability),
             ..asking
         }
@@ -122,7 +122,7 @@ impl Keeping {
         opening: &Opening<'_>,
         file_id: FileId,
     ) -> Step<Option<FileId>> {
-        let asking = Asking {
+        let asking = OpenContexts {
             reclaims: Some(file_id),
             ..opening.asking
         };
@@ -165,7 +165,7 @@ mod tests {
         assert!(matches!(new.durability, Some(Durability::V2(_))));
         assert_ne!(new.durability, of(Dialect::SMB_3_1_1).durability);
         let not = keeping(SmbOplock::Lease, false).asking_to_stay(Dialect::SMB_2_0_2, "a");
-        assert_eq!(not, Asking::NOTHING);
+        assert_eq!(not, OpenContexts::NOTHING);
         assert_eq!(leasing.counts.read().asked, 4);
     }
 

@@ -20,14 +20,14 @@ pub struct Smb2;
 pub struct Forged;
 
 /// What a desk shows on which nothing was ever laid.
-static NOTHING: desk::Papers<Smb2> = desk::Papers::new();
+static NOTHING: desk::CallState<Smb2> = desk::CallState::new();
 
 thread_local! {
     /// What is lent to the future that this thread polls.
     static LENT: Lending = const { Cell::new(None) };
 }
 
-type Lending = Cell<Option<Box<desk::Papers<Smb2>>>>;
+type Lending = Cell<Option<Box<desk::CallState<Smb2>>>>;
 
 impl Calls for Smb2 {
     type Called = Chain;
@@ -37,7 +37,7 @@ impl Calls for Smb2 {
 
     const NONE: Chain = Chain::NONE;
 
-    fn nothing() -> &'static desk::Papers<Self> {
+    fn nothing() -> &'static desk::CallState<Self> {
         &NOTHING
     }
 
@@ -84,12 +84,12 @@ pub fn is(failure: Failure, status: smb2::Status) -> bool {
 
 /// A chain that is being put together.
 #[derive(Debug)]
-pub struct Chaining<'b> {
+pub struct CompoundBuilder<'b> {
     bodies: &'b mut Vec<u8>,
     chain: Chain,
 }
 
-impl<'b> Chaining<'b> {
+impl<'b> CompoundBuilder<'b> {
     /// Of requests in the session's tree, whose bodies are appended.
     pub fn new(bodies: &'b mut Vec<u8>) -> Self {
         let chain = Chain::NONE;
@@ -159,7 +159,7 @@ impl Link {
     #[inline]
     pub fn send<T, D>(
         &self,
-        build: impl FnOnce(Chaining<'_>) -> Chain,
+        build: impl FnOnce(CompoundBuilder<'_>) -> Chain,
         decode: D,
     ) -> desk::Reply<Smb2, D>
     where
@@ -173,7 +173,7 @@ impl Link {
     #[inline]
     pub fn send_with<T, D>(
         &self,
-        build: impl FnOnce(Chaining<'_>) -> Chain,
+        build: impl FnOnce(CompoundBuilder<'_>) -> Chain,
         data: Stretch,
         kept_max: usize,
         decode: D,
@@ -181,19 +181,24 @@ impl Link {
     where
         D: FnOnce(Results<'_>) -> Decoded<T>,
     {
-        self.ask(|out| build(Chaining::new(out)), data, kept_max, decode)
+        self.ask(
+            |out| build(CompoundBuilder::new(out)),
+            data,
+            kept_max,
+            decode,
+        )
     }
 }
 
 /// The responses to a chain, one after the other.
 #[derive(Debug, Clone)]
-pub struct Responses<'r> {
+pub struct CompoundResponses<'r> {
     messages: Messages<'r>,
     /// The first failure among those that were taken.
     failed: Option<smb2::Status>,
 }
 
-impl<'r> Responses<'r> {
+impl<'r> CompoundResponses<'r> {
     /// Those in these results.
     pub fn of(results: Results<'r>) -> Self {
         Self {
@@ -261,7 +266,7 @@ pub fn one<'r, T: Decode<'r>, U>(
     command: Command,
     keep: impl FnOnce(T) -> U,
 ) -> Decoded<U> {
-    let mut responses = Responses::of(results);
+    let mut responses = CompoundResponses::of(results);
     let body = responses.take::<T>(command)?;
     responses.finish(body.map(keep))
 }

@@ -3,7 +3,7 @@
 //! A client works below `clients` of the directory under test; what lies elsewhere in it is only
 //! read.
 
-use super::asking::Asking;
+use super::asking::OpenContexts;
 use super::establish::Way;
 use super::keeping::Keeping;
 use super::link::Link;
@@ -12,7 +12,7 @@ use super::requests::{ALL_OF_FILE, ATTRIBUTES, LISTING, Opened, Opening, READING
 use super::trees::Removal;
 use crate::client::actor::{Kind, TaskEnd, ended, next_task};
 use crate::client::desk::{Failure, Step};
-use crate::client::kept_action::KeptAction;
+use crate::client::kept_action::OwnedAction;
 use crate::client::own_paths::{below_clients, check_own, is_clients, is_own};
 use crate::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
 use crate::load::{Action, CLIENTS, Cause, MARKER, Status};
@@ -80,7 +80,7 @@ pub(super) async fn replay(link: Link, options: ShareLoadOptions) {
         path: String::new(),
         other: String::new(),
     };
-    let mut kept = KeptAction::default();
+    let mut kept = OwnedAction::default();
     loop {
         let task = next_task(&mut kept).await;
         lines.moved = 0;
@@ -298,7 +298,7 @@ impl Lines {
         keeping.reclaim(self.link, &opening, file.file_id).await
     }
 
-    async fn open_anew(&self, file: &OpenFile) -> Step<(FileId, Option<Asking>)> {
+    async fn open_anew(&self, file: &OpenFile) -> Step<(FileId, Option<OpenContexts>)> {
         let asking = self.asking_to_stay(&file.path, file.options);
         let opening = file.opening().asking(asking);
         let opened = self.options.keeping.open(self.link, &opening).await?;
@@ -314,7 +314,7 @@ impl Lines {
     }
 
     /// What is asked for beside an open. Directories have no handles that outlive a connection.
-    fn asking_to_stay(&self, path: &str, options: CreateOptions) -> Asking {
+    fn asking_to_stay(&self, path: &str, options: CreateOptions) -> OpenContexts {
         let (keeping, dialect) = (&self.options.keeping, self.options.way.dialect());
         if options.contains(CreateOptions::DIRECTORY_FILE) {
             keeping.asking(dialect, path)

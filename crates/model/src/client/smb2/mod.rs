@@ -37,13 +37,13 @@ mod terms;
 mod tests;
 mod trees;
 
-pub use client::{Lane, Smb2Client, Smb2ClientOptions, Smb2Language, Smb2Work};
+pub use client::{ChannelPosition, Smb2Client, Smb2ClientOptions, Smb2Language, Smb2Work};
 
-pub use asking::{Asking, Durability, Oplock};
+pub use asking::{Durability, OpenContexts, Oplock};
 pub use channels::Channels;
 pub use establish::{Way, establish};
 pub use keeping::{DurableCounts, Keeping};
-pub use link::{Chaining, Desk, Fault, Forged, Link, Lost, Smb2, Why, answer, is};
+pub use link::{CompoundBuilder, Desk, Fault, Forged, Link, Lost, Smb2, Why, answer, is};
 pub use load::{ShareLoadOptions, ShareTransfers};
 pub use negotiate::negotiate;
 pub use negotiated::Negotiated;
@@ -55,7 +55,7 @@ pub use requests::{
     ALL_OF_FILE, ATTRIBUTES, DELETING, LISTING, Listed, Opened, Opening, Page, Tree, is_not_there,
 };
 pub use session_setup::SetUp;
-pub use terms::{NotEstablished, OneChannel, Protection, SetupStep, Terms};
+pub use terms::{ConnectError, OneChannel, Protection, SetupStep, Terms};
 pub use trees::Removal;
 
 use crate::client::actor::Actor;

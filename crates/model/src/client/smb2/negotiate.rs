@@ -2,7 +2,7 @@
 
 use super::link::{Decoded, Link, one};
 use super::negotiated::Negotiated;
-use super::terms::{NotEstablished, OneChannel, Protection, Result, SetupStep, Terms, refused};
+use super::terms::{ConnectError, OneChannel, Protection, Result, SetupStep, Terms, refused};
 use crate::client::desk::{Failure, Results, Step};
 use crate::session::smb2::{Limits, Preauth, Scope};
 use filestone_wire::smb2::codec::{Array, Decode, Encode, Text};
@@ -22,15 +22,15 @@ pub async fn negotiate(link: Link, terms: &Terms) -> Result<Negotiated> {
         .security_mode
         .contains(SecurityMode::SIGNING_REQUIRED);
     if requires_signing && terms.signing == Protection::Off {
-        return Err(NotEstablished::Terms(
+        return Err(ConnectError::Terms(
             "the server wants all messages signed, and --sign off is given",
         ));
     }
     if !terms.dialects.contains(&negotiated.dialect) {
-        return Err(NotEstablished::Dialect(negotiated.dialect));
+        return Err(ConnectError::Dialect(negotiated.dialect));
     }
     if terms.channels > 1 {
-        has_channels(&negotiated).map_err(NotEstablished::OneChannel)?;
+        has_channels(&negotiated).map_err(ConnectError::OneChannel)?;
     }
     for (what, bytes) in [
         ("reads", negotiated.limits.read),
@@ -39,7 +39,7 @@ pub async fn negotiate(link: Link, terms: &Terms) -> Result<Negotiated> {
     ] {
         // What every server takes (section 3.3.5.4).
         if bytes < 4096 {
-            return Err(NotEstablished::Limits { what, bytes });
+            return Err(ConnectError::Limits { what, bytes });
         }
     }
     negotiated.limits = negotiated.limits.over(negotiated.is_large_mtu());
@@ -153,7 +153,7 @@ fn negotiated(results: Results<'_>) -> Decoded<Result<Negotiated>> {
             if has_preauth {
                 Ok(negotiated)
             } else {
-                Err(NotEstablished::Terms(
+                Err(ConnectError::Terms(
                     "the server chose dialect 3.1.1 and no hash for pre-authentication integrity",
                 ))
             }
@@ -196,7 +196,7 @@ pub(super) async fn validate(
         },
     );
     let said = match asked.await {
-        Ok(said) => said.map_err(|_| NotEstablished::Changed)?,
+        Ok(said) => said.map_err(|_| ConnectError::Changed)?,
         // A server that does not know it has still signed its answer.
         Err(Failure::Answered(_)) => return Ok(()),
         Err(failure) => return Err(refused(SetupStep::Validate)(failure)),
@@ -208,6 +208,6 @@ pub(super) async fn validate(
     if is_same {
         Ok(())
     } else {
-        Err(NotEstablished::Changed)
+        Err(ConnectError::Changed)
     }
 }

@@ -1,6 +1,6 @@
 //! What a load file has open on a share, by its own numbers.
 
-use super::asking::Asking;
+use super::asking::OpenContexts;
 use super::requests::Opening;
 use crate::client::desk::{Failure, Step};
 use crate::load::Cause;
@@ -22,7 +22,7 @@ pub(super) struct Held {
 pub(super) struct OpenFile {
     pub file_id: FileId,
     /// By what it is taken up again once its connection is gone, if it outlives that.
-    pub outlives: Option<Asking>,
+    pub outlives: Option<OpenContexts>,
     /// How often the session had been lost when it was opened.
     pub losses: u32,
     pub path: Box<str>,

@@ -3,7 +3,7 @@
 //! What was open over a connection that is gone is gone with it, but for handles that outlive it:
 //! they are away until one of the slots has taken them up again.
 
-use super::asking::Asking;
+use super::asking::OpenContexts;
 use super::copy_limits::{CopyLimits, ResumeKey};
 use crate::operation::{FileId, OpenId};
 use filestone_wire::smb2;
@@ -31,7 +31,7 @@ pub struct Handle {
     /// Of which file of the run; none of those that do not outlive their connection.
     pub file: Option<FileId>,
     /// By what it is taken up again once its connection is gone.
-    pub outlives: Option<Asking>,
+    pub outlives: Option<OpenContexts>,
 }
 
 impl Handle {
@@ -207,7 +207,7 @@ mod tests {
                 volatile: number,
             },
             file: Some(FILE),
-            outlives: is_durable.then_some(Asking {
+            outlives: is_durable.then_some(OpenContexts {
                 oplock: Oplock::Batch,
                 durability: Some(Durability::V1),
                 reclaims: None,

@@ -15,19 +15,19 @@
 //! | Notify | CHANGE_NOTIFY, and what it reports: CREATE or CLOSE of a file that goes with that |
 //! | Copy | IOCTL on what is held open, as often as it takes |
 
-use super::asking::Asking;
-use super::copy::{Copied, Copying};
+use super::asking::OpenContexts;
+use super::copy::{Copied, CopyBuffers};
 use super::establish::{Way, log_on_and_off};
 use super::keeping::Keeping;
 use super::link::Link;
 use super::link::is;
 use super::opens::{Handle, Look, OpenKey, Opens};
 use super::requests::{ALL_OF_FILE, ATTRIBUTES, LISTING, Listed, Opened, Opening, is_not_there};
-use super::terms::NotEstablished;
+use super::terms::ConnectError;
 use crate::client::actor::{Kind, TaskEnd, ended, next_task};
 use crate::client::desk::{Failure, Step};
 use crate::client::handles::Handles;
-use crate::client::kept_action::KeptAction;
+use crate::client::kept_action::OwnedAction;
 use crate::client::{Unsupported, Verify};
 use crate::kind::OpKind;
 use crate::load::{Cause, Status};
@@ -253,7 +253,7 @@ pub(super) struct Operating {
     /// watched then, if the session was not lost with it.
     doubts: u32,
     doubtful: Option<smb2::FileId>,
-    copying: Copying,
+    copying: CopyBuffers,
     /// Memory of paths.
     path: String,
     other: String,
@@ -284,14 +284,14 @@ pub(super) async fn operate(link: Link, options: OperationOptions, slot: u32, cl
         coming: None,
         doubts: 0,
         doubtful: None,
-        copying: Copying::default(),
+        copying: CopyBuffers::default(),
         path: String::new(),
         other: String::new(),
         moved: 0,
         found: Answer::Plain,
         fault: None,
     };
-    let mut kept = KeptAction::default();
+    let mut kept = OwnedAction::default();
     loop {
         let task = next_task(&mut kept).await;
         operating.see_losses();
@@ -533,7 +533,7 @@ impl Operating {
     }
 
     /// What is asked for beside an open that is closed at once.
-    fn asking(&self, path: &str) -> Asking {
+    fn asking(&self, path: &str) -> OpenContexts {
         let dialect = self.client.way.dialect();
         self.options.keeping.asking(dialect, path)
     }
@@ -835,7 +835,7 @@ impl Operating {
 
     async fn log_on_and_off(&mut self) -> Step<()> {
         match log_on_and_off(self.link, &self.client.way).await {
-            Err(NotEstablished::Forged) => self.fault = Some(ReplyFault::Forged),
+            Err(ConnectError::Forged) => self.fault = Some(ReplyFault::Forged),
             Err(why) => return Err(why.into_failure()),
             Ok(()) => {}
         }

@@ -2,8 +2,8 @@
 //!
 //! What is about a path and not about something open is a compound: CREATE, the request, CLOSE.
 
-use super::asking::Asking;
-use super::link::{Chaining, Decoded, Fault, Link, Responses, is, one};
+use super::asking::OpenContexts;
+use super::link::{CompoundBuilder, CompoundResponses, Decoded, Fault, Link, is, one};
 use crate::client::desk::{Failure, Results, Step};
 use crate::output::Stretch;
 use crate::session::smb2::Scope;
@@ -39,7 +39,7 @@ pub struct Opening<'p> {
     /// What it has to be, and what becomes of it.
     pub options: CreateOptions,
     /// What is asked for beside it.
-    pub asking: Asking,
+    pub asking: OpenContexts,
     /// What others may do meanwhile.
     pub sharing: ShareAccess,
 }
@@ -93,7 +93,7 @@ impl<'p> Opening<'p> {
             access,
             disposition: CreateDisposition::OPEN,
             options: CreateOptions::NONE,
-            asking: Asking::NOTHING,
+            asking: OpenContexts::NOTHING,
             sharing: SHARE_ALL,
         }
     }
@@ -114,7 +114,7 @@ impl<'p> Opening<'p> {
 
     /// The same, with an oplock, or a handle that outlives its connection.
     #[must_use]
-    pub const fn asking(mut self, asking: Asking) -> Self {
+    pub const fn asking(mut self, asking: OpenContexts) -> Self {
         self.asking = asking;
         self
     }
@@ -126,7 +126,7 @@ impl<'p> Opening<'p> {
         self
     }
 
-    fn add(self, chaining: Chaining<'_>) -> Chaining<'_> {
+    fn add(self, chaining: CompoundBuilder<'_>) -> CompoundBuilder<'_> {
         // Any stands where there is none.
         let mut contexts = [RequestContext::QueryOnDiskId; 2];
         let asked = self.asking.contexts().into_iter().flatten();
@@ -188,7 +188,7 @@ impl Opened {
     }
 }
 
-fn closing(chaining: Chaining<'_>, file_id: FileId) -> Chaining<'_> {
+fn closing(chaining: CompoundBuilder<'_>, file_id: FileId) -> CompoundBuilder<'_> {
     let flags = close::CloseFlags::NONE;
     chaining.request(Command::Close, 0, &close::Request { flags, file_id })
 }
@@ -241,7 +241,7 @@ fn read_count(results: Results<'_>, asked: u32) -> Decoded<u32> {
 
 /// The data that a READ has brought; nothing of any other response.
 pub(super) fn data_read(results: Results<'_>) -> &[u8] {
-    let message = Responses::of(results).message();
+    let message = CompoundResponses::of(results).message();
     let Some(message) = message.ok().flatten() else {
         return &[];
     };
@@ -344,15 +344,15 @@ impl Link {
     fn on_open<M, T>(
         &self,
         opening: &Opening<'_>,
-        middle: impl FnOnce(Chaining<'_>) -> Chaining<'_>,
-        take: impl FnOnce(&mut Responses<'_>) -> Result<Option<M>, Fault>,
+        middle: impl FnOnce(CompoundBuilder<'_>) -> CompoundBuilder<'_>,
+        take: impl FnOnce(&mut CompoundResponses<'_>) -> Result<Option<M>, Fault>,
         keep: impl FnOnce(Opened, M) -> T,
     ) -> impl Future<Output = Step<T>> {
-        let build = |chaining: Chaining<'_>| {
+        let build = |chaining: CompoundBuilder<'_>| {
             closing(middle(opening.add(chaining)), FileId::OF_PREVIOUS).chain()
         };
         self.send(build, |results| {
-            let mut responses = Responses::of(results);
+            let mut responses = CompoundResponses::of(results);
             let opened = responses.take::<create::Response<'_>>(Command::Create)?;
             let opened = opened.map(|response| Opened::of(&response));
             let taken = take(&mut responses)?;
@@ -367,7 +367,7 @@ impl Link {
         self.send(
             |chaining| closing(chaining, file_id).chain(),
             |results| {
-                let mut responses = Responses::of(results);
+                let mut responses = CompoundResponses::of(results);
                 let closed = responses.take_closed()?;
                 responses.finish(closed)
             },
@@ -376,7 +376,7 @@ impl Link {
 
     /// READ: how many bytes came; none at the end of the file. Their values are not looked at.
     pub fn read(&self, file_id: FileId, offset: u64, len: u32) -> impl Future<Output = Step<u32>> {
-        let build = |chaining: Chaining<'_>| {
+        let build = |chaining: CompoundBuilder<'_>| {
             let request = read_request(file_id, offset, len);
             chaining.request(Command::Read, len, &request).chain()
         };
@@ -393,12 +393,12 @@ impl Link {
         len: u32,
         look: impl FnOnce(&[u8]) -> T,
     ) -> impl Future<Output = Step<T>> {
-        let build = |chaining: Chaining<'_>| {
+        let build = |chaining: CompoundBuilder<'_>| {
             let request = read_request(file_id, offset, len);
             chaining.request(Command::Read, len, &request).chain()
         };
         self.send(build, move |results| {
-            let message = Responses::of(results).message()?;
+            let message = CompoundResponses::of(results).message()?;
             if message.is_some_and(|message| message.header.status == Status::END_OF_FILE) {
                 return Ok(Ok(look(&[])));
             }
@@ -468,7 +468,7 @@ impl Link {
             channel_info: &[],
             data: &[],
         };
-        let build = |chaining: Chaining<'_>| {
+        let build = |chaining: CompoundBuilder<'_>| {
             chaining
                 .with(Command::Write, data.len, |out| {
                     head.encode_head(data.len as usize, out);
@@ -740,7 +740,7 @@ impl Link {
                 chaining.request(Command::TreeConnect, 0, &request).chain()
             },
             |results| {
-                let header = Responses::of(results)
+                let header = CompoundResponses::of(results)
                     .message()?
                     .map(|message| message.header);
                 let tree_id = header
@@ -801,7 +801,11 @@ pub struct Tree {
 /// The most that information of a class takes: names may be long.
 const INFORMATION_MAX: u32 = 4096;
 
-fn querying(chaining: Chaining<'_>, file_id: FileId, class: InfoClass) -> Chaining<'_> {
+fn querying(
+    chaining: CompoundBuilder<'_>,
+    file_id: FileId,
+    class: InfoClass,
+) -> CompoundBuilder<'_> {
     let request = query_info::Request {
         class,
         output_buffer_length: INFORMATION_MAX,
@@ -814,7 +818,7 @@ fn querying(chaining: Chaining<'_>, file_id: FileId, class: InfoClass) -> Chaini
 }
 
 /// CHANGE_NOTIFY of names, answered when something changes that is asked for after it.
-fn notifying(chaining: Chaining<'_>, directory: FileId) -> Chaining<'_> {
+fn notifying(chaining: CompoundBuilder<'_>, directory: FileId) -> CompoundBuilder<'_> {
     let names = change_notify::CompletionFilter::FILE_NAME;
     let request = change_notify::Request {
         flags: change_notify::NotifyFlags::NONE,
@@ -859,11 +863,11 @@ fn reported<'r, T: Decode<'r>, U>(
 }
 
 fn setting<'b>(
-    chaining: Chaining<'b>,
+    chaining: CompoundBuilder<'b>,
     file_id: FileId,
     class: FileInfoClass,
     information: &impl Encode,
-) -> Chaining<'b> {
+) -> CompoundBuilder<'b> {
     let request = set_info::Request {
         class: InfoClass::File(class),
         additional_information: 0,
@@ -876,12 +880,12 @@ fn setting<'b>(
 }
 
 fn listing<'b>(
-    chaining: Chaining<'b>,
+    chaining: CompoundBuilder<'b>,
     file_id: FileId,
     pattern: &str,
     is_first: bool,
     page_len: u32,
-) -> Chaining<'b> {
+) -> CompoundBuilder<'b> {
     let request = query_directory::Request {
         class: FileInfoClass::ID_BOTH_DIRECTORY,
         flags: if is_first {

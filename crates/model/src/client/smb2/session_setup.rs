@@ -1,11 +1,11 @@
 //! SESSION_SETUP: a session, or one more connection of a session (MS-SMB2, sections 3.2.4.2.3 and
 //! 3.2.5.3).
 
-use super::link::{Fault, Link, Responses, one};
+use super::link::{CompoundResponses, Fault, Link, one};
 use super::negotiated::Negotiated;
-use super::terms::{NotEstablished, OneChannel, Protection, Result, SetupStep, Terms, refused};
+use super::terms::{ConnectError, OneChannel, Protection, Result, SetupStep, Terms, refused};
 use crate::client::desk::Step;
-use crate::session::smb2::{Established, Mechanism, Preauth, Protects, Scope, SessionKeys};
+use crate::session::smb2::{Established, KeyUse, Mechanism, Preauth, Scope, SessionKeys};
 use filestone_wire::smb2::session_setup::{self, SessionFlags, SetupFlags};
 use filestone_wire::smb2::spnego::{self, NegTokenInit, NegTokenResp};
 use filestone_wire::smb2::{Capabilities, Command, Dialect, HeaderFlags, SecurityMode, Status};
@@ -29,7 +29,7 @@ pub struct SetUp {
 
 impl SetUp {
     /// Messages of this session, before it is the connection's.
-    pub fn scope(&self, tree_id: u32, protects: Protects) -> Scope {
+    pub fn scope(&self, tree_id: u32, protects: KeyUse) -> Scope {
         Scope::Other {
             session_id: self.session_id,
             tree_id,
@@ -66,7 +66,7 @@ impl Round {
             self.is_signed && !keys.signer.verify(&self.message, &mut Vec::new())
         };
         if keys.is_some_and(is_forged) {
-            return Err(NotEstablished::Forged);
+            return Err(ConnectError::Forged);
         }
         Ok(())
     }
@@ -145,15 +145,15 @@ pub(super) async fn set_up(
         };
         response.encode(&mut token);
     }
-    Err(NotEstablished::Terms("the authentication comes to no end"))
+    Err(ConnectError::Terms("the authentication comes to no end"))
 }
 
 /// Whose a SESSION_SETUP is: those that bind are signed with the key of the session (section
 /// 3.2.4.1.1).
 fn scope_of_setup(session_id: u64, binds_to: Option<&Established>) -> Scope {
     let (keys, protects) = match binds_to {
-        Some(own) => (own.keys.clone(), Protects::Binds),
-        None => (None, Protects::Nothing),
+        Some(own) => (own.keys.clone(), KeyUse::Binds),
+        None => (None, KeyUse::Nothing),
     };
     Scope::Other {
         session_id: binds_to.map_or(session_id, |own| own.session_id),
@@ -173,7 +173,7 @@ async fn round(
     let binds = matches!(
         scope,
         Scope::Other {
-            protects: Protects::Binds,
+            protects: KeyUse::Binds,
             ..
         }
     );
@@ -195,7 +195,7 @@ async fn round(
             chaining.request(Command::SessionSetup, 0, &request).chain()
         },
         |results| {
-            let header = Responses::of(results)
+            let header = CompoundResponses::of(results)
                 .message()?
                 .map(|message| message.header);
             let Some(header) = header else {
@@ -242,11 +242,11 @@ fn finished(
         return if is_nobody || terms.mechanisms.is_anonymous() {
             Ok(session)
         } else {
-            Err(NotEstablished::Unproven)
+            Err(ConnectError::Unproven)
         };
     };
     let keys = SessionKeys::derive(&negotiated.material(&key, preauth))
-        .map_err(|error| NotEstablished::Keys(error.to_string()))?;
+        .map_err(|error| ConnectError::Keys(error.to_string()))?;
     // In 3.x it is signed in any case (section 3.2.5.3.1).
     let has_to_be = negotiated.dialect.0 >= Dialect::SMB_3_0.0;
     let is_genuine = if round.is_signed {
@@ -255,7 +255,7 @@ fn finished(
         !has_to_be
     };
     if !is_genuine {
-        return Err(NotEstablished::Forged);
+        return Err(ConnectError::Forged);
     }
     session.keys = Some(Arc::new(keys));
     Ok(session)
@@ -271,14 +271,14 @@ fn bound(
 ) -> Result<SetUp> {
     let key = mechanism.session_key().filter(|_| !round.is_nobodys());
     let (Some(key), Some(of_session)) = (key, &own.keys) else {
-        return Err(NotEstablished::OneChannel(OneChannel::Guest));
+        return Err(ConnectError::OneChannel(OneChannel::Guest));
     };
     let keys = of_session
         .derive_for_channel(&negotiated.material(&key, preauth))
-        .map_err(|error| NotEstablished::Keys(error.to_string()))?;
+        .map_err(|error| ConnectError::Keys(error.to_string()))?;
     // It is signed with the key that it is about (section 3.2.5.1.3).
     if !round.is_signed || !keys.signer.verify(&round.message, &mut Vec::new()) {
-        return Err(NotEstablished::Forged);
+        return Err(ConnectError::Forged);
     }
     Ok(SetUp {
         session_id: own.session_id,
@@ -289,18 +289,14 @@ fn bound(
 }
 
 /// What the keys of a session are used for.
-pub(super) fn protects(
-    terms: &Terms,
-    negotiated: &Negotiated,
-    session: &SetUp,
-) -> Result<Protects> {
+pub(super) fn protects(terms: &Terms, negotiated: &Negotiated, session: &SetUp) -> Result<KeyUse> {
     let signs = signs(terms, negotiated, session)?;
     Ok(if encrypts(terms, negotiated, session, false)? {
-        Protects::Encrypts
+        KeyUse::Encrypts
     } else if signs {
-        Protects::Signs
+        KeyUse::Signs
     } else {
-        Protects::Nothing
+        KeyUse::Nothing
     })
 }
 
@@ -310,7 +306,7 @@ pub(super) fn signs(terms: &Terms, negotiated: &Negotiated, session: &SetUp) -> 
         .security_mode
         .contains(SecurityMode::SIGNING_REQUIRED);
     match (terms.signing, &session.keys) {
-        (Protection::Required, None) => Err(NotEstablished::Terms(
+        (Protection::Required, None) => Err(ConnectError::Terms(
             "the server lets this user in as a guest, whose messages cannot be signed, and --sign is \
              given",
         )),
@@ -330,19 +326,19 @@ pub(super) fn encrypts(
     let is_wanted = share_wants_it || session.flags.contains(SessionFlags::ENCRYPT_DATA);
     let sealer = session.keys.as_ref().and_then(|keys| keys.sealer.as_ref());
     match (terms.encryption, sealer) {
-        (Protection::Off, _) if is_wanted => Err(NotEstablished::Terms(
+        (Protection::Off, _) if is_wanted => Err(ConnectError::Terms(
             "the server wants all messages encrypted, and --encrypt off is given",
         )),
         (Protection::Off, _) => Ok(false),
         (Protection::IfAsked, _) if !is_wanted => Ok(false),
         (_, Some(_)) => Ok(true),
-        (_, None) if session.keys.is_none() => Err(NotEstablished::Terms(
+        (_, None) if session.keys.is_none() => Err(ConnectError::Terms(
             "the server lets this user in as a guest, whose messages cannot be encrypted",
         )),
-        (_, None) if negotiated.dialect.0 < Dialect::SMB_3_0.0 => Err(NotEstablished::Terms(
+        (_, None) if negotiated.dialect.0 < Dialect::SMB_3_0.0 => Err(ConnectError::Terms(
             "encryption needs dialect 3.0 or later, and the server chose an older one",
         )),
-        (_, None) => Err(NotEstablished::Terms(
+        (_, None) => Err(ConnectError::Terms(
             "the server has no cipher in common with this client",
         )),
     }

@@ -16,7 +16,7 @@ use filestone_wire::smb2::{Command, HEADER_LEN, Status, echo, flush, query_info,
 
 /// What the last operation that had one request left of it.
 #[derive(Debug, Default)]
-pub(super) struct ShortWay {
+pub(super) struct FastPath {
     /// The operation, if there is one.
     operation: Option<Operation>,
     template: Template,
@@ -51,7 +51,7 @@ pub(super) fn is_all_of(call: &Call<Smb2>, operation: &Operation) -> bool {
     command_of(operation) == Some(part.command)
 }
 
-impl ShortWay {
+impl FastPath {
     /// There is none, until something has gone the long way.
     pub fn close(&mut self) {
         self.operation = None;

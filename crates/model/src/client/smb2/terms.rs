@@ -112,7 +112,7 @@ pub enum OneChannel {
 
 /// Why there is no connection to a share.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotEstablished {
+pub enum ConnectError {
     /// The client cannot go on: the driver knows why.
     #[error("the connection was lost")]
     Lost,
@@ -172,7 +172,7 @@ pub enum NotEstablished {
     Changed,
 }
 
-impl NotEstablished {
+impl ConnectError {
     /// As what became of an operation.
     pub fn into_failure(self) -> Failure {
         match self {
@@ -184,29 +184,29 @@ impl NotEstablished {
     }
 }
 
-impl From<TokenError> for NotEstablished {
+impl From<TokenError> for ConnectError {
     fn from(error: TokenError) -> Self {
         Self::Token(error)
     }
 }
 
-impl From<MechanismError> for NotEstablished {
+impl From<MechanismError> for ConnectError {
     fn from(error: MechanismError) -> Self {
         Self::Mechanism(error)
     }
 }
 
 /// What a step towards a share comes to.
-pub(super) type Result<T> = std::result::Result<T, NotEstablished>;
+pub(super) type Result<T> = std::result::Result<T, ConnectError>;
 
 /// What became of a step, as why there is no connection.
-pub(super) fn refused(step: SetupStep) -> impl Fn(Failure) -> NotEstablished {
+pub(super) fn refused(step: SetupStep) -> impl Fn(Failure) -> ConnectError {
     move |failure| match failure {
-        Failure::Answered(crate::load::Status::Failed(status)) => NotEstablished::Refused {
+        Failure::Answered(crate::load::Status::Failed(status)) => ConnectError::Refused {
             step,
             status: Status(status.number),
         },
-        Failure::Reset => NotEstablished::Reset,
-        Failure::Answered(_) | Failure::Lost => NotEstablished::Lost,
+        Failure::Reset => ConnectError::Reset,
+        Failure::Answered(_) | Failure::Lost => ConnectError::Lost,
     }
 }

@@ -1,7 +1,7 @@
 //! Processors, clock and memory of this host.
 
 use crate::doctor::facts::{Facts, ProcessorQuota};
-use crate::doctor::finding::Judgement;
+use crate::doctor::finding::RuleResult;
 use crate::measure::Caveat;
 use crate::text::{bytes_text, counted};
 
@@ -10,17 +10,17 @@ const STEADY: [&str; 1] = ["performance"];
 /// Drivers that have the processor itself decide, whatever the governor is called.
 const SELF_GOVERNED: [&str; 2] = ["intel_pstate", "amd-pstate-epp"];
 
-pub fn build(facts: &Facts, _: f64) -> Option<Judgement> {
+pub fn build(facts: &Facts, _: f64) -> Option<RuleResult> {
     let is_debug_build = facts.host.is_debug_build?;
     if !is_debug_build {
-        return Some(Judgement::ok("compiled with optimisation"));
+        return Some(RuleResult::ok("compiled with optimisation"));
     }
     let (consequence, _) = Caveat::DebugBuild.sentence();
-    let finding = Judgement::warning("compiled without optimisation", consequence);
+    let finding = RuleResult::warning("compiled without optimisation", consequence);
     Some(finding.run("build it with --release", "cargo build --release"))
 }
 
-pub fn processors(facts: &Facts, fewest: f64) -> Option<Judgement> {
+pub fn processors(facts: &Facts, fewest: f64) -> Option<RuleResult> {
     let processors = facts.host.processors?;
     let found = match (processors.allowed, processors.online) {
         (1, 1) => "1".to_string(),
@@ -30,22 +30,22 @@ pub fn processors(facts: &Facts, fewest: f64) -> Option<Judgement> {
         (allowed, online) => format!("{allowed} of {online} for this process"),
     };
     if f64::from(processors.allowed) >= fewest {
-        return Some(Judgement::ok(found));
+        return Some(RuleResult::ok(found));
     }
-    Some(Judgement::note(
+    Some(RuleResult::note(
         found,
         "the load generator's threads take turns with whatever else runs here, and with the \
          built-in server, on one processor",
     ))
 }
 
-pub fn affinity(facts: &Facts, _: f64) -> Option<Judgement> {
+pub fn affinity(facts: &Facts, _: f64) -> Option<RuleResult> {
     let processors = facts.host.processors?;
     let kept = processors.online.saturating_sub(processors.allowed);
     if kept == 0 {
-        return Some(Judgement::ok("this process is kept from no processor"));
+        return Some(RuleResult::ok("this process is kept from no processor"));
     }
-    let finding = Judgement::note(
+    let finding = RuleResult::note(
         format!(
             "this process is kept from {}",
             counted(kept.into(), "processor")
@@ -55,17 +55,17 @@ pub fn affinity(facts: &Facts, _: f64) -> Option<Judgement> {
     Some(finding.run("to see which are left", "taskset -cp $$"))
 }
 
-pub fn quota(facts: &Facts, _: f64) -> Option<Judgement> {
+pub fn quota(facts: &Facts, _: f64) -> Option<RuleResult> {
     let quota = match facts.host.processor_quota? {
-        ProcessorQuota::Unlimited => return Some(Judgement::ok("none")),
+        ProcessorQuota::Unlimited => return Some(RuleResult::ok("none")),
         ProcessorQuota::Processors(quota) => quota,
     };
     let found = format!("the time of {quota:.2} processors");
     let allowed = facts.host.processors.map(|processors| processors.allowed);
     if allowed.is_some_and(|allowed| quota >= f64::from(allowed)) {
-        return Some(Judgement::ok(found));
+        return Some(RuleResult::ok(found));
     }
-    let finding = Judgement::warning(
+    let finding = RuleResult::warning(
         found,
         "when it is used up all threads stop until the next period, for up to 100 ms, which looks \
          like a server that stops",
@@ -76,25 +76,25 @@ pub fn quota(facts: &Facts, _: f64) -> Option<Judgement> {
     ))
 }
 
-pub fn governor(facts: &Facts, _: f64) -> Option<Judgement> {
+pub fn governor(facts: &Facts, _: f64) -> Option<RuleResult> {
     let frequency = facts.host.frequency.as_ref()?;
     let driver = frequency.driver.as_deref();
     let of_driver = driver.map_or(String::new(), |driver| format!(" of {driver}"));
     let found = format!("{}{of_driver}", frequency.governors.join(", "));
     let is = |names: &[&str], name: &str| names.contains(&name);
     if frequency.governors.iter().all(|name| is(&STEADY, name)) {
-        return Some(Judgement::ok(found));
+        return Some(RuleResult::ok(found));
     }
     let is_lowest = frequency.governors.iter().any(|name| name == "powersave");
     let is_self_governed = driver.is_some_and(|driver| is(&SELF_GOVERNED, driver));
     let finding = if is_lowest && !is_self_governed {
-        Judgement::warning(
+        RuleResult::warning(
             found,
             "processors stay at their lowest frequency, and every cost and every response time \
              on this host is longer",
         )
     } else {
-        Judgement::note(
+        RuleResult::note(
             found,
             "the frequency follows the load: at a low load each operation costs more, and the \
              first seconds of a run are slower",
@@ -106,7 +106,7 @@ pub fn governor(facts: &Facts, _: f64) -> Option<Judgement> {
     ))
 }
 
-pub fn clock(facts: &Facts, dearest_ns: f64) -> Option<Judgement> {
+pub fn clock(facts: &Facts, dearest_ns: f64) -> Option<RuleResult> {
     let clock = facts.host.clock.as_ref()?;
     let source = clock.source.as_deref().unwrap_or("unknown");
     let way = if clock.reads_counter {
@@ -119,18 +119,18 @@ pub fn clock(facts: &Facts, dearest_ns: f64) -> Option<Judgement> {
         clock.read_ns, clock.step_ns
     );
     if clock.read_ns <= dearest_ns {
-        return Some(Judgement::ok(found));
+        return Some(RuleResult::ok(found));
     }
     let (consequence, help) = Caveat::SlowClock {
         source: source.into(),
         read_ns: clock.read_ns,
     }
     .sentence();
-    let finding = Judgement::warning(found, consequence);
+    let finding = RuleResult::warning(found, consequence);
     Some(finding.fix(help.unwrap_or_default()))
 }
 
-pub fn memory(facts: &Facts, fewest_percent: f64) -> Option<Judgement> {
+pub fn memory(facts: &Facts, fewest_percent: f64) -> Option<RuleResult> {
     let memory = facts.host.memory?;
     let found = format!(
         "{} of {} available",
@@ -139,9 +139,9 @@ pub fn memory(facts: &Facts, fewest_percent: f64) -> Option<Judgement> {
     );
     let percent = percent(memory.available_bytes, memory.total_bytes);
     if percent >= fewest_percent {
-        return Some(Judgement::ok(found));
+        return Some(RuleResult::ok(found));
     }
-    let finding = Judgement::warning(
+    let finding = RuleResult::warning(
         found,
         "clients, histograms and a server on this host have to share it: what does not fit is \
          swapped, or killed",
@@ -152,10 +152,10 @@ pub fn memory(facts: &Facts, fewest_percent: f64) -> Option<Judgement> {
     ))
 }
 
-pub fn swap(facts: &Facts, most_percent: f64) -> Option<Judgement> {
+pub fn swap(facts: &Facts, most_percent: f64) -> Option<RuleResult> {
     let memory = facts.host.memory?;
     if memory.swap_total_bytes == 0 {
-        return Some(Judgement::ok("none"));
+        return Some(RuleResult::ok("none"));
     }
     let found = format!(
         "{} of {} in use",
@@ -163,9 +163,9 @@ pub fn swap(facts: &Facts, most_percent: f64) -> Option<Judgement> {
         bytes_text(rounded(memory.swap_total_bytes))
     );
     if percent(memory.swap_used_bytes, memory.total_bytes) < most_percent {
-        return Some(Judgement::ok(found));
+        return Some(RuleResult::ok(found));
     }
-    Some(Judgement::note(
+    Some(RuleResult::note(
         found,
         "memory was short before; what was swapped out comes back when it is touched, which takes \
          milliseconds",

@@ -9,7 +9,7 @@ mod target;
 mod way;
 
 use super::facts::Facts;
-use super::finding::{Finding, Fix, Judgement};
+use super::finding::{Finding, Remedy, RuleResult};
 use crate::measure::verdict::caveats::CLOCK_READ_NS;
 use crate::text::printable;
 use crate::threshold::Threshold;
@@ -29,8 +29,8 @@ pub struct DoctorRule {
 
 #[derive(Debug, Clone, Copy)]
 enum Judge {
-    Host(fn(&Facts, f64) -> Option<Judgement>),
-    Target(fn(&Facts, f64) -> Option<Judgement>),
+    Host(fn(&Facts, f64) -> Option<RuleResult>),
+    Target(fn(&Facts, f64) -> Option<RuleResult>),
 }
 
 impl DoctorRule {
@@ -44,7 +44,7 @@ impl DoctorRule {
             level: judgement.level,
             found: printable(&judgement.found),
             consequence: judgement.consequence.as_deref().map(printable),
-            fix: judgement.fix.map(|fix| Fix {
+            fix: judgement.fix.map(|fix| Remedy {
                 what: printable(&fix.what),
                 command: fix.command.as_deref().map(printable),
             }),

@@ -2,28 +2,28 @@
 
 use super::host::rounded;
 use crate::doctor::facts::{Facts, FileMedium, ServiceFacts, TargetFacts};
-use crate::doctor::finding::Judgement;
+use crate::doctor::finding::RuleResult;
 use crate::measure::run_record::InterfaceRecord;
 use crate::text::{bytes_text, quoted, thousands, time_text};
 
-pub fn target(facts: &Facts, _: f64) -> Option<Judgement> {
+pub fn target(facts: &Facts, _: f64) -> Option<RuleResult> {
     let target = facts.target.as_ref()?;
     let Some(failure) = &target.failure else {
-        return Some(Judgement::ok(format!("{} is there", target.name)));
+        return Some(RuleResult::ok(format!("{} is there", target.name)));
     };
     let consequence = if failure.is_unreachable {
         "nothing answers: there is nothing to measure"
     } else {
         "a run would end with this error"
     };
-    let finding = Judgement::problem(failure.what.clone(), consequence);
+    let finding = RuleResult::problem(failure.what.clone(), consequence);
     Some(match &failure.help {
         Some(help) => finding.fix(help.clone()),
         None => finding,
     })
 }
 
-pub fn services(facts: &Facts, _: f64) -> Option<Judgement> {
+pub fn services(facts: &Facts, _: f64) -> Option<RuleResult> {
     let target = facts.target.as_ref()?;
     if target.services.is_empty() {
         return None;
@@ -40,12 +40,15 @@ pub fn services(facts: &Facts, _: f64) -> Option<Judgement> {
         .filter(|service| service.port.is_none())
         .collect();
     if missing.is_empty() {
-        return Some(Judgement::ok(found));
+        return Some(RuleResult::ok(found));
     }
     let needs = missing
         .iter()
         .map(|service| format!("{} is needed for {}", service.name, service.needed_for));
-    Some(Judgement::note(found, needs.collect::<Vec<_>>().join("; ")))
+    Some(RuleResult::note(
+        found,
+        needs.collect::<Vec<_>>().join("; "),
+    ))
 }
 
 /// What the port mapper says, in a part of a sentence.
@@ -67,7 +70,7 @@ fn programs(target: &TargetFacts) -> String {
 /// How many interfaces are named.
 const INTERFACES_SHOWN: usize = 8;
 
-pub fn interfaces(facts: &Facts, _: f64) -> Option<Judgement> {
+pub fn interfaces(facts: &Facts, _: f64) -> Option<RuleResult> {
     let channels = facts.target.as_ref()?.channels.as_ref()?;
     let shown = channels.interfaces.iter().take(INTERFACES_SHOWN);
     let mut shown: Vec<String> = shown.map(interface).collect();
@@ -80,9 +83,9 @@ pub fn interfaces(facts: &Facts, _: f64) -> Option<Judgement> {
     }
     let shown = shown.join("; ");
     let Some(refusal) = &channels.refusal else {
-        return Some(Judgement::ok(format!("multichannel is offered; {shown}")));
+        return Some(RuleResult::ok(format!("multichannel is offered; {shown}")));
     };
-    let finding = Judgement::note(
+    let finding = RuleResult::note(
         format!("no multichannel: {}; {shown}", refusal.why),
         "each client has one connection: --connections-per-client is refused",
     );
@@ -107,7 +110,7 @@ fn interface(interface: &InterfaceRecord) -> String {
     text + &can.join(" and ")
 }
 
-pub fn transfers(facts: &Facts, fewest: f64) -> Option<Judgement> {
+pub fn transfers(facts: &Facts, fewest: f64) -> Option<RuleResult> {
     let sizes = facts.target.as_ref()?.transfers?;
     let found = format!(
         "reads up to {} (prefers {}), writes up to {} (prefers {})",
@@ -118,10 +121,10 @@ pub fn transfers(facts: &Facts, fewest: f64) -> Option<Judgement> {
     );
     let least = sizes.read_max_bytes.min(sizes.write_max_bytes);
     if least as f64 >= fewest {
-        return Some(Judgement::ok(found));
+        return Some(RuleResult::ok(found));
     }
     Some(
-        Judgement::note(
+        RuleResult::note(
             found,
             "a larger --size is answered with less than was asked for, which is a failed \
              operation; loads and mixes cut their transfers into pieces",
@@ -130,7 +133,7 @@ pub fn transfers(facts: &Facts, fewest: f64) -> Option<Judgement> {
     )
 }
 
-pub fn names(facts: &Facts, fewest: f64) -> Option<Judgement> {
+pub fn names(facts: &Facts, fewest: f64) -> Option<RuleResult> {
     let names = facts.target.as_ref()?.names?;
     let case = if names.is_case_insensitive {
         ", which case does not tell apart"
@@ -147,15 +150,15 @@ pub fn names(facts: &Facts, fewest: f64) -> Option<Judgement> {
         thousands(names.links_max)
     );
     if names.length_max as f64 >= fewest && !names.is_case_insensitive && names.links_max > 1 {
-        return Some(Judgement::ok(found));
+        return Some(RuleResult::ok(found));
     }
-    Some(Judgement::note(
+    Some(RuleResult::note(
         found,
         "loads and mixes with longer names, names that differ in case, or hard links fail there",
     ))
 }
 
-pub fn rights(facts: &Facts, _: f64) -> Option<Judgement> {
+pub fn rights(facts: &Facts, _: f64) -> Option<RuleResult> {
     let rights = facts.target.as_ref()?.rights?;
     let user = rights.user;
     let may = match (rights.may_read, rights.may_change) {
@@ -166,26 +169,26 @@ pub fn rights(facts: &Facts, _: f64) -> Option<Judgement> {
     };
     let found = format!("user {user} may {may} what is at the path");
     if rights.may_read && rights.may_change {
-        return Some(Judgement::ok(found));
+        return Some(RuleResult::ok(found));
     }
     let why = if user == 0 {
         "; the server maps root to another user (root_squash), or exports it read-only"
     } else {
         ""
     };
-    let finding = Judgement::note(
+    let finding = RuleResult::note(
         found,
         format!("replays, mixes and probes that change something are refused{why}"),
     );
     Some(finding.fix("call as the user whose directory it is (--uid, --gid), or change its mode"))
 }
 
-pub fn durability(facts: &Facts, _: f64) -> Option<Judgement> {
+pub fn durability(facts: &Facts, _: f64) -> Option<RuleResult> {
     let target = facts.target.as_ref()?;
     if !target.durability_is_untold {
         return None;
     }
-    let finding = Judgement::note(
+    let finding = RuleResult::note(
         "not told: nothing that can be asked without writing says when data are durable",
         "a server that says \"stable\" and keeps data in memory (an async export) is much faster \
          than one that does not",
@@ -199,7 +202,7 @@ pub fn durability(facts: &Facts, _: f64) -> Option<Judgement> {
     ))
 }
 
-pub fn file_system(facts: &Facts, _: f64) -> Option<Judgement> {
+pub fn file_system(facts: &Facts, _: f64) -> Option<RuleResult> {
     let file_system = facts.target.as_ref()?.file_system.as_ref()?;
     let source = file_system.source.as_deref().unwrap_or("nothing");
     let found = format!(
@@ -207,7 +210,7 @@ pub fn file_system(facts: &Facts, _: f64) -> Option<Judgement> {
         file_system.kind, file_system.mount_point
     );
     let consequence = match file_system.medium {
-        FileMedium::Storage => return Some(Judgement::ok(found)),
+        FileMedium::Storage => return Some(RuleResult::ok(found)),
         FileMedium::Memory => {
             "its files are in memory: no storage is measured, and what is written takes memory \
              from the load generator"
@@ -220,10 +223,10 @@ pub fn file_system(facts: &Facts, _: f64) -> Option<Judgement> {
             "a program of this host answers, which shares processors with the load generator"
         }
     };
-    Some(Judgement::note(found, consequence))
+    Some(RuleResult::note(found, consequence))
 }
 
-pub fn mount_options(facts: &Facts, _: f64) -> Option<Judgement> {
+pub fn mount_options(facts: &Facts, _: f64) -> Option<RuleResult> {
     let file_system = facts.target.as_ref()?.file_system.as_ref()?;
     let options = &file_system.options;
     let found = options.join(", ");
@@ -231,24 +234,24 @@ pub fn mount_options(facts: &Facts, _: f64) -> Option<Judgement> {
     let mount_point = quoted(&file_system.mount_point);
     let remount = |with: &str| format!("sudo mount -o remount,{with} {mount_point}");
     if has("ro") {
-        let finding = Judgement::problem(found, "nothing can be made there");
+        let finding = RuleResult::problem(found, "nothing can be made there");
         return Some(finding.run("mount it for writing", remount("rw")));
     }
     if has("sync") || has("dirsync") {
-        let finding = Judgement::note(
+        let finding = RuleResult::note(
             found,
             "every change waits for storage, whether it was asked to or not",
         );
         return Some(finding.run("if that is not what is meant", remount("async")));
     }
     if has("strictatime") {
-        let finding = Judgement::note(found, "every read writes the time of it");
+        let finding = RuleResult::note(found, "every read writes the time of it");
         return Some(finding.run("if that is not what is meant", remount("relatime")));
     }
-    Some(Judgement::ok(found))
+    Some(RuleResult::ok(found))
 }
 
-pub fn free_space(facts: &Facts, fewest: f64) -> Option<Judgement> {
+pub fn free_space(facts: &Facts, fewest: f64) -> Option<RuleResult> {
     // A file system that keeps no files of users has no room, and none is missing.
     let space = facts
         .target
@@ -261,9 +264,9 @@ pub fn free_space(facts: &Facts, fewest: f64) -> Option<Judgement> {
         bytes_text(rounded(space.total_bytes))
     );
     if space.available_bytes as f64 >= fewest {
-        return Some(Judgement::ok(found));
+        return Some(RuleResult::ok(found));
     }
-    let finding = Judgement::warning(
+    let finding = RuleResult::warning(
         found,
         "file sets and what loads write may not fit, and file systems are slow when they are \
          nearly full",
@@ -271,12 +274,12 @@ pub fn free_space(facts: &Facts, fewest: f64) -> Option<Judgement> {
     Some(finding.fix("make room, or use a smaller file set"))
 }
 
-pub fn free_files(facts: &Facts, fewest: f64) -> Option<Judgement> {
+pub fn free_files(facts: &Facts, fewest: f64) -> Option<RuleResult> {
     let files = facts.target.as_ref()?.space?.available_files?;
     let found = thousands(files);
     if files as f64 >= fewest {
-        return Some(Judgement::ok(found));
+        return Some(RuleResult::ok(found));
     }
-    let finding = Judgement::note(found, "a file set of more files cannot be made");
+    let finding = RuleResult::note(found, "a file set of more files cannot be made");
     Some(finding.fix("remove files, or use a smaller file set"))
 }

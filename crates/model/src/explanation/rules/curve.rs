@@ -2,7 +2,7 @@
 
 use super::Told;
 use crate::explanation::evidence::{Evidence, amount, rate};
-use crate::measure::curve_record::{CurveLeg, CurvePointRecord, CurveRecord, PeakEnd};
+use crate::measure::curve_record::{CurvePointRecord, CurveRecord, PeakLimit, SweepDirection};
 use crate::text::time_text;
 
 /// The lowest and the highest load of the upward curve that the server kept up with.
@@ -17,7 +17,7 @@ impl<'curve> Ends<'curve> {
         let points = || {
             let points = curve.points.iter();
             points.filter(|point| {
-                point.leg == CurveLeg::Up && point.kept_up && point.response_time_ns.count > 0
+                point.leg == SweepDirection::Up && point.kept_up && point.response_time_ns.count > 0
             })
         };
         let load = |point: &&CurvePointRecord| point.achieved_load_ops_per_s;
@@ -81,7 +81,7 @@ const AT_SERVER: &str = "watch the server between the knee and the peak (its pro
 
 pub(super) fn peak_of_server(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     let curve = evidence.record.curve.as_ref()?;
-    if curve.peak_end != PeakEnd::Server || curve.peak_ops_per_s <= 0.0 {
+    if curve.peak_end != PeakLimit::Server || curve.peak_ops_per_s <= 0.0 {
         return None;
     }
     let peak = curve.peak_ops_per_s;
@@ -114,7 +114,7 @@ pub(super) fn peak_of_server(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
 
 pub(super) fn peak_of_generator(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     let curve = evidence.record.curve.as_ref()?;
-    if curve.peak_end != PeakEnd::Generator {
+    if curve.peak_end != PeakLimit::Generator {
         return None;
     }
     let peak = curve.peak_ops_per_s;
@@ -135,8 +135,8 @@ pub(super) fn loads_given(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let mut upward = curve
         .points
         .iter()
-        .filter(|point| point.leg == CurveLeg::Up);
-    let is_given = curve.peak_end == PeakEnd::Given && upward.all(|point| point.kept_up);
+        .filter(|point| point.leg == SweepDirection::Up);
+    let is_given = curve.peak_end == PeakLimit::Given && upward.all(|point| point.kept_up);
     if !is_given || ends.growth() >= most {
         return None;
     }

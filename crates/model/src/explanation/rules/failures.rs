@@ -2,13 +2,13 @@
 
 use super::Told;
 use crate::explanation::evidence::Evidence;
-use crate::measure::run_record::RunEnd;
+use crate::measure::run_record::RunOutcome;
 use crate::measure::shortfall::Shortfall;
 use crate::measure::unexpected;
 use crate::text::{counted, thousands, time_text};
 
 pub(super) fn target_lost(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
-    let RunEnd::TargetLost { message } = &evidence.record.end else {
+    let RunOutcome::TargetLost { message } = &evidence.record.end else {
         return None;
     };
     let window_ns = evidence.record.window_ns as f64;

@@ -7,7 +7,7 @@ use crate::measure::Caveat;
 use crate::measure::shortfall::Shortfall;
 use crate::measure::verdict::caveats::{did_not_run, waited_for_others};
 use crate::measure::verdict::{
-    Subject, achieved_load_ops_per_s, due_load_ops_per_s, generator_use,
+    CheckSubject, achieved_load_ops_per_s, due_load_ops_per_s, generator_use,
 };
 use crate::text::{counted, time_text};
 
@@ -114,7 +114,7 @@ pub(super) fn other_programs(evidence: &Evidence<'_>, most: f64) -> Option<Told>
 pub(super) fn late(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
     let mut checks = evidence.checks.iter().filter(|check| check.fails());
     let (late_ns, response_ns) = checks.find_map(|check| match check.subject {
-        Subject::DispatchDelay {
+        CheckSubject::DispatchDelay {
             response_time_mean_ns,
             ..
         } => Some((check.figure, response_time_mean_ns)),

@@ -3,7 +3,7 @@
 use super::Told;
 use crate::explanation::evidence::{Evidence, Pace, amount, rate};
 use crate::explanation::generator::GeneratorPart;
-use crate::measure::verdict::Subject;
+use crate::measure::verdict::CheckSubject;
 use crate::plan::ArrivalsPlan;
 use crate::text::time_text;
 
@@ -12,7 +12,7 @@ const FEW_IN_FLIGHT: f64 = 0.5;
 
 pub(super) fn offered(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     let check = evidence.achieved()?;
-    let Subject::Achieved {
+    let CheckSubject::Achieved {
         due_ops_per_s,
         achieved_ops_per_s,
         ..

@@ -2,16 +2,18 @@
 
 use super::Told;
 use crate::explanation::evidence::{Evidence, rate};
-use crate::measure::curve_record::{ObjectiveRecord, SearchEnd, TriedRecord};
-use crate::measure::verdict::{AtLoad, KEPT_UP, Verdict};
+use crate::measure::curve_record::{ObjectiveRecord, SearchStepRecord, SearchStopReason};
+use crate::measure::verdict::{KEPT_UP, LoadVerdict, Verdict};
 use crate::text::time_text;
 
 pub(super) fn objective(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     let found = evidence.record.objective.as_ref()?;
     match found.end {
-        SearchEnd::AlwaysHolds => Some(of_generator(found)),
-        SearchEnd::Interrupted => None,
-        SearchEnd::Precise | SearchEnd::TimeOver | SearchEnd::NeverHolds => of_server(found),
+        SearchStopReason::AlwaysHolds => Some(of_generator(found)),
+        SearchStopReason::Interrupted => None,
+        SearchStopReason::Precise | SearchStopReason::TimeOver | SearchStopReason::NeverHolds => {
+            of_server(found)
+        }
     }
 }
 
@@ -36,15 +38,18 @@ fn of_generator(found: &ObjectiveRecord) -> Told {
 /// was found, where chance broke it.
 fn of_server(found: &ObjectiveRecord) -> Option<Told> {
     let least = found.lower_ops_per_s.unwrap_or(0.0);
-    let is_broken = |tried: &&TriedRecord| {
-        let at = AtLoad::of(&found.objective, tried);
-        let is_broken = matches!(at, AtLoad::NotKeptUp | AtLoad::Judged(Verdict::Fails));
+    let is_broken = |tried: &&SearchStepRecord| {
+        let at = LoadVerdict::of(&found.objective, tried);
+        let is_broken = matches!(
+            at,
+            LoadVerdict::NotKeptUp | LoadVerdict::Judged(Verdict::Fails)
+        );
         is_broken && tried.offered_load_ops_per_s >= least
     };
-    let offered = |tried: &TriedRecord| tried.offered_load_ops_per_s;
+    let offered = |tried: &SearchStepRecord| tried.offered_load_ops_per_s;
     let broken = found.tried.iter().filter(is_broken);
     let broken = broken.min_by(|one, other| offered(one).total_cmp(&offered(other)))?;
-    let told = if AtLoad::of(&found.objective, broken) == AtLoad::NotKeptUp {
+    let told = if LoadVerdict::of(&found.objective, broken) == LoadVerdict::NotKeptUp {
         Told::new(
             format!(
                 "the server's capacity: of {}/s that were offered {}/s were achieved, and {:.0} % are \

@@ -1,6 +1,6 @@
 use super::*;
 use crate::measure::Distribution;
-use crate::measure::run_record::{RunEnd, TickRecord, Tool};
+use crate::measure::run_record::{RunOutcome, TickRecord, Tool};
 use crate::plan::TICK_NANOS;
 
 const SECOND: u64 = 1_000_000_000;
@@ -37,7 +37,7 @@ fn run(seed: u64, times_ns: &[u64]) -> RunRecord {
     record
 }
 
-fn merged(records: [RunRecord; 2]) -> Result<RunRecord, NotOneJob> {
+fn merged(records: [RunRecord; 2]) -> Result<RunRecord, IncompatibleRuns> {
     let [first, second] = records;
     merge_by_hand(&[
         HostRun::by_hand("a", 0, first),
@@ -77,7 +77,7 @@ fn percentiles_are_those_of_all_samples_together() {
     assert_eq!(record.totals.offered_load_ops_per_s, Some(200.0));
     assert_eq!((record.plan.clients, record.plan.part), (4, None));
     assert_eq!(record.ticks[0].response_time_max_ns, 1_000_000);
-    assert_eq!(record.end, RunEnd::Finished);
+    assert_eq!(record.end, RunOutcome::Finished);
     let hosts = record.job.expect("a job").hosts;
     let of_hosts: Vec<_> = hosts
         .iter()

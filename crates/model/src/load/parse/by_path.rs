@@ -10,7 +10,7 @@ use super::super::expected::Expected;
 use super::super::names;
 use super::super::number::Number;
 use super::super::random_string;
-use super::super::verb::{self, Naming, Verb};
+use super::super::verb::{self, FileAddressing, Verb};
 use super::emit::Columns;
 use super::tokens::{self, Token};
 use super::{Compiler, shown};
@@ -21,9 +21,9 @@ use std::time::Duration;
 const WAITING_BYTES: usize = 1 << 20;
 
 /// How a line names open files; `None` if it may do so in either way.
-fn told_by(line: &[u8]) -> Option<Naming> {
+fn told_by(line: &[u8]) -> Option<FileAddressing> {
     let Ok(words) = tokens::words(line, true) else {
-        return Some(Naming::ByHandle);
+        return Some(FileAddressing::ByHandle);
     };
     let mut words = words.all().iter();
     let mut word = words.next()?;
@@ -43,14 +43,14 @@ impl Compiler {
                     self.unnamed.push((self.line, line.to_vec()));
                     return;
                 }
-                told => self.decide_naming(told.unwrap_or(Naming::ByHandle)),
+                told => self.decide_naming(told.unwrap_or(FileAddressing::ByHandle)),
             }
         }
         self.operation_line(line, true);
     }
 
     /// It is known how the load names open files: the lines that waited go first.
-    pub(super) fn decide_naming(&mut self, naming: Naming) {
+    pub(super) fn decide_naming(&mut self, naming: FileAddressing) {
         self.naming = Some(naming);
         let now = self.line;
         for (number, line) in std::mem::take(&mut self.unnamed) {
@@ -64,7 +64,7 @@ impl Compiler {
     pub(super) fn settle_places(&mut self) {
         if !self.changes {
             self.names.put_back();
-        } else if self.naming == Some(Naming::ByPath) {
+        } else if self.naming == Some(FileAddressing::ByPath) {
             self.moved_slots = u16::MAX;
         }
     }

@@ -19,7 +19,7 @@ const CREATE_HANDLE: u64 = 5_000;
 
 /// Requests that wait for their replies.
 #[derive(Debug, Default)]
-pub(super) struct Sniffed {
+pub(super) struct PendingTraceRequests {
     opened: Option<NameId>,
     unlinked: Option<NameId>,
     looked_at: Option<NameId>,

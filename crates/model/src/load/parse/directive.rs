@@ -5,7 +5,7 @@ use super::super::number::c_number;
 use super::super::random_string::{self, SLOTS};
 use super::super::status;
 use super::super::verb;
-use super::handles::Spot;
+use super::handles::SourcePosition;
 use super::tokens::{self, Token};
 use super::{Compiler, OpenLoop, shown};
 
@@ -68,7 +68,13 @@ impl Compiler {
         }
     }
 
-    fn directive(&mut self, word: &'static str, spot: Spot, words: &[Token<'_>], offset: u32) {
+    fn directive(
+        &mut self,
+        word: &'static str,
+        spot: SourcePosition,
+        words: &[Token<'_>],
+        offset: u32,
+    ) {
         if word != "RANDOMSTRING" && word != "REPEAT" {
             self.repeat_without_operation();
         }
@@ -151,7 +157,7 @@ impl Compiler {
         }
     }
 
-    fn begin_loop(&mut self, spot: Spot, times: &Token<'_>, offset: u32) {
+    fn begin_loop(&mut self, spot: SourcePosition, times: &Token<'_>, offset: u32) {
         let times = self.directive_number(times, offset);
         if self.loops.len() == DEEPEST_LOOP {
             self.wrong_at(
@@ -163,7 +169,7 @@ impl Compiler {
         self.open_loop(spot, times);
     }
 
-    fn open_loop(&mut self, spot: Spot, times: u64) {
+    fn open_loop(&mut self, spot: SourcePosition, times: u64) {
         let end = Position::default();
         let instruction = Instruction::Loop { times, end };
         let place = self.writer.directive(self.line, &instruction);
@@ -175,7 +181,7 @@ impl Compiler {
         });
     }
 
-    fn end_loop(&mut self, spot: Spot) {
+    fn end_loop(&mut self, spot: SourcePosition) {
         let Some(open) = self.loops.pop() else {
             self.wrong_at(spot, "ENDLOOP without LOOP".to_owned(), None);
             return;
@@ -243,7 +249,7 @@ impl Compiler {
             .directive(self.line, &Instruction::Draw { slot, text: index });
     }
 
-    fn pattern(&mut self, spot: Spot, text: &[u8]) {
+    fn pattern(&mut self, spot: SourcePosition, text: &[u8]) {
         self.repeat_without_operation();
         if text.is_empty() || text.len() > LONGEST_PATTERN {
             self.wrong_at(

@@ -6,7 +6,7 @@ use super::super::expected::Expected;
 use super::super::names::{NameId, Place};
 use super::super::safety;
 use super::Compiler;
-use super::handles::{BadHandle, Spot};
+use super::handles::{HandleError, SourcePosition};
 use crate::operation::OpKind;
 
 /// Columns of what a line says, for messages.
@@ -50,7 +50,7 @@ impl Compiler {
             OpKind::NtCreateX => (third, columns.numbers[2]),
             _ => (first, columns.numbers[0]),
         };
-        let spot = Spot {
+        let spot = SourcePosition {
             line: self.line,
             column,
         };
@@ -74,7 +74,7 @@ impl Compiler {
                 let verdict = self.handles.used(handle, spot, writes, in_loop);
                 let is_failure = step.expected.is_failure();
                 match verdict {
-                    Err(bad @ BadHandle::Outside(_)) => self.bad_handle(handle, spot, bad),
+                    Err(bad @ HandleError::Outside(_)) => self.bad_handle(handle, spot, bad),
                     Err(bad) if !is_failure => self.bad_handle(handle, spot, bad),
                     _ => {}
                 }
@@ -86,7 +86,7 @@ impl Compiler {
         }
     }
 
-    fn opened(&mut self, step: &Step, handle: Operand, place: Option<Place>, spot: Spot) {
+    fn opened(&mut self, step: &Step, handle: Operand, place: Option<Place>, spot: SourcePosition) {
         let is_outside = matches!(place, Some(Place::Outside | Place::Marker));
         if step.expected.is_failure() {
             return;
@@ -110,22 +110,22 @@ impl Compiler {
         }
     }
 
-    fn bad_handle(&mut self, handle: u64, spot: Spot, bad: BadHandle) {
+    fn bad_handle(&mut self, handle: u64, spot: SourcePosition, bad: HandleError) {
         let named = self.named_handles.get(&handle);
         let (handle, open) = match named {
             Some(path) => (format!("\"{path}\""), "OPEN of it"),
             None => (format!("handle {handle}"), "NTCreateX with this handle"),
         };
         let (what, help) = match bad {
-            BadHandle::Unknown => (
+            HandleError::Unknown => (
                 format!("{handle} is not open: no line before this one opens it"),
                 format!("an {open} that is expected to succeed must come first"),
             ),
-            BadHandle::Closed(line) => (
+            HandleError::Closed(line) => (
                 format!("{handle} is not open any more: line {line} closed it"),
                 format!("an {open} must come between"),
             ),
-            BadHandle::Outside(line) => (
+            HandleError::Outside(line) => (
                 format!(
                     "{handle} is a file outside clients/, opened on line {line}, and must not be changed"
                 ),

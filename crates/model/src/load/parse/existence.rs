@@ -28,14 +28,14 @@ struct Node {
 
 /// What a load may have made so far.
 #[derive(Debug)]
-pub(super) struct Existence {
+pub(super) struct PossibleNames {
     nodes: Vec<Node>,
     children: HashMap<(u32, Box<[u8]>), u32>,
     by_name: Vec<u32>,
     is_unknown: bool,
 }
 
-impl Default for Existence {
+impl Default for PossibleNames {
     fn default() -> Self {
         let root = Node {
             parent: ROOT,
@@ -52,7 +52,7 @@ impl Default for Existence {
     }
 }
 
-impl Existence {
+impl PossibleNames {
     /// The next name of the table is this one.
     pub(super) fn learn(&mut self, id: NameId, name: &[u8]) {
         let node = self.node(&name.to_ascii_lowercase());

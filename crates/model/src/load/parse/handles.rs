@@ -5,14 +5,14 @@ use std::collections::HashMap;
 
 /// Where in the file something stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct SourcePosition {
     pub(super) line: u32,
     pub(super) column: u32,
 }
 
 /// What is wrong with the use of a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BadHandle {
+pub(super) enum HandleError {
     /// Nothing before it opened it.
     Unknown,
     /// It was closed, on that line.
@@ -33,8 +33,8 @@ struct Opened {
 /// the end of this one left.
 #[derive(Debug, Default)]
 struct InLoop {
-    unknown: HashMap<u64, Spot>,
-    written: HashMap<u64, Spot>,
+    unknown: HashMap<u64, SourcePosition>,
+    written: HashMap<u64, SourcePosition>,
     outside: HashMap<u64, u32>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Handles {
     /// A handle with a random number was opened: any other may be that one.
     any: bool,
     outside: Option<u32>,
-    random_write: Option<Spot>,
+    random_write: Option<SourcePosition>,
 }
 
 impl Handles {
@@ -82,28 +82,28 @@ impl Handles {
     pub(super) fn used(
         &mut self,
         handle: u64,
-        spot: Spot,
+        spot: SourcePosition,
         writes: bool,
         in_loop: bool,
-    ) -> Result<(), BadHandle> {
+    ) -> Result<(), HandleError> {
         if writes && in_loop {
             self.in_loop.written.entry(handle).or_insert(spot);
         }
         match self.open.get(&handle) {
-            Some(open) if writes && open.is_outside => Err(BadHandle::Outside(open.line)),
-            Some(open) if open.closed > 0 && !self.any => Err(BadHandle::Closed(open.closed)),
+            Some(open) if writes && open.is_outside => Err(HandleError::Outside(open.line)),
+            Some(open) if open.closed > 0 && !self.any => Err(HandleError::Closed(open.closed)),
             Some(_) => Ok(()),
             None if self.any => Ok(()),
             None if in_loop => {
                 self.in_loop.unknown.entry(handle).or_insert(spot);
                 Ok(())
             }
-            None => Err(BadHandle::Unknown),
+            None => Err(HandleError::Unknown),
         }
     }
 
     /// A handle that is only known when it runs is written to.
-    pub(super) fn written_any(&mut self, spot: Spot) {
+    pub(super) fn written_any(&mut self, spot: SourcePosition) {
         self.random_write = self.random_write.or(Some(spot));
     }
 
@@ -116,7 +116,7 @@ impl Handles {
     }
 
     /// The outermost loop ends: what was left open is known now.
-    pub(super) fn end_of_loops(&mut self) -> Vec<(u64, Spot, BadHandle)> {
+    pub(super) fn end_of_loops(&mut self) -> Vec<(u64, SourcePosition, HandleError)> {
         let InLoop {
             unknown,
             written,
@@ -125,17 +125,17 @@ impl Handles {
         let unknown = unknown
             .into_iter()
             .filter(|(handle, _)| !self.any && !self.open.contains_key(handle))
-            .map(|(handle, spot)| (handle, spot, BadHandle::Unknown));
+            .map(|(handle, spot)| (handle, spot, HandleError::Unknown));
         let written = written.into_iter().filter_map(|(handle, spot)| {
             let line = outside.get(&handle)?;
             // What stands behind the opening was told already.
-            (spot.line < *line).then_some((handle, spot, BadHandle::Outside(*line)))
+            (spot.line < *line).then_some((handle, spot, HandleError::Outside(*line)))
         });
         unknown.chain(written).collect()
     }
 
     /// A write through a handle that may be one of a file outside.
-    pub(super) fn end(&self) -> Option<(Spot, u32)> {
+    pub(super) fn end(&self) -> Option<(SourcePosition, u32)> {
         Some((self.random_write?, self.outside?))
     }
 }

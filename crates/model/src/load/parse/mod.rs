@@ -21,10 +21,10 @@ use super::generation::Generation;
 use super::names::{Names, Seen};
 use super::number::Number;
 use super::status;
-use super::verb::{self, Family, Naming};
+use super::verb::{self, Family, FileAddressing};
 use crate::operation::OpKind;
-use existence::Existence;
-use handles::{Handles, Spot};
+use existence::PossibleNames;
+use handles::{Handles, SourcePosition};
 use std::collections::HashMap;
 
 /// The longest line: 64 KiB. No program wrote longer ones.
@@ -52,7 +52,7 @@ enum Grammar {
 /// A LOOP whose ENDLOOP was not seen yet.
 #[derive(Debug)]
 struct OpenLoop {
-    spot: Spot,
+    spot: SourcePosition,
     /// Where its end is to be noted in the code.
     place: usize,
     times: u64,
@@ -80,9 +80,9 @@ pub struct Compiler {
     slots: u16,
     moved_slots: u16,
     loops: Vec<OpenLoop>,
-    repeat: Option<(Spot, u64)>,
+    repeat: Option<(SourcePosition, u64)>,
     /// How it names open files, once a line has told.
-    naming: Option<Naming>,
+    naming: Option<FileAddressing>,
     /// Lines that wait for one that tells, with their numbers, and bytes of them.
     unnamed: Vec<(u32, Vec<u8>)>,
     unnamed_bytes: usize,
@@ -96,9 +96,9 @@ pub struct Compiler {
     /// Lines that began with a verb or directive, and lines that did not.
     recognised: u64,
     strange: u64,
-    sniffed: dbench1::Sniffed,
+    sniffed: dbench1::PendingTraceRequests,
     handles: Handles,
-    existence: Existence,
+    existence: PossibleNames,
     operations: u64,
     has_stamps: bool,
     lines_by_kind: [u64; OpKind::COUNT],
@@ -134,9 +134,9 @@ impl Compiler {
             is_mixed: false,
             recognised: 0,
             strange: 0,
-            sniffed: dbench1::Sniffed::default(),
+            sniffed: dbench1::PendingTraceRequests::default(),
             handles: Handles::default(),
-            existence: Existence::default(),
+            existence: PossibleNames::default(),
             operations: 0,
             has_stamps: false,
             lines_by_kind: [0; OpKind::COUNT],
@@ -221,7 +221,7 @@ impl Compiler {
             self.decide(Grammar::Dbench2);
         }
         if self.naming.is_none() {
-            self.decide_naming(Naming::ByHandle);
+            self.decide_naming(FileAddressing::ByHandle);
         }
         self.check_end();
         self.settle_places();
@@ -236,7 +236,7 @@ impl Compiler {
             generation: match (&self.grammar, self.family) {
                 (Grammar::Dbench1, _) => Generation::Dbench1,
                 (Grammar::Dbench2, _) => Generation::Dbench2,
-                _ if self.naming == Some(Naming::ByPath) => Generation::Smb,
+                _ if self.naming == Some(FileAddressing::ByPath) => Generation::Smb,
                 (_, Some((Family::Nfs, ..))) => Generation::Nfs,
                 _ => Generation::Cifs,
             },
@@ -283,10 +283,10 @@ impl Compiler {
     /// Notes a problem at a column of the current line.
     fn wrong(&mut self, column: u32, what: String, help: Option<String>) {
         let line = self.line;
-        self.wrong_at(Spot { line, column }, what, help);
+        self.wrong_at(SourcePosition { line, column }, what, help);
     }
 
-    fn wrong_at(&mut self, spot: Spot, what: String, help: Option<String>) {
+    fn wrong_at(&mut self, spot: SourcePosition, what: String, help: Option<String>) {
         self.diagnostics.add(LoadError {
             line: spot.line,
             column: spot.column,

@@ -4,7 +4,7 @@
 use super::super::names::{self, NameId, Place};
 use super::super::random_string;
 use super::super::safety;
-use super::super::verb::Naming;
+use super::super::verb::FileAddressing;
 use super::tokens::Token;
 use super::{Compiler, shown};
 use crate::operation::OpKind;
@@ -34,7 +34,7 @@ impl Compiler {
     /// that begins with a random string is moved when it is known.
     fn keep_place(&mut self, relative: Vec<u8>, has_slots: bool) -> NameId {
         let is_drawn = has_slots && safety::leading_slot(&relative).is_some();
-        if self.naming != Some(Naming::ByPath)
+        if self.naming != Some(FileAddressing::ByPath)
             || is_drawn
             || names::place(&relative) != Place::Outside
         {

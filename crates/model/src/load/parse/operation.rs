@@ -7,9 +7,9 @@ use super::super::names::Place;
 use super::super::number::{self, Number};
 use super::super::safety;
 use super::super::status;
-use super::super::verb::{self, Family, Naming, Verb};
+use super::super::verb::{self, Family, FileAddressing, Verb};
 use super::emit::{self, Columns};
-use super::handles::Spot;
+use super::handles::SourcePosition;
 use super::tokens::{self, Token, Words};
 use super::{Compiler, shown};
 use crate::operation::OpKind;
@@ -83,7 +83,9 @@ impl Compiler {
             return None;
         }
         let found = match self.naming {
-            Some(Naming::ByPath) => verb::find_by_path(word.text).or_else(|| verb::find(word.text)),
+            Some(FileAddressing::ByPath) => {
+                verb::find_by_path(word.text).or_else(|| verb::find(word.text))
+            }
             _ => verb::find(word.text).or_else(|| verb::find_by_path(word.text)),
         };
         self.recognised += u64::from(found.is_some());
@@ -373,8 +375,8 @@ impl Compiler {
     }
 
     /// Where the verb of a line is.
-    pub(super) fn spot(&self, column: u32) -> Spot {
-        Spot {
+    pub(super) fn spot(&self, column: u32) -> SourcePosition {
+        SourcePosition {
             line: self.line,
             column,
         }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// What one pass of a load contains.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Contents {
+pub struct LoadStatisticsData {
     /// Operations in one pass, loops and repetitions counted as often as they run.
     pub operations: u64,
     /// Why counting ended before the pass did; `None` when it did not.
@@ -192,7 +192,7 @@ pub struct LevelCount {
     pub count: u64,
 }
 
-impl Contents {
+impl LoadStatisticsData {
     /// Operations that are expected to fail.
     pub fn expected_failures_total(&self) -> u64 {
         self.expected_failures.iter().map(|row| row.count).sum()

@@ -3,7 +3,7 @@
 //! A [`LoadStatistics`] is told every line of a pass of client 0 of 1, so loops and
 //! expressions count as they run, and keeps an account of names and lengths as a
 //! file server would that starts empty and does what the load expects. Nothing
-//! is sent. What comes of it is [`Contents`].
+//! is sent. What comes of it is [`LoadStatisticsData`].
 //!
 //! A line that is expected to fail changes nothing; one that may end in any way
 //! (`*`) is taken to succeed. Bytes are counted as dbench counts them: what was
@@ -16,7 +16,7 @@ mod outcomes;
 mod sizes;
 mod tree;
 
-pub use contents::{Contents, CutOff};
+pub use contents::{CutOff, LoadStatisticsData};
 
 use super::verb::word_of;
 use super::{Generation, Line, Load, Next, Script};
@@ -43,7 +43,7 @@ pub const MEMORY_MAX: u64 = 64 << 20;
 const LEVEL_WEIGHT: u64 = 48;
 
 /// The statistics of one pass of client 0 of 1.
-pub fn of_pass(load: &Arc<Load>, seed: u64) -> Contents {
+pub fn of_pass(load: &Arc<Load>, seed: u64) -> LoadStatisticsData {
     let mut statistics = LoadStatistics::new(load.generation());
     let mut script = Script::new(Arc::clone(load), 0, 1, seed);
     loop {
@@ -154,9 +154,9 @@ impl LoadStatistics {
     }
 
     /// What was counted.
-    pub fn finish(self) -> Contents {
+    pub fn finish(self) -> LoadStatisticsData {
         let generation = self.generation;
-        Contents {
+        LoadStatisticsData {
             operations: self.operations,
             cut_off: self.cut_off,
             kinds: self.outcomes.kinds(generation),

@@ -17,7 +17,7 @@ fn line(action: Action<'_>, expected: Expected) -> Line<'_> {
     }
 }
 
-fn count(generation: Generation, lines: &[(Action, Expected)]) -> Contents {
+fn count(generation: Generation, lines: &[(Action, Expected)]) -> LoadStatisticsData {
     let mut statistics = LoadStatistics::new(generation);
     for (action, expected) in lines {
         assert!(statistics.add(&line(*action, *expected)).is_continue());

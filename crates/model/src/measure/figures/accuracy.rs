@@ -4,7 +4,7 @@
 //! rates have the interval of batch means ([`series`]), percentiles that of Woodruff
 //! ([`quantile_interval`]).
 
-use crate::figure::{Quantity, RunFigure, Statistic, Timed};
+use crate::figure::{Quantity, RunFigure, Statistic, TimeKind};
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::quantile_interval;
 use crate::measure::run_record::{
@@ -25,7 +25,7 @@ const WOODRUFF: &str = "woodruff";
 
 /// How well a figure is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Accuracy {
+pub struct FigureEstimate {
     /// The figure with its standard error; that of a percentile is such that its logarithm's
     /// interval is as wide as the percentile's own.
     pub estimate: Estimate,
@@ -41,7 +41,7 @@ pub struct Accuracy {
 
 /// Why a figure has no interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoInterval {
+pub enum IntervalUnavailable {
     /// Several loads were offered.
     Steered,
     /// There were no such operations.
@@ -64,7 +64,7 @@ pub enum NoInterval {
     NotKept,
 }
 
-impl Accuracy {
+impl FigureEstimate {
     /// The larger of the distances from the figure to the ends of the interval.
     pub fn half_width(&self) -> f64 {
         let value = self.estimate.value;
@@ -74,14 +74,14 @@ impl Accuracy {
 
 /// A run as its stretches have it.
 #[derive(Debug)]
-pub struct Stretches<'record> {
+pub struct BatchMeans<'record> {
     totals: &'record Totals,
     window_ns: u64,
     is_steered: bool,
     parts: Vec<&'record IntervalRecord>,
 }
 
-impl<'record> Stretches<'record> {
+impl<'record> BatchMeans<'record> {
     /// Those of a record.
     pub fn of(record: &'record RunRecord) -> Self {
         let parts = &record.intervals;
@@ -157,16 +157,18 @@ impl<'record> Stretches<'record> {
     }
 
     /// How well the figure is known, or why that cannot be said.
-    pub fn accuracy(&self, figure: &RunFigure) -> Result<Accuracy, NoInterval> {
+    pub fn accuracy(&self, figure: &RunFigure) -> Result<FigureEstimate, IntervalUnavailable> {
         if self.is_steered {
-            return Err(NoInterval::Steered);
+            return Err(IntervalUnavailable::Steered);
         }
-        let value = self.value(figure).ok_or(NoInterval::NoOperations)?;
+        let value = self
+            .value(figure)
+            .ok_or(IntervalUnavailable::NoOperations)?;
         if let Quantity::Time(_, Statistic::Max) = figure.quantity {
-            return Err(NoInterval::Extreme);
+            return Err(IntervalUnavailable::Extreme);
         }
         if self.parts.len() < STRETCHES_MIN {
-            return Err(NoInterval::FewStretches {
+            return Err(IntervalUnavailable::FewStretches {
                 stretches: self.parts.len(),
             });
         }
@@ -207,7 +209,7 @@ impl<'record> Stretches<'record> {
         figure: &RunFigure,
         value: f64,
         of_kind: impl Fn(&IntervalKindRecord) -> u64,
-    ) -> Result<Accuracy, NoInterval> {
+    ) -> Result<FigureEstimate, IntervalUnavailable> {
         let rates = self.parts.iter().map(|part| {
             let count: u64 = kinds_of(part, figure.operation).map(&of_kind).sum();
             let length = part.end_ns.saturating_sub(part.start_ns).max(1);
@@ -215,14 +217,14 @@ impl<'record> Stretches<'record> {
         });
         let rates: Vec<f64> = rates.collect();
         if rates.iter().all(|rate| *rate == 0.0) {
-            return Err(NoInterval::NotKept);
+            return Err(IntervalUnavailable::NotKept);
         }
-        let mean = series::of_means(&rates).ok_or(NoInterval::NotKept)?;
+        let mean = series::of_means(&rates).ok_or(IntervalUnavailable::NotKept)?;
         Ok(around(Estimate { value, ..mean }, rates.len()))
     }
 
     /// Errors: as many as the stretches had on average, times how many stretches the run was long.
-    fn count(&self, figure: &RunFigure, value: f64) -> Result<Accuracy, NoInterval> {
+    fn count(&self, figure: &RunFigure, value: f64) -> Result<FigureEstimate, IntervalUnavailable> {
         let counts = self.parts.iter().map(|part| {
             let kinds = part.kinds.iter();
             // Of all operations they are those that only make others possible, too.
@@ -233,9 +235,9 @@ impl<'record> Stretches<'record> {
             counted.map(|kind| kind.ledger.unexpected()).sum::<u64>() as f64
         });
         let counts: Vec<f64> = counts.collect();
-        let mean = series::of_means(&counts).ok_or(NoInterval::NotKept)?;
+        let mean = series::of_means(&counts).ok_or(IntervalUnavailable::NotKept)?;
         if mean.value <= 0.0 {
-            return Err(NoInterval::NoneSeen);
+            return Err(IntervalUnavailable::NoneSeen);
         }
         let standard_error = mean.standard_error * value / mean.value;
         let estimate = Estimate {
@@ -249,26 +251,26 @@ impl<'record> Stretches<'record> {
     fn percentile(
         &self,
         operation: Option<OpKind>,
-        timed: Timed,
+        timed: TimeKind,
         quantile: f64,
-    ) -> Result<Accuracy, NoInterval> {
+    ) -> Result<FigureEstimate, IntervalUnavailable> {
         let all = self
             .totals
             .times(operation, timed)
-            .ok_or(NoInterval::NoOperations)?;
+            .ok_or(IntervalUnavailable::NoOperations)?;
         let stretches = self.parts.iter().map(|part| {
             let times = kinds_of(part, operation).map(|kind| of(kind, timed));
             times.collect::<Vec<_>>()
         });
         let stretches: Vec<Vec<&DistributionRecord>> = stretches.collect();
         let found = quantile_interval::interval(all, &stretches, quantile);
-        let found = found.ok_or(NoInterval::NotKept)?;
-        let few_beyond = NoInterval::FewBeyond { low: found.low };
+        let found = found.ok_or(IntervalUnavailable::NotKept)?;
+        let few_beyond = IntervalUnavailable::FewBeyond { low: found.low };
         let high = found.high.ok_or(few_beyond)? as f64;
         let (value, low) = (found.value as f64, found.low as f64);
         let width = high.max(1.0).ln() - low.max(1.0).ln();
         let student = student_quantile(0.5 + CONFIDENCE / 2.0, found.share.freedom);
-        Ok(Accuracy {
+        Ok(FigureEstimate {
             estimate: Estimate {
                 value,
                 standard_error: value * width / (2.0 * student),
@@ -296,10 +298,10 @@ fn kinds_of(
     measured.filter(move |kind| operation.is_none_or(|operation| kind.operation == operation))
 }
 
-const fn of(kind: &IntervalKindRecord, timed: Timed) -> &DistributionRecord {
+const fn of(kind: &IntervalKindRecord, timed: TimeKind) -> &DistributionRecord {
     match timed {
-        Timed::Response => &kind.response_time_ns,
-        Timed::Service => &kind.service_time_ns,
+        TimeKind::Response => &kind.response_time_ns,
+        TimeKind::Service => &kind.service_time_ns,
     }
 }
 
@@ -316,17 +318,20 @@ const fn time(times: &DistributionRecord, statistic: Statistic) -> f64 {
 
 /// A mean over all operations of these stretches. Times are skewed and never less than 0: their
 /// interval is even on the scale of the logarithm.
-fn ratio(value: f64, parts: impl Iterator<Item = Part>) -> Result<Accuracy, NoInterval> {
+fn ratio(
+    value: f64,
+    parts: impl Iterator<Item = Part>,
+) -> Result<FigureEstimate, IntervalUnavailable> {
     let parts: Vec<Part> = parts.collect();
-    let skewed = series::of_skewed_ratio(&parts).ok_or(NoInterval::NotKept)?;
+    let skewed = series::of_skewed_ratio(&parts).ok_or(IntervalUnavailable::NotKept)?;
     let estimate = Estimate {
         value,
         freedom: skewed.freedom,
         ..skewed.mean
     };
-    let logarithm = estimate.logarithm().ok_or(NoInterval::NotKept)?;
+    let logarithm = estimate.logarithm().ok_or(IntervalUnavailable::NotKept)?;
     let factor = logarithm.half_width().exp();
-    Ok(Accuracy {
+    Ok(FigureEstimate {
         low: value / factor,
         high: (value * factor).max(value + skewed.above),
         ..around(estimate, parts.len())
@@ -334,9 +339,9 @@ fn ratio(value: f64, parts: impl Iterator<Item = Part>) -> Result<Accuracy, NoIn
 }
 
 /// The interval that lies evenly around its figure, none of which is less than 0.
-fn around(estimate: Estimate, stretches: usize) -> Accuracy {
+fn around(estimate: Estimate, stretches: usize) -> FigureEstimate {
     let half = estimate.half_width();
-    Accuracy {
+    FigureEstimate {
         estimate,
         low: (estimate.value - half).max(0.0),
         high: estimate.value + half,
@@ -418,9 +423,9 @@ mod tests {
         }
     }
 
-    fn known(parts: &[IntervalRecord], name: &str) -> Result<Accuracy, NoInterval> {
+    fn known(parts: &[IntervalRecord], name: &str) -> Result<FigureEstimate, IntervalUnavailable> {
         let totals = totals(parts);
-        let run = Stretches::of_parts(&totals, parts, SECOND);
+        let run = BatchMeans::of_parts(&totals, parts, SECOND);
         run.accuracy(&name.parse().expect("a figure"))
     }
 
@@ -461,12 +466,12 @@ mod tests {
             );
         }
         for (name, reason) in [
-            ("response_time.max", NoInterval::Extreme),
-            ("write.achieved", NoInterval::NoOperations),
+            ("response_time.max", IntervalUnavailable::Extreme),
+            ("write.achieved", IntervalUnavailable::NoOperations),
         ] {
             assert_eq!(known(&parts, name), Err(reason), "{name}");
         }
-        let few = NoInterval::FewStretches { stretches: 9 };
+        let few = IntervalUnavailable::FewStretches { stretches: 9 };
         assert_eq!(known(&parts[..9], "achieved"), Err(few));
     }
 

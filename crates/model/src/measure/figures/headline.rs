@@ -1,8 +1,8 @@
 //! The headline figures that a record keeps.
 
-use super::accuracy::{Accuracy, NoInterval, Stretches};
-use crate::figure::{Quantity, RunFigure, Statistic, Timed};
-use crate::measure::figure_record::{FigureRecord, OpenFigureRecord};
+use super::accuracy::{BatchMeans, FigureEstimate, IntervalUnavailable};
+use crate::figure::{Quantity, RunFigure, Statistic, TimeKind};
+use crate::measure::figure_record::{FigureRecord, OneSidedFigureRecord};
 use crate::measure::run_record::{RunRecord, Totals};
 use crate::statistics::CONFIDENCE;
 
@@ -11,25 +11,27 @@ pub const HEADLINE: [Quantity; 6] = [
     Quantity::Achieved,
     Quantity::Goodput,
     Quantity::CpuPerOperation,
-    Quantity::Time(Timed::Response, Statistic::Mean),
-    Quantity::Time(Timed::Response, Statistic::P50),
-    Quantity::Time(Timed::Response, Statistic::P99),
+    Quantity::Time(TimeKind::Response, Statistic::Mean),
+    Quantity::Time(TimeKind::Response, Statistic::P50),
+    Quantity::Time(TimeKind::Response, Statistic::P99),
 ];
 
 /// The totals with the headline figures of the run and of each kind in it that have an interval.
-pub fn with_headline(run: &Stretches<'_>) -> Totals {
+pub fn with_headline(run: &BatchMeans<'_>) -> Totals {
     let mut totals = run.totals().clone();
     (totals.figures, totals.open_figures) = (vec![], vec![]);
     let figures = RunFigure::all_of(run.totals()).into_iter();
     for figure in figures.filter(|figure| HEADLINE.contains(&figure.quantity)) {
         match run.accuracy(&figure) {
             Ok(known) => totals.figures.push(record(&figure, known)),
-            Err(NoInterval::FewBeyond { low }) => totals.open_figures.push(OpenFigureRecord {
-                name: figure.to_string(),
-                unit: figure.quantity.unit().name().into(),
-                low: low as f64,
-                level: CONFIDENCE,
-            }),
+            Err(IntervalUnavailable::FewBeyond { low }) => {
+                totals.open_figures.push(OneSidedFigureRecord {
+                    name: figure.to_string(),
+                    unit: figure.quantity.unit().name().into(),
+                    low: low as f64,
+                    level: CONFIDENCE,
+                })
+            }
             Err(_) => {}
         }
     }
@@ -39,12 +41,12 @@ pub fn with_headline(run: &Stretches<'_>) -> Totals {
 /// The record with its headline figures, which older records lack.
 pub fn with_figures(mut record: RunRecord) -> RunRecord {
     if record.totals.figures.is_empty() {
-        record.totals = with_headline(&Stretches::of(&record));
+        record.totals = with_headline(&BatchMeans::of(&record));
     }
     record
 }
 
-fn record(figure: &RunFigure, known: Accuracy) -> FigureRecord {
+fn record(figure: &RunFigure, known: FigureEstimate) -> FigureRecord {
     FigureRecord {
         name: figure.to_string(),
         unit: figure.quantity.unit().name().into(),

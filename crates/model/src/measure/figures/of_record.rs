@@ -24,6 +24,6 @@ impl RunFigure {
 
     /// Its value in this run; `None` where there were no such operations.
     pub fn value(&self, record: &RunRecord) -> Option<f64> {
-        super::Stretches::of(record).value(self)
+        super::BatchMeans::of(record).value(self)
     }
 }

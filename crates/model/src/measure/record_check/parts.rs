@@ -2,9 +2,9 @@
 //! field.
 
 use super::{check_distribution, check_number};
-use crate::cost::{CostRecord, KnownCost, WireCostRecord};
+use crate::cost::{CostEstimate, CostRecord, WireCostRecord};
 use crate::measure::curve_record::{
-    CurvePointRecord, CurveRecord, KneeRecord, ObjectiveRecord, TriedRecord,
+    CurvePointRecord, CurveRecord, KneeRecord, ObjectiveRecord, SearchStepRecord,
 };
 use crate::measure::job_record::HostRecord;
 use crate::measure::ledger::Ledger;
@@ -152,7 +152,7 @@ fn check_objective(found: &ObjectiveRecord) -> Result<(), Contradiction> {
             ("relaxation_time_ns", found.relaxation_time_ns),
         ],
     )?;
-    let check_tried = |(place, tried): (usize, &TriedRecord)| {
+    let check_tried = |(place, tried): (usize, &SearchStepRecord)| {
         let of = format!("objective.tried[{place}]");
         let offered = ("offered_load_ops_per_s", tried.offered_load_ops_per_s);
         let achieved = ("achieved_load_ops_per_s", tried.achieved_load_ops_per_s);
@@ -239,7 +239,7 @@ fn check_wire_cost(wire: &WireCostRecord) -> Result<(), Contradiction> {
     Ok(())
 }
 
-fn check_half_width(of: &str, cost: Option<KnownCost>) -> Result<(), Contradiction> {
+fn check_half_width(of: &str, cost: Option<CostEstimate>) -> Result<(), Contradiction> {
     let half_width = cost.map_or(0.0, |cost| cost.half_width);
     check_number(&format!("{of}.half_width"), half_width)
 }

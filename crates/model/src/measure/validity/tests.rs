@@ -1,12 +1,12 @@
 //! Of each rule a record that breaks it and one that just does not.
 
 use super::*;
-use crate::cost::{CallsRecord, KnownCost, SourceRecord, Vantage, WireCostRecord};
+use crate::cost::{CallsRecord, CostEstimate, MeasuredAt, SourceRecord, WireCostRecord};
 use crate::failure::ReplyFault;
 use crate::measure::absence::AbsenceRecord;
 use crate::measure::caveat::Caveat;
 use crate::measure::curve_record::{
-    CurvePointRecord, CurveRecord, ObjectiveRecord, PeakEnd, SearchEnd,
+    CurvePointRecord, CurveRecord, ObjectiveRecord, PeakLimit, SearchStopReason,
 };
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::fleet_record::{FleetCounters, FleetRecord, GroupRecord, SettingsGeneration};
@@ -23,7 +23,7 @@ use crate::measure::run_record::{
 use crate::measure::verdict::caveats::find;
 use crate::measure::verdict::caveats::tests::run_of_30_s;
 use crate::operation::{OpKind, Stability};
-use crate::plan::{ArrivalsPlan, LeftOverPolicy, ProbePlan, SmbTarget, TargetPlan, WorkloadPlan};
+use crate::plan::{ArrivalsPlan, LeftoverPolicy, ProbePlan, SmbTarget, TargetPlan, WorkloadPlan};
 
 type Change = fn(&mut RunRecord);
 
@@ -206,7 +206,7 @@ fn reads_of(record: &mut RunRecord, size_bytes: u32) {
         file_size_bytes: 0,
         files_max: 1,
         own_files: false,
-        left_over: LeftOverPolicy::Refuse,
+        left_over: LeftoverPolicy::Refuse,
     });
 }
 
@@ -219,7 +219,7 @@ fn drifted(record: &mut RunRecord, last_ns: u64) {
 
 /// So much more was counted than the messages come to.
 fn wire(record: &mut RunRecord, difference_percent: f64) {
-    let counted = KnownCost {
+    let counted = CostEstimate {
         value: 1000.0,
         half_width: 0.0,
     };
@@ -262,7 +262,7 @@ fn readings(record: &mut RunRecord, failed: u64) {
     let cost = record.cost.get_or_insert_default();
     cost.sources = vec![SourceRecord {
         name: "/proc".into(),
-        vantage: Vantage::Server,
+        vantage: MeasuredAt::Server,
         readings: vec![],
         failed,
         first_failure: None,
@@ -318,12 +318,12 @@ fn searched(longest_stretch_ns: u64) -> ObjectiveRecord {
         broken_ops_per_s: None,
         relaxation_time_ns: 1e9,
         longest_stretch_ns,
-        end: SearchEnd::TimeOver,
+        end: SearchStopReason::TimeOver,
         tried: Vec::new(),
     }
 }
 
-fn peak(record: &mut RunRecord, peak_end: PeakEnd) {
+fn peak(record: &mut RunRecord, peak_end: PeakLimit) {
     record.curve = Some(CurveRecord {
         peak_end,
         ..CurveRecord::default()
@@ -394,7 +394,7 @@ const CASES: &[Case] = &[
     case(
         "target-lost",
         |record| {
-            record.end = RunEnd::TargetLost {
+            record.end = RunOutcome::TargetLost {
                 message: "gone".into(),
             }
         },
@@ -610,13 +610,13 @@ const CASES: &[Case] = &[
     ),
     case(
         "peak-of-generator",
-        |record| peak(record, PeakEnd::Generator),
-        |record| peak(record, PeakEnd::Server),
+        |record| peak(record, PeakLimit::Generator),
+        |record| peak(record, PeakLimit::Server),
     ),
     case(
         "peak-unfinished",
-        |record| peak(record, PeakEnd::Unfinished),
-        |record| peak(record, PeakEnd::Given),
+        |record| peak(record, PeakLimit::Unfinished),
+        |record| peak(record, PeakLimit::Given),
     ),
     case(
         "points-not-steady",
@@ -685,7 +685,7 @@ const CASES: &[Case] = &[
     ),
     case(
         "interrupted",
-        |record| record.end = RunEnd::Interrupted,
+        |record| record.end = RunOutcome::Interrupted,
         nothing,
     ),
     case(
@@ -774,7 +774,7 @@ fn a_run_in_which_nothing_succeeded_does_not_count() {
     let ledger = &mut record.totals.ledger;
     (ledger.failed, ledger.ok) = (ledger.ok, 0);
     assert_eq!(of(&record), Validity::DoesNotCount);
-    record.end = RunEnd::Interrupted;
+    record.end = RunOutcome::Interrupted;
     assert_eq!(
         of(&record),
         Validity::Counts,

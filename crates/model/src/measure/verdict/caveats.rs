@@ -13,14 +13,14 @@ pub use mix::UNMEASURED_PERCENT;
 pub use progress::{EMPTY_TICKS, INTERVAL_TIMES, did_not_run};
 pub use rate::RATE_OFF_PERCENT;
 
-use super::{Check, Subject, checks, of_warm_up};
+use super::{Check, CheckSubject, checks, of_warm_up};
 use crate::failure::ReplyFault;
 use crate::measure::absence::AbsenceCause;
 use crate::measure::caveat::Caveat;
 use crate::measure::flow::Flow;
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::ReplayRecord;
-use crate::measure::run_record::{Account, RunEnd, RunRecord};
+use crate::measure::run_record::{Account, RunOutcome, RunRecord};
 use crate::measure::short_reads::ShortReads;
 use crate::measure::unexpected;
 use crate::operation::OpKind;
@@ -46,11 +46,11 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
         });
     }
     match &record.end {
-        RunEnd::Finished => {}
-        RunEnd::Interrupted => caveats.push(Caveat::Interrupted {
+        RunOutcome::Finished => {}
+        RunOutcome::Interrupted => caveats.push(Caveat::Interrupted {
             after_ns: record.window_ns,
         }),
-        RunEnd::TargetLost { message } => caveats.push(Caveat::TargetLost {
+        RunOutcome::TargetLost { message } => caveats.push(Caveat::TargetLost {
             message: message.clone(),
         }),
     }
@@ -71,7 +71,7 @@ pub fn find(record: &RunRecord) -> Vec<Caveat> {
     let failed = checks(record);
     let failed = failed.iter().filter(|check| check.fails());
     // Of unexpected outcomes a caveat was found in every run, whatever is checked in it.
-    let failed = failed.filter(|check| !matches!(check.subject, Subject::Unexpected { .. }));
+    let failed = failed.filter(|check| !matches!(check.subject, CheckSubject::Unexpected { .. }));
     caveats.extend(failed.filter_map(|check| of_check(record, check)));
     if record.mix.is_some() {
         mix::find_unmeasured(record, &mut caveats);
@@ -173,25 +173,25 @@ fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<C
 /// The caveat of a check that fails.
 pub(super) fn of_check(record: &RunRecord, check: &Check) -> Option<Caveat> {
     Some(match &check.subject {
-        Subject::MixInAll => Caveat::MixInvalid {
+        CheckSubject::MixInAll => Caveat::MixInvalid {
             off_by_percent: check.figure,
         },
-        Subject::MixOf(share) | Subject::MixOnWireOf(share) => Caveat::MixOff {
+        CheckSubject::MixOf(share) | CheckSubject::MixOnWireOf(share) => Caveat::MixOff {
             operation: share.operation,
             want_percent: share.want_percent,
             got_percent: share.got_percent,
             operations: share.off,
             of: share.of,
         },
-        Subject::Achieved { .. } => of_achieved(record, check)?,
-        Subject::DispatchDelay {
+        CheckSubject::Achieved { .. } => of_achieved(record, check)?,
+        CheckSubject::DispatchDelay {
             response_time_mean_ns,
             ..
         } => Caveat::DispatchDelay {
             mean_ns: check.figure,
             response_time_mean_ns: *response_time_mean_ns,
         },
-        Subject::Headroom {
+        CheckSubject::Headroom {
             worker,
             workers,
             processors,
@@ -201,31 +201,33 @@ pub(super) fn of_check(record: &RunRecord, check: &Check) -> Option<Caveat> {
             workers: *workers,
             processors: *processors,
         },
-        Subject::Unexpected { .. } => unexpected::caveat(record)?,
-        Subject::Skipped { scheduled } => Caveat::Skipped {
+        CheckSubject::Unexpected { .. } => unexpected::caveat(record)?,
+        CheckSubject::Skipped { scheduled } => Caveat::Skipped {
             count: check.figure as u64,
             scheduled: *scheduled,
         },
-        Subject::InFlight { counted, least, .. } => Caveat::LittlesLaw {
+        CheckSubject::InFlight { counted, least, .. } => Caveat::LittlesLaw {
             in_flight_mean: *counted,
             in_flight_by_littles_law: *least,
         },
-        Subject::SteadyState { first_ns, last_ns } => Caveat::Drift {
+        CheckSubject::SteadyState { first_ns, last_ns } => Caveat::Drift {
             first_third_mean_ns: *first_ns,
             last_third_mean_ns: *last_ns,
         },
-        Subject::SamplesAbove(of) | Subject::PercentileSpread(of) => Caveat::FewAboveQuantile {
-            quantile: of.quantile,
-            above: of.above,
-            count: of.count,
-            from_ns: of.from_ns,
-            to_ns: of.to_ns.unwrap_or(0),
-        },
+        CheckSubject::SamplesAbove(of) | CheckSubject::PercentileSpread(of) => {
+            Caveat::FewAboveQuantile {
+                quantile: of.quantile,
+                above: of.above,
+                count: of.count,
+                from_ns: of.from_ns,
+                to_ns: of.to_ns.unwrap_or(0),
+            }
+        }
     })
 }
 
 fn of_achieved(record: &RunRecord, check: &Check) -> Option<Caveat> {
-    let Subject::Achieved {
+    let CheckSubject::Achieved {
         due_ops_per_s,
         achieved_ops_per_s,
         left_over,
@@ -356,7 +358,7 @@ fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
 fn find_outlasted(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     let (plan, totals) = (&record.plan, &record.totals);
     let is_closed = plan.arrivals == ArrivalsPlan::Closed && !plan.has_lines();
-    if !is_closed || plan.count.is_some() || record.end != RunEnd::Finished {
+    if !is_closed || plan.count.is_some() || record.end != RunOutcome::Finished {
         return;
     }
     let ended = totals.achieved_load_ops_per_s * record.window_ns as f64 / 1e9;

@@ -5,14 +5,14 @@ mod shortfall;
 pub(super) use shortfall::is_generator_behind;
 pub use shortfall::of_warm_up;
 
-use super::{Bound, Check, STANDARD_ERRORS, Subject, Untold, Verdict};
+use super::{Bound, Check, CheckSubject, InconclusiveReason, STANDARD_ERRORS, Verdict};
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::generator_record::Host;
 use crate::measure::job_record::{HostRecord, JobRecord};
 use crate::measure::ledger::Ledger;
 use crate::measure::mix_record::WireRecord;
 use crate::measure::processors::ProcessorsRecord;
-use crate::measure::run_record::{IntervalRecord, Phase, RunEnd, RunRecord, WorkerRecord};
+use crate::measure::run_record::{IntervalRecord, Phase, RunOutcome, RunRecord, WorkerRecord};
 use crate::measure::shortfall::Shortfall;
 use crate::measure::unexpected;
 use crate::mix::feedback::CORRECTION_NS;
@@ -104,7 +104,7 @@ pub(super) fn achieved(record: &RunRecord) -> Option<Check> {
     } else {
         record.totals.left_over(record.window_ns)
     };
-    let subject = |shortfall| Subject::Achieved {
+    let subject = |shortfall| CheckSubject::Achieved {
         due_ops_per_s,
         achieved_ops_per_s,
         left_over,
@@ -115,8 +115,8 @@ pub(super) fn achieved(record: &RunRecord) -> Option<Check> {
         let least = 1.0 - off / 100.0;
         check.subject = subject(Some(shortfall::of(record, due_ops_per_s, least)));
     }
-    let is_finished = record.end == RunEnd::Finished;
-    Some(check.unless((!is_finished).then_some(Untold::EndedEarly)))
+    let is_finished = record.end == RunOutcome::Finished;
+    Some(check.unless((!is_finished).then_some(InconclusiveReason::EndedEarly)))
 }
 
 /// By how much the achieved load is too low because nothing was in flight when the window opened,
@@ -180,7 +180,7 @@ pub(super) fn dispatch(record: &RunRecord) -> Option<Check> {
     if !is_open || late.count == 0 || response.mean <= 0.0 {
         return None;
     }
-    let subject = Subject::DispatchDelay {
+    let subject = CheckSubject::DispatchDelay {
         p99_ns: late.p99,
         response_time_mean_ns: response.mean,
     };
@@ -289,7 +289,7 @@ fn workers_of_hosts<'record>(
 /// How much of the load generator was left. Of an open loop that says nothing unless load was lost.
 pub(super) fn headroom(record: &RunRecord, achieved: Option<&Check>) -> Option<Check> {
     let used = generator_use(record)?;
-    let subject = Subject::Headroom {
+    let subject = CheckSubject::Headroom {
         worker: used.worker,
         workers: used.workers,
         processors: used.processors,
@@ -298,7 +298,7 @@ pub(super) fn headroom(record: &RunRecord, achieved: Option<&Check>) -> Option<C
     let is_open = due_load_ops_per_s(record).is_some();
     Some(match check.verdict {
         Verdict::Fails if is_open && !achieved.is_some_and(was_lost) => {
-            check.unless(Some(Untold::NothingLost))
+            check.unless(Some(InconclusiveReason::NothingLost))
         }
         _ => check,
     })
@@ -308,7 +308,7 @@ pub(super) fn headroom(record: &RunRecord, achieved: Option<&Check>) -> Option<C
 fn was_lost(achieved: &Check) -> bool {
     matches!(
         achieved.subject,
-        Subject::Achieved {
+        CheckSubject::Achieved {
             shortfall: Some(
                 Shortfall::Generator | Shortfall::Slots | Shortfall::Server | Shortfall::Connection
             ),
@@ -322,13 +322,13 @@ pub(super) fn unexpected(record: &RunRecord) -> Check {
     let (count, completed) = unexpected::counts(record);
     let percent = unexpected::percent(count, completed);
     let bound = Bound::at_most(unexpected::UNEXPECTED_PERCENT);
-    let subject = Subject::Unexpected { count, completed };
+    let subject = CheckSubject::Unexpected { count, completed };
     Check::judged(subject, percent, bound, 0.0)
 }
 
 /// What was due and never sent. Nothing may be.
 pub(super) fn skipped(ledger: &Ledger) -> Check {
-    let subject = Subject::Skipped {
+    let subject = CheckSubject::Skipped {
         scheduled: ledger.scheduled,
     };
     let count = ledger.skipped as f64;

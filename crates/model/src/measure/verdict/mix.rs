@@ -1,7 +1,7 @@
 //! Checks of a mix: whether it is the mix that was asked for, whether it was steady, and whether
 //! counts and times agree.
 
-use super::{Bound, Check, OffShare, STANDARD_ERRORS, Subject, Untold};
+use super::{Bound, Check, CheckSubject, InconclusiveReason, STANDARD_ERRORS, ShareDeviation};
 use crate::measure::mix_record::{MixRecord, ThirdRecord};
 use crate::measure::run_record::RunRecord;
 use crate::mix::deck::CARDS;
@@ -102,12 +102,12 @@ fn rows(mix: &MixRecord) -> Vec<Row> {
 pub(super) fn in_all(record: &RunRecord, mix: &MixRecord) -> Check {
     let bound = Bound::at_most(INVALID_PERCENT);
     let (rows, all, clients) = counts(record, mix);
-    let check = Check::judged(Subject::MixInAll, mix.off_by(), bound, 0.0);
+    let check = Check::judged(CheckSubject::MixInAll, mix.off_by(), bound, 0.0);
     let deviations = rows.iter().map(|row| row.deviation(all, clients));
     let chance = 100.0 * deviations.sum::<f64>() / all.max(1) as f64;
     let is_untold = check.fails() && bound.holds(check.figure - chance);
     let times = (2.0 * chance / INVALID_PERCENT).max(1.0);
-    check.unless(is_untold.then_some(Untold::TooShort { times }))
+    check.unless(is_untold.then_some(InconclusiveReason::TooShort { times }))
 }
 
 /// The shares that count, of so many operations, and the clients whose decks they come from; on the wire
@@ -139,7 +139,7 @@ pub(super) fn worst_share(record: &RunRecord, mix: &MixRecord) -> Option<Check> 
     let worst = judged
         .iter()
         .max_by(|one, other| beyond(one).total_cmp(&beyond(other)))?;
-    let figures = OffShare {
+    let figures = ShareDeviation {
         operation: worst.operation,
         want_percent: worst.want_percent,
         got_percent: worst.got_percent,
@@ -150,7 +150,7 @@ pub(super) fn worst_share(record: &RunRecord, mix: &MixRecord) -> Option<Check> 
         None => {
             let percent = |count: f64| 100.0 * count / all as f64;
             let bound = Bound::around(0.0, percent(worst.allowed(all, None)));
-            let subject = Subject::MixOnWireOf(figures);
+            let subject = CheckSubject::MixOnWireOf(figures);
             Check::judged(subject, percent(worst.off(all)), bound, 0.0)
         }
         Some(count) => of_share(worst, figures, all, count),
@@ -159,15 +159,20 @@ pub(super) fn worst_share(record: &RunRecord, mix: &MixRecord) -> Option<Check> 
 
 /// An operation against its share. Where few operations leave the decks more of a share than can
 /// be called one, nothing is said.
-fn of_share(worst: &Row, figures: OffShare, all: u64, clients: u32) -> Check {
+fn of_share(worst: &Row, figures: ShareDeviation, all: u64, clients: u32) -> Check {
     let expected = worst.expected(all).max(f64::MIN_POSITIVE);
     let percent = |count: f64| 100.0 * count / expected;
     let bound = Bound::around(0.0, percent(worst.allowed(all, Some(clients))));
-    let check = Check::judged(Subject::MixOf(figures), percent(worst.off(all)), bound, 0.0);
+    let check = Check::judged(
+        CheckSubject::MixOf(figures),
+        percent(worst.off(all)),
+        bound,
+        0.0,
+    );
     let by_decks = DEVIATIONS * worst.deviation(all, Some(clients)) / expected;
     let times = by_decks / CHANCE_MAX;
     let is_untold = !check.fails() && times > 1.0;
-    check.unless(is_untold.then_some(Untold::TooShort { times }))
+    check.unless(is_untold.then_some(InconclusiveReason::TooShort { times }))
 }
 
 /// Operations in flight, the fewest and the most, by Little's law.
@@ -204,7 +209,7 @@ pub(super) fn in_flight(record: &RunRecord, mix: &MixRecord) -> Option<Check> {
     if counted <= 0.0 || least <= 0.0 {
         return None;
     }
-    let subject = Subject::InFlight {
+    let subject = CheckSubject::InFlight {
         counted,
         least,
         most,
@@ -215,9 +220,9 @@ pub(super) fn in_flight(record: &RunRecord, mix: &MixRecord) -> Option<Check> {
     let totals = &record.totals;
     let overhang_max_ns = OVERHANG_SHARE * record.window_ns.max(1) as f64;
     Some(if totals.reconnections + totals.lost_clients > 0 {
-        check.unless(Some(Untold::ConnectionLost))
+        check.unless(Some(InconclusiveReason::ConnectionLost))
     } else if totals.response_time_ns.mean >= overhang_max_ns {
-        check.unless(Some(Untold::Overhang))
+        check.unless(Some(InconclusiveReason::Overhang))
     } else {
         check
     })
@@ -248,7 +253,7 @@ pub(super) fn steady(mix: &MixRecord) -> Option<Check> {
     let percent = |nanos: f64| 100.0 * nanos / first.response_time_mean_ns;
     let drift = last.response_time_mean_ns - first.response_time_mean_ns;
     let chance = STANDARD_ERRORS * first.standard_error_ns.hypot(last.standard_error_ns);
-    let subject = Subject::SteadyState {
+    let subject = CheckSubject::SteadyState {
         first_ns: first.response_time_mean_ns,
         last_ns: last.response_time_mean_ns,
     };
@@ -260,5 +265,5 @@ pub(super) fn steady(mix: &MixRecord) -> Option<Check> {
     let is_told =
         |third: &ThirdRecord| third.batches >= BATCHES_MIN || third.standard_error_ns > 0.0;
     let is_untold = !(is_told(first) && is_told(last)) || (fewest > 0 && fewest < BATCHES_MIN);
-    Some(check.unless(is_untold.then_some(Untold::TooShort { times })))
+    Some(check.unless(is_untold.then_some(InconclusiveReason::TooShort { times })))
 }

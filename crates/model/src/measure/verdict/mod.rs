@@ -16,7 +16,7 @@ pub use load::{
     achieved_load_ops_per_s, due_load_ops_per_s, generator_use, of_warm_up,
 };
 pub use mix::{DRIFT_PERCENT, INVALID_PERCENT, LITTLE_PERCENT, OFF_SHARE, in_flight_by_law};
-pub use objective::{AtLoad, KEPT_UP, has_kept_up};
+pub use objective::{KEPT_UP, LoadVerdict, has_kept_up};
 
 use crate::measure::run_record::RunRecord;
 use crate::measure::shortfall::Shortfall;
@@ -34,7 +34,7 @@ const RESOLVED_SHARE: f64 = 0.25;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
     /// What is checked, with the figures that say so.
-    pub subject: Subject,
+    pub subject: CheckSubject,
     /// What came out, in the unit of the bound.
     pub figure: f64,
     /// What it must be.
@@ -92,7 +92,7 @@ impl Bound {
         if is_below || is_above {
             Verdict::Fails
         } else {
-            Verdict::CannotTell(Untold::TooShort {
+            Verdict::CannotTell(InconclusiveReason::TooShort {
                 times: self.times_as_long(figure, chance),
             })
         }
@@ -124,12 +124,12 @@ pub enum Verdict {
     /// It is outside, whatever chance did.
     Fails,
     /// This run does not tell.
-    CannotTell(Untold),
+    CannotTell(InconclusiveReason),
 }
 
 /// Why a run does not tell.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Untold {
+pub enum InconclusiveReason {
     /// Chance explains more than the bound: so many times as long a run tells.
     TooShort {
         /// At least 1.
@@ -147,13 +147,13 @@ pub enum Untold {
 
 /// What is checked, with the figures to show beside the one that is judged.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Subject {
+pub enum CheckSubject {
     /// The sum of |got − want| over all operations, in percent: nhfsstone's rule.
     MixInAll,
     /// The operation that is off its share most, in percent of its share.
-    MixOf(OffShare),
+    MixOf(ShareDeviation),
     /// The same on the wire of a kernel's client, in percent of all calls.
-    MixOnWireOf(OffShare),
+    MixOnWireOf(ShareDeviation),
     /// Achieved load over the load that was due, in percent.
     Achieved {
         /// Operations due per second; calls, where those are what is offered.
@@ -220,7 +220,7 @@ pub enum Subject {
 
 /// One operation's place in a mix.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct OffShare {
+pub struct ShareDeviation {
     /// The operation that is off most, measured against what it may be.
     pub operation: OpKind,
     /// Its share of the mix, in percent.
@@ -280,7 +280,7 @@ pub fn checks(record: &RunRecord) -> Vec<Check> {
 
 impl Check {
     /// A check whose figure is held against its bound.
-    fn judged(subject: Subject, figure: f64, bound: Bound, chance: f64) -> Self {
+    fn judged(subject: CheckSubject, figure: f64, bound: Bound, chance: f64) -> Self {
         Self {
             verdict: bound.judge(figure, chance),
             subject,
@@ -291,7 +291,7 @@ impl Check {
     }
 
     /// The same, where something keeps the run from telling.
-    fn unless(self, untold: Option<Untold>) -> Self {
+    fn unless(self, untold: Option<InconclusiveReason>) -> Self {
         match untold {
             None => self,
             Some(untold) => Self {

@@ -17,10 +17,10 @@
 //! A kept interval has both ends only if values lie beyond its upper one. It sees what ranks do not, that
 //! operations one after the other are alike, so that only the second is asked of it.
 
-use super::{Bound, Check, PercentileOfAll, STANDARD_ERRORS, Subject, Verdict};
-use crate::figure::{Quantity, RunFigure, Statistic, Timed};
+use super::{Bound, Check, CheckSubject, PercentileOfAll, STANDARD_ERRORS, Verdict};
+use crate::figure::{Quantity, RunFigure, Statistic, TimeKind};
 use crate::measure::distribution::DistributionRecord;
-use crate::measure::figure_record::KeptInterval;
+use crate::measure::figure_record::RecordedInterval;
 use crate::measure::run_record::{RunRecord, Totals};
 use crate::operation::OpKind;
 
@@ -60,10 +60,10 @@ pub struct PercentileInterval {
 }
 
 impl PercentileInterval {
-    fn of_kept(kept: KeptInterval<'_>) -> Self {
+    fn of_kept(kept: RecordedInterval<'_>) -> Self {
         let (low_ns, high_ns) = match kept {
-            KeptInterval::Whole(kept) => (kept.low, Some(kept.high)),
-            KeptInterval::Open(kept) => (kept.low, None),
+            RecordedInterval::Whole(kept) => (kept.low, Some(kept.high)),
+            RecordedInterval::Open(kept) => (kept.low, None),
         };
         Self {
             low_ns,
@@ -114,7 +114,7 @@ pub struct TimesOf<'record> {
     /// Of this measured kind; `None` is of all together.
     pub operation: Option<OpKind>,
     /// From which moment on.
-    pub timed: Timed,
+    pub timed: TimeKind,
 }
 
 impl<'record> TimesOf<'record> {
@@ -123,7 +123,7 @@ impl<'record> TimesOf<'record> {
         Self {
             totals,
             operation: None,
-            timed: Timed::Response,
+            timed: TimeKind::Response,
         }
     }
 
@@ -193,7 +193,7 @@ pub(super) fn of_all(record: &RunRecord) -> Option<Check> {
     }
     let spread = to_ns.map_or(f64::INFINITY, |to| to as f64 / from_ns.max(1) as f64);
     let bound = Bound::at_most(SPREAD_MAX);
-    let subject = Subject::PercentileSpread(figures);
+    let subject = CheckSubject::PercentileSpread(figures);
     Some(Check::judged(subject, spread, bound, 0.0))
 }
 
@@ -204,7 +204,7 @@ fn too_few_above(figures: PercentileOfAll) -> Check {
         most: None,
     };
     Check {
-        subject: Subject::SamplesAbove(figures),
+        subject: CheckSubject::SamplesAbove(figures),
         figure: figures.above as f64,
         bound,
         chance: 0.0,
@@ -215,7 +215,7 @@ fn too_few_above(figures: PercentileOfAll) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Distribution, FigureRecord, OpenFigureRecord};
+    use crate::measure::{Distribution, FigureRecord, OneSidedFigureRecord};
 
     #[test]
     fn a_median_of_98_is_known_and_a_p99_9_of_5000_is_not() {
@@ -280,7 +280,7 @@ mod tests {
             ..Totals::default()
         };
         let name = || "response_time.p99".to_owned();
-        let open = OpenFigureRecord {
+        let open = OneSidedFigureRecord {
             name: name(),
             unit: "ns".into(),
             low: low * 1e6,

@@ -10,7 +10,10 @@ fn a_verdict_has_three_ways() {
     assert_eq!(PERCENT_10.judge(10.1, 0.0), Verdict::Fails);
     let is_untold = |figure, chance| {
         let verdict = PERCENT_10.judge(figure, chance);
-        matches!(verdict, Verdict::CannotTell(Untold::TooShort { .. }))
+        matches!(
+            verdict,
+            Verdict::CannotTell(InconclusiveReason::TooShort { .. })
+        )
     };
     // The bound is between the ends of the interval, or chance is more than the bound.
     assert!(is_untold(5.0, 5.1) && is_untold(12.0, 2.1) && is_untold(226.0, 1176.0));
@@ -31,7 +34,7 @@ fn holds_is_never_said_of_a_figure_outside_the_bound() {
 #[test]
 fn chance_shrinks_with_the_root_of_the_length() {
     let times = |figure, chance| match PERCENT_10.judge(figure, chance) {
-        Verdict::CannotTell(Untold::TooShort { times }) => times,
+        Verdict::CannotTell(InconclusiveReason::TooShort { times }) => times,
         other => panic!("{figure} ± {chance}: {other:?}"),
     };
     // Four times the bound: sixteen times as long; more is not asked where the figure is farther.

@@ -65,7 +65,7 @@ fn what_was_counted_between_two_readings_is_their_difference() {
     assert_eq!(between.total, 1);
     assert_eq!(before.plus(&between).of(OpKind::GetAttr), 7);
     let other = |calls| Counters {
-        others: [("close".to_owned(), UnlikeCalls { calls, millis: 2 })].into(),
+        others: [("close".to_owned(), UnmappedCalls { calls, millis: 2 })].into(),
         total: calls,
         is_timed: true,
         ..Counters::default()

@@ -34,14 +34,14 @@ const COUNT_VARIANCE_OF_CALLS: f64 = 0.02;
 
 /// What is known.
 #[derive(Debug, Clone)]
-pub struct Effects {
+pub struct CallModel {
     /// Calls by procedure of one system call of each kind, or of a second.
     calls: [Rates; ROWS],
     /// Of each procedure: covariances of its numbers in `calls`.
     covariances: Vec<[Rates; ROWS]>,
 }
 
-impl Effects {
+impl CallModel {
     /// Every system call makes one call of its own procedure, as it is counted (`row_of`).
     pub fn new(row_of: impl Fn(OpKind) -> usize) -> Self {
         let mut calls = [[0.0; ROWS]; ROWS];
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_burst_of_one_kind_tells_what_it_makes() {
-        let mut effects = Effects::new(OpKind::index);
+        let mut effects = CallModel::new(OpKind::index);
         assert_eq!(effects.of(OpKind::Create)[OpKind::Create.index()], 1.0);
         let seen = calls(&[(OpKind::Create, 16.0), (OpKind::Lookup, 16.0)]);
         effects.learn(&done(&[(OpKind::Create, 16)]), 0.1, &seen);
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_mixture_tells_that_a_cache_swallows_half_of_one_kind() {
-        let mut effects = Effects::new(OpKind::index);
+        let mut effects = CallModel::new(OpKind::index);
         let mixture = [(OpKind::Lookup, 170), (OpKind::Read, 110)];
         let seen = calls(&[(OpKind::Lookup, 85.0), (OpKind::Read, 110.0)]);
         for _ in 0..3 {
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn nothing_is_ever_taken_back_and_what_is_forgotten_is_as_at_first() {
-        let mut effects = Effects::new(OpKind::index);
+        let mut effects = CallModel::new(OpKind::index);
         effects.learn(&done(&[(OpKind::Commit, 100)]), 1.0, &[0.0; ROWS]);
         let all = OpKind::STATELESS.iter().map(|kind| *effects.of(*kind));
         assert!(all.flatten().all(|number| number >= 0.0));

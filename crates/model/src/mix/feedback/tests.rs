@@ -255,8 +255,8 @@ impl Run {
     }
 }
 
-fn goal(counts: &[MixCount], is_v4: bool) -> Goal<'_> {
-    Goal {
+fn goal(counts: &[MixCount], is_v4: bool) -> FeedbackTarget<'_> {
+    FeedbackTarget {
         counts,
         clients: 8,
         load: Some(50.0),
@@ -268,7 +268,7 @@ fn goal(counts: &[MixCount], is_v4: bool) -> Goal<'_> {
 
 /// Runs a group's clients through a kernel's client, after bursts of each kind; each call takes
 /// a millisecond.
-fn run_group(goal: &Goal<'_>, mut strategy: Strategy, seed: u64) -> Run {
+fn run_group(goal: &FeedbackTarget<'_>, mut strategy: Strategy, seed: u64) -> Run {
     let mut group = Group::new(goal);
     let mut generator = stream(seed, Purpose::Workload, 0);
     for count in goal.counts {
@@ -456,7 +456,7 @@ fn a_procedure_that_never_comes_is_asked_by_its_share_and_the_load_is_right() {
 #[test]
 fn a_rare_operation_is_asked_as_rarely_as_it_is_wanted() {
     let counts = counts(&[(GetAttr, 9990), (FsStat, 10)]);
-    let goal = Goal {
+    let goal = FeedbackTarget {
         clients: 2,
         load: None,
         calls: Some(50_000),
@@ -471,7 +471,7 @@ fn a_rare_operation_is_asked_as_rarely_as_it_is_wanted() {
 #[test]
 fn a_count_ends_a_run_by_the_kernels_counters() {
     let counts = counts_of("sfs2008");
-    let goal = Goal {
+    let goal = FeedbackTarget {
         load: Some(100.0),
         calls: Some(2000),
         seconds: None,
@@ -485,7 +485,7 @@ fn a_count_ends_a_run_by_the_kernels_counters() {
 #[test]
 fn a_correction_is_told_as_it_was_made() {
     let counts = counts(&[(Read, 1)]);
-    let mut group = Group::new(&Goal {
+    let mut group = Group::new(&FeedbackTarget {
         clients: 4,
         load: Some(200.0),
         seconds: None,

@@ -5,7 +5,7 @@ use super::sharing::{SharedKind, none_idle, none_twice, one_layer};
 use super::{FieldName, PlanError, at_least_1, ensure, positive, within};
 use crate::load::{Generation, is_left_out_of_reading};
 use crate::plan::limits::{CLIENTS_OF_REPLAY_MAX, LOADS_MAX, RATE_MAX, SPEED_RANGE};
-use crate::plan::{ArrivalsPlan, Field, LeftOverPolicy, Pacing, Plan, ReplayPlan, TargetPlan};
+use crate::plan::{ArrivalsPlan, Field, LeftoverPolicy, Pacing, Plan, ReplayPlan, TargetPlan};
 
 /// Why a plan is no replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ fn check_reading(replay: &ReplayPlan) -> Result<(), PlanError> {
     if !replay.read_only {
         return Ok(());
     }
-    let takes_nothing = replay.skip_cleanup && replay.left_over == LeftOverPolicy::Refuse;
+    let takes_nothing = replay.skip_cleanup && replay.left_over == LeftoverPolicy::Refuse;
     ensure(takes_nothing, || {
         PlanError::Replay(ReplayPlanError::ReadOnlyTakesAway)
     })?;

@@ -34,7 +34,7 @@ impl Steering for Script {
         self.loads[0]
     }
 
-    fn next(&mut self, observed: &Observed<'_>) -> Direction {
+    fn next(&mut self, observed: &IntervalResult<'_>) -> Direction {
         let load = observed.offered_load_ops_per_s;
         self.seen
             .push((load, observed.is_whole, observed.interval.clone()));

@@ -1,6 +1,6 @@
 //! Who calls come from.
 
-use crate::plan::{Identities, Ids, Modes};
+use crate::plan::{CreateModes, IdRanges, Identities};
 use filestone_wire::rpc::{AuthSys, Credential, GIDS_MAX, Gids};
 
 /// Who the calls come from (AUTH_SYS, RFC 5531 appendix A).
@@ -17,7 +17,7 @@ pub struct Credentials {
     /// Any number, the same for all calls of a run.
     pub stamp: u32,
     /// Permissions of what such calls make.
-    pub modes: Modes,
+    pub modes: CreateModes,
 }
 
 impl Credentials {
@@ -53,7 +53,7 @@ impl Credentials {
 }
 
 /// The groups of a plan, which has no more of them than calls carry.
-pub fn groups(ids: &Ids) -> Gids {
+pub fn groups(ids: &IdRanges) -> Gids {
     let ids: Vec<u32> = ids.values().take(GIDS_MAX).collect();
     Gids::new(&ids).unwrap_or(Gids::EMPTY)
 }
@@ -62,7 +62,7 @@ pub fn groups(ids: &Ids) -> Gids {
 mod tests {
     use super::*;
 
-    fn ids(text: &str) -> Ids {
+    fn ids(text: &str) -> IdRanges {
         text.parse().expect("numbers")
     }
 
@@ -74,7 +74,7 @@ mod tests {
             gid: 100,
             gids: groups(&ids("4,24-25")),
             stamp: 0,
-            modes: Modes::OWN,
+            modes: CreateModes::OWN,
         };
         assert_eq!(caller.gids.as_slice(), [4, 24, 25]);
         let Credential::Sys(carried) = caller.to_auth() else {

@@ -1,7 +1,7 @@
 //! What a whole message is: the reply to a call, or a call from the server.
 
 use super::calls::Calls;
-use super::{NotRpc, RpcEvent};
+use super::{RpcEvent, RpcStreamError};
 use filestone_wire::rpc::{AcceptStatus, CallHeader, ReplyBody, ReplyHeader};
 use filestone_wire::xdr::{Decode, Reader};
 
@@ -26,7 +26,7 @@ impl<T: Copy> Calls<T> {
         &mut self,
         message: &'a [u8],
         received: usize,
-    ) -> Result<RpcEvent<'a, T>, NotRpc> {
+    ) -> Result<RpcEvent<'a, T>, RpcStreamError> {
         match plain_results(message) {
             Some((xid, results)) => Ok(self.answered(xid, Ok(results), received)),
             None => self.take_unusual(message, received),
@@ -38,13 +38,13 @@ impl<T: Copy> Calls<T> {
         &mut self,
         message: &'a [u8],
         received: usize,
-    ) -> Result<RpcEvent<'a, T>, NotRpc> {
+    ) -> Result<RpcEvent<'a, T>, RpcStreamError> {
         if CallHeader::decode(&mut Reader::new(message)).is_ok() {
             self.calls_received += 1;
             return Ok(RpcEvent::Call(message));
         }
         let mut reader = Reader::new(message);
-        let header = ReplyHeader::decode(&mut reader).map_err(NotRpc::Reply)?;
+        let header = ReplyHeader::decode(&mut reader).map_err(RpcStreamError::Reply)?;
         let results = match header.body {
             ReplyBody::Accepted(AcceptStatus::Success) => Ok(reader.rest()),
             refused => Err(refused),

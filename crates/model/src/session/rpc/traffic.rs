@@ -28,14 +28,14 @@ impl Traffic {
 /// How long a server was waited for that was not ready and said so. The time is in the response
 /// times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct BusyPauses {
+pub struct JukeboxWaits {
     /// Calls made again.
     pub calls: u64,
     /// Pauses before them.
     pub pauses: Duration,
 }
 
-impl BusyPauses {
+impl JukeboxWaits {
     /// One pause before a call is made again.
     pub fn note(&mut self, pause: Duration) {
         self.calls += 1;

@@ -30,13 +30,13 @@ pub enum Scope {
         /// Its keys.
         keys: Option<Arc<SessionKeys>>,
         /// What they are used for: what sets a session up is not protected.
-        protects: Protects,
+        protects: KeyUse,
     },
 }
 
 /// What is done with keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protects {
+pub enum KeyUse {
     /// Nothing.
     Nothing,
     /// Messages are signed.

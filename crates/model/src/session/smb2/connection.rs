@@ -1,13 +1,13 @@
 //! One connection of SMB2, without I/O: which response answers which request, and what every
 //! message needs whatever it says (MS-SMB2, sections 3.2.4.1 and 3.2.5.1).
 
-use super::chain::{BYTES_OF_CREDIT, Chain, PARTS_MAX, Protects, Scope};
+use super::chain::{BYTES_OF_CREDIT, Chain, KeyUse, PARTS_MAX, Scope};
 use super::credits::Credits;
 use super::limits::Limits;
 use super::places::Taken;
 use super::slots::{Answered, CancelRoute, Foreign, Slots};
 use super::template::{Manner, Own, Template};
-use super::{Opened, Opener, SessionKeys};
+use super::{Opened, OpeningKey, SessionKeys};
 use crate::output::{Output, Stretch, WriteData};
 use crate::time::Moment;
 use filestone_wire::record::RecordError;
@@ -134,7 +134,7 @@ const NONCE_BITS: u32 = 48;
 
 /// A chain as it is to go out.
 #[derive(Debug, Clone, Copy)]
-pub struct Sending<'a> {
+pub struct OutgoingCompound<'a> {
     /// Its requests.
     pub chain: &'a Chain,
     /// Their bodies, one after the other.
@@ -314,7 +314,7 @@ impl Smb2Session {
     pub fn put(
         &mut self,
         slot: u32,
-        sending: &Sending<'_>,
+        sending: &OutgoingCompound<'_>,
         out: &mut Output,
         sent: &mut Vec<u8>,
     ) -> u32 {
@@ -410,7 +410,7 @@ impl Smb2Session {
         &mut self,
         slot: u32,
         parts: Range<usize>,
-        sending: &Sending<'_>,
+        sending: &OutgoingCompound<'_>,
         protection: &Protection,
         out: &mut Output,
         sent: &mut Vec<u8>,
@@ -421,7 +421,7 @@ impl Smb2Session {
         }
         let first = out.bytes.len();
         let last = self.put_messages(slot, parts, sending, protection, out);
-        let Sending {
+        let OutgoingCompound {
             chain,
             data,
             source,
@@ -448,11 +448,11 @@ impl Smb2Session {
         &mut self,
         slot: u32,
         parts: Range<usize>,
-        sending: &Sending<'_>,
+        sending: &OutgoingCompound<'_>,
         protection: &Protection,
         out: &mut Output,
     ) -> Option<usize> {
-        let Sending { chain, bodies, .. } = *sending;
+        let OutgoingCompound { chain, bodies, .. } = *sending;
         let before = parts.start.checked_sub(1);
         let before = before.and_then(|last| chain.parts().get(last));
         let (mut from, mut last) = (before.map_or(0, |part| part.end as usize), None);
@@ -519,8 +519,8 @@ impl Smb2Session {
                     session_id: *session_id,
                     tree_id: *tree_id,
                     keys: keys.clone(),
-                    signs: matches!(protects, Protects::Signs | Protects::Binds) && keys.is_some(),
-                    encrypts: *protects == Protects::Encrypts && keys.is_some(),
+                    signs: matches!(protects, KeyUse::Signs | KeyUse::Binds) && keys.is_some(),
+                    encrypts: *protects == KeyUse::Encrypts && keys.is_some(),
                     sequence: 0,
                 };
             }
@@ -784,7 +784,7 @@ impl Protection {
     fn foreign(self, scope: &Scope) -> Option<Foreign> {
         match scope {
             Scope::Other {
-                protects: Protects::Binds,
+                protects: KeyUse::Binds,
                 ..
             } => None,
             Scope::Other { .. } => Some(Foreign {
@@ -825,7 +825,7 @@ struct Taking<'s> {
 
 impl Taking<'_> {
     /// What opens messages of the session that this one is said to be of.
-    fn opener(&self, encrypted: &Encrypted<'_>) -> Result<&Opener, NotSmb> {
+    fn opener(&self, encrypted: &Encrypted<'_>) -> Result<&OpeningKey, NotSmb> {
         let session_id = encrypted.header.session_id;
         let own = self.own.filter(|own| own.session_id == session_id);
         let keys = match own {

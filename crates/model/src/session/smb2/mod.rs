@@ -19,12 +19,13 @@ mod slots;
 mod template;
 
 pub use filestone_protection::{
-    Forged, KeyError, KeyMaterial, Opened, Opener, Preauth, Sealer, SessionKeys, Signer, ntlm,
+    Forged, KeyError, KeyMaterial, Opened, OpeningKey, Preauth, SealingKey, SessionKeys,
+    SigningKey, ntlm,
 };
 
-pub use chain::{BYTES_OF_CREDIT, Chain, PARTS_MAX, Part, Protects, Scope};
+pub use chain::{BYTES_OF_CREDIT, Chain, KeyUse, PARTS_MAX, Part, Scope};
 pub use connection::{
-    Agreed, ChannelSequence, Established, NotSmb, Sending, Smb2Options, Smb2Session,
+    Agreed, ChannelSequence, Established, NotSmb, OutgoingCompound, Smb2Options, Smb2Session,
 };
 pub use limits::Limits;
 pub use mechanism::{Mechanism, MechanismError, Mechanisms};

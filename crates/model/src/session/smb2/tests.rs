@@ -84,7 +84,7 @@ impl Bench {
     /// Puts a chain out; the requests that went out with it.
     fn put(&mut self, slot: u32, chain: &Asked) -> Vec<Header> {
         assert_eq!(self.session.can_send(slot, &chain.chain), Ok(true));
-        let sending = Sending {
+        let sending = OutgoingCompound {
             chain: &chain.chain,
             bodies: &chain.bodies,
             data: Stretch::default(),
@@ -633,7 +633,7 @@ fn nonces(channel: u16) -> [u64; 2] {
         });
         let mut out = Output::default();
         let asked = echo_chain();
-        let sending = Sending {
+        let sending = OutgoingCompound {
             chain: &asked.chain,
             bodies: &asked.bodies,
             data: Stretch::default(),

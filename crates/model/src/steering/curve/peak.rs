@@ -13,7 +13,7 @@
 //! a long queue slows down, worse.
 
 use super::tally::{Tally, is_working_off};
-use crate::measure::curve_record::PeakEnd;
+use crate::measure::curve_record::PeakLimit;
 use crate::measure::run_record::IntervalRecord;
 
 /// What is tried first, in operations per second.
@@ -60,7 +60,7 @@ pub(crate) struct Peak {
     /// In operations per second; 0 if the server answers nothing.
     pub load_ops_per_s: f64,
     /// What ended the search.
-    pub end: PeakEnd,
+    pub end: PeakLimit,
     /// What was surely achieved in overload, if that was seen.
     pub capacity_ops_per_s: Option<f64>,
     /// Loads that were tried.
@@ -72,7 +72,7 @@ impl Peak {
     pub fn given(load_ops_per_s: f64) -> Self {
         Self {
             load_ops_per_s,
-            end: PeakEnd::Given,
+            end: PeakLimit::Given,
             capacity_ops_per_s: None,
             tried: 0,
         }
@@ -82,15 +82,15 @@ impl Peak {
     pub fn method(&self) -> String {
         let tried = self.tried;
         match (self.end, self.capacity_ops_per_s) {
-            (PeakEnd::Given, _) => "given".into(),
-            (PeakEnd::Generator, _) => format!(
+            (PeakLimit::Given, _) => "given".into(),
+            (PeakLimit::Generator, _) => format!(
                 "highest load that the load generator can offer; the server kept up with all {tried} loads tried"
             ),
-            (PeakEnd::Server, Some(capacity)) => format!(
+            (PeakLimit::Server, Some(capacity)) => format!(
                 "highest load kept up with, of {tried} tried; at least {capacity:.0}/s achieved in overload"
             ),
-            (PeakEnd::Server, None) => format!("highest load kept up with, of {tried} tried"),
-            (PeakEnd::Unfinished, _) => format!(
+            (PeakLimit::Server, None) => format!("highest load kept up with, of {tried} tried"),
+            (PeakLimit::Unfinished, _) => format!(
                 "highest load kept up with when the search was broken off, of {tried} tried"
             ),
         }
@@ -157,7 +157,7 @@ impl PeakSearch {
 
     /// The best that is known when the search is broken off.
     pub fn unfinished(&self) -> Peak {
-        self.found(self.kept, PeakEnd::Unfinished)
+        self.found(self.kept, PeakLimit::Unfinished)
     }
 
     /// Counts an interval of any kind: the search is bounded.
@@ -230,13 +230,13 @@ impl PeakSearch {
             self.kept_achieved = self.lost.map(|_| at_load.achieved_at_least());
         }
         if self.limit.is_some_and(|limit| self.load >= limit) {
-            return Step::Found(self.found(self.load, PeakEnd::Generator));
+            return Step::Found(self.found(self.load, PeakLimit::Generator));
         }
         if self.lost.is_some() {
             return self.refine();
         }
         if self.load >= HIGHEST_OPS_PER_S {
-            return Step::Found(self.found(self.load, PeakEnd::Generator));
+            return Step::Found(self.found(self.load, PeakLimit::Generator));
         }
         // Intervals with few operations say little; the next load has more.
         let enough = OPERATIONS_COARSE * self.load / at_load.expected(self.load).max(1.0);
@@ -276,7 +276,7 @@ impl PeakSearch {
             if self.kept_achieved.is_none() {
                 return self.try_load(self.kept);
             }
-            return Step::Found(self.found(self.kept, PeakEnd::Server));
+            return Step::Found(self.found(self.kept, PeakLimit::Server));
         }
         // A first load that is too high already has nothing below it to halve towards.
         let next = if self.kept > 0.0 {
@@ -304,7 +304,7 @@ impl PeakSearch {
     /// A load just above the capacity may have seemed to be kept up with: the peak stays below
     /// the most that was ever achieved, be it in overload or, of a server that overload slows
     /// down, before.
-    fn found(&self, load: f64, end: PeakEnd) -> Peak {
+    fn found(&self, load: f64, end: PeakLimit) -> Peak {
         let most = self.capacity.max(self.kept_achieved.unwrap_or(0.0));
         let below = BELOW_CAPACITY * most;
         let load_ops_per_s = match self.lost {

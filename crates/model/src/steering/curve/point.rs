@@ -1,7 +1,7 @@
 //! One load point while it is measured.
 
 use super::tally::{Tally, is_working_off};
-use crate::measure::curve_record::{CurveLeg, CurvePointRecord};
+use crate::measure::curve_record::{CurvePointRecord, SweepDirection};
 use crate::measure::distribution::Distribution;
 use crate::measure::run_record::IntervalRecord;
 use crate::measure::sample::Role;
@@ -14,7 +14,7 @@ const NORMAL_95: f64 = 1.959_964;
 /// What is known of a point so far.
 #[derive(Debug)]
 pub(crate) struct PointInProgress {
-    leg: CurveLeg,
+    leg: SweepDirection,
     offered_load_ops_per_s: f64,
     /// Mean response times of the intervals of its warm-up.
     pub warm_up_means: Vec<f64>,
@@ -35,7 +35,7 @@ pub(crate) struct PointInProgress {
 
 impl PointInProgress {
     /// Nothing is known yet.
-    pub fn new(leg: CurveLeg, offered_load_ops_per_s: f64) -> Self {
+    pub fn new(leg: SweepDirection, offered_load_ops_per_s: f64) -> Self {
         Self {
             leg,
             offered_load_ops_per_s,
@@ -53,7 +53,7 @@ impl PointInProgress {
     }
 
     /// Its part of the curve.
-    pub fn leg(&self) -> CurveLeg {
+    pub fn leg(&self) -> SweepDirection {
         self.leg
     }
 

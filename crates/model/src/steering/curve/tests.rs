@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::measure::Caveat;
-use crate::measure::curve_record::PeakEnd;
+use crate::measure::curve_record::PeakLimit;
 use crate::queueing::{
     DeterministicServers, MarkovServers, Memory, Service, SimulatedEnd, SimulatedRun,
     SimulatedServer, Stall,
@@ -43,7 +43,7 @@ fn assert_follows(curve: &CurveRecord, response_s: impl Fn(f64) -> f64) {
     let points: Vec<&CurvePointRecord> = curve
         .points
         .iter()
-        .filter(|point| point.leg != CurveLeg::Search)
+        .filter(|point| point.leg != SweepDirection::Search)
         .collect();
     let off = points.iter().filter(|point| {
         let truth = 1e9 * response_s(point.offered_load_ops_per_s);
@@ -61,7 +61,7 @@ fn assert_peak(curve: &CurveRecord, capacity: f64) {
     let top = curve
         .points
         .iter()
-        .filter(|point| point.leg == CurveLeg::Up);
+        .filter(|point| point.leg == SweepDirection::Up);
     let top = top.max_by(|one, other| one.start_ns.cmp(&other.start_ns));
     let top = top.expect("points").offered_load_ops_per_s;
     assert!(
@@ -69,7 +69,7 @@ fn assert_peak(curve: &CurveRecord, capacity: f64) {
         "peak {top} of a capacity of {capacity}: {}",
         curve.peak_method
     );
-    assert_eq!(curve.peak_end, PeakEnd::Server);
+    assert_eq!(curve.peak_end, PeakLimit::Server);
 }
 
 fn assert_knee(curve: &CurveRecord, response_s: impl Fn(f64) -> f64, capacity: f64) {
@@ -104,7 +104,7 @@ fn curves_of_markov_servers_follow_theory_with_their_peak_and_their_knee() {
         let up = curve
             .points
             .iter()
-            .filter(|point| point.leg == CurveLeg::Up);
+            .filter(|point| point.leg == SweepDirection::Up);
         assert_eq!(up.filter(|point| point.kept_up).count(), 10);
     }
 }
@@ -207,7 +207,7 @@ fn a_plain_server_goes_down_the_way_it_came_up() {
     for seed in 20..28 {
         let (curve, end) = run(exponential(2, 5_000.0), &plan(true), seed);
         assert!(end.is_finished);
-        let legs = [CurveLeg::Up, CurveLeg::Down].map(|leg| {
+        let legs = [SweepDirection::Up, SweepDirection::Down].map(|leg| {
             let of_leg = curve.points.iter().filter(|point| point.leg == leg);
             of_leg.count()
         });
@@ -274,7 +274,7 @@ fn a_server_that_keeps_up_with_everything_leaves_the_peak_to_the_load_generator(
     let mut steering = CurveSteering::new(&short, Some(5_000.0));
     assert!(simulated.steer(&mut steering).is_finished);
     let curve = steering.conclude();
-    assert_eq!(curve.peak_end, PeakEnd::Generator);
+    assert_eq!(curve.peak_end, PeakLimit::Generator);
     let top = curve.points.last().expect("points").offered_load_ops_per_s;
     assert_eq!(top, 5_000.0);
 }
@@ -324,14 +324,14 @@ fn the_time_left_is_that_of_the_points_to_come() {
         ..plan(true)
     };
     let steering = CurveSteering::new(&given, None);
-    assert_eq!(steering.left(), Some(TimeLeft::About(190 * SECOND)));
+    assert_eq!(steering.left(), Some(RemainingTime::About(190 * SECOND)));
     let looking = CurveSteering::new(&plan(true), None);
-    assert!(matches!(looking.left(), Some(TimeLeft::AtLeast(_))));
+    assert!(matches!(looking.left(), Some(RemainingTime::AtLeast(_))));
     // After three points of a known course, sixteen such are left.
     let mut steering = CurveSteering::new(&given, None);
     steering.points = vec![
         CurvePointRecord {
-            leg: CurveLeg::Up,
+            leg: SweepDirection::Up,
             warm_up_ns: 2 * SECOND,
             start_ns: 0,
             end_ns: 10 * SECOND,
@@ -340,7 +340,10 @@ fn the_time_left_is_that_of_the_points_to_come() {
         3
     ];
     steering.place = 3;
-    assert_eq!(steering.left(), Some(TimeLeft::About(16 * 12 * SECOND)));
+    assert_eq!(
+        steering.left(),
+        Some(RemainingTime::About(16 * 12 * SECOND))
+    );
     steering.stage = Stage::Done;
     assert_eq!(steering.left(), None);
 }
@@ -373,7 +376,7 @@ fn points_of_a_slow_server_are_measured_for_longer_or_have_a_caveat() {
         };
         let (curve, _) = run(exponential(4, capacity), &plan, 100 + seed);
         let on_curve = curve.points.iter();
-        for point in on_curve.filter(|point| point.leg != CurveLeg::Search && point.kept_up) {
+        for point in on_curve.filter(|point| point.leg != SweepDirection::Search && point.kept_up) {
             let load = point.offered_load_ops_per_s;
             let alone = CurveRecord {
                 points: vec![point.clone()],
@@ -409,7 +412,7 @@ fn what_the_search_left_is_worked_off_before_the_first_point() {
         };
         let (curve, _) = run(exponential(4, capacity), &plan, 100 + seed);
         let mut on_curve = curve.points.iter();
-        let first = on_curve.find(|point| point.leg == CurveLeg::Up);
+        let first = on_curve.find(|point| point.leg == SweepDirection::Up);
         let mean_ns = first.expect("a point").response_time_ns.mean;
         assert!((8e6..13e6).contains(&mean_ns), "{seed}: {mean_ns}");
     }

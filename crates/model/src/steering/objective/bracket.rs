@@ -1,7 +1,7 @@
 //! The first part of the search: two loads, not far apart, between which the answer is.
 
 use super::{ObjectiveSearch, Stage};
-use crate::measure::curve_record::SearchEnd;
+use crate::measure::curve_record::SearchStopReason;
 use crate::steering::Direction;
 
 /// Loads that differ by less than this share are not worth bisecting any more.
@@ -44,9 +44,9 @@ impl ObjectiveSearch {
         let holds = holds && !is_too_short;
         if at_end {
             let end = if holds {
-                SearchEnd::AlwaysHolds
+                SearchStopReason::AlwaysHolds
             } else {
-                SearchEnd::NeverHolds
+                SearchStopReason::NeverHolds
             };
             if holds == (load >= self.range.highest) {
                 return self.finish(end);

@@ -1,8 +1,8 @@
 //! What intervals say about an objective, and which of them may speak.
 
-use super::law::Law;
+use super::law::ResponseModel;
 use super::line::Point;
-use crate::measure::curve_record::TriedRecord;
+use crate::measure::curve_record::SearchStepRecord;
 use crate::measure::distribution::HIGHEST_NANOS;
 use crate::measure::run_record::IntervalRecord;
 use crate::measure::sample::Role;
@@ -40,14 +40,14 @@ impl Reading {
 
     /// The figure over the bound: 1 where the objective just holds. Of a quantile it is the
     /// odds of a response above the bound over the odds that may be.
-    pub(super) fn excess(&self, law: Law, objective: &Objective) -> f64 {
+    pub(super) fn excess(&self, law: ResponseModel, objective: &Objective) -> f64 {
         let ended = self.ended.max(1) as f64;
         match law {
-            Law::Share { target } => {
+            ResponseModel::Share { target } => {
                 let above = self.above as f64;
                 above * (1.0 - target) / ((ended - above).max(0.5) * target)
             }
-            Law::Mean => self.mean_ns() / objective.below_ns as f64,
+            ResponseModel::Mean => self.mean_ns() / objective.below_ns as f64,
         }
     }
 
@@ -151,23 +151,23 @@ impl Dwell {
     }
 
     /// How far the objective is from just holding, as [`Reading::excess`].
-    pub(super) fn excess(&self, law: Law, objective: &Objective) -> f64 {
+    pub(super) fn excess(&self, law: ResponseModel, objective: &Objective) -> f64 {
         self.total.excess(law, objective)
     }
 
     /// Whether chance does not explain that the objective failed here.
-    pub(super) fn clearly_fails(&self, law: Law, objective: &Objective) -> bool {
+    pub(super) fn clearly_fails(&self, law: ResponseModel, objective: &Objective) -> bool {
         let ended = self.total.ended as f64;
         let by_chance = match law {
-            Law::Share { target } => 4.0 / (ended * target).sqrt().max(0.1),
-            Law::Mean => 4.0 / ended.sqrt().max(1.0),
+            ResponseModel::Share { target } => 4.0 / (ended * target).sqrt().max(0.1),
+            ResponseModel::Mean => 4.0 / ended.sqrt().max(1.0),
         };
         !self.kept_up() || self.excess(law, objective) > 1.0 + by_chance
     }
 
     /// Whether this dwell left more in the server than an interval will work off: it was
     /// not kept up with, or its end was far from what is asked.
-    pub(super) fn overloads(&self, law: Law, objective: &Objective) -> bool {
+    pub(super) fn overloads(&self, law: ResponseModel, objective: &Objective) -> bool {
         let last = self.readings.last();
         !self.kept_up() || last.is_some_and(|last| last.excess(law, objective) > 30.0)
     }
@@ -179,8 +179,8 @@ impl Dwell {
         }
     }
 
-    pub(super) fn to_record(&self, figure: Figure) -> TriedRecord {
-        TriedRecord {
+    pub(super) fn to_record(&self, figure: Figure) -> SearchStepRecord {
+        SearchStepRecord {
             offered_load_ops_per_s: self.load,
             achieved_load_ops_per_s: self.achieved(),
             ended: self.total.ended,
@@ -192,7 +192,7 @@ impl Dwell {
     }
 
     /// The points of this dwell; half of a dwell is a batch.
-    pub(super) fn points(&self, law: Law, bound_ns: u64, number: u32) -> Vec<Point> {
+    pub(super) fn points(&self, law: ResponseModel, bound_ns: u64, number: u32) -> Vec<Point> {
         let half = self.readings.len().div_ceil(2);
         let readings = self.readings.iter().enumerate();
         readings
@@ -201,8 +201,8 @@ impl Dwell {
                 load: self.load,
                 count: reading.ended as f64,
                 total: match law {
-                    Law::Share { .. } => reading.above as f64,
-                    Law::Mean => reading.sum_ns as f64 / bound_ns.max(1) as f64,
+                    ResponseModel::Share { .. } => reading.above as f64,
+                    ResponseModel::Mean => reading.sum_ns as f64 / bound_ns.max(1) as f64,
                 },
                 longest: reading.max_ns as f64 / bound_ns.max(1) as f64,
                 batch: 2 * number + u32::from(index >= half),

@@ -3,7 +3,7 @@
 
 use super::evidence::Dwell;
 use super::{ObjectiveSearch, Stage};
-use crate::measure::curve_record::SearchEnd;
+use crate::measure::curve_record::SearchStopReason;
 use crate::steering::Direction;
 
 impl ObjectiveSearch {
@@ -42,12 +42,12 @@ impl ObjectiveSearch {
         self.stage = Stage::KeepUp;
         let Some(kept) = kept else {
             if lost <= self.range.lowest {
-                return Some(self.finish(SearchEnd::NeverHolds));
+                return Some(self.finish(SearchStopReason::NeverHolds));
             }
             return Some(self.offer(0.5 * lost));
         };
         if lost - kept <= self.plan.precision * 0.5 * (kept + lost) {
-            return Some(self.finish(SearchEnd::Precise));
+            return Some(self.finish(SearchStopReason::Precise));
         }
         Some(self.offer(0.5 * (kept + lost)))
     }

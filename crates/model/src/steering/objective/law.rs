@@ -3,7 +3,7 @@
 
 /// What is fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Law {
+pub(super) enum ResponseModel {
     /// The share of responses above the bound; it must come to this.
     Share {
         /// 0.01 for p99.
@@ -13,12 +13,12 @@ pub(super) enum Law {
     Mean,
 }
 
-impl Law {
+impl ResponseModel {
     /// The linear predictor at which the objective just holds.
     pub(super) fn target(self) -> f64 {
         match self {
-            Law::Share { target } => (target / (1.0 - target)).ln(),
-            Law::Mean => -1.0,
+            ResponseModel::Share { target } => (target / (1.0 - target)).ln(),
+            ResponseModel::Mean => -1.0,
         }
     }
 
@@ -26,12 +26,12 @@ impl Law {
     /// 0.6 and 1.6 times the target, means of 0.89 and 1.14 times the bound.
     pub(super) fn reach(self) -> f64 {
         match self {
-            Law::Share { .. } => 0.5,
-            Law::Mean => 0.12,
+            ResponseModel::Share { .. } => 0.5,
+            ResponseModel::Mean => 0.12,
         }
     }
 
-    /// The scatter, in units of the variance of [`Law::at`], that response times of one
+    /// The scatter, in units of the variance of [`ResponseModel::at`], that response times of one
     /// queue have where the line has this slope.
     ///
     /// For M/M/1 near its capacity. Whitt's variance of the mean is 4/(1−ρ)² of its square over
@@ -41,12 +41,12 @@ impl Law {
     /// the share.
     pub(super) fn dispersion_of_queue(self, slope: f64) -> f64 {
         match self {
-            Law::Share { target } => {
+            ResponseModel::Share { target } => {
                 let tail = -target.ln();
                 let near = slope / tail;
                 4.0 * (1.0 - (1.0 + tail) * target) / target * near * (near + 1.0)
             }
-            Law::Mean => 4.0 * slope * (slope + 1.0),
+            ResponseModel::Mean => 4.0 * slope * (slope + 1.0),
         }
     }
 
@@ -58,16 +58,16 @@ impl Law {
     /// it is 0.3, 2.0 and 4.6 at slopes of 68, 13 and 3.6.
     pub(super) fn bend(self, slope: f64) -> f64 {
         match self {
-            Law::Share { .. } => 1.0 + 14.0 / slope.max(1.0),
-            Law::Mean => 6.0,
+            ResponseModel::Share { .. } => 1.0 + 14.0 / slope.max(1.0),
+            ResponseModel::Mean => 6.0,
         }
     }
 
     /// Where the linear predictor stops: shares and means beyond are as good as 0 or infinite.
     pub(super) fn clamp(self, predictor: f64) -> f64 {
         match self {
-            Law::Share { .. } => predictor.clamp(-16.0, 16.0),
-            Law::Mean => predictor.clamp(-100.0, -0.03),
+            ResponseModel::Share { .. } => predictor.clamp(-16.0, 16.0),
+            ResponseModel::Mean => predictor.clamp(-100.0, -0.03),
         }
     }
 
@@ -81,12 +81,12 @@ impl Law {
     /// the binomial variance, but its square. With both, all responses weigh the same.
     pub(super) fn at(self, predictor: f64) -> (f64, f64, f64) {
         match self {
-            Law::Share { .. } => {
+            ResponseModel::Share { .. } => {
                 let share = 1.0 / (1.0 + (-predictor).exp());
                 let slope = share * (1.0 - share);
                 (share, slope, slope * slope)
             }
-            Law::Mean => {
+            ResponseModel::Mean => {
                 let mean = -1.0 / predictor;
                 (mean, mean * mean, mean.powi(4))
             }
@@ -98,18 +98,18 @@ impl Law {
     pub(super) fn longest(self) -> f64 {
         let tail = 1e18_f64.ln();
         match self {
-            Law::Share { target } => tail / -target.ln(),
-            Law::Mean => tail,
+            ResponseModel::Share { target } => tail / -target.ln(),
+            ResponseModel::Mean => tail,
         }
     }
 
     pub(super) fn predictor_of(self, value: f64) -> f64 {
         self.clamp(match self {
-            Law::Share { .. } => {
+            ResponseModel::Share { .. } => {
                 let share = value.clamp(1e-7, 1.0 - 1e-7);
                 (share / (1.0 - share)).ln()
             }
-            Law::Mean => -1.0 / value.max(1e-3),
+            ResponseModel::Mean => -1.0 / value.max(1e-3),
         })
     }
 }

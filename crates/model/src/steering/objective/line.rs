@@ -12,7 +12,7 @@
 //! objective comes with Fieller's interval (*Some problems in interval estimation*, Journal
 //! of the Royal Statistical Society B 16, 1954).
 
-use super::law::Law;
+use super::law::ResponseModel;
 
 /// One interval's worth.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,7 +32,7 @@ pub(super) struct Point {
 /// The fitted curve: predictor = height + slope·x + bend·x², x being load / centre − 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Line {
-    law: Law,
+    law: ResponseModel,
     centre: f64,
     /// Height, slope and bend.
     terms: Vector,
@@ -46,7 +46,7 @@ pub(super) struct Line {
 
 impl Line {
     /// Fits a line; `None` where the points do not give one that rises with the load.
-    pub(super) fn fit(law: Law, centre: f64, points: &[Point]) -> Option<Self> {
+    pub(super) fn fit(law: ResponseModel, centre: f64, points: &[Point]) -> Option<Self> {
         let batches: Vec<Point> = points
             .chunk_by(|left, right| left.batch == right.batch)
             .filter_map(joined)
@@ -311,13 +311,15 @@ mod tests {
     fn a_line_through_the_expected_values_meets_the_objective_where_it_is() {
         // M/M/1 of capacity 1000: the mean in units of 10 ms is 100/(1000 − λ), which is 1
         // at 900; the share above 46.05 ms is e^(−46.05 (1 − λ/1000)), which is 1 % at 900.
-        for law in [Law::Mean, Law::Share { target: 0.01 }] {
+        for law in [ResponseModel::Mean, ResponseModel::Share { target: 0.01 }] {
             let points: Vec<Point> = (0..12)
                 .map(|index| {
                     let load = if index % 2 == 0 { 895.0 } else { 905.0 };
                     let value = match law {
-                        Law::Mean => 100.0 / (1000.0 - load),
-                        Law::Share { .. } => (-100_f64.ln() / 100.0 * (1000.0 - load)).exp(),
+                        ResponseModel::Mean => 100.0 / (1000.0 - load),
+                        ResponseModel::Share { .. } => {
+                            (-100_f64.ln() / 100.0 * (1000.0 - load)).exp()
+                        }
                     };
                     Point {
                         load,
@@ -345,6 +347,9 @@ mod tests {
             batch,
         };
         let points: Vec<Point> = (0..10).map(point).collect();
-        assert_eq!(Line::fit(Law::Share { target: 0.01 }, 100.0, &points), None);
+        assert_eq!(
+            Line::fit(ResponseModel::Share { target: 0.01 }, 100.0, &points),
+            None
+        );
     }
 }

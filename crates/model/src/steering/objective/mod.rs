@@ -17,13 +17,13 @@ mod tests;
 mod window;
 
 use crate::measure::curve_doubts::SEARCH_RELAXATIONS_MIN;
-use crate::measure::curve_record::{ObjectiveRecord, SearchEnd};
+use crate::measure::curve_record::{ObjectiveRecord, SearchStopReason};
 use crate::plan::{Figure, Objective, ObjectivePlan};
 use crate::statistics::relaxation_time_ns;
-use crate::steering::{Direction, Observed, SteeredPoint, Steering, TimeLeft};
+use crate::steering::{Direction, IntervalResult, RemainingTime, SteeredPoint, Steering};
 use crate::text::thousands;
 use evidence::{Dwell, read};
-use law::Law;
+use law::ResponseModel;
 use line::Line;
 
 /// Where a search may look, in operations per second.
@@ -74,7 +74,7 @@ enum Stage {
 pub struct ObjectiveSearch {
     plan: ObjectivePlan,
     range: LoadRange,
-    law: Law,
+    law: ResponseModel,
     stage: Stage,
     /// What is measured now.
     dwell: Dwell,
@@ -98,7 +98,7 @@ pub struct ObjectiveSearch {
     started_ns: Option<u64>,
     /// How long the search has been going on.
     elapsed_ns: u64,
-    end: Option<SearchEnd>,
+    end: Option<SearchStopReason>,
 }
 
 impl ObjectiveSearch {
@@ -115,8 +115,8 @@ impl ObjectiveSearch {
                 highest,
             },
             law: match plan.objective.figure {
-                Figure::Mean => Law::Mean,
-                Figure::Quantile { quantile } => Law::Share {
+                Figure::Mean => ResponseModel::Mean,
+                Figure::Quantile { quantile } => ResponseModel::Share {
                     target: (1.0 - quantile).clamp(1e-9, 1.0 - 1e-9),
                 },
             },
@@ -139,7 +139,7 @@ impl ObjectiveSearch {
 
     /// What the search found. A search that was not over was interrupted.
     pub fn conclude(mut self) -> ObjectiveRecord {
-        let end = self.end.unwrap_or(SearchEnd::Interrupted);
+        let end = self.end.unwrap_or(SearchStopReason::Interrupted);
         if !self.dwell.readings.is_empty() {
             self.close_dwell();
         }
@@ -147,9 +147,11 @@ impl ObjectiveSearch {
         let tried = self.dwells.iter().map(|dwell| dwell.to_record(figure));
         let tried = tried.collect();
         let (load, lower, upper) = match end {
-            SearchEnd::NeverHolds => (None, None, Some(self.range.lowest)),
-            SearchEnd::AlwaysHolds => (None, Some(self.range.highest), None),
-            SearchEnd::Precise | SearchEnd::TimeOver | SearchEnd::Interrupted => self.answer(),
+            SearchStopReason::NeverHolds => (None, None, Some(self.range.lowest)),
+            SearchStopReason::AlwaysHolds => (None, Some(self.range.highest), None),
+            SearchStopReason::Precise
+            | SearchStopReason::TimeOver
+            | SearchStopReason::Interrupted => self.answer(),
         };
         let near = load.unwrap_or(self.centre);
         let relaxation_time_ns = self.relaxation_time_ns_at(near);
@@ -270,14 +272,14 @@ impl ObjectiveSearch {
         }
     }
 
-    fn finish(&mut self, end: SearchEnd) -> Direction {
+    fn finish(&mut self, end: SearchStopReason) -> Direction {
         self.end = Some(end);
         Direction::Finish
     }
 
     /// Takes the interval if the effect of the last load is gone from it; otherwise says
     /// what to do until it is.
-    fn take(&mut self, observed: &Observed<'_>) -> Option<Direction> {
+    fn take(&mut self, observed: &IntervalResult<'_>) -> Option<Direction> {
         let (reading, steps) = read(observed.interval, &self.plan.objective);
         let is_first = self.dwells.is_empty() && self.discarded == 0;
         let expected = if self.draining { 0.5 } else { 1.0 } * self.dwell.load;
@@ -327,7 +329,7 @@ impl Steering for ObjectiveSearch {
         self.range.first
     }
 
-    fn next(&mut self, observed: &Observed<'_>) -> Direction {
+    fn next(&mut self, observed: &IntervalResult<'_>) -> Direction {
         if self.end.is_some() {
             return Direction::Finish;
         }
@@ -335,7 +337,7 @@ impl Steering for ObjectiveSearch {
         let waits = self.take(observed);
         self.elapsed_ns = observed.interval.end_ns.saturating_sub(started_ns);
         if self.elapsed_ns >= self.plan.search_max_ns {
-            return self.finish(SearchEnd::TimeOver);
+            return self.finish(SearchStopReason::TimeOver);
         }
         if let Some(direction) = waits {
             return direction;
@@ -365,8 +367,8 @@ impl Steering for ObjectiveSearch {
         }
     }
 
-    fn left(&self) -> Option<TimeLeft> {
+    fn left(&self) -> Option<RemainingTime> {
         let left = self.plan.search_max_ns.saturating_sub(self.elapsed_ns);
-        self.end.is_none().then_some(TimeLeft::AtMost(left))
+        self.end.is_none().then_some(RemainingTime::AtMost(left))
     }
 }

@@ -3,7 +3,7 @@
 use super::ObjectiveSearch;
 use super::evidence::Dwell;
 use super::line::Line;
-use crate::measure::curve_record::SearchEnd;
+use crate::measure::curve_record::SearchStopReason;
 use crate::steering::Direction;
 
 /// Stretches near the answer before it is trusted.
@@ -97,7 +97,7 @@ impl ObjectiveSearch {
             };
         };
         if self.is_precise(&line) {
-            return self.finish(SearchEnd::Precise);
+            return self.finish(SearchStopReason::Precise);
         }
         // No line is straight: the more is known of its slope, the closer together the loads
         // may be. But closer together than the answer is known they tell nothing of it, unless

@@ -183,7 +183,7 @@ fn what_never_holds_is_told_within_seconds() {
     let mut search = search_for(objective, 0.03);
     let end = case.run(1).steer(&mut search);
     let record = search.conclude();
-    assert_eq!(record.end, SearchEnd::NeverHolds);
+    assert_eq!(record.end, SearchStopReason::NeverHolds);
     assert_eq!(
         (record.load_ops_per_s, record.upper_ops_per_s),
         (None, Some(10.0))
@@ -206,7 +206,7 @@ fn what_always_holds_ends_at_what_can_be_offered() {
     let mut search = ObjectiveSearch::new(&plan, range);
     case.run(1).steer(&mut search);
     let record = search.conclude();
-    assert_eq!(record.end, SearchEnd::AlwaysHolds);
+    assert_eq!(record.end, SearchStopReason::AlwaysHolds);
     assert_eq!(record.lower_ops_per_s, Some(3000.0));
 }
 
@@ -219,9 +219,9 @@ fn a_search_that_was_stopped_tells_what_it_tried() {
     assert!(!run.steer(&mut search).is_finished);
     assert!(search.progress().contains("/s"));
     let left = search.plan.search_max_ns - search.elapsed_ns;
-    assert_eq!(search.left(), Some(TimeLeft::AtMost(left)));
+    assert_eq!(search.left(), Some(RemainingTime::AtMost(left)));
     let record = search.conclude();
-    assert_eq!(record.end, SearchEnd::Interrupted);
+    assert_eq!(record.end, SearchStopReason::Interrupted);
     assert!(!record.tried.is_empty());
 }
 
@@ -240,7 +240,7 @@ fn a_search_that_was_stopped_says_what_held_so_far() {
     let mut search = ObjectiveSearch::new(&plan, range);
     assert!(!run.steer(&mut search).is_finished);
     let record = search.conclude();
-    assert_eq!(record.end, SearchEnd::Interrupted);
+    assert_eq!(record.end, SearchStopReason::Interrupted);
     assert_eq!(
         (record.load_ops_per_s, record.lower_ops_per_s),
         (None, None)
@@ -257,7 +257,7 @@ fn time_is_kept() {
     let end = case.run(1).steer(&mut search);
     assert_eq!(end.time_ns, 90_000_000_000);
     let record = search.conclude();
-    assert_eq!(record.end, SearchEnd::TimeOver);
+    assert_eq!(record.end, SearchStopReason::TimeOver);
     assert!(record.lower_ops_per_s < record.load_ops_per_s);
     assert!(record.load_ops_per_s < record.upper_ops_per_s);
 }
@@ -269,11 +269,11 @@ fn lossy(
     capacity: f64,
     nanos: u64,
 ) -> crate::measure::run_record::IntervalRecord {
-    use crate::measure::distribution::{Digits, Distribution};
+    use crate::measure::distribution::{Distribution, SignificantDigits};
     use crate::measure::ledger::Ledger;
     use crate::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
     let (scheduled, ok) = (load as u32, load.min(capacity) as u32);
-    let mut times = Distribution::<u32>::with_digits(Digits::Three);
+    let mut times = Distribution::<u32>::with_digits(SignificantDigits::Three);
     times.record_n(nanos, ok);
     let ledger = Ledger {
         scheduled: scheduled.into(),
@@ -306,7 +306,7 @@ fn steer(search: &mut ObjectiveSearch, seconds: u64, capacity: f64, nanos: fn(f6
     let mut load = search.first();
     for second in 0..seconds {
         let interval = lossy(load, second * 1_000_000_000, capacity, nanos(load));
-        let observed = Observed {
+        let observed = IntervalResult {
             offered_load_ops_per_s: load,
             is_whole: true,
             interval: &interval,
@@ -355,7 +355,7 @@ fn the_lowest_load_is_not_said_to_fail_because_it_was_measured_for_too_short_a_t
     let waits = |load: f64| if load > 1100.0 { 100_000 } else { 500_000_000 };
     steer(&mut search, 200, 1000.0, waits);
     let record = search.conclude();
-    assert_eq!(record.end, SearchEnd::TimeOver);
+    assert_eq!(record.end, SearchStopReason::TimeOver);
     assert_eq!(record.held_ops_per_s, None);
     assert_eq!(record.broken_ops_per_s, Some(2000.0));
 }
@@ -370,7 +370,7 @@ fn what_is_not_achieved_does_not_keep_the_objective_however_fast_the_rest_is() {
     let mut search = ObjectiveSearch::new(&plan, LoadRange::default());
     steer(&mut search, 200, 50_000.0, |_| 100_000);
     let record = search.conclude();
-    assert_eq!(record.end, SearchEnd::Precise);
+    assert_eq!(record.end, SearchStopReason::Precise);
     let load = record.load_ops_per_s.unwrap_or(0.0);
     // 98 % of 51,020 are achieved; the scatter of Poisson arrivals is allowed for.
     assert!((50_000.0..53_000.0).contains(&load), "{load}");

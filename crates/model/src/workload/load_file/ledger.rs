@@ -1,13 +1,13 @@
 //! What one client of a load counts by itself.
 
 use crate::measure::Sample;
-use crate::measure::replay_record::{ClientKindRecord, ClientRecord, LeftOutRecord};
+use crate::measure::replay_record::{ClientKindRecord, ClientRecord, SkippedLinesRecord};
 use crate::operation::{OpKind, Outcome};
 use crate::time::Moment;
 
 /// What one client of a load counts by itself.
 #[derive(Debug)]
-pub struct ClientLedger {
+pub struct ClientCounters {
     /// For the record. Its kinds are made at the end, its mismatches counted elsewhere.
     pub record: ClientRecord,
     /// Passes that it began.
@@ -15,7 +15,7 @@ pub struct ClientLedger {
     /// Operations that it began in the measured window, or should have begun.
     pub begun: u64,
     /// Lines of a run that only reads that it passed over, because they change something.
-    pub left_out: Vec<LeftOutRecord>,
+    pub left_out: Vec<SkippedLinesRecord>,
     pub(super) is_fresh: bool,
     kinds: Vec<KindTally>,
 }
@@ -28,7 +28,7 @@ struct KindTally {
     max: u64,
 }
 
-impl ClientLedger {
+impl ClientCounters {
     pub(super) fn new(client: u32) -> Self {
         Self {
             record: ClientRecord {
@@ -64,7 +64,7 @@ impl ClientLedger {
     }
 
     pub(super) fn leave_out(&mut self, kind: OpKind) {
-        LeftOutRecord::add(&mut self.left_out, kind, 1);
+        SkippedLinesRecord::add(&mut self.left_out, kind, 1);
     }
 
     /// The tally of a kind. A load has a dozen of them at most, and most lines are of two.

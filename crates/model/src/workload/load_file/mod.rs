@@ -7,11 +7,11 @@
 mod ledger;
 mod shared;
 
-pub use ledger::ClientLedger;
+pub use ledger::ClientCounters;
 pub use shared::{Gauge, SharedLoad};
 
 use crate::arrivals::Pace;
-use crate::load::{Ahead, Lines, LoadWork, Script, is_left_out_of_reading};
+use crate::load::{Lines, LoadWork, Peek, Script, is_left_out_of_reading};
 use crate::measure::{Role, Sample};
 use crate::operation::{Completion, OpKind, Outcome};
 use crate::plan::{OnMismatch, Pacing};
@@ -43,7 +43,7 @@ pub struct LoadFile {
     line: u32,
     /// Whether its connection was given up before it had come to its end.
     is_given_up: bool,
-    ledger: ClientLedger,
+    ledger: ClientCounters,
 }
 
 /// What the client is doing between two lines.
@@ -73,7 +73,7 @@ impl LoadFile {
             state: State::Going,
             line: 0,
             is_given_up: false,
-            ledger: ClientLedger::new(number),
+            ledger: ClientCounters::new(number),
         }
     }
 
@@ -119,15 +119,15 @@ impl LoadFile {
                     self.restart(now);
                 }
                 State::Going => match self.script.ahead() {
-                    Ahead::Operation(_) if self.leaves_out() => left_out += 1,
-                    Ahead::Operation(stamp) => return self.is_due(stamp, now),
-                    Ahead::Sleep(pause) => self.state = State::Pausing(now.after(pause)),
-                    Ahead::SetSequencePoint(point) => {
+                    Peek::Operation(_) if self.leaves_out() => left_out += 1,
+                    Peek::Operation(stamp) => return self.is_due(stamp, now),
+                    Peek::Sleep(pause) => self.state = State::Pausing(now.after(pause)),
+                    Peek::SetSequencePoint(point) => {
                         self.shared.publish(self.number, point);
                         self.restart(now);
                     }
-                    Ahead::WaitSequencePoint { client, point } => self.wait_for(client, point),
-                    Ahead::EndOfPass => {
+                    Peek::WaitSequencePoint { client, point } => self.wait_for(client, point),
+                    Peek::EndOfPass => {
                         self.state = State::EndingPass;
                         return Err(Next::Aside(LoadWork::EndPass));
                     }
@@ -186,7 +186,7 @@ impl LoadFile {
     }
 }
 
-impl Account for ClientLedger {
+impl Account for ClientCounters {
     fn client(&self) -> u32 {
         self.record.client
     }
@@ -197,13 +197,13 @@ impl Account for ClientLedger {
 }
 
 impl LineSource for LoadFile {
-    type Account = ClientLedger;
+    type Account = ClientCounters;
 
     fn is_given_up(&self) -> bool {
         self.is_given_up
     }
 
-    fn into_account(self, lost: Option<String>) -> ClientLedger {
+    fn into_account(self, lost: Option<String>) -> ClientCounters {
         let mut ledger = self.ledger;
         ledger.record.lost = ledger.record.lost.or(lost);
         ledger
@@ -315,7 +315,7 @@ impl Workload<Lines> for LoadFile {
             return;
         }
         for _ in 0..SKIPPED_MAX {
-            let Ahead::Operation(stamp) = self.script.ahead() else {
+            let Peek::Operation(stamp) = self.script.ahead() else {
                 return;
             };
             if self.leaves_out() {

@@ -6,7 +6,7 @@
 //! them rare: a name whose making call is still unanswered after a whole pool of later ones is
 //! passed over, and what failed is put right when the failure is known.
 
-use super::pool::{Levels, Pool, Taken};
+use super::pool::{Levels, NamePool, Taken};
 use crate::failure::Cause;
 use crate::file_set::{Changing, ChangingDirectories, ClientSet};
 use crate::operation::{FileId, Name, OpKind, Operation, Outcome};
@@ -103,7 +103,7 @@ pub fn spare_names_needed(counts: &[MixCount], slots: u32, operations: Option<u6
 #[derive(Debug)]
 pub(super) struct ChangingNames {
     directories: ChangingDirectories,
-    pools: [Pool; Changing::ALL.len()],
+    pools: [NamePool; Changing::ALL.len()],
     /// Unmeasured operations that are still to be asked. Their names are fixed already.
     owed: VecDeque<Change>,
     owed_max: usize,
@@ -118,7 +118,7 @@ impl ChangingNames {
     ) -> Self {
         let pools = Changing::ALL.map(|kind| {
             let share = share(counts, procedures(kind));
-            Pool::new(
+            NamePool::new(
                 Levels::new(set.spare_names, share, slots, operations),
                 set.spare_names,
                 slots,
@@ -146,7 +146,7 @@ impl ChangingNames {
         names
     }
 
-    fn pool(&mut self, kind: Changing) -> &mut Pool {
+    fn pool(&mut self, kind: Changing) -> &mut NamePool {
         &mut self.pools[kind as usize]
     }
 

@@ -76,7 +76,7 @@ struct Entry {
 
 /// The names of one kind of one client. Bounded; allocates at the start only.
 #[derive(Debug, Clone)]
-pub(super) struct Pool {
+pub(super) struct NamePool {
     entries: VecDeque<Entry>,
     levels: Levels,
     /// The number of the next new name.
@@ -84,7 +84,7 @@ pub(super) struct Pool {
     max: usize,
 }
 
-impl Pool {
+impl NamePool {
     /// A pool in which the numbers `0..spare` are there.
     pub(super) fn new(levels: Levels, spare: u32, slots: u32) -> Self {
         let max = levels.upper + 2 * slots as usize + 2;
@@ -216,8 +216,8 @@ impl Pool {
 mod tests {
     use super::*;
 
-    fn pool(spare: u32) -> Pool {
-        Pool::new(Levels::new(spare, 0.01, 2, None), spare, 2)
+    fn pool(spare: u32) -> NamePool {
+        NamePool::new(Levels::new(spare, 0.01, 2, None), spare, 2)
     }
 
     #[test]

@@ -3,7 +3,7 @@ mod tree;
 use super::*;
 use crate::failure::StatusSpace;
 use crate::measure::Role;
-use crate::operation::{Answer, Outcome, Ticket};
+use crate::operation::{Answer, Outcome, SlotId};
 use crate::plan::{FileSetPlan, FileSizes, MixCount, Popularity};
 use crate::random::RngExt;
 use crate::time::Moment;
@@ -112,7 +112,7 @@ fn alone(kind: OpKind) -> MixPlan {
 
 fn completion(slot: u32, (outcome, answer): (Outcome, Answer)) -> Completion {
     Completion {
-        ticket: Ticket { client: 0, slot },
+        ticket: SlotId { client: 0, slot },
         outcome,
         answer,
         usable: Moment::ZERO,

@@ -1,8 +1,8 @@
 use super::*;
 use crate::failure::StatusSpace;
-use crate::operation::Ticket;
+use crate::operation::SlotId;
 use crate::operation::{AttributeChange, Stability};
-use crate::plan::{LeftOverPolicy, unmeasured_for};
+use crate::plan::{LeftoverPolicy, unmeasured_for};
 use crate::time::Moment;
 use crate::workload::{FileEntry, ObjectKind};
 use std::collections::{BTreeSet, HashSet};
@@ -45,7 +45,7 @@ fn plan(operation: OpKind) -> ProbePlan {
         file_size_bytes: 20_000,
         files_max: 10_000,
         own_files: false,
-        left_over: LeftOverPolicy::Refuse,
+        left_over: LeftoverPolicy::Refuse,
     }
 }
 
@@ -55,7 +55,7 @@ fn probe(plan: &ProbePlan, lengths: &[u64], client: u32, slots: u32) -> Probe {
 
 fn completion(slot: u32, outcome: Outcome, answer: Answer) -> Completion {
     Completion {
-        ticket: Ticket { client: 0, slot },
+        ticket: SlotId { client: 0, slot },
         outcome,
         answer,
         usable: Moment::ZERO,

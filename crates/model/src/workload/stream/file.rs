@@ -4,7 +4,7 @@ use super::pieces::Pieces;
 use super::shared::SharedFleet;
 use crate::load::CLIENTS;
 use crate::payload::{FileKey, Payload, Place, Reading, Unit};
-use crate::plan::{Drawn, DrawnFor, GroupPlan, Offsets};
+use crate::plan::{GroupPlan, Offsets, RandomField, RandomFieldFor};
 use std::io::Write;
 
 /// What is done with a file.
@@ -32,7 +32,7 @@ impl Task {
 
 /// The file that a client is at.
 #[derive(Debug, Clone, Default)]
-pub(super) struct FileAtHand {
+pub(super) struct CurrentFile {
     pub task: Task,
     pub key: FileKey,
     /// Where the next transfer begins.
@@ -51,7 +51,7 @@ pub(super) struct FileAtHand {
     path: Vec<u8>,
 }
 
-impl FileAtHand {
+impl CurrentFile {
     /// This file is next, from `start` to `end` of it.
     pub fn begin(&mut self, task: Task, key: FileKey, start: u64, end: u64) {
         (self.task, self.key) = (task, key);
@@ -66,11 +66,11 @@ impl FileAtHand {
     }
 
     /// Draws what is drawn for it, which `owner` has written or writes.
-    pub fn draw(&mut self, group: &GroupPlan, owner: &GroupPlan, drawn: &DrawnFor) {
+    pub fn draw(&mut self, group: &GroupPlan, owner: &GroupPlan, drawn: &RandomFieldFor) {
         let len = if self.task.writes() {
-            drawn.whole(Drawn::WriteSize, group.write_size)
+            drawn.whole(RandomField::WriteSize, group.write_size)
         } else {
-            drawn.whole(Drawn::ReadSize, group.read_size)
+            drawn.whole(RandomField::ReadSize, group.read_size)
         };
         self.unit_len = owner.write_size.min.max(1);
         let (start, end) = (self.pieces.start(), self.pieces.end());

@@ -1,10 +1,10 @@
 //! What one client of a fleet shows while it runs, and what it is told. Only its worker writes what it
 //! shows, and only who controls the fleet what it is told; plain loads and stores are enough.
 
-use super::orders::{Command, Orders};
+use super::orders::{ClientControl, Command};
 use super::times::{Times, TimesCounted};
-use crate::fleet::HoldsFrom;
-use crate::measure::fleet_record::{ClientState, FirstConnection, FleetCounters};
+use crate::fleet::EffectiveFrom;
+use crate::measure::fleet_record::{ClientState, ConnectStatus, FleetCounters};
 use crate::time::Moment;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -37,7 +37,7 @@ const NO_FILE: u32 = u32::MAX;
 
 /// What one client shows.
 #[derive(Debug, Default)]
-pub struct ClientGauge {
+pub struct ClientStats {
     counts: [AtomicU64; 12],
     /// When its next transfer is due by its rate, in nanoseconds; 0 if none is.
     next_due: AtomicU64,
@@ -57,9 +57,9 @@ pub struct ClientGauge {
     times: OnceLock<Box<Times>>,
 }
 
-impl ClientGauge {
+impl ClientStats {
     /// Of a client that goes by these.
-    pub(super) fn new(orders: Orders) -> Self {
+    pub(super) fn new(orders: ClientControl) -> Self {
         Self {
             orders: AtomicU64::new(orders.packed()),
             taken_up: AtomicU64::new(orders.packed()),
@@ -69,16 +69,16 @@ impl ClientGauge {
     }
 
     /// What it is told.
-    pub fn orders(&self) -> Orders {
-        Orders::unpacked(self.orders.load(Ordering::Relaxed))
+    pub fn orders(&self) -> ClientControl {
+        ClientControl::unpacked(self.orders.load(Ordering::Relaxed))
     }
 
-    pub(super) fn order(&self, orders: Orders) {
+    pub(super) fn order(&self, orders: ClientControl) {
         self.orders.store(orders.packed(), Ordering::Relaxed);
     }
 
     /// It goes by these from its next operation on.
-    pub(super) fn take_up(&self, orders: Orders) {
+    pub(super) fn take_up(&self, orders: ClientControl) {
         self.taken_up.store(orders.packed(), Ordering::Relaxed);
     }
 
@@ -90,7 +90,7 @@ impl ClientGauge {
 
     /// Whether it asks for nothing any more but by what it was told, as far as that holds no later than
     /// `up_to`.
-    pub(super) fn is_settled(&self, up_to: HoldsFrom) -> bool {
+    pub(super) fn is_settled(&self, up_to: EffectiveFrom) -> bool {
         match self.state() {
             // These move no data, and take up what they were told before they do.
             ClientState::Waiting
@@ -106,8 +106,8 @@ impl ClientGauge {
         let has_taken_up = self.taken_up.load(Ordering::Relaxed) == orders.packed();
         let of_file = self.of_file.load(Ordering::Relaxed);
         let is_of_file = match up_to {
-            HoldsFrom::NextTransfer => true,
-            HoldsFrom::NextFile => of_file == NO_FILE || of_file == orders.settings,
+            EffectiveFrom::NextTransfer => true,
+            EffectiveFrom::NextFile => of_file == NO_FILE || of_file == orders.settings,
         };
         has_taken_up && is_of_file && orders.command == Command::Run
     }
@@ -170,21 +170,21 @@ impl ClientGauge {
     }
 
     /// How far its first connection is from now on.
-    pub fn connect(&self, connection: FirstConnection) {
+    pub fn connect(&self, connection: ConnectStatus) {
         let nanos = match connection {
-            FirstConnection::None => WITHOUT,
-            FirstConnection::Awaited => NOT_YET,
-            FirstConnection::Made(nanos) => nanos.clamp(WITHOUT + 1, NOT_YET - 1),
+            ConnectStatus::None => WITHOUT,
+            ConnectStatus::Awaited => NOT_YET,
+            ConnectStatus::Made(nanos) => nanos.clamp(WITHOUT + 1, NOT_YET - 1),
         };
         self.connect_nanos.store(nanos, Ordering::Relaxed);
     }
 
     /// How far its first connection is.
-    pub fn connection(&self) -> FirstConnection {
+    pub fn connection(&self) -> ConnectStatus {
         match self.connect_nanos.load(Ordering::Relaxed) {
-            WITHOUT => FirstConnection::None,
-            NOT_YET => FirstConnection::Awaited,
-            nanos => FirstConnection::Made(nanos),
+            WITHOUT => ConnectStatus::None,
+            NOT_YET => ConnectStatus::Awaited,
+            nanos => ConnectStatus::Made(nanos),
         }
     }
 

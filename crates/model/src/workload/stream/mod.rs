@@ -16,8 +16,8 @@ mod shared;
 mod shelf;
 mod times;
 
-pub use gauge::ClientGauge;
-pub use orders::{Command, OrderCount, Orders, SETTINGS_MAX, SettingsInUse};
+pub use gauge::ClientStats;
+pub use orders::{ActiveSettings, ClientControl, Command, ControlEpoch, SETTINGS_MAX};
 pub use pacer::BEHIND_MAX;
 pub use shared::SharedFleet;
 pub use times::TimesCounted;
@@ -25,14 +25,14 @@ pub use times::TimesCounted;
 use crate::load::action::OpenMode;
 use crate::load::{Action, Expected, Line, LineData, Lines, LoadWork};
 use crate::measure::Sample;
-use crate::measure::fleet_record::{ClientState, FirstConnection};
+use crate::measure::fleet_record::{ClientState, ConnectStatus};
 use crate::operation::{Failure, Outcome};
 use crate::payload::{Payload, Reading};
-use crate::plan::{Direction, DrawnFor, GroupPlan};
+use crate::plan::{Direction, GroupPlan, RandomFieldFor};
 use crate::time::Moment;
 use crate::workload::line_source::{Account, LineSource};
 use crate::workload::{Next, Workload};
-use file::{FileAtHand, Task};
+use file::{CurrentFile, Task};
 use gauge::Count;
 use pacer::Pacer;
 use shelf::Asked;
@@ -93,7 +93,7 @@ struct Trouble {
 pub struct Stream {
     number: u32,
     /// What it was told, as far as it has taken it up.
-    orders: Orders,
+    orders: ClientControl,
     /// Whose files it reads, if not its own.
     writer: Option<u32>,
     shared: Arc<SharedFleet>,
@@ -105,7 +105,7 @@ pub struct Stream {
     prepared: u32,
     /// Files that it has passed over one after the other, because they will never be there.
     passed_over: u32,
-    file: FileAtHand,
+    file: CurrentFile,
     payload: Payload,
     pacer: Pacer,
     /// When it began.
@@ -138,7 +138,7 @@ impl Stream {
         let files = grows.map_or(0, |member| member.group.files as usize);
         Self {
             number,
-            orders: Orders::of_group(group),
+            orders: ClientControl::of_group(group),
             writer: plan.writer_of(number),
             state: ClientState::Waiting,
             step: if member.is_some() {
@@ -149,7 +149,7 @@ impl Stream {
             serial: 0,
             prepared: 0,
             passed_over: 0,
-            file: FileAtHand::default(),
+            file: CurrentFile::default(),
             payload: Payload::Reading(Reading::default()),
             pacer: Pacer::default(),
             began: Moment::ZERO,
@@ -168,7 +168,7 @@ impl Stream {
         }
     }
 
-    fn gauge(&self) -> &ClientGauge {
+    fn gauge(&self) -> &ClientStats {
         &self.shared.gauges()[self.number as usize]
     }
 
@@ -230,7 +230,7 @@ impl Stream {
 
     /// Takes up what it was told.
     #[cold]
-    fn take_up(&mut self, orders: Orders, group: &GroupPlan, now: Moment) {
+    fn take_up(&mut self, orders: ClientControl, group: &GroupPlan, now: Moment) {
         let before = std::mem::replace(&mut self.orders, orders);
         self.gauge().take_up(orders);
         if before.settings != orders.settings {
@@ -258,8 +258,8 @@ impl Stream {
     }
 
     /// How sizes and rates are drawn for the file that it is at, or for the next one.
-    fn drawn(&self, group: &GroupPlan) -> DrawnFor {
-        DrawnFor {
+    fn drawn(&self, group: &GroupPlan) -> RandomFieldFor {
+        RandomFieldFor {
             seed: self.shared.seed(),
             client: self.number,
             file: self.serial,
@@ -271,7 +271,7 @@ impl Stream {
     fn change_pace(&mut self, group: &GroupPlan, now: Moment) {
         let drawn = self.drawn(group);
         let rate = group.rate.map(|rate| {
-            let per_s = drawn.number(crate::plan::Drawn::Rate, rate.per_s);
+            let per_s = drawn.number(crate::plan::RandomField::Rate, rate.per_s);
             (rate.unit, per_s)
         });
         self.pacer.change(rate, now);
@@ -363,8 +363,8 @@ impl Stream {
                 Step::MakeDirectory
             };
             self.enter(match self.gauge().connection() {
-                FirstConnection::Awaited => ClientState::Connecting,
-                FirstConnection::None | FirstConnection::Made(_) => ClientState::Starting,
+                ConnectStatus::Awaited => ClientState::Connecting,
+                ConnectStatus::None | ConnectStatus::Made(_) => ClientState::Starting,
             });
         }
         if self.step == Step::Choose {
@@ -455,7 +455,7 @@ impl Stream {
         };
         let drawn_of_file = match group.direction {
             // What is read is what was prepared.
-            Direction::Read => DrawnFor {
+            Direction::Read => RandomFieldFor {
                 file: file.into(),
                 ..drawn
             },
@@ -467,7 +467,7 @@ impl Stream {
             Some(len) if !group.unlink_first => *len,
             _ => 0,
         };
-        let len = drawn_of_file.whole(crate::plan::Drawn::FileSize, group.file_size);
+        let len = drawn_of_file.whole(crate::plan::RandomField::FileSize, group.file_size);
         self.file.begin(task, key, start, start.saturating_add(len));
         self.file.draw(group, group, &drawn);
         self.name_file(group, self.number);
@@ -553,18 +553,18 @@ impl Stream {
         self.file.name(&owner.prefix, client);
     }
 
-    fn pace(&mut self, group: &GroupPlan, drawn: &DrawnFor) {
+    fn pace(&mut self, group: &GroupPlan, drawn: &RandomFieldFor) {
         if let Some(rate) = group.rate
             && self.file.task != Task::Prepare
         {
-            let per_s = drawn.number(crate::plan::Drawn::Rate, rate.per_s);
+            let per_s = drawn.number(crate::plan::RandomField::Rate, rate.per_s);
             self.pacer.go_by(rate.unit, per_s);
         }
     }
 
     /// The operation that it has come to.
-    fn operation(&mut self, settings: &SettingsInUse) -> LoadWork<'_> {
-        let SettingsInUse { group, pattern, .. } = settings;
+    fn operation(&mut self, settings: &ActiveSettings) -> LoadWork<'_> {
+        let ActiveSettings { group, pattern, .. } = settings;
         let (expected, payload) = match self.step {
             Step::MakeDirectory => {
                 self.file.name_directory(self.number);
@@ -875,7 +875,7 @@ impl Workload<Lines> for Stream {
     fn ended(&mut self, sample: &Sample) {
         let shared = Arc::clone(&self.shared);
         // Those that it went by when the operation began.
-        let Some(SettingsInUse { group, .. }) = shared.settings(self.orders.settings) else {
+        let Some(ActiveSettings { group, .. }) = shared.settings(self.orders.settings) else {
             return;
         };
         let completion = &sample.completion;
@@ -904,7 +904,7 @@ impl Workload<Lines> for Stream {
         }
     }
 
-    fn order_count(&self) -> Option<OrderCount> {
+    fn order_count(&self) -> Option<ControlEpoch> {
         Some(self.shared.order_count().clone())
     }
 
@@ -913,7 +913,7 @@ impl Workload<Lines> for Stream {
     }
 
     fn connected(&mut self, nanos: u64) {
-        self.gauge().connect(FirstConnection::Made(nanos));
+        self.gauge().connect(ConnectStatus::Made(nanos));
         if self.state == ClientState::Connecting {
             self.enter(ClientState::Starting);
         }

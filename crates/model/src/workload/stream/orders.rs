@@ -24,7 +24,7 @@ pub enum Command {
 
 /// What a client is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Orders {
+pub struct ClientControl {
     /// The place of its settings.
     pub settings: u32,
     /// Whether it goes on.
@@ -35,7 +35,7 @@ pub struct Orders {
 
 const NUMBER_MASK: u32 = (1 << 30) - 1;
 
-impl Orders {
+impl ClientControl {
     /// Those of a client to which nothing has been told.
     pub const fn of_group(place: usize) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl Orders {
 
 /// Settings that clients go by, and what their data are.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SettingsInUse {
+pub struct ActiveSettings {
     /// The group with these settings.
     pub group: GroupPlan,
     /// The place of the group in the plan.
@@ -86,13 +86,13 @@ pub struct SettingsInUse {
 /// All settings that clients of a run have had. Only added to: a client may still go by old ones.
 #[derive(Debug)]
 pub(super) struct SettingsTable {
-    rows: Box<[OnceLock<Box<SettingsInUse>>]>,
+    rows: Box<[OnceLock<Box<ActiveSettings>>]>,
     used: AtomicU32,
 }
 
 impl SettingsTable {
     /// Those of the plan, one after the other.
-    pub fn new(rows: impl Iterator<Item = SettingsInUse>) -> Self {
+    pub fn new(rows: impl Iterator<Item = ActiveSettings>) -> Self {
         let table = Self {
             rows: (0..SETTINGS_MAX).map(|_| OnceLock::new()).collect(),
             used: AtomicU32::new(0),
@@ -103,13 +103,13 @@ impl SettingsTable {
         table
     }
 
-    pub fn row(&self, place: u32) -> Option<&SettingsInUse> {
+    pub fn row(&self, place: u32) -> Option<&ActiveSettings> {
         let row = self.rows.get(place as usize)?;
         row.get().map(|row| &**row)
     }
 
     /// The place of these settings; `None` if there is no room for more.
-    pub fn place_of(&self, wanted: SettingsInUse) -> Option<u32> {
+    pub fn place_of(&self, wanted: ActiveSettings) -> Option<u32> {
         let known = (0..self.used.load(Ordering::Acquire)).find(|place| {
             let row = self.row(*place);
             row.is_some_and(|row| *row == wanted)
@@ -118,7 +118,7 @@ impl SettingsTable {
     }
 
     /// Only who controls the fleet adds, one after the other.
-    fn add(&self, row: SettingsInUse) -> Option<u32> {
+    fn add(&self, row: ActiveSettings) -> Option<u32> {
         let place = self.used.load(Ordering::Acquire);
         self.rows.get(place as usize)?.set(Box::new(row)).ok()?;
         self.used.store(place + 1, Ordering::Release);
@@ -128,9 +128,9 @@ impl SettingsTable {
 
 /// How often clients were told something: a worker that sees it grow asks those again that wait.
 #[derive(Debug, Clone, Default)]
-pub struct OrderCount(Arc<AtomicU64>);
+pub struct ControlEpoch(Arc<AtomicU64>);
 
-impl OrderCount {
+impl ControlEpoch {
     /// What was told before this can be seen by who sees the new number.
     pub fn increase(&self) {
         self.0.fetch_add(1, Ordering::Release);
@@ -150,21 +150,21 @@ mod tests {
 
     #[test]
     fn orders_are_one_number() {
-        let mut orders = Orders::of_group(4095);
-        assert_eq!(Orders::unpacked(orders.packed()), orders);
+        let mut orders = ClientControl::of_group(4095);
+        assert_eq!(ClientControl::unpacked(orders.packed()), orders);
         orders.number = NUMBER_MASK;
         for command in [Command::Run, Command::Quiesce, Command::Stop] {
             let told = orders.told(command);
             assert_eq!((told.number, told.settings), (0, 4095));
-            assert_eq!(Orders::unpacked(told.packed()), told);
-            let before = Orders { command, ..orders };
-            assert_eq!(Orders::unpacked(before.packed()), before);
+            assert_eq!(ClientControl::unpacked(told.packed()), told);
+            let before = ClientControl { command, ..orders };
+            assert_eq!(ClientControl::unpacked(before.packed()), before);
         }
     }
 
     #[test]
     fn settings_that_are_known_have_one_place() {
-        let row = |files| SettingsInUse {
+        let row = |files| ActiveSettings {
             group: GroupPlan {
                 files,
                 ..GroupPlan::new("a", 1, Direction::Write)

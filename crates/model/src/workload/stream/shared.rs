@@ -1,9 +1,9 @@
 //! What all clients of a fleet share.
 
-use super::gauge::ClientGauge;
-use super::orders::{OrderCount, Orders, SettingsInUse, SettingsTable};
-use super::shelf::Shelf;
-use crate::fleet::{HoldsFrom, is_always_ready};
+use super::gauge::ClientStats;
+use super::orders::{ActiveSettings, ClientControl, ControlEpoch, SettingsTable};
+use super::shelf::PublishedFiles;
+use crate::fleet::{EffectiveFrom, is_always_ready};
 use crate::payload::{Pattern, Payloads};
 use crate::plan::{FleetPlan, GroupPlan, Plan};
 use crate::time::Moment;
@@ -17,12 +17,12 @@ pub struct SharedFleet {
     /// The patterns that payloads are there of, in their order.
     patterns: Vec<Pattern>,
     settings: SettingsTable,
-    order_count: OrderCount,
+    order_count: ControlEpoch,
     /// When each client begins.
     beginnings: Box<[u64]>,
-    gauges: Box<[ClientGauge]>,
+    gauges: Box<[ClientStats]>,
     /// The files of those that write for others, by client; of others, none.
-    shelves: Box<[Shelf]>,
+    shelves: Box<[PublishedFiles]>,
 }
 
 impl SharedFleet {
@@ -33,13 +33,14 @@ impl SharedFleet {
         let others = Pattern::named().filter(is_always_ready);
         let others: Vec<Pattern> = others.filter(|other| !own.contains(other)).collect();
         let rows = fleet.groups.iter().cloned().enumerate();
-        let settings = SettingsTable::new(rows.map(|(place, group)| SettingsInUse {
+        let settings = SettingsTable::new(rows.map(|(place, group)| ActiveSettings {
             pattern: first_of(&own, &group.pattern),
             group,
             place,
         }));
-        let gauge =
-            |member: crate::plan::GroupMember<'_>| ClientGauge::new(Orders::of_group(member.place));
+        let gauge = |member: crate::plan::GroupMember<'_>| {
+            ClientStats::new(ClientControl::of_group(member.place))
+        };
         let shelves = fleet.groups.iter().enumerate().flat_map(|(place, group)| {
             let is_read = |other: &crate::plan::GroupPlan| other.reads == Some(place as u32);
             let files = if fleet.groups.iter().any(is_read) {
@@ -47,13 +48,13 @@ impl SharedFleet {
             } else {
                 0
             };
-            (0..group.count).map(move |_| Shelf::new(files))
+            (0..group.count).map(move |_| PublishedFiles::new(files))
         });
         Self {
             payloads: Payloads::new(&own, fleet.unit_max()).and(&others),
             patterns: [own, others].concat(),
             settings,
-            order_count: OrderCount::default(),
+            order_count: ControlEpoch::default(),
             beginnings: fleet.beginnings().into(),
             gauges: (0..fleet.clients())
                 .map(|client| fleet.member(client).map(gauge).unwrap_or_default())
@@ -91,13 +92,13 @@ impl SharedFleet {
     }
 
     /// What each client shows.
-    pub fn gauges(&self) -> &[ClientGauge] {
+    pub fn gauges(&self) -> &[ClientStats] {
         &self.gauges
     }
 
     /// Settings by their place.
     #[inline]
-    pub fn settings(&self, place: u32) -> Option<&SettingsInUse> {
+    pub fn settings(&self, place: u32) -> Option<&ActiveSettings> {
         self.settings.row(place)
     }
 
@@ -106,31 +107,31 @@ impl SharedFleet {
     pub fn place_of(&self, group: GroupPlan, place: usize) -> Option<u32> {
         let pattern = first_of(&self.patterns, &group.pattern);
         self.patterns.get(pattern)?;
-        self.settings.place_of(SettingsInUse {
+        self.settings.place_of(ActiveSettings {
             group,
             place,
             pattern,
         })
     }
 
-    /// Tells a client something. Who is told many calls [`OrderCount::increase`] when all are told.
-    pub fn order(&self, client: u32, orders: Orders) {
+    /// Tells a client something. Who is told many calls [`ControlEpoch::increase`] when all are told.
+    pub fn order(&self, client: u32, orders: ClientControl) {
         if let Some(gauge) = self.gauges.get(client as usize) {
             gauge.order(orders);
         }
     }
 
     /// Whether all clients go by what they were told, as far as that holds no later than `up_to`.
-    pub fn is_settled(&self, up_to: HoldsFrom) -> bool {
+    pub fn is_settled(&self, up_to: EffectiveFrom) -> bool {
         self.gauges.iter().all(|gauge| gauge.is_settled(up_to))
     }
 
     /// How often clients were told something.
-    pub fn order_count(&self) -> &OrderCount {
+    pub fn order_count(&self) -> &ControlEpoch {
         &self.order_count
     }
 
-    pub(super) fn shelf(&self, client: u32) -> Option<&Shelf> {
+    pub(super) fn shelf(&self, client: u32) -> Option<&PublishedFiles> {
         self.shelves.get(client as usize)
     }
 }

@@ -37,7 +37,7 @@ struct File {
 
 /// The files of one writer.
 #[derive(Debug, Default)]
-pub struct Shelf(Mutex<Files>);
+pub struct PublishedFiles(Mutex<Files>);
 
 #[derive(Debug, Default)]
 struct Files {
@@ -45,7 +45,7 @@ struct Files {
     has_ended: bool,
 }
 
-impl Shelf {
+impl PublishedFiles {
     /// So many files, none of which is there.
     pub fn new(files: u32) -> Self {
         Self(Mutex::new(Files {
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn readers_wait_for_a_file_and_writers_for_readers() {
-        let shelf = Shelf::new(1);
+        let shelf = PublishedFiles::new(1);
         assert_eq!(shelf.ask(0, None), Asked::Waits(0));
         assert!(shelf.begin(0));
         assert_eq!(shelf.ask(0, Some(0)), Asked::Waits(0));
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn who_has_ended_keeps_nobody_waiting() {
-        let shelf = Shelf::new(2);
+        let shelf = PublishedFiles::new(2);
         assert!(shelf.begin(0));
         shelf.complete(0, CONTENT);
         assert_eq!(shelf.ask(1, None), Asked::Waits(0));
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn who_leaves_gives_back_what_was_lent_meanwhile() {
-        let shelf = Shelf::new(1);
+        let shelf = PublishedFiles::new(1);
         assert_eq!(shelf.ask(0, None), Asked::Waits(0));
         shelf.leave(0, 0);
         shelf.complete(0, CONTENT);

@@ -2,12 +2,12 @@
 //! that everything a fleet does can be worked out on paper.
 
 use super::*;
-use crate::fleet::HoldsFrom;
-use crate::fleet_control::ChangeBook;
+use crate::fleet::EffectiveFrom;
+use crate::fleet_control::ChangeLog;
 use crate::measure::Role;
 use crate::measure::fleet_record::{ChangeKind, ChangeRecord, SettingsGeneration};
-use crate::operation::{Answer, Completion, OpKind, Ticket};
-use crate::payload::{Inspector, Unit};
+use crate::operation::{Answer, Completion, OpKind, SlotId};
+use crate::payload::{DataVerifier, Unit};
 use crate::plan::fleet_of_tests::pairs;
 use crate::plan::{
     FleetPlan, LocalTarget, Offsets, Plan, QuiescePlan, RampPlan, RatePlan, RateUnit, Span,
@@ -25,7 +25,7 @@ struct World {
     /// When each client is asked next, or its operation ends.
     wakes: Vec<Moment>,
     under_way: Vec<Option<UnderWay>>,
-    inspectors: Vec<Inspector>,
+    inspectors: Vec<DataVerifier>,
     open: Vec<Option<Vec<u8>>>,
     files: BTreeMap<Vec<u8>, Vec<u8>>,
     service: u64,
@@ -79,7 +79,7 @@ impl World {
                 .collect(),
             wakes: vec![Moment::ZERO; count],
             under_way: vec![None; count],
-            inspectors: vec![Inspector::default(); count],
+            inspectors: vec![DataVerifier::default(); count],
             open: vec![None; count],
             files: BTreeMap::new(),
             service,
@@ -117,7 +117,7 @@ impl World {
             due: under_way.due,
             ready: under_way.begun,
             completion: Completion {
-                ticket: Ticket { client: 0, slot: 0 },
+                ticket: SlotId { client: 0, slot: 0 },
                 outcome: under_way.outcome,
                 answer: Answer::Plain,
                 usable: Moment::ZERO,
@@ -202,7 +202,12 @@ impl World {
 
     /// Lets the world go on until this time; then these clients are told something, as those who wait see
     /// at once.
-    fn tell(&mut self, at: u64, clients: std::ops::Range<u32>, told: impl Fn(Orders) -> Orders) {
+    fn tell(
+        &mut self,
+        at: u64,
+        clients: std::ops::Range<u32>,
+        told: impl Fn(ClientControl) -> ClientControl,
+    ) {
         self.run(at);
         for client in clients {
             let orders = self.shared.gauges()[client as usize].orders();
@@ -248,7 +253,7 @@ fn extent_of(action: &Action<'_>) -> (u64, u64) {
 struct Server<'w> {
     files: &'w mut BTreeMap<Vec<u8>, Vec<u8>>,
     open: &'w mut Option<Vec<u8>>,
-    inspector: &'w mut Inspector,
+    inspector: &'w mut DataVerifier,
     table: &'w [u8],
 }
 
@@ -704,14 +709,14 @@ fn who_comes_only_as_far_as_before_gives_up_too() {
 #[test]
 fn a_client_is_connecting_until_it_is_connected() {
     let mut world = World::new(writer(), MS);
-    world.shared.gauges()[0].connect(FirstConnection::Awaited);
+    world.shared.gauges()[0].connect(ConnectStatus::Awaited);
     world.run(1);
     assert_eq!(world.state(0), ClientState::Connecting);
     world.clients[0].connected(77);
     assert_eq!(world.state(0), ClientState::Starting);
     assert_eq!(
         world.shared.gauges()[0].connection(),
-        FirstConnection::Made(77)
+        ConnectStatus::Made(77)
     );
 }
 
@@ -792,7 +797,7 @@ fn a_rate_that_is_halved_gives_half_from_then_on() {
     fleet.groups[0].rate = ops(100.0);
     let mut world = World::new(fleet, MS);
     let halved = world.settings(|group| group.rate = ops(50.0));
-    world.tell(5 * SECOND, 0..1, |orders| Orders {
+    world.tell(5 * SECOND, 0..1, |orders| ClientControl {
         settings: halved,
         ..orders
     });
@@ -819,7 +824,7 @@ fn sizes_hold_from_the_next_file_on_and_are_read_back_whole() {
         group.file_size = Span::always(20_000);
         group.pattern = crate::payload::Pattern::Prbs15;
     });
-    world.tell(30 * MS, 0..1, |orders| Orders {
+    world.tell(30 * MS, 0..1, |orders| ClientControl {
         settings: changed,
         ..orders
     });
@@ -973,7 +978,7 @@ fn who_is_stopped_while_it_prepares_prepares_that_file_anew() {
 }
 
 /// Runs until all go by what they were told, as a look each 50 ms sees it, and says when that was.
-fn settled_at(world: &mut World, up_to: HoldsFrom, from: u64) -> u64 {
+fn settled_at(world: &mut World, up_to: EffectiveFrom, from: u64) -> u64 {
     let mut now = from;
     loop {
         now += 50 * MS;
@@ -992,14 +997,14 @@ fn seconds_before_a_change_around_it_and_after_it_are_told_apart() {
     let mut world = World::new(fleet, MS);
     let told = 2500 * MS;
     let doubled = world.settings(|group| group.rate = ops(8.0));
-    world.tell(told, 0..1, |orders| Orders {
+    world.tell(told, 0..1, |orders| ClientControl {
         settings: doubled,
         ..orders
     });
-    let mut book = ChangeBook::default();
+    let mut book = ChangeLog::default();
     book.enter(rate_change(told));
-    let settled = settled_at(&mut world, HoldsFrom::NextTransfer, told);
-    book.settle(1, HoldsFrom::NextTransfer, settled);
+    let settled = settled_at(&mut world, EffectiveFrom::NextTransfer, told);
+    book.settle(1, EffectiveFrom::NextTransfer, settled);
     world.run(6 * SECOND);
     // Due each 250 ms from 2 ms on; then at 2501 ms, when what is left of the wait is over, and each 125 ms.
     let due = world.due_ms(0);
@@ -1038,30 +1043,30 @@ fn who_is_told_goes_by_it_when_its_transfer_its_file_or_all_it_does_has_ended() 
     fleet.groups[0].rate = ops(4.0);
     let mut world = World::new(fleet, MS);
     assert!(
-        world.shared.is_settled(HoldsFrom::NextFile),
+        world.shared.is_settled(EffectiveFrom::NextFile),
         "it has not begun"
     );
     let longer = world.settings(|group| {
         group.rate = ops(4.0);
         group.file_size = Span::always(8 * 4096);
     });
-    world.tell(300 * MS, 0..1, |orders| Orders {
+    world.tell(300 * MS, 0..1, |orders| ClientControl {
         settings: longer,
         ..orders
     });
-    let transfer = settled_at(&mut world, HoldsFrom::NextTransfer, 300 * MS);
+    let transfer = settled_at(&mut world, EffectiveFrom::NextTransfer, 300 * MS);
     assert_eq!(transfer, 350 * MS);
-    assert!(!world.shared.is_settled(HoldsFrom::NextFile));
+    assert!(!world.shared.is_settled(EffectiveFrom::NextFile));
     // The fourth write is due at 752 ms, and the file closed at 754 ms.
-    let file = settled_at(&mut world, HoldsFrom::NextFile, 700 * MS);
+    let file = settled_at(&mut world, EffectiveFrom::NextFile, 700 * MS);
     assert_eq!(file, 800 * MS);
     // The next has eight writes, from 1002 to 2752 ms. Who is to quiesce has settled when it is closed.
     world.tell(1100 * MS, 0..1, |orders| orders.told(Command::Quiesce));
-    let stopped = settled_at(&mut world, HoldsFrom::NextTransfer, 1100 * MS);
+    let stopped = settled_at(&mut world, EffectiveFrom::NextTransfer, 1100 * MS);
     assert_eq!(stopped, 2800 * MS);
     assert_eq!(world.state(0), ClientState::Stopped);
     world.tell(5 * SECOND, 0..1, |orders| orders.told(Command::Run));
-    let begun = settled_at(&mut world, HoldsFrom::NextFile, 5 * SECOND);
+    let begun = settled_at(&mut world, EffectiveFrom::NextFile, 5 * SECOND);
     assert_eq!(begun, 5050 * MS);
 }
 

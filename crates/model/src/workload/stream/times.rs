@@ -3,7 +3,7 @@
 //! A count for each stretch of times, four to a doubling. So it is not known how long a share of them took,
 //! but by which end of a stretch it was done: no longer than that is exact. Only the client's worker counts.
 
-use crate::measure::fleet_record::TimesAtMost;
+use crate::measure::fleet_record::LatencyBounds;
 use std::array;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -75,12 +75,12 @@ impl TimesCounted {
     }
 
     /// For the record; `None` if nothing was counted.
-    pub fn record(&self) -> Option<TimesAtMost> {
+    pub fn record(&self) -> Option<LatencyBounds> {
         let count = self
             .0
             .iter()
             .fold(0, |sum: u64, count| sum.saturating_add(*count));
-        (count > 0).then(|| TimesAtMost {
+        (count > 0).then(|| LatencyBounds {
             count,
             p50_ns: self.at_most(count.div_ceil(2)),
             p99_ns: self.at_most(count - count / 100),
@@ -129,7 +129,7 @@ mod tests {
         other.add(1_000_000_000);
         both.add(&one);
         both.add(&other);
-        let at_most = TimesAtMost {
+        let at_most = LatencyBounds {
             count: 100,
             p50_ns: Some(1_024_000),
             p99_ns: Some(1_024_000),

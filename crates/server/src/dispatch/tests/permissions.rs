@@ -74,7 +74,7 @@ struct Ground {
 }
 
 impl Ground {
-    fn new(setting: Setting, conduct: Conduct, caller: (u32, u32, &[u32])) -> Self {
+    fn new(setting: Setting, conduct: ServiceOptions, caller: (u32, u32, &[u32])) -> Self {
         let mut bench = bench_with(conduct);
         let mut tree = bench.service.tree_mut();
         let export = tree.walk(b"/export").unwrap();
@@ -501,7 +501,7 @@ fn operations_ask_for_the_rights_that_posix_asks_for() {
         let got: String = CALLERS
             .iter()
             .map(|caller| {
-                let ground = Ground::new(*setting, Conduct::default(), *caller);
+                let ground = Ground::new(*setting, ServiceOptions::default(), *caller);
                 match ground.status(*call) {
                     Status::OK => '+',
                     Status::ACCES => 'A',
@@ -530,9 +530,9 @@ fn operations_ask_for_the_rights_that_posix_asks_for() {
 
 #[test]
 fn a_server_that_ignores_permissions_refuses_nobody() {
-    let conduct = Conduct {
+    let conduct = ServiceOptions {
         ignores_permissions: true,
-        ..Conduct::default()
+        ..ServiceOptions::default()
     };
     for (what, call, setting, _) in ROWS {
         for caller in CALLERS {
@@ -605,7 +605,7 @@ fn access_says_what_operations_do() {
             file(mode)
         };
         let got = CALLERS.map(|caller| {
-            let ground = Ground::new(setting, Conduct::default(), caller);
+            let ground = Ground::new(setting, ServiceOptions::default(), caller);
             let object = if is_directory {
                 &ground.inner
             } else {
@@ -625,7 +625,7 @@ fn access_says_what_operations_do() {
 #[test]
 fn a_listing_without_search_has_the_names_alone() {
     let listed = |mode| {
-        let ground = Ground::new(directory(mode), Conduct::default(), CALLERS[3]);
+        let ground = Ground::new(directory(mode), ServiceOptions::default(), CALLERS[3]);
         let (procedure, arguments) = READDIRPLUS(&ground);
         let results = ground.bench.nfs3(procedure, &Raw(arguments));
         let listed = readdirplus::Reply::from_bytes(&results).unwrap().unwrap();
@@ -649,7 +649,7 @@ fn a_listing_without_search_has_the_names_alone() {
 #[test]
 fn objects_are_their_makers_and_set_group_id_their_groups() {
     let made = |caller| {
-        let ground = Ground::new(OPEN, Conduct::default(), caller);
+        let ground = Ground::new(OPEN, ServiceOptions::default(), caller);
         let attributes = Sattr3 {
             mode: Some(0o2755),
             uid: Some(70),
@@ -664,7 +664,7 @@ fn objects_are_their_makers_and_set_group_id_their_groups() {
     assert_eq!(made(CALLERS[1]), (11, GROUP, 0o2755));
     assert_eq!(made(CALLERS[4]), (70, 80, 0o2755));
     let set = |caller| {
-        let ground = Ground::new(OPEN, Conduct::default(), caller);
+        let ground = Ground::new(OPEN, ServiceOptions::default(), caller);
         let status = ground.status(|ground| {
             ground.setattr(Sattr3 {
                 mode: Some(0o2755),
@@ -681,7 +681,7 @@ fn objects_are_their_makers_and_set_group_id_their_groups() {
 
 #[test]
 fn a_caller_without_credentials_is_nobody() {
-    let ground = Ground::new(file(0o660), Conduct::default(), CALLERS[0]);
+    let ground = Ground::new(file(0o660), ServiceOptions::default(), CALLERS[0]);
     let (procedure, arguments) = READ(&ground);
     let mut header = ground.bench.header(nfs3::PROGRAM, 3, procedure.number());
     header.credential = Credential::None;

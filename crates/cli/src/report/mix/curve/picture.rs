@@ -4,11 +4,11 @@ use super::of_leg;
 use crate::report::caption;
 use crate::report::picture::{Axis, Form, Line, Mark, Panel, Picture, Point, Style, Symbol};
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::curve_record::{CurveLeg, CurvePointRecord, CurveRecord};
+use filestone_model::measure::curve_record::{CurvePointRecord, CurveRecord, SweepDirection};
 
 /// The curve as a picture: mean and p99 upwards, the mean downwards, knee and peak.
 pub fn picture(record: &RunRecord, curve: &CurveRecord) -> Picture {
-    let (up, down) = (CurveLeg::Up, CurveLeg::Down);
+    let (up, down) = (SweepDirection::Up, SweepDirection::Down);
     let mut lines = vec![
         line("mean, upwards", Style::First, curve, up, mean_point),
         line(
@@ -45,7 +45,7 @@ fn line(
     name: &str,
     style: Style,
     curve: &CurveRecord,
-    leg: CurveLeg,
+    leg: SweepDirection,
     figure: fn(&CurvePointRecord) -> Point,
 ) -> Line {
     let timed = of_leg(curve, leg).filter(|point| point.response_time_ns.count > 0);

@@ -8,7 +8,7 @@ use crate::report::picture::{
 };
 use crate::report::sweep::picture::{drawn, of_panels};
 use crate::report::sweep::unit::DrawnUnit;
-use crate::report::sweep::{Swept, SweptLine, SweptPoint, everywhere};
+use crate::report::sweep::{SweepReport, SweptLine, SweptPoint, everywhere};
 use filestone_model::gate::GateFigure;
 
 /// Height of a graph among the others.
@@ -44,13 +44,13 @@ enum Sizes {
 }
 
 /// All graphs below each other, over the sizes in fine steps.
-pub fn page(swept: &Swept) -> Picture {
+pub fn page(swept: &SweepReport) -> Picture {
     let panels = GRAPHS.iter().map(|graph| panel(swept, graph, Sizes::Fine));
     of_panels(swept, "Read study", panels.collect(), missing(swept))
 }
 
 /// Each graph as a picture, over the sizes in fine steps and over all: names of files and pictures.
-pub fn pictures(swept: &Swept) -> Vec<(String, Picture)> {
+pub fn pictures(swept: &SweepReport) -> Vec<(String, Picture)> {
     let has_more = swept
         .points
         .iter()
@@ -68,7 +68,7 @@ pub fn pictures(swept: &Swept) -> Vec<(String, Picture)> {
     GRAPHS.iter().map(picture).collect()
 }
 
-fn panel(swept: &Swept, graph: &StudyGraph, sizes: Sizes) -> Panel {
+fn panel(swept: &SweepReport, graph: &StudyGraph, sizes: Sizes) -> Panel {
     let lines = swept.lines();
     let drawn = lines.iter().zip(STYLES);
     let drawn = drawn.flat_map(|(line, styles)| lines_of(swept, line, graph, sizes, &styles));
@@ -105,7 +105,7 @@ fn marks(lines: &[SweptLine<'_>]) -> Vec<Mark> {
 
 /// What is drawn of one transport: the reads, and beside them the model, or else the baselines.
 fn lines_of(
-    swept: &Swept,
+    swept: &SweepReport,
     line: &SweptLine<'_>,
     graph: &StudyGraph,
     sizes: Sizes,
@@ -153,7 +153,12 @@ fn lines_of(
     lines
 }
 
-fn points(swept: &Swept, line: &SweptLine<'_>, figure: GateFigure, sizes: Sizes) -> Vec<Point> {
+fn points(
+    swept: &SweepReport,
+    line: &SweptLine<'_>,
+    figure: GateFigure,
+    sizes: Sizes,
+) -> Vec<Point> {
     let Some(parameter) = swept.parameters.first() else {
         return vec![];
     };

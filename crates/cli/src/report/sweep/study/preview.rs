@@ -4,12 +4,12 @@ use super::{carrier, missing, size};
 use crate::quantity::waiting_text;
 use crate::report::parts::page::Page;
 use crate::report::parts::units::counted;
-use crate::report::sweep::{Swept, SweptLine};
+use crate::report::sweep::{SweepReport, SweptLine};
 use crate::shell::shell_line;
 use filestone_model::text::{bytes_text, thousands};
 
 /// Points, runs and how long they take, in nanoseconds.
-pub fn text(swept: &Swept, expected_ns: u64, page: Page) -> String {
+pub fn text(swept: &SweepReport, expected_ns: u64, page: Page) -> String {
     let runs = u64::from(swept.wanted.most) * swept.points.len() as u64;
     let mut sentences = vec![format!(
         "read study: {}: {}",

@@ -7,7 +7,7 @@ use super::{
 use crate::quantity::{grouped, time_with_chance, with_chance};
 use crate::report::parts::units::counted;
 use crate::report::repeats::percent;
-use crate::report::sweep::{Swept, SweptLine, SweptPoint};
+use crate::report::sweep::{SweepReport, SweptLine, SweptPoint};
 use filestone_model::gate::{GateFigure, RunTotal};
 use filestone_model::sweep::SweepKnee;
 
@@ -19,7 +19,7 @@ const NAMED_MAX: usize = 4;
 const OF_THE_STUDY: &str = "2.75 µs";
 
 /// All of them.
-pub fn sentences(swept: &Swept) -> Vec<String> {
+pub fn sentences(swept: &SweepReport) -> Vec<String> {
     let mut all = vec![];
     for line in swept.lines() {
         all.push(knee(&line));
@@ -32,7 +32,7 @@ pub fn sentences(swept: &Swept) -> Vec<String> {
 }
 
 /// How busy both ends were that have the processors of one host between them.
-fn shared_host(swept: &Swept) -> Option<String> {
+fn shared_host(swept: &SweepReport) -> Option<String> {
     let plan = swept.points.first()?.plan.cost.as_ref()?;
     let is_shared = plan.process.is_some() || plan.this_host;
     let processors = swept.first.as_ref().filter(|_| is_shared)?.processors;
@@ -195,7 +195,7 @@ fn steps(line: &SweptLine<'_>) -> String {
 }
 
 /// What GETATTR takes more than NULL, with the interval of the difference.
-fn difference(swept: &Swept, line: &SweptLine<'_>) -> Option<String> {
+fn difference(swept: &SweepReport, line: &SweptLine<'_>) -> Option<String> {
     let [null, getattr] = BASELINES.map(|name| baseline(line, name));
     let (null, getattr) = (null?, getattr?);
     let more = |figure: GateFigure| {
@@ -224,7 +224,7 @@ fn difference(swept: &Swept, line: &SweptLine<'_>) -> Option<String> {
 }
 
 /// Which graphs there are none of, and what would read them.
-pub fn missing(swept: &Swept) -> Vec<String> {
+pub fn missing(swept: &SweepReport) -> Vec<String> {
     if !swept.is_study {
         return vec![];
     }

@@ -1,5 +1,5 @@
 use super::super::tests::run;
-use super::super::{Swept, document, heading, script, text};
+use super::super::{SweepReport, document, heading, script, text};
 use super::*;
 use crate::planning::read_study::{ReadLimits, parameters, points};
 use crate::report::canned;
@@ -8,7 +8,9 @@ use crate::report::picture::render;
 use crate::report::repeats::RepeatsEnd;
 use filestone_model::comparison::ComparedRun;
 use filestone_model::comparison::repeats::RepeatPlan;
-use filestone_model::cost::{CostFigure, CostRecord, Counter, KnownCost, Vantage, WireCostRecord};
+use filestone_model::cost::{
+    CostEstimate, CostFigure, CostRecord, Counter, MeasuredAt, WireCostRecord,
+};
 use filestone_model::plan::CostPlan;
 use filestone_model::sweep::{PointTally, SweepValue};
 
@@ -41,13 +43,13 @@ fn response_ns(values: &[SweepValue]) -> f64 {
 /// The server takes half of that.
 fn cost(values: &[SweepValue], spread: f64, has_server: bool) -> CostRecord {
     let known = |value: f64| {
-        Some(KnownCost {
+        Some(CostEstimate {
             value: value * spread,
             half_width: 0.0,
         })
     };
     let figure = |counter, value: f64| CostFigure {
-        vantage: Vantage::Server,
+        vantage: MeasuredAt::Server,
         counter,
         line: None,
         per_operation: known(value),
@@ -82,7 +84,7 @@ fn cost(values: &[SweepValue], spread: f64, has_server: bool) -> CostRecord {
 }
 
 /// The study, with three runs of each point that differ by 1 ‰.
-fn study(has_server: bool) -> Swept {
+fn study(has_server: bool) -> SweepReport {
     let mut plan = canned::in_stretches().plan;
     plan.cost = Some(CostPlan {
         process: has_server.then_some(4711),
@@ -96,7 +98,7 @@ fn study(has_server: bool) -> Swept {
             tally: PointTally::new(MEAN),
             failed: None,
         });
-    let mut swept = Swept {
+    let mut swept = SweepReport {
         command: ["probe", "read", "server:/export/file"]
             .map(String::from)
             .to_vec(),
@@ -178,7 +180,7 @@ fn packets_that_are_not_the_models_are_named() {
     let mut record = run(0.0, response_ns(&values));
     let mut other = cost(&values, 1.0, false);
     if let Some(wire) = &mut other.wire {
-        let counted = KnownCost {
+        let counted = CostEstimate {
             value: 1.0,
             half_width: 0.0,
         };

@@ -5,12 +5,12 @@
 //! Names that REMOVE takes away are never data files: they have a directory of their own.
 
 use super::changing::{Names, RENAMED};
-use super::fresh::{Fresh, Needed, Unchecked, beyond_first};
+use super::fresh::{Needed, UncachedFiles, Unchecked, beyond_first};
 use super::opened_set::{FILE, FILE_MODE, OpenedSet};
 use super::populate::{self, directory_of};
 use crate::target::local::tree::listing::Listing;
 use filestone_model::file_set::{
-    Changing, Chooser, FILES_PER_DIRECTORY, Layout, file_name, link_name,
+    Changing, FILES_PER_DIRECTORY, FileSampler, Layout, file_name, link_name,
 };
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Access, MixPlan, Popularity};
@@ -48,7 +48,7 @@ pub(super) struct Done {
 /// What one client does to its files.
 pub(super) trait SystemCalls {
     /// What keeps the set in its proportions from here on.
-    fn needs(&self) -> Needs;
+    fn needs(&self) -> Prerequisites;
 
     /// Carries out an operation of this kind.
     fn operate(&mut self, kind: OpKind) -> Result<Done, Errno>;
@@ -93,7 +93,7 @@ pub(super) struct UnmeasuredOperation {
 
 /// What has to be done so that operations can be, and the set keeps its proportions.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Needs {
+pub(super) struct Prerequisites {
     /// There is no directory for RMDIR to remove.
     pub lacks_directory: bool,
     /// There is nothing for REMOVE to remove.
@@ -102,7 +102,7 @@ pub(super) struct Needs {
     pub after: Option<UnmeasuredOperation>,
 }
 
-impl Needs {
+impl Prerequisites {
     /// What has to be done first, so that an operation of this kind can be.
     pub fn before(&self, kind: OpKind) -> Option<UnmeasuredOperation> {
         match kind {
@@ -121,7 +121,7 @@ impl Needs {
 
 /// How COMMIT is caused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Committing {
+pub(super) enum CommitMethod {
     /// A write into the cache, sent without being asked to be stable, and then fsync.
     #[default]
     Cached,
@@ -135,7 +135,7 @@ pub(super) struct Caller {
     lengths: Vec<u64>,
     links: u32,
     working_files: u32,
-    chooser: Option<Chooser>,
+    chooser: Option<FileSampler>,
     /// The file that operations work on.
     current: u32,
     files: Vec<Option<OwnedFd>>,
@@ -147,7 +147,7 @@ pub(super) struct Caller {
     generator: Generator,
     buffer: Vec<u8>,
     listing: Listing,
-    fresh: Fresh,
+    fresh: UncachedFiles,
     /// The number of the next name to look for that is not there: none comes twice, nor in
     /// another run.
     unknown: u64,
@@ -158,7 +158,7 @@ pub(super) struct Caller {
     /// Whether what its caches could answer is changed for it to be asked, and names are looked
     /// for that are not there. Without a look at the wire, an operation is what it is called.
     makes_changes: bool,
-    pub committing: Committing,
+    pub committing: CommitMethod,
 }
 
 impl Caller {
@@ -177,7 +177,9 @@ impl Caller {
         let chooser = match mix.file_set.popularity {
             // In turn, so that all are used alike.
             Popularity::Uniform => None,
-            popularity @ Popularity::Zipf { .. } => Chooser::new(&popularity, working_files).ok(),
+            popularity @ Popularity::Zipf { .. } => {
+                FileSampler::new(&popularity, working_files).ok()
+            }
         };
         let names = Changing::ALL.map(|changing| {
             if changing.is_changed_by(kinds) {
@@ -201,12 +203,12 @@ impl Caller {
             generator: stream(seed, Purpose::Workload, u64::from(client)),
             buffer: vec![0; mix.transfer_bytes.max(1) as usize],
             listing: Listing::new(),
-            fresh: Fresh::new(layout.files_per_client(), layout.symbolic_links(kinds)),
+            fresh: UncachedFiles::new(layout.files_per_client(), layout.symbolic_links(kinds)),
             unknown: since_epoch.map_or(0, |time| time.as_nanos() as u64),
             listed_from: Vec::new(),
             is_direct,
             makes_changes: mix.local.feedback,
-            committing: Committing::default(),
+            committing: CommitMethod::default(),
             set,
         }
     }
@@ -248,8 +250,8 @@ impl Caller {
 }
 
 impl SystemCalls for Caller {
-    fn needs(&self) -> Needs {
-        Needs {
+    fn needs(&self) -> Prerequisites {
+        Prerequisites {
             lacks_directory: self.names(Changing::Directories).is_empty(),
             lacks_file: self.removable().is_none(),
             after: self.after(),
@@ -557,7 +559,7 @@ impl Caller {
         let transfer = self.buffer.len() as u64;
         let first = self.any_transfer() * transfer;
         let done = Done::calls(OpKind::Commit, 1);
-        if self.committing == Committing::Direct && self.is_direct {
+        if self.committing == CommitMethod::Direct && self.is_direct {
             return self.write_halves().map(|bytes| done.moved(bytes));
         }
         let was_direct = std::mem::replace(&mut self.is_direct, false);

@@ -8,9 +8,9 @@ use crate::target::local::tree::{self, LocalTree};
 use crate::workspace::Purpose;
 use crate::workspace::set_directory::{OtherRecipe, SetDirectory};
 use crate::workspace::set_removal;
-use filestone_model::file_set::Recipe;
+use filestone_model::file_set::FileSetSpec;
 use filestone_model::measure::run_record::Target;
-use filestone_model::plan::{FileSetPlan, LeftOverPolicy, MixPlan, Plan, TargetPlan};
+use filestone_model::plan::{FileSetPlan, LeftoverPolicy, MixPlan, Plan, TargetPlan};
 use filestone_model::plan::{MixPlanError, PlanError};
 use rustix::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -114,14 +114,14 @@ fn each_once(mounts: &[Mounted]) -> Vec<Mounted> {
 fn claim(
     directory: &Path,
     plan: &FileSetPlan,
-    left_over: LeftOverPolicy,
+    left_over: LeftoverPolicy,
 ) -> Result<Claim, RunError> {
     let target = tree::open(directory, Purpose::FileSet)?;
     let other = match left_over {
-        LeftOverPolicy::Remove => OtherRecipe::RemoveLeftOver,
-        LeftOverPolicy::Refuse | LeftOverPolicy::RemoveIfOver => OtherRecipe::Refuse,
+        LeftoverPolicy::Remove => OtherRecipe::RemoveLeftOver,
+        LeftoverPolicy::Refuse | LeftoverPolicy::RemoveIfOver => OtherRecipe::Refuse,
     };
-    let (tree, recipe) = (&mut LocalTree, Recipe::of(plan));
+    let (tree, recipe) = (&mut LocalTree, FileSetSpec::of(plan));
     let (claim, is_left_over) = SetDirectory::claim(tree, target, &plan.name, &recipe, other)?;
     if is_left_over {
         set_removal::empty(tree, &claim.directory)?;

@@ -40,7 +40,7 @@ pub(super) enum Unchecked {
 
 /// What a client's caches cannot answer now.
 #[derive(Debug, Default)]
-pub(super) struct Fresh {
+pub(super) struct UncachedFiles {
     unchecked: VecDeque<Unchecked>,
     is_unchecked: Vec<bool>,
     unread: VecDeque<u64>,
@@ -50,7 +50,7 @@ pub(super) struct Fresh {
     next_link: usize,
 }
 
-impl Fresh {
+impl UncachedFiles {
     pub fn new(files: u32, links: u32) -> Self {
         Self {
             is_unchecked: vec![false; files as usize],
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_file_that_changes_twice_is_asked_for_once() {
-        let mut fresh = Fresh::new(3, 0);
+        let mut fresh = UncachedFiles::new(3, 0);
         fresh.changed(1);
         fresh.changed(1);
         assert!(fresh.is_unchecked(1) && !fresh.is_unchecked(0));

@@ -1,7 +1,7 @@
 //! What each kind of system call becomes on the wire, before the run is measured: bursts of one
 //! kind at a time, and what the kernel has counted of them.
 
-use super::caller::{Caller, Committing, SystemCalls};
+use super::caller::{Caller, CommitMethod, SystemCalls};
 use super::clients::ClientGroup;
 use super::kernel::Kernel;
 use crate::control::go_on;
@@ -121,17 +121,17 @@ impl<T: Time> Learning<'_, T> {
     /// The other way to cause a COMMIT; the first one stays if that is none, either.
     fn commit_directly(&mut self) -> Result<(), RunError> {
         let by_cache = self.group.arithmetic().clone();
-        self.commit_by(Committing::Direct);
+        self.commit_by(CommitMethod::Direct);
         self.group.arithmetic().forget(OpKind::Commit);
         self.burst_of(OpKind::Commit)?;
         if self.group.arithmetic().own_calls(OpKind::Commit) < COMMITS_MIN {
             *self.group.arithmetic() = by_cache;
-            self.commit_by(Committing::Cached);
+            self.commit_by(CommitMethod::Cached);
         }
         Ok(())
     }
 
-    fn commit_by(&mut self, committing: Committing) {
+    fn commit_by(&mut self, committing: CommitMethod) {
         for caller in &mut self.callers {
             caller.committing = committing;
         }

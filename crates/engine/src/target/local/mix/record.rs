@@ -6,7 +6,7 @@ use filestone_model::measure::mix_record::{
     CorrectionRecord, CountedAsRecord, FileSetRecord, MixOperationRecord, MixRecord,
     WireLimitRecord, WireOperationRecord, WireOtherRecord, WireRecord,
 };
-use filestone_model::measure::run_record::{RunEnd, RunRecord};
+use filestone_model::measure::run_record::{RunOutcome, RunRecord};
 use filestone_model::mix::Counters;
 use filestone_model::mix::feedback::{Calls, counted_as};
 use filestone_model::operation::OpKind;
@@ -14,8 +14,8 @@ use filestone_model::plan::{FeedbackArithmetic, MixPlan};
 use std::sync::Arc;
 
 /// What a run came to, beside what every run does.
-pub(super) struct CameTo {
-    pub together: Together,
+pub(super) struct MountMixResult {
+    pub together: AllMounts,
     /// Why clients could not go on.
     pub lost: Vec<String>,
     pub clients: u64,
@@ -23,11 +23,11 @@ pub(super) struct CameTo {
     /// Calls of others, per second.
     pub background: f64,
     /// What could not be taken away, given up or put right, and why.
-    pub left: Result<(), NotLeft>,
+    pub left: Result<(), CleanUpFailure>,
 }
 
 /// Something that could not be taken away or given up, and why.
-pub(super) struct NotLeft {
+pub(super) struct CleanUpFailure {
     pub path: String,
     pub reason: String,
 }
@@ -48,7 +48,7 @@ impl Seen {
 }
 
 /// What the clients of all mounts came to together.
-pub(super) struct Together {
+pub(super) struct AllMounts {
     /// Calls that were asked, by procedure.
     asked: Calls,
     /// Calls on the wire; `None` without feedback.
@@ -62,7 +62,7 @@ pub(super) struct Together {
     failure: Option<String>,
 }
 
-impl Together {
+impl AllMounts {
     pub fn of(groups: &[Arc<ClientGroup>]) -> Self {
         let mut together = Self {
             asked: Calls::default(),
@@ -120,8 +120,8 @@ fn add_limits(all: &mut Vec<WireLimitRecord>, more: Vec<WireLimitRecord>) {
 }
 
 /// Adds to the record what only a mix through a mount has to tell, and its caveats.
-pub(super) fn complete(record: &mut RunRecord, mix: &MixPlan, came_to: CameTo) {
-    let CameTo { together, lost, .. } = came_to;
+pub(super) fn complete(record: &mut RunRecord, mix: &MixPlan, came_to: MountMixResult) {
+    let MountMixResult { together, lost, .. } = came_to;
     let totals = &record.totals;
     let mut mix_record = mix_record(mix, &together);
     mix_record.file_set = came_to.file_set;
@@ -137,13 +137,13 @@ pub(super) fn complete(record: &mut RunRecord, mix: &MixPlan, came_to: CameTo) {
     }
     record.mix = Some(mix_record);
     if let Some(message) = together.failure {
-        record.end = RunEnd::TargetLost { message };
+        record.end = RunOutcome::TargetLost { message };
     }
     if together.seen.is_none() {
         let directory = record.target.export.clone();
         record.caveats.push(Caveat::NotSeenOnTheWire { directory });
     }
-    if let Some(first) = lost.first().filter(|_| record.end == RunEnd::Finished) {
+    if let Some(first) = lost.first().filter(|_| record.end == RunOutcome::Finished) {
         record.caveats.push(Caveat::ClientsLost {
             lost: lost.len() as u64,
             clients: came_to.clients,
@@ -155,7 +155,7 @@ pub(super) fn complete(record: &mut RunRecord, mix: &MixPlan, came_to: CameTo) {
 }
 
 /// A set that was to be removed, or to be left for the next run.
-fn what_stays(mix: &MixPlan, NotLeft { path, reason }: NotLeft) -> Caveat {
+fn what_stays(mix: &MixPlan, CleanUpFailure { path, reason }: CleanUpFailure) -> Caveat {
     if mix.remove_set {
         Caveat::LeftBehind { path, reason }
     } else {
@@ -168,7 +168,7 @@ fn percent(part: u64, of: u64) -> f64 {
 }
 
 /// What was wanted, asked and seen. Without counters, what was asked is what there is.
-fn mix_record(mix: &MixPlan, together: &Together) -> MixRecord {
+fn mix_record(mix: &MixPlan, together: &AllMounts) -> MixRecord {
     let asked = &together.asked;
     let asked_in_all: u64 = asked.values().sum();
     let seen = together.seen.as_ref();

@@ -4,16 +4,16 @@
 use super::caller::SystemCalls;
 use super::directories::Claim;
 use super::populate::{Populated, settle};
-use super::record::{CameTo, NotLeft, Together, complete};
+use super::record::{AllMounts, CleanUpFailure, MountMixResult, complete};
 use super::removal;
 use super::task::{Ready, Task};
 use super::thread::{CallerThread, ClientEnd};
-use super::watch::Correcting;
+use super::watch::FeedbackController;
 use super::workload::MountMix;
 use crate::clock::Clock;
 use crate::control::Context;
 use crate::error::RunError;
-use crate::run::{Attendant, ConnectedClients, OpenTarget, Recording, WorkerBody};
+use crate::run::{ConnectedClients, OpenTarget, Recording, RunHook, WorkerBody};
 use crate::target::local::tree::LocalTree;
 use crate::worker::SharedRecorder;
 use filestone_model::measure::run_record::{RunRecord, Target};
@@ -28,7 +28,7 @@ pub(super) struct OpenMounts<'run> {
     ended: Sender<ClientEnd>,
     ends: Receiver<ClientEnd>,
     /// Known when the run is over.
-    came_to: Option<CameTo>,
+    came_to: Option<MountMixResult>,
 }
 
 impl<'run> OpenMounts<'run> {
@@ -66,9 +66,9 @@ impl OpenTarget for OpenMounts<'_> {
         Recording::Shared(SharedRecorder::new(self.task.plan, workers))
     }
 
-    fn attendant(&self) -> Option<Box<dyn Attendant>> {
+    fn attendant(&self) -> Option<Box<dyn RunHook>> {
         let groups = self.ready.groups.clone();
-        let correcting = Correcting::new(self.task.plan, self.task.mix, groups);
+        let correcting = FeedbackController::new(self.task.plan, self.task.mix, groups);
         Some(Box::new(correcting))
     }
 
@@ -103,19 +103,19 @@ impl OpenTarget for OpenMounts<'_> {
 
     fn clean_up(&mut self, _context: &mut Context<'_>) -> Result<(), RunError> {
         // What putting the set right calls is no part of the mix.
-        let together = Together::of(&self.ready.groups);
+        let together = AllMounts::of(&self.ready.groups);
         let mut ends: Vec<ClientEnd> = self.ends.try_iter().collect();
         ends.sort_by_key(|end| end.number);
         let lost = ends.iter().filter_map(|end| end.lost.clone()).collect();
         let clients = ends.len() as u64;
         let mix = self.task.mix;
-        let settled = self.settle(ends).map_err(|error| NotLeft {
+        let settled = self.settle(ends).map_err(|error| CleanUpFailure {
             path: mix.file_set.name.clone(),
             reason: error.to_string(),
         });
         let left = leave(std::mem::take(&mut self.task.claims), mix.remove_set);
         self.ready.file_set.removed = mix.remove_set && left.is_ok();
-        self.came_to = Some(CameTo {
+        self.came_to = Some(MountMixResult {
             together,
             lost,
             clients,
@@ -134,7 +134,7 @@ impl OpenTarget for OpenMounts<'_> {
 }
 
 /// Gives the sets up, or takes them away; the first that could not be, and why.
-pub(super) fn leave(claims: Vec<Claim>, remove: bool) -> Result<(), NotLeft> {
+pub(super) fn leave(claims: Vec<Claim>, remove: bool) -> Result<(), CleanUpFailure> {
     let mut first = Ok(());
     for claim in claims {
         let path = claim.directory.path.clone();
@@ -143,7 +143,7 @@ pub(super) fn leave(claims: Vec<Claim>, remove: bool) -> Result<(), NotLeft> {
         } else {
             claim.give_up(&mut LocalTree).map_err(RunError::from)
         };
-        first = first.and(left.map_err(|error| NotLeft {
+        first = first.and(left.map_err(|error| CleanUpFailure {
             path,
             reason: error.to_string(),
         }));

@@ -11,7 +11,7 @@ use crate::error::RunError;
 use crate::time::RealTime;
 use filestone_model::file_set::Layout;
 use filestone_model::measure::mix_record::FileSetRecord;
-use filestone_model::mix::feedback::{Goal, Group};
+use filestone_model::mix::feedback::{FeedbackTarget, Group};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{FeedbackArithmetic, MixCount, MixPlan, Plan};
 use std::sync::Arc;
@@ -95,7 +95,7 @@ impl Task<'_> {
         let group = |mount: usize| {
             let clients = self.mounts.iter().filter(|of| **of == mount).count() as u32;
             let share = f64::from(clients) / f64::from(plan.clients.max(1));
-            let arithmetic = Group::new(&Goal {
+            let arithmetic = Group::new(&FeedbackTarget {
                 counts: &self.counts,
                 clients,
                 load: plan.arrivals.offered_load().map(|load| load * share),

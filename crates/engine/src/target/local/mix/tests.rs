@@ -1,22 +1,22 @@
 //! Pacing and correcting in virtual time, through the loop of every run: system calls take as long
 //! as they are told to, and a kernel counts what it is told to.
 
-use super::caller::{Done, Needs, SystemCalls, UnmeasuredOperation};
+use super::caller::{Done, Prerequisites, SystemCalls, UnmeasuredOperation};
 use super::clients::ClientGroup;
 use super::kernel::Kernel;
 use super::mounted::Mounted;
-use super::watch::Correcting;
+use super::watch::FeedbackController;
 use super::workload::MountMix;
 use crate::backend::blocking::Blocking;
-use crate::control::Unobserved;
-use crate::run::{Attendant, Look, Stage};
+use crate::control::NoObserver;
+use crate::run::{Look, RunHook, Stage};
 use crate::time::{Time, VirtualTime};
-use crate::worker::{Books, Finished, Member, Signals, Worker, WorkerEnd};
+use crate::worker::{Finished, SampleSink, Worker, WorkerClient, WorkerControl, WorkerEnd};
 use filestone_model::file_set::Changing;
-use filestone_model::measure::interval::StretchCounts;
+use filestone_model::measure::interval::IntervalCounts;
 use filestone_model::measure::mix_record::CorrectionRecord;
 use filestone_model::measure::{Role, Sample};
-use filestone_model::mix::feedback::{Calls, Goal, Group};
+use filestone_model::mix::feedback::{Calls, FeedbackTarget, Group};
 use filestone_model::operation::{OpKind, Outcome};
 use filestone_model::plan::{
     ArrivalsPlan, FeedbackArithmetic, FileSetPlan, FileSizes, LocalMix, LocalTarget, MixCount,
@@ -115,8 +115,8 @@ struct Fixed<'run> {
 }
 
 impl SystemCalls for Fixed<'_> {
-    fn needs(&self) -> Needs {
-        Needs::default()
+    fn needs(&self) -> Prerequisites {
+        Prerequisites::default()
     }
 
     fn operate(&mut self, kind: OpKind) -> Result<Done, Errno> {
@@ -180,7 +180,7 @@ struct Kept<'run> {
     in_flight: &'run mut u64,
 }
 
-impl Books for Kept<'_> {
+impl SampleSink for Kept<'_> {
     fn is_measured(&self, _due: Moment) -> bool {
         true
     }
@@ -201,7 +201,7 @@ impl Books for Kept<'_> {
 
     fn close_window(&mut self, _at: Moment) {}
 
-    fn add(&mut self, _costs: &StretchCounts) {}
+    fn add(&mut self, _costs: &IntervalCounts) {}
 
     fn hand_over(&mut self, _boundary: Moment) {}
 
@@ -213,7 +213,7 @@ struct Attended<'run> {
     time: VirtualTime,
     proc: &'run Proc,
     written: Cell<Moment>,
-    attendant: RefCell<Correcting>,
+    attendant: RefCell<FeedbackController>,
 }
 
 impl Time for Attended<'_> {
@@ -230,7 +230,7 @@ impl Time for Attended<'_> {
             was_stopped: false,
             halt: &NEVER,
         };
-        self.attendant.borrow_mut().look(&look, &mut Unobserved);
+        self.attendant.borrow_mut().look(&look, &mut NoObserver);
         now
     }
 
@@ -261,7 +261,7 @@ fn run_with<C: SystemCalls>(
     stop: &AtomicBool,
 ) -> Played {
     let mix = plan.mix().expect("it is a mix");
-    let arithmetic = Group::new(&Goal {
+    let arithmetic = Group::new(&FeedbackTarget {
         counts: &mix.counts,
         clients: plan.clients,
         load: plan.arrivals.offered_load(),
@@ -278,7 +278,7 @@ fn run_with<C: SystemCalls>(
     group.restart().expect("counters can be read");
     let time = VirtualTime::default();
     let callers: Vec<C> = (0..plan.clients).map(|_| caller(time.clone())).collect();
-    let members = (0..).zip(&callers).map(|(number, caller)| Member {
+    let members = (0..).zip(&callers).map(|(number, caller)| WorkerClient {
         number,
         workload: MountMix::new(plan, mix, number, Arc::clone(&group), caller.needs()),
     });
@@ -287,7 +287,7 @@ fn run_with<C: SystemCalls>(
         time: time.clone(),
         proc,
         written: Cell::new(Moment::ZERO),
-        attendant: RefCell::new(Correcting::new(plan, mix, vec![Arc::clone(&group)])),
+        attendant: RefCell::new(FeedbackController::new(plan, mix, vec![Arc::clone(&group)])),
     };
     let backend = Blocking::new(callers, attended);
     let (mut samples, mut skipped, mut in_flight) = (Vec::new(), 0, 0);
@@ -296,7 +296,7 @@ fn run_with<C: SystemCalls>(
         skipped: &mut skipped,
         in_flight: &mut in_flight,
     };
-    let signals = Signals {
+    let signals = WorkerControl {
         stop,
         halt: &NEVER,
         offer: None,
@@ -463,7 +463,7 @@ fn nhfsstones_own_arithmetic_ends_by_the_kernels_count() {
 /// A client that lacks a directory before every RMDIR, and a file after it, until its set is gone.
 struct Lacking {
     time: VirtualTime,
-    needs: Needs,
+    needs: Prerequisites,
     gone_at: Moment,
 }
 
@@ -483,7 +483,7 @@ impl Lacking {
 }
 
 impl SystemCalls for Lacking {
-    fn needs(&self) -> Needs {
+    fn needs(&self) -> Prerequisites {
         self.needs
     }
 
@@ -504,9 +504,9 @@ fn lacking(gone_at: Moment) -> Played {
     let plan = blind(plan(&[(OpKind::RmDir, 1)], constant(100.0)));
     let caller = |time| Lacking {
         time,
-        needs: Needs {
+        needs: Prerequisites {
             lacks_directory: true,
-            ..Needs::default()
+            ..Prerequisites::default()
         },
         gone_at,
     };
@@ -596,8 +596,8 @@ fn too_much_traffic_of_others_is_refused_in_the_originals_words() {
 struct Full;
 
 impl SystemCalls for Full {
-    fn needs(&self) -> Needs {
-        Needs::default()
+    fn needs(&self) -> Prerequisites {
+        Prerequisites::default()
     }
 
     fn operate(&mut self, _: OpKind) -> Result<Done, Errno> {

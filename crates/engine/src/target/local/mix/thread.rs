@@ -6,7 +6,7 @@ use crate::backend::BackendError;
 use crate::backend::blocking::Blocking;
 use crate::run::{WorkerBody, WorkerThread};
 use crate::time::RealTime;
-use crate::worker::Member;
+use crate::worker::WorkerClient;
 use std::sync::mpsc::Sender;
 
 /// One client.
@@ -42,7 +42,7 @@ impl WorkerBody for CallerThread {
             caller,
             ended,
         } = *self;
-        let members = vec![Member { number, workload }];
+        let members = vec![WorkerClient { number, workload }];
         let backend = Blocking::new(vec![caller], thread.time());
         let start = |backend: &mut Blocking<_, _>, clock, stop| {
             backend.start(RealTime { clock, stop });

@@ -4,7 +4,7 @@
 use super::clients::ClientGroup;
 use crate::control::Observer;
 use crate::error::RunError;
-use crate::run::{Attendant, Look, Stage};
+use crate::run::{Look, RunHook, Stage};
 use filestone_model::mix::feedback::{CORRECTION_NS, FIRST_CORRECTION_NS};
 use filestone_model::plan::{FeedbackArithmetic, MixPlan, Plan};
 use filestone_model::time::Moment;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 const COUNT_NAP_NANOS: u64 = 1_000_000;
 
 /// Corrects the clients of all mounts.
-pub(super) struct Correcting {
+pub(super) struct FeedbackController {
     groups: Vec<Arc<ClientGroup>>,
     /// Whether correcting is its own: by nhfsstone's arithmetic each client does it.
     corrects: bool,
@@ -24,7 +24,7 @@ pub(super) struct Correcting {
     next_correction: Moment,
 }
 
-impl Correcting {
+impl FeedbackController {
     pub fn new(plan: &Plan, mix: &MixPlan, groups: Vec<Arc<ClientGroup>>) -> Self {
         Self {
             groups,
@@ -70,7 +70,7 @@ impl Correcting {
     }
 }
 
-impl Attendant for Correcting {
+impl RunHook for FeedbackController {
     fn look(&mut self, at: &Look<'_>, _observer: &mut dyn Observer) -> Moment {
         if at.stage != Stage::Running {
             return Moment::NEVER;

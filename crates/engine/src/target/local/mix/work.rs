@@ -1,8 +1,8 @@
 //! The language of a mix through a mount: what a client is asked, and where it says what its
 //! system calls did. Whatever makes them is a client that blocks.
 
-use super::caller::{Done, Needs, SystemCalls, UnmeasuredOperation};
-use crate::backend::blocking::{BlockingClient, CarriedOut, Unended};
+use super::caller::{Done, Prerequisites, SystemCalls, UnmeasuredOperation};
+use crate::backend::blocking::{BlockingClient, Unended, WorkResult};
 use crate::exhaustion::is_exhausted;
 use filestone_model::failure::StatusSpace;
 use filestone_model::language::{Language, Work};
@@ -39,7 +39,7 @@ pub struct MountWork<'a> {
 pub(super) struct Account {
     /// What their system calls did.
     pub done: Vec<Done>,
-    pub needs: Needs,
+    pub needs: Prerequisites,
     /// Whether one has failed since it was last looked why.
     pub has_failed: bool,
     /// Why no operation can succeed any more.
@@ -59,7 +59,7 @@ impl Work for MountWork<'_> {
 impl<C: SystemCalls> BlockingClient for C {
     type Language = MountKinds;
 
-    fn carry_out(&mut self, work: MountWork<'_>) -> Result<CarriedOut, Unended> {
+    fn carry_out(&mut self, work: MountWork<'_>) -> Result<WorkResult, Unended> {
         let kind = work.kind();
         let MountWork { asked, account } = work;
         let result = match asked {
@@ -67,7 +67,7 @@ impl<C: SystemCalls> BlockingClient for C {
             Asked::Unmeasured(unmeasured) => self.call_unmeasured(unmeasured),
             Asked::Loss => {
                 account.lost = self.lost();
-                return Ok(CarriedOut::of(Outcome::Ok));
+                return Ok(WorkResult::of(Outcome::Ok));
             }
         };
         let (outcome, done) = match result {
@@ -82,10 +82,10 @@ impl<C: SystemCalls> BlockingClient for C {
         };
         account.needs = self.needs();
         account.done.push(done);
-        Ok(CarriedOut {
+        Ok(WorkResult {
             calls: u32::try_from(done.sum()).unwrap_or(u32::MAX),
             data_bytes: done.data_bytes,
-            ..CarriedOut::of(outcome)
+            ..WorkResult::of(outcome)
         })
     }
 }

@@ -3,7 +3,7 @@
 //! A client has one operation in flight. What comes due meanwhile waits, and its response time
 //! counts from when it was due.
 
-use super::caller::Needs;
+use super::caller::Prerequisites;
 use super::clients::ClientGroup;
 use super::pacer::Pacer;
 use super::work::{Account, Asked, MountKinds, MountWork};
@@ -55,7 +55,7 @@ impl MountMix {
         mix: &MixPlan,
         number: u32,
         group: Arc<ClientGroup>,
-        needs: Needs,
+        needs: Prerequisites,
     ) -> Self {
         let window_start = Moment::from_nanos(plan.warm_up_ns);
         Self {

@@ -21,7 +21,7 @@ pub(super) struct Handle {
 /// load wants it.
 #[derive(Debug, Default)]
 pub(super) struct Handles {
-    open: HashMap<u64, Handle, BuildHasherDefault<Spread>>,
+    open: HashMap<u64, Handle, BuildHasherDefault<HandleHasher>>,
 }
 
 impl Handles {
@@ -60,9 +60,9 @@ impl Handles {
 /// A hash for numbers of a load file: nobody attacks a benchmark with its own
 /// load, and a table lookup stands in each ReadX.
 #[derive(Debug, Default)]
-pub(super) struct Spread(u64);
+pub(super) struct HandleHasher(u64);
 
-impl Hasher for Spread {
+impl Hasher for HandleHasher {
     fn finish(&self) -> u64 {
         self.0
     }

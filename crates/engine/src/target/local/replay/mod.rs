@@ -37,7 +37,7 @@ use answer::{Answer, reply};
 use dos_attributes::DosAttributes;
 use filestone_model::load::Action;
 use filestone_model::only_in_nfs_loads;
-use filestone_model::payload::Inspector;
+use filestone_model::payload::DataVerifier;
 use handles::Handles;
 use locks::NamedLocks;
 use names::Names;
@@ -137,7 +137,7 @@ impl Layer for LocalLayer {
     fn carry_out_seen(
         &mut self,
         action: &Action<'_>,
-        inspector: &mut Inspector,
+        inspector: &mut DataVerifier,
     ) -> Result<Reply, LayerLost> {
         self.transfers.look_with(Some(*inspector));
         let answer = self.carry_out(action, &[0]);

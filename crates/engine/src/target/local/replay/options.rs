@@ -1,6 +1,6 @@
 //! How the local layer works.
 
-use crate::workspace::Occupied;
+use crate::workspace::OnExisting;
 use filestone_model::made::MadeNames;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub struct LocalOptions {
     /// The first client's number in names.
     pub first_number: u32,
     /// What is done where there may be a `clients` already.
-    pub occupied: Occupied,
+    pub occupied: OnExisting,
     /// The names that the run can make in `clients`, which are all that it removes.
     pub made: Arc<MadeNames>,
 }
@@ -49,7 +49,7 @@ impl Default for LocalOptions {
             fake_io: false,
             direct: false,
             first_number: 0,
-            occupied: Occupied::BesideEmpty,
+            occupied: OnExisting::BesideEmpty,
             made: Arc::new(MadeNames::any()),
         }
     }

@@ -6,7 +6,7 @@ use super::transfer::Transfers;
 use super::{LocalLayer, LocalOptions};
 use crate::driver::connect::allow_open_files;
 use crate::error::RunError;
-use crate::replay::site::{Layered, Site, Trees};
+use crate::replay::site::{BlockingWorkDir, Site, TreeCleanup};
 use crate::replay::{Layer, LayerLost};
 use crate::target::local::mix::mounted;
 use crate::target::local::tree::deletion::Removal;
@@ -14,7 +14,7 @@ use crate::target::local::tree::{self, LocalTree};
 use crate::workspace::test_directory::{self, BESIDE, CLIENTS, LeftOver, MARKER, TestDirectory};
 use crate::workspace::{ClaimError, Owner, Purpose};
 use filestone_model::measure::run_record::Target;
-use filestone_model::plan::LeftOverPolicy;
+use filestone_model::plan::LeftoverPolicy;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
@@ -54,13 +54,13 @@ pub struct LocalSite {
 /// marker in it, and only if no run holds it. `None` if there is no `clients`, or nothing
 /// but an empty one.
 pub fn remove_left_over(directory: &Path) -> Result<Option<Owner>, RunError> {
-    remove_left_over_beside(directory, LeftOverPolicy::Remove, &LocalOptions::default())
+    remove_left_over_beside(directory, LeftoverPolicy::Remove, &LocalOptions::default())
 }
 
 /// The same by the policy; of a run that worked beside another program's `clients`, too.
 pub fn remove_left_over_beside(
     directory: &Path,
-    policy: LeftOverPolicy,
+    policy: LeftoverPolicy,
     options: &LocalOptions,
 ) -> Result<Option<Owner>, RunError> {
     let root = tree::open(directory, Purpose::Replay)?;
@@ -113,7 +113,7 @@ impl LocalSite {
                 Ok(site)
             }
             Err(error) => {
-                site.release(Trees::Remove)?;
+                site.release(TreeCleanup::Remove)?;
                 Err(error)
             }
         }
@@ -227,16 +227,16 @@ impl Site for LocalSite {
         self.claim.remark()
     }
 
-    fn release(mut self, trees: Trees) -> Result<(), RunError> {
+    fn release(mut self, trees: TreeCleanup) -> Result<(), RunError> {
         self.is_held = false;
         match trees {
-            Trees::Remove => self.remove(),
-            Trees::Keep => Ok(self.claim.give_up(&mut LocalTree)?),
+            TreeCleanup::Remove => self.remove(),
+            TreeCleanup::Keep => Ok(self.claim.give_up(&mut LocalTree)?),
         }
     }
 }
 
-impl Layered for LocalSite {
+impl BlockingWorkDir for LocalSite {
     type Layer = LocalLayer;
 
     fn layer(&self, client: u32) -> Result<LocalLayer, RunError> {

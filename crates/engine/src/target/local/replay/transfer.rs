@@ -10,7 +10,7 @@
 
 use super::answer::FailedVerb;
 use crate::replay::Cancellation;
-use filestone_model::payload::Inspector;
+use filestone_model::payload::DataVerifier;
 use rustix::fd::BorrowedFd;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -61,7 +61,7 @@ pub(super) struct Transfers {
     /// Raised, it breaks off what takes several pieces.
     cancellation: Cancellation,
     /// Looks at what is read.
-    inspector: Option<Inspector>,
+    inspector: Option<DataVerifier>,
 }
 
 /// Not an end that a file can have.
@@ -96,7 +96,7 @@ impl Transfers {
     }
 
     /// Shows what is read to this inspector from now on, and gives the one before back.
-    pub fn look_with(&mut self, inspector: Option<Inspector>) -> Option<Inspector> {
+    pub fn look_with(&mut self, inspector: Option<DataVerifier>) -> Option<DataVerifier> {
         std::mem::replace(&mut self.inspector, inspector)
     }
 

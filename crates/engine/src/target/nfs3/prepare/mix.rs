@@ -7,7 +7,7 @@ use crate::error::RunError;
 use crate::file_set::{self, Left};
 use crate::target::nfs3::mount::{self, Caller, Mounted};
 use crate::target::nfs3::prepare::PrepareError;
-use crate::workspace::ProcessName;
+use crate::workspace::ProcessIdentity;
 use filestone_model::file_set::Layout;
 use filestone_model::measure::run_record::Target;
 use filestone_model::operation::OpKind;
@@ -70,7 +70,7 @@ pub fn reclaim_mix(
     plan: &Plan,
     target: &NfsTarget,
     mix: &MixPlan,
-    owner: &ProcessName,
+    owner: &ProcessIdentity,
     built_in: Option<SocketAddr>,
     context: &mut Context<'_>,
 ) -> Result<(), RunError> {

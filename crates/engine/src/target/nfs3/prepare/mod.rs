@@ -20,7 +20,7 @@ use crate::error::RunError;
 use crate::target::nfs3::mount::{self, Caller};
 use crate::target::nfs3::session::at_path;
 use crate::target::nfs3::tree::NfsTree;
-use crate::workspace::own_directory::{self, OwnDirectory, REMOVE_LEFTOVER};
+use crate::workspace::own_directory::{self, REMOVE_LEFTOVER, ScratchDirectory};
 use file_set::FileSet;
 use filestone_model::made::MadeNames;
 use filestone_model::measure::run_record::Target;
@@ -40,7 +40,7 @@ pub struct Prepared {
     /// For the record.
     pub target: Target,
     session: Session,
-    own: Option<OwnDirectory<Handle>>,
+    own: Option<ScratchDirectory<Handle>>,
     /// The file set of a mix, and whether it is removed at the end.
     file_set: Option<(FileSet, bool)>,
 }
@@ -344,7 +344,7 @@ impl Prepared {
             context.observer.remark(&remark);
         }
         let made = MadeNames::of_probe(plan.clients);
-        let own = OwnDirectory::make(tree, parent, made)?;
+        let own = ScratchDirectory::make(tree, parent, made)?;
         let entry = FoundFile {
             handle: own.directory.handle,
             len: 0,
@@ -418,7 +418,7 @@ impl Prepared {
     /// Where our own directory is, if there is one.
     pub fn own_path(&self) -> Option<&str> {
         let set = self.file_set().and_then(|set| set.record.paths.first());
-        let own = self.own.as_ref().map(OwnDirectory::path);
+        let own = self.own.as_ref().map(ScratchDirectory::path);
         own.or(set.map(String::as_str))
     }
 }

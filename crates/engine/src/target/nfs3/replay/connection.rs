@@ -8,7 +8,7 @@ use filestone_model::client::nfs3::load::LoadClient;
 use filestone_model::client::nfs3::sequence::{Lost, Why};
 use filestone_model::completions::Completions;
 use filestone_model::measure::Mismatches;
-use filestone_model::session::rpc::{BusyPauses, RpcProcedure};
+use filestone_model::session::rpc::{JukeboxWaits, RpcProcedure};
 use filestone_model::time::Moment;
 
 impl LoadConnection for LoadClient {
@@ -20,7 +20,7 @@ impl LoadConnection for LoadClient {
         self.take_mismatches()
     }
 
-    fn take_busy_pauses(&mut self) -> BusyPauses {
+    fn take_busy_pauses(&mut self) -> JukeboxWaits {
         self.take_busy_pauses()
     }
 

@@ -7,11 +7,11 @@ use crate::control::Context;
 use crate::driver::{Dial, Patience};
 use crate::error::RunError;
 use crate::replay::over_sockets::LoadWorker;
-use crate::replay::replaying::{Crew, Wanted};
+use crate::replay::replaying::{ClientSpawner, Wanted};
 use crate::replay::round_robin::RoundRobin;
 use crate::run::{ConnectedClients, Recording, WorkerBody};
 use crate::target::clients::{Connected, connect_first, connect_sockets, dial_of, moment_of};
-use crate::worker::Member;
+use crate::worker::WorkerClient;
 use filestone_model::client::nfs3::load::LoadClient;
 use filestone_model::plan::Plan;
 use filestone_model::time::Moment;
@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Clients over sockets.
 pub struct OverSockets;
 
-impl<W: LineSource> Crew<RoundRobin<Nfs3Site>, W> for OverSockets {
+impl<W: LineSource> ClientSpawner<RoundRobin<Nfs3Site>, W> for OverSockets {
     fn recording(&self, _plan: &Plan, _workers: usize) -> Recording {
         Recording::Own
     }
@@ -74,7 +74,7 @@ impl<W: LineSource> Crew<RoundRobin<Nfs3Site>, W> for OverSockets {
                 }));
             }
             clients.append(&mut locks);
-            let member = |number: u32| Member {
+            let member = |number: u32| WorkerClient {
                 number,
                 workload: (wanted.workload)(number),
             };

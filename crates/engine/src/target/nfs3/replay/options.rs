@@ -2,11 +2,11 @@
 
 use crate::control::Cancellation;
 use crate::driver::retry::Retry;
-use crate::workspace::Occupied;
+use crate::workspace::OnExisting;
 use filestone_model::client::nfs3::load::LoadOptions;
 use filestone_model::load::Generation;
 use filestone_model::made::MadeNames;
-use filestone_model::plan::Callers;
+use filestone_model::plan::GroupIdentities;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,11 +34,11 @@ pub struct Nfs3Options {
     /// Where what prepares and cleans up connects from.
     pub source: Option<IpAddr>,
     /// As whom they call.
-    pub callers: Callers,
+    pub callers: GroupIdentities,
     /// The first client's number in names.
     pub first_number: u32,
     /// What is done where there may be a `clients` already.
-    pub occupied: Occupied,
+    pub occupied: OnExisting,
     /// The names that the run can make in `clients`, which are all that it removes.
     pub made: Arc<MadeNames>,
 }
@@ -55,9 +55,9 @@ impl Nfs3Options {
             timeout: Duration::from_secs(30),
             reconnect: Duration::from_secs(10),
             source: None,
-            callers: Callers::default(),
+            callers: GroupIdentities::default(),
             first_number: 0,
-            occupied: Occupied::BesideEmpty,
+            occupied: OnExisting::BesideEmpty,
             made: Arc::new(MadeNames::any()),
         }
     }

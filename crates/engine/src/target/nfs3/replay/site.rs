@@ -4,7 +4,7 @@ use super::options::Nfs3Options;
 use crate::control::{Cancellation, cancel_on};
 use crate::driver::{Dial, Endpoint, Retry, at_port, first_xid};
 use crate::error::RunError;
-use crate::replay::site::{Site, Trees};
+use crate::replay::site::{Site, TreeCleanup};
 use crate::target::nfs3::Nfs3Error;
 use crate::target::nfs3::calls::{Failure, Session};
 use crate::target::nfs3::mount::{self, Caller, Mounted};
@@ -16,7 +16,7 @@ use filestone_model::client::nfs3::load::{
     ActorOptions, LoadClientOptions, RunDirectories, Transfers,
 };
 use filestone_model::measure::run_record::Target;
-use filestone_model::plan::{LeftOverPolicy, NfsTarget, TransportKind};
+use filestone_model::plan::{LeftoverPolicy, NfsTarget, TransportKind};
 use filestone_model::session::rpc::Credentials;
 use filestone_model::time::nanos_of;
 use filestone_wire::nfs3::{FileType, Handle};
@@ -263,7 +263,7 @@ pub fn remove_left_over(
     target: &NfsTarget,
     built_in: Option<SocketAddr>,
     timeout: Duration,
-    policy: LeftOverPolicy,
+    policy: LeftoverPolicy,
 ) -> Result<Option<Owner>, RunError> {
     let options = Nfs3Options {
         timeout,
@@ -277,7 +277,7 @@ pub(crate) fn remove_left_over_until(
     target: &NfsTarget,
     built_in: Option<SocketAddr>,
     options: &Nfs3Options,
-    policy: LeftOverPolicy,
+    policy: LeftoverPolicy,
     cancellation: &Cancellation,
 ) -> Result<Option<Owner>, RunError> {
     let retry = options.retry(cancellation);
@@ -305,7 +305,7 @@ impl Site for Nfs3Site {
         self.cancellation = cancellation.clone();
     }
 
-    fn release(mut self, trees: Trees) -> Result<(), RunError> {
+    fn release(mut self, trees: TreeCleanup) -> Result<(), RunError> {
         // A connection of its own: one from before a long run may be gone.
         let mut nfs = open(Endpoint {
             dial: self.dial,
@@ -316,8 +316,8 @@ impl Site for Nfs3Site {
         })?;
         let tree = &mut NfsTree::new(&mut nfs);
         match trees {
-            Trees::Remove => Ok(self.claim.remove(tree)?),
-            Trees::Keep => Ok(self.claim.give_up(tree)?),
+            TreeCleanup::Remove => Ok(self.claim.remove(tree)?),
+            TreeCleanup::Keep => Ok(self.claim.give_up(tree)?),
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use crate::workspace::tree::{
     Directory, Found, FoundMarker, MarkerLock, Name, RefusalKind, Refused, Step, Tree, Tried,
 };
-use filestone_model::client::nfs3::sequence::KnownObject as Object;
+use filestone_model::client::nfs3::sequence::ObjectWithAttributes as Object;
 use filestone_model::made::{Kept, MadeNames};
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;

@@ -7,17 +7,19 @@ use crate::control::Context;
 use crate::driver::{CallError, Patience};
 use crate::error::RunError;
 use crate::replay::over_sockets::{LoadConnection, LoadWorker, tried_for};
-use crate::replay::replaying::{Crew, Wanted};
+use crate::replay::replaying::{ClientSpawner, Wanted};
 use crate::replay::round_robin::RoundRobin;
 use crate::run::{ConnectedClients, Recording, WorkerBody};
 use crate::target::clients::{connect_first, connect_sockets, dial_of, moment_of};
-use crate::target::smb2::connection::{Connection, Handover, Reaching, why_in_words};
+use crate::target::smb2::connection::{Connection, EstablishedConnection, Reaching, why_in_words};
 use crate::target::smb2::error::SmbError;
 use crate::target::smb2::logging_on::all;
 use crate::target::smb2::terms::of_another_client;
-use crate::worker::Member;
+use crate::worker::WorkerClient;
 use filestone_model::client::Output;
-use filestone_model::client::smb2::{Lane, Smb2Client, Smb2ClientOptions, Why, replaying};
+use filestone_model::client::smb2::{
+    ChannelPosition, Smb2Client, Smb2ClientOptions, Why, replaying,
+};
 use filestone_model::completions::Completions;
 use filestone_model::load::Lines;
 use filestone_model::measure::Mismatches;
@@ -37,7 +39,7 @@ const SLOTS: u32 = 2;
 /// Clients over sockets.
 pub struct OverSockets;
 
-impl<W: LineSource> Crew<RoundRobin<ShareSite>, W> for OverSockets {
+impl<W: LineSource> ClientSpawner<RoundRobin<ShareSite>, W> for OverSockets {
     fn recording(&self, _plan: &Plan, _workers: usize) -> Recording {
         Recording::Own
     }
@@ -90,7 +92,7 @@ impl<W: LineSource> Crew<RoundRobin<ShareSite>, W> for OverSockets {
             let client = logging_on.client(joined, moment_of(moments.unwrap_or_default(), number));
             of_workers[number as usize % workers].push(client);
         }
-        let member = |number: u32| Member {
+        let member = |number: u32| WorkerClient {
             number,
             workload: (wanted.workload)(number),
         };
@@ -127,7 +129,7 @@ struct Joined {
     number: u32,
     /// Its own way to the share, by which it connects again.
     reaching: Reaching,
-    made: Option<(Handover, u64)>,
+    made: Option<(EstablishedConnection, u64)>,
 }
 
 impl Joined {
@@ -181,7 +183,7 @@ impl LoggingOn<'_> {
             way: Arc::clone(&reaching.way),
             pattern: Arc::clone(self.table),
             timeout_nanos: self.plan.timeout_ns,
-            lane: Lane::ALONE,
+            lane: ChannelPosition::ALONE,
         };
         let actor = replaying(self.sites.of(number).load_options(number, reaching.way));
         ConnectedClient {

@@ -2,7 +2,7 @@
 
 use crate::control::{Cancellation, Context, cancel_on};
 use crate::error::RunError;
-use crate::replay::site::{Site, Trees};
+use crate::replay::site::{Site, TreeCleanup};
 use crate::target::replaying::{Opening, occupied};
 use crate::target::smb2::SmbError;
 use crate::target::smb2::connection::{Connection, Reaching};
@@ -15,7 +15,7 @@ use crate::workspace::test_directory::{self, LeftOver, TestDirectory};
 use crate::workspace::tree::Directory;
 use filestone_model::client::smb2::{ShareLoadOptions, SharePath, ShareTransfers, Way};
 use filestone_model::measure::run_record::{DurableHandles, Target};
-use filestone_model::plan::{LeftOverPolicy, SmbTarget};
+use filestone_model::plan::{LeftoverPolicy, SmbTarget};
 use std::sync::Arc;
 
 /// The most that one READ asks for, and one WRITE sends, whatever the server offers.
@@ -61,7 +61,7 @@ impl ShareSite {
         let limits = connection.limits().map_err(SmbError::into_run_error)?;
         let root = || root(target, &found.path);
         let tree = &mut ShareTree::new(&mut connection);
-        if policy != LeftOverPolicy::Refuse {
+        if policy != LeftoverPolicy::Refuse {
             let wanted = LeftOver {
                 policy,
                 occupied,
@@ -106,7 +106,7 @@ impl ShareSite {
             Ok(()) => Ok(site),
             Err(error) => {
                 let path = site.claim.clients.path.clone();
-                Err(match site.release(Trees::Remove) {
+                Err(match site.release(TreeCleanup::Remove) {
                     Ok(()) => error,
                     Err(kept) => error.leaving(&path, &kept, REMOVE_LEFTOVER),
                 })
@@ -148,14 +148,14 @@ impl Site for ShareSite {
         self.reaching.cancellation = cancellation.clone();
     }
 
-    fn release(mut self, trees: Trees) -> Result<(), RunError> {
+    fn release(mut self, trees: TreeCleanup) -> Result<(), RunError> {
         // A connection of its own: one from before a long run may be gone.
         let made = Connection::make(&self.reaching, 1);
         let mut connection = made.map_err(SmbError::into_run_error)?;
         let tree = &mut ShareTree::new(&mut connection);
         match trees {
-            Trees::Remove => Ok(self.claim.remove(tree)?),
-            Trees::Keep => Ok(self.claim.give_up(tree)?),
+            TreeCleanup::Remove => Ok(self.claim.remove(tree)?),
+            TreeCleanup::Keep => Ok(self.claim.give_up(tree)?),
         }
     }
 }

@@ -19,7 +19,7 @@ pub use socket_options::{SocketOption, SocketOptionError, SocketOptions};
 
 use crate::error::RunError;
 use crate::replay::layer::{Layer, LayerLost, Reply};
-use crate::replay::site::{Layered, Site, Trees};
+use crate::replay::site::{BlockingWorkDir, Site, TreeCleanup};
 use connection::TbenchConnection;
 use exchanges::Exchanges;
 use filestone_model::load::{Action, Cause, Generation, Status};
@@ -122,12 +122,12 @@ impl Site for TcpSite {
         }
     }
 
-    fn release(self, _trees: Trees) -> Result<(), RunError> {
+    fn release(self, _trees: TreeCleanup) -> Result<(), RunError> {
         Ok(())
     }
 }
 
-impl Layered for TcpSite {
+impl BlockingWorkDir for TcpSite {
     type Layer = TcpLayer;
 
     fn layer(&self, _client: u32) -> Result<TcpLayer, RunError> {

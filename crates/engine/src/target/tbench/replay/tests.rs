@@ -96,7 +96,7 @@ fn both_ends_count_the_same_over_ipv4_and_ipv6() {
         }
         layer.end_pass().unwrap();
         site.clean_up(0, &mut layer).unwrap();
-        site.release(Trees::Remove).unwrap();
+        site.release(TreeCleanup::Remove).unwrap();
     }
     let counters = server.stop();
     assert_eq!(counters.bytes_received, sent);

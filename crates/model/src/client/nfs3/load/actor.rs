@@ -3,10 +3,10 @@
 use super::locks::Locks;
 use super::names::Names;
 use super::open_files::OpenFiles;
-use super::paths::{LoadOptions, RunDirectories, Verbs};
+use super::paths::{LoadOptions, RunDirectories, VerbExecutor};
 use crate::client::actor::{self, Kind, TaskEnd, ended, next_task};
 use crate::client::desk::Failure;
-use crate::client::kept_action::KeptAction;
+use crate::client::kept_action::OwnedAction;
 use crate::client::nfs3::sequence::{Link, Rpc};
 use crate::load::{Cause, Status};
 use crate::made::MadeNames;
@@ -35,7 +35,7 @@ pub type Actor = actor::Actor<Rpc>;
 /// A client that has nothing to do yet.
 pub fn actor(options: &ActorOptions) -> Actor {
     let locks = || Locks::new(Link::HERE, options.timeout_nanos, options.client);
-    Actor::new(act(Verbs {
+    Actor::new(act(VerbExecutor {
         client: options.client,
         nfs: Link::HERE,
         locks: options.has_lock_manager.then(locks),
@@ -49,8 +49,8 @@ pub fn actor(options: &ActorOptions) -> Actor {
 }
 
 /// Does what it is told, for ever.
-async fn act(mut verbs: Verbs) {
-    let mut kept = KeptAction::default();
+async fn act(mut verbs: VerbExecutor) {
+    let mut kept = OwnedAction::default();
     loop {
         let kind = next_task(&mut kept).await;
         verbs.moved = 0;
@@ -71,7 +71,7 @@ async fn act(mut verbs: Verbs) {
 mod tests {
     use super::*;
     use crate::client::nfs3::load::Transfers;
-    use crate::plan::Modes;
+    use crate::plan::CreateModes;
     use filestone_wire::nfs3::Handle;
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
                 has_nfs_verbs: false,
                 ignores_case: true,
                 stable: false,
-                modes: Modes::OWN,
+                modes: CreateModes::OWN,
             },
             made: Arc::new(MadeNames::any()),
             has_lock_manager: true,

@@ -10,18 +10,18 @@ use super::actor::{ActorOptions, actor};
 use super::conversation::{Conversation, READ_HEAD_MAX};
 use super::held::Held;
 use super::locks::NLM;
-use super::outgoing::Outgoing;
+use super::outgoing::CallEncoder;
 use crate::client::line_books::LineEnd;
 use crate::client::nfs3::sequence::{Lost, NFS, Why};
 use crate::client::{Client, Output, ProtocolError};
 use crate::completions::Completions;
 use crate::load::{Lines, LoadWork};
 use crate::measure::Mismatches;
-use crate::operation::Ticket;
+use crate::operation::SlotId;
 use crate::plan::TransportKind;
 use crate::session::rpc::{
-    BusyPauses, Credentials, MARK_LEN, NotRpc, Program, Retransmission, RpcCall, RpcEvent,
-    RpcOptions, RpcSession,
+    Credentials, JukeboxWaits, MARK_LEN, Program, Retransmission, RpcCall, RpcEvent, RpcOptions,
+    RpcSession, RpcStreamError,
 };
 use crate::time::Moment;
 use filestone_wire::xdr::DecodeError;
@@ -39,7 +39,7 @@ const HEAD_LEN: usize = MARK_LEN + 24 + READ_HEAD_MAX;
 /// How much of what is no RPC an error shows.
 const SHOWN: usize = 64;
 /// A server of NFSv3 has nothing to call: no reply has a message type of 0.
-const UNASKED_CALL: NotRpc = NotRpc::Reply(DecodeError::BadDiscriminant {
+const UNASKED_CALL: RpcStreamError = RpcStreamError::Reply(DecodeError::BadDiscriminant {
     field: "msg_type",
     value: 0,
 });
@@ -66,7 +66,7 @@ pub struct LoadClient {
     transport: TransportKind,
     /// What is called over it.
     program: Program,
-    outgoing: Outgoing,
+    outgoing: CallEncoder,
     held: Held,
     /// Whether the slot is in use.
     is_calling: bool,
@@ -124,7 +124,7 @@ impl LoadClient {
             session: RpcSession::new(&session, ()),
             transport,
             program,
-            outgoing: Outgoing::new(program, &options.credentials, transport),
+            outgoing: CallEncoder::new(program, &options.credentials, transport),
             held,
             is_calling: false,
             ends_at_once: false,
@@ -155,7 +155,7 @@ impl LoadClient {
     }
 
     /// How long its server was not ready since this was asked last.
-    pub fn take_busy_pauses(&mut self) -> BusyPauses {
+    pub fn take_busy_pauses(&mut self) -> JukeboxWaits {
         std::mem::take(&mut self.held.lend().busy_pauses)
     }
 
@@ -198,7 +198,7 @@ impl LoadClient {
         bytes: &[u8],
         now: Moment,
         completed: &mut Completions,
-    ) -> Result<(), NotRpc> {
+    ) -> Result<(), RpcStreamError> {
         let conversation = &mut *self.held.lend();
         let mut input = bytes;
         loop {
@@ -263,7 +263,7 @@ impl Client for LoadClient {
     type Language = Lines;
 
     #[inline]
-    fn submit(&mut self, ticket: Ticket, work: LoadWork<'_>, out: &mut Output) {
+    fn submit(&mut self, ticket: SlotId, work: LoadWork<'_>, out: &mut Output) {
         let is_calling = self.held.lend().begin(ticket, &work);
         self.ends_at_once = !is_calling;
         if is_calling {

@@ -1,19 +1,19 @@
 //! What a client of a load is doing, whichever of its connections carries it.
 
 use super::actor::Actor;
-use super::outgoing::Outgoing;
+use super::outgoing::CallEncoder;
 use crate::client::Output;
 use crate::client::actor::{Progress, Task, TaskEnd};
 use crate::client::inspection::Inspection;
-use crate::client::line_books::{AskedLine, LineBooks};
+use crate::client::line_books::{LineResults, PendingLine};
 use crate::client::nfs3::sequence::{Failure, Lost, Results, Why};
 use crate::completions::Completions;
 use crate::load::LoadWork;
-use crate::operation::{Answer, Completion, Outcome, Ticket};
+use crate::operation::{Answer, Completion, Outcome, SlotId};
 use crate::output::WriteData;
 use crate::payload::Payload;
-use crate::session::pauses::{Pauses, PausesUntil};
-use crate::session::rpc::{BusyPauses, Program, RpcExchange, RpcProcedure, Traffic};
+use crate::session::pauses::{BackoffUntil, Pauses};
+use crate::session::rpc::{JukeboxWaits, Program, RpcExchange, RpcProcedure, Traffic};
 use crate::time::Moment;
 use filestone_wire::nfs3;
 use filestone_wire::rpc::ReplyBody;
@@ -26,9 +26,9 @@ pub(super) const READ_HEAD_MAX: usize = 4 + 4 + 84 + 12;
 /// What is going on for a line.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
-    ticket: Ticket,
+    ticket: SlotId,
     /// What it expects; `None` of what is not a line.
-    line: Option<AskedLine>,
+    line: Option<PendingLine>,
     usable: Moment,
     /// When its first call was handed over.
     sent: Option<Moment>,
@@ -94,14 +94,14 @@ pub(super) struct Conversation {
     is_wanted: bool,
     pause: Option<Pause>,
     /// The pauses of the call that the server is not ready for.
-    busy: Option<PausesUntil>,
+    busy: Option<BackoffUntil>,
     read_head: Option<ReadHead>,
     inspection: Inspection,
     /// How what was begun ended without a call.
     at_once: Option<TaskEnd>,
-    pub books: LineBooks,
+    pub books: LineResults,
     pub lost: Option<Lost>,
-    pub busy_pauses: BusyPauses,
+    pub busy_pauses: JukeboxWaits,
     /// When something came in last.
     now: Moment,
 }
@@ -120,15 +120,15 @@ impl Conversation {
             read_head: None,
             inspection: Inspection::default(),
             at_once: None,
-            books: LineBooks::default(),
+            books: LineResults::default(),
             lost: None,
-            busy_pauses: BusyPauses::default(),
+            busy_pauses: JukeboxWaits::default(),
             now: Moment::ZERO,
         }
     }
 
     /// Begins a piece of work, as far as its first call; whether it takes any.
-    pub fn begin(&mut self, ticket: Ticket, work: &LoadWork<'_>) -> bool {
+    pub fn begin(&mut self, ticket: SlotId, work: &LoadWork<'_>) -> bool {
         let line = match work {
             LoadWork::Line(line) => {
                 match line.payload {
@@ -138,7 +138,7 @@ impl Conversation {
                 }
                 self.inspection.begin(line.payload);
                 self.actor.begin(Task::Action(&line.action));
-                Some(AskedLine::of(line))
+                Some(PendingLine::of(line))
             }
             LoadWork::EndPass => {
                 self.actor.begin(Task::EndPass);
@@ -204,7 +204,7 @@ impl Conversation {
     }
 
     /// Puts the call in the link out.
-    pub fn put(&self, outgoing: &Outgoing, xid: u32, out: &mut Output) -> u32 {
+    pub fn put(&self, outgoing: &CallEncoder, xid: u32, out: &mut Output) -> u32 {
         outgoing.put(self.actor.call(), xid, &self.data, &self.pattern, out)
     }
 
@@ -290,7 +290,7 @@ impl Conversation {
     /// The server is not ready: pauses before the call is made again, if there is time for it.
     fn rest(&mut self, now: Moment) -> bool {
         let limit = self.timeout_nanos;
-        let begin = || PausesUntil::new(Pauses::BUSY, now, limit);
+        let begin = || BackoffUntil::new(Pauses::BUSY, now, limit);
         let Some(nanos) = self.busy.get_or_insert_with(begin).next_nanos(now) else {
             return false;
         };

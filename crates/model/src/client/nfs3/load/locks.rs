@@ -6,7 +6,7 @@
 use crate::client::nfs3::sequence::{Failure, Link, NfsResult};
 use crate::failure::StatusSpace;
 use crate::load::Status;
-use crate::session::pauses::{Pauses, PausesUntil};
+use crate::session::pauses::{BackoffUntil, Pauses};
 use crate::session::rpc::{Program, RpcProcedure};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nlm::{
@@ -91,14 +91,14 @@ impl Locks {
     /// the lock manager of this host, which is not ours; so it is asked again, for as long as a
     /// call may take.
     pub async fn lock(&mut self, file: &Handle, offset: u64, len: u64) -> NfsResult<()> {
-        let mut pauses: Option<PausesUntil> = None;
+        let mut pauses: Option<BackoffUntil> = None;
         loop {
             match self.ask(file, offset, len).await? {
                 nlm::Status::BLOCKED => {}
                 stat => return self.locked(file, stat),
             }
             let (now, limit) = (self.link.now(), self.timeout_nanos);
-            let pauses = pauses.get_or_insert_with(|| PausesUntil::new(Pauses::LOCK, now, limit));
+            let pauses = pauses.get_or_insert_with(|| BackoffUntil::new(Pauses::LOCK, now, limit));
             match pauses.next_nanos(now) {
                 Some(nanos) => self.link.pause(nanos).await?,
                 None => break,

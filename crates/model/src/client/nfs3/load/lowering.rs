@@ -6,7 +6,7 @@
 
 use super::names::split;
 use super::open_files::OpenFile;
-use super::paths::{Extent, Found, Verbs};
+use super::paths::{Extent, Found, VerbExecutor};
 use crate::client::nfs3::sequence::{
     Failure, NfsResult, Object, named, permissions, times_of_server,
 };
@@ -51,7 +51,7 @@ const fn empties(disposition: Disposition) -> bool {
     }
 }
 
-impl Verbs {
+impl VerbExecutor {
     /// What a path is, and where: the directory it is in. The directory under test
     /// and `clients` are known.
     async fn find(&mut self, path: &[u8]) -> NfsResult<(Handle, Found)> {

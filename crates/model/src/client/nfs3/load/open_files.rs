@@ -1,6 +1,6 @@
 //! What a load file's open handles stand for on an NFS server, which knows none.
 
-use crate::client::nfs3::sequence::{Failure, NfsResult, Written};
+use crate::client::nfs3::sequence::{Failure, NfsResult, WriteResult};
 use crate::load::Cause;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{Handle, Verifier};
@@ -42,7 +42,7 @@ impl OpenFile {
     }
 
     /// Takes notice of a write.
-    pub fn note(&mut self, written: Written) {
+    pub fn note(&mut self, written: WriteResult) {
         if written.committed == StableHow::Unstable {
             let first = *self.uncommitted.get_or_insert(written.verifier);
             self.is_lost |= first != written.verifier;
@@ -117,7 +117,7 @@ impl OpenFiles {
 mod tests {
     use super::*;
 
-    const UNSTABLE: Written = Written {
+    const UNSTABLE: WriteResult = WriteResult {
         count: 1,
         committed: StableHow::Unstable,
         verifier: [1; 8],
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn only_unstable_writes_need_a_commit() {
         let mut file = opened();
-        file.note(Written {
+        file.note(WriteResult {
             committed: StableHow::FileSync,
             ..UNSTABLE
         });
@@ -148,7 +148,7 @@ mod tests {
         assert!(file.committed([2; 8]).is_err());
         assert!(file.committed([2; 8]).is_ok(), "it is reported once");
         file.note(UNSTABLE);
-        file.note(Written {
+        file.note(WriteResult {
             verifier: [2; 8],
             ..UNSTABLE
         });

@@ -16,13 +16,13 @@ const PROCEDURE_AT: usize = 20;
 
 /// How calls of one program go out.
 #[derive(Debug)]
-pub(super) struct Outgoing {
+pub(super) struct CallEncoder {
     /// Record mark and header, without the numbers of call and procedure.
     head: Box<[u8]>,
     transport: TransportKind,
 }
 
-impl Outgoing {
+impl CallEncoder {
     /// Calls of this program by these credentials.
     pub fn new(program: Program, credentials: &Credentials, transport: TransportKind) -> Self {
         let mut head = match transport {

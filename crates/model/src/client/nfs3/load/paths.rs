@@ -9,7 +9,7 @@ use super::open_files::OpenFiles;
 use crate::client::nfs3::sequence::{Failure, Link, NfsResult, Object, answer};
 use crate::load::{Action, CLIENTS, Status};
 use crate::made::MadeNames;
-use crate::plan::Modes;
+use crate::plan::CreateModes;
 use filestone_wire::nfs3::{self, Handle};
 use filestone_wire::nlm;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub struct LoadOptions {
     /// Whether writes are FILE_SYNC.
     pub stable: bool,
     /// Permissions of what verbs make that say none.
-    pub modes: Modes,
+    pub modes: CreateModes,
 }
 
 /// What a name was found to be.
@@ -60,7 +60,7 @@ pub(super) struct Found {
 
 /// What one client does of its load, and remembers.
 #[derive(Debug)]
-pub(super) struct Verbs {
+pub(super) struct VerbExecutor {
     pub client: u32,
     pub nfs: Link,
     pub locks: Option<Locks>,
@@ -97,7 +97,7 @@ fn unless_lost<T>(result: NfsResult<T>) -> NfsResult<()> {
     }
 }
 
-impl Verbs {
+impl VerbExecutor {
     /// Carries out one action: what was answered.
     pub async fn carry_out(&mut self, action: Action<'_>) -> NfsResult<Status> {
         let answer = self.answer(action).await;

@@ -9,9 +9,9 @@ use crate::load::{
     Action, Compiler, DataTable, Expected, Line, LineData, Load, LoadWork, Next, Script, Status,
 };
 use crate::made::MadeNames;
-use crate::operation::{Completion, Failure, Outcome, Ticket};
+use crate::operation::{Completion, Failure, Outcome, SlotId};
 use crate::payload::{FileKey, Pattern, Payload, Payloads, Place, Reading, Unit};
-use crate::plan::{Modes, TransportKind};
+use crate::plan::{CreateModes, TransportKind};
 use crate::session::rpc::Credentials;
 use crate::time::Moment;
 use filestone_wire::nfs3::write::StableHow;
@@ -30,7 +30,7 @@ const MS: u64 = 1_000_000;
 const TIMEOUT: u64 = 30_000 * MS;
 /// How long the server takes.
 const SERVICE: u64 = MS;
-const TICKET: Ticket = Ticket { client: 5, slot: 0 };
+const TICKET: SlotId = SlotId { client: 5, slot: 0 };
 
 /// A call that the server has got.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +87,7 @@ fn options(transport: TransportKind, has_lock_manager: bool) -> LoadClientOption
                 has_nfs_verbs: false,
                 ignores_case: false,
                 stable: false,
-                modes: Modes::OWN,
+                modes: CreateModes::OWN,
             },
             made: Arc::new(MadeNames::any()),
             has_lock_manager,
@@ -99,7 +99,7 @@ fn options(transport: TransportKind, has_lock_manager: bool) -> LoadClientOption
             gid: 2,
             gids: Gids::EMPTY,
             stamp: 3,
-            modes: Modes::OWN,
+            modes: CreateModes::OWN,
         },
         transport,
         pattern: pattern::table().into(),

@@ -1,7 +1,7 @@
 //! File data in pieces of the size that the server takes.
 
-use super::paths::{Extent, Verbs};
-use crate::client::nfs3::sequence::{Failure, NfsResult, Stretch, Written};
+use super::paths::{Extent, VerbExecutor};
+use crate::client::nfs3::sequence::{Failure, NfsResult, Stretch, WriteResult};
 use crate::load::{Cause, Status};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nfs3::write::StableHow;
@@ -27,7 +27,7 @@ fn piece(len: u64, done: u64, most: u32) -> u32 {
     u32::try_from(len.saturating_sub(done)).map_or(most, |left| left.min(most))
 }
 
-impl Verbs {
+impl VerbExecutor {
     /// ReadX of a CIFS load.
     pub(super) async fn read_x(
         &mut self,
@@ -90,7 +90,7 @@ impl Verbs {
         file: &Handle,
         extent: Extent,
         stable: StableHow,
-        mut note: impl FnMut(Written),
+        mut note: impl FnMut(WriteResult),
     ) -> NfsResult<()> {
         let Extent { offset, len } = extent;
         check_range(extent)?;

@@ -3,7 +3,7 @@
 
 use super::locks::Locks;
 use super::names::split;
-use super::paths::{Extent, Verbs};
+use super::paths::{Extent, VerbExecutor};
 use crate::client::nfs3::sequence::{Failure, NfsResult, Object, permissions};
 use crate::client::own_paths::{check_own, is_clients};
 use crate::load::{Cause, Status};
@@ -23,7 +23,7 @@ pub(super) const fn stable_how(stability: Stability) -> StableHow {
     }
 }
 
-impl Verbs {
+impl VerbExecutor {
     pub(super) async fn attributes(&mut self, path: &[u8]) -> NfsResult<Status> {
         let object = self.walk(path).await?;
         self.nfs.attributes(&object).await?;

@@ -2,7 +2,7 @@
 
 use crate::client::desk::{self, Calls, Failure, Lent, Results};
 use crate::output::Stretch;
-use crate::session::rpc::{NotRpc, RpcProcedure};
+use crate::session::rpc::{RpcProcedure, RpcStreamError};
 use filestone_wire::rpc::ReplyBody;
 use filestone_wire::xdr::{DecodeError, Encode, Writer};
 use std::cell::Cell;
@@ -12,24 +12,24 @@ use std::cell::Cell;
 pub struct Rpc;
 
 /// What a desk shows on which nothing was ever laid.
-static NOTHING: desk::Papers<Rpc> = desk::Papers::new();
+static NOTHING: desk::CallState<Rpc> = desk::CallState::new();
 
 thread_local! {
     /// What is lent to the future that this thread polls.
     static LENT: Lending = const { Cell::new(None) };
 }
 
-type Lending = Cell<Option<Box<desk::Papers<Rpc>>>>;
+type Lending = Cell<Option<Box<desk::CallState<Rpc>>>>;
 
 impl Calls for Rpc {
     type Called = RpcProcedure;
     type DecodeError = DecodeError;
     type Refusal = ReplyBody;
-    type NotOurs = NotRpc;
+    type NotOurs = RpcStreamError;
 
     const NONE: RpcProcedure = RpcProcedure::NONE;
 
-    fn nothing() -> &'static desk::Papers<Self> {
+    fn nothing() -> &'static desk::CallState<Self> {
         &NOTHING
     }
 

@@ -5,7 +5,7 @@
 
 use super::NfsResult;
 use super::link::Link;
-use super::procedures::{PageStart, called};
+use super::procedures::{ListingCursor, called};
 use crate::page_guard::{PageGuard, PageNames};
 use filestone_wire::nfs3::{
     Fattr3, FileType, Handle, Procedure, Status, Verifier, readdir, readdirplus,
@@ -14,7 +14,7 @@ use filestone_wire::nfs3::{
 /// Where a listing is.
 #[derive(Debug, Default)]
 struct Position {
-    start: PageStart,
+    start: ListingCursor,
     pages: u64,
     /// An earlier cookie; one that comes again means a circle. It is replaced at
     /// every power of two of pages, so that a circle of any length is met.
@@ -38,7 +38,7 @@ impl Position {
             self.remembered = cookie;
         }
         let cookieverf = next.cookieverf;
-        self.start = PageStart { cookie, cookieverf };
+        self.start = ListingCursor { cookie, cookieverf };
         Ok(())
     }
 }
@@ -62,7 +62,7 @@ struct NextPage {
 
 /// An object of the server whose attributes are known.
 #[derive(Debug, Clone, Copy)]
-pub struct KnownObject {
+pub struct ObjectWithAttributes {
     /// Its handle.
     pub handle: Handle,
     /// Its attributes.
@@ -70,7 +70,7 @@ pub struct KnownObject {
 }
 
 /// Names of a page, with what is told of the objects.
-type Named = Vec<(Box<[u8]>, Option<KnownObject>)>;
+type Named = Vec<(Box<[u8]>, Option<ObjectWithAttributes>)>;
 
 /// Bytes of a page with handles.
 const PAGE: u32 = 32 << 10;
@@ -153,7 +153,7 @@ impl Link {
         &self,
         directory: &Handle,
         name: &[u8],
-    ) -> NfsResult<Option<KnownObject>> {
+    ) -> NfsResult<Option<ObjectWithAttributes>> {
         let found = match self.lookup(directory, name).await {
             Err(failure) if failure.is(Status::NOENT) => return Ok(None),
             found => found?,
@@ -163,7 +163,7 @@ impl Link {
             Some(attributes) => attributes,
             None => self.attributes(&handle).await?,
         };
-        Ok(Some(KnownObject { handle, attributes }))
+        Ok(Some(ObjectWithAttributes { handle, attributes }))
     }
 
     /// Shows the objects in a directory whose names are wanted, until `each` has seen enough and
@@ -175,7 +175,7 @@ impl Link {
         &self,
         directory: &Handle,
         is_wanted: impl Fn(&[u8]) -> bool,
-        mut each: impl FnMut(&[u8], &KnownObject) -> bool,
+        mut each: impl FnMut(&[u8], &ObjectWithAttributes) -> bool,
     ) -> NfsResult<()> {
         let mut at = Position::default();
         loop {
@@ -211,7 +211,7 @@ impl Link {
             let wanted = page.entries.iter().filter(|entry| is_wanted(entry.name));
             let names = wanted.map(|entry| {
                 let told = entry.name_handle.zip(entry.name_attributes);
-                let object = told.map(|(handle, attributes)| KnownObject {
+                let object = told.map(|(handle, attributes)| ObjectWithAttributes {
                     handle: handle.into(),
                     attributes,
                 });

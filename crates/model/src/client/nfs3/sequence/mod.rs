@@ -26,9 +26,9 @@ mod removal;
 pub use crate::client::desk::{Failure, Results, Wanted};
 pub use crate::output::Stretch;
 pub use link::{Call, Desk, Fault, Link, Lost, Reply, Rpc, Why};
-pub use listing::KnownObject;
+pub use listing::ObjectWithAttributes;
 pub use procedures::{
-    NFS, PageStart, ReadBack, Written, called, named, permissions, times_of_server,
+    ListingCursor, NFS, ReadBack, WriteResult, called, named, permissions, times_of_server,
 };
 
 use crate::client::desk::Step;

@@ -3,7 +3,7 @@
 use super::link::{Fault, Link};
 use super::{Failure, NfsResult, Object};
 use crate::client::desk::Results;
-use crate::client::nfs3::amounts::{ReadAmount, check_written, go_on_after};
+use crate::client::nfs3::amounts::{ReadCounts, check_written, go_on_after};
 use crate::output::Stretch;
 use crate::session::rpc::{Program, RpcProcedure};
 use filestone_wire::nfs3::create::CreateHow;
@@ -27,7 +27,7 @@ pub struct ReadBack {
 
 /// What WRITE answered.
 #[derive(Debug, Clone, Copy)]
-pub struct Written {
+pub struct WriteResult {
     /// Bytes taken.
     pub count: u32,
     /// Whether they are on stable storage.
@@ -38,7 +38,7 @@ pub struct Written {
 
 /// Where a page of a listing begins.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct PageStart {
+pub struct ListingCursor {
     /// The cookie of the entry before it; 0 for the first page.
     pub cookie: u64,
     /// What came with that cookie.
@@ -236,7 +236,7 @@ impl Link {
         offset: u64,
         data: Stretch,
         stable: StableHow,
-    ) -> impl Future<Output = NfsResult<Written>> {
+    ) -> impl Future<Output = NfsResult<WriteResult>> {
         let count = data.len;
         let arguments = write::Args {
             file: file.borrow(),
@@ -355,7 +355,7 @@ impl Link {
     pub fn names_page<T>(
         &self,
         dir: &Handle,
-        start: PageStart,
+        start: ListingCursor,
         count: u32,
         keep: impl FnOnce(readdir::ReplyOk<'_>) -> T,
     ) -> impl Future<Output = NfsResult<T>> {
@@ -374,7 +374,7 @@ impl Link {
     pub fn entries_page<T>(
         &self,
         dir: &Handle,
-        start: PageStart,
+        start: ListingCursor,
         count: u32,
         keep: impl FnOnce(readdirplus::ReplyOk<'_>) -> T,
     ) -> impl Future<Output = NfsResult<T>> {
@@ -436,7 +436,7 @@ fn read_back(results: Results<'_>, offset: u64, asked: u32) -> Decoded<ReadBack>
     let (count, eof) = (reader.u32()?, reader.bool()?);
     let data_len = reader.u32()?;
     check_data(results.len, reader.position(), data_len)?;
-    let amount = ReadAmount {
+    let amount = ReadCounts {
         offset,
         asked,
         count,
@@ -468,7 +468,7 @@ fn check_data(results_len: usize, head_len: usize, data_len: u32) -> Result<(), 
     }
 }
 
-fn written(results: Results<'_>, asked: u32) -> Decoded<Written> {
+fn written(results: Results<'_>, asked: u32) -> Decoded<WriteResult> {
     let ok = match write::Reply::from_bytes(results.bytes)? {
         Ok(ok) => ok,
         Err(fail) => return Ok(Err(Failure::from(fail.status))),
@@ -479,7 +479,7 @@ fn written(results: Results<'_>, asked: u32) -> Decoded<Written> {
             ok.count
         )));
     }
-    Ok(Ok(Written {
+    Ok(Ok(WriteResult {
         count: ok.count,
         committed: ok.committed,
         verifier: ok.verf,

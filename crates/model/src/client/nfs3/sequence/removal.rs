@@ -9,7 +9,7 @@
 use super::NfsResult;
 use super::link::Link;
 use super::procedures::called;
-use crate::emptying::Emptying;
+use crate::emptying::DeleteLoopGuard;
 use crate::made::{Kept, MadeNames};
 use filestone_wire::nfs3::{FileType, Handle, Procedure, Status};
 
@@ -31,11 +31,11 @@ struct Level {
     directories: Vec<Vec<u8>>,
     /// Directories in it that stay, because something foreign is in them.
     staying: Vec<Vec<u8>>,
-    emptying: Emptying,
+    emptying: DeleteLoopGuard,
 }
 
 impl Level {
-    const fn new(handle: Handle, path: Vec<u8>, emptying: Emptying) -> Self {
+    const fn new(handle: Handle, path: Vec<u8>, emptying: DeleteLoopGuard) -> Self {
         Self {
             handle,
             path,
@@ -85,7 +85,7 @@ impl Link {
         made: &MadeNames,
     ) -> NfsResult<Kept> {
         let mut walk = Walk::new(made);
-        let top = Level::new(*directory, Vec::new(), Emptying::default());
+        let top = Level::new(*directory, Vec::new(), DeleteLoopGuard::default());
         walk.levels.push(top);
         self.walk(directory, keep, &mut walk).await?;
         Ok(walk.kept)
@@ -186,7 +186,7 @@ impl Link {
                 "directories without end in each other",
             ));
         }
-        let level = Level::new(found.handle, path, Emptying::default());
+        let level = Level::new(found.handle, path, DeleteLoopGuard::default());
         walk.levels.push(level);
         Ok(())
     }

@@ -69,7 +69,7 @@ fn copy(
     stretch: Stretch,
     mut answer: impl FnMut(&[(u64, u32)]) -> Vec<u8>,
 ) -> Result<Step<u32>, String> {
-    let mut copying = Copying::default();
+    let mut copying = CopyBuffers::default();
     let what = Copied {
         key: KEY,
         target: TARGET,

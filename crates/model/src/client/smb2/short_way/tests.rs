@@ -4,13 +4,13 @@
 use crate::client::handles::Handles;
 use crate::client::smb2::tests::terms;
 use crate::client::smb2::{
-    ClientState, Handle, Keeping, Lane, OpenKey, OperationOptions, ShareFiles, Smb2Client,
-    Smb2ClientOptions, Way, operating,
+    ChannelPosition, ClientState, Handle, Keeping, OpenKey, OperationOptions, ShareFiles,
+    Smb2Client, Smb2ClientOptions, Way, operating,
 };
 use crate::client::{Client, Output};
 use crate::completions::Completions;
 use crate::language::Operations;
-use crate::operation::{Completion, Failure, FileId, Operation, Outcome, ReplyFault, Ticket};
+use crate::operation::{Completion, Failure, FileId, Operation, Outcome, ReplyFault, SlotId};
 use crate::session::smb2::{
     Agreed, ChannelSequence, Established, KeyMaterial, Limits, SessionKeys, Smb2Session,
 };
@@ -81,7 +81,7 @@ impl Bench {
             way,
             pattern: Vec::new().into(),
             timeout_nanos: TIMEOUT,
-            lane: Lane::ALONE,
+            lane: ChannelPosition::ALONE,
         };
         let session = Smb2Client::<Operations>::session_options(2, TIMEOUT, 1 << 20);
         let mut session = Smb2Session::new(session);
@@ -125,8 +125,8 @@ impl Bench {
         bench
     }
 
-    fn ticket(slot: u32) -> Ticket {
-        Ticket { client: 0, slot }
+    fn ticket(slot: u32) -> SlotId {
+        SlotId { client: 0, slot }
     }
 
     /// Asks for an operation; the number of its request.

@@ -166,7 +166,7 @@ mod tests {
     use crate::measure::absence::{AbsenceCause, AbsenceRecord, WakeUpGaps};
     use crate::measure::mix_figures::tests::tick;
     use crate::measure::processors::ProcessorsRecord;
-    use crate::measure::run_record::{RunEnd, Tool};
+    use crate::measure::run_record::{RunOutcome, Tool};
     use crate::measure::{Distribution, Ledger};
     use crate::plan::{LocalTarget, Plan, ReplayPlan, TargetPlan, WorkloadPlan};
 
@@ -180,7 +180,7 @@ mod tests {
         let workload = WorkloadPlan::LoadFile(ReplayPlan::new(vec![], vec![]));
         let plan = Plan::new("probe", target, workload, 1);
         let mut record = RunRecord::new(plan, Tool::release("0"));
-        record.end = RunEnd::Finished;
+        record.end = RunOutcome::Finished;
         record.window_ns = 4 * SECOND;
         record.ticks = (0..40)
             .map(|place| match place {

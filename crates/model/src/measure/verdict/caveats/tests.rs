@@ -96,7 +96,7 @@ fn a_record_that_did_not_look_who_had_the_processors_goes_by_its_workers() {
 
 #[test]
 fn a_kept_interval_says_whether_a_percentile_is_known() {
-    use crate::measure::{FigureRecord, OpenFigureRecord};
+    use crate::measure::{FigureRecord, OneSidedFigureRecord};
     const NAME: &str = "response_time.p99";
     let guess = |record: &RunRecord| {
         find(record).into_iter().find_map(|caveat| match caveat {
@@ -125,7 +125,7 @@ fn a_kept_interval_says_whether_a_percentile_is_known() {
     let said = caveat.sentence().0;
     assert!(said.contains("between 1.50 ms and 3.10 ms"), "{said}");
     many.totals.figures = vec![];
-    many.totals.open_figures = vec![OpenFigureRecord {
+    many.totals.open_figures = vec![OneSidedFigureRecord {
         name: NAME.into(),
         unit: "ns".into(),
         low: 1.5e6,

@@ -5,7 +5,7 @@
 //! with Linux 6.1 against its own server, by the client's own counters; the first test in the
 //! module above is the table of those measurements.
 
-use crate::mix::counters::{Counters, UnlikeCalls};
+use crate::mix::counters::{Counters, UnmappedCalls};
 use crate::operation::OpKind;
 use std::collections::{HashMap, HashSet};
 
@@ -70,7 +70,7 @@ impl Linux {
     }
 
     fn other_call(&mut self, name: &str) {
-        let other: &mut UnlikeCalls = self.counters.others.entry(name.into()).or_default();
+        let other: &mut UnmappedCalls = self.counters.others.entry(name.into()).or_default();
         other.calls += 1;
         self.counters.total += 1;
     }

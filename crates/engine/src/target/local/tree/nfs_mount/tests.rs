@@ -2,9 +2,9 @@
 
 use super::double::NfsMount;
 use super::{is_still_open, lock, unlink};
-use crate::control::{Context, Unobserved};
+use crate::control::{Context, NoObserver};
 use crate::load_file::read_text;
-use crate::replay::{Layer, Layered, Site, Trees};
+use crate::replay::{BlockingWorkDir, Layer, Site, TreeCleanup};
 use crate::target::local::replay::{LocalOptions, LocalSite, remove_left_over};
 use crate::target::local::tree::deletion;
 use crate::target::{Job, Protocols};
@@ -64,7 +64,7 @@ fn run(mount: &NfsMount, clients: u32, clients_per_thread: u32) -> RunRecord {
         loads: &loads,
         ..Job::new(&plan)
     };
-    let mut observer = Unobserved;
+    let mut observer = NoObserver;
     let context = &mut Context::new(&stop, &mut observer);
     crate::run(&job, &Protocols::default(), context).expect("a record")
 }
@@ -101,7 +101,7 @@ fn what_a_run_left_that_was_killed_is_removed_on_request() {
     assert_eq!(opened.map(|reply| reply.status).ok(), Some(Status::Ok));
     // Its descriptors and its lock go with a process, its names do not.
     drop(layer);
-    site.release(Trees::Keep).expect("nothing is removed");
+    site.release(TreeCleanup::Keep).expect("nothing is removed");
     let removed = remove_left_over(mount.path()).expect("it is ours");
     assert_eq!(
         removed.expect("there was one").process,

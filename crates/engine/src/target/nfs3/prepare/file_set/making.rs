@@ -1,6 +1,6 @@
 //! The calls that make what is missing of a set, and mend what is wrong.
 
-use super::writing::{After, Stretch, Writings};
+use super::writing::{After, PendingWrites, Stretch};
 use crate::driver::window::{WINDOW, Work, WorkError};
 use crate::driver::{CallFailed, RpcProcedure};
 use crate::error::RunError;
@@ -10,7 +10,7 @@ use crate::target::nfs3::prepare::PrepareError;
 use crate::target::nfs3::session::{failed, without_results};
 use filestone_model::client::nfs3::amounts::{check_written, go_on_after};
 use filestone_model::file_set::Changing;
-use filestone_model::plan::Modes;
+use filestone_model::plan::CreateModes;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::mknod::MknodData;
 use filestone_wire::nfs3::symlink::SymlinkData;
@@ -44,11 +44,11 @@ pub struct Making<'w, 'p> {
     steps: &'w mut dyn Iterator<Item = Step>,
     /// What follows from answers.
     follow_up: VecDeque<Call>,
-    writings: Writings,
+    writings: PendingWrites,
     /// `wire::pattern`'s table.
     pattern: Vec<u8>,
     /// Permissions of what is made.
-    modes: Modes,
+    modes: CreateModes,
     /// Objects that have been made.
     pub made: u64,
     progress: Progress<'w>,
@@ -56,12 +56,12 @@ pub struct Making<'w, 'p> {
 
 impl<'w, 'p> Making<'w, 'p> {
     /// With these permissions.
-    pub fn new(missing: Missing<'w, 'p, Handle>, modes: Modes) -> Self {
+    pub fn new(missing: Missing<'w, 'p, Handle>, modes: CreateModes) -> Self {
         Self {
             places: missing.places,
             steps: missing.steps,
             follow_up: VecDeque::new(),
-            writings: Writings::new(missing.transfer),
+            writings: PendingWrites::new(missing.transfer),
             pattern: pattern::table(),
             modes,
             made: 0,
@@ -370,12 +370,12 @@ fn named<'a>(directory: &'a Handle, name: &'a str) -> DirOpArgs<'a> {
     }
 }
 
-fn make_directory(where_: DirOpArgs<'_>, modes: Modes, out: &mut Writer<'_>) {
+fn make_directory(where_: DirOpArgs<'_>, modes: CreateModes, out: &mut Writer<'_>) {
     let attributes = permissions(modes.directory);
     mkdir::Args { where_, attributes }.encode(out);
 }
 
-fn make_file(where_: DirOpArgs<'_>, modes: Modes, out: &mut Writer<'_>) {
+fn make_file(where_: DirOpArgs<'_>, modes: CreateModes, out: &mut Writer<'_>) {
     let how = CreateHow::Guarded(permissions(modes.file));
     create::Args { where_, how }.encode(out);
 }

@@ -15,7 +15,7 @@ use crate::file_set::{self, Missing, Seen, SetServer};
 use crate::target::nfs3::Session;
 use crate::target::nfs3::tree::NfsTree;
 use crate::workspace::tree::Directory;
-use filestone_model::client::nfs3::sequence::KnownObject;
+use filestone_model::client::nfs3::sequence::ObjectWithAttributes;
 use filestone_model::plan::TransportKind;
 use filestone_wire::nfs3::Handle;
 use making::Making;
@@ -70,7 +70,7 @@ fn window(session: &Session, cancellation: &Cancellation) -> Result<Window, RunE
 
 impl SetServer for Session {
     type Handle = Handle;
-    type Entry = KnownObject;
+    type Entry = ObjectWithAttributes;
     type Tree<'a> = NfsTree<'a>;
 
     fn timeout(&self) -> Duration {
@@ -90,7 +90,7 @@ impl SetServer for Session {
         })
     }
 
-    fn seen(_: &Directory<Handle>, _: &[u8], object: KnownObject) -> Seen<Handle> {
+    fn seen(_: &Directory<Handle>, _: &[u8], object: ObjectWithAttributes) -> Seen<Handle> {
         Seen {
             handle: object.handle,
             kind: super::kind_of(object.attributes.file_type),

@@ -52,7 +52,7 @@ pub enum After {
 
 /// All files whose data are on the way.
 #[derive(Debug)]
-pub struct Writings {
+pub struct PendingWrites {
     files: HashMap<u32, Writing>,
     /// Files with something to be asked for.
     waiting: VecDeque<u32>,
@@ -61,7 +61,7 @@ pub struct Writings {
     transfer: u32,
 }
 
-impl Writings {
+impl PendingWrites {
     /// Writes at most `transfer` bytes at once.
     pub fn new(transfer: u32) -> Self {
         Self {
@@ -200,13 +200,13 @@ mod tests {
         Stretch { file, offset, len }
     }
 
-    fn unstable(writings: &mut Writings, stretch: Stretch) -> After {
+    fn unstable(writings: &mut PendingWrites, stretch: Stretch) -> After {
         writings.written(stretch, stretch.len, StableHow::Unstable, LIFE)
     }
 
     #[test]
     fn the_last_write_waits_for_all_others() {
-        let mut writings = Writings::new(10);
+        let mut writings = PendingWrites::new(10);
         writings.begin(7, 25);
         assert_eq!(writings.next(), Some(stretch(0, 10)));
         assert_eq!(writings.next(), Some(stretch(10, 10)));
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn another_file_is_written_while_one_waits() {
-        let mut writings = Writings::new(10);
+        let mut writings = PendingWrites::new(10);
         writings.begin(7, 20);
         writings.begin(8, 5);
         assert_eq!(writings.next(), Some(stretch(0, 10)));
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_short_write_is_sent_again() {
-        let mut writings = Writings::new(10);
+        let mut writings = PendingWrites::new(10);
         writings.begin(7, 10);
         let first = writings.next().expect("a write");
         assert_eq!(
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn what_a_server_has_forgotten_is_written_again_and_not_for_ever() {
-        let mut writings = Writings::new(10);
+        let mut writings = PendingWrites::new(10);
         writings.begin(7, 10);
         for _ in 0..REWRITES_MAX {
             let write = writings.next().expect("a write");
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_new_life_between_two_writes_is_noticed() {
-        let mut writings = Writings::new(10);
+        let mut writings = PendingWrites::new(10);
         writings.begin(7, 20);
         let first = writings.next().expect("a write");
         unstable(&mut writings, first);
