@@ -53,7 +53,7 @@ enum Chore {
     /// Measure what recording costs, beside a raw client.
     Bench(bench::Bench),
     /// Replay a load beside dbench and tbench, in turns.
-    Beside(beside::Beside),
+    Beside(beside::Versus),
     /// Let git find the commit that makes a server slower, with filestone ab.
     Bisect(bisect::Bisect),
     /// Count the instructions of the hot path.

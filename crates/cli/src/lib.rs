@@ -48,7 +48,7 @@ use std::process::ExitCode;
 
 /// How a command ended when nothing stopped it, from well to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Exit {
+pub(crate) enum ExitStatus {
     /// Everything was done; numbers were measured.
     Done,
     /// Measured, but a gate fails, or with a caveat that the user asked to treat as failure; or a
@@ -66,17 +66,19 @@ pub(crate) enum Exit {
     Code(u8),
 }
 
-impl Exit {
+impl ExitStatus {
     fn code(self) -> u8 {
         match self {
-            Exit::Done => 0,
-            Exit::Doubtful => 1,
+            ExitStatus::Done => 0,
+            ExitStatus::Doubtful => 1,
             // What shells report of a program that ^C ended, so that a script
             // does not take half a run for a whole one.
-            Exit::Interrupted => interruption::EXIT_CODE,
-            Exit::DoesNotCount | Exit::TargetLost => exit_code_of(ErrorCategory::Target),
-            Exit::OutOfBalance => exit_code_of(ErrorCategory::Internal),
-            Exit::Code(code) => code,
+            ExitStatus::Interrupted => interruption::EXIT_CODE,
+            ExitStatus::DoesNotCount | ExitStatus::TargetLost => {
+                exit_code_of(ErrorCategory::Target)
+            }
+            ExitStatus::OutOfBalance => exit_code_of(ErrorCategory::Internal),
+            ExitStatus::Code(code) => code,
         }
     }
 }
@@ -157,7 +159,7 @@ fn command_of<'word>(mut words: impl Iterator<Item = &'word str>) -> Option<&'wo
     command().find_subcommand(first).map(|_| first)
 }
 
-fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
+fn dispatch(command_line: CommandLine) -> Result<ExitStatus, Error> {
     #[cfg(feature = "mpi")]
     execution::hosts::follow(&command_line.hosts)?;
     match command_line.command {
@@ -187,7 +189,7 @@ fn dispatch(command_line: CommandLine) -> Result<Exit, Error> {
     }
 }
 
-fn run_as(ancestor: &CompatTool) -> Result<Exit, Error> {
+fn run_as(ancestor: &CompatTool) -> Result<ExitStatus, Error> {
     match ancestor {
         CompatTool::Nct(own) => ancestors::nct::run(&own.arguments),
         CompatTool::Dbench(own) => ancestors::dbench::run(Program::Dbench, &own.arguments),

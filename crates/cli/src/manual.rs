@@ -3,7 +3,7 @@
 //! The ancestors read their command lines themselves, from tables of their own; here these
 //! tables become options that a page can list.
 
-use crate::ancestors::getopt::{Argument, Known, Program};
+use crate::ancestors::getopt::{Argument, OptionSpec, Program};
 use crate::ancestors::{dbench, nct, nhfsstone, smbtorture, tbench_srv};
 use crate::command;
 use clap::{Arg, ArgAction, Command};
@@ -60,7 +60,7 @@ fn page(own: &Command, program: &Program) -> Command {
     page.args(options.map(option)).args(arguments.map(argument))
 }
 
-fn option(known: Known) -> Arg {
+fn option(known: OptionSpec) -> Arg {
     let short = known.short.map(String::from).unwrap_or_default();
     let arg = Arg::new(format!("{short}{}", known.long))
         .short(known.short)

@@ -3,7 +3,7 @@
 use crate::job_error::JobError;
 use crate::job_run::JobRun;
 use crate::members::Members;
-use crate::message::{Order, ToRank};
+use crate::message::{JobSpec, ToRank};
 use crate::options::JobOptions;
 use crate::rank_run::Runner;
 use crate::steered::Steered;
@@ -61,7 +61,7 @@ impl Cluster {
             begun.arrivals = whole.arrivals.offering(steered.offered_load_ops_per_s());
         }
         check_parts(&begun, parts)?;
-        let order = Order {
+        let order = JobSpec {
             job: begun,
             makers,
             calibrates,

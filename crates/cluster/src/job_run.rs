@@ -2,10 +2,10 @@
 
 use crate::job_error::JobError;
 use crate::members::{LOOK_EVERY, LOOK_WHILE_MEASURING, Members};
-use crate::message::{Ending, FromRank, IntervalReport, Order, ToRank};
+use crate::message::{Ending, FromRank, IntervalReport, JobSpec, ToRank};
 use crate::options::OnRankLost;
 use crate::rank_run::{RankRun, Runner};
-use crate::ranks::{Maker, Progress};
+use crate::ranks::{LoadRank, Progress};
 use crate::reclaiming::{OrphanedPart, reclaim};
 use crate::serving::{ALIVE_EVERY, COORDINATOR};
 use crate::steered::Steered;
@@ -52,7 +52,7 @@ pub struct JobRun<'job, 'look> {
     members: &'job mut Members,
     plan: &'job Plan,
     observer: &'look mut dyn Observer,
-    makers: Vec<Maker>,
+    makers: Vec<LoadRank>,
     own: Option<RankRun>,
     merger: IntervalMerger,
     steered: Option<Steered>,
@@ -71,12 +71,12 @@ impl<'job, 'look> JobRun<'job, 'look> {
     pub fn new(
         members: &'job mut Members,
         plan: &'job Plan,
-        order: &Order,
+        order: &JobSpec,
         steered: Option<Steered>,
         observer: &'look mut dyn Observer,
     ) -> Self {
         let now = Instant::now();
-        let makers = (0..).zip(&order.makers).map(|(part, rank)| Maker {
+        let makers = (0..).zip(&order.makers).map(|(part, rank)| LoadRank {
             rank: *rank,
             part,
             host: members.host_of(*rank),
@@ -107,20 +107,20 @@ impl<'job, 'look> JobRun<'job, 'look> {
     /// Makes it.
     pub fn make(
         mut self,
-        order: Order,
+        order: JobSpec,
         runner: &Arc<dyn Runner>,
         stop: &AtomicBool,
     ) -> Result<RunRecord, JobError> {
         self.own = RankRun::start(&order, COORDINATOR, runner);
         self.members.tell_all(&ToRank::Run(Box::new(order)));
-        while !self.makers.iter().all(Maker::is_settled) {
+        while !self.makers.iter().all(LoadRank::is_settled) {
             self.turn(stop);
             self.end_if_one_failed();
         }
         if !self.is_ended {
             self.start();
         }
-        while self.makers.iter().any(Maker::is_awaited) {
+        while self.makers.iter().any(LoadRank::is_awaited) {
             self.turn(stop);
         }
         self.compare_clocks_again();
@@ -252,7 +252,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
 
     /// A job of which a part cannot be made is not begun.
     fn end_if_one_failed(&mut self) {
-        let has_failed = |maker: &Maker| matches!(maker.progress, Progress::Ended(_));
+        let has_failed = |maker: &LoadRank| matches!(maker.progress, Progress::Ended(_));
         if self.makers.iter().any(has_failed) {
             self.end();
         }
@@ -340,7 +340,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
     fn compare_clock(
         &mut self,
         place: usize,
-        of: fn(&mut Maker) -> &mut Option<crate::clocks::Offset>,
+        of: fn(&mut LoadRank) -> &mut Option<crate::clocks::Offset>,
     ) {
         let Some(maker) = self.makers.get_mut(place) else {
             return;
@@ -357,7 +357,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
     fn compare_clocks_again(&mut self) {
         for place in 0..self.makers.len() {
             let maker = self.makers.get(place);
-            let has_begun = |maker: &Maker| maker.offset.is_some() && !is_lost(maker);
+            let has_begun = |maker: &LoadRank| maker.offset.is_some() && !is_lost(maker);
             if maker.is_some_and(has_begun) {
                 self.compare_clock(place, |maker| &mut maker.offset_at_end);
             }
@@ -395,7 +395,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         let Some(parts) = self.plan.mix().and_then(|_| self.parts()) else {
             return Vec::new();
         };
-        let of = |(maker, plan): (&Maker, Plan)| {
+        let of = |(maker, plan): (&LoadRank, Plan)| {
             let hello = self.members.hello_of(maker.rank)?;
             let is_another = maker.rank != COORDINATOR;
             (is_lost(maker) && is_another).then(|| OrphanedPart {
@@ -434,7 +434,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
 
     /// Why there is no record: a part could not be made, or nothing was measured.
     fn error(&self) -> Option<JobError> {
-        let measured = |maker: &&Maker| match &maker.progress {
+        let measured = |maker: &&LoadRank| match &maker.progress {
             Progress::Ended(ending) => matches!(**ending, Ending::Measured(_)),
             _ => false,
         };
@@ -448,7 +448,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
     }
 
     /// Why a rank has nothing, if it is not that it was stopped.
-    fn own_reason(maker: &Maker) -> Option<JobError> {
+    fn own_reason(maker: &LoadRank) -> Option<JobError> {
         match &maker.progress {
             Progress::Lost(lost) => Some(JobError::Lost {
                 host: lost.name.clone(),
@@ -469,6 +469,6 @@ impl<'job, 'look> JobRun<'job, 'look> {
     }
 }
 
-fn is_lost(maker: &Maker) -> bool {
+fn is_lost(maker: &LoadRank) -> bool {
     matches!(maker.progress, Progress::Lost(_))
 }

@@ -22,7 +22,7 @@ pub const LOOK_WHILE_MEASURING: Duration = Duration::from_millis(20);
 
 /// What a rank is known by.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct RankInfo {
     pub hello: Option<Hello>,
     pub wall_ahead_ns: i64,
 }
@@ -31,7 +31,7 @@ pub struct Known {
 pub struct Members {
     pub transport: Box<dyn Transport>,
     pub options: JobOptions,
-    pub known: Vec<Known>,
+    pub known: Vec<RankInfo>,
     pub lost: BTreeSet<u32>,
     /// Came while something else was waited for.
     pub inbox: VecDeque<(u32, FromRank)>,
@@ -43,7 +43,7 @@ impl Members {
     pub fn new(transport: Box<dyn Transport>, options: JobOptions) -> Self {
         let size = transport.size() as usize;
         let mut known = vec![
-            Known {
+            RankInfo {
                 hello: None,
                 wall_ahead_ns: 0,
             };
@@ -72,7 +72,7 @@ impl Members {
     /// Waits until all ranks are there, and refuses those that are too unlike.
     pub fn greet(&mut self) -> Result<(), JobError> {
         let begun = Instant::now();
-        let unknown = |known: &Known| known.hello.is_none();
+        let unknown = |known: &RankInfo| known.hello.is_none();
         while let Some(rank) = self.known.iter().position(unknown) {
             self.receive();
             if begun.elapsed() > self.options.greeting {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ToRank {
     /// Make your part of this job.
-    Run(Box<Order>),
+    Run(Box<JobSpec>),
     /// The coordinator is there.
     Alive,
     /// Say what your clock shows.
@@ -40,7 +40,7 @@ pub enum ToRank {
 
 /// A job for the ranks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Order {
+pub struct JobSpec {
     /// The plan of the whole job.
     pub job: Plan,
     /// Which rank makes which part: the first one the first.

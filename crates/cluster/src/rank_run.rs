@@ -1,6 +1,6 @@
 //! A rank's part of a job, on a thread of its own, while the rank's own thread carries messages.
 
-use crate::message::{Ending, Failure, FromRank, IntervalReport, Order};
+use crate::message::{Ending, Failure, FromRank, IntervalReport, JobSpec};
 use filestone_engine::ErrorCategory;
 use filestone_engine::control::{self, Context, JobController, Observer};
 use filestone_engine::workspace::ProcessIdentity;
@@ -43,7 +43,7 @@ pub trait Runner: Send + Sync {
 /// What a run that goes on is told.
 enum ToRun {
     Start(Instant),
-    Order(control::Order),
+    Order(control::JobCommand),
 }
 
 /// A part of a job that is being made.
@@ -59,7 +59,7 @@ pub struct RankRun {
 
 impl RankRun {
     /// Starts to make the part that `order` gives to `rank`; `None` if it gives it none.
-    pub fn start(order: &Order, rank: u32, runner: &Arc<dyn Runner>) -> Option<Self> {
+    pub fn start(order: &JobSpec, rank: u32, runner: &Arc<dyn Runner>) -> Option<Self> {
         let index = order.makers.iter().position(|maker| *maker == rank)?;
         let stop = Arc::new(AtomicBool::new(false));
         let is_cleaning_up = Arc::new(AtomicBool::new(false));
@@ -116,13 +116,13 @@ impl RankRun {
 
     /// The job offers so many operations per second from now on.
     pub fn offer(&self, load_ops_per_s: f64) {
-        let own = control::Order::Offer(load_ops_per_s * self.share);
+        let own = control::JobCommand::Offer(load_ops_per_s * self.share);
         let _ = self.to_run.send(ToRun::Order(own));
     }
 
     /// The job is over, as if its time were.
     pub fn finish(&self) {
-        let _ = self.to_run.send(ToRun::Order(control::Order::Finish));
+        let _ = self.to_run.send(ToRun::Order(control::JobCommand::Finish));
     }
 
     /// The job ends early. A clean-up goes on: a stop would end it.
@@ -252,7 +252,7 @@ impl JobController for Link {
         let _ = self.tell.send(FromRank::Interval(Box::new(told)));
     }
 
-    fn order(&mut self) -> Option<control::Order> {
+    fn order(&mut self) -> Option<control::JobCommand> {
         match self.from_coordinator.try_recv().ok()? {
             ToRun::Order(order) => Some(order),
             ToRun::Start(_) => None,

@@ -24,7 +24,7 @@ pub enum Progress {
 
 /// A rank that makes a part.
 #[derive(Debug)]
-pub struct Maker {
+pub struct LoadRank {
     /// Its number.
     pub rank: u32,
     /// Which part it makes.
@@ -44,7 +44,7 @@ pub struct Maker {
     pub late_ns: u64,
 }
 
-impl Maker {
+impl LoadRank {
     /// Whether something is to come from it.
     pub const fn is_awaited(&self) -> bool {
         !matches!(self.progress, Progress::Ended(_) | Progress::Lost(_))

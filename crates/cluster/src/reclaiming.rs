@@ -31,7 +31,7 @@ pub struct OrphanedPart {
 }
 
 /// What could not be removed or given up.
-pub struct Remains {
+pub struct CleanUpFailure {
     abandoned: OrphanedPart,
     reason: String,
 }
@@ -42,7 +42,7 @@ pub fn reclaim(
     runner: &dyn Runner,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
-) -> Vec<Remains> {
+) -> Vec<CleanUpFailure> {
     let begun = Instant::now();
     let was_stopped = stop.load(Ordering::Acquire);
     let mut remains = Vec::new();
@@ -59,13 +59,13 @@ pub fn reclaim(
         let reclaimed = runner.reclaim(plan, &abandoned.owner, left, &mut context);
         if let Err(failure) = reclaimed {
             let reason = failure.what;
-            remains.push(Remains { abandoned, reason });
+            remains.push(CleanUpFailure { abandoned, reason });
         }
     }
     remains
 }
 
-impl Remains {
+impl CleanUpFailure {
     /// What it is, and why it is there.
     pub fn in_words(&self) -> String {
         let OrphanedPart { whose, .. } = &self.abandoned;

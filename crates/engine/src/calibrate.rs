@@ -104,7 +104,7 @@ impl Exchange {
 
 /// How late timed starts are.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Lateness {
+pub struct TimerLateness {
     /// Starts per second.
     pub starts_per_s: f64,
     /// Median, in nanoseconds.
@@ -127,7 +127,7 @@ pub struct Calibration {
     /// Messages over a plain socket and through the engine.
     pub exchanges: Vec<Exchange>,
     /// Timed starts.
-    pub lateness: Vec<Lateness>,
+    pub lateness: Vec<TimerLateness>,
     /// The part that goes into a record, by protocol.
     pub headroom: Vec<Headroom>,
     /// Who had the processors meanwhile.
@@ -285,7 +285,7 @@ fn headroom_of(
     target: &TargetPlan,
     exchanges: &[Exchange],
     in_flight: u32,
-    lateness: &[Lateness],
+    lateness: &[TimerLateness],
 ) -> Headroom {
     let mut of_target = exchanges
         .iter()
@@ -398,7 +398,7 @@ fn measure_lateness(
     starts_per_s: f64,
     time: Duration,
     stop: &AtomicBool,
-) -> Lateness {
+) -> TimerLateness {
     let arrivals = ArrivalsPlan::Constant {
         offered_load_ops_per_s: starts_per_s,
     };
@@ -426,7 +426,7 @@ fn measure_lateness(
     // Setting the worker up took time that is not lateness.
     *worker.backend_mut() = Null::sleeping(Clock::start(), 1024);
     worker.run();
-    Lateness {
+    TimerLateness {
         starts_per_s,
         p50_ns: dispatch_delay.quantile(0.5),
         p99_ns: dispatch_delay.quantile(0.99),

@@ -131,7 +131,7 @@ pub struct Progress {
 
 /// What the conductor of a job wants of a run that goes on.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Order {
+pub enum JobCommand {
     /// To offer so many operations per second from now on.
     Offer(f64),
     /// To end, as if its time were over.
@@ -149,7 +149,7 @@ pub trait JobController {
     fn interval(&mut self, interval: &IntervalRecord, offered_load_ops_per_s: f64, is_whole: bool);
 
     /// The next order, if there is one.
-    fn order(&mut self) -> Option<Order>;
+    fn order(&mut self) -> Option<JobCommand>;
 }
 
 /// What goes through all parts of a run: how it is told to end, whom it tells, and what is in no

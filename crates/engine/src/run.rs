@@ -13,7 +13,7 @@ mod steered;
 mod subject;
 
 pub use crate::control::{NoObserver, Observer};
-pub use attendant::{Look, RunHook, Stage};
+pub use attendant::{RunHook, RunSnapshot, Stage};
 pub use coordinator::Recording;
 pub(crate) use environment::{check_environment, check_files_of_clients, clients_of, local_ports};
 pub use subject::{
@@ -26,7 +26,7 @@ use crate::error::RunError;
 use crate::host;
 use crate::threads::start_worker;
 use crate::way;
-use crate::worker::{LiveWorkers, Offer, WorkerControl};
+use crate::worker::{LiveWorkers, OfferedLoad, WorkerControl};
 use conducted::JobHook;
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, CoordinatorContext, RunFacts};
 use filestone_model::doctor::facts::Place;
@@ -38,7 +38,7 @@ use filestone_model::plan::{ArrivalsPlan, Plan, SteeringPlan};
 use filestone_model::plan::{Field, LevelsPlanError, PlanError, SteeringPlanError};
 use filestone_model::steering::curve::CurveSteering;
 use filestone_model::steering::{LoadRange, ObjectiveSearch, Steering};
-use readings::Watch;
+use readings::Sampler;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Scope;
@@ -46,7 +46,7 @@ use std::time::SystemTime;
 use steered::Steered;
 
 /// Finds the target of a plan, and prepares what its operations are about.
-pub type Open<'a> = dyn for<'plan> Fn(&'plan Plan, &mut Context<'_>) -> Result<Box<dyn OpenTarget + 'plan>, RunError>
+pub type OpenTargetFn<'a> = dyn for<'plan> Fn(&'plan Plan, &mut Context<'_>) -> Result<Box<dyn OpenTarget + 'plan>, RunError>
     + 'a;
 
 /// Makes the run of `plan` on what `open` opens. `headroom` is what the load generator can do
@@ -56,7 +56,7 @@ pub type Open<'a> = dyn for<'plan> Fn(&'plan Plan, &mut Context<'_>) -> Result<B
 pub fn by_calls(
     plan: &Plan,
     headroom: Option<&Headroom>,
-    open: &Open<'_>,
+    open: &OpenTargetFn<'_>,
     context: &mut Context<'_>,
 ) -> Result<RunRecord, RunError> {
     let limit = headroom.map(|headroom| headroom.engine_ops_per_s);
@@ -90,7 +90,7 @@ pub fn by_calls(
 /// interval.
 pub fn run_steered(
     plan: &Plan,
-    open: &Open<'_>,
+    open: &OpenTargetFn<'_>,
     context: &mut Context<'_>,
     mut steering: Option<&mut dyn Steering>,
 ) -> Result<RunRecord, RunError> {
@@ -198,7 +198,7 @@ fn measure(
     let recording = &target.recording(workers);
     let mut coordinator = Coordinator::new(plan, recording);
     let (halt, hope) = (&AtomicBool::new(false), &LiveWorkers::new(workers as u32));
-    let offer = &Offer::of(plan);
+    let offer = &OfferedLoad::of(plan);
     let mut steered = steering.map(|steering| Steered::new(steering, offer, plan));
     let signals = WorkerControl {
         stop: context.stop,
@@ -220,7 +220,7 @@ fn measure(
         let starts = start_all(scope, plan, clients.workers, thread)?;
         drop(full);
         look_at_memory(&mut clients.record, |memory| &mut memory.after_bytes);
-        let mut watch = sources.map(|sources| Watch::start(plan, sources, context));
+        let mut watch = sources.map(|sources| Sampler::start(plan, sources, context));
         let conductor = context.conductor.as_deref_mut();
         let mut conducted = JobHook::after_start(conductor, context.stop, offer, plan);
         let (started_at, clock) = (SystemTime::now(), clock.restarted());

@@ -19,11 +19,11 @@ mod shared_books;
 pub use books::{IntervalSink, LocalSampleSink, SampleSink};
 pub use client::WorkerClient;
 pub use hope::LiveWorkers;
-pub use offer::Offer;
+pub use offer::OfferedLoad;
 pub use shared_books::{SharedRecorder, SharedSampleSink};
 
 use crate::backend::{Backend, BackendError, ConnectionCounts, WaitLimit};
-use client::{ClientState, Slots, UnderWay};
+use client::{ClientState, SlotActivity, Slots};
 use filestone_model::arrivals::counts_of_clients;
 use filestone_model::completions::{Completions, for_slot};
 use filestone_model::language::{Language, Work};
@@ -127,7 +127,7 @@ pub struct WorkerEnd {
 }
 
 /// What a worker leaves.
-pub struct Finished<B, W> {
+pub struct WorkerResult<B, W> {
     /// How its run ended.
     pub end: WorkerEnd,
     /// Its clients' workloads, in order.
@@ -231,7 +231,7 @@ impl<B: Backend, K: SampleSink> Line<B, K> {
         slot.ready = ready;
         slot.kind = kind;
         slot.role = role;
-        slot.under_way = UnderWay::Counted;
+        slot.under_way = SlotActivity::Counted;
         self.busy += 1;
         self.backend.submit(ticket, work, now);
     }
@@ -245,7 +245,7 @@ impl<B: Backend, K: SampleSink> Line<B, K> {
         now: Moment,
     ) {
         let slot = &mut slots.slots[ticket.slot as usize];
-        slot.under_way = UnderWay::Aside;
+        slot.under_way = SlotActivity::Aside;
         self.busy += 1;
         self.backend.submit(ticket, work, now);
     }
@@ -260,7 +260,7 @@ pub struct WorkerControl<'run> {
     /// looked for is there.
     pub halt: &'run AtomicBool,
     /// The offered load, if it is steered.
-    pub offer: Option<&'run Offer>,
+    pub offer: Option<&'run OfferedLoad>,
     /// Whether other workers still have clients; `None` where there is no other.
     pub hope: Option<&'run LiveWorkers>,
 }
@@ -333,7 +333,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     }
 
     /// The same, and keeps what carried the operations out.
-    pub fn run_and_keep(mut self) -> Finished<B, W> {
+    pub fn run_and_keep(mut self) -> WorkerResult<B, W> {
         let slots = self.clients.iter().map(|client| client.slots.slots.len());
         let mut completed = Completions::with_capacity(slots.sum());
         let mut now = self.line.backend.now();
@@ -608,11 +608,11 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
         let due = slots.due[ticket.slot as usize];
         let slot = &mut slots.slots[ticket.slot as usize];
-        let was = std::mem::replace(&mut slot.under_way, UnderWay::Nothing);
+        let was = std::mem::replace(&mut slot.under_way, SlotActivity::Nothing);
         slot.free_at = completion.done;
         self.line.busy -= 1;
         self.last_done = self.last_done.max(completion.done);
-        if was == UnderWay::Aside {
+        if was == SlotActivity::Aside {
             return;
         }
         let ready = if slots.is_constant { due } else { slot.ready };
@@ -913,7 +913,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         let books = &mut self.line.books;
         for (client, ClientState { slots, .. }) in (0..).zip(&self.clients) {
             for ((slot, state), due) in (0..).zip(&slots.slots).zip(&slots.due) {
-                if state.under_way != UnderWay::Counted || !books.is_measured(*due) {
+                if state.under_way != SlotActivity::Counted || !books.is_measured(*due) {
                     continue;
                 }
                 if has_timed_out {
@@ -929,7 +929,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         }
     }
 
-    fn finish(mut self, now: Moment, lost: Option<BackendError>) -> Finished<B, W> {
+    fn finish(mut self, now: Moment, lost: Option<BackendError>) -> WorkerResult<B, W> {
         self.note_costs();
         let mut abandoned = Completions::default();
         self.line.backend.abandon(&mut abandoned);
@@ -953,7 +953,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
                 ..self.time
             },
         };
-        Finished {
+        WorkerResult {
             end,
             workloads: self
                 .clients

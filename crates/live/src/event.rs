@@ -18,9 +18,9 @@ pub enum Event {
     /// A run begins: of a command that makes several, the next one.
     RunBegun(Shared<RunBegun>),
     /// What is being done before or after the measured window.
-    Preparing(Told),
+    Preparing(NoteText),
     /// What whoever asked should know of the target.
-    Remark(Told),
+    Remark(NoteText),
     /// The target has been found, and the load begins.
     Prepared(Shared<Target>),
     /// An interval is complete.
@@ -48,7 +48,7 @@ pub enum Event {
 /// A sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Told {
+pub struct NoteText {
     /// What is told.
     pub what: String,
 }

@@ -5,8 +5,8 @@
 //! run publishes, never a worker.
 
 use crate::event::{
-    Changed, Closed, Event, IntervalFigures, KindFigures, Point, ReplayProgress, RunBegun,
-    RunEnded, ServerShare, SteeringStatus, Told,
+    Changed, Closed, Event, IntervalFigures, KindFigures, NoteText, Point, ReplayProgress,
+    RunBegun, RunEnded, ServerShare, SteeringStatus,
 };
 use crate::shared::Shared;
 use axum::body::Bytes;
@@ -274,8 +274,8 @@ impl State {
                     ..Snapshot::default()
                 };
             }
-            Event::Preparing(Told { what }) => known.preparing = Some(what.clone()),
-            Event::Remark(Told { what }) => keep(&mut known.remarks, what.clone(), KEPT_MAX),
+            Event::Preparing(NoteText { what }) => known.preparing = Some(what.clone()),
+            Event::Remark(NoteText { what }) => keep(&mut known.remarks, what.clone(), KEPT_MAX),
             Event::Prepared(target) => {
                 self.began = Some(std::time::Instant::now());
                 known.preparing = None;
@@ -340,7 +340,7 @@ mod tests {
     use super::*;
 
     fn told(what: &str) -> Event {
-        Event::Remark(Told { what: what.into() })
+        Event::Remark(NoteText { what: what.into() })
     }
 
     fn feed() -> Feed {

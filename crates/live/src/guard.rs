@@ -27,7 +27,7 @@ const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resour
 
 /// Who may ask.
 #[derive(Debug, Clone)]
-pub struct Guard {
+pub struct RequestGuard {
     /// Whether everything needs the token, and not only what changes something.
     is_closed: bool,
     /// Names of this host beside `localhost`.
@@ -46,7 +46,7 @@ pub enum Refused {
     Token,
 }
 
-impl Guard {
+impl RequestGuard {
     /// Of what listens at this address: if others than this host can reach it, everything needs the token.
     pub fn new(address: SocketAddr, token: Option<Token>) -> Self {
         let name = rustix::system::uname();
@@ -158,7 +158,7 @@ impl IntoResponse for Refused {
 }
 
 /// Lets through what is admitted, and marks every answer. For [`axum::middleware::from_fn_with_state`].
-pub async fn guarded(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+pub async fn guarded(State(guard): State<RequestGuard>, request: Request, next: Next) -> Response {
     let (headers, uri) = (request.headers(), request.uri());
     let admitted = guard.admit(headers, uri).and_then(|()| {
         if guard.is_closed && !guard.has_token(headers, uri) {
@@ -196,10 +196,10 @@ pub fn marked(mut response: Response) -> Response {
 mod tests {
     use super::*;
 
-    fn guard(address: &str) -> (Guard, Token) {
+    fn guard(address: &str) -> (RequestGuard, Token) {
         let token = Token::new().expect("random numbers");
         let address = address.parse().expect("an address");
-        (Guard::new(address, Some(token.clone())), token)
+        (RequestGuard::new(address, Some(token.clone())), token)
     }
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {

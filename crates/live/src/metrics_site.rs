@@ -3,7 +3,7 @@
 //! Read only, and small: what it may take of a processor is what the thread that serves may take, and the
 //! counters are locked for as long only as it takes to copy them.
 
-use crate::guard::{Guard, guarded};
+use crate::guard::{RequestGuard, guarded};
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::StatusCode;
@@ -57,7 +57,10 @@ impl MetricsSite {
                 get(async || "filestone: the metrics are at /metrics\n"),
             )
             .layer(DefaultBodyLimit::max(0))
-            .layer(from_fn_with_state(Guard::new(address, None), guarded))
+            .layer(from_fn_with_state(
+                RequestGuard::new(address, None),
+                guarded,
+            ))
             .with_state(self.clone())
     }
 

@@ -1,8 +1,9 @@
 //! What an observer of a run is told, published.
 
 use crate::event::{
-    CaveatText, Changed, Event, Failures, IntervalFigures, OperationFigures, Point, PointFigure,
-    ReplayProgress, RunBegun, RunEnded, ServerShare, SourceRates, SteeringStatus, Times, Told,
+    CaveatText, Changed, Event, Failures, IntervalFigures, NoteText, OperationFigures, Point,
+    PointFigure, ReplayProgress, RunBegun, RunEnded, ServerShare, SourceRates, SteeringStatus,
+    Times,
 };
 use crate::feed::Feed;
 use crate::shared::Shared;
@@ -72,12 +73,12 @@ impl Publisher {
 impl Observer for Publisher {
     fn preparing(&mut self, what: &str) {
         let what = what.into();
-        self.feed.publish(Event::Preparing(Told { what }));
+        self.feed.publish(Event::Preparing(NoteText { what }));
     }
 
     fn remark(&mut self, what: &str) {
         let what = what.into();
-        self.feed.publish(Event::Remark(Told { what }));
+        self.feed.publish(Event::Remark(NoteText { what }));
     }
 
     fn prepared(&mut self, target: &Target) {

@@ -10,7 +10,7 @@ pub use document::Document;
 
 use crate::event::Event;
 use crate::feed::Feed;
-use crate::guard::{Guard, guarded};
+use crate::guard::{RequestGuard, guarded};
 use crate::token::Token;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
@@ -23,7 +23,7 @@ use watchers::Watchers;
 #[derive(Clone)]
 pub struct Page {
     feed: Feed,
-    guard: Guard,
+    guard: RequestGuard,
     address: SocketAddr,
     token: Token,
     document: Arc<Document>,
@@ -35,7 +35,7 @@ impl Page {
     pub fn new(feed: Feed, address: SocketAddr, token: Token, document: Document) -> Self {
         Self {
             feed,
-            guard: Guard::new(address, Some(token.clone())),
+            guard: RequestGuard::new(address, Some(token.clone())),
             address,
             token,
             document: Arc::new(document),

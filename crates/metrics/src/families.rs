@@ -6,8 +6,8 @@
 use crate::Snapshot;
 use crate::data_model::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType};
 use crate::histograms::{histogram, seconds};
-use crate::standing::Standing;
-use crate::sums::{KindSums, Sums};
+use crate::standing::RunState;
+use crate::sums::{KindSums, Totals};
 use crate::times::Times;
 use filestone_model::measure::{Ledger, Role, RunPhase};
 
@@ -119,13 +119,13 @@ impl Families {
         self.family(heading, MetricType::Histogram, "", [metric]);
     }
 
-    fn histograms(&mut self, heading: &Heading<'_>, sums: &Sums, of: fn(&KindSums) -> &Times) {
+    fn histograms(&mut self, heading: &Heading<'_>, sums: &Totals, of: fn(&KindSums) -> &Times) {
         let metrics = by_kind(sums).map(|(pairs, kind)| histogram(of(kind), labels(pairs)));
         self.family(heading, MetricType::Histogram, "", metrics);
     }
 
     /// Which run goes on, how far it is, with whom.
-    fn standing(&mut self, standing: &Standing) {
+    fn standing(&mut self, standing: &RunState) {
         let tool = &standing.tool;
         let build = [
             ("version", tool.version.as_str()),
@@ -178,7 +178,7 @@ impl Families {
         self.fleet(standing);
     }
 
-    fn fleet(&mut self, standing: &Standing) {
+    fn fleet(&mut self, standing: &RunState) {
         if standing.fleet.is_empty() {
             return;
         }
@@ -194,7 +194,7 @@ impl Families {
     }
 
     /// The ledger.
-    fn operations(&mut self, sums: &Sums) {
+    fn operations(&mut self, sums: &Totals) {
         let help = "Operations that were due in a measured window";
         self.counters(
             &Heading::of("operations_scheduled", help),
@@ -223,7 +223,7 @@ impl Families {
     }
 
     /// Calls and bytes.
-    fn bytes(&mut self, sums: &Sums) {
+    fn bytes(&mut self, sums: &Totals) {
         type Count = fn(&KindSums) -> u64;
         let calls: [(&str, &str, &str, Count); 5] = [
             ("calls", "Calls made for operations", "", |kind| {
@@ -258,7 +258,7 @@ impl Families {
     }
 
     /// Histograms.
-    fn times(&mut self, sums: &Sums) {
+    fn times(&mut self, sums: &Totals) {
         let help = "From when an operation was due to its end";
         let heading = Heading::in_unit("response_time", help, SECONDS);
         self.histograms(&heading, sums, |kind| &kind.response_time);
@@ -279,7 +279,7 @@ impl Families {
     }
 
     /// What the load generator itself came to.
-    fn generator(&mut self, sums: &Sums) {
+    fn generator(&mut self, sums: &Totals) {
         let stretch = &sums.stretch;
         for (name, help, nanos) in [
             (
@@ -336,7 +336,7 @@ const fn gauge(label: Vec<LabelPair>, value: f64) -> Metric {
     }
 }
 
-fn by_kind(sums: &Sums) -> impl Iterator<Item = (KindLabels, &KindSums)> {
+fn by_kind(sums: &Totals) -> impl Iterator<Item = (KindLabels, &KindSums)> {
     sums.kinds.iter().map(|((kind, role), sums)| {
         let labels = [("operation", kind.name()), ("role", role_name(*role))];
         (labels, sums)

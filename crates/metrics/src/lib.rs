@@ -24,8 +24,8 @@ mod times;
 
 pub use exposition::{Exposition, ExpositionError};
 pub use format::Format;
-pub use standing::Standing;
-pub use sums::{KindSums, Sums};
+pub use standing::RunState;
+pub use sums::{KindSums, Totals};
 pub use times::Times;
 
 use filestone_model::measure::connections_record::ConnectionsRecord;
@@ -44,18 +44,18 @@ pub struct Metrics {
 /// Finished runs, and the one that goes on.
 #[derive(Debug, Clone)]
 struct Known {
-    finished: Sums,
-    running: Sums,
-    standing: Standing,
+    finished: Totals,
+    running: Totals,
+    standing: RunState,
 }
 
 /// What was known at a moment.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// What was counted, over all runs.
-    pub sums: Sums,
+    pub sums: Totals,
     /// What is so now, and no count.
-    pub standing: Standing,
+    pub standing: RunState,
 }
 
 impl Metrics {
@@ -63,9 +63,9 @@ impl Metrics {
     pub fn new(tool: Tool) -> Self {
         Self {
             known: Mutex::new(Known {
-                finished: Sums::default(),
-                running: Sums::default(),
-                standing: Standing::new(tool),
+                finished: Totals::default(),
+                running: Totals::default(),
+                standing: RunState::new(tool),
             }),
         }
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// What is so at a moment.
 #[derive(Debug, Clone)]
-pub struct Standing {
+pub struct RunState {
     /// What measures.
     pub tool: Tool,
     /// Which part of the run is going on; none before the first.
@@ -47,7 +47,7 @@ pub struct GroupStates {
     pub clients: [(ClientState, u64); ClientState::ALL.len()],
 }
 
-impl Standing {
+impl RunState {
     /// Of a process that has measured nothing yet.
     pub fn new(tool: Tool) -> Self {
         Self {

@@ -16,7 +16,7 @@ const OTHER: &str = "other";
 
 /// Counts of intervals or of whole runs.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Sums {
+pub struct Totals {
     /// Of each kind of operation in each role.
     pub kinds: BTreeMap<(OpKind, Role), KindSums>,
     /// due → ready of measured operations.
@@ -46,7 +46,7 @@ pub struct KindSums {
     pub failures: BTreeMap<String, u64>,
 }
 
-impl Sums {
+impl Totals {
     /// Adds an interval.
     pub fn count(&mut self, interval: &mut IntervalBuffer) {
         for kind in &mut interval.kinds {

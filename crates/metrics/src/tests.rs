@@ -344,7 +344,7 @@ fn intervals_of_several_hosts_are_counted_by_their_records() {
         assert_eq!(of_job.counts.calls, 0, "known at the end");
     }
     job.end(&record);
-    let calls = |sums: &Sums| {
+    let calls = |sums: &Totals| {
         sums.kinds
             .values()
             .map(|kind| kind.counts.calls)

@@ -204,7 +204,7 @@ impl CipherKey {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Opened;
+    use super::super::DecryptBuffer;
     use super::*;
     use filestone_wire::smb2::codec::{Decode, Encode};
     use filestone_wire::smb2::transform::{Encrypted, TRANSFORM_HEADER_LEN};
@@ -271,7 +271,7 @@ mod tests {
             let server = SessionKeys::derive_of_server(&material).unwrap();
             let mut frame = [5; TRANSFORM_HEADER_LEN + 70];
             client.sealer.unwrap().seal(9, 11, &mut frame);
-            let mut out = Opened::default();
+            let mut out = DecryptBuffer::default();
             let opener = server.opener.unwrap();
             let encrypted = Encrypted::from_bytes(&frame).unwrap();
             assert_eq!(encrypted.header.session_id, 11);

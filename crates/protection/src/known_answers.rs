@@ -1,6 +1,6 @@
 //! Keys, signatures and encryption against what others have published and sent.
 
-use super::{KeyMaterial, Opened, OpeningKey, Preauth, SealingKey, SessionKeys, SigningKey};
+use super::{DecryptBuffer, KeyMaterial, OpeningKey, Preauth, SealingKey, SessionKeys, SigningKey};
 use filestone_wire::smb2::codec::{Decode, Encode};
 use filestone_wire::smb2::compound::Message;
 use filestone_wire::smb2::negotiate::{Cipher, Context, Response, SigningAlgorithm};
@@ -194,7 +194,7 @@ mod recorded {
 }
 
 fn open(opener: &OpeningKey, frame: &[u8]) -> Vec<u8> {
-    let mut opened = Opened::default();
+    let mut opened = DecryptBuffer::default();
     let encrypted = Encrypted::from_bytes(frame).unwrap();
     opener.open(&encrypted, &mut opened).unwrap();
     opened.messages().to_vec()

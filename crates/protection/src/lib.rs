@@ -25,5 +25,5 @@ mod signing;
 pub use keys::{KeyError, KeyMaterial, SessionKeys};
 pub use names::upcased;
 pub use preauth::Preauth;
-pub use sealing::{Forged, Opened, OpeningKey, SealingKey};
+pub use sealing::{DecryptBuffer, DecryptError, OpeningKey, SealingKey};
 pub use signing::SigningKey;

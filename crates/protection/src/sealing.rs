@@ -15,7 +15,7 @@ const TAG_LEN: usize = 16;
 /// An encrypted frame is not what the other side has encrypted with this session's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an encrypted frame does not verify: another key, or changed on its way")]
-pub struct Forged;
+pub struct DecryptError;
 
 /// The key by which this side of a session encrypts, ready to use.
 #[derive(Debug)]
@@ -68,7 +68,11 @@ impl OpeningKey {
     }
 
     /// Decrypts a frame. There is nothing in `out` if it is forged.
-    pub fn open(&self, encrypted: &Encrypted<'_>, out: &mut Opened) -> Result<(), Forged> {
+    pub fn open(
+        &self,
+        encrypted: &Encrypted<'_>,
+        out: &mut DecryptBuffer,
+    ) -> Result<(), DecryptError> {
         let is_open = self.0.open(encrypted, out.room(encrypted.data.len()));
         if is_open.is_err() {
             out.len = 0;
@@ -79,12 +83,12 @@ impl OpeningKey {
 
 /// What was decrypted last, in memory that is reused from frame to frame and never cleared.
 #[derive(Debug, Default)]
-pub struct Opened {
+pub struct DecryptBuffer {
     memory: Vec<u8>,
     len: usize,
 }
 
-impl Opened {
+impl DecryptBuffer {
     /// The messages: one or a compound.
     pub fn messages(&self) -> &[u8] {
         &self.memory[..self.len]
@@ -137,14 +141,14 @@ impl Key {
     }
 
     /// Decrypts into `out`, which has as many bytes as there are data.
-    fn open(&self, encrypted: &Encrypted<'_>, out: &mut [u8]) -> Result<(), Forged> {
+    fn open(&self, encrypted: &Encrypted<'_>, out: &mut [u8]) -> Result<(), DecryptError> {
         match self {
             Self::Gcm(key) => {
                 let nonce = gcm_nonce(&encrypted.header.nonce);
                 let authenticated = Aad::from(encrypted.authenticated);
                 let tag = &encrypted.header.signature;
                 key.open_separate_gather(nonce, authenticated, encrypted.data, tag, out)
-                    .map_err(|_| Forged)
+                    .map_err(|_| DecryptError)
             }
             Self::Ccm128(cipher) => open_ccm(&**cipher, encrypted, out),
             Self::Ccm256(cipher) => open_ccm(&**cipher, encrypted, out),
@@ -185,7 +189,7 @@ where
     tag.expect("no frame is too long for AES-CCM").into()
 }
 
-fn open_ccm<C>(cipher: &C, encrypted: &Encrypted<'_>, out: &mut [u8]) -> Result<(), Forged>
+fn open_ccm<C>(cipher: &C, encrypted: &Encrypted<'_>, out: &mut [u8]) -> Result<(), DecryptError>
 where
     C: AeadInPlace<NonceSize = U11, TagSize = U16>,
 {
@@ -199,5 +203,5 @@ where
             out,
             &header.signature.into(),
         )
-        .map_err(|_| Forged)
+        .map_err(|_| DecryptError)
 }

@@ -20,7 +20,7 @@ use filestone_wire::rpc::{
 use filestone_wire::xdr::{Decode, Encode, Reader, Writer};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-use crate::dispatch::{Ends, Grant, Transport};
+use crate::dispatch::{Endpoints, Grant, Transport};
 use crate::framing::{self, Frame, MARK_LEN};
 
 /// How long a connection may take, and a datagram's answer before it is sent again.
@@ -32,7 +32,7 @@ const REPLY_MAX: usize = 4096;
 
 /// What a client said to its lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum GrantReply {
     /// It has the lock.
     Taken,
     /// It does not want the lock, or does not answer.
@@ -40,7 +40,7 @@ pub enum Told {
 }
 
 /// Tells a client that a lock is its own now; `portmapper` is the port of its port mapper.
-pub fn tell(grant: &Grant, portmapper: u16) -> Told {
+pub fn tell(grant: &Grant, portmapper: u16) -> GrantReply {
     let waiter = &grant.waiter;
     let handle = waiter.file.encode();
     let arguments = granted::Args {
@@ -61,13 +61,13 @@ pub fn tell(grant: &Grant, portmapper: u16) -> Told {
         let mut call = Call::new(&waiter.ends, transport, port);
         let reply = call.make(nlm::PROGRAM, nlm::VERSION, number, &arguments);
         return match reply.and_then(|reply| status_of(&reply)) {
-            Ok(nlm::Status::GRANTED) => Told::Taken,
+            Ok(nlm::Status::GRANTED) => GrantReply::Taken,
             // A client that was told twice, because its first answer was lost, denies the second.
-            Ok(nlm::Status::DENIED) if call.was_sent_again => Told::Taken,
-            Ok(_) | Err(_) => Told::NotTaken,
+            Ok(nlm::Status::DENIED) if call.was_sent_again => GrantReply::Taken,
+            Ok(_) | Err(_) => GrantReply::NotTaken,
         };
     }
-    Told::NotTaken
+    GrantReply::NotTaken
 }
 
 fn status_of(results: &[u8]) -> io::Result<nlm::Status> {
@@ -76,7 +76,7 @@ fn status_of(results: &[u8]) -> io::Result<nlm::Status> {
 }
 
 /// Where the lock manager of a client is; `None` if there is none, or nobody says.
-fn lock_manager_port(ends: &Ends, transport: Transport, portmapper: u16) -> Option<u16> {
+fn lock_manager_port(ends: &Endpoints, transport: Transport, portmapper: u16) -> Option<u16> {
     let mut call = Call::new(ends, Transport::Tcp, portmapper);
     let is_tcp = transport == Transport::Tcp;
     let port = if ends.peer.is_ipv6() {
@@ -127,7 +127,7 @@ struct Call {
 }
 
 impl Call {
-    fn new(ends: &Ends, transport: Transport, port: u16) -> Self {
+    fn new(ends: &Endpoints, transport: Transport, port: u16) -> Self {
         let (mut from, mut to) = (ends.local, ends.peer);
         from.set_port(0);
         to.set_port(port);

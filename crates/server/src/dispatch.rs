@@ -54,7 +54,7 @@ impl Transport {
 
 /// What a call came by, from where, and where it reached us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ends {
+pub struct Endpoints {
     pub transport: Transport,
     /// Of a datagram, the address that its socket is bound to, which may be "any".
     pub local: SocketAddr,
@@ -64,7 +64,7 @@ pub struct Ends {
 /// Where a call came from, and when.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller<'a> {
-    pub ends: &'a Ends,
+    pub ends: &'a Endpoints,
     pub tally: &'a Tally,
     /// When the call was received, for times of access.
     pub now: Timestamp,

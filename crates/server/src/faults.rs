@@ -55,7 +55,7 @@ impl Fault {
         }
     }
 
-    fn is_due(&self, asked: Asked, since_start: Duration) -> bool {
+    fn is_due(&self, asked: RequestKind, since_start: Duration) -> bool {
         let is_in_window = self
             .window
             .is_none_or(|(from, to)| (from..to).contains(&since_start));
@@ -132,7 +132,7 @@ pub struct Freeze {
 
 /// What a client asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum RequestKind {
     /// A procedure of NFSv3.
     Procedure(Procedure),
     /// A command of SMB.
@@ -157,13 +157,13 @@ impl ProcedureSet {
 
     /// The set with one more member.
     #[must_use]
-    pub fn with(self, asked: Asked) -> Self {
+    pub fn with(self, asked: RequestKind) -> Self {
         match asked {
-            Asked::Procedure(procedure) => Self {
+            RequestKind::Procedure(procedure) => Self {
                 nfs3: self.nfs3 | 1 << procedure.number(),
                 ..self
             },
-            Asked::Command(command) => Self {
+            RequestKind::Command(command) => Self {
                 smb2: self.smb2 | 1 << command.number(),
                 ..self
             },
@@ -171,10 +171,10 @@ impl ProcedureSet {
     }
 
     /// Whether this is a member.
-    pub fn contains(self, asked: Asked) -> bool {
+    pub fn contains(self, asked: RequestKind) -> bool {
         match asked {
-            Asked::Procedure(procedure) => self.nfs3 & 1 << procedure.number() != 0,
-            Asked::Command(command) => self.smb2 & 1 << command.number() != 0,
+            RequestKind::Procedure(procedure) => self.nfs3 & 1 << procedure.number() != 0,
+            RequestKind::Command(command) => self.smb2 & 1 << command.number() != 0,
         }
     }
 }
@@ -193,14 +193,14 @@ const fn work_commands() -> u32 {
 
 /// How replies are framed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum FramingKind {
     /// As a record of RPC, which begins with an xid.
     Record,
     /// As a frame of SMB.
     Frame,
 }
 
-impl Shape {
+impl FramingKind {
     fn mark(self, len: u32) -> [u8; 4] {
         match self {
             Self::Record => (len | 1 << 31).to_be_bytes(),
@@ -236,7 +236,7 @@ impl Shape {
 
 /// What is to be done about one call.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-pub(crate) struct Verdict {
+pub(crate) struct FaultPlan {
     pub delay: Duration,
     pub error: Option<Status>,
     pub error_of_smb: Option<smb2::Status>,
@@ -294,8 +294,8 @@ impl FaultSource {
     }
 
     /// Decides about one call.
-    pub fn judge(&mut self, asked: Asked, since_start: Duration) -> Verdict {
-        let mut verdict = Verdict::default();
+    pub fn judge(&mut self, asked: RequestKind, since_start: Duration) -> FaultPlan {
+        let mut verdict = FaultPlan::default();
         for fault in &self.faults {
             if !fault.is_due(asked, since_start)
                 || (fault.probability < 1.0 && unit(&mut self.random) >= fault.probability)
@@ -332,13 +332,13 @@ impl FaultSource {
     }
 
     /// Makes the call cost what the verdict says, on the thread that serves it.
-    pub fn spend(&mut self, verdict: &Verdict) {
+    pub fn spend(&mut self, verdict: &FaultPlan) {
         self.cost.burn(verdict.burn);
         self.cost.switch(verdict.switches);
     }
 
     /// Does to the bytes of a reply, its mark and all, what the verdict says.
-    pub fn spoil(&mut self, verdict: &Verdict, shape: Shape, reply: &mut Vec<u8>) {
+    pub fn spoil(&mut self, verdict: &FaultPlan, shape: FramingKind, reply: &mut Vec<u8>) {
         const MARK: usize = 4;
         if verdict.truncate > 0 {
             let len = reply
@@ -387,22 +387,22 @@ pub(crate) fn exponential(mean: Duration, unit: f64) -> Duration {
 mod tests {
     use super::*;
 
-    const NULL: Asked = Asked::Procedure(Procedure::Null);
+    const NULL: RequestKind = RequestKind::Procedure(Procedure::Null);
 
     /// A rule about READ is about both protocols'; one about nothing, about all but the way there.
     #[test]
     fn rules_hit_requests_of_smb() {
         let mut faults = source(&["drop,proc=read", "error=STATUS_DISK_FULL,proc=write+echo"]);
-        let mut judge = |command| faults.judge(Asked::Command(command), Duration::ZERO);
+        let mut judge = |command| faults.judge(RequestKind::Command(command), Duration::ZERO);
         assert!(judge(Command::Read).is_dropped);
         let error = Some(smb2::Status::DISK_FULL);
         assert_eq!(judge(Command::Write).error_of_smb, error);
         assert_eq!(judge(Command::Echo).error_of_smb, error);
-        assert_eq!(judge(Command::Create), Verdict::default());
+        assert_eq!(judge(Command::Create), FaultPlan::default());
         let mut faults = source(&["pending"]);
         let mut judge = |command| {
             faults
-                .judge(Asked::Command(command), Duration::ZERO)
+                .judge(RequestKind::Command(command), Duration::ZERO)
                 .is_pending
         };
         assert!(judge(Command::Create));
@@ -415,26 +415,26 @@ mod tests {
         let message = [&b"\xfeSMB"[..], &[7; 60], &[0; 8]].concat();
         let frame = [&[0, 0, 0, 72][..], &message].concat();
         let mut faults = source(&["drop"]);
-        let mut spoilt = |verdict: Verdict| {
+        let mut spoilt = |verdict: FaultPlan| {
             let mut bytes = frame.clone();
-            faults.spoil(&verdict, Shape::Frame, &mut bytes);
+            faults.spoil(&verdict, FramingKind::Frame, &mut bytes);
             bytes
         };
         let truncate = 4;
-        let cut = spoilt(Verdict {
+        let cut = spoilt(FaultPlan {
             truncate,
-            ..Verdict::default()
+            ..FaultPlan::default()
         });
         assert_eq!((cut.len(), &cut[..4]), (72, &[0, 0, 0, 68][..]));
-        let corrupt = spoilt(Verdict {
+        let corrupt = spoilt(FaultPlan {
             corrupt: 1,
-            ..Verdict::default()
+            ..FaultPlan::default()
         });
         assert_eq!(corrupt[..68], frame[..68]);
         assert_ne!(corrupt[68..], frame[68..]);
-        let missigned = spoilt(Verdict {
+        let missigned = spoilt(FaultPlan {
             is_missigned: true,
-            ..Verdict::default()
+            ..FaultPlan::default()
         });
         let differs = |at: &usize| missigned[*at] != frame[*at];
         assert_eq!((0..76).filter(differs).collect::<Vec<_>>(), [52]);
@@ -454,7 +454,7 @@ mod tests {
     fn rules_hit_their_procedures_in_their_window_only() {
         let mut faults = source(&["error=NFS3ERR_IO,proc=getattr+read,from=1s,to=2s"]);
         let mut error = |procedure, ms| {
-            let asked = Asked::Procedure(procedure);
+            let asked = RequestKind::Procedure(procedure);
             faults.judge(asked, Duration::from_millis(ms)).error
         };
         assert_eq!(error(Procedure::Getattr, 1000), Some(Status::IO));
@@ -503,21 +503,21 @@ mod tests {
         let mut faults = source(&["drop"]);
         let mut cut = reply.clone();
         faults.spoil(
-            &Verdict {
+            &FaultPlan {
                 truncate: 5,
-                ..Verdict::default()
+                ..FaultPlan::default()
             },
-            Shape::Record,
+            FramingKind::Record,
             &mut cut,
         );
         assert_eq!(cut, [&[0x80, 0, 0, 7][..], &[1, 2, 3, 4], &[0; 3]].concat());
         let mut corrupt = reply.clone();
         faults.spoil(
-            &Verdict {
+            &FaultPlan {
                 corrupt: 1,
-                ..Verdict::default()
+                ..FaultPlan::default()
             },
-            Shape::Record,
+            FramingKind::Record,
             &mut corrupt,
         );
         assert_eq!(corrupt[..8], reply[..8]);
@@ -527,11 +527,11 @@ mod tests {
         );
         let mut oversize = reply.clone();
         faults.spoil(
-            &Verdict {
+            &FaultPlan {
                 is_oversize: true,
-                ..Verdict::default()
+                ..FaultPlan::default()
             },
-            Shape::Record,
+            FramingKind::Record,
             &mut oversize,
         );
         assert_eq!(
@@ -540,12 +540,12 @@ mod tests {
         );
         let mut gone = reply;
         faults.spoil(
-            &Verdict {
+            &FaultPlan {
                 truncate: 1000,
                 corrupt: 3,
-                ..Verdict::default()
+                ..FaultPlan::default()
             },
-            Shape::Record,
+            FramingKind::Record,
             &mut gone,
         );
         assert_eq!(gone, [0x80, 0, 0, 0]);

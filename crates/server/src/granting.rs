@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
-use crate::callback::{self, Told};
+use crate::callback::{self, GrantReply};
 use crate::dispatch::{Grant, GrantSink, Service};
 
 /// Clients that are told at the same time, at most. One that does not answer holds a thread for
@@ -75,7 +75,7 @@ impl Shared {
             let Some(service) = self.service.upgrade() else {
                 return;
             };
-            service.settle(&grant, told == Told::Taken);
+            service.settle(&grant, told == GrantReply::Taken);
         }
     }
 

@@ -13,7 +13,7 @@ use filestone_wire::smb2::frame::FrameMark;
 use filestone_wire::xdr::Writer;
 
 use crate::framing::MARK_LEN;
-use crate::tree::run::Run;
+use crate::tree::run::ByteSlice;
 
 /// Data up to this length are copied: below it another element of a vectored write costs more.
 const COPY_MAX: usize = 4096;
@@ -22,7 +22,7 @@ const COPY_MAX: usize = 4096;
 #[derive(Debug)]
 struct Splice {
     at: usize,
-    run: Run,
+    run: ByteSlice,
 }
 
 /// Replies, each a record with its mark, waiting to be sent.
@@ -114,7 +114,7 @@ impl ReplySink {
     }
 
     /// Adds file data.
-    pub fn splice(&mut self, run: Run) {
+    pub fn splice(&mut self, run: ByteSlice) {
         let len = run.bytes().len();
         if len <= COPY_MAX {
             self.bytes.extend_from_slice(run.bytes());
@@ -283,8 +283,8 @@ mod tests {
 
     use super::*;
 
-    fn data(len: usize, byte: u8) -> Run {
-        Run::Chunk(Arc::new(vec![byte; len]), 0..len)
+    fn data(len: usize, byte: u8) -> ByteSlice {
+        ByteSlice::Chunk(Arc::new(vec![byte; len]), 0..len)
     }
 
     fn queue() -> (ReplySink, Vec<u8>) {

@@ -6,15 +6,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use filestone_protection::Opened;
+use filestone_protection::DecryptBuffer;
 
 use crate::counters::Tally;
-use crate::dispatch::{Caller, Ends, Service, Transport};
-use crate::faults::{Asked, FaultSource, Shape, Verdict};
+use crate::dispatch::{Caller, Endpoints, Service, Transport};
+use crate::faults::{FaultPlan, FaultSource, FramingKind, RequestKind};
 use crate::queue::Queue;
 use crate::reply::ReplySink;
 use crate::smb2::{
-    self, Envelope, FaultAction, Hangup, Incoming, Means, Moment, Notice, SmbService,
+    self, CloseConnection, ConnectionEvent, Envelope, FaultAction, Incoming, Moment,
+    RequestContext, SmbService,
 };
 
 /// What became of a call.
@@ -70,7 +71,7 @@ pub struct Responder {
     /// When the last bytes were received, since the start: all calls in them arrived by then.
     arrival: Duration,
     /// What was decrypted last, and room for signatures.
-    opened: Opened,
+    opened: DecryptBuffer,
     room: Vec<u8>,
 }
 
@@ -90,7 +91,7 @@ impl Responder {
             start,
             now: 0,
             arrival: Duration::ZERO,
-            opened: Opened::default(),
+            opened: DecryptBuffer::default(),
             room: Vec::new(),
         }
     }
@@ -141,7 +142,7 @@ impl Responder {
 
     /// Answers one call.
     #[inline]
-    pub fn respond(&mut self, call: &[u8], ends: &Ends, sink: &mut ReplySink) -> Outcome {
+    pub fn respond(&mut self, call: &[u8], ends: &Endpoints, sink: &mut ReplySink) -> Outcome {
         if self.detour.is_some() {
             return self.respond_by_detour(call, ends, sink);
         }
@@ -150,7 +151,7 @@ impl Responder {
     }
 
     #[inline]
-    fn caller<'a>(&'a self, ends: &'a Ends) -> Caller<'a> {
+    fn caller<'a>(&'a self, ends: &'a Endpoints) -> Caller<'a> {
         Caller {
             ends,
             tally: &self.tally,
@@ -160,7 +161,7 @@ impl Responder {
     }
 
     /// Begins a connection of SMB, if that is served.
-    pub fn connect(&self, place: smb2::Place) -> Option<Box<smb2::Connection>> {
+    pub fn connect(&self, place: smb2::ConnectionId) -> Option<Box<smb2::Connection>> {
         let service = self.smb.as_ref()?;
         Some(Box::new(service.connect(place)))
     }
@@ -186,7 +187,7 @@ impl Responder {
                 let incoming = Incoming { envelope, messages };
                 self.respond_to_messages(&service, incoming, connection, sink)
             }
-            Err(Hangup) => Outcome::Disconnect,
+            Err(CloseConnection) => Outcome::Disconnect,
         };
         self.opened = opened;
         self.smb = Some(service);
@@ -216,8 +217,8 @@ impl Responder {
         };
         let since_start = self.start.elapsed();
         let faults = detour.faults.as_mut();
-        let verdict = faults.map_or_else(Verdict::default, |faults| {
-            faults.judge(Asked::Command(command), since_start)
+        let verdict = faults.map_or_else(FaultPlan::default, |faults| {
+            faults.judge(RequestKind::Command(command), since_start)
         });
         if verdict.is_disconnected {
             return Outcome::Disconnect;
@@ -242,7 +243,7 @@ impl Responder {
             return Outcome::Disconnect;
         }
         self.spend(&verdict);
-        self.spoil(verdict, Shape::Frame, &mut reply);
+        self.spoil(verdict, FramingKind::Frame, &mut reply);
         if queued_until.is_none() && verdict.delay.is_zero() {
             sink.append(&mut reply);
             return Outcome::Answered;
@@ -254,7 +255,7 @@ impl Responder {
     pub fn notice(
         &mut self,
         connection: &mut smb2::Connection,
-        notice: Notice,
+        notice: ConnectionEvent,
         sink: &mut ReplySink,
     ) -> Outcome {
         let Some(service) = self.smb.clone() else {
@@ -283,13 +284,13 @@ impl Responder {
     }
 
     /// For what no bytes have brought about.
-    fn means_now(&mut self) -> Means<'_> {
+    fn means_now(&mut self) -> RequestContext<'_> {
         self.arrival = self.start.elapsed();
         self.means()
     }
 
-    fn means(&mut self) -> Means<'_> {
-        Means {
+    fn means(&mut self) -> RequestContext<'_> {
+        RequestContext {
             tally: &self.tally,
             moment: Moment {
                 now: self.now,
@@ -300,7 +301,12 @@ impl Responder {
     }
 
     #[cold]
-    fn respond_by_detour(&mut self, call: &[u8], ends: &Ends, sink: &mut ReplySink) -> Outcome {
+    fn respond_by_detour(
+        &mut self,
+        call: &[u8],
+        ends: &Endpoints,
+        sink: &mut ReplySink,
+    ) -> Outcome {
         let since_start = self.since_start();
         let procedure = Service::procedure_of(call);
         let (Some(procedure), Some(detour)) = (procedure, self.detour.as_mut()) else {
@@ -308,8 +314,8 @@ impl Responder {
             return Outcome::Answered;
         };
         let faults = detour.faults.as_mut();
-        let verdict = faults.map_or_else(Verdict::default, |faults| {
-            faults.judge(Asked::Procedure(procedure), since_start)
+        let verdict = faults.map_or_else(FaultPlan::default, |faults| {
+            faults.judge(RequestKind::Procedure(procedure), since_start)
         });
         if verdict.is_disconnected {
             return Outcome::Disconnect;
@@ -331,12 +337,12 @@ impl Responder {
         self.spend(&verdict);
         // A datagram has no mark that could be too large.
         let has_mark = ends.transport == Transport::Tcp;
-        let verdict = Verdict {
+        let verdict = FaultPlan {
             is_oversize: verdict.is_oversize && has_mark,
             is_missigned: false,
             ..verdict
         };
-        self.spoil(verdict, Shape::Record, &mut reply);
+        self.spoil(verdict, FramingKind::Record, &mut reply);
         if queued_until.is_none() && verdict.delay.is_zero() {
             sink.append(&mut reply);
             return Outcome::Answered;
@@ -344,14 +350,14 @@ impl Responder {
         Outcome::Later(queued_until.unwrap_or(since_start) + verdict.delay, reply)
     }
 
-    fn spend(&mut self, verdict: &Verdict) {
+    fn spend(&mut self, verdict: &FaultPlan) {
         let detour = self.detour.as_mut();
         if let Some(faults) = detour.and_then(|detour| detour.faults.as_mut()) {
             faults.spend(verdict);
         }
     }
 
-    fn spoil(&mut self, verdict: Verdict, shape: Shape, reply: &mut ReplySink) {
+    fn spoil(&mut self, verdict: FaultPlan, shape: FramingKind, reply: &mut ReplySink) {
         let is_spoilt = verdict.truncate > 0
             || verdict.corrupt > 0
             || verdict.is_oversize
@@ -377,9 +383,9 @@ impl Responder {
     }
 }
 
-fn outcome_of(answered: Result<(), Hangup>) -> Outcome {
+fn outcome_of(answered: Result<(), CloseConnection>) -> Outcome {
     match answered {
         Ok(()) => Outcome::Answered,
-        Err(Hangup) => Outcome::Disconnect,
+        Err(CloseConnection) => Outcome::Disconnect,
     }
 }

@@ -1,6 +1,6 @@
 //! The pairs: the raw client and filestone, in turns.
 
-use super::{Bed, Bench, Serving};
+use super::{Bench, Serving, TestBed};
 use crate::figures::median;
 use crate::process;
 use crate::raw_client::RawResult;
@@ -201,7 +201,7 @@ impl Comparison {
 }
 
 /// Runs the pairs of one case against one server.
-pub fn compare(bed: &Bed, case: &Case, options: &Bench) -> Result<Comparison> {
+pub fn compare(bed: &TestBed, case: &Case, options: &Bench) -> Result<Comparison> {
     let server = bed.serve(&[])?;
     let mut pairs = Vec::new();
     let mut lens = (0, 0);
@@ -230,7 +230,7 @@ pub fn compare(bed: &Bed, case: &Case, options: &Bench) -> Result<Comparison> {
     Ok(summary(case, lens.0, lens.1, pairs))
 }
 
-fn raw(bed: &Bed, case: &Case, options: &Bench, server: &Serving) -> Result<RawResult> {
+fn raw(bed: &TestBed, case: &Case, options: &Bench, server: &Serving) -> Result<RawResult> {
     let (asked, port) = match case.over {
         Over::Nfs => (case.operation.to_owned(), server.port),
         Over::Smb => (format!("smb-{}", case.operation), server.smb_port),
@@ -260,7 +260,7 @@ fn raw(bed: &Bed, case: &Case, options: &Bench, server: &Serving) -> Result<RawR
     serde_json::from_slice(&output.stdout).context("the raw client printed no result")
 }
 
-fn ours(bed: &Bed, case: &Case, options: &Bench, server: &Serving) -> Result<Record> {
+fn ours(bed: &TestBed, case: &Case, options: &Bench, server: &Serving) -> Result<Record> {
     let in_flight = case.in_flight.to_string();
     let duration = format!("{}ms", (options.seconds * 1000.0).round());
     let warm_up = format!("{}ms", (WARM_UP_SECONDS * 1000.0).round());

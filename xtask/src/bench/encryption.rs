@@ -2,7 +2,7 @@
 //! cipher's library takes for its bytes alone.
 
 use super::limits::Limit;
-use super::{Bed, Serving};
+use super::{Serving, TestBed};
 use crate::cipher;
 use crate::figures::median;
 use crate::process;
@@ -19,7 +19,7 @@ const ROUNDS: u32 = 5;
 const BAR: f64 = 1.3;
 
 /// The medians of some rounds, taken in turns.
-pub fn limits(bed: &Bed) -> Result<Vec<Limit>> {
+pub fn limits(bed: &TestBed) -> Result<Vec<Limit>> {
     let password = bed.folder().join("password");
     let mut secret = OpenOptions::new();
     let mut secret = secret
@@ -49,7 +49,12 @@ pub fn limits(bed: &Bed) -> Result<Vec<Limit>> {
 }
 
 /// Processor time of the server for each READ, in microseconds.
-fn us_per_read(bed: &Bed, server: &Serving, password_file: &str, encryption: &str) -> Result<f64> {
+fn us_per_read(
+    bed: &TestBed,
+    server: &Serving,
+    password_file: &str,
+    encryption: &str,
+) -> Result<f64> {
     let target = format!("smb://{USER}@127.0.0.1:{}/export/file", server.smb_port);
     let options = [
         "--size",

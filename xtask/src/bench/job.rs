@@ -4,7 +4,7 @@
 //! The ranks are threads of this process that tell what a run of a mix measured, again and again; rank 0
 //! makes no load. What MPI's library takes is not in it.
 
-use super::Bed;
+use super::TestBed;
 use super::limits::Limit;
 use crate::process;
 use anyhow::{Context as _, Result, anyhow, ensure};
@@ -38,7 +38,7 @@ const JOBS: [(u32, u64, bool); 6] = [
 ];
 
 /// Jobs of more and more ranks.
-pub fn limits(bed: &Bed) -> Result<Vec<Limit>> {
+pub fn limits(bed: &TestBed) -> Result<Vec<Limit>> {
     let records = [record(bed, "1s")?, record(bed, "100ms")?];
     let mut limits = Vec::new();
     let [long, _] = &records;
@@ -77,7 +77,7 @@ fn limit(name: &str, cost: &Cost, has_bar: bool) -> Limit {
 }
 
 /// A run of nhfsstone's mix on one host, with intervals of this length.
-fn record(bed: &Bed, interval: &str) -> Result<RunRecord> {
+fn record(bed: &TestBed, interval: &str) -> Result<RunRecord> {
     let server = bed.serve(&["--threads", "1"])?;
     let (target, port) = (
         format!("nfs://127.0.0.1:{}/export", server.port),

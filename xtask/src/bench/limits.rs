@@ -1,7 +1,7 @@
 //! Figures that stand for themselves: punctuality of an open loop, memory of
 //! many connections.
 
-use super::Bed;
+use super::TestBed;
 use crate::process::{self, Running};
 use crate::record::Record;
 use anyhow::{Context, Result};
@@ -20,7 +20,7 @@ pub struct Limit {
 }
 
 /// How one or more of them are measured.
-pub type Measure = fn(&Bed) -> Result<Vec<Limit>>;
+pub type Measure = fn(&TestBed) -> Result<Vec<Limit>>;
 
 const OFFERED: f64 = 10_000.0;
 const CONNECTIONS: u32 = 10_000;
@@ -29,7 +29,7 @@ const BASE_BYTES: f64 = 32.0 * 1024.0 * 1024.0;
 const BYTES_PER_CONNECTION: f64 = 8.0 * 1024.0;
 
 /// Punctuality.
-pub fn open_loop(bed: &Bed) -> Result<Vec<Limit>> {
+pub fn open_loop(bed: &TestBed) -> Result<Vec<Limit>> {
     let server = bed.serve(&[])?;
     let options = [
         "--offered",
@@ -75,7 +75,7 @@ pub fn open_loop(bed: &Bed) -> Result<Vec<Limit>> {
 }
 
 /// Of ten thousand connections.
-pub fn memory(bed: &Bed) -> Result<Vec<Limit>> {
+pub fn memory(bed: &TestBed) -> Result<Vec<Limit>> {
     let server = bed.serve(&[])?;
     let connections = CONNECTIONS.to_string();
     let options = ["--clients", &connections, "--duration", "5s"];

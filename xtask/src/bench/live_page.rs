@@ -9,7 +9,7 @@
 //! there are only two is part of what is measured.
 
 use super::limits::Limit;
-use super::{Bed, Serving};
+use super::{Serving, TestBed};
 use crate::figures::median;
 use crate::process::Running;
 use crate::processors;
@@ -55,7 +55,7 @@ struct Figures {
 }
 
 /// An open loop and a closed one.
-pub fn limits(bed: &Bed) -> Result<Vec<Limit>> {
+pub fn limits(bed: &TestBed) -> Result<Vec<Limit>> {
     let server = bed.serve(&["--threads", "1"])?;
     let open = pairs(bed, &server, OPEN_LOOP)?;
     let of = |figure: fn(&Figures) -> f64| -> Vec<[f64; 2]> {
@@ -77,7 +77,7 @@ pub fn limits(bed: &Bed) -> Result<Vec<Limit>> {
 }
 
 /// Runs without the page and with it.
-fn pairs(bed: &Bed, server: &Serving, load: &[&str]) -> Result<Vec<[Figures; 2]>> {
+fn pairs(bed: &TestBed, server: &Serving, load: &[&str]) -> Result<Vec<[Figures; 2]>> {
     let mut pairs = Vec::new();
     for round in 0..ROUNDS {
         // Who goes first alternates, so that a drift of the host favours nobody.
@@ -144,7 +144,7 @@ fn dispatch_delay(name: &str, pairs: &[[f64; 2]]) -> Limit {
 }
 
 /// One run; readers are there before its window opens, and stay until it is over.
-fn run(bed: &Bed, server: &Serving, load: &[&str], is_watched: bool) -> Result<Figures> {
+fn run(bed: &TestBed, server: &Serving, load: &[&str], is_watched: bool) -> Result<Figures> {
     let mut probing = Probing::start(bed, server, load, SECONDS, is_watched)?;
     let readers = if is_watched {
         watch(probing.address_of_page()?, &bed.server_cpus, None)
@@ -159,7 +159,7 @@ fn run(bed: &Bed, server: &Serving, load: &[&str], is_watched: bool) -> Result<F
 }
 
 /// What was done in a second without readers and with them, turn by turn of one run.
-fn in_turns(bed: &Bed, server: &Serving) -> Result<Vec<[f64; 2]>> {
+fn in_turns(bed: &TestBed, server: &Serving) -> Result<Vec<[f64; 2]>> {
     let mut probing = Probing::start(bed, server, CLOSED_LOOP, IN_TURNS_SECONDS, true)?;
     let address = probing.address_of_page()?;
     let mut turns = Vec::new();
@@ -231,7 +231,7 @@ struct Probing {
 
 impl Probing {
     fn start(
-        bed: &Bed,
+        bed: &TestBed,
         server: &Serving,
         load: &[&str],
         seconds: u32,

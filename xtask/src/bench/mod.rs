@@ -58,7 +58,7 @@ pub struct Bench {
 }
 
 /// Everything a case needs to run.
-pub struct Bed {
+pub struct TestBed {
     filestone: PathBuf,
     folder: Folder,
     server_cpus: Vec<usize>,
@@ -89,7 +89,7 @@ struct Results {
     limits: Vec<limits::Limit>,
 }
 
-impl Bed {
+impl TestBed {
     fn new() -> Result<Self> {
         let cpus = processors::available()?;
         let (client_cpu, server_cpus) = match cpus.as_slice() {
@@ -175,7 +175,7 @@ pub fn run(options: &Bench) -> Result<bool> {
         bail!("--rounds 0: at least one round is needed");
     }
     process::raise_file_limit();
-    let bed = Bed::new()?;
+    let bed = TestBed::new()?;
     if bed.client_cpu.is_none() {
         eprintln!("note: only one processor: client and server share it, and ratios say little");
     }

@@ -23,7 +23,7 @@ const QUIET: f64 = 0.05;
 
 /// Options of `cargo xtask beside`.
 #[derive(Debug, Clone, Args)]
-pub struct Beside {
+pub struct Versus {
     /// Which programs filestone stands beside
     #[arg(value_enum, default_value_t = Ancestors::Dbench)]
     pub ancestors: Ancestors,
@@ -115,7 +115,7 @@ impl Bar {
 }
 
 /// Runs every case and prints the table; whether every bar was met.
-pub fn run(options: &Beside) -> Result<bool> {
+pub fn run(options: &Versus) -> Result<bool> {
     if options.rounds == 0 || options.seconds == 0 {
         bail!("--rounds and --seconds must be at least 1");
     }
@@ -145,7 +145,7 @@ pub fn run(options: &Beside) -> Result<bool> {
     Ok(is_met || !options.strict)
 }
 
-fn beside_dbench(bed: &Bed, options: &Beside) -> Result<Vec<Comparison>> {
+fn beside_dbench(bed: &Bed, options: &Versus) -> Result<Vec<Comparison>> {
     let wanted = |name: &str| {
         let only = options.only.as_ref();
         only.is_none_or(|only| name.contains(only.as_str()))

@@ -177,10 +177,10 @@ pub fn procedures(bed: &Bed, ways: &[Way]) -> Result<bool> {
 }
 
 /// Its name, and what says how it went.
-pub type Situation<B = Bed> = (&'static str, fn(&B) -> Result<String>);
+pub type Scenario<B = Bed> = (&'static str, fn(&B) -> Result<String>);
 
 /// What else a client meets.
-pub const SITUATIONS: &[Situation] = &[
+pub const SITUATIONS: &[Scenario] = &[
     ("a file that MNT refuses is walked to", a_file_is_walked_to),
     (
         "data read are compared with what was written",
@@ -200,7 +200,7 @@ pub const SITUATIONS: &[Situation] = &[
 ];
 
 /// Runs those whose names hold `only`; whether each went as it should.
-pub fn situations<B>(bed: &B, situations: &[Situation<B>], only: Option<&str>) -> Result<bool> {
+pub fn situations<B>(bed: &B, situations: &[Scenario<B>], only: Option<&str>) -> Result<bool> {
     let wanted = |name: &str| only.is_none_or(|only| name.contains(only));
     let mut rows = Vec::new();
     let mut is_good = true;

@@ -6,7 +6,7 @@
 //! `nfs*.load` in it), they are read from there; else that situation says that it
 //! was left out.
 
-use super::checks::{Bed, Situation};
+use super::checks::{Bed, Scenario};
 use crate::process::{self, Running};
 use crate::record::Record;
 use anyhow::{Context, Result, bail};
@@ -28,7 +28,7 @@ const SOURCE: &str = "FILESTONE_DBENCH_SOURCE";
 const MADE: &[&str] = &["office", "build", "untar", "mail", "database"];
 
 /// What load files are put through.
-pub const SITUATIONS: &[Situation] = &[
+pub const SITUATIONS: &[Scenario] = &[
     (
         "check counts client.txt as it is known",
         client_txt_is_known,

@@ -1,7 +1,7 @@
 //! Operation mixes against nfs-ganesha and against ourselves: what comes out must be the
 //! mix, at the load, without an error, and the file set must be where and what it should.
 
-use super::checks::{Bed, Situation};
+use super::checks::{Bed, Scenario};
 use crate::process::{self, Running};
 use crate::record::{self, Record};
 use anyhow::{Context, Result, bail};
@@ -29,7 +29,7 @@ const ALL_22: &str = "null 2\ngetattr 10\nsetattr 5\nlookup 20\naccess 8\nreadli
     readdir 2\nreaddirplus 2\nfsstat 1\nfsinfo 1\npathconf 1\ncommit 1\n";
 
 /// What mixes are put through.
-pub const SITUATIONS: &[Situation] = &[
+pub const SITUATIONS: &[Scenario] = &[
     ("the default mix, memory export", the_default_mix),
     ("the default mix, ourselves", the_default_mix_to_ourselves),
     ("every built-in mix", every_built_in_mix),
@@ -42,7 +42,7 @@ pub const SITUATIONS: &[Situation] = &[
 ];
 
 /// What takes many runs, for a night: the same curve and objective are computed in virtual time by tests.
-pub const THOROUGH: &[Situation] = &[
+pub const THOROUGH: &[Scenario] = &[
     ("a curve of a queue that is known", a_curve),
     ("an objective of a queue that is known", an_objective),
 ];

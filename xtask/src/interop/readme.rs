@@ -3,7 +3,7 @@
 //! They are for people in front of a server of theirs: here it is nfs-ganesha, or a small Samba, and
 //! what would take minutes is told to take a second or less.
 
-use super::checks::{Bed, Situation};
+use super::checks::{Bed, Scenario};
 use crate::{process, record, tidy};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
@@ -17,7 +17,7 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(60);
 const COLUMNS: usize = 80;
 
 /// All of them.
-pub const SITUATIONS: &[Situation] = &[("the README's commands", the_commands)];
+pub const SITUATIONS: &[Scenario] = &[("the README's commands", the_commands)];
 
 /// What the README has for a server.
 const SERVER: &str = "nfs://server/export";

@@ -1,7 +1,7 @@
 //! How the ancestors' programs end: errors in our words, exit codes in theirs.
 
 use crate::error::Error;
-use crate::{Exit, console};
+use crate::{ExitStatus, console};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::RunOutcome;
 use filestone_model::measure::validity::{self, succeeded_in_nothing};
@@ -19,7 +19,7 @@ pub struct CommandLineError {
 
 impl CommandLineError {
     /// Tells it, and ends with the original's exit code.
-    pub fn tell(self) -> Exit {
+    pub fn tell(self) -> ExitStatus {
         let error = Error {
             help: self.help,
             ..Error::usage(self.what)
@@ -29,25 +29,25 @@ impl CommandLineError {
 }
 
 /// Prints what was asked for instead of a run.
-pub fn show(text: &str) -> Result<Exit, Error> {
+pub fn show(text: &str) -> Result<ExitStatus, Error> {
     console::result(text)?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// How a run ends whose original has one exit code for failures, and none for a run that does not
 /// count.
-pub fn exit_of(record: &RunRecord, failure: u8) -> Exit {
+pub fn exit_of(record: &RunRecord, failure: u8) -> ExitStatus {
     match record.end {
-        _ if succeeded_in_nothing(record) => Exit::DoesNotCount,
-        RunOutcome::Interrupted => Exit::Interrupted,
-        RunOutcome::TargetLost { .. } => Exit::Code(failure),
-        RunOutcome::Finished if !validity::counts(record) => Exit::DoesNotCount,
-        RunOutcome::Finished => Exit::Done,
+        _ if succeeded_in_nothing(record) => ExitStatus::DoesNotCount,
+        RunOutcome::Interrupted => ExitStatus::Interrupted,
+        RunOutcome::TargetLost { .. } => ExitStatus::Code(failure),
+        RunOutcome::Finished if !validity::counts(record) => ExitStatus::DoesNotCount,
+        RunOutcome::Finished => ExitStatus::Done,
     }
 }
 
 /// Tells an error in our words and ends with the original's exit code.
-pub fn refuse(error: &Error, code: u8) -> Exit {
+pub fn refuse(error: &Error, code: u8) -> ExitStatus {
     console::error(error);
-    Exit::Code(code)
+    ExitStatus::Code(code)
 }

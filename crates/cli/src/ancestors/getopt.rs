@@ -7,7 +7,7 @@
 
 /// One option of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
+pub struct OptionSpec {
     /// Its letter.
     pub short: Option<char>,
     /// Its name behind `--`; empty if it has none.
@@ -18,7 +18,7 @@ pub struct Known {
     pub help: &'static str,
 }
 
-impl Known {
+impl OptionSpec {
     /// Reads a line of a program's table.
     fn of(line: &'static str) -> Self {
         let (shown, help) = line.split_once("  ").unwrap_or((line, ""));
@@ -102,9 +102,9 @@ pub struct Program {
 
 /// An option as it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Given<'line> {
+pub struct ParsedOption<'line> {
     /// Which.
-    pub option: Known,
+    pub option: OptionSpec,
     /// How it was written, for messages.
     pub shown: String,
     /// Its value; empty if it takes none.
@@ -113,9 +113,9 @@ pub struct Given<'line> {
 
 /// Options in their order, and the arguments in theirs.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Words<'line> {
+pub struct ParsedArguments<'line> {
     /// What begins with `-`.
-    pub given: Vec<Given<'line>>,
+    pub given: Vec<ParsedOption<'line>>,
     /// What does not, or stands behind `--`.
     pub arguments: Vec<&'line str>,
 }
@@ -149,9 +149,9 @@ fn explained(what: &str, explanation: &str) -> String {
 
 impl Program {
     /// Its options.
-    pub fn known(&self) -> impl Iterator<Item = Known> + use<> {
+    pub fn known(&self) -> impl Iterator<Item = OptionSpec> + use<> {
         let lines = self.options.lines().filter(|line| !line.is_empty());
-        lines.map(Known::of)
+        lines.map(OptionSpec::of)
     }
 
     /// Its help: every option that it has, and no other.
@@ -166,8 +166,8 @@ impl Program {
     }
 
     /// Reads a command line without the program's name; a refusal is one line.
-    pub fn read<'line>(&self, line: &'line [String]) -> Result<Words<'line>, String> {
-        let mut words = Words::default();
+    pub fn read<'line>(&self, line: &'line [String]) -> Result<ParsedArguments<'line>, String> {
+        let mut words = ParsedArguments::default();
         let mut rest = line.iter().map(String::as_str);
         while let Some(word) = rest.next() {
             if word == "--" {
@@ -191,7 +191,7 @@ impl Program {
         &self,
         word: &'line str,
         rest: &mut impl Iterator<Item = &'line str>,
-    ) -> Result<Given<'line>, String> {
+    ) -> Result<ParsedOption<'line>, String> {
         let (name, attached) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (word, None),
@@ -204,7 +204,7 @@ impl Program {
             (true, Some(value)) => value,
             (true, None) => rest.next().ok_or_else(|| missing(&shown))?,
         };
-        Ok(Given {
+        Ok(ParsedOption {
             option,
             shown,
             value,
@@ -212,7 +212,7 @@ impl Program {
     }
 
     /// An option by its name, or by the beginning of one option's name.
-    fn named(&self, name: &str) -> Result<Known, String> {
+    fn named(&self, name: &str) -> Result<OptionSpec, String> {
         let options = || self.known().filter(|known| !known.long.is_empty());
         if let Some(known) = options().find(|known| known.long == name) {
             return Ok(known);
@@ -233,7 +233,7 @@ impl Program {
         &self,
         text: &'line str,
         rest: &mut impl Iterator<Item = &'line str>,
-        given: &mut Vec<Given<'line>>,
+        given: &mut Vec<ParsedOption<'line>>,
     ) -> Result<(), String> {
         for (place, letter) in text.char_indices() {
             let shown = format!("-{letter}");
@@ -244,7 +244,7 @@ impl Program {
                 (true, "") => rest.next().ok_or_else(|| missing(&shown))?,
                 (true, attached) => attached,
             };
-            given.push(Given {
+            given.push(ParsedOption {
                 option,
                 shown,
                 value,

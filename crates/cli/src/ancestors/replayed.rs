@@ -9,7 +9,7 @@ use crate::execution::{Calibration, Job, measure};
 use crate::inputs::loads::Named;
 use crate::planning::replay::LOAD_DEFAULT;
 use crate::report::rows::ProgressRow;
-use crate::{Exit, console};
+use crate::{ExitStatus, console};
 use filestone_model::measure::run_record::RunOutcome;
 use filestone_model::measure::{RunRecord, validity};
 use filestone_model::plan::Pacing;
@@ -60,7 +60,7 @@ pub fn pacing(rate: Option<f64>, loads: &[Named]) -> Pacing {
 }
 
 /// What is printed of a run, and how it ends when it fails.
-pub struct Form<'run> {
+pub struct OutputStyle<'run> {
     /// A row per second.
     pub rows: ProgressRow,
     /// Before the first row, once everything is ready.
@@ -72,7 +72,7 @@ pub struct Form<'run> {
 }
 
 /// Runs a job in an ancestor's form.
-pub fn execute(job: &Job, form: Form<'_>) -> Result<Exit, Error> {
+pub fn execute(job: &Job, form: OutputStyle<'_>) -> Result<ExitStatus, Error> {
     let stop = interruption::stop_flag()?;
     let mut live = Live::with_progress(&stop, form.rows, RowStream::Output).released(form.released);
     let measured = measure(job, Calibration::Omit, &stop, &mut live);
@@ -92,7 +92,7 @@ pub fn execute(job: &Job, form: Form<'_>) -> Result<Exit, Error> {
 /// end, with all its clients, and in which something succeeded.
 pub fn has_throughput(record: &RunRecord) -> bool {
     // Any code of the original's will do: it is not looked at.
-    exit_of(record, 1) == Exit::Done && record.window_ns > 0
+    exit_of(record, 1) == ExitStatus::Done && record.window_ns > 0
 }
 
 /// Why a run has no throughput.
@@ -110,10 +110,12 @@ pub fn why_not(record: &RunRecord) -> String {
 }
 
 /// The originals fail when one of their clients does.
-fn exit_of(record: &RunRecord, failure: u8) -> Exit {
+fn exit_of(record: &RunRecord, failure: u8) -> ExitStatus {
     let mut clients = record.replay.iter().flat_map(|replay| &replay.clients);
     match ending::exit_of(record, failure) {
-        Exit::Done if clients.any(|client| client.lost.is_some()) => Exit::Code(failure),
+        ExitStatus::Done if clients.any(|client| client.lost.is_some()) => {
+            ExitStatus::Code(failure)
+        }
         exit => exit,
     }
 }
@@ -126,13 +128,13 @@ mod tests {
 
     #[test]
     fn a_lost_client_is_a_failure() {
-        assert_eq!(exit_of(&canned::replayed(), 1), Exit::Done);
+        assert_eq!(exit_of(&canned::replayed(), 1), ExitStatus::Done);
         let lost = canned::replayed_with_mismatches();
-        assert_eq!(exit_of(&lost, 1), Exit::Code(1));
+        assert_eq!(exit_of(&lost, 1), ExitStatus::Code(1));
         let mut nothing = canned::replayed();
         nothing.totals.ledger.failed += nothing.totals.ledger.ok;
         nothing.totals.ledger.ok = 0;
-        assert_eq!(exit_of(&nothing, 1), Exit::DoesNotCount);
+        assert_eq!(exit_of(&nothing, 1), ExitStatus::DoesNotCount);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::ancestors::getopt::{self, Order};
 use crate::error::Error;
 use crate::execution::interruption;
-use crate::{Exit, built_in, console};
+use crate::{ExitStatus, built_in, console};
 use filestone_engine::ErrorCategory;
 use filestone_engine::target::tbench::replay::SocketOptions;
 use filestone_server::tbench::{self, TbenchServer};
@@ -43,9 +43,9 @@ enum Request {
 }
 
 /// Does what tbench_srv was asked to do.
-pub fn run(arguments: &[String]) -> Result<Exit, Error> {
+pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
     let served = match parse(arguments) {
-        Ok(Request::Help) => console::result(&PROGRAM.help()).map(|_| Exit::Done),
+        Ok(Request::Help) => console::result(&PROGRAM.help()).map(|_| ExitStatus::Done),
         Ok(Request::Serve {
             options,
             passed_over,
@@ -65,7 +65,7 @@ pub fn run(arguments: &[String]) -> Result<Exit, Error> {
             ) =>
         {
             console::error(&error);
-            Ok(Exit::Code(EXIT_FAILURE))
+            Ok(ExitStatus::Code(EXIT_FAILURE))
         }
         served => served,
     }
@@ -92,7 +92,7 @@ fn parse(arguments: &[String]) -> Result<Request, String> {
     })
 }
 
-fn serve(socket_options: &SocketOptions) -> Result<Exit, Error> {
+fn serve(socket_options: &SocketOptions) -> Result<ExitStatus, Error> {
     let stop = interruption::stop_flag()?;
     let running = start(socket_options)?;
     console::result("waiting for connections\n")?;
@@ -108,7 +108,7 @@ fn serve(socket_options: &SocketOptions) -> Result<Exit, Error> {
     }
     running.stop();
     console::result("\n")?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// As tbench_srv, at every address of this host, and where there is IPv6, at those too.

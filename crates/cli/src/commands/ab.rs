@@ -1,17 +1,19 @@
 //! `filestone ab`: two servers, or two settings of one, measured in turn.
 
-use super::inner::{self, Inner};
-use crate::Exit;
+use super::inner::{self, WrappedCommand};
+use crate::ExitStatus;
 use crate::error::Error;
 use crate::execution::ab;
 use crate::options::ab::AbOptions;
 
 /// Reads what is measured, and measures it of both in turn.
-pub fn run(options: &AbOptions) -> Result<Exit, Error> {
+pub fn run(options: &AbOptions) -> Result<ExitStatus, Error> {
     let mut words = inner::words(&options.words);
     words.extend(options.target.clone());
     match inner::read(&words)? {
-        Inner::Read(command) => ab::execute(&inner::measurement(&command, &words)?, options),
-        Inner::Shown(exit) => Ok(exit),
+        WrappedCommand::Read(command) => {
+            ab::execute(&inner::measurement(&command, &words)?, options)
+        }
+        WrappedCommand::Shown(exit) => Ok(exit),
     }
 }

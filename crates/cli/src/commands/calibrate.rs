@@ -10,15 +10,17 @@ use crate::quantity::{bytes_text, grouped};
 use crate::report::json;
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
-use crate::{Exit, built_in, console, protocols};
-use filestone_engine::calibrate::{Calibration, CalibrationLength, Exchange, Lateness, calibrate};
+use crate::{ExitStatus, built_in, console, protocols};
+use filestone_engine::calibrate::{
+    Calibration, CalibrationLength, Exchange, TimerLateness, calibrate,
+};
 use filestone_engine::control::Context;
 use filestone_model::measure::verdict::caveats::waited_for_processor;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
 /// Measures against the built-in server and prints a table.
-pub fn run(options: &CalibrateOptions) -> Result<Exit, Error> {
+pub fn run(options: &CalibrateOptions) -> Result<ExitStatus, Error> {
     let stop = interruption::stop_flag()?;
     let server = built_in::start_for_measurement(Environment::here().processors)?;
     let effort = if options.quick {
@@ -42,9 +44,9 @@ pub fn run(options: &CalibrateOptions) -> Result<Exit, Error> {
     let waited = waited.and_then(waited_for_processor);
     waited.iter().for_each(console::caveat);
     Ok(if stop.load(Ordering::Relaxed) {
-        Exit::Interrupted
+        ExitStatus::Interrupted
     } else {
-        Exit::Done
+        ExitStatus::Done
     })
 }
 
@@ -94,7 +96,7 @@ fn exchanges(exchanges: &[Exchange], page: Page) -> String {
     table.render(page)
 }
 
-fn starts(starts: &[Lateness], page: Page) -> String {
+fn starts(starts: &[TimerLateness], page: Page) -> String {
     let heads = ["starts/s", "P50", "P99", "P99.9", "MAX", "CPU"];
     let mut table = Table::new(heads.map(|head| Column::figure(head).at_least(8)));
     let micros = |nanos: u64| format!("{:.1}", nanos as f64 / 1000.0);
@@ -137,7 +139,7 @@ fn exchange_document(exchange: &Exchange) -> Value {
     })
 }
 
-fn lateness_document(lateness: &Lateness) -> Value {
+fn lateness_document(lateness: &TimerLateness) -> Value {
     json!({
         "starts_per_s": lateness.starts_per_s,
         "lateness_p50_ns": lateness.p50_ns,
@@ -176,7 +178,7 @@ mod tests {
                 raw: rate(25_000.0),
                 engine: rate(24_500.0),
             }],
-            lateness: vec![Lateness {
+            lateness: vec![TimerLateness {
                 starts_per_s: 10_000.0,
                 p50_ns: 120,
                 p99_ns: 4_500,

@@ -10,7 +10,7 @@ use crate::report::json;
 use crate::report::load_statistics::{self, CheckedLoad, LayerVerdict};
 use crate::report::mixes::{self, CheckedMix};
 use crate::report::parts::page::Page;
-use crate::{Exit, console};
+use crate::{ExitStatus, console};
 use filestone_model::load::diagnostic::suggestion;
 use filestone_model::load::refusals::{LayerKind, refusals};
 use filestone_model::load::statistics;
@@ -28,17 +28,17 @@ const SEED: u64 = 1;
 const BEGINNING: u64 = 4096;
 
 /// Reads the loads and prints what is in those that can be replayed.
-pub fn run(options: &CheckOptions) -> Result<Exit, Error> {
+pub fn run(options: &CheckOptions) -> Result<ExitStatus, Error> {
     let mut checked: Vec<Checked> = Vec::new();
-    let mut exit = Exit::Done;
+    let mut exit = ExitStatus::Done;
     for word in &options.loads {
         match check(word) {
             Ok(one) => checked.push(one),
             Err(errors) => {
                 errors.iter().for_each(console::error);
                 // The first load that is wrong decides.
-                if let (Exit::Done, Some(error)) = (exit, errors.first()) {
-                    exit = Exit::Code(error.exit_code());
+                if let (ExitStatus::Done, Some(error)) = (exit, errors.first()) {
+                    exit = ExitStatus::Code(error.exit_code());
                 }
             }
         }

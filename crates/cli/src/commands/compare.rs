@@ -11,7 +11,7 @@ use crate::report::comparison::{
 use crate::report::ladder::Ladder;
 use crate::report::ladder::comparison::{self as ladder_comparison, ComparedLadders};
 use crate::report::{html, json, picture};
-use crate::{Exit, console};
+use crate::{ExitStatus, console};
 use filestone_model::comparison::{
     ComparabilityCheck, ComparisonOptions, Side, Unlike, Verdict, compare, likeness,
 };
@@ -22,7 +22,7 @@ use std::path::PathBuf;
 const CANNOT_TELL: u8 = 125;
 
 /// Reads both sides and says what came of it.
-pub fn run(options: &CompareOptions) -> Result<Exit, Error> {
+pub fn run(options: &CompareOptions) -> Result<ExitStatus, Error> {
     let paths = paths(options)?;
     if let Some(ladders) = ladders(&paths)? {
         return of_ladders(&ladders, options.format);
@@ -56,9 +56,9 @@ pub fn run(options: &CompareOptions) -> Result<Exit, Error> {
         CompareFormat::Svg => picture::render(&percentiles::picture(&compared)?),
     })?;
     Ok(match compared.comparison.verdict {
-        Verdict::Worse => Exit::Doubtful,
-        Verdict::Better | Verdict::NotWorse => Exit::Done,
-        Verdict::CannotTell => Exit::Code(CANNOT_TELL),
+        Verdict::Worse => ExitStatus::Doubtful,
+        Verdict::Better | Verdict::NotWorse => ExitStatus::Done,
+        Verdict::CannotTell => ExitStatus::Code(CANNOT_TELL),
     })
 }
 
@@ -88,7 +88,7 @@ fn ladders(paths: &Paths<'_>) -> Result<Option<[Ladder; 2]>, Error> {
 }
 
 /// Shows two ladders side by side. There is no verdict on the whole of them.
-fn of_ladders([base, new]: &[Ladder; 2], format: CompareFormat) -> Result<Exit, Error> {
+fn of_ladders([base, new]: &[Ladder; 2], format: CompareFormat) -> Result<ExitStatus, Error> {
     let compared = ComparedLadders { base, new };
     console::result(&match format {
         CompareFormat::Text => ladder_comparison::text(compared, console::page()),
@@ -100,7 +100,7 @@ fn of_ladders([base, new]: &[Ladder; 2], format: CompareFormat) -> Result<Exit, 
                 .with_help("of two ladders there are text, json, csv and html"));
         }
     })?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// Where the sides are.

@@ -2,14 +2,14 @@
 
 use crate::error::Error;
 use crate::options::CompletionsOptions;
-use crate::{Exit, console, topics};
+use crate::{ExitStatus, console, topics};
 use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
 
 /// Prints the script.
-pub fn run(options: &CompletionsOptions) -> Result<Exit, Error> {
+pub fn run(options: &CompletionsOptions) -> Result<ExitStatus, Error> {
     console::result(&String::from_utf8_lossy(&script(options.shell)))?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// The script for a shell; behind `help` it has the commands and the topics.

@@ -12,7 +12,7 @@ use crate::options::fleet::CookbookOptions;
 use crate::options::run_report::DocumentFormat;
 use crate::report::cookbook::{self, Row, SIZES};
 use crate::report::json;
-use crate::{Exit, console};
+use crate::{ExitStatus, console};
 use filestone_engine::fleet_socket::{ask, running};
 use filestone_engine::host::resident_bytes_of;
 use filestone_model::fleet_control::{Answer, ControlRequest, ListRequest, Request, SetRequest};
@@ -47,13 +47,13 @@ const SERVER_BYTES_OF_CLIENT: u64 = 4_000_000;
 const SERVER_BYTES_MIN: u64 = 1 << 30;
 
 /// Runs row after row, and prints the table.
-pub fn run(options: &CookbookOptions) -> Result<Exit, Error> {
+pub fn run(options: &CookbookOptions) -> Result<ExitStatus, Error> {
     let numbers = numbers(options.to);
     let most = numbers.iter().copied().max().unwrap_or(0);
     let program = program()?;
     if options.plan {
         console::result(&plan(options, &numbers, most))?;
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
     let stop = interruption::stop_flag()?;
     let server = match &options.target {
@@ -110,15 +110,15 @@ fn show(rows: &[Row], format: DocumentFormat) -> Result<(), Error> {
 
 /// The worst exit code of the rows. After ^C it is that of ^C: the row that it broke off does not count
 /// for no other reason.
-fn ended(rows: &[Row], is_interrupted: bool) -> Exit {
+fn ended(rows: &[Row], is_interrupted: bool) -> ExitStatus {
     let exits = rows.iter().map(exit_of_row);
-    match exits.max().unwrap_or(Exit::Done) {
-        exit if is_interrupted && exit < Exit::OutOfBalance => Exit::Interrupted,
+    match exits.max().unwrap_or(ExitStatus::Done) {
+        exit if is_interrupted && exit < ExitStatus::OutOfBalance => ExitStatus::Interrupted,
         exit => exit,
     }
 }
 
-fn exit_of_row(row: &Row) -> Exit {
+fn exit_of_row(row: &Row) -> ExitStatus {
     exit_of(&row.record, &FailingCaveats::None)
 }
 
@@ -288,7 +288,7 @@ fn row(
     };
     // The row's own error explains more than the error of changing its size.
     let steered = match exit_of_row(&row) {
-        Exit::Done | Exit::Doubtful => steered,
+        ExitStatus::Done | ExitStatus::Doubtful => steered,
         _ => Ok(()),
     };
     Ok((row, steered))
@@ -475,13 +475,16 @@ mod tests {
             };
         });
         let unbalanced = row(&|record| record.totals.ledger.ok += 1);
-        assert_eq!(ended(&[fine(), fine()], false), Exit::Done);
-        assert_eq!(ended(&[fine(), fine()], true), Exit::Interrupted);
-        assert_eq!(ended(&[fine(), nothing, fine()], false), Exit::DoesNotCount);
+        assert_eq!(ended(&[fine(), fine()], false), ExitStatus::Done);
+        assert_eq!(ended(&[fine(), fine()], true), ExitStatus::Interrupted);
+        assert_eq!(
+            ended(&[fine(), nothing, fine()], false),
+            ExitStatus::DoesNotCount
+        );
         let lost = [fine(), lost];
-        assert_eq!(ended(&lost, false), Exit::TargetLost);
-        assert_eq!(ended(&lost, true), Exit::Interrupted);
-        assert_eq!(ended(&[unbalanced, fine()], true), Exit::OutOfBalance);
+        assert_eq!(ended(&lost, false), ExitStatus::TargetLost);
+        assert_eq!(ended(&lost, true), ExitStatus::Interrupted);
+        assert_eq!(ended(&[unbalanced, fine()], true), ExitStatus::OutOfBalance);
     }
 
     #[test]

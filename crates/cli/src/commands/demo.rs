@@ -14,7 +14,7 @@ use crate::report::layers::differences::Estimate;
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::micros;
-use crate::{Exit, built_in, protocols};
+use crate::{ExitStatus, built_in, protocols};
 use filestone_engine::Job;
 use filestone_engine::control::{Context, Observer};
 use filestone_model::measure::verdict::caveats::waited_for_processor;
@@ -88,7 +88,7 @@ Next, your own server:
 ";
 
 /// Climbs the ladder.
-pub fn run(options: &DemoOptions) -> Result<Exit, Error> {
+pub fn run(options: &DemoOptions) -> Result<ExitStatus, Error> {
     let stop = interruption::stop_flag()?;
     let here = Environment::here();
     let processor = own_processor();
@@ -131,7 +131,7 @@ pub fn run(options: &DemoOptions) -> Result<Exit, Error> {
     conclude(&records, is_text)
 }
 
-fn conclude(records: &[RunRecord], is_text: bool) -> Result<Exit, Error> {
+fn conclude(records: &[RunRecord], is_text: bool) -> Result<ExitStatus, Error> {
     let is_whole = records.len() == LADDER.len() * ROUNDS as usize;
     if !is_text {
         console::result(&json::document(&records)?)?;
@@ -154,11 +154,11 @@ fn conclude(records: &[RunRecord], is_text: bool) -> Result<Exit, Error> {
         }
     }
     Ok(if (0..LADDER.len()).any(|step| is_lost(records, step)) {
-        Exit::DoesNotCount
+        ExitStatus::DoesNotCount
     } else if is_whole {
-        Exit::Done
+        ExitStatus::Done
     } else {
-        Exit::Interrupted
+        ExitStatus::Interrupted
     })
 }
 

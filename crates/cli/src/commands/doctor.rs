@@ -7,14 +7,14 @@ use crate::options::doctor::DoctorOptions;
 use crate::options::run_report::DocumentFormat;
 use crate::planning::{self, Environment};
 use crate::report::{doctor, json};
-use crate::{Exit, console, protocols};
+use crate::{ExitStatus, console, protocols};
 use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::doctor::examine;
 use filestone_model::doctor::{Diagnosis, FindingLevel};
 use std::sync::atomic::Ordering;
 
 /// Looks, and shows what was found.
-pub fn run(options: &DoctorOptions) -> Result<Exit, Error> {
+pub fn run(options: &DoctorOptions) -> Result<ExitStatus, Error> {
     let credentials = Credentials::read(&options.share.access)?;
     let contact = planning::doctor::contact(options, &credentials, &Environment::here())?;
     let stop = interruption::stop_flag()?;
@@ -30,9 +30,9 @@ pub fn run(options: &DoctorOptions) -> Result<Exit, Error> {
         console::note("interrupted: not all was looked at");
     }
     Ok(match examination.failure {
-        _ if stop.load(Ordering::Relaxed) => Exit::Interrupted,
-        Some(error) => Exit::Code(exit_code_of(error.category())),
-        None if diagnosis.worst() >= FindingLevel::Warning => Exit::Doubtful,
-        None => Exit::Done,
+        _ if stop.load(Ordering::Relaxed) => ExitStatus::Interrupted,
+        Some(error) => ExitStatus::Code(exit_code_of(error.category())),
+        None if diagnosis.worst() >= FindingLevel::Warning => ExitStatus::Doubtful,
+        None => ExitStatus::Done,
     })
 }

@@ -6,10 +6,10 @@ use crate::options::explain::ExplainOptions;
 use crate::options::run_report::DocumentFormat;
 use crate::report::explanation::{self, ExplainedRecord};
 use crate::report::json;
-use crate::{Exit, console};
+use crate::{ExitStatus, console};
 
 /// Reads the records and says of each what limited it.
-pub fn run(options: &ExplainOptions) -> Result<Exit, Error> {
+pub fn run(options: &ExplainOptions) -> Result<ExitStatus, Error> {
     let mut explained = Vec::new();
     for path in &options.records {
         for file in record_file::paths_of_runs(path)? {
@@ -22,5 +22,5 @@ pub fn run(options: &ExplainOptions) -> Result<Exit, Error> {
         DocumentFormat::Text => explanation::text(&explained, console::page()),
         DocumentFormat::Json => json::document(&explained)?,
     })?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }

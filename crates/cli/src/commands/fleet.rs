@@ -9,12 +9,12 @@ use crate::planning::Environment;
 use crate::planning::cost::with_cost;
 use crate::planning::gates::{expecting, with_gates};
 use crate::report::parts::page::Detail;
-use crate::{Exit, console, planning};
+use crate::{ExitStatus, console, planning};
 use filestone_engine::fleet_socket::SocketChoice;
 use filestone_model::fleet::EXAMPLE;
 
 /// Reads the plan, and runs.
-pub fn run(options: &FleetOptions) -> Result<Exit, Error> {
+pub fn run(options: &FleetOptions) -> Result<ExitStatus, Error> {
     match &options.command {
         Some(FleetCommand::Cookbook(cookbook)) => return super::cookbook::run(cookbook),
         Some(FleetCommand::Addresses(addresses)) => return super::fleet_addresses::run(addresses),
@@ -23,7 +23,7 @@ pub fn run(options: &FleetOptions) -> Result<Exit, Error> {
     }
     if options.example {
         console::result(EXAMPLE)?;
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
     measurement(options)?.execute()
 }

@@ -8,7 +8,7 @@ use crate::options::fleet_addresses::{
 };
 use crate::options::run_report::DocumentFormat;
 use crate::report::{addresses, json};
-use crate::{Exit, console};
+use crate::{ExitStatus, console};
 use filestone_engine::addresses::{NetlinkError, execute, list};
 use filestone_engine::{AreaError, RunError};
 use filestone_model::addresses::advice::{for_servers, summary, warnings};
@@ -26,7 +26,7 @@ const PROGRESS_FROM: u64 = 500;
 const LINE_EVERY: Duration = Duration::from_secs(2);
 
 /// Makes, removes or shows.
-pub fn run(options: &AddressesOptions) -> Result<Exit, Error> {
+pub fn run(options: &AddressesOptions) -> Result<ExitStatus, Error> {
     match &options.command {
         AddressesCommand::Up(options) => up(options),
         AddressesCommand::Down(options) => down(options),
@@ -34,14 +34,14 @@ pub fn run(options: &AddressesOptions) -> Result<Exit, Error> {
     }
 }
 
-fn up(options: &UpOptions) -> Result<Exit, Error> {
+fn up(options: &UpOptions) -> Result<ExitStatus, Error> {
     let group = group_of(options)?;
     if group.is_loopback() {
         console::note(&format!(
             "{}: nothing is to be made: all of 127.0.0.0/8 are addresses of this host",
             group.addresses
         ));
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
     let naming = options.name.clone().unwrap_or_default();
     let listing = listed()?;
@@ -58,19 +58,19 @@ fn up(options: &UpOptions) -> Result<Exit, Error> {
     }
     console::note(&for_servers(&group, &listing));
     tell_warnings(&[group], &listing);
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-fn down(options: &DownOptions) -> Result<Exit, Error> {
+fn down(options: &DownOptions) -> Result<ExitStatus, Error> {
     let listing = listed()?;
     let changes = to_remove(&listing);
     if options.dry_run {
         console::result(&addresses::commands(&changes))?;
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
     if changes.is_empty() {
         console::note("nothing of filestone is there");
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
     let owned = OwnedAddresses::of(&listing);
     if let Some(exit) = change(&changes, "removed")? {
@@ -85,10 +85,10 @@ fn down(options: &DownOptions) -> Result<Exit, Error> {
         .with_help("is another `filestone fleet addresses` at work? try again"));
     }
     console::note(&format!("removed: {}", addresses::in_a_line(&owned)));
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-fn show(options: &ShowOptions) -> Result<Exit, Error> {
+fn show(options: &ShowOptions) -> Result<ExitStatus, Error> {
     let listing = listed()?;
     let owned = OwnedAddresses::of(&listing);
     let groups = owned.groups();
@@ -100,7 +100,7 @@ fn show(options: &ShowOptions) -> Result<Exit, Error> {
         DocumentFormat::Text => addresses::text(&shown, console::page()),
         DocumentFormat::Json => json::document(&shown)?,
     })?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// What is asked for.
@@ -126,7 +126,7 @@ fn said(error: impl AreaError) -> Error {
 }
 
 /// Makes the changes; how it ended if it was interrupted.
-fn change(changes: &[AddressChange], verb: &str) -> Result<Option<Exit>, Error> {
+fn change(changes: &[AddressChange], verb: &str) -> Result<Option<ExitStatus>, Error> {
     let stop = interruption::stop_flag()?;
     let all = changes.len() as u64;
     let bar = bar_of(all);
@@ -147,7 +147,7 @@ fn change(changes: &[AddressChange], verb: &str) -> Result<Option<Exit>, Error> 
             console::help(
                 "`filestone fleet addresses down` removes all that is there of filestone",
             );
-            Ok(Some(Exit::Interrupted))
+            Ok(Some(ExitStatus::Interrupted))
         }
         Err(error) => Err(error.into()),
     }

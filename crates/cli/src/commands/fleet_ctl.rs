@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::options::fleet_ctl::{CtlCommand, CtlOptions, ListOptions, SetOptions, TellOptions};
 use crate::options::run_report::DocumentFormat;
 use crate::report::{fleet_ctl, json};
-use crate::{Exit, console};
+use crate::{ExitStatus, console};
 use filestone_engine::fleet_socket::{AskError, RunningFleet, ask, running};
 use filestone_model::fleet_control::{
     Answer, ClientPage, ControlAnswer, ControlRequest, ListRequest, Refusal, Request, SetRequest,
@@ -13,7 +13,7 @@ use filestone_model::fleet_control::{
 use std::path::PathBuf;
 
 /// Asks, and shows the answer.
-pub fn run(options: &CtlOptions) -> Result<Exit, Error> {
+pub fn run(options: &CtlOptions) -> Result<ExitStatus, Error> {
     let path = socket_of(options)?;
     let request = ControlRequest::new(request_of(&options.command)?);
     let answer = ask(&path, &request).map_err(unanswered)?;
@@ -21,7 +21,7 @@ pub fn run(options: &CtlOptions) -> Result<Exit, Error> {
         return Err(refused(refusal));
     }
     console::result(&shown(&answer, options.format)?)?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 fn shown(answer: &ControlAnswer, format: DocumentFormat) -> Result<String, Error> {

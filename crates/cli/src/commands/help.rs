@@ -4,11 +4,11 @@ use crate::error::Error;
 use crate::options::help::HelpOptions;
 use crate::printable::excerpt;
 use crate::topics::{self, Lookup};
-use crate::{Exit, console, manual};
+use crate::{ExitStatus, console, manual};
 use std::ffi::OsString;
 
 /// Prints the help of a command, a topic, or the list of both.
-pub fn run(options: &HelpOptions) -> Result<Exit, Error> {
+pub fn run(options: &HelpOptions) -> Result<ExitStatus, Error> {
     let words: Vec<&str> = options.words.iter().map(String::as_str).collect();
     let text = if words.is_empty() {
         list()
@@ -19,7 +19,7 @@ pub fn run(options: &HelpOptions) -> Result<Exit, Error> {
         }
     };
     console::result(&text)?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// `filestone help fleet ctl` for `filestone fleet help ctl`.

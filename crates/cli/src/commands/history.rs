@@ -3,15 +3,15 @@
 use crate::error::Error;
 use crate::inputs::compared_runs;
 use crate::options::history::{HistoryFormat, HistoryOptions};
-use crate::report::history::{self, Told, document, picture as drawing};
+use crate::report::history::{self, HistoryReport, document, picture as drawing};
 use crate::report::{json, picture};
-use crate::{Exit, console};
+use crate::{ExitStatus, console};
 
 /// Reads the runs and says what became of the figure.
-pub fn run(options: &HistoryOptions) -> Result<Exit, Error> {
+pub fn run(options: &HistoryOptions) -> Result<ExitStatus, Error> {
     let judged: Vec<_> = options.figure.into_iter().collect();
     let read = compared_runs::read_readable(&options.runs, &judged)?;
-    let told = Told::of(read.runs, &read.unreadable, options.figure)?;
+    let told = HistoryReport::of(read.runs, &read.unreadable, options.figure)?;
     console::result(&match options.format {
         HistoryFormat::Text => history::text(&told, console::page()),
         HistoryFormat::Json => json::document(&document::of(&told))?,
@@ -19,8 +19,8 @@ pub fn run(options: &HistoryOptions) -> Result<Exit, Error> {
         HistoryFormat::Svg => picture::render(&drawing::picture(&told)),
     })?;
     Ok(if told.history.is_worse() {
-        Exit::Doubtful
+        ExitStatus::Doubtful
     } else {
-        Exit::Done
+        ExitStatus::Done
     })
 }

@@ -4,16 +4,16 @@ use crate::error::Error;
 use crate::execution::Measurement;
 use crate::options::run_report::RunReportOptions;
 use crate::options::{Command, CommandLine};
-use crate::{Exit, usage};
+use crate::{ExitStatus, usage};
 use clap::Parser;
 
 /// What stands behind `--`.
 #[derive(Debug)]
-pub enum Inner {
+pub enum WrappedCommand {
     /// A command.
     Read(Box<Command>),
     /// It asked for help, which was shown.
-    Shown(Exit),
+    Shown(ExitStatus),
 }
 
 /// The words of a command line, `filestone` left out.
@@ -23,17 +23,17 @@ pub fn words(words: &[String]) -> Vec<String> {
 }
 
 /// Reads a command line.
-pub fn read(words: &[String]) -> Result<Inner, Error> {
+pub fn read(words: &[String]) -> Result<WrappedCommand, Error> {
     let borrowed: Vec<&str> = words.iter().map(String::as_str).collect();
     let line = std::iter::once("filestone").chain(borrowed.iter().copied());
     match CommandLine::try_parse_from(line) {
         Ok(CommandLine {
             command: Some(command),
             ..
-        }) => Ok(Inner::Read(Box::new(command))),
+        }) => Ok(WrappedCommand::Read(Box::new(command))),
         Ok(CommandLine { command: None, .. }) => Err(Error::usage("nothing stands behind --")),
         Err(error) => {
-            usage::explain(&error, borrowed.first().copied(), &borrowed).map(Inner::Shown)
+            usage::explain(&error, borrowed.first().copied(), &borrowed).map(WrappedCommand::Shown)
         }
     }
 }

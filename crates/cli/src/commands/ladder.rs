@@ -1,7 +1,7 @@
 //! `filestone ladder`: operations from the emptiest on, and what each adds to the one before.
 
 use super::probe;
-use crate::Exit;
+use crate::ExitStatus;
 use crate::console;
 use crate::error::Error;
 use crate::execution::Job;
@@ -14,7 +14,7 @@ use filestone_model::ladder::Rung;
 const ECHO: &str = "echo";
 
 /// Plans every rung, then measures them all.
-pub fn run(options: &LadderOptions) -> Result<Exit, Error> {
+pub fn run(options: &LadderOptions) -> Result<ExitStatus, Error> {
     let rungs = options.rungs();
     let read: Vec<_> = rungs.iter().map(|rung| probe_of(options, rung)).collect();
     let (mut planned, mut left_out) = (echo(options)?, vec![]);

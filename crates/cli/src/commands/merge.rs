@@ -9,13 +9,13 @@ use crate::options::run_report::RunFormat;
 use crate::planning::gates::with_gates;
 use crate::report::parts::page::Detail;
 use crate::report::{json, text};
-use crate::{Exit, console};
+use crate::{ExitStatus, console};
 use filestone_model::job::{HostRun, IncompatibleRuns, merge_by_hand};
 use filestone_model::measure::{RunRecord, gates, validity};
 use std::path::Path;
 
 /// Reads the records, merges them and shows what they come to.
-pub fn run(options: &MergeOptions) -> Result<Exit, Error> {
+pub fn run(options: &MergeOptions) -> Result<ExitStatus, Error> {
     let mut runs = Vec::new();
     for (part, path) in (0..).zip(&options.records) {
         let name = path.display().to_string();

@@ -11,14 +11,14 @@ use crate::planning::cost::with_cost;
 use crate::planning::gates::{expecting, with_gates};
 use crate::report::mixes;
 use crate::report::parts::page::Detail;
-use crate::{Exit, console, planning};
+use crate::{ExitStatus, console, planning};
 use filestone_model::mix;
 
 /// Reads the mix, plans and runs.
-pub fn run(options: &MixOptions) -> Result<Exit, Error> {
+pub fn run(options: &MixOptions) -> Result<ExitStatus, Error> {
     if options.mix.list {
         console::result(&mixes::list(console::page()))?;
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
     measurement(options)?.execute()
 }

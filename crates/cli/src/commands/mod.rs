@@ -28,10 +28,10 @@ pub mod serve;
 pub mod sweep;
 
 use crate::error::Error;
-use crate::{Exit, console};
+use crate::{ExitStatus, console};
 
 /// `filestone` alone: the two commands to try, and where to read on.
-pub fn short_help() -> Result<Exit, Error> {
+pub fn short_help() -> Result<ExitStatus, Error> {
     console::result(&crate::command().render_help().ansi().to_string())?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }

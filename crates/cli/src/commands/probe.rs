@@ -1,6 +1,6 @@
 //! `filestone probe`: one operation, repeated; the successor of nct.
 
-use crate::Exit;
+use crate::ExitStatus;
 use crate::error::Error;
 use crate::execution::{Calibration, Job, Measurement, Presentation};
 use crate::inputs::credentials::Credentials;
@@ -11,7 +11,7 @@ use crate::planning::{self, Environment};
 use crate::report::parts::page::Detail;
 
 /// Plans and runs.
-pub fn run(options: &ProbeOptions) -> Result<Exit, Error> {
+pub fn run(options: &ProbeOptions) -> Result<ExitStatus, Error> {
     measurement(options)?.execute()
 }
 

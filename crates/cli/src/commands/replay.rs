@@ -1,7 +1,7 @@
 //! `filestone replay`: the lines of load files, on one layer or on several in turn;
 //! the successor of dbench and tbench.
 
-use crate::Exit;
+use crate::ExitStatus;
 use crate::error::Error;
 use crate::execution::{Calibration, Job, Measurement, Presentation};
 use crate::inputs::credentials::Credentials;
@@ -15,7 +15,7 @@ use crate::planning::replay::LOAD_DEFAULT;
 use crate::report::parts::page::Detail;
 
 /// Reads the loads, plans and runs.
-pub fn run(options: &ReplayOptions) -> Result<Exit, Error> {
+pub fn run(options: &ReplayOptions) -> Result<ExitStatus, Error> {
     measurement(options)?.execute()
 }
 

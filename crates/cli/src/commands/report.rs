@@ -6,7 +6,7 @@ use crate::inputs::record_file;
 use crate::options::ReportOptions;
 use crate::planning::gates::with_gates;
 use crate::report::{self, html, json, layers, picture};
-use crate::{Exit, console};
+use crate::{ExitStatus, console};
 use clap::ValueEnum;
 use filestone_model::gate::GatesPlan;
 use filestone_model::measure::RunRecord;
@@ -14,7 +14,7 @@ use filestone_model::measure::gates::{has_failed, judge};
 use std::path::Path;
 
 /// Reads the record and prints the report; caveats go to standard error as ever.
-pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
+pub fn run(options: &ReportOptions) -> Result<ExitStatus, Error> {
     let report = report::named(&options.format)
         .ok_or_else(|| Error::usage(format!("--as {}: there is no such report", options.format)))?;
     let page = console::page();
@@ -69,26 +69,26 @@ pub fn run(options: &ReportOptions) -> Result<Exit, Error> {
         records.iter().for_each(console::failed_gates);
     }
     if is_judged && records.iter().any(has_failed) {
-        return Ok(Exit::Doubtful);
+        return Ok(ExitStatus::Doubtful);
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// A sweep, in one of its forms.
-fn of_sweep(options: &ReportOptions, document: &Path) -> Result<Exit, Error> {
+fn of_sweep(options: &ReportOptions, document: &Path) -> Result<ExitStatus, Error> {
     let forms = "text, json, csv, gnuplot, svg and html";
     let format = form_of(options, "sweep", forms)?;
     let swept = sweep_directory::read_with_runs(document)?;
     console::result(&sweep::render(&swept, format, console::page())?)?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// A ladder, in one of its forms.
-fn of_ladder(options: &ReportOptions, document: &Path) -> Result<Exit, Error> {
+fn of_ladder(options: &ReportOptions, document: &Path) -> Result<ExitStatus, Error> {
     let format = form_of(options, "ladder", "text, json, csv, svg and html")?;
     let ladder = ladder_directory::read_with_runs(document)?;
     console::result(&ladder::render(&ladder, format, console::page())?)?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// The form that is asked for, if a `noun`, which is many runs, has it.

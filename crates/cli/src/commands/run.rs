@@ -1,6 +1,6 @@
 //! `filestone run`: a plan from a file, or several in turn.
 
-use crate::Exit;
+use crate::ExitStatus;
 use crate::error::Error;
 use crate::execution::{Calibration, Job, Measurement, Presentation};
 use crate::inputs::credentials::Credentials;
@@ -12,7 +12,7 @@ use crate::planning::gates::with_gates;
 use crate::report::parts::page::Detail;
 
 /// Reads the plans and runs them; `--mark` may change the length of their intervals.
-pub fn run(options: &RunOptions) -> Result<Exit, Error> {
+pub fn run(options: &RunOptions) -> Result<ExitStatus, Error> {
     measurement(options)?.execute()
 }
 

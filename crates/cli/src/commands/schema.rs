@@ -5,12 +5,12 @@
 
 use crate::error::Error;
 use crate::options::{Document, SchemaOptions};
-use crate::{Exit, console};
+use crate::{ExitStatus, console};
 
 /// Prints the schema.
-pub fn run(options: &SchemaOptions) -> Result<Exit, Error> {
+pub fn run(options: &SchemaOptions) -> Result<ExitStatus, Error> {
     console::result(text(options.document))?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 const fn text(document: Document) -> &'static str {

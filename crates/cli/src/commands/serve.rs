@@ -7,7 +7,7 @@ use crate::inputs::credentials;
 use crate::options::serve::ServeOptions;
 use crate::planning::Environment;
 use crate::quantity::{bytes_text, grouped};
-use crate::{Exit, built_in, console};
+use crate::{ExitStatus, built_in, console};
 use filestone_server::tbench::{self, TbenchCounters};
 use filestone_server::{Counters, Options, Running};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -16,7 +16,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 const PORT: u16 = 20_490;
 
 /// Serves until it is interrupted, then says what was asked of it.
-pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
+pub fn run(options: &ServeOptions) -> Result<ExitStatus, Error> {
     if options.tbench {
         return serve_tbench(options);
     }
@@ -56,7 +56,7 @@ pub fn run(options: &ServeOptions) -> Result<Exit, Error> {
     warn_of(&entries(options, &running));
     interruption::wait()?;
     console::result(&counted(&running.stop()))?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// What is served where, and how to try it.
@@ -207,7 +207,7 @@ fn share(options: &ServeOptions) -> Result<Option<SmbOptions>, Error> {
     Ok(Some(share))
 }
 
-fn serve_tbench(options: &ServeOptions) -> Result<Exit, Error> {
+fn serve_tbench(options: &ServeOptions) -> Result<ExitStatus, Error> {
     let socket_options = options.tcp_options.clone().unwrap_or_default();
     let port = options.port.unwrap_or(tbench::PORT);
     let running = built_in::start_tbench(&options.bind, port, socket_options)?;
@@ -228,7 +228,7 @@ fn serve_tbench(options: &ServeOptions) -> Result<Exit, Error> {
     warn_of(&[entry]);
     interruption::wait()?;
     console::result(&exchanges_counted(&running.stop()))?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 fn listed(addresses: &[SocketAddr]) -> String {

@@ -1,6 +1,6 @@
 //! `filestone sweep`: the same measurement over the values of one or two options, and the read study.
 
-use super::inner::{self, Inner};
+use super::inner::{self, WrappedCommand};
 use crate::error::Error;
 use crate::execution::sweep::{self, Sweep, SweepPoint};
 use crate::execution::{Measurement, refuse_own, refuse_steered};
@@ -8,7 +8,7 @@ use crate::options::Command;
 use crate::options::sweep::SweepOptions;
 use crate::planning::read_study::{self, ReadLimits};
 use crate::planning::sweep::{line_of_point, parameters};
-use crate::{Exit, console, protocols};
+use crate::{ExitStatus, console, protocols};
 use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::doctor::examine;
 use filestone_engine::target::ConnectTarget;
@@ -27,7 +27,7 @@ struct PointLines {
 }
 
 /// Plans every point, then measures them all.
-pub fn run(options: &SweepOptions) -> Result<Exit, Error> {
+pub fn run(options: &SweepOptions) -> Result<ExitStatus, Error> {
     let lines = match &options.read_study {
         Some(target) => of_study(target, options)?,
         None => of_options(options)?,
@@ -36,8 +36,8 @@ pub fn run(options: &SweepOptions) -> Result<Exit, Error> {
     for (point, line) in &lines.points {
         let name = name_of_point(&lines.parameters, point);
         match inner::read(line).map_err(|error| of_point(&name, error))? {
-            Inner::Shown(exit) => return Ok(exit),
-            Inner::Read(mut command) => {
+            WrappedCommand::Shown(exit) => return Ok(exit),
+            WrappedCommand::Read(mut command) => {
                 prepare(&mut command, options)?;
                 read.push((name, line.clone(), command));
             }
@@ -119,7 +119,7 @@ fn limits(target: &str, options: &SweepOptions) -> Result<ReadLimits, Error> {
     let mut limits = ReadLimits::UNKNOWN;
     for [getattr, transport] in read_study::asked() {
         let line = read_study::line_of_point(target, &[getattr, transport.clone()], &options.words);
-        let Inner::Read(command) = inner::read(&line)? else {
+        let WrappedCommand::Read(command) = inner::read(&line)? else {
             continue;
         };
         let measured = inner::measurement(&command, &line)?;

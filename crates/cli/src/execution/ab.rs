@@ -18,7 +18,7 @@ use crate::quantity::{duration_text, waiting_text};
 use crate::report::ab::{AbEnd, AbReport, AbResult};
 use crate::report::comparison::ReadRun;
 use crate::report::{html, json, repeats};
-use crate::{Exit, protocols};
+use crate::{ExitStatus, protocols};
 use filestone_engine::ErrorCategory;
 use filestone_engine::doctor::answers;
 use filestone_engine::target::ConnectTarget;
@@ -40,7 +40,7 @@ const LOOK_MAX: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Measures both in turn until it is clear which is better, and says what came of it.
-pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<Exit, Error> {
+pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<ExitStatus, Error> {
     let job = only_job(measured)?;
     measured.notes.iter().for_each(|note| console::note(note));
     let stop = interruption::stop_flag()?;
@@ -75,13 +75,13 @@ pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<Exit, 
     let failed = error.iter().chain(shown.as_ref().err());
     failed.for_each(console::error);
     let (Ok(verdict), None) = (shown, error) else {
-        return Ok(Exit::Code(CANNOT_TELL));
+        return Ok(ExitStatus::Code(CANNOT_TELL));
     };
     Ok(match verdict {
-        _ if end == AbEnd::Interrupted => Exit::Interrupted,
-        Verdict::Worse => Exit::Doubtful,
-        Verdict::Better | Verdict::NotWorse => Exit::Done,
-        Verdict::CannotTell => Exit::Code(CANNOT_TELL),
+        _ if end == AbEnd::Interrupted => ExitStatus::Interrupted,
+        Verdict::Worse => ExitStatus::Doubtful,
+        Verdict::Better | Verdict::NotWorse => ExitStatus::Done,
+        Verdict::CannotTell => ExitStatus::Code(CANNOT_TELL),
     })
 }
 
@@ -250,9 +250,9 @@ impl Blocks<'_> {
         server.stop();
         let mut record = record?;
         match exit_of(&record, &FailingCaveats::None) {
-            Exit::Interrupted => return Ok(None),
-            Exit::DoesNotCount if !succeeded_in_nothing(&record) => {}
-            exit if exit > Exit::Doubtful => {
+            ExitStatus::Interrupted => return Ok(None),
+            ExitStatus::DoesNotCount if !succeeded_in_nothing(&record) => {}
+            exit if exit > ExitStatus::Doubtful => {
                 return Err(self.failed(arm, "was lost, or nothing succeeded", &mut server));
             }
             _ => {}

@@ -9,7 +9,7 @@ use super::told_caveats::CaveatSummary;
 use super::verdict::FailingCaveats;
 use super::views::RunObservers;
 use super::{Calibration, Job, interruption, ladder_directory};
-use crate::Exit;
+use crate::ExitStatus;
 use crate::console;
 use crate::error::Error;
 use crate::options::ladder::{LadderFormat, LadderOptions};
@@ -28,7 +28,7 @@ pub struct PlannedRung {
 }
 
 /// Measures all rungs, or shows their plans.
-pub fn execute(planned: Vec<PlannedRung>, options: &LadderOptions) -> Result<Exit, Error> {
+pub fn execute(planned: Vec<PlannedRung>, options: &LadderOptions) -> Result<ExitStatus, Error> {
     let output = options.output.as_deref();
     let place = Place {
         noun: "ladder",
@@ -111,7 +111,7 @@ fn finish(
     mut ended: RoundsEnd,
     caveats: &CaveatSummary,
     options: &LadderOptions,
-) -> Result<Exit, Error> {
+) -> Result<ExitStatus, Error> {
     let output = options.output.as_deref();
     (ladder.swept.end, ladder.swept.order) = (Some(ended.end), std::mem::take(&mut ended.order));
     let kept = output.map_or(Ok(()), |path| ladder_directory::write_found(path, ladder));

@@ -33,7 +33,7 @@ use crate::report::mix::file_set;
 use crate::report::parts::page::Detail;
 use crate::report::rows::Columns;
 use crate::report::{dbench, html, json, layers, replay, text};
-use crate::{Exit, built_in, protocols};
+use crate::{ExitStatus, built_in, protocols};
 use filestone_engine::calibrate::{CalibrationLength, calibrate};
 use filestone_engine::control::{Context, JobController, NoObserver, Observer};
 use filestone_engine::fleet_socket::SocketChoice;
@@ -139,7 +139,7 @@ pub struct Measurement<'command> {
 
 impl Measurement<'_> {
     /// Runs the jobs in turn and shows what came out; a dry run shows the plans.
-    pub fn execute(&self) -> Result<Exit, Error> {
+    pub fn execute(&self) -> Result<ExitStatus, Error> {
         self.notes.iter().for_each(|note| console::note(note));
         execute(&self.jobs, &self.show)
     }
@@ -161,14 +161,14 @@ impl Calibration {
     }
 }
 
-fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<Exit, Error> {
+fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<ExitStatus, Error> {
     if show.report.dry_run {
         let plans: Vec<&Plan> = jobs.iter().map(|job| &job.plan).collect();
         console::result(&match plans.as_slice() {
             [plan] => json::document(plan)?,
             plans => json::document(&plans)?,
         })?;
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
     if let Some(wanted) = planning::repeats::plan(&show.report.repeat)? {
         return repeats::execute(jobs, show, &wanted);
@@ -199,12 +199,12 @@ fn execute(jobs: &[Job], show: &Presentation<'_>) -> Result<Exit, Error> {
     }
     views.close(output, &stop);
     let exits = records.iter().map(|record| exit_of(record, &failing));
-    let exit = exits.max().unwrap_or(Exit::Interrupted);
+    let exit = exits.max().unwrap_or(ExitStatus::Interrupted);
     drawn?;
     match (ended?, shown?, exit) {
         // It was not ^C that ended this run, but a reader who had seen enough.
-        (Reader::Gone, _, Exit::Interrupted) | (_, Reader::Gone, Exit::Interrupted) => {
-            Ok(Exit::Done)
+        (Reader::Gone, _, ExitStatus::Interrupted) | (_, Reader::Gone, ExitStatus::Interrupted) => {
+            Ok(ExitStatus::Done)
         }
         (_, _, exit) => Ok(exit),
     }

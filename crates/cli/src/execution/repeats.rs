@@ -2,12 +2,12 @@
 
 use super::live::RowStream;
 use super::output_directory::{OnExistingDirectory, OutputDirectory, write_synced};
-use super::rounds::{Rounds, RoundsEnd, Tally};
+use super::rounds::{Rounds, RoundsEnd, StopRule};
 use super::told_caveats::CaveatSummary;
 use super::verdict::FailingCaveats;
 use super::views::RunObservers;
 use super::{Job, Presentation, interruption, refuse_steered};
-use crate::Exit;
+use crate::ExitStatus;
 use crate::console::{self, Reader};
 use crate::error::Error;
 use crate::inputs::record_file::REPEATS_FILE;
@@ -19,7 +19,11 @@ use filestone_model::measure::RunRecord;
 use std::path::{Path, PathBuf};
 
 /// Runs `jobs` again and again, and shows what the runs differ by.
-pub fn execute(jobs: &[Job], show: &Presentation<'_>, wanted: &RepeatPlan) -> Result<Exit, Error> {
+pub fn execute(
+    jobs: &[Job],
+    show: &Presentation<'_>,
+    wanted: &RepeatPlan,
+) -> Result<ExitStatus, Error> {
     refuse_steered(jobs, "--repeat")?;
     let failing = FailingCaveats::parse(show.report.fail_on_caveat.as_deref())?;
     let places = Places::claim(jobs, show.report.output.as_deref())?;
@@ -76,7 +80,7 @@ pub fn execute(jobs: &[Job], show: &Presentation<'_>, wanted: &RepeatPlan) -> Re
         return Err(error);
     }
     match (exit, shown?) {
-        (Exit::Interrupted, Reader::Gone) => Ok(Exit::Done),
+        (ExitStatus::Interrupted, Reader::Gone) => Ok(ExitStatus::Done),
         (exit, _) => Ok(exit.max(worst)),
     }
 }
@@ -127,7 +131,7 @@ struct Repeated<'run> {
     partial: Option<RunRecord>,
 }
 
-impl Tally for Repeated<'_> {
+impl StopRule for Repeated<'_> {
     /// All go on until all are known: they are there to be compared.
     fn wants_more(&self, _: usize) -> bool {
         !self.repeats.are_enough()

@@ -7,7 +7,7 @@ use super::output_directory::{OnExistingDirectory, OutputDirectory, UNFINISHED_F
 use super::verdict::{FailingCaveats, exit_of};
 use super::views::RunObservers;
 use super::{Calibration, Job};
-use crate::Exit;
+use crate::ExitStatus;
 use crate::console;
 use crate::error::Error;
 use crate::inputs::record_file::{RECORD_FILE, kept_run};
@@ -30,7 +30,7 @@ pub const INVALID_MAX: usize = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Counts runs, and says when they are enough.
-pub trait Tally {
+pub trait StopRule {
     /// Whether a thing takes part in the round that begins.
     fn wants_more(&self, thing: usize) -> bool;
     /// How many runs of a thing there are likely to be in the end.
@@ -77,9 +77,9 @@ pub struct RoundsEnd {
     /// Why there were no more runs.
     pub end: RepeatsEnd,
     /// The exit code of the run that ended them, if one did.
-    pub exit: Exit,
+    pub exit: ExitStatus,
     /// The worst of all that count.
-    pub worst: Exit,
+    pub worst: ExitStatus,
     /// What went wrong, if it was no run.
     pub error: Option<Error>,
     /// The run that did not come to its end, or the last that does not count.
@@ -90,7 +90,7 @@ pub struct RoundsEnd {
 
 impl Rounds<'_> {
     /// Makes runs until there are enough, or one is none.
-    pub fn run(&self, tally: &mut dyn Tally) -> RoundsEnd {
+    pub fn run(&self, tally: &mut dyn StopRule) -> RoundsEnd {
         let mut driver = Driver {
             rounds: self,
             tally,
@@ -98,11 +98,11 @@ impl Rounds<'_> {
             headrooms: vec![None; self.jobs.len()],
             invalid: vec![0; self.jobs.len()],
             made: 0,
-            given_up: Exit::Done,
+            given_up: ExitStatus::Done,
             ended: RoundsEnd {
                 end: RepeatsEnd::All,
-                exit: Exit::Done,
-                worst: Exit::Done,
+                exit: ExitStatus::Done,
+                worst: ExitStatus::Done,
                 error: None,
                 partial: None,
                 order: vec![],
@@ -159,12 +159,12 @@ enum Attempt {
     /// It is left out, or its thing for good; the others go on.
     LeftOut,
     /// No more runs are made.
-    Ended(Exit),
+    Ended(ExitStatus),
 }
 
 struct Driver<'run, 'tally> {
     rounds: &'run Rounds<'run>,
-    tally: &'tally mut dyn Tally,
+    tally: &'tally mut dyn StopRule,
     began: Instant,
     /// What the tool itself can do does not change from run to run of one thing.
     headrooms: Vec<Option<Option<Headroom>>>,
@@ -173,7 +173,7 @@ struct Driver<'run, 'tally> {
     /// Runs that were made and not found.
     made: usize,
     /// The exit code where something was left out.
-    given_up: Exit,
+    given_up: ExitStatus,
     ended: RoundsEnd,
 }
 
@@ -191,7 +191,7 @@ impl Driver<'_, '_> {
                 if let Attempt::Ended(exit) = self.attempt(thing, round)? {
                     self.ended.exit = exit;
                     self.ended.end = match exit {
-                        Exit::Interrupted => RepeatsEnd::Interrupted,
+                        ExitStatus::Interrupted => RepeatsEnd::Interrupted,
                         _ => RepeatsEnd::Failed,
                     };
                     return Ok(());
@@ -201,7 +201,7 @@ impl Driver<'_, '_> {
         if self.ended.partial.is_some()
             && (0..things).any(|thing| !self.ended.order.contains(&thing))
         {
-            self.ended.exit = Exit::DoesNotCount;
+            self.ended.exit = ExitStatus::DoesNotCount;
             self.ended.end = RepeatsEnd::Failed;
         } else if self.rounds.wanted.until.is_some()
             && (0..things).all(|thing| !self.tally.wants_more(thing))
@@ -224,7 +224,7 @@ impl Driver<'_, '_> {
             );
         }
         if self.rounds.stop.load(Ordering::Relaxed) {
-            return Ok(Attempt::Ended(Exit::Interrupted));
+            return Ok(Attempt::Ended(ExitStatus::Interrupted));
         }
         self.make(thing, round)
     }
@@ -262,7 +262,7 @@ impl Driver<'_, '_> {
             record.headroom.clone_from(headroom);
         }
         let exit = exit_of(&record, &FailingCaveats::None);
-        let is_whole = exit <= Exit::Doubtful;
+        let is_whole = exit <= ExitStatus::Doubtful;
         if let Some(directory) = directory {
             let name = if is_whole {
                 RECORD_FILE
@@ -301,7 +301,7 @@ impl Driver<'_, '_> {
     fn without(&mut self, thing: usize, round: usize, error: Error) -> Result<Attempt, Error> {
         let is_refused = error.category == ErrorCategory::Usage;
         if is_refused && self.tally.goes_on_without(thing, &error.what) {
-            self.given_up = Exit::Doubtful;
+            self.given_up = ExitStatus::Doubtful;
             return Ok(Attempt::LeftOut);
         }
         Err(Error {
@@ -312,14 +312,20 @@ impl Driver<'_, '_> {
 
     /// A run that does not count is left out, unless nothing succeeded in it, or too many in a row are
     /// none; any other ends all.
-    fn unfinished(&mut self, thing: usize, round: usize, exit: Exit, record: RunRecord) -> Attempt {
+    fn unfinished(
+        &mut self,
+        thing: usize,
+        round: usize,
+        exit: ExitStatus,
+        record: RunRecord,
+    ) -> Attempt {
         let why = why_not(&record);
-        if exit == Exit::DoesNotCount && self.tally.goes_on_without(thing, &why) {
-            self.given_up = Exit::Doubtful;
+        if exit == ExitStatus::DoesNotCount && self.tally.goes_on_without(thing, &why) {
+            self.given_up = ExitStatus::Doubtful;
             return Attempt::LeftOut;
         }
         let name = self.tally.name(thing, round);
-        if exit == Exit::DoesNotCount && !succeeded_in_nothing(&record) {
+        if exit == ExitStatus::DoesNotCount && !succeeded_in_nothing(&record) {
             self.invalid[thing] += 1;
             if self.invalid[thing] < INVALID_MAX {
                 console::note(&format!("{name}: left out: {why}"));
@@ -331,7 +337,7 @@ impl Driver<'_, '_> {
             INVALID_MAX => format!(", {INVALID_MAX} times in a row"),
             _ => String::new(),
         };
-        if exit != Exit::Interrupted {
+        if exit != ExitStatus::Interrupted {
             console::note(&format!("{name}: {why}{in_a_row}"));
         }
         self.ended.partial = Some(record);
@@ -342,7 +348,7 @@ impl Driver<'_, '_> {
     fn leave_out(&mut self, thing: usize, record: RunRecord) {
         self.headrooms[thing].get_or_insert_with(|| record.headroom.clone());
         self.made += 1;
-        self.given_up = Exit::Doubtful;
+        self.given_up = ExitStatus::Doubtful;
         self.ended.partial = Some(record);
     }
 

@@ -3,13 +3,13 @@
 
 use super::live::RowStream;
 use super::output_directory::{OnExistingDirectory, OutputDirectory};
-use super::rounds::{Rounds, RoundsEnd, Tally};
+use super::rounds::{Rounds, RoundsEnd, StopRule};
 use super::sweep_directory;
 use super::told_caveats::CaveatSummary;
 use super::verdict::FailingCaveats;
 use super::views::RunObservers;
 use super::{Job, Measurement, interruption};
-use crate::Exit;
+use crate::ExitStatus;
 use crate::console::{self, Reader};
 use crate::error::Error;
 use crate::inputs::record_file;
@@ -61,7 +61,7 @@ struct ShownPoint<'run> {
 }
 
 /// Measures all points, or shows their plans.
-pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<Exit, Error> {
+pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<ExitStatus, Error> {
     let Some(first) = sweep.points.first() else {
         return Err(Error::usage("--over: there is no point"));
     };
@@ -219,10 +219,10 @@ fn wanted(options: &SweepOptions, is_study: bool) -> RepeatPlan {
 }
 
 /// What the study will do, and how long it takes.
-fn show_study(swept: &SweepReport, jobs: &[Job]) -> Result<Exit, Error> {
+fn show_study(swept: &SweepReport, jobs: &[Job]) -> Result<ExitStatus, Error> {
     let text = preview::text(swept, expected_ns(jobs, &swept.wanted), console::page());
     console::result(&text)?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// How long all runs take by their plans; of those that end with a count nothing is known.
@@ -237,14 +237,14 @@ fn expected_ns(jobs: &[Job], wanted: &RepeatPlan) -> u64 {
 }
 
 /// Shows the points with their plans.
-pub(super) fn show_points(swept: &SweepReport, jobs: &[Job]) -> Result<Exit, Error> {
+pub(super) fn show_points(swept: &SweepReport, jobs: &[Job]) -> Result<ExitStatus, Error> {
     let points = jobs.iter().enumerate().map(|(number, job)| ShownPoint {
         point: swept.name(number),
         plan: &job.plan,
     });
     let points: Vec<ShownPoint<'_>> = points.collect();
     console::result(&json::document(&points)?)?;
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// What tells a sweep from another one, whatever the number of runs.
@@ -297,7 +297,7 @@ pub(super) struct Points<'run> {
     pub also: &'run mut dyn FnMut(usize, &RunRecord),
 }
 
-impl Tally for Points<'_> {
+impl StopRule for Points<'_> {
     fn wants_more(&self, point: usize) -> bool {
         let point = &self.swept.points[point];
         point.failed.is_none() && !point.tally.is_enough(&self.swept.wanted)
@@ -361,7 +361,7 @@ fn finish(
     mut ended: RoundsEnd,
     caveats: &CaveatSummary,
     options: &SweepOptions,
-) -> Result<Exit, Error> {
+) -> Result<ExitStatus, Error> {
     (swept.end, swept.order) = (Some(ended.end), std::mem::take(&mut ended.order));
     let output = options.output.as_deref();
     let kept = output.map_or(Ok(()), |path| sweep_directory::write_found(path, swept));
@@ -391,7 +391,7 @@ pub(super) struct Found<'run> {
 
 impl Found<'_> {
     /// Shows it, with its caveats, and how to go on.
-    pub fn tell(self, render: impl FnOnce() -> Result<String, Error>) -> Result<Exit, Error> {
+    pub fn tell(self, render: impl FnOnce() -> Result<String, Error>) -> Result<ExitStatus, Error> {
         let Self { swept, ended, .. } = self;
         let shown = if swept.order.is_empty() && ended.error.is_some() {
             Ok(Reader::Present)
@@ -409,7 +409,7 @@ impl Found<'_> {
         }
         self.kept?;
         match (ended.exit, shown?) {
-            (Exit::Interrupted, Reader::Gone) => Ok(Exit::Done),
+            (ExitStatus::Interrupted, Reader::Gone) => Ok(ExitStatus::Done),
             (exit, _) => Ok(exit.max(nothing_measured(swept)).max(ended.worst)),
         }
     }
@@ -429,10 +429,10 @@ fn how_to_go_on(end: RepeatsEnd, output: Option<&Path>) -> Option<&'static str> 
 }
 
 /// If not one point could be measured, that is what came of it.
-fn nothing_measured(swept: &SweepReport) -> Exit {
+fn nothing_measured(swept: &SweepReport) -> ExitStatus {
     if swept.points.iter().all(|point| point.failed.is_some()) {
-        Exit::DoesNotCount
+        ExitStatus::DoesNotCount
     } else {
-        Exit::Done
+        ExitStatus::Done
     }
 }

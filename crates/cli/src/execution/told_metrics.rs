@@ -9,11 +9,11 @@ use filestone_model::plan::Plan;
 use std::sync::Arc;
 
 /// Enters what it is told of one run.
-pub struct Told {
+pub struct MetricsObserver {
     metrics: Arc<Metrics>,
 }
 
-impl Told {
+impl MetricsObserver {
     /// A run of this plan begins.
     pub fn begin(metrics: &Arc<Metrics>, plan: &Plan) -> Self {
         metrics.begin(plan);
@@ -23,7 +23,7 @@ impl Told {
     }
 }
 
-impl Observer for Told {
+impl Observer for MetricsObserver {
     fn prepared(&mut self, target: &Target) {
         self.metrics.found(target);
     }

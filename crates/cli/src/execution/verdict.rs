@@ -1,6 +1,6 @@
 //! What a record comes to: its exit code, and the caveats that are held against it.
 
-use crate::Exit;
+use crate::ExitStatus;
 use crate::error::Error;
 use filestone_model::measure::gates::has_failed;
 use filestone_model::measure::run_record::RunOutcome;
@@ -8,23 +8,23 @@ use filestone_model::measure::validity::{self, RULES};
 use filestone_model::measure::{Caveat, JobRecord, RunRecord};
 
 /// The exit code that a record deserves, the gravest reason first.
-pub fn exit_of(record: &RunRecord, failing: &FailingCaveats) -> Exit {
+pub fn exit_of(record: &RunRecord, failing: &FailingCaveats) -> ExitStatus {
     if record.caveats.iter().any(Caveat::is_fatal) || record.totals.ledger.missing() != 0 {
-        return Exit::OutOfBalance;
+        return ExitStatus::OutOfBalance;
     }
     let has_lost = |job: &JobRecord| !job.lost.is_empty();
     if record.job.as_ref().is_some_and(has_lost) {
-        return Exit::TargetLost;
+        return ExitStatus::TargetLost;
     }
     match record.end {
-        RunOutcome::TargetLost { .. } => Exit::TargetLost,
-        RunOutcome::Interrupted => Exit::Interrupted,
-        RunOutcome::Finished if !validity::counts(record) => Exit::DoesNotCount,
-        RunOutcome::Finished if has_failed(record) => Exit::Doubtful,
+        RunOutcome::TargetLost { .. } => ExitStatus::TargetLost,
+        RunOutcome::Interrupted => ExitStatus::Interrupted,
+        RunOutcome::Finished if !validity::counts(record) => ExitStatus::DoesNotCount,
+        RunOutcome::Finished if has_failed(record) => ExitStatus::Doubtful,
         RunOutcome::Finished if record.caveats.iter().any(|caveat| failing.contains(caveat)) => {
-            Exit::Doubtful
+            ExitStatus::Doubtful
         }
-        RunOutcome::Finished => Exit::Done,
+        RunOutcome::Finished => ExitStatus::Done,
     }
 }
 

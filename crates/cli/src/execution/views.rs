@@ -3,7 +3,7 @@
 use super::live::Live;
 use super::{Calibration, Job, measure, plan_of_all};
 use crate::error::{Error, reason};
-use crate::execution::told_metrics::Told;
+use crate::execution::told_metrics::MetricsObserver;
 use crate::options::live::{LiveOptions, LiveView};
 use crate::report::html;
 use crate::report::sweep::MEAN;
@@ -123,7 +123,7 @@ impl RunObservers {
         let feed = self.feed.as_ref();
         let mut publisher = feed.map(|feed| Publisher::begin(feed, self.runs.get(), name, &plan));
         let metrics = self.metrics.as_ref().map(MetricsSite::metrics);
-        let mut told = metrics.map(|metrics| Told::begin(metrics, &plan));
+        let mut told = metrics.map(|metrics| MetricsObserver::begin(metrics, &plan));
         let measured = {
             let publisher = publisher.as_mut().map(|it| it as &mut dyn Observer);
             let told = told.as_mut().map(|it| it as &mut dyn Observer);

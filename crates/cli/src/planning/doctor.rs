@@ -1,6 +1,8 @@
 //! From the options of `filestone doctor` to what is looked at.
 
-use super::{Environment, Reaching, connections, first_given, nfs_target, server_options, share};
+use super::{
+    ConnectOptions, Environment, connections, first_given, nfs_target, server_options, share,
+};
 use crate::error::Error;
 use crate::inputs::credentials::Credentials;
 use crate::options::call_target::CallTarget;
@@ -17,7 +19,7 @@ pub fn contact(
     here: &Environment,
 ) -> Result<Option<ConnectTarget>, Error> {
     let (nfs, transport) = (&options.nfs, options.transport.into());
-    let reaching = Reaching {
+    let reaching = ConnectOptions {
         nfs,
         transport,
         share: &options.share,

@@ -14,8 +14,8 @@ use crate::options::mix::{
 };
 use crate::options::nfs::Transport;
 use crate::planning::{
-    DURATION_DEFAULT, Environment, Reaching, connections, first_and_rest, open_loop_in_flight,
-    refuse_of_connections, with_intervals, with_read_data, workers_of,
+    ConnectOptions, DURATION_DEFAULT, Environment, connections, first_and_rest,
+    open_loop_in_flight, refuse_of_connections, with_intervals, with_read_data, workers_of,
 };
 use crate::protocols;
 use filestone_model::mix::Mix;
@@ -126,7 +126,7 @@ fn targets(
     here: &Environment,
 ) -> Result<Vec<TargetPlan>, Error> {
     let at = &options.target;
-    let reaching = Reaching {
+    let reaching = ConnectOptions {
         nfs: &at.nfs,
         transport: at.transport.unwrap_or(Transport::Tcp).into(),
         share: &options.share,

@@ -103,7 +103,7 @@ pub fn probe(
     here: &Environment,
 ) -> Result<Plan, Error> {
     let operation = options.operation;
-    let reaching = Reaching {
+    let reaching = ConnectOptions {
         nfs: &options.target.nfs,
         transport: options.target.transport.into(),
         share: &options.share,
@@ -236,7 +236,7 @@ pub fn with_intervals(plan: Plan, mark: Option<u64>) -> Plan {
 
 /// What decides on a target of calls, besides its name.
 #[derive(Clone, Copy)]
-pub struct Reaching<'run> {
+pub struct ConnectOptions<'run> {
     /// How an NFS server is found.
     pub nfs: &'run NfsOptions,
     /// How its calls travel.
@@ -249,7 +249,7 @@ pub struct Reaching<'run> {
     pub here: &'run Environment,
 }
 
-impl Reaching<'_> {
+impl ConnectOptions<'_> {
     /// The target that a TARGET means: an NFS server, unless another protocol is named; without
     /// it the built-in server and `built_in_path` there.
     pub fn target(

@@ -5,7 +5,7 @@
 
 use super::doctor::contact;
 use super::ladder::{echo_of, probe_of};
-use crate::commands::inner::{self, Inner};
+use crate::commands::inner::{self, WrappedCommand};
 use crate::commands::probe;
 use crate::error::Error;
 use crate::inputs::credentials::Credentials;
@@ -427,7 +427,7 @@ impl Drop for Files {
 
 /// What would be done, as text.
 fn planned(words: &[String]) -> Result<String, Error> {
-    let Inner::Read(command) = inner::read(words)? else {
+    let WrappedCommand::Read(command) = inner::read(words)? else {
         return Err(Error::usage("it only shows something"));
     };
     match &*command {

@@ -23,7 +23,7 @@ const PERCENT_MIN: f64 = 0.1;
 
 /// A figure over runs.
 #[derive(Debug)]
-pub struct Told {
+pub struct HistoryReport {
     /// In the order of time.
     pub runs: Vec<RunInTime>,
     /// Levels and changes.
@@ -47,7 +47,7 @@ pub struct RunInTime {
     pub half_width: Option<f64>,
 }
 
-impl Told {
+impl HistoryReport {
     /// Of these runs: those that are like the newest, in the order in which they were made.
     pub fn of(
         mut runs: Vec<ReadRun>,
@@ -200,7 +200,7 @@ fn hosts(runs: &[ReadRun]) -> Vec<String> {
 }
 
 /// The whole page.
-pub fn text(told: &Told, page: Page) -> String {
+pub fn text(told: &HistoryReport, page: Page) -> String {
     let notes = told.notes.iter().map(|note| ("note", note.clone()));
     let changes = told.history.changes.iter();
     let changes = changes.map(|change| ("change", change_text(told, change)));
@@ -221,7 +221,7 @@ pub fn text(told: &Told, page: Page) -> String {
 }
 
 /// The newest level against the one before it, in words.
-pub fn heading(told: &Told) -> String {
+pub fn heading(told: &HistoryReport) -> String {
     let figure = told.history.figure;
     let runs = counted(told.runs.len() as u64, "run");
     match told.history.changes.last() {
@@ -263,7 +263,7 @@ fn percent(share: f64, change: &LevelChange) -> String {
     format!("{rounded:.decimals$}")
 }
 
-fn change_text(told: &Told, change: &LevelChange) -> String {
+fn change_text(told: &HistoryReport, change: &LevelChange) -> String {
     let run = &told.runs[change.at];
     let verdict = if change.is_worse { "worse" } else { "better" };
     format!(
@@ -279,7 +279,7 @@ fn change_text(told: &Told, change: &LevelChange) -> String {
 }
 
 /// How sure its run is: `95 %: 13, 2026-01-13T03:00:00Z, to 15, 2026-01-15T03:00:00Z`.
-fn place(told: &Told, change: &LevelChange) -> String {
+fn place(told: &HistoryReport, change: &LevelChange) -> String {
     if change.earliest == change.latest {
         return "95 %: no other".into();
     }
@@ -288,7 +288,7 @@ fn place(told: &Told, change: &LevelChange) -> String {
     format!("95 %: {}", ends.join(", to "))
 }
 
-fn table(told: &Told, page: Page) -> String {
+fn table(told: &HistoryReport, page: Page) -> String {
     let figure = told.history.figure;
     let mut table = Table::new([
         Column::text("STARTED"),
@@ -324,7 +324,7 @@ fn own_percent(share: f64) -> String {
     format!("{} %", plain(rounded(percent, percent), 1))
 }
 
-fn method(told: &Told) -> String {
+fn method(told: &HistoryReport) -> String {
     let mut sentences = vec![];
     if told.runs.len() >= RUNS_MIN {
         sentences.push(format!(

@@ -36,7 +36,7 @@ use crate::report::picture::Picture;
 use crate::report::repeats::{self, Repeats};
 use crate::report::sweep::{self, SweepReport};
 use crate::shell::shell_line;
-use document::Sheet;
+use document::HtmlPage;
 use filestone_model::comparison::Verdict;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::Validity;
@@ -47,7 +47,7 @@ pub const FILE: &str = "report.html";
 
 /// The page of a run, or of several runs of one load on several layers.
 pub fn of_records(records: &[RunRecord]) -> Result<String, Error> {
-    let mut sheet = Sheet::default();
+    let mut sheet = HtmlPage::default();
     match records {
         [record] => run::add(&mut sheet, record)?,
         records => {
@@ -61,7 +61,7 @@ pub fn of_records(records: &[RunRecord]) -> Result<String, Error> {
 }
 
 /// What the layers come to together.
-fn add_layers(sheet: &mut Sheet, records: &[RunRecord]) {
+fn add_layers(sheet: &mut HtmlPage, records: &[RunRecord]) {
     let picture = layers::picture::picture(records);
     sheet.title = picture
         .as_ref()
@@ -92,7 +92,7 @@ fn add_layers(sheet: &mut Sheet, records: &[RunRecord]) {
 
 /// The page of a sweep.
 pub fn of_sweep(swept: &SweepReport) -> Result<String, Error> {
-    let mut sheet = Sheet::default();
+    let mut sheet = HtmlPage::default();
     let picture = (swept.runs() > 0).then(|| sweep::drawing(swept));
     sheet.title = picture
         .as_ref()
@@ -114,7 +114,7 @@ pub fn of_sweep(swept: &SweepReport) -> Result<String, Error> {
 
 /// The page of a ladder.
 pub fn of_ladder(ladder: &Ladder) -> Result<String, Error> {
-    let mut sheet = Sheet::default();
+    let mut sheet = HtmlPage::default();
     let picture = ladder::picture::picture(ladder);
     sheet.title.clone_from(&picture.title);
     let picture = (ladder.runs() > 0).then_some(picture);
@@ -125,7 +125,7 @@ pub fn of_ladder(ladder: &Ladder) -> Result<String, Error> {
 
 /// The page of two ladders side by side.
 pub fn of_ladders(compared: ComparedLadders<'_>) -> Result<String, Error> {
-    let mut sheet = Sheet::titled("Two ladders");
+    let mut sheet = HtmlPage::titled("Two ladders");
     let said = ladder_comparison::text(compared, Page::marked());
     add_finding(&mut sheet, marked::blocks(&said), None, None);
     document::page(&sheet)
@@ -133,7 +133,7 @@ pub fn of_ladders(compared: ComparedLadders<'_>) -> Result<String, Error> {
 
 /// What several runs of one plan come to; `report --as html` makes the page of one of them.
 pub fn of_repeats(repeats: &Repeats) -> Result<String, Error> {
-    let mut sheet = Sheet::titled("Several runs of one plan");
+    let mut sheet = HtmlPage::titled("Several runs of one plan");
     let said = repeats::text(repeats, Page::marked());
     add_finding(&mut sheet, marked::blocks(&said), None, None);
     document::page(&sheet)
@@ -169,7 +169,7 @@ fn of_sides(
     picture: Option<&Picture>,
     verdict: Verdict,
 ) -> Result<String, Error> {
-    let mut sheet = Sheet::titled(title);
+    let mut sheet = HtmlPage::titled(title);
     let class = match verdict {
         Verdict::Better | Verdict::NotWorse => Validity::Counts.name(),
         Verdict::CannotTell => Validity::WithCaveats.name(),
@@ -181,7 +181,7 @@ fn of_sides(
 
 /// What was found, in sentences, then as a picture and in tables.
 fn add_finding(
-    sheet: &mut Sheet,
+    sheet: &mut HtmlPage,
     said: Vec<Block>,
     picture: Option<&Picture>,
     class: Option<&'static str>,

@@ -1,6 +1,6 @@
 //! What is drawn, from what is known: from the top what matters most, so that a small terminal shows that.
 
-use super::look::Look;
+use super::look::Theme;
 use super::panels::{chart, figures, footer, help, operations, remarks, title};
 use super::state::View;
 use ratatui::Frame;
@@ -17,7 +17,7 @@ const CHART: u16 = 12;
 const CHART_MIN: u16 = 3;
 
 /// Draws the view.
-pub fn draw(frame: &mut Frame<'_>, view: &View, look: Look, now: Duration) {
+pub fn draw(frame: &mut Frame<'_>, view: &View, look: Theme, now: Duration) {
     let area = frame.area();
     if view.shows_help {
         help(frame, area, look);
@@ -57,7 +57,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &View, look: Look, now: Duration) {
     footer(frame, bottom, view, look);
 }
 
-fn draw_charts(frame: &mut Frame<'_>, [load, times]: [Rect; 2], view: &View, look: Look) {
+fn draw_charts(frame: &mut Frame<'_>, [load, times]: [Rect; 2], view: &View, look: Theme) {
     chart(frame, load, &super::panels::loads(view), look.load());
     chart(frame, times, &super::panels::percentiles(view), look.time());
 }

@@ -4,12 +4,12 @@ use ratatui::style::{Color, Modifier, Style};
 
 /// The look of things.
 #[derive(Debug, Clone, Copy)]
-pub struct Look {
+pub struct Theme {
     /// Whether there are colours; without them, what stands out is bold or reversed.
     pub has_colours: bool,
 }
 
-impl Look {
+impl Theme {
     const fn of(self, colour: Color) -> Style {
         if self.has_colours {
             Style::new().fg(colour)

@@ -1,6 +1,6 @@
 //! The parts of the screen.
 
-use super::look::Look;
+use super::look::Theme;
 use super::state::{Progress, Sums, View};
 use super::words;
 use crate::printable::printable_line;
@@ -15,7 +15,7 @@ use ratatui::widgets::{Cell, LineGauge, Paragraph, Row, Sparkline, Table, TableS
 use std::time::Duration;
 
 /// What is measured, and how far it is.
-pub fn title(frame: &mut Frame<'_>, area: Rect, view: &View, look: Look, now: Duration) {
+pub fn title(frame: &mut Frame<'_>, area: Rect, view: &View, look: Theme, now: Duration) {
     let [first, second] = Layout::vertical([Constraint::Length(1); 2]).areas(area);
     let mut spans = vec![Span::styled(
         printable_line(&what_runs(view)),
@@ -46,7 +46,7 @@ fn what_runs(view: &View) -> String {
     }
 }
 
-fn progress(frame: &mut Frame<'_>, area: Rect, progress: &Progress, look: Look) {
+fn progress(frame: &mut Frame<'_>, area: Rect, progress: &Progress, look: Theme) {
     let text = printable_line(&progress.text);
     let text_width = text.chars().count() as u16 + 2;
     match progress.share {
@@ -64,7 +64,7 @@ fn progress(frame: &mut Frame<'_>, area: Rect, progress: &Progress, look: Look) 
 }
 
 /// The last interval, in two lines.
-pub fn figures(frame: &mut Frame<'_>, area: Rect, view: &View, look: Look) {
+pub fn figures(frame: &mut Frame<'_>, area: Rect, view: &View, look: Theme) {
     let known = view.last().and_then(|interval| {
         let figures = view.figures(interval)?;
         Some((interval, figures))
@@ -84,7 +84,7 @@ fn load_line<'l>(
     view: &View,
     interval: &IntervalFigures,
     figures: &OperationFigures,
-    look: Look,
+    look: Theme,
 ) -> Line<'l> {
     let mut spans = vec![
         Span::styled("load ", look.heading()),
@@ -109,7 +109,7 @@ fn load_line<'l>(
     Line::from(spans)
 }
 
-fn time_line<'l>(figures: &OperationFigures, width: u16, look: Look) -> Line<'l> {
+fn time_line<'l>(figures: &OperationFigures, width: u16, look: Theme) -> Line<'l> {
     let mut spans = vec![Span::styled("response ", look.heading())];
     match figures.response_time_ns {
         None => spans.push(Span::styled("stalled", look.bad())),
@@ -216,7 +216,7 @@ const COLUMNS: [Column; 6] = [
 ];
 
 /// All operations and each kind, in the last interval; errors of the whole run.
-pub fn operations(frame: &mut Frame<'_>, area: Rect, view: &View, look: Look) {
+pub fn operations(frame: &mut Frame<'_>, area: Rect, view: &View, look: Theme) {
     if area.height == 0 {
         return;
     }
@@ -246,7 +246,7 @@ pub fn operations(frame: &mut Frame<'_>, area: Rect, view: &View, look: Look) {
     frame.render_stateful_widget(table, area, &mut state);
 }
 
-fn operation_row<'r>(view: &View, name: Option<&String>, shown: &[usize], look: Look) -> Row<'r> {
+fn operation_row<'r>(view: &View, name: Option<&String>, shown: &[usize], look: Theme) -> Row<'r> {
     let interval = view.last();
     let figures = interval.and_then(|interval| match name {
         None => Some(&interval.all),
@@ -303,14 +303,14 @@ fn right<'c>(text: String) -> Cell<'c> {
 }
 
 /// A line of what there is to say.
-pub struct Remark {
+pub struct Notice {
     text: String,
     is_doubt: bool,
 }
 
 /// What there is to say besides figures, what matters most first.
-pub fn remarks_of(view: &View) -> Vec<Remark> {
-    let doubts = words::doubts(view).into_iter().map(|text| Remark {
+pub fn remarks_of(view: &View) -> Vec<Notice> {
+    let doubts = words::doubts(view).into_iter().map(|text| Notice {
         text: format!("! {text}"),
         is_doubt: true,
     });
@@ -325,18 +325,18 @@ pub fn remarks_of(view: &View) -> Vec<Remark> {
         ended,
         view.said.clone(),
     ];
-    let plain = plain.into_iter().flatten().map(|text| Remark {
+    let plain = plain.into_iter().flatten().map(|text| Notice {
         text,
         is_doubt: false,
     });
     // The generator's own share always has a place.
-    let mut plain: Vec<Remark> = plain.collect();
+    let mut plain: Vec<Notice> = plain.collect();
     let rest = plain.split_off(plain.len().min(1));
     plain.into_iter().chain(doubts).chain(rest).collect()
 }
 
 /// Says it.
-pub fn remarks(frame: &mut Frame<'_>, area: Rect, remarks: &[Remark], look: Look) {
+pub fn remarks(frame: &mut Frame<'_>, area: Rect, remarks: &[Notice], look: Theme) {
     let lines = remarks.iter().take(usize::from(area.height)).map(|remark| {
         let style = if remark.is_doubt {
             look.doubt()
@@ -349,7 +349,7 @@ pub fn remarks(frame: &mut Frame<'_>, area: Rect, remarks: &[Remark], look: Look
 }
 
 /// What keys do.
-pub fn footer(frame: &mut Frame<'_>, area: Rect, view: &View, look: Look) {
+pub fn footer(frame: &mut Frame<'_>, area: Rect, view: &View, look: Theme) {
     let line = if view.is_stopping {
         Line::styled("stopping in order; q again ends at once", look.doubt())
     } else {
@@ -359,7 +359,7 @@ pub fn footer(frame: &mut Frame<'_>, area: Rect, view: &View, look: Look) {
 }
 
 /// All of that in sentences.
-pub fn help(frame: &mut Frame<'_>, area: Rect, look: Look) {
+pub fn help(frame: &mut Frame<'_>, area: Rect, look: Theme) {
     let keys = [
         ("q, ^C", "end the run in order; again: at once"),
         ("↑ ↓, k j", "look at another operation"),

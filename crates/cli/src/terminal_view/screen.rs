@@ -5,8 +5,8 @@
 //! (`console::hold`).
 
 use super::drawing::draw;
-use super::look::Look;
-use super::state::{Asked, View};
+use super::look::Theme;
+use super::state::{KeyAction, View};
 use crate::console;
 use crate::error::{Error, reason};
 use crossterm::cursor::{Hide, Show};
@@ -66,7 +66,7 @@ impl Screen {
         let is_over = Arc::new(AtomicBool::new(false));
         let mut shown = Shown {
             terminal,
-            look: Look {
+            look: Theme {
                 has_colours: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
             },
             feed: feed.clone(),
@@ -149,7 +149,7 @@ fn take() -> std::io::Result<Terminal<Backend>> {
 /// The view while it is shown.
 struct Shown {
     terminal: Terminal<Backend>,
-    look: Look,
+    look: Theme,
     feed: Feed,
     is_over: Arc<AtomicBool>,
     began: Instant,
@@ -204,7 +204,7 @@ impl Shown {
                 && let Some(asked) = asked(key)
             {
                 view.press(asked);
-                if asked == Asked::Stop {
+                if asked == KeyAction::Stop {
                     // As ^C does on a terminal that nobody has taken: the first ends the run in
                     // order, a later one at once.
                     signal_hook::low_level::raise(signal_hook::consts::SIGINT)?;
@@ -216,19 +216,19 @@ impl Shown {
 }
 
 /// What a key asks for.
-fn asked(key: KeyEvent) -> Option<Asked> {
+fn asked(key: KeyEvent) -> Option<KeyAction> {
     if key.kind == KeyEventKind::Release {
         return None;
     }
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
-        KeyCode::Char('c') if is_control => Some(Asked::Stop),
+        KeyCode::Char('c') if is_control => Some(KeyAction::Stop),
         KeyCode::Char(_) if is_control => None,
-        KeyCode::Char('q') => Some(Asked::Stop),
-        KeyCode::Char('k') | KeyCode::Up | KeyCode::BackTab => Some(Asked::Previous),
-        KeyCode::Char('j') | KeyCode::Down | KeyCode::Tab => Some(Asked::Next),
-        KeyCode::Char('a') | KeyCode::Esc => Some(Asked::All),
-        KeyCode::Char('?' | 'h') | KeyCode::F(1) => Some(Asked::Help),
+        KeyCode::Char('q') => Some(KeyAction::Stop),
+        KeyCode::Char('k') | KeyCode::Up | KeyCode::BackTab => Some(KeyAction::Previous),
+        KeyCode::Char('j') | KeyCode::Down | KeyCode::Tab => Some(KeyAction::Next),
+        KeyCode::Char('a') | KeyCode::Esc => Some(KeyAction::All),
+        KeyCode::Char('?' | 'h') | KeyCode::F(1) => Some(KeyAction::Help),
         _ => None,
     }
 }
@@ -241,14 +241,14 @@ mod tests {
     fn keys_ask_for_what_the_help_says() {
         let plain = |code| asked(KeyEvent::new(code, KeyModifiers::NONE));
         let control = |code| asked(KeyEvent::new(code, KeyModifiers::CONTROL));
-        assert_eq!(plain(KeyCode::Char('q')), Some(Asked::Stop));
-        assert_eq!(control(KeyCode::Char('c')), Some(Asked::Stop));
+        assert_eq!(plain(KeyCode::Char('q')), Some(KeyAction::Stop));
+        assert_eq!(control(KeyCode::Char('c')), Some(KeyAction::Stop));
         assert_eq!(control(KeyCode::Char('q')), None);
         assert_eq!(plain(KeyCode::Char('c')), None);
-        assert_eq!(plain(KeyCode::Up), Some(Asked::Previous));
-        assert_eq!(plain(KeyCode::Char('j')), Some(Asked::Next));
-        assert_eq!(plain(KeyCode::Esc), Some(Asked::All));
-        assert_eq!(plain(KeyCode::Char('?')), Some(Asked::Help));
+        assert_eq!(plain(KeyCode::Up), Some(KeyAction::Previous));
+        assert_eq!(plain(KeyCode::Char('j')), Some(KeyAction::Next));
+        assert_eq!(plain(KeyCode::Esc), Some(KeyAction::All));
+        assert_eq!(plain(KeyCode::Char('?')), Some(KeyAction::Help));
         assert_eq!(plain(KeyCode::Enter), None);
     }
 }

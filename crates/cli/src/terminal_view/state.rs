@@ -2,8 +2,8 @@
 
 use crate::quantity::grouped;
 use filestone_live::event::{
-    Event, IntervalFigures, OperationFigures, Point, ReplayProgress, RunBegun, RunEnded,
-    SteeringStatus, Told,
+    Event, IntervalFigures, NoteText, OperationFigures, Point, ReplayProgress, RunBegun, RunEnded,
+    SteeringStatus,
 };
 use filestone_live::feed::Snapshot;
 use filestone_live::shared::Shared;
@@ -19,7 +19,7 @@ const RUNNING: &str = "running";
 
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum KeyAction {
     /// The run is to end: once in order, twice at once.
     Stop,
     /// The operation before this one, or all.
@@ -161,9 +161,9 @@ impl View {
         match event {
             Event::RunBegun(begun) => self.begin(begun),
             // What comes after all is prepared.
-            Event::Preparing(Told { what }) if what == RUNNING => self.load_begins(now),
-            Event::Preparing(Told { what }) => self.preparing = Some(what.clone()),
-            Event::Remark(Told { what }) => self.said = Some(what.clone()),
+            Event::Preparing(NoteText { what }) if what == RUNNING => self.load_begins(now),
+            Event::Preparing(NoteText { what }) => self.preparing = Some(what.clone()),
+            Event::Remark(NoteText { what }) => self.said = Some(what.clone()),
             Event::Prepared(target) => {
                 self.target = Some(Shared::clone(target));
                 self.load_begins(now);
@@ -184,13 +184,13 @@ impl View {
     }
 
     /// A key was pressed.
-    pub fn press(&mut self, asked: Asked) {
+    pub fn press(&mut self, asked: KeyAction) {
         match asked {
-            Asked::Stop => self.is_stopping = true,
-            Asked::All => self.selected = None,
-            Asked::Help => self.shows_help = !self.shows_help,
-            Asked::Next => self.step(1),
-            Asked::Previous => self.step(-1),
+            KeyAction::Stop => self.is_stopping = true,
+            KeyAction::All => self.selected = None,
+            KeyAction::Help => self.shows_help = !self.shows_help,
+            KeyAction::Next => self.step(1),
+            KeyAction::Previous => self.step(-1),
         }
     }
 

@@ -1,10 +1,10 @@
 //! Screens as people see them, of several sizes.
 
 use super::drawing::draw;
-use super::look::Look;
-use super::state::{Asked, View};
+use super::look::Theme;
+use super::state::{KeyAction, View};
 use filestone_live::event::{
-    Event, IntervalFigures, KindFigures, OperationFigures, RunBegun, RunEnded, Times, Told,
+    Event, IntervalFigures, KindFigures, NoteText, OperationFigures, RunBegun, RunEnded, Times,
 };
 use filestone_live::feed::{Feed, Snapshot};
 use filestone_live::shared::Shared;
@@ -116,7 +116,7 @@ fn running(seconds: u64) -> View {
 fn screen(view: &View, width: u16, height: u16, now: Duration) -> String {
     let backend = TestBackend::new(width, height);
     let mut terminal = Terminal::new(backend).expect("a terminal");
-    let look = Look { has_colours: true };
+    let look = Theme { has_colours: true };
     terminal
         .draw(|frame| draw(frame, view, look, now))
         .expect("a picture");
@@ -140,7 +140,7 @@ fn a_run_on_a_narrow_terminal_and_a_wide_one() {
 fn no_size_is_too_small() {
     let view = running(30);
     let mut help = running(1);
-    help.press(Asked::Help);
+    help.press(KeyAction::Help);
     for width in [1, 2, 5, 10, 39, 300] {
         for height in [1, 2, 3, 5, 8, 100] {
             screen(&view, width, height, Duration::ZERO);
@@ -157,11 +157,11 @@ fn what_goes_on_before_the_load_is_said() {
     view.enter(&begun(), Duration::ZERO);
     assert_eq!(at(&view), "looking for the target");
     let what = "making files".into();
-    view.enter(&Event::Preparing(Told { what }), Duration::ZERO);
+    view.enter(&Event::Preparing(NoteText { what }), Duration::ZERO);
     assert_eq!(at(&view), "making files");
     view.enter(&prepared(), Duration::ZERO);
     let what = "running".into();
-    view.enter(&Event::Preparing(Told { what }), Duration::ZERO);
+    view.enter(&Event::Preparing(NoteText { what }), Duration::ZERO);
     assert_eq!(at(&view), "warm-up, 2 s left");
     insta::assert_snapshot!(screen(&view, 60, 12, Duration::from_millis(500)));
 }
@@ -184,23 +184,23 @@ fn keys_choose_the_operation_and_go_round() {
         view.press(asked);
         view.selected.clone()
     };
-    assert_eq!(chosen(Asked::Next).as_deref(), Some("read"));
-    assert_eq!(chosen(Asked::Next).as_deref(), Some("write"));
-    assert_eq!(chosen(Asked::Next), None);
-    assert_eq!(chosen(Asked::Previous).as_deref(), Some("write"));
-    assert_eq!(chosen(Asked::All), None);
-    chosen(Asked::Previous);
+    assert_eq!(chosen(KeyAction::Next).as_deref(), Some("read"));
+    assert_eq!(chosen(KeyAction::Next).as_deref(), Some("write"));
+    assert_eq!(chosen(KeyAction::Next), None);
+    assert_eq!(chosen(KeyAction::Previous).as_deref(), Some("write"));
+    assert_eq!(chosen(KeyAction::All), None);
+    chosen(KeyAction::Previous);
     insta::assert_snapshot!(screen(&view, 80, 20, Duration::from_secs(9)));
-    View::default().press(Asked::Next);
+    View::default().press(KeyAction::Next);
 }
 
 #[test]
 fn the_help_and_the_end_are_said() {
     let mut view = running(3);
-    view.press(Asked::Stop);
+    view.press(KeyAction::Stop);
     let stopping = screen(&view, 60, 14, Duration::from_secs(5));
     assert!(stopping.contains("stopping in order"), "{stopping}");
-    view.press(Asked::Help);
+    view.press(KeyAction::Help);
     insta::assert_snapshot!(screen(&view, 60, 14, Duration::from_secs(5)));
 }
 

@@ -4,7 +4,7 @@
 mod correction;
 mod foreign_words;
 
-use crate::Exit;
+use crate::ExitStatus;
 use crate::console;
 use crate::error::{Error, first_lower};
 use crate::usage::correction::{correction, near};
@@ -16,11 +16,15 @@ use std::ffi::OsString;
 ///
 /// `command` is the one that was asked for, as far as it is one; `words` are those behind
 /// `filestone`.
-pub fn explain(error: &clap::Error, command: Option<&str>, words: &[&str]) -> Result<Exit, Error> {
+pub fn explain(
+    error: &clap::Error,
+    command: Option<&str>,
+    words: &[&str],
+) -> Result<ExitStatus, Error> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             console::result(&error.render().ansi().to_string())?;
-            Ok(Exit::Done)
+            Ok(ExitStatus::Done)
         }
         _ => Err(translate(error, command, words)),
     }

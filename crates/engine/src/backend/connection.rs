@@ -1,9 +1,9 @@
 //! One simulated client with its socket: sending its output, receiving its input.
 
-use crate::backend::stamps::Stamping;
+use crate::backend::stamps::Timestamping;
 use crate::backend::transmit;
 use crate::clock::Clock;
-use crate::driver::{CallError, Dial, Pending, leave};
+use crate::driver::{CallError, Dial, PendingConnection, leave};
 use filestone_model::client::{Client, Output, ProtocolError};
 use filestone_model::completions::Completions;
 use filestone_model::plan::TransportKind;
@@ -27,7 +27,7 @@ pub enum Link {
     /// Yes.
     Up(OwnedFd),
     /// An attempt is under way.
-    Connecting(Pending),
+    Connecting(PendingConnection),
     /// Not now; the next attempt is at this moment.
     Down(Moment),
     /// No more.
@@ -36,7 +36,7 @@ pub enum Link {
 
 /// Why a connection was lost.
 #[derive(Debug, thiserror::Error)]
-pub enum Loss {
+pub enum DisconnectReason {
     /// The server said goodbye.
     #[error("closed the connection")]
     Closed,
@@ -51,32 +51,34 @@ pub enum Loss {
     Refused(io::Error),
 }
 
-impl Loss {
+impl DisconnectReason {
     /// The reason as the record has it: which side ended the connection, and why.
     pub fn reason(&self) -> String {
         match self {
-            Loss::Closed => "the server closed the connection".into(),
-            Loss::Protocol(error) => format!("filestone closed the connection: the server {error}"),
-            Loss::System(error) => format!("the connection was lost: {error}"),
-            Loss::Refused(error) => format!("no connection could be made: {error}"),
+            DisconnectReason::Closed => "the server closed the connection".into(),
+            DisconnectReason::Protocol(error) => {
+                format!("filestone closed the connection: the server {error}")
+            }
+            DisconnectReason::System(error) => format!("the connection was lost: {error}"),
+            DisconnectReason::Refused(error) => format!("no connection could be made: {error}"),
         }
     }
 }
 
-impl From<Loss> for CallError {
-    fn from(loss: Loss) -> Self {
+impl From<DisconnectReason> for CallError {
+    fn from(loss: DisconnectReason) -> Self {
         match loss {
-            Loss::Closed => CallError::Closed,
-            Loss::Protocol(error) => CallError::Violation(error.to_string()),
-            Loss::System(error) => error.into(),
-            Loss::Refused(error) => CallError::System(error),
+            DisconnectReason::Closed => CallError::Closed,
+            DisconnectReason::Protocol(error) => CallError::Violation(error.to_string()),
+            DisconnectReason::System(error) => error.into(),
+            DisconnectReason::Refused(error) => CallError::System(error),
         }
     }
 }
 
 /// The first connection of a client.
 #[derive(Debug)]
-pub enum First {
+pub enum InitialConnection {
     /// It has been made.
     Made(OwnedFd),
     /// It is made at this moment of the run, which goes on meanwhile.
@@ -89,7 +91,7 @@ pub struct ConnectedClient<C> {
     /// The client.
     pub client: C,
     /// Its socket, or when it has one.
-    pub first: First,
+    pub first: InitialConnection,
     /// Where and how it connects, now and again.
     pub dial: Dial,
 }
@@ -118,7 +120,7 @@ pub struct ClientConnection<C> {
     /// When it went down last.
     pub down_at: Moment,
     /// Why it is down, or was last.
-    pub loss: Option<Loss>,
+    pub loss: Option<DisconnectReason>,
     /// Where it came from when it was lost.
     pub came_from: Option<SocketAddr>,
     /// When the last attempt to connect again began.
@@ -134,12 +136,12 @@ pub struct ClientConnection<C> {
     /// Whether it has never been up.
     pub is_new: bool,
     /// The kernel's time stamps of a sample of its calls.
-    pub(super) stamping: Option<Box<Stamping>>,
+    pub(super) stamping: Option<Box<Timestamping>>,
 }
 
 /// How to receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
+pub enum ReceiveMode {
     /// Take what is there.
     None,
     /// Wait for the socket's time-out at most.
@@ -149,7 +151,7 @@ pub enum Waiting {
 #[inline]
 fn receive(
     socket: &OwnedFd,
-    stamping: &mut Option<Box<Stamping>>,
+    stamping: &mut Option<Box<Timestamping>>,
     buffer: &mut [u8],
     flags: RecvFlags,
 ) -> Result<usize, Errno> {
@@ -163,8 +165,8 @@ impl<C: Client> ClientConnection<C> {
     /// A connection over a socket that is connected.
     pub fn new(connected: ConnectedClient<C>) -> Self {
         let (link, is_new) = match connected.first {
-            First::Made(socket) => (Link::Up(socket), false),
-            First::At(moment) => (Link::Down(moment), true),
+            InitialConnection::Made(socket) => (Link::Up(socket), false),
+            InitialConnection::At(moment) => (Link::Down(moment), true),
         };
         Self {
             client: connected.client,
@@ -191,7 +193,7 @@ impl<C: Client> ClientConnection<C> {
 
     /// Sends as much of the output as the operating system takes.
     #[inline]
-    pub fn send(&mut self, pattern: &[u8], now: Moment) -> Result<(), Loss> {
+    pub fn send(&mut self, pattern: &[u8], now: Moment) -> Result<(), DisconnectReason> {
         self.client.transmitted(now);
         let Link::Up(socket) = &self.link else {
             return Ok(());
@@ -224,11 +226,11 @@ impl<C: Client> ClientConnection<C> {
     pub fn receive(
         &mut self,
         transport: TransportKind,
-        waiting: Waiting,
+        waiting: ReceiveMode,
         clock: &Clock,
         buffer: &mut [u8],
         completed: &mut Completions,
-    ) -> Result<Option<Moment>, Loss> {
+    ) -> Result<Option<Moment>, DisconnectReason> {
         match transport {
             TransportKind::Tcp => self.receive_stream(waiting, clock, buffer, completed),
             TransportKind::Udp => self.receive_datagrams(waiting, clock, buffer, completed),
@@ -238,23 +240,23 @@ impl<C: Client> ClientConnection<C> {
     #[inline]
     fn receive_stream(
         &mut self,
-        waiting: Waiting,
+        waiting: ReceiveMode,
         clock: &Clock,
         buffer: &mut [u8],
         completed: &mut Completions,
-    ) -> Result<Option<Moment>, Loss> {
+    ) -> Result<Option<Moment>, DisconnectReason> {
         let Link::Up(socket) = &self.link else {
             return Ok(None);
         };
         let discardable = self.client.discardable();
         let (len, flags) = match (discardable, waiting) {
-            (0, Waiting::None) => (self.client.receive_len(buffer.len()), RecvFlags::DONTWAIT),
-            (0, Waiting::UntilTimeout) => {
+            (0, ReceiveMode::None) => (self.client.receive_len(buffer.len()), RecvFlags::DONTWAIT),
+            (0, ReceiveMode::UntilTimeout) => {
                 (self.client.receive_len(buffer.len()), RecvFlags::empty())
             }
             // On TCP, MSG_TRUNC throws received data away without copying them.
-            (len, Waiting::None) => (len, RecvFlags::TRUNC.union(RecvFlags::DONTWAIT)),
-            (len, Waiting::UntilTimeout) => (len, RecvFlags::TRUNC.union(RecvFlags::WAITALL)),
+            (len, ReceiveMode::None) => (len, RecvFlags::TRUNC.union(RecvFlags::DONTWAIT)),
+            (len, ReceiveMode::UntilTimeout) => (len, RecvFlags::TRUNC.union(RecvFlags::WAITALL)),
         };
         let len = len.min(buffer.len());
         let received = match receive(socket, &mut self.stamping, &mut buffer[..len], flags) {
@@ -264,7 +266,7 @@ impl<C: Client> ClientConnection<C> {
         };
         let now = clock.now();
         if received == 0 {
-            return Err(Loss::Closed);
+            return Err(DisconnectReason::Closed);
         }
         if discardable > 0 {
             self.client.handle_discarded(received, now, completed);
@@ -279,15 +281,15 @@ impl<C: Client> ClientConnection<C> {
 
     fn receive_datagrams(
         &mut self,
-        waiting: Waiting,
+        waiting: ReceiveMode,
         clock: &Clock,
         buffer: &mut [u8],
         completed: &mut Completions,
-    ) -> Result<Option<Moment>, Loss> {
+    ) -> Result<Option<Moment>, DisconnectReason> {
         let mut last = None;
         let mut flags = match waiting {
-            Waiting::None => RecvFlags::DONTWAIT,
-            Waiting::UntilTimeout => RecvFlags::empty(),
+            ReceiveMode::None => RecvFlags::DONTWAIT,
+            ReceiveMode::UntilTimeout => RecvFlags::empty(),
         };
         for _ in 0..DATAGRAMS_MAX {
             let Link::Up(socket) = &self.link else {
@@ -313,7 +315,7 @@ impl<C: Client> ClientConnection<C> {
     /// Has a sample of its calls stamped from now on, where the kernel does that.
     pub(super) fn stamp(&mut self) {
         if let Link::Up(socket) = &self.link {
-            self.stamping = Stamping::begin(socket).map(Box::new);
+            self.stamping = Timestamping::begin(socket).map(Box::new);
         }
     }
 
@@ -335,7 +337,7 @@ impl<C: Client> ClientConnection<C> {
 
     /// Begins to connect again: from the same port, if that can be had, since servers know a
     /// call that comes again by the port that it came from, too.
-    pub fn begin_again(&mut self, now: Moment) -> io::Result<Pending> {
+    pub fn begin_again(&mut self, now: Moment) -> io::Result<PendingConnection> {
         self.attempts += 1;
         self.tried_at = now;
         self.dial.begin_again(self.came_from)

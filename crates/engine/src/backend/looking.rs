@@ -59,7 +59,7 @@ pub(crate) struct AdaptiveSpin {
 
 /// One look, before a wait.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look {
+pub(crate) struct SpinDecision {
     /// For how long.
     pub nanos: u64,
     /// What had been spent looking before it.
@@ -105,7 +105,7 @@ impl Default for AdaptiveSpin {
 impl AdaptiveSpin {
     /// Whether to look before sleeping, this time.
     #[inline]
-    pub fn begin(&mut self) -> Option<Look> {
+    pub fn begin(&mut self) -> Option<SpinDecision> {
         self.begin_with(monotonic_nanos, waited_nanos)
     }
 
@@ -115,7 +115,7 @@ impl AdaptiveSpin {
         &mut self,
         now: impl FnOnce() -> u64,
         waited: impl FnOnce() -> u64,
-    ) -> Option<Look> {
+    ) -> Option<SpinDecision> {
         if self.pause > 0 {
             self.pause -= 1;
             return None;
@@ -126,7 +126,7 @@ impl AdaptiveSpin {
         } else if !self.may_sample(now, waited) {
             return None;
         }
-        Some(Look {
+        Some(SpinDecision {
             nanos: LOOK_NANOS,
             spun_before: self.spun_nanos,
             cpu_nanos: is_sampled.then(thread_nanos),
@@ -182,7 +182,7 @@ impl AdaptiveSpin {
 
     /// Learns from a look that ended after so many nanoseconds.
     #[inline]
-    pub fn end(&mut self, look: Look, nanos: u64, has_found: bool) {
+    pub fn end(&mut self, look: SpinDecision, nanos: u64, has_found: bool) {
         let is_shared = look.cpu_nanos.map(|began| {
             let had = thread_nanos().saturating_sub(began);
             (had as f64) < OWN_SHARE * nanos as f64

@@ -4,11 +4,13 @@
 //! With one connection there is nothing to choose between, so the worker blocks
 //! in `recv` itself and saves a system call for each exchange.
 
-use crate::backend::connection::{ClientConnection, ConnectedClient, Link, Loss, Waiting};
-use crate::backend::looking::{AdaptiveSpin, Look, SPIN_NANOS};
+use crate::backend::connection::{
+    ClientConnection, ConnectedClient, DisconnectReason, Link, ReceiveMode,
+};
+use crate::backend::looking::{AdaptiveSpin, SPIN_NANOS, SpinDecision};
 use crate::backend::{Backend, BackendError, ConnectionCounts, ConnectionEvent, WaitLimit};
 use crate::clock::Clock;
-use crate::driver::{Dial, Pending};
+use crate::driver::{Dial, PendingConnection};
 use crate::exhaustion::{is_exhausted, is_exhaustion};
 use crate::processors;
 use filestone_model::client::{Client, Output};
@@ -368,7 +370,13 @@ impl<C: Client> Sockets<C> {
 
     /// Remembers what came of a look. Says whether there is no need to sleep.
     #[inline]
-    fn has_learned(&mut self, look: Look, began: Moment, has_found: bool, until: Moment) -> bool {
+    fn has_learned(
+        &mut self,
+        look: SpinDecision,
+        began: Moment,
+        has_found: bool,
+        until: Moment,
+    ) -> bool {
         let nanos = self.recent.nanos_since(began);
         // What was there already, or was cut short by a due moment, has not shown anything.
         let was_there = has_found && self.looking.spun_nanos() == look.spun_before;
@@ -387,7 +395,7 @@ impl<C: Client> Sockets<C> {
         let nanos = until.due.nanos_since(self.recent);
         // To be back for attention sharp would take a system call more for each reply.
         if !is_blocked && nanos > RECEIVE_MARGIN_NANOS {
-            return self.receive(0, Waiting::UntilTimeout, completed);
+            return self.receive(0, ReceiveMode::UntilTimeout, completed);
         }
         let sleep = nanos.saturating_sub(SPIN_NANOS);
         if sleep > 0 || is_blocked {
@@ -407,7 +415,7 @@ impl<C: Client> Sockets<C> {
                     if fds[0].revents().contains(PollFlags::OUT) {
                         self.mark_dirty(0);
                     }
-                    return self.receive(0, Waiting::None, completed);
+                    return self.receive(0, ReceiveMode::None, completed);
                 }
                 Err(Errno::INTR) => return Ok(()),
                 Err(error) => return Err(system("wait for a socket")(error)),
@@ -428,7 +436,7 @@ impl<C: Client> Sockets<C> {
         let began = self.look();
         loop {
             let looked = self.recent;
-            self.receive(0, Waiting::None, completed)?;
+            self.receive(0, ReceiveMode::None, completed)?;
             // Whatever comes, a piece of a reply or a loss, brings a moment with it.
             if self.recent != looked || !self.down.is_empty() {
                 self.looking.count(looked.nanos_since(began));
@@ -570,7 +578,7 @@ impl<C: Client> Sockets<C> {
         }
         if flags.intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR)
         {
-            self.receive(index, Waiting::None, completed)?;
+            self.receive(index, ReceiveMode::None, completed)?;
         }
         Ok(())
     }
@@ -579,7 +587,7 @@ impl<C: Client> Sockets<C> {
     fn receive(
         &mut self,
         index: usize,
-        waiting: Waiting,
+        waiting: ReceiveMode,
         completed: &mut Completions,
     ) -> Result<(), BackendError> {
         let Some(connection) = self.connections.get_mut(index) else {
@@ -648,7 +656,7 @@ impl<C: Client> Sockets<C> {
     fn lose(
         &mut self,
         index: usize,
-        loss: Loss,
+        loss: DisconnectReason,
         completed: &mut Completions,
     ) -> Result<(), BackendError> {
         let now = self.look();
@@ -656,7 +664,7 @@ impl<C: Client> Sockets<C> {
         if !matches!(connection.link, Link::Up(_)) {
             return Ok(());
         }
-        if let Loss::System(errno) = loss
+        if let DisconnectReason::System(errno) = loss
             && is_exhausted(errno)
         {
             return Err(system("send or receive")(errno));
@@ -702,7 +710,7 @@ impl<C: Client> Sockets<C> {
         }
         if matches!(connection.link, Link::Connecting(_)) {
             let silence = std::io::ErrorKind::TimedOut;
-            connection.loss = Some(Loss::Refused(silence.into()));
+            connection.loss = Some(DisconnectReason::Refused(silence.into()));
         }
         connection.tried = Some(Duration::from_nanos(now.nanos_since(connection.lost_at)));
         let client = connection.client.beside().unwrap_or(index as u32);
@@ -861,7 +869,9 @@ impl<C: Client> Sockets<C> {
                 connection.link = Link::Down(retry_at);
                 return Ok(false);
             }
-            Link::Down(_) => connection.begin_again(now).and_then(Pending::check),
+            Link::Down(_) => connection
+                .begin_again(now)
+                .and_then(PendingConnection::check),
         };
         match result {
             Ok(Ok(socket)) => {
@@ -899,7 +909,7 @@ impl<C: Client> Sockets<C> {
             Err(error) => {
                 connection.link =
                     Link::Down(now.after(Pauses::RECONNECTION.before(connection.attempts)));
-                connection.loss = Some(Loss::Refused(error));
+                connection.loss = Some(DisconnectReason::Refused(error));
                 self.last_loss = Some((index as u32, 0));
                 Ok(false)
             }

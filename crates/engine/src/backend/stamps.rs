@@ -33,7 +33,7 @@ const BOTH: TimestampingFlag = INCOMING
 
 /// What is stamped of a connection's calls.
 #[derive(Debug)]
-pub struct Stamping {
+pub struct Timestamping {
     next: Moment,
     under_way: Option<UnderWay>,
     calls: Vec<StampedCall>,
@@ -49,7 +49,7 @@ struct UnderWay {
     arrived_ns: Option<i64>,
 }
 
-impl Stamping {
+impl Timestamping {
     /// Stamps what comes over this socket from now on; `None` where the kernel does not.
     pub fn begin(socket: &OwnedFd) -> Option<Self> {
         setsockopt(socket, sockopt::Timestamping, &INCOMING).ok()?;
@@ -110,7 +110,7 @@ impl Stamping {
         });
     }
 
-    /// Whether what comes next is to be received by [`Stamping::receive`].
+    /// Whether what comes next is to be received by [`Timestamping::receive`].
     #[inline]
     pub fn is_due(&self) -> bool {
         self.under_way.is_some()

@@ -39,7 +39,7 @@ const CONNECT_SLICE: Duration = crate::control::LOOK_EVERY;
 
 /// A connection that is being made.
 #[derive(Debug)]
-pub struct Pending(Socket);
+pub struct PendingConnection(Socket);
 
 impl Dial {
     /// Connects within `timeout`. The socket blocks; the engine asks for each
@@ -77,7 +77,7 @@ impl Dial {
 
     /// Begins to connect once more from `local`, where a lost connection came from; from another
     /// port if that one cannot be had.
-    pub fn begin_again(&self, local: Option<SocketAddr>) -> io::Result<Pending> {
+    pub fn begin_again(&self, local: Option<SocketAddr>) -> io::Result<PendingConnection> {
         match local.map(|local| self.begin_from(&local.into())) {
             Some(Err(error)) if is_taken(&error) => self.begin(),
             Some(begun) => begun,
@@ -86,11 +86,11 @@ impl Dial {
     }
 
     /// Begins to connect without waiting.
-    pub fn begin(&self) -> io::Result<Pending> {
+    pub fn begin(&self) -> io::Result<PendingConnection> {
         self.begin_on(self.socket()?)
     }
 
-    fn begin_from(&self, local: &SockAddr) -> io::Result<Pending> {
+    fn begin_from(&self, local: &SockAddr) -> io::Result<PendingConnection> {
         let any = Self {
             reserved_port: false,
             source: None,
@@ -102,7 +102,7 @@ impl Dial {
         self.begin_on(socket)
     }
 
-    fn begin_on(&self, socket: Socket) -> io::Result<Pending> {
+    fn begin_on(&self, socket: Socket) -> io::Result<PendingConnection> {
         socket.set_nonblocking(true)?;
         match socket.connect(&self.address.into()) {
             Err(error)
@@ -110,7 +110,7 @@ impl Dial {
             {
                 Err(error)
             }
-            _ => Ok(Pending(socket)),
+            _ => Ok(PendingConnection(socket)),
         }
     }
 
@@ -162,7 +162,11 @@ pub fn leave(lost: OwnedFd) -> Option<SocketAddr> {
     socket.local_addr().ok()?.as_socket()
 }
 
-fn wait_for(begun: Pending, timeout: Duration, cancellation: &Cancellation) -> io::Result<OwnedFd> {
+fn wait_for(
+    begun: PendingConnection,
+    timeout: Duration,
+    cancellation: &Cancellation,
+) -> io::Result<OwnedFd> {
     let end = Instant::now() + timeout;
     let mut pending = begun;
     loop {
@@ -245,21 +249,21 @@ fn bind_reserved(socket: &Socket, address: SocketAddr) -> io::Result<()> {
     Err(last)
 }
 
-impl AsFd for Pending {
+impl AsFd for PendingConnection {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-impl Pending {
+impl PendingConnection {
     /// The connection, if it has been made; an error if it failed; otherwise the
     /// attempt goes on.
-    pub fn check(self) -> io::Result<Result<OwnedFd, Pending>> {
+    pub fn check(self) -> io::Result<Result<OwnedFd, PendingConnection>> {
         self.wait(Duration::ZERO)
     }
 
     /// The same, after a while at most.
-    fn wait(self, most: Duration) -> io::Result<Result<OwnedFd, Pending>> {
+    fn wait(self, most: Duration) -> io::Result<Result<OwnedFd, PendingConnection>> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let ready = {
             let mut fds = [PollFd::new(&self.0, PollFlags::OUT)];

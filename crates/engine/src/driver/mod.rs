@@ -23,10 +23,10 @@ mod xid;
 pub use blocking::RpcConnection;
 pub use call::{CallError, CallFailed};
 pub use connect::{
-    Dial, OpenFileLimits, Pending, RESERVED_PORTS, SourceRefused, allow_open_files, any_towards,
-    at_port, from, is_this_host, leave, may_use_reserved_ports, open_file_limits,
+    Dial, OpenFileLimits, PendingConnection, RESERVED_PORTS, SourceRefused, allow_open_files,
+    any_towards, at_port, from, is_this_host, leave, may_use_reserved_ports, open_file_limits,
 };
 pub use endpoint::Endpoint;
 pub use filestone_model::session::rpc::{Program, RpcProcedure};
-pub use retry::{Backoff, Patience, Retry};
+pub use retry::{Backoff, Retry, RetryLimit};
 pub use xid::first_xid;

@@ -57,7 +57,7 @@ impl Backoff {
 
 /// How long a server is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryLimit {
     /// How long a call may stay unanswered.
     pub timeout: Duration,
     /// How long a lost connection is tried again; zero: it is not.

@@ -171,7 +171,7 @@ impl<C: Copy> Pendings<C> {
 
 /// A connection with many calls in flight. After an error it is of no use any more.
 #[derive(Debug)]
-pub struct Window {
+pub struct CallPipeline {
     endpoint: Endpoint,
     socket: Option<OwnedFd>,
     session: RpcSession<()>,
@@ -180,7 +180,7 @@ pub struct Window {
     input: Box<[u8]>,
 }
 
-impl Window {
+impl CallPipeline {
     /// Connects by TCP, whatever the measured calls travel by: what is lost of a datagram
     /// that makes something cannot be told from what was executed.
     pub fn connect(mut endpoint: Endpoint) -> Result<Self, CallError> {

@@ -1,8 +1,8 @@
 //! What completes a claimed set.
 
-use super::places::{Part, Places};
+use super::places::{ObjectTable, Part};
 use super::server::{Missing, Progress, SetServer, Step};
-use super::survey::{self, Findings};
+use super::survey::{self, RepairList};
 use crate::control::Observer;
 use crate::error::RunError;
 use filestone_model::file_set::Changing;
@@ -10,8 +10,8 @@ use std::time::Instant;
 
 /// What completes a claimed set.
 pub(crate) struct Builder<'a, 't, S: SetServer> {
-    pub places: Places<'a, S::Handle>,
-    pub findings: Findings,
+    pub places: ObjectTable<'a, S::Handle>,
+    pub findings: RepairList,
     /// How many objects have been made.
     pub made: u64,
     /// Most bytes of a WRITE.

@@ -1,11 +1,11 @@
 //! The directories of a file set: claimed, given up, removed.
 
 use super::server::SetServer;
-use super::{Left, Order};
+use super::{FileSetRequest, OrphanedSet};
 use crate::control::{Cancellation, CleanUpLimits, Observer, cancel_clean_up_on};
 use crate::error::RunError;
 use crate::workspace::Purpose;
-use crate::workspace::set_directory::{OtherRecipe, SetDirectory};
+use crate::workspace::set_directory::{OnSpecMismatch, SetDirectory};
 use crate::workspace::set_removal;
 use crate::workspace::tree::{Directory, Tree};
 use filestone_model::file_set::FileSetSpec;
@@ -36,7 +36,7 @@ impl<H: Clone + PartialEq> Claims<H> {
     pub fn claim<S: SetServer<Handle = H>>(
         &mut self,
         tree: &mut S::Tree<'_>,
-        order: &Order<'_, H>,
+        order: &FileSetRequest<'_, H>,
         observer: &mut dyn Observer,
     ) -> Result<Vec<usize>, RunError> {
         let recipe = FileSetSpec::of(order.plan);
@@ -54,8 +54,8 @@ impl<H: Clone + PartialEq> Claims<H> {
                 purpose: Purpose::FileSet,
             };
             let other = match order.left_over {
-                LeftoverPolicy::Remove => OtherRecipe::RemoveLeftOver,
-                LeftoverPolicy::Refuse | LeftoverPolicy::RemoveIfOver => OtherRecipe::TakeOver,
+                LeftoverPolicy::Remove => OnSpecMismatch::RemoveLeftOver,
+                LeftoverPolicy::Refuse | LeftoverPolicy::RemoveIfOver => OnSpecMismatch::TakeOver,
             };
             let name = &order.plan.name;
             let (home, has_other) = SetDirectory::claim(tree, parent, name, &recipe, other)?;
@@ -79,7 +79,7 @@ impl<H: Clone + PartialEq> Claims<H> {
     pub fn inherit<T: Tree<Handle = H>>(
         &mut self,
         tree: &mut T,
-        left: &Left<'_, H>,
+        left: &OrphanedSet<'_, H>,
     ) -> Result<(), RunError> {
         let mut result = Ok(());
         let mut seen: Vec<&H> = Vec::new();

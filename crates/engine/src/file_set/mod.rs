@@ -17,8 +17,8 @@ mod places;
 mod server;
 mod survey;
 
-pub(crate) use places::{Part, Places, Spare};
-pub(crate) use server::{Missing, Progress, Seen, SetServer, Step};
+pub(crate) use places::{ObjectTable, Part, SpareName};
+pub(crate) use server::{ExistingObject, Missing, Progress, SetServer, Step};
 
 use crate::control::{Cancellation, CleanUpLimits, Context, Observer, cancel_on};
 use crate::error::RunError;
@@ -34,7 +34,7 @@ use filestone_model::workload::FileTable;
 use filestone_wire::pattern;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
-use survey::Findings;
+use survey::RepairList;
 
 /// Most bytes of a WRITE: the period of the pattern.
 const TRANSFER_MAX: u64 = pattern::PERIOD as u64;
@@ -43,7 +43,7 @@ const TRANSFER_UNKNOWN: u32 = 8192;
 
 /// What shall be there.
 #[derive(Debug, Clone, Copy)]
-pub struct Order<'a, H> {
+pub struct FileSetRequest<'a, H> {
     /// The directories that the clients' sets are in, with their paths: client i uses
     /// directory i modulo their number.
     pub roots: &'a [(String, H)],
@@ -61,7 +61,7 @@ pub struct Order<'a, H> {
 
 /// What a process that is over has left.
 #[derive(Debug, Clone, Copy)]
-pub struct Left<'a, H> {
+pub struct OrphanedSet<'a, H> {
     /// The directories that the clients' sets are in, with their paths.
     pub roots: &'a [(String, H)],
     /// What the set is called.
@@ -108,7 +108,7 @@ pub struct FileSet<H> {
 /// given up at once. What was half made stays, and is completed by the next run.
 pub(crate) fn prepare<S: SetServer>(
     server: &S,
-    order: &Order<'_, S::Handle>,
+    order: &FileSetRequest<'_, S::Handle>,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<FileSet<S::Handle>, RunError> {
@@ -121,7 +121,7 @@ pub(crate) fn prepare<S: SetServer>(
 /// The same for a run, which `removes` the set at its end: an error says what stays.
 pub(crate) fn prepare_run<S: SetServer>(
     server: &S,
-    order: &Order<'_, S::Handle>,
+    order: &FileSetRequest<'_, S::Handle>,
     removes: bool,
     context: &mut Context<'_>,
 ) -> Result<FileSet<S::Handle>, RunError> {
@@ -133,7 +133,7 @@ pub(crate) fn prepare_run<S: SetServer>(
 /// or gives it up. A set that another run has, whether it is over or not, is left to that.
 pub(crate) fn reclaim<S: SetServer>(
     server: &S,
-    left: &Left<'_, S::Handle>,
+    left: &OrphanedSet<'_, S::Handle>,
     context: &Context<'_>,
 ) -> Result<(), RunError> {
     let mut claims = Claims { homes: Vec::new() };
@@ -160,7 +160,7 @@ pub(crate) fn reclaim<S: SetServer>(
 /// Finds, checks and completes the file set; after an error, the caller decides on what was made.
 fn begin<S: SetServer>(
     server: &S,
-    order: &Order<'_, S::Handle>,
+    order: &FileSetRequest<'_, S::Handle>,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<FileSet<S::Handle>, Box<Unfinished<S::Handle>>> {
@@ -199,14 +199,14 @@ struct Completed<H> {
 
 fn complete<S: SetServer>(
     tree: &mut S::Tree<'_>,
-    order: &Order<'_, S::Handle>,
+    order: &FileSetRequest<'_, S::Handle>,
     claims: &mut Claims<S::Handle>,
     observer: &mut dyn Observer,
 ) -> Result<Completed<S::Handle>, RunError> {
     let home_of_root = claims.claim::<S>(tree, order, observer)?;
     let mut builder = Builder::<S> {
-        places: Places::new(order.layout, order.kinds, &claims.homes, &home_of_root),
-        findings: Findings::default(),
+        places: ObjectTable::new(order.layout, order.kinds, &claims.homes, &home_of_root),
+        findings: RepairList::default(),
         made: 0,
         transfer: match order.write_max_bytes {
             0 => TRANSFER_UNKNOWN,

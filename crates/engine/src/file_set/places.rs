@@ -31,20 +31,20 @@ pub(crate) enum Part {
 
 /// A name that comes and goes, of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Spare {
+pub(crate) struct SpareName {
     pub client: u32,
     pub changing: Changing,
     pub number: u32,
 }
 
-impl Spare {
+impl SpareName {
     /// The table's index of the directory that it is in.
-    pub fn directory<H: Clone>(&self, places: &Places<'_, H>) -> u32 {
+    pub fn directory<H: Clone>(&self, places: &ObjectTable<'_, H>) -> u32 {
         places.index(self.client, Part::Changing(self.changing))
     }
 
     /// Its path, for errors.
-    pub fn path<H: Clone>(&self, places: &Places<'_, H>) -> String {
+    pub fn path<H: Clone>(&self, places: &ObjectTable<'_, H>) -> String {
         join(&places.path(self.directory(places)), self.name().as_bytes())
     }
 
@@ -56,7 +56,7 @@ impl Spare {
 
 /// An object of a set.
 #[derive(Debug, Clone)]
-pub(crate) struct Placed<H> {
+pub(crate) struct SetObject<H> {
     /// What the server knows it by; `None` if it is not there yet.
     pub handle: Option<H>,
     /// What operations know of it.
@@ -64,7 +64,7 @@ pub(crate) struct Placed<H> {
 }
 
 /// The objects of a set, in the order of the file table.
-pub(crate) struct Places<'a, H> {
+pub(crate) struct ObjectTable<'a, H> {
     pub layout: &'a Layout,
     /// Which of the changing directories there are.
     pub changing: Vec<Changing>,
@@ -74,10 +74,10 @@ pub(crate) struct Places<'a, H> {
     /// Which home each of the given directories has.
     pub home_of_root: &'a [usize],
     links: u32,
-    entries: Vec<Placed<H>>,
+    entries: Vec<SetObject<H>>,
 }
 
-impl<'a, H: Clone> Places<'a, H> {
+impl<'a, H: Clone> ObjectTable<'a, H> {
     pub fn new(
         layout: &'a Layout,
         kinds: &[OpKind],
@@ -101,7 +101,7 @@ impl<'a, H: Clone> Places<'a, H> {
     }
 
     fn add_client(&mut self, client: u32) {
-        let entry = |kind, len| Placed {
+        let entry = |kind, len| SetObject {
             handle: None,
             entry: FileEntry {
                 len,
@@ -274,7 +274,7 @@ impl<'a, H: Clone> Places<'a, H> {
     }
 
     /// The objects, in the order of the file table, and where each client finds its own.
-    pub fn finish(self) -> (Vec<Placed<H>>, Vec<ClientSet>) {
+    pub fn finish(self) -> (Vec<SetObject<H>>, Vec<ClientSet>) {
         let sets = (0..self.layout.clients()).map(|client| self.set_of(client));
         let sets = sets.collect();
         (self.entries, sets)

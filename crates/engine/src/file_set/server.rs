@@ -1,6 +1,6 @@
 //! What a file set needs of a server.
 
-use super::places::{Places, Spare};
+use super::places::{ObjectTable, SpareName};
 use crate::control::{Cancellation, Observer};
 use crate::error::RunError;
 use crate::workspace::tree::{Directory, Tree};
@@ -31,7 +31,11 @@ pub(crate) trait SetServer {
     ) -> Result<R, RunError>;
 
     /// What a listing of `at` has shown.
-    fn seen(at: &Directory<Self::Handle>, name: &[u8], entry: Self::Entry) -> Seen<Self::Handle>;
+    fn seen(
+        at: &Directory<Self::Handle>,
+        name: &[u8],
+        entry: Self::Entry,
+    ) -> ExistingObject<Self::Handle>;
 
     /// Makes objects; how many.
     fn make(
@@ -42,7 +46,7 @@ pub(crate) trait SetServer {
 
 /// An object that is there.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen<H> {
+pub(crate) struct ExistingObject<H> {
     /// What the server knows it by.
     pub handle: H,
     /// What it is.
@@ -54,7 +58,7 @@ pub(crate) struct Seen<H> {
 /// What has to be made, in this order.
 pub(crate) struct Missing<'w, 'p, H> {
     /// Where it belongs.
-    pub places: &'w mut Places<'p, H>,
+    pub places: &'w mut ObjectTable<'p, H>,
     /// What it is.
     pub steps: &'w mut dyn Iterator<Item = Step>,
     /// Most bytes of a WRITE; no more than the pattern's period.
@@ -71,7 +75,7 @@ pub(crate) enum Step {
     /// A data file that has a wrong length.
     Wrong(u32),
     /// A name that comes and goes.
-    Spare(Spare),
+    Spare(SpareName),
 }
 
 /// How far the data files are.

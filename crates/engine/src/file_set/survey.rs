@@ -1,7 +1,7 @@
 //! What of a set is there already, and right.
 
-use super::places::{Part, Places, Spare};
-use super::server::{Seen, SetServer};
+use super::places::{ObjectTable, Part, SpareName};
+use super::server::{ExistingObject, SetServer};
 use crate::error::RunError;
 use crate::workspace::error::ClaimError;
 use crate::workspace::set_removal;
@@ -13,16 +13,20 @@ use filestone_model::workload::ObjectKind;
 
 /// What has to be done besides making what has no handle.
 #[derive(Debug, Default)]
-pub(crate) struct Findings {
+pub(crate) struct RepairList {
     /// Objects that are there, and right.
     pub found: u64,
     /// Data files of a wrong length.
     pub wrong: Vec<u32>,
     /// Names that are not there.
-    pub spares: Vec<Spare>,
+    pub spares: Vec<SpareName>,
 }
 
-fn expect<H>(seen: &Seen<H>, kind: ObjectKind, path: impl Fn() -> String) -> Result<(), RunError> {
+fn expect<H>(
+    seen: &ExistingObject<H>,
+    kind: ObjectKind,
+    path: impl Fn() -> String,
+) -> Result<(), RunError> {
     if seen.kind == kind {
         return Ok(());
     }
@@ -33,8 +37,8 @@ fn expect<H>(seen: &Seen<H>, kind: ObjectKind, path: impl Fn() -> String) -> Res
 /// Looks for the directories of the clients.
 pub(crate) fn find_clients<S: SetServer>(
     tree: &mut S::Tree<'_>,
-    places: &mut Places<'_, S::Handle>,
-    findings: &mut Findings,
+    places: &mut ObjectTable<'_, S::Handle>,
+    findings: &mut RepairList,
 ) -> Result<(), RunError> {
     for (home_index, home) in places.homes.iter().enumerate() {
         let clients = places.layout.clients();
@@ -63,8 +67,8 @@ pub(crate) fn find_clients<S: SetServer>(
 /// Looks for the directories in the directory of a client.
 pub(crate) fn find_directories<S: SetServer>(
     tree: &mut S::Tree<'_>,
-    places: &mut Places<'_, S::Handle>,
-    findings: &mut Findings,
+    places: &mut ObjectTable<'_, S::Handle>,
+    findings: &mut RepairList,
     client: u32,
 ) -> Result<(), RunError> {
     let root = places.index(client, Part::Root);
@@ -86,8 +90,8 @@ pub(crate) fn find_directories<S: SetServer>(
 /// Looks for what is in one of these directories, and takes surplus names away.
 pub(crate) fn find_contents<S: SetServer>(
     tree: &mut S::Tree<'_>,
-    places: &mut Places<'_, S::Handle>,
-    findings: &mut Findings,
+    places: &mut ObjectTable<'_, S::Handle>,
+    findings: &mut RepairList,
     index: u32,
 ) -> Result<(), RunError> {
     let most = FILES_PER_DIRECTORY.max(places.links()) as usize;
@@ -116,7 +120,7 @@ pub(crate) fn find_contents<S: SetServer>(
             if !places.changed.contains(&changing) {
                 return Ok(());
             }
-            let spare = Spare {
+            let spare = SpareName {
                 client,
                 changing,
                 number: 0,
@@ -131,8 +135,8 @@ pub(crate) fn find_contents<S: SetServer>(
 /// again is not listened to for ever.
 fn find_parts<S: SetServer>(
     tree: &mut S::Tree<'_>,
-    places: &mut Places<'_, S::Handle>,
-    findings: &mut Findings,
+    places: &mut ObjectTable<'_, S::Handle>,
+    findings: &mut RepairList,
     directory: u32,
     most: usize,
     part_of: impl Fn(&[u8]) -> Option<Part>,
@@ -160,11 +164,11 @@ fn find_parts<S: SetServer>(
 
 /// Enters an object that is there.
 fn learn<H: Clone>(
-    places: &mut Places<'_, H>,
-    findings: &mut Findings,
+    places: &mut ObjectTable<'_, H>,
+    findings: &mut RepairList,
     client: u32,
     part: Part,
-    seen: Seen<H>,
+    seen: ExistingObject<H>,
 ) -> Result<(), RunError> {
     let index = places.index(client, part);
     let kind = match part {
@@ -198,10 +202,10 @@ fn kind_of(changing: Changing) -> ObjectKind {
 /// Looks for the names that are there at the start, and takes away what a run has left besides.
 fn find_spares<S: SetServer>(
     tree: &mut S::Tree<'_>,
-    places: &Places<'_, S::Handle>,
-    findings: &mut Findings,
+    places: &ObjectTable<'_, S::Handle>,
+    findings: &mut RepairList,
     index: u32,
-    of: Spare,
+    of: SpareName,
 ) -> Result<(), RunError> {
     let changing = of.changing;
     let wanted = places.layout.spare_names();
@@ -225,21 +229,25 @@ fn find_spares<S: SetServer>(
         if is_there {
             findings.found += 1;
         } else {
-            findings.spares.push(Spare { number, ..of });
+            findings.spares.push(SpareName { number, ..of });
         }
     }
     Ok(())
 }
 
 /// All spare names of a directory that was made a moment ago.
-pub(crate) fn all_spares<H: Clone>(places: &Places<'_, H>, findings: &mut Findings, index: u32) {
+pub(crate) fn all_spares<H: Clone>(
+    places: &ObjectTable<'_, H>,
+    findings: &mut RepairList,
+    index: u32,
+) {
     let (client, Part::Changing(changing)) = places.part(index) else {
         return;
     };
     if !places.changed.contains(&changing) {
         return;
     }
-    let spares = (0..places.layout.spare_names()).map(|number| Spare {
+    let spares = (0..places.layout.spare_names()).map(|number| SpareName {
         client,
         changing,
         number,
@@ -251,7 +259,7 @@ fn list<S: SetServer>(
     tree: &mut S::Tree<'_>,
     at: &Directory<S::Handle>,
     is_ours: impl Fn(&[u8]) -> bool,
-    mut each: impl FnMut(&[u8], Seen<S::Handle>),
+    mut each: impl FnMut(&[u8], ExistingObject<S::Handle>),
 ) -> Result<(), RunError> {
     Ok(tree.list(at, &is_ours, &mut |name, entry| {
         each(name, S::seen(at, name, entry));

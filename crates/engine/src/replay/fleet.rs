@@ -1,13 +1,13 @@
 //! A fleet as what is replayed: who attends to it, and what is told of it.
 
 use super::clients::ClientEnd;
-use super::piece::Piece;
+use super::piece::ReplayWorkload;
 use super::progress::{Cancellations, Ending};
 use crate::control::{Context, Observer};
 use crate::error::RunError;
 use crate::fleet_socket::{ControlSocket, FleetControl, RequestHandler, SocketChoice};
 use crate::host;
-use crate::run::{Look, RunHook, Stage};
+use crate::run::{RunHook, RunSnapshot, Stage};
 use filestone_model::fleet::EffectiveFrom;
 use filestone_model::fleet_control::{ByteSnapshot, ChangeLog, ControlAnswer, FleetState, answer};
 use filestone_model::measure::fleet_record::{
@@ -208,7 +208,7 @@ fn counted(shared: &SharedFleet, at: Moment, asked_until: Moment) -> Counted {
     }
 }
 
-impl Piece for Fleet<'_> {
+impl ReplayWorkload for Fleet<'_> {
     type Client = Stream;
 
     fn client(&self, number: u32) -> Stream {
@@ -422,7 +422,7 @@ impl FleetProgress {
     }
 
     /// Until when clients are asked for more, which who stops the run decides.
-    fn asked_until(&self, at: &Look<'_>) -> Moment {
+    fn asked_until(&self, at: &RunSnapshot<'_>) -> Moment {
         let seen = &mut *lock(&self.seen);
         if at.is_stopped || at.halt.load(Ordering::Relaxed) {
             seen.asked_until = seen.asked_until.min(at.now);
@@ -471,7 +471,7 @@ impl RunHook for FleetProgress {
         self.halt_if_ill(halt);
     }
 
-    fn look(&mut self, at: &Look<'_>, observer: &mut dyn Observer) -> Moment {
+    fn look(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Moment {
         self.tell_changes(observer);
         if !self.is_over {
             let asked_until = self.asked_until(at);

@@ -16,5 +16,5 @@ pub(crate) mod thread;
 pub use crate::control::{Progress, ProgressPhase};
 pub use crate::workspace::OnExisting;
 pub use layer::{Cancellation, Layer, LayerLost, Reply};
-pub use site::{BlockingWorkDir, Site, TreeCleanup};
+pub use site::{BlockingWorkDir, TreeCleanup, WorkDir};
 pub use target::replay_on;

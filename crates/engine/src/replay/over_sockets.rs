@@ -3,12 +3,12 @@
 use super::clients::{ClientEnd, loss_of};
 use super::progress::Cancellations;
 use super::replaying::ReplayState;
-use super::site::Site;
+use super::site::WorkDir;
 use crate::backend::connection::{ClientConnection, Link};
 use crate::backend::sockets::Sockets;
 use crate::backend::{Backend, BackendError, WaitLimit};
 use crate::control::LOOK_EVERY;
-use crate::driver::Patience;
+use crate::driver::RetryLimit;
 use crate::run::{WorkerBody, WorkerThread};
 use crate::worker::WorkerClient;
 use filestone_model::client::{Client, Output};
@@ -39,7 +39,7 @@ pub trait LoadConnection: Client<Language = Lines> + Send + Sized + 'static {
     /// may not know.
     fn why_lost(
         connection: &mut ClientConnection<Self>,
-        patience: Patience,
+        patience: RetryLimit,
         is_given_up: bool,
     ) -> Option<String>;
 
@@ -50,7 +50,7 @@ pub trait LoadConnection: Client<Language = Lines> + Send + Sized + 'static {
 }
 
 /// The clients of one worker.
-pub struct LoadWorker<S: Site, C: LoadConnection, W: LineSource> {
+pub struct LoadWorker<S: WorkDir, C: LoadConnection, W: LineSource> {
     /// Their connections.
     pub sockets: Sockets<C>,
     /// What they ask.
@@ -60,10 +60,10 @@ pub struct LoadWorker<S: Site, C: LoadConnection, W: LineSource> {
     /// What ends their clean-up.
     pub cancellations: Cancellations,
     /// How long the server was waited for.
-    pub patience: Patience,
+    pub patience: RetryLimit,
 }
 
-impl<S: Site, C: LoadConnection, W: LineSource> WorkerBody for LoadWorker<S, C, W> {
+impl<S: WorkDir, C: LoadConnection, W: LineSource> WorkerBody for LoadWorker<S, C, W> {
     fn driver(&self) -> &'static str {
         self.sockets.driver()
     }
@@ -109,7 +109,7 @@ pub const LEAVE_MAX: Duration = Duration::from_secs(2);
 fn ended<C: LoadConnection, W: LineSource>(
     workload: W,
     connection: &mut ClientConnection<C>,
-    patience: Patience,
+    patience: RetryLimit,
 ) -> ClientEnd<W::Account> {
     let lost = C::why_lost(connection, patience, workload.is_given_up());
     ClientEnd {
@@ -145,7 +145,7 @@ struct CleanUp<'run, S, C, A> {
     left: u32,
 }
 
-impl<'run, S: Site, C: LoadConnection, A> CleanUp<'run, S, C, A> {
+impl<'run, S: WorkDir, C: LoadConnection, A> CleanUp<'run, S, C, A> {
     fn new(
         sockets: &'run mut Sockets<C>,
         replaying: &'run ReplayState<S, A>,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 /// What is replayed: who asks what, and what is told of it.
-pub trait Piece {
+pub trait ReplayWorkload {
     /// One of its clients.
     type Client: LineSource;
 
@@ -77,7 +77,7 @@ impl<'run> Loads<'run> {
     }
 }
 
-impl Piece for Loads<'_> {
+impl ReplayWorkload for Loads<'_> {
     type Client = LoadFile;
 
     fn client(&self, number: u32) -> LoadFile {

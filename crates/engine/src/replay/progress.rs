@@ -3,7 +3,7 @@
 
 use super::{Progress, ProgressPhase};
 use crate::control::{Cancellation, CleanUpDeadline, LOOK_EVERY, Observer, clean_up_limits};
-use crate::run::{Look, RunHook, Stage};
+use crate::run::{RunHook, RunSnapshot, Stage};
 use filestone_model::plan::Plan;
 use filestone_model::time::Moment;
 use filestone_model::workload::load_file::{Gauge, SharedLoad};
@@ -45,12 +45,12 @@ impl Ending {
     }
 
     /// Looks at a run, and says when to look again.
-    pub fn look(&mut self, at: &Look<'_>) -> Moment {
+    pub fn look(&mut self, at: &RunSnapshot<'_>) -> Moment {
         self.cancel(at);
         at.now.after(LOOK_EVERY)
     }
 
-    fn cancel(&mut self, at: &Look<'_>) {
+    fn cancel(&mut self, at: &RunSnapshot<'_>) {
         // An action of many calls is broken off when the window has been over for as long as one
         // call may take.
         let work_end = match self.window_end {
@@ -120,7 +120,7 @@ impl ReplayProgress {
         }
     }
 
-    fn note_phase(&mut self, at: &Look<'_>, observer: &mut dyn Observer) {
+    fn note_phase(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) {
         if !self.is_measuring && at.now >= self.window_start {
             self.is_measuring = true;
             self.bytes_before = self.bytes_moved();
@@ -186,7 +186,7 @@ impl ReplayProgress {
 }
 
 impl RunHook for ReplayProgress {
-    fn look(&mut self, at: &Look<'_>, observer: &mut dyn Observer) -> Moment {
+    fn look(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Moment {
         self.note_phase(at, observer);
         let again = self.ending.look(at);
         if at.now >= self.row || at.stage == Stage::Left {

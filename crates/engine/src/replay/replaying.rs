@@ -3,7 +3,7 @@
 use super::clients::ClientEnd;
 use super::layer::{Layer, LayerLost};
 use super::progress::Cancellations;
-use super::site::{BlockingWorkDir, Site};
+use super::site::{BlockingWorkDir, WorkDir};
 use crate::clock::Clock;
 use crate::control::Context;
 use crate::error::RunError;
@@ -42,7 +42,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<S: Site, A> ReplayState<S, A> {
+impl<S: WorkDir, A> ReplayState<S, A> {
     /// On this site. `cleaned` counts the clients that have cleaned up.
     pub fn new(site: S, removes: bool, cleaned: Arc<AtomicU32>) -> Self {
         Self {
@@ -55,8 +55,8 @@ impl<S: Site, A> ReplayState<S, A> {
     }
 
     /// How all clients have ended, and the first tree that could not be taken away.
-    pub fn take(&self) -> Taken<A> {
-        Taken {
+    pub fn take(&self) -> ThreadResults<A> {
+        ThreadResults {
             ends: lock(&self.ends).drain(..).collect(),
             left_behind: lock(&self.left_behind).take(),
         }
@@ -104,7 +104,7 @@ impl<S: BlockingWorkDir, A> ReplayState<S, A> {
 }
 
 /// What makes the clients of a replay.
-pub trait ClientSpawner<S: Site, W: LineSource> {
+pub trait ClientSpawner<S: WorkDir, W: LineSource> {
     /// Where their workers, so many, enter what they measure.
     fn recording(&self, plan: &Plan, workers: usize) -> Recording;
 
@@ -132,7 +132,7 @@ pub struct Wanted<'run, S, W: LineSource> {
 }
 
 /// What the threads of a replay leave.
-pub struct Taken<A> {
+pub struct ThreadResults<A> {
     pub ends: Vec<ClientEnd<A>>,
     pub left_behind: Option<LeftTree>,
 }

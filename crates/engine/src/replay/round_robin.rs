@@ -1,7 +1,7 @@
 //! Several targets of one layer: client *i* works on target *i* modulo their number.
 
 use super::layer::LayerLost;
-use super::site::{BlockingWorkDir, Site, TreeCleanup};
+use super::site::{BlockingWorkDir, TreeCleanup, WorkDir};
 use crate::control::Cancellation;
 use crate::error::RunError;
 use crate::workspace::error::ClaimError;
@@ -15,7 +15,7 @@ pub struct RoundRobin<S> {
     places: Vec<u32>,
 }
 
-impl<S: Site> RoundRobin<S> {
+impl<S: WorkDir> RoundRobin<S> {
     /// Claims them all, or none: what was claimed is released when one cannot be.
     pub fn claim(sites: impl Iterator<Item = Result<S, RunError>>) -> Result<Self, RunError> {
         let mut claimed = Vec::new();
@@ -65,10 +65,10 @@ fn told_of_own(error: RunError) -> RunError {
     }
 }
 
-impl<S: Site> Site for RoundRobin<S> {
+impl<S: WorkDir> WorkDir for RoundRobin<S> {
     /// The first one's, with the addresses of all.
     fn target(&self) -> Target {
-        let mut targets = self.sites.iter().map(Site::target);
+        let mut targets = self.sites.iter().map(WorkDir::target);
         let mut first = targets.next().unwrap_or_default();
         for other in targets {
             first.address = format!("{}, {}", first.address, other.address);
@@ -80,12 +80,12 @@ impl<S: Site> Site for RoundRobin<S> {
     }
 
     fn remark(&self) -> Option<String> {
-        let remarks: Vec<String> = self.sites.iter().filter_map(Site::remark).collect();
+        let remarks: Vec<String> = self.sites.iter().filter_map(WorkDir::remark).collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 
     fn durable(&self) -> Option<DurableHandles> {
-        let all = self.sites.iter().filter_map(Site::durable);
+        let all = self.sites.iter().filter_map(WorkDir::durable);
         all.reduce(DurableHandles::with)
     }
 

@@ -9,7 +9,7 @@ use crate::error::RunError;
 use filestone_model::measure::run_record::{DurableHandles, Target};
 
 /// A place to replay in, claimed for one run.
-pub trait Site: Send + Sync + 'static {
+pub trait WorkDir: Send + Sync + 'static {
     /// What the record says of the target.
     fn target(&self) -> Target;
 
@@ -33,7 +33,7 @@ pub trait Site: Send + Sync + 'static {
 }
 
 /// A place whose clients block, each on its layer.
-pub trait BlockingWorkDir: Site {
+pub trait BlockingWorkDir: WorkDir {
     /// One client's way to it.
     type Layer: Layer + Send + 'static;
 

@@ -2,10 +2,10 @@
 //! has to tell.
 
 use super::clients::ClientEnd;
-use super::piece::Piece;
+use super::piece::ReplayWorkload;
 use super::progress::Cancellations;
 use super::replaying::{BROKEN_OFF, ClientSpawner, LeftTree, ReplayState, Wanted};
-use super::site::{Site, TreeCleanup};
+use super::site::{TreeCleanup, WorkDir};
 use crate::clock::Clock;
 use crate::control::{Context, cancel_clean_up_on, clean_up_limits};
 use crate::error::RunError;
@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 /// Replays `piece` on `site` as `plan` says.
-pub fn replay_on<S: Site, P: Piece>(
+pub fn replay_on<S: WorkDir, P: ReplayWorkload>(
     plan: &Plan,
     replay: &ReplayPlan,
     piece: P,
@@ -35,10 +35,10 @@ pub fn replay_on<S: Site, P: Piece>(
 }
 
 /// What a client of this piece has counted by itself.
-type AccountOf<P> = <<P as Piece>::Client as LineSource>::Account;
+type AccountOf<P> = <<P as ReplayWorkload>::Client as LineSource>::Account;
 
 /// A place that has been claimed for a replay.
-struct OpenReplay<'run, S, P: Piece> {
+struct OpenReplay<'run, S, P: ReplayWorkload> {
     plan: &'run Plan,
     replay: &'run ReplayPlan,
     piece: P,
@@ -55,7 +55,7 @@ struct OpenReplay<'run, S, P: Piece> {
     left_behind: Option<LeftTree>,
 }
 
-impl<'run, S: Site, P: Piece> OpenReplay<'run, S, P> {
+impl<'run, S: WorkDir, P: ReplayWorkload> OpenReplay<'run, S, P> {
     fn new(
         plan: &'run Plan,
         replay: &'run ReplayPlan,
@@ -88,7 +88,7 @@ impl<'run, S: Site, P: Piece> OpenReplay<'run, S, P> {
     }
 }
 
-impl<S: Site, P: Piece> OpenTarget for OpenReplay<'_, S, P> {
+impl<S: WorkDir, P: ReplayWorkload> OpenTarget for OpenReplay<'_, S, P> {
     fn describe(&self) -> &Target {
         &self.target
     }

@@ -17,14 +17,14 @@ pub trait RunHook {
     }
 
     /// Looks at the run, and says when to look again.
-    fn look(&mut self, _at: &Look<'_>, _observer: &mut dyn Observer) -> Moment {
+    fn look(&mut self, _at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Moment {
         Moment::NEVER
     }
 }
 
 /// What can be seen of a run from outside of its workers.
 #[derive(Debug, Clone, Copy)]
-pub struct Look<'run> {
+pub struct RunSnapshot<'run> {
     /// The present moment.
     pub now: Moment,
     /// How far the run is.

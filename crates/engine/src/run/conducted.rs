@@ -1,9 +1,9 @@
 //! A run that is part of a job: the job's conductor hears of each interval, and its orders are
 //! followed.
 
-use super::{Look, RunHook, Stage};
-use crate::control::{JobController, Observer, Order};
-use crate::worker::Offer;
+use super::{RunHook, RunSnapshot, Stage};
+use crate::control::{JobCommand, JobController, Observer};
+use crate::worker::OfferedLoad;
 use filestone_model::measure::run_record::IntervalRecord;
 use filestone_model::plan::Plan;
 use filestone_model::time::Moment;
@@ -16,7 +16,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// The conductor, and how the workers hear of it.
 pub struct JobHook<'run> {
     conductor: &'run mut dyn JobController,
-    offer: &'run Offer,
+    offer: &'run OfferedLoad,
     window_start: Moment,
 }
 
@@ -26,7 +26,7 @@ impl<'run> JobHook<'run> {
     pub fn after_start<'job>(
         conductor: Option<&'run mut (dyn JobController + 'job)>,
         stop: &AtomicBool,
-        offer: &'run Offer,
+        offer: &'run OfferedLoad,
         plan: &Plan,
     ) -> Option<Self> {
         let conductor = conductor?;
@@ -52,14 +52,14 @@ impl RunHook for JobHook<'_> {
         self.conductor.interval(interval, load, is_whole);
     }
 
-    fn look(&mut self, at: &Look<'_>, _observer: &mut dyn Observer) -> Moment {
+    fn look(&mut self, at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Moment {
         if at.stage != Stage::Running {
             return Moment::NEVER;
         }
         while let Some(order) = self.conductor.order() {
             match order {
-                Order::Offer(load) => self.offer.change(load),
-                Order::Finish => at.halt.store(true, Ordering::Relaxed),
+                JobCommand::Offer(load) => self.offer.change(load),
+                JobCommand::Finish => at.halt.store(true, Ordering::Relaxed),
             }
         }
         at.now.after_nanos(LOOK_EVERY.as_nanos() as u64)

@@ -2,7 +2,7 @@
 //! the record.
 
 use super::header::RunHeader;
-use super::{Look, RunHook, Stage};
+use super::{RunHook, RunSnapshot, Stage};
 use crate::backend::BackendError;
 use crate::clock::Clock;
 use crate::control::{GeneratorUsage, Observer};
@@ -283,7 +283,7 @@ impl<'run> Coordinator<'run> {
             }
             self.give_back(buffer);
         }
-        let look = Look {
+        let look = RunSnapshot {
             now,
             stage,
             is_stopped,

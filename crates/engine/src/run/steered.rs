@@ -3,7 +3,7 @@
 
 use super::RunHook;
 use crate::control::Observer;
-use crate::worker::Offer;
+use crate::worker::OfferedLoad;
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
 use filestone_model::plan::Plan;
 use filestone_model::steering::{Direction, IntervalResult, Steering};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Who decides, and how the workers hear of it.
 pub struct Steered<'run> {
     steering: &'run mut dyn Steering,
-    offer: &'run Offer,
+    offer: &'run OfferedLoad,
     window_start: Moment,
     is_finished: bool,
     /// So many points have been told.
@@ -22,7 +22,7 @@ pub struct Steered<'run> {
 
 impl<'run> Steered<'run> {
     /// Steers the run of `plan`, whose intervals begin after its warm-up.
-    pub fn new(steering: &'run mut dyn Steering, offer: &'run Offer, plan: &Plan) -> Self {
+    pub fn new(steering: &'run mut dyn Steering, offer: &'run OfferedLoad, plan: &Plan) -> Self {
         Self {
             steering,
             offer,

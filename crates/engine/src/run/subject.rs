@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::control::Context;
 use crate::error::RunError;
 use crate::time::RealTime;
-use crate::worker::{Finished, SampleSink, Worker, WorkerClient, WorkerControl, own_books};
+use crate::worker::{SampleSink, Worker, WorkerClient, WorkerControl, WorkerResult, own_books};
 use filestone_model::client::Client;
 use filestone_model::file_set::ClientSet;
 use filestone_model::language::Operations;
@@ -125,7 +125,7 @@ pub struct WorkerThread<'run> {
 }
 
 /// A thread whose worker is set up, and waits for the others.
-pub struct SetUp {
+pub struct ReadyWorker {
     ready: SyncSender<()>,
     started: Receiver<Clock>,
     done: DoneGuard,
@@ -162,7 +162,7 @@ impl<'run> WorkerThread<'run> {
         members: Vec<WorkerClient<W>>,
         backend: B,
         start: impl FnOnce(&mut B, Clock, &'run AtomicBool),
-    ) -> Option<(Finished<B, W>, DoneGuard)>
+    ) -> Option<(WorkerResult<B, W>, DoneGuard)>
     where
         B: Backend,
         W: Workload<B::Language>,
@@ -182,7 +182,7 @@ impl<'run> WorkerThread<'run> {
         members: Vec<WorkerClient<W>>,
         backend: B,
         start: impl FnOnce(&mut B, Clock, &'run AtomicBool),
-    ) -> Option<(Finished<B, W>, DoneGuard)>
+    ) -> Option<(WorkerResult<B, W>, DoneGuard)>
     where
         B: Backend,
         W: Workload<B::Language>,
@@ -206,8 +206,8 @@ impl<'run> WorkerThread<'run> {
         set_up.run(worker, signals.stop, start)
     }
 
-    fn set_up(self) -> (SetUp, Exchange) {
-        let set_up = SetUp {
+    fn set_up(self) -> (ReadyWorker, Exchange) {
+        let set_up = ReadyWorker {
             ready: self.ready,
             started: self.started,
             done: self.sink.finisher(),
@@ -216,14 +216,14 @@ impl<'run> WorkerThread<'run> {
     }
 }
 
-impl SetUp {
+impl ReadyWorker {
     /// Waits until all are set up, and runs the worker.
     fn run<'run, B, W, K>(
         self,
         mut worker: Worker<'run, B, W, K>,
         stop: &'run AtomicBool,
         start: impl FnOnce(&mut B, Clock, &'run AtomicBool),
-    ) -> Option<(Finished<B, W>, DoneGuard)>
+    ) -> Option<(WorkerResult<B, W>, DoneGuard)>
     where
         B: Backend,
         W: Workload<B::Language>,

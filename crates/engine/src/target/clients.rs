@@ -3,7 +3,7 @@
 mod connecting;
 mod first;
 
-use crate::backend::connection::{ConnectedClient, First};
+use crate::backend::connection::{ConnectedClient, InitialConnection};
 use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::clock::Clock;
 use crate::control::Context;
@@ -11,8 +11,8 @@ use crate::driver::Dial;
 use crate::error::RunError;
 use crate::host;
 use crate::run::{CallWorker, ConnectedClients, TargetObjects, WorkerBody};
-pub use connecting::Connected;
-use connecting::{OnConnectError, Wanted, connect_many};
+pub use connecting::ConnectedSockets;
+use connecting::{ConnectSpec, OnConnectError, connect_many};
 use filestone_model::client::Client;
 use filestone_model::language::Operations;
 use filestone_model::measure::connections_record::ClientMemory;
@@ -34,7 +34,7 @@ pub fn connect_sockets(
     count: u32,
     dial: impl Fn(u32) -> Dial,
     context: &mut Context<'_>,
-) -> Result<Connected, RunError> {
+) -> Result<ConnectedSockets, RunError> {
     connect_wanted(plan, count, OnConnectError::IsAnError, dial, context)
 }
 
@@ -44,7 +44,7 @@ fn connect_sockets_that_can_be(
     count: u32,
     dial: impl Fn(u32) -> Dial,
     context: &mut Context<'_>,
-) -> Result<Connected, RunError> {
+) -> Result<ConnectedSockets, RunError> {
     connect_wanted(plan, count, OnConnectError::IsLeft, dial, context)
 }
 
@@ -54,8 +54,8 @@ fn connect_wanted(
     lack: OnConnectError,
     dial: impl Fn(u32) -> Dial,
     context: &mut Context<'_>,
-) -> Result<Connected, RunError> {
-    let wanted = Wanted {
+) -> Result<ConnectedSockets, RunError> {
+    let wanted = ConnectSpec {
         count,
         per_s: plan.connections.connections_per_s,
         timeout: Duration::from_nanos(plan.timeout_ns),
@@ -88,7 +88,7 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
     for (number, socket) in (0..).zip(connected.sockets.into_iter().flatten()) {
         of_workers[number as usize % workers].push(ConnectedClient {
             client: make(number),
-            first: First::Made(socket),
+            first: InitialConnection::Made(socket),
             dial: dial(number),
         });
     }

@@ -19,7 +19,7 @@ pub const MARK_LEN: usize = 4;
 const LENGTH_BITS: u32 = 0x7fff_ffff;
 
 /// A call that is made again and again, and what is known of its replies.
-pub struct Repeated {
+pub struct EncodedCall {
     /// Its bytes, with the mark.
     pub call: Vec<u8>,
     /// Bytes of each reply, with the mark.
@@ -29,11 +29,11 @@ pub struct Repeated {
     /// Calls in flight.
     pub in_flight: u32,
     /// What tells calls apart, where a server takes no two that are the same.
-    pub numbers: Option<Numbers>,
+    pub numbers: Option<SequenceField>,
 }
 
 /// Numbers of eight bytes, the lowest first, that count up from call to call.
-pub struct Numbers {
+pub struct SequenceField {
     /// Where one stands in a call.
     pub at: usize,
     /// That of the next call.
@@ -42,7 +42,7 @@ pub struct Numbers {
     pub step: u64,
 }
 
-impl Numbers {
+impl SequenceField {
     fn put(&mut self, calls: &mut [u8], call_len: usize) {
         for call in calls.chunks_exact_mut(call_len) {
             let place = call.get_mut(self.at..);
@@ -59,7 +59,7 @@ struct Calls {
     bytes: Vec<u8>,
     call_len: usize,
     in_flight: usize,
-    numbers: Option<Numbers>,
+    numbers: Option<SequenceField>,
 }
 
 impl Calls {
@@ -75,14 +75,14 @@ impl Calls {
 }
 
 /// Makes the call for `time`.
-pub fn exchange(socket: &OwnedFd, repeated: Repeated, time: Duration) -> Result<Rate, RunError> {
+pub fn exchange(socket: &OwnedFd, repeated: EncodedCall, time: Duration) -> Result<Rate, RunError> {
     exchanged(socket, repeated, time).map_err(|error| RunError::System {
         what: "exchange messages over a plain socket".into(),
         source: error.into(),
     })
 }
 
-fn exchanged(socket: &OwnedFd, repeated: Repeated, time: Duration) -> Result<Rate, Errno> {
+fn exchanged(socket: &OwnedFd, repeated: EncodedCall, time: Duration) -> Result<Rate, Errno> {
     let timeout = rustix::net::sockopt::Timeout::Recv;
     rustix::net::sockopt::set_socket_timeout(socket, timeout, Some(TIMEOUT))?;
     let in_flight = repeated.in_flight.max(1) as usize;
@@ -186,7 +186,7 @@ mod tests {
             bytes: [0; 10].repeat(3),
             call_len: 10,
             in_flight: 3,
-            numbers: Some(Numbers {
+            numbers: Some(SequenceField {
                 at: 2,
                 next: 7,
                 step: 2,

@@ -7,7 +7,7 @@ use crate::replay::fleet::Fleet;
 use crate::replay::piece::Loads;
 use crate::replay::replaying::ClientSpawner;
 use crate::replay::round_robin::RoundRobin;
-use crate::replay::{Site, replay_on};
+use crate::replay::{WorkDir, replay_on};
 use crate::run::{check_environment, check_files_of_clients};
 use crate::workspace::OnExisting;
 use filestone_model::load::{Generation, Load, statistics};
@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What opening a site takes.
-pub struct Opening<'run> {
+pub struct SiteOptions<'run> {
     pub plan: &'run Plan,
     pub replay: Cow<'run, ReplayPlan>,
     pub fleet: Option<&'run FleetPlan>,
@@ -33,7 +33,7 @@ pub struct Opening<'run> {
     pub built_in: BuiltIn,
 }
 
-impl<'run> Opening<'run> {
+impl<'run> SiteOptions<'run> {
     /// Checks what every layer needs.
     pub fn of(job: &Job<'run>) -> Result<Self, RunError> {
         let (plan, loads) = (job.plan, job.loads);
@@ -108,7 +108,7 @@ impl<'run> Opening<'run> {
         open: impl Fn(&TargetPlan) -> Option<Result<S, RunError>>,
     ) -> Result<RunRecord, RunError>
     where
-        S: Site,
+        S: WorkDir,
         C: ClientSpawner<RoundRobin<S>, LoadFile> + ClientSpawner<RoundRobin<S>, Stream>,
     {
         // Before anything is claimed that would have to be given up again.

@@ -105,12 +105,12 @@ pub(super) struct SlotState {
     pub ready: Moment,
     pub kind: OpKind,
     pub role: Role,
-    pub under_way: UnderWay,
+    pub under_way: SlotActivity,
 }
 
 /// What goes on in a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum UnderWay {
+pub(super) enum SlotActivity {
     Nothing,
     /// An operation that is counted and timed.
     Counted,
@@ -130,7 +130,7 @@ impl<W> ClientState<W> {
             ready: Moment::ZERO,
             kind: plan.measured_kind(),
             role: Role::Measured,
-            under_way: UnderWay::Nothing,
+            under_way: SlotActivity::Nothing,
         };
         let (arrivals, count) = if workload.has_own_schedule() {
             (Arrivals::Closed, None)
@@ -231,7 +231,7 @@ impl Slots {
             && !self
                 .slots
                 .iter()
-                .any(|slot| slot.under_way != UnderWay::Nothing)
+                .any(|slot| slot.under_way != SlotActivity::Nothing)
     }
 
     /// Goes on with another offered load of all clients together.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is offered at present, and since when each worker follows.
 #[derive(Debug)]
-pub struct Offer {
+pub struct OfferedLoad {
     /// How often the load was changed.
     changes: AtomicU64,
     /// Operations per second of all clients together, as the bits of an `f64`.
@@ -32,7 +32,7 @@ pub(super) struct LoadUpdate {
     pub load_ops_per_s: f64,
 }
 
-impl Offer {
+impl OfferedLoad {
     /// What a plan offers at first.
     pub fn of(plan: &Plan) -> Self {
         let load = plan.arrivals.offered_load();
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_load_is_followed_when_every_worker_has_taken_it_up() {
-        let offer = Offer::new(10.0, 2);
+        let offer = OfferedLoad::new(10.0, 2);
         assert!(offer.news(0).is_none());
         assert_eq!(offer.followed_since(), Moment::ZERO);
         offer.change(20.0);
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_change_that_comes_between_is_not_lost() {
-        let offer = Offer::new(10.0, 1);
+        let offer = OfferedLoad::new(10.0, 1);
         offer.change(20.0);
         let first = offer.news(0).expect("a change");
         offer.change(30.0);

@@ -8,7 +8,7 @@ use super::error::{ClaimError, Purpose};
 use super::marker::{Liveness, Marker};
 use super::set_directory::MARKER;
 use super::test_directory::may_go;
-use super::tree::{Directory, DirectoryOf, Found, RefusalKind, Tree, Tried};
+use super::tree::{Directory, DirectoryOf, Found, RefusalKind, Tree, TreeResult};
 use crate::control::{CleanUpLimits, clean_up_limits};
 use crate::driver::CallError;
 use crate::error::RunError;
@@ -74,7 +74,7 @@ pub(crate) fn under_test<H>(path: &str, handle: H) -> Directory<H> {
 
 /// The result of a look at something of another run; none where this user may not look at it, or where
 /// it is gone meanwhile.
-fn if_seen<V>(tried: Tried<V>) -> Tried<Option<V>> {
+fn if_seen<V>(tried: TreeResult<V>) -> TreeResult<Option<V>> {
     match tried {
         Ok(seen) => Ok(Some(seen)),
         Err(refused) if matches!(refused.kind, RefusalKind::Denied | RefusalKind::Stale) => {
@@ -90,7 +90,7 @@ pub(crate) fn find_left_over<T: Tree<Handle: Clone>>(
     tree: &mut T,
     parent: &DirectoryOf<T>,
     policy: LeftoverPolicy,
-) -> Tried<LeftOverProbes> {
+) -> TreeResult<LeftOverProbes> {
     let (mut names, seen) = (Vec::new(), Cell::new(0));
     let is_far = || policy == LeftoverPolicy::Refuse && seen.get() > LOOKED_AT_MAX;
     let is_wanted = |name: &[u8]| {
@@ -149,7 +149,7 @@ fn remove_unmarked<T: Tree>(
     parent: &DirectoryOf<T>,
     name: &str,
     policy: LeftoverPolicy,
-) -> Tried<bool> {
+) -> TreeResult<bool> {
     if policy == LeftoverPolicy::Refuse {
         return Ok(false);
     }
@@ -199,7 +199,7 @@ impl<H> ScratchDirectory<H> {
         Err(ClaimError::Overtaken { path }.into())
     }
 
-    fn mark(&mut self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
+    fn mark(&mut self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
         let marker = Marker {
             lines: &self.made.line(),
             ..Marker::default()
@@ -235,7 +235,7 @@ impl<H> ScratchDirectory<H> {
         Ok(self.remove_by(tree)?)
     }
 
-    fn remove_by(&mut self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
+    fn remove_by(&mut self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
         for _ in 0..PASSES {
             match tree.empty_but(&self.directory, MARKER, &self.made) {
                 Ok(kept) if !kept.is_empty() => {

@@ -10,7 +10,7 @@
 
 use super::error::{ClaimError, Purpose};
 use super::marker::{Liveness, LockHolder, Marker, Owner, ProcessIdentity};
-use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, Tried};
+use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, TreeResult};
 use filestone_model::file_set::FileSetSpec;
 pub(crate) use filestone_model::load::MARKER;
 use std::time::Duration;
@@ -26,7 +26,7 @@ const SETTLE: Duration = Duration::from_millis(500);
 
 /// What is done with a set of another recipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OtherRecipe {
+pub(crate) enum OnSpecMismatch {
     /// It is an error.
     Refuse,
     /// It is taken over, to be removed.
@@ -47,7 +47,7 @@ pub(crate) struct SetDirectory<H> {
     lock: Option<MarkerLock>,
     /// The only run that it may be taken over from, which is known to be over.
     predecessor: Option<ProcessIdentity>,
-    other: OtherRecipe,
+    other: OnSpecMismatch,
 }
 
 /// What has the name of the set.
@@ -80,18 +80,18 @@ fn overtaken<H>(directory: &Directory<H>) -> ClaimError {
 }
 
 /// An error unless the owner is certainly over, or the user says so.
-fn check_over(owner: Owner, holder: LockHolder, other: OtherRecipe) -> Result<(), ClaimError> {
+fn check_over(owner: Owner, holder: LockHolder, other: OnSpecMismatch) -> Result<(), ClaimError> {
     let purpose = Purpose::FileSet;
     match owner.liveness(holder) {
         Liveness::Over => Ok(()),
-        Liveness::Unknown if other == OtherRecipe::RemoveLeftOver => Ok(()),
+        Liveness::Unknown if other == OnSpecMismatch::RemoveLeftOver => Ok(()),
         Liveness::Running => Err(ClaimError::InUse { owner, purpose }),
         Liveness::Unknown => Err(ClaimError::Unknown { owner, purpose }),
     }
 }
 
 /// The path of something in the directory that is no marker.
-fn first_foreign<T: Tree>(tree: &mut T, at: &DirectoryOf<T>) -> Tried<Option<String>> {
+fn first_foreign<T: Tree>(tree: &mut T, at: &DirectoryOf<T>) -> TreeResult<Option<String>> {
     let name = tree.first_name(at, &[MARKER, NEXT_MARKER])?;
     Ok(name.map(|name| at.at(name)))
 }
@@ -101,8 +101,8 @@ fn look<T: Tree>(
     tree: &mut T,
     parent: &DirectoryOf<T>,
     name: &str,
-    other: OtherRecipe,
-) -> Tried<Occupant<T::Handle>> {
+    other: OnSpecMismatch,
+) -> TreeResult<Occupant<T::Handle>> {
     let directory = match tree.find(parent, name)? {
         Found::Nothing => return Ok(Occupant::Nothing),
         Found::Other => return Err(foreign(&parent.at(name), false).into()),
@@ -140,8 +140,8 @@ impl<H> SetDirectory<H> {
         parent: Directory<H>,
         name: &str,
         recipe: &FileSetSpec,
-        other: OtherRecipe,
-    ) -> Tried<(Self, bool)> {
+        other: OnSpecMismatch,
+    ) -> TreeResult<(Self, bool)> {
         match look(tree, &parent, name, other)? {
             Occupant::Nothing => Ok((Self::make(tree, parent, name, recipe)?, false)),
             Occupant::Begun(directory) => {
@@ -154,8 +154,8 @@ impl<H> SetDirectory<H> {
                 Ok((Self::make(tree, begun.parent, name, recipe)?, false))
             }
             Occupant::Owned(directory, theirs) => {
-                let has_other = &theirs != recipe || other == OtherRecipe::RemoveLeftOver;
-                if has_other && other == OtherRecipe::Refuse {
+                let has_other = &theirs != recipe || other == OnSpecMismatch::RemoveLeftOver;
+                if has_other && other == OnSpecMismatch::Refuse {
                     let path = directory.path;
                     return Err(ClaimError::OtherRecipe { path }.into());
                 }
@@ -178,7 +178,7 @@ impl<H> SetDirectory<H> {
         parent: Directory<H>,
         name: &str,
         owner: &ProcessIdentity,
-    ) -> Tried<Option<Self>> {
+    ) -> TreeResult<Option<Self>> {
         let Found::Directory(directory) = tree.find(&parent, name)? else {
             return Ok(None);
         };
@@ -210,7 +210,7 @@ impl<H> SetDirectory<H> {
             name: name.into(),
             lock: None,
             predecessor: None,
-            other: OtherRecipe::Refuse,
+            other: OnSpecMismatch::Refuse,
         }
     }
 
@@ -219,7 +219,7 @@ impl<H> SetDirectory<H> {
         parent: Directory<H>,
         name: &str,
         recipe: &FileSetSpec,
-    ) -> Tried<Self> {
+    ) -> TreeResult<Self> {
         let Some(directory) = tree.make_directory(&parent, name)? else {
             let path = parent.at(name);
             return Err(ClaimError::Overtaken { path }.into());
@@ -246,7 +246,7 @@ impl<H> SetDirectory<H> {
         tree: &mut impl Tree<Handle = H>,
         name: &str,
         recipe: &FileSetSpec,
-    ) -> Tried<Option<MarkerLock>> {
+    ) -> TreeResult<Option<MarkerLock>> {
         let marker = Marker {
             is_given_up: false,
             lines: &recipe.to_string(),
@@ -255,7 +255,7 @@ impl<H> SetDirectory<H> {
     }
 
     /// What the marker says, and who has locked it.
-    fn read(&self, tree: &mut impl Tree<Handle = H>) -> Tried<Option<Reading>> {
+    fn read(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<Option<Reading>> {
         let found = tree.read_marker(&self.directory, MARKER)?;
         Ok(found.and_then(|found| {
             Some(Reading {
@@ -273,14 +273,18 @@ impl<H> SetDirectory<H> {
         tree: &mut impl Tree<Handle = H>,
         is_given_up: bool,
         recipe: Option<&FileSetSpec>,
-    ) -> Tried<()> {
+    ) -> TreeResult<()> {
         let lines = &recipe.map(FileSetSpec::to_string).unwrap_or_default();
         let marker = Marker { is_given_up, lines };
         tree.rewrite_marker(&self.directory, MARKER, &marker)
     }
 
     /// Enters this process into the marker, unless another run is faster.
-    fn take_over(&mut self, tree: &mut impl Tree<Handle = H>, recipe: &FileSetSpec) -> Tried<()> {
+    fn take_over(
+        &mut self,
+        tree: &mut impl Tree<Handle = H>,
+        recipe: &FileSetSpec,
+    ) -> TreeResult<()> {
         let mut made = self.make_marker(tree, NEXT_MARKER, recipe);
         if matches!(made, Ok(None)) {
             self.clear_next(tree)?;
@@ -311,7 +315,7 @@ impl<H> SetDirectory<H> {
         &mut self,
         tree: &mut impl Tree<Handle = H>,
         recipe: &FileSetSpec,
-    ) -> Tried<()> {
+    ) -> TreeResult<()> {
         self.lock = Some(self.check_free(tree)?);
         self.rewrite(tree, false, Some(recipe))?;
         tree.pause(SETTLE)?;
@@ -323,7 +327,7 @@ impl<H> SetDirectory<H> {
     }
 
     /// An error unless the run that the marker names is over; the marker's lock.
-    fn check_free(&self, tree: &mut impl Tree<Handle = H>) -> Tried<MarkerLock> {
+    fn check_free(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<MarkerLock> {
         let Some(read) = self.read(tree)? else {
             return Err(foreign(&self.directory.path, true).into());
         };
@@ -346,12 +350,12 @@ impl<H> SetDirectory<H> {
         &self,
         tree: &mut impl Tree<Handle = H>,
         recipe: &FileSetSpec,
-    ) -> Tried<()> {
+    ) -> TreeResult<()> {
         self.rewrite(tree, false, Some(recipe))
     }
 
     /// Gives the claim up; the set stays. Of a set that is not ours any more, nothing is changed.
-    pub fn give_up(&self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
+    pub fn give_up(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
         match self.read(tree)? {
             Some(read) if read.owner.is_this_process() => {
                 self.rewrite(tree, true, read.recipe.as_ref())
@@ -360,13 +364,13 @@ impl<H> SetDirectory<H> {
         }
     }
 
-    fn is_ours(&self, tree: &mut impl Tree<Handle = H>) -> Tried<bool> {
+    fn is_ours(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<bool> {
         let read = self.read(tree)?;
         Ok(read.is_some_and(|read| read.owner.is_this_process()))
     }
 
     /// An error unless the marker says that this process uses the set.
-    pub fn check_ours(&self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
+    pub fn check_ours(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
         if self.is_ours(tree)? {
             return Ok(());
         }
@@ -375,7 +379,7 @@ impl<H> SetDirectory<H> {
     }
 
     /// Removes a marker that a run did not put into its place before its end.
-    fn clear_next(&self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
+    fn clear_next(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
         let path = self.directory.at(NEXT_MARKER);
         match tree.read_marker(&self.directory, NEXT_MARKER)? {
             Some(found) => match found.owner(&self.directory.path) {
@@ -395,7 +399,7 @@ impl<H> SetDirectory<H> {
 
     /// Removes the marker and the directory, of which everything else of ours is gone. What is
     /// foreign stays, and so do they.
-    pub fn remove(&mut self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
+    pub fn remove(&mut self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
         if let Some(path) = first_foreign(tree, &self.directory)? {
             return Err(ClaimError::ForeignContent { path }.into());
         }

@@ -4,7 +4,7 @@
 //! never followed, and what is mounted from another file system is left alone.
 
 use super::error::{ClaimError, Purpose};
-use super::tree::{DirectoryOf, Found, Name, Tree, Tried};
+use super::tree::{DirectoryOf, Found, Name, Tree, TreeResult};
 use filestone_model::emptying::DeleteLoopGuard;
 use filestone_model::file_set::{Part, client_of};
 
@@ -12,7 +12,7 @@ use filestone_model::file_set::{Part, client_of};
 const BATCH: usize = 10_000;
 
 /// Removes everything of ours in the directory of a set.
-pub(crate) fn empty<T: Tree>(tree: &mut T, set: &DirectoryOf<T>) -> Tried<()> {
+pub(crate) fn empty<T: Tree>(tree: &mut T, set: &DirectoryOf<T>) -> TreeResult<()> {
     remove_directories(
         tree,
         set,
@@ -39,8 +39,8 @@ fn remove_directories<T: Tree>(
     tree: &mut T,
     parent: &DirectoryOf<T>,
     is_ours: &dyn Fn(&[u8]) -> bool,
-    mut empty: impl FnMut(&mut T, &DirectoryOf<T>, &[u8]) -> Tried<()>,
-) -> Tried<()> {
+    mut empty: impl FnMut(&mut T, &DirectoryOf<T>, &[u8]) -> TreeResult<()>,
+) -> TreeResult<()> {
     let mut emptying = DeleteLoopGuard::default();
     loop {
         let mut entries = Vec::new();
@@ -72,7 +72,7 @@ pub(crate) fn remove_each<T: Tree>(
     at: &DirectoryOf<T>,
     is_ours: &dyn Fn(&[u8]) -> bool,
     mut is_doomed: impl FnMut(&[u8], T::Entry) -> bool,
-) -> Tried<()> {
+) -> TreeResult<()> {
     let mut emptying = DeleteLoopGuard::default();
     loop {
         let mut names = Vec::new();
@@ -98,7 +98,7 @@ impl Name {
 }
 
 /// An error if a directory lists again and again what has been removed from it.
-fn check_end(emptying: &mut DeleteLoopGuard, listed: &[Name], path: &str) -> Tried<()> {
+fn check_end(emptying: &mut DeleteLoopGuard, listed: &[Name], path: &str) -> TreeResult<()> {
     if emptying.may_end(listed.iter().map(|name| &*name.name)) {
         return Ok(());
     }
@@ -107,7 +107,7 @@ fn check_end(emptying: &mut DeleteLoopGuard, listed: &[Name], path: &str) -> Tri
 }
 
 /// Removes names; what is not empty has something foreign in it.
-fn remove<T: Tree>(tree: &mut T, parent: &DirectoryOf<T>, names: &[Name]) -> Tried<()> {
+fn remove<T: Tree>(tree: &mut T, parent: &DirectoryOf<T>, names: &[Name]) -> TreeResult<()> {
     let kept = tree.remove_names(parent, names)?;
     let Some(Name { name, .. }) = kept.and_then(|index| names.get(index)) else {
         return Ok(());

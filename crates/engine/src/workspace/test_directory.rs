@@ -6,7 +6,7 @@
 
 use super::error::ClaimError;
 use super::marker::{Liveness, Marker, Owner};
-use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, Tried};
+use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, TreeResult};
 pub use filestone_model::load::{CLIENTS, MARKER};
 use filestone_model::made::MadeNames;
 use filestone_model::plan::LeftoverPolicy;
@@ -93,7 +93,7 @@ fn make<T: Tree>(
     tree: &mut T,
     root: &DirectoryOf<T>,
     made: &MadeNames,
-) -> Tried<Option<Marked<T::Handle>>> {
+) -> TreeResult<Option<Marked<T::Handle>>> {
     let Some(clients) = tree.make_directory(root, CLIENTS)? else {
         return Ok(None);
     };
@@ -114,7 +114,10 @@ fn make<T: Tree>(
 }
 
 /// Whose the `clients` in `root` is; `None` if there is none.
-fn occupant<T: Tree>(tree: &mut T, root: &DirectoryOf<T>) -> Tried<Option<Occupant<T::Handle>>> {
+fn occupant<T: Tree>(
+    tree: &mut T,
+    root: &DirectoryOf<T>,
+) -> TreeResult<Option<Occupant<T::Handle>>> {
     let clients = match tree.find(root, CLIENTS)? {
         Found::Nothing => return Ok(None),
         Found::Other => return Ok(Some(Occupant::Foreign(None))),
@@ -181,7 +184,7 @@ impl<H> Occupant<H> {
         tree: &mut impl Tree<Handle = H>,
         root: &Directory<H>,
         wanted: LeftOver<'_>,
-    ) -> Tried<Owner> {
+    ) -> TreeResult<Owner> {
         match self {
             Self::Owned {
                 clients,
@@ -219,7 +222,7 @@ impl<H> TestDirectory<H> {
         root: Directory<H>,
         occupied: OnExisting,
         made: &Arc<MadeNames>,
-    ) -> Tried<Self> {
+    ) -> TreeResult<Self> {
         if occupied == OnExisting::Read {
             return Self::find(tree, root, made);
         }
@@ -255,7 +258,7 @@ impl<H> TestDirectory<H> {
         tree: &mut impl Tree<Handle = H>,
         root: Directory<H>,
         made: &Arc<MadeNames>,
-    ) -> Tried<Self> {
+    ) -> TreeResult<Self> {
         let Found::Directory(clients) = tree.find(&root, CLIENTS)? else {
             let path = root.at(CLIENTS);
             return Err(ClaimError::NothingToRead { path }.into());
@@ -274,7 +277,7 @@ impl<H> TestDirectory<H> {
         tree: &mut impl Tree<Handle = H>,
         root: Directory<H>,
         made: &Arc<MadeNames>,
-    ) -> Tried<Self> {
+    ) -> TreeResult<Self> {
         let place = tree.make_directory(&root, BESIDE)?;
         let has_made = place.is_some();
         let own = match place {
@@ -318,7 +321,7 @@ impl<H> TestDirectory<H> {
 
     /// Says in the marker that the run is over and its trees were kept. That needs no room:
     /// loads fill disks.
-    pub fn give_up(&mut self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
+    pub fn give_up(&mut self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
         if self.is_read {
             return Ok(());
         }
@@ -330,7 +333,7 @@ impl<H> TestDirectory<H> {
     /// Removes what was claimed with all in it that the run can have made, and nothing that may have
     /// come to be called so since; and what claiming it made. What is foreign stays, and so do the
     /// directories that it is in.
-    pub fn remove(&mut self, tree: &mut impl Tree<Handle = H>) -> Tried<()> {
+    pub fn remove(&mut self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
         if self.is_read {
             return Ok(());
         }
@@ -358,7 +361,7 @@ fn no_directory<H>(root: &Directory<H>) -> ClaimError {
     }
 }
 
-fn give_up<T: Tree>(tree: &mut T, clients: &DirectoryOf<T>, made: &MadeNames) -> Tried<()> {
+fn give_up<T: Tree>(tree: &mut T, clients: &DirectoryOf<T>, made: &MadeNames) -> TreeResult<()> {
     let marker = Marker {
         is_given_up: true,
         lines: &made.line(),
@@ -372,7 +375,7 @@ fn remove<T: Tree>(
     clients: &DirectoryOf<T>,
     lock: MarkerLock,
     made: &MadeNames,
-) -> Tried<()> {
+) -> TreeResult<()> {
     // The marker goes last: what an interruption leaves is still known as ours.
     match tree.empty_but(clients, MARKER, made) {
         Ok(kept) if kept.is_empty() => {}
@@ -407,7 +410,7 @@ pub(crate) fn remove_left_over<T: Tree>(
     tree: &mut T,
     root: &DirectoryOf<T>,
     wanted: LeftOver<'_>,
-) -> Tried<Option<Owner>> {
+) -> TreeResult<Option<Owner>> {
     let Some(occupant) = occupant(tree, root)? else {
         return Ok(None);
     };

@@ -46,21 +46,21 @@ impl<H> Directory<H> {
 /// A directory of a tree.
 pub(crate) type DirectoryOf<T> = Directory<<T as Tree>::Handle>;
 /// What comes of a step.
-pub(crate) type Tried<V> = Result<V, Refused>;
+pub(crate) type TreeResult<V> = Result<V, TreeError>;
 
 /// Why a step failed.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct TreeError {
     /// What is decided on.
     pub kind: RefusalKind,
     /// What is reported.
     pub error: RunError,
 }
 
-impl Refused {
+impl TreeError {
     /// The same, where `removed` says that what was made before could not be taken away again:
     /// what stays at `path` is named, with what to do about it.
-    pub fn leaving(self, path: &str, removed: Tried<()>, advice: &str) -> Self {
+    pub fn leaving(self, path: &str, removed: TreeResult<()>, advice: &str) -> Self {
         let Err(kept) = removed else { return self };
         Self {
             error: self.error.leaving(path, &kept.error, advice),
@@ -84,21 +84,21 @@ pub(crate) enum RefusalKind {
     Other,
 }
 
-impl From<RunError> for Refused {
+impl From<RunError> for TreeError {
     fn from(error: RunError) -> Self {
         let kind = RefusalKind::Other;
         Self { kind, error }
     }
 }
 
-impl From<ClaimError> for Refused {
+impl From<ClaimError> for TreeError {
     fn from(error: ClaimError) -> Self {
         RunError::from(error).into()
     }
 }
 
-impl From<Refused> for RunError {
-    fn from(refused: Refused) -> Self {
+impl From<TreeError> for RunError {
+    fn from(refused: TreeError) -> Self {
         refused.error
     }
 }
@@ -115,13 +115,17 @@ pub(crate) trait Tree {
         &mut self,
         parent: &DirectoryOf<Self>,
         name: &str,
-    ) -> Tried<Option<DirectoryOf<Self>>>;
+    ) -> TreeResult<Option<DirectoryOf<Self>>>;
 
     /// What has this name.
-    fn find(&mut self, parent: &DirectoryOf<Self>, name: &str) -> Tried<Found<Self::Handle>>;
+    fn find(&mut self, parent: &DirectoryOf<Self>, name: &str) -> TreeResult<Found<Self::Handle>>;
 
     /// The first name in a directory that is not `known`; `None` if there is none.
-    fn first_name(&mut self, at: &DirectoryOf<Self>, known: &[&str]) -> Tried<Option<Box<[u8]>>>;
+    fn first_name(
+        &mut self,
+        at: &DirectoryOf<Self>,
+        known: &[&str],
+    ) -> TreeResult<Option<Box<[u8]>>>;
 
     /// Makes a marker and locks it; `None` if there is one already.
     fn make_marker(
@@ -129,10 +133,14 @@ pub(crate) trait Tree {
         at: &DirectoryOf<Self>,
         name: &str,
         marker: &Marker<'_>,
-    ) -> Tried<Option<MarkerLock>>;
+    ) -> TreeResult<Option<MarkerLock>>;
 
     /// Reads a marker and locks it; `None` if what is there, or is not there, cannot be one.
-    fn read_marker(&mut self, at: &DirectoryOf<Self>, name: &str) -> Tried<Option<FoundMarker>>;
+    fn read_marker(
+        &mut self,
+        at: &DirectoryOf<Self>,
+        name: &str,
+    ) -> TreeResult<Option<FoundMarker>>;
 
     /// Writes another text over that of a marker, in place: that needs no room.
     fn rewrite_marker(
@@ -140,7 +148,7 @@ pub(crate) trait Tree {
         at: &DirectoryOf<Self>,
         name: &str,
         marker: &Marker<'_>,
-    ) -> Tried<()>;
+    ) -> TreeResult<()>;
 
     /// Puts a marker into the place of another one; `false` if it was not `lock`'s that was moved.
     fn replace_marker(
@@ -149,10 +157,10 @@ pub(crate) trait Tree {
         from: &str,
         to: &str,
         lock: &MarkerLock,
-    ) -> Tried<bool>;
+    ) -> TreeResult<bool>;
 
     /// Removes a file or a link.
-    fn remove_file(&mut self, parent: &DirectoryOf<Self>, name: &str) -> Tried<()>;
+    fn remove_file(&mut self, parent: &DirectoryOf<Self>, name: &str) -> TreeResult<()>;
 
     /// Removes a directory in which there is nothing; `was_used` if files in it may have been
     /// open a moment ago.
@@ -161,10 +169,15 @@ pub(crate) trait Tree {
         parent: &DirectoryOf<Self>,
         name: &str,
         was_used: bool,
-    ) -> Tried<()>;
+    ) -> TreeResult<()>;
 
     /// Removes everything in a directory that the run can have made, but the entry `keep`; what stays.
-    fn empty_but(&mut self, at: &DirectoryOf<Self>, keep: &str, made: &MadeNames) -> Tried<Kept>;
+    fn empty_but(
+        &mut self,
+        at: &DirectoryOf<Self>,
+        keep: &str,
+        made: &MadeNames,
+    ) -> TreeResult<Kept>;
 
     /// Shows the entries whose names are wanted, until `each` has seen enough and says so.
     fn list(
@@ -172,7 +185,7 @@ pub(crate) trait Tree {
         at: &DirectoryOf<Self>,
         is_wanted: &dyn Fn(&[u8]) -> bool,
         each: &mut dyn FnMut(&[u8], Self::Entry) -> bool,
-    ) -> Tried<()>;
+    ) -> TreeResult<()>;
 
     /// Whether the entry is a directory.
     fn is_directory(entry: Self::Entry) -> bool;
@@ -183,13 +196,17 @@ pub(crate) trait Tree {
         parent: &DirectoryOf<Self>,
         name: &[u8],
         entry: Self::Entry,
-    ) -> Tried<Option<DirectoryOf<Self>>>;
+    ) -> TreeResult<Option<DirectoryOf<Self>>>;
 
     /// Removes names; the first that is a directory's with something in it.
-    fn remove_names(&mut self, parent: &DirectoryOf<Self>, names: &[Name]) -> Tried<Option<usize>>;
+    fn remove_names(
+        &mut self,
+        parent: &DirectoryOf<Self>,
+        names: &[Name],
+    ) -> TreeResult<Option<usize>>;
 
     /// Waits.
-    fn pause(&mut self, pause: Duration) -> Tried<()>;
+    fn pause(&mut self, pause: Duration) -> TreeResult<()>;
 }
 
 /// A name, and whether it is a directory's.

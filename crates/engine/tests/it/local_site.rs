@@ -2,7 +2,7 @@
 
 use crate::support::local::Bench;
 use crate::support::scratch::Scratch;
-use filestone_engine::replay::{BlockingWorkDir, Layer, OnExisting, Site, TreeCleanup};
+use filestone_engine::replay::{BlockingWorkDir, Layer, OnExisting, TreeCleanup, WorkDir};
 use filestone_engine::target::local::replay::{
     LocalOptions, LocalSite, remove_left_over, remove_left_over_beside,
 };

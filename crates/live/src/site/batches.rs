@@ -97,11 +97,11 @@ fn together(frames: Vec<Bytes>) -> Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Closed, Told};
+    use crate::event::{Closed, NoteText};
     use crate::feed::Feed;
 
     fn told(what: &str) -> Event {
-        Event::Remark(Told { what: what.into() })
+        Event::Remark(NoteText { what: what.into() })
     }
 
     fn texts(batch: Batch) -> Vec<String> {

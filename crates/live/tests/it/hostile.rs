@@ -2,7 +2,7 @@
 //! and after each the page is served as before.
 
 use crate::served::Served;
-use filestone_live::event::{Event, Told};
+use filestone_live::event::{Event, NoteText};
 use filestone_live::hosting::listen;
 use std::io::{Read, Write};
 
@@ -426,7 +426,7 @@ fn readers_that_never_read_hold_nobody_up() {
     for _ in 0..2000 {
         served
             .feed
-            .publish(Event::Remark(Told { what: what.clone() }));
+            .publish(Event::Remark(NoteText { what: what.clone() }));
     }
     assert!(served.ask("GET /", "", "").starts_with("HTTP/1.1 200"));
     drop(never_read);

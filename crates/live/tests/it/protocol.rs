@@ -1,7 +1,7 @@
 //! What the protocol says to whoever may ask.
 
 use crate::served::{Served, body};
-use filestone_live::event::{Closed, Event, Told};
+use filestone_live::event::{Closed, Event, NoteText};
 use std::io::Read;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ const JSON: &str = "Content-Type: application/json\r\n";
 #[test]
 fn the_state_is_what_was_published() {
     let served = Served::new();
-    served.feed.publish(Event::Remark(Told {
+    served.feed.publish(Event::Remark(NoteText {
         what: "a remark".into(),
     }));
     let answer = served.ask("GET /api/state", "", "");
@@ -33,7 +33,7 @@ fn events_are_a_snapshot_then_what_happens_and_end_with_the_command() {
         let len = stream.read(&mut room).expect("it is told");
         answer.push_str(&String::from_utf8_lossy(&room[..len]));
     }
-    served.feed.publish(Event::Preparing(Told {
+    served.feed.publish(Event::Preparing(NoteText {
         what: "first".into(),
     }));
     served.feed.publish(Event::Closed(Closed { output: None }));

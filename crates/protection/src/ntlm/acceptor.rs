@@ -23,7 +23,7 @@ const OFFERED: u32 = flag::SIGN
 
 /// The user that a client names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Claim {
+pub enum AuthIdentity {
     /// Nobody.
     Anonymous,
     /// This user.
@@ -48,7 +48,7 @@ pub struct Authentication<'a> {
     encrypted_key: &'a [u8],
     flags: u32,
     /// The user that the client names.
-    pub claim: Claim,
+    pub claim: AuthIdentity,
 }
 
 impl Acceptor {
@@ -101,9 +101,9 @@ impl Acceptor {
             check_pairs(response.get(PAIRS_AT..).ok_or(BadToken)?)?;
         }
         let claim = if user.is_empty() && response.is_empty() {
-            Claim::Anonymous
+            AuthIdentity::Anonymous
         } else {
-            Claim::User(String::from_utf16_lossy(&user))
+            AuthIdentity::User(String::from_utf16_lossy(&user))
         };
         Ok(Authentication {
             message,
@@ -207,7 +207,7 @@ mod tests {
             domain: units("Domain"),
             encrypted_key: &encrypted,
             flags: 0xe28a_8233,
-            claim: Claim::User("User".into()),
+            claim: AuthIdentity::User("User".into()),
         };
         let established = acceptor.verify(&answer, "Password").unwrap();
         assert_eq!(established.key, [0x55; 16]);

@@ -46,7 +46,7 @@ pub struct Established {
 
 /// The side that signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signatory {
+pub enum SigningSide {
     /// The side that began.
     Client,
     /// The side that answered.
@@ -55,10 +55,10 @@ pub enum Signatory {
 
 impl Established {
     /// mechListMIC: the first signature of a side (section 3.4.4.2).
-    pub fn mic(&self, signatory: Signatory, mech_types: &[u8]) -> [u8; KEY_LEN] {
+    pub fn mic(&self, signatory: SigningSide, mech_types: &[u8]) -> [u8; KEY_LEN] {
         let way = match signatory {
-            Signatory::Client => "client-to-server",
-            Signatory::Server => "server-to-client",
+            SigningSide::Client => "client-to-server",
+            SigningSide::Server => "server-to-client",
         };
         let key_for = |key: &[u8], use_: &str| {
             let magic = format!("session key to {way} {use_} key magic constant\0");
@@ -90,7 +90,7 @@ impl Established {
 
     /// Whether a client's mechListMIC is right.
     pub fn is_mic(&self, mech_types: &[u8], mic: &[u8]) -> bool {
-        let expected = self.mic(Signatory::Client, mech_types);
+        let expected = self.mic(SigningSide::Client, mech_types);
         verify_slices_are_equal(&expected, mic).is_ok()
     }
 }

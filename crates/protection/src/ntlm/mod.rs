@@ -13,9 +13,9 @@ mod initiator;
 mod keys;
 mod messages;
 
-pub use acceptor::{Acceptor, Authentication, Claim};
+pub use acceptor::{Acceptor, AuthIdentity, Authentication};
 pub use initiator::{ChallengeError, Initiator, RandomInput};
-pub use keys::{Established, KEY_LEN, Signatory};
+pub use keys::{Established, KEY_LEN, SigningSide};
 pub use messages::{BadToken, is_message};
 
 #[cfg(test)]

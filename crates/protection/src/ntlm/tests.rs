@@ -64,10 +64,10 @@ fn both_sides_have_the_same_key_and_signatures_if_the_password_is_the_same() {
         let (acceptor, _, message, established) = conversation(&user);
         let established = established.unwrap();
         let answer = acceptor.read(&message).unwrap();
-        assert_eq!(answer.claim, Claim::User(name.into()), "{name}");
+        assert_eq!(answer.claim, AuthIdentity::User(name.into()), "{name}");
         let accepted = acceptor.verify(&answer, "mellon").expect(name);
         assert_eq!((established.key, accepted.key), (RANDOM.key, RANDOM.key));
-        let mic = established.mic(Signatory::Client, b"types");
+        let mic = established.mic(SigningSide::Client, b"types");
         assert!(accepted.is_mic(b"types", &mic), "{name}");
         assert!(!accepted.is_mic(b"other types", &mic), "{name}");
         assert!(acceptor.verify(&answer, "melon").is_none(), "{name}");
@@ -105,7 +105,10 @@ fn an_anonymous_user_says_so() {
     ];
     assert_eq!(message, expected);
     assert!(established.is_none());
-    assert_eq!(acceptor.read(&message).unwrap().claim, Claim::Anonymous);
+    assert_eq!(
+        acceptor.read(&message).unwrap().claim,
+        AuthIdentity::Anonymous
+    );
     assert!(
         Initiator::anonymous()
             .authenticate(&[], &challenge[1..], &RANDOM)

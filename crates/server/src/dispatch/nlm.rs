@@ -18,7 +18,7 @@ use filestone_wire::nlm::{
 use filestone_wire::rpc::{AcceptStatus, CallHeader};
 use filestone_wire::xdr::{Encode, Reader, Writer};
 
-use super::{CallRejection, Ends, Service, with_arguments};
+use super::{CallRejection, Endpoints, Service, with_arguments};
 use crate::tree::handle::HandleParts;
 
 use self::holder::Range;
@@ -31,7 +31,7 @@ impl Service {
         &self,
         header: &CallHeader<'_>,
         arguments: Reader<'_>,
-        ends: &Ends,
+        ends: &Endpoints,
         out: &mut Writer<'_>,
     ) -> Result<(), CallRejection> {
         let unavailable = CallRejection::Accepted(AcceptStatus::ProcUnavail);
@@ -81,7 +81,7 @@ impl Service {
         test::Reply { cookie, outcome }.encode(out);
     }
 
-    fn lock(&self, asked: &lock::Args<'_>, ends: &Ends) -> Status {
+    fn lock(&self, asked: &lock::Args<'_>, ends: &Endpoints) -> Status {
         let alock = &asked.alock;
         let file = match self.parts_of(alock) {
             Ok(file) => file,

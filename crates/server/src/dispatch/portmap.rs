@@ -11,7 +11,7 @@ use filestone_wire::rpc::{AcceptStatus, CallHeader};
 use filestone_wire::xdr::{Encode, Reader, Writer};
 use filestone_wire::{mount, nfs3, nlm, portmap};
 
-use super::{CallRejection, Ends, Service, with_arguments};
+use super::{CallRejection, Endpoints, Service, with_arguments};
 use crate::{clock, listen};
 
 /// Program and version of all that is served.
@@ -59,7 +59,7 @@ impl Service {
         &self,
         header: &CallHeader<'_>,
         arguments: Reader<'_>,
-        ends: &Ends,
+        ends: &Endpoints,
         out: &mut Writer<'_>,
     ) -> Result<(), CallRejection> {
         if header.version == portmap::VERSION {
@@ -111,7 +111,7 @@ impl Service {
         &self,
         procedure: rpcbind::Procedure,
         arguments: Reader<'_>,
-        ends: &Ends,
+        ends: &Endpoints,
         out: &mut Writer<'_>,
     ) -> Result<(), CallRejection> {
         use rpcbind::Procedure;
@@ -143,7 +143,13 @@ impl Service {
     }
 
     /// The universal address of a program, at which this caller can reach it.
-    fn address_of(&self, program: u32, version: u32, netid: &[u8], ends: &Ends) -> Option<String> {
+    fn address_of(
+        &self,
+        program: u32,
+        version: u32,
+        netid: &[u8],
+        ends: &Endpoints,
+    ) -> Option<String> {
         let (_, family) = NETIDS.iter().find(|(known, _)| *known == netid)?;
         let ip = self.reachable(*family, ends)?;
         let address = UniversalAddress(SocketAddr::new(ip, self.port()));
@@ -152,7 +158,7 @@ impl Service {
 
     /// Our address of this family for a caller: the one at which it has reached us, or another
     /// that it could. `None` if there is none, or if which is not known.
-    fn reachable(&self, family: Family, ends: &Ends) -> Option<IpAddr> {
+    fn reachable(&self, family: Family, ends: &Endpoints) -> Option<IpAddr> {
         let reached = if ends.local.ip().is_unspecified() {
             listen::local_towards(ends.peer)?
         } else {
@@ -174,7 +180,7 @@ impl Service {
         self.addresses.first().map_or(0, SocketAddr::port)
     }
 
-    fn rpcbind_dump(&self, ends: &Ends, out: &mut Writer<'_>) {
+    fn rpcbind_dump(&self, ends: &Endpoints, out: &mut Writer<'_>) {
         for (program, version) in PROGRAMS {
             for (netid, _) in NETIDS {
                 let Some(address) = self.address_of(program, version, netid, ends) else {

@@ -38,7 +38,7 @@ const NONE: Sattr3 = Sattr3 {
 struct Bench {
     service: Service,
     tally: Tally,
-    ends: Ends,
+    ends: Endpoints,
     grants: Grants,
     caller: AuthSys<'static>,
 }
@@ -87,7 +87,7 @@ fn bench_with(conduct: ServiceOptions) -> Bench {
             sink,
         ),
         tally: Tally::default(),
-        ends: Ends {
+        ends: Endpoints {
             transport: Transport::Tcp,
             local: v4([192, 0, 2, 1], PORT),
             peer: v4([192, 0, 2, 7], 700),
@@ -715,7 +715,7 @@ fn rpcbind_names_the_address_at_which_its_caller_reached_us() {
     assert_eq!(bench.address_of_nfs(b"tcp6"), None);
     // A datagram does not say where it was sent; the answer leaves from where the route begins.
     let here = v4([127, 0, 0, 1], PORT);
-    bench.ends = Ends {
+    bench.ends = Endpoints {
         transport: Transport::Udp,
         local: v4([0, 0, 0, 0], PORT),
         peer: v4([127, 0, 0, 1], 700),

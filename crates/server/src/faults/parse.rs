@@ -8,7 +8,7 @@ use filestone_wire::smb2::{self, Command};
 
 use crate::smb2::SessionEnd;
 
-use super::{Asked, Delay, Effect, Fault, Freeze, ProcedureSet, Rule};
+use super::{Delay, Effect, Fault, Freeze, ProcedureSet, RequestKind, Rule};
 
 /// How many bytes `truncate` and `corrupt` mean without a number.
 const TRUNCATED_BYTES: u32 = 4;
@@ -180,8 +180,8 @@ fn freeze_of(text: &str) -> Result<Freeze, RuleParseError> {
 fn procedures_of(names: &str) -> Result<ProcedureSet, RuleParseError> {
     names.split('+').try_fold(ProcedureSet::NONE, |set, name| {
         // Both protocols have a READ, and a rule about it is about both.
-        let of_nfs = Procedure::from_name(name).map(Asked::Procedure);
-        let of_smb = Command::from_name(&name.to_uppercase()).map(Asked::Command);
+        let of_nfs = Procedure::from_name(name).map(RequestKind::Procedure);
+        let of_smb = Command::from_name(&name.to_uppercase()).map(RequestKind::Command);
         if of_nfs.or(of_smb).is_none() {
             return Err(RuleParseError::Procedure(name.into()));
         }
@@ -273,8 +273,8 @@ mod tests {
         assert_eq!(
             slow_read.procedures,
             ProcedureSet::NONE
-                .with(Asked::Procedure(Procedure::Read))
-                .with(Asked::Command(Command::Read))
+                .with(RequestKind::Procedure(Procedure::Read))
+                .with(RequestKind::Command(Command::Read))
         );
         assert_eq!(slow_read.probability, 0.5);
         assert_eq!(slow_read.window, Some((ms(1000), ms(1500))));
@@ -293,7 +293,7 @@ mod tests {
         );
         assert_eq!(
             fault("signature,proc=query_info").procedures,
-            ProcedureSet::NONE.with(Asked::Command(Command::QueryInfo))
+            ProcedureSet::NONE.with(RequestKind::Command(Command::QueryInfo))
         );
         assert_eq!(fault("credits").effect, Effect::Credits);
         assert_eq!(fault("pending").effect, Effect::Pending);

@@ -5,10 +5,10 @@ use filestone_wire::smb2::create::ShareAccess;
 use filestone_wire::smb2::oplock_break::{LeaseBreak, Notification, OplockBreak};
 use filestone_wire::smb2::{AccessMask, FileId, LeaseFlags, LeaseState, OplockLevel, Status};
 
-use super::held::{Breaking, CacheGrant, LeaseHeld, LeaseOwner};
-use super::hub::{GlobalOpenTable, Holder, OpenFile};
-use super::place::{Notice, Place};
-use super::rules::{self, After, Beside, Deed};
+use super::held::{Breaking, CacheGrant, Lease, LeaseOwner};
+use super::hub::{GlobalOpenTable, OpenEntry, OpenFile};
+use super::place::{ConnectionEvent, ConnectionId};
+use super::rules::{self, BreakResult, BreakTrigger, OtherOpens};
 use crate::tree::InodeNumber;
 
 /// Who wants to open a file that others have open.
@@ -33,15 +33,15 @@ impl OpenRequest {
     }
 
     /// What opening does to what `holder` keeps: nothing, if all of this only looks.
-    fn opens(&self, holder: &Holder) -> Option<Deed> {
+    fn opens(&self, holder: &OpenEntry) -> Option<BreakTrigger> {
         let looks = match holder.caching {
             CacheGrant::Lease(_) => rules::LOOKS_BESIDE_LEASE,
             CacheGrant::Oplock { .. } | CacheGrant::None => rules::LOOKS,
         };
         let opens = if self.overwrites {
-            Deed::Overwrites
+            BreakTrigger::Overwrites
         } else {
-            Deed::Opens
+            BreakTrigger::Opens
         };
         (!self.only(looks)).then_some(opens)
     }
@@ -86,7 +86,7 @@ pub struct Granted {
 
 /// What is to be taken back, and from whom.
 struct Takeback {
-    place: Place,
+    place: ConnectionId,
     session_id: u64,
     notification: Notification,
 }
@@ -95,7 +95,7 @@ struct Takeback {
 type Taken = (Option<Takeback>, bool);
 
 impl OpenFile {
-    fn lease_mut(&mut self, owner: LeaseOwner) -> Option<&mut LeaseHeld> {
+    fn lease_mut(&mut self, owner: LeaseOwner) -> Option<&mut Lease> {
         self.leases.iter_mut().find(|lease| lease.owner == owner)
     }
 
@@ -107,7 +107,7 @@ impl OpenFile {
     /// Forgets leases that no open has any more.
     pub fn drop_unused_leases(&mut self) -> Vec<LeaseOwner> {
         let holders = &self.holders;
-        let is_unused = |lease: &mut LeaseHeld| {
+        let is_unused = |lease: &mut Lease| {
             let caching = CacheGrant::Lease(lease.owner);
             !holders.iter().any(|holder| holder.caching == caching)
         };
@@ -117,7 +117,7 @@ impl OpenFile {
 
     /// Takes back from one of the holders what a deed leaves nothing of. `own` is what the one who
     /// does it caches himself.
-    fn take_back(&mut self, index: usize, deed: Deed, own: Option<CacheGrant>) -> Taken {
+    fn take_back(&mut self, index: usize, deed: BreakTrigger, own: Option<CacheGrant>) -> Taken {
         match self.holders.get(index).map(|holder| holder.caching) {
             Some(CacheGrant::Oplock { .. }) => self.take_back_oplock(index, deed),
             Some(CacheGrant::Lease(owner)) if own != Some(CacheGrant::Lease(owner)) => {
@@ -127,14 +127,14 @@ impl OpenFile {
         }
     }
 
-    fn take_back_oplock(&mut self, index: usize, deed: Deed) -> Taken {
+    fn take_back_oplock(&mut self, index: usize, deed: BreakTrigger) -> Taken {
         let Some(holder) = self.holders.get_mut(index) else {
             return (None, false);
         };
         let CacheGrant::Oplock { level, breaking } = &mut holder.caching else {
             return (None, false);
         };
-        let After { left, waits } = rules::oplock_after(*level, deed);
+        let BreakResult { left, waits } = rules::oplock_after(*level, deed);
         if breaking.is_some() || *level == left {
             return (None, waits);
         }
@@ -158,11 +158,11 @@ impl OpenFile {
         (Some(takeback), waits)
     }
 
-    fn take_back_lease(&mut self, owner: LeaseOwner, deed: Deed) -> Taken {
+    fn take_back_lease(&mut self, owner: LeaseOwner, deed: BreakTrigger) -> Taken {
         let Some(lease) = self.lease_mut(owner) else {
             return (None, false);
         };
-        let After { left, waits } = rules::lease_after(lease.state, deed);
+        let BreakResult { left, waits } = rules::lease_after(lease.state, deed);
         if let Some(breaking) = &mut lease.breaking {
             breaking.finally = rules::lease_after(breaking.finally, deed).left;
             return (None, waits);
@@ -213,7 +213,7 @@ impl OpenFile {
     }
 
     /// What others cache, and that there are any: all holders but those with the same lease.
-    fn beside(&self, own: Option<LeaseOwner>) -> Beside {
+    fn beside(&self, own: Option<LeaseOwner>) -> OtherOpens {
         let own_caching = own.map(CacheGrant::Lease);
         let others = || {
             let holders = self.holders.iter();
@@ -227,10 +227,10 @@ impl OpenFile {
                 CacheGrant::Lease(_) | CacheGrant::None => false,
             })
         };
-        let is_at_work = |holder: &Holder| {
+        let is_at_work = |holder: &OpenEntry| {
             holder.caching != CacheGrant::None || !rules::LOOKS_BESIDE_LEASE.contains(holder.access)
         };
-        Beside {
+        OtherOpens {
             is_any: others().next().is_some(),
             is_any_at_work: others().any(is_at_work),
             has_oplocks: any_oplock(|_| true),
@@ -261,7 +261,7 @@ impl OpenFile {
         let owner = asked.owner;
         let beside = self.beside(Some(owner));
         if self.lease_mut(owner).is_none() {
-            self.leases.push(LeaseHeld {
+            self.leases.push(Lease {
                 owner,
                 state: rules::lease_beside(asked.state, beside),
                 breaking: None,
@@ -299,7 +299,7 @@ impl GlobalOpenTable {
             notification,
         } in takebacks
         {
-            let notice = Notice::Break {
+            let notice = ConnectionEvent::Break {
                 session_id,
                 notification,
             };
@@ -313,7 +313,7 @@ impl GlobalOpenTable {
         &mut self,
         number: InodeNumber,
         own: Option<CacheGrant>,
-        deed: impl Fn(&Holder) -> Option<Deed>,
+        deed: impl Fn(&OpenEntry) -> Option<BreakTrigger>,
     ) -> bool {
         let Some(file) = self.files.get_mut(&number) else {
             return false;
@@ -343,12 +343,12 @@ impl GlobalOpenTable {
         if file.is_delete_pending() {
             return Err(OpenConflict::Refused(Status::DELETE_PENDING));
         }
-        let is_excluded = |holder: &Holder| holder.excludes(contender.access, contender.share);
+        let is_excluded = |holder: &OpenEntry| holder.excludes(contender.access, contender.share);
         let own = contender.caching();
         let is_refused = file.holders.iter().any(is_excluded);
         // First who may be there at all, then what he sees.
         let must_wait = self.take_back(number, own, |holder| {
-            is_excluded(holder).then_some(Deed::IsExcluded)
+            is_excluded(holder).then_some(BreakTrigger::IsExcluded)
         });
         if must_wait {
             return Err(OpenConflict::Wait);
@@ -361,7 +361,7 @@ impl GlobalOpenTable {
         }
         // Handles only then: as further steps of the same break these would be of its epoch, and
         // Linux's client (6.1) takes what has an epoch that it knows for done.
-        if contender.removes && self.take_back(number, own, |_| Some(Deed::Moves)) {
+        if contender.removes && self.take_back(number, own, |_| Some(BreakTrigger::Moves)) {
             return Err(OpenConflict::Wait);
         }
         Ok(())
@@ -407,7 +407,7 @@ impl GlobalOpenTable {
                 }
                 CacheGrant::Lease(_) | CacheGrant::None => false,
             };
-            (!keeps).then_some(Deed::Changes)
+            (!keeps).then_some(BreakTrigger::Changes)
         });
     }
 
@@ -417,7 +417,7 @@ impl GlobalOpenTable {
         let file = self.files.get(&number);
         let own = file.and_then(|file| open.and_then(|open| file.caching_of(open)));
         self.take_back(number, own, |holder| {
-            (Some(holder.open) != open).then_some(Deed::Moves)
+            (Some(holder.open) != open).then_some(BreakTrigger::Moves)
         })
     }
 

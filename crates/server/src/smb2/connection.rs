@@ -10,7 +10,7 @@ use filestone_wire::smb2::{AccessMask, Capabilities, Dialect, FileId, SecurityMo
 use rustc_hash::FxHashMap;
 
 use super::names::Pattern;
-use super::place::{Letter, Place, Waiter};
+use super::place::{ConnectionId, RoutedEvent, Waiter};
 use super::window::Window;
 use crate::tree::InodeNumber;
 use filestone_protection::ntlm::Acceptor;
@@ -22,7 +22,7 @@ pub const KEPT_MAX: usize = 8 << 20;
 
 /// What was agreed upon in NEGOTIATE.
 #[derive(Debug, Clone)]
-pub struct Agreed {
+pub struct NegotiatedState {
     pub dialect: Dialect,
     pub cipher: Option<Cipher>,
     pub signing: SigningAlgorithm,
@@ -35,7 +35,7 @@ pub struct Agreed {
     pub security_mode: SecurityMode,
 }
 
-impl Agreed {
+impl NegotiatedState {
     /// Whether a request may take more than one credit.
     pub fn has_large_mtu(&self) -> bool {
         self.capabilities.contains(Capabilities::LARGE_MTU)
@@ -44,7 +44,7 @@ impl Agreed {
 
 /// Whom a session is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum SessionUser {
     /// Authentication is under way for the first time.
     Unknown,
     User,
@@ -66,7 +66,7 @@ pub struct Authenticating {
 /// A session.
 #[derive(Debug)]
 pub struct Session {
-    pub standing: Standing,
+    pub standing: SessionUser,
     pub user: String,
     pub authenticating: Option<Box<Authenticating>>,
     pub preauth: Box<Preauth>,
@@ -87,7 +87,7 @@ pub struct Session {
 impl Session {
     pub fn new(preauth: &Preauth) -> Self {
         Self {
-            standing: Standing::Unknown,
+            standing: SessionUser::Unknown,
             user: String::new(),
             authenticating: None,
             preauth: Box::new(preauth.clone()),
@@ -104,7 +104,7 @@ impl Session {
     }
 
     pub fn is_valid(&self) -> bool {
-        self.standing != Standing::Unknown
+        self.standing != SessionUser::Unknown
     }
 }
 
@@ -193,8 +193,8 @@ pub struct Waiting {
 /// One connection.
 #[derive(Debug)]
 pub struct Connection {
-    pub place: Place,
-    pub agreed: Option<Box<Agreed>>,
+    pub place: ConnectionId,
+    pub agreed: Option<Box<NegotiatedState>>,
     /// SMB1's NEGOTIATE was answered with the wildcard: the real one is to come.
     pub has_wildcard: bool,
     pub window: Window,
@@ -206,12 +206,12 @@ pub struct Connection {
     pub orphans: Vec<u64>,
     /// Whether these are being answered.
     pub is_answering_orphans: bool,
-    pub outbox: Vec<Letter>,
+    pub outbox: Vec<RoutedEvent>,
 }
 
 impl Connection {
     /// A connection on which nothing has been said.
-    pub fn new(place: Place, credits: u16) -> Self {
+    pub fn new(place: ConnectionId, credits: u16) -> Self {
         Self {
             place,
             agreed: None,

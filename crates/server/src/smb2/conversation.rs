@@ -4,13 +4,13 @@
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use filestone_protection::Opened;
+use filestone_protection::DecryptBuffer;
 
 use super::conduct::{SmbOptions, User};
 use super::connection::Connection;
-use super::frames::{Envelope, FaultAction, Hangup, Moment, SessionEnd};
-use super::place::{Letter, Place};
-use super::service::{Incoming, Means, SmbService};
+use super::frames::{CloseConnection, Envelope, FaultAction, Moment, SessionEnd};
+use super::place::{ConnectionId, RoutedEvent};
+use super::service::{Incoming, RequestContext, SmbService};
 use crate::counters::Tally;
 use crate::reply::ReplySink;
 use crate::tree::InitialTree;
@@ -24,7 +24,7 @@ pub struct SmbConversation {
     service: SmbService,
     connections: [Option<Connection>; 2],
     tally: Tally,
-    opened: Opened,
+    opened: DecryptBuffer,
     room: Vec<u8>,
     frames: u64,
     session_end: Option<SessionEnd>,
@@ -48,12 +48,13 @@ impl SmbConversation {
             });
         }
         let service = SmbService::new(tree, options, 0);
-        let connections = [0, 1].map(|token| Some(service.connect(Place { worker: 0, token })));
+        let connections =
+            [0, 1].map(|token| Some(service.connect(ConnectionId { worker: 0, token })));
         Self {
             service,
             connections,
             tally: Tally::default(),
-            opened: Opened::default(),
+            opened: DecryptBuffer::default(),
             room: Vec::new(),
             frames: 0,
             session_end: None,
@@ -68,7 +69,7 @@ impl SmbConversation {
     /// One of the connections is closed, and another one made in its place.
     pub fn connect_again(&mut self, second: bool) {
         let index = usize::from(second);
-        let place = Place {
+        let place = ConnectionId {
             worker: 0,
             token: index as u64,
         };
@@ -110,7 +111,7 @@ impl SmbConversation {
         connection: &mut Connection,
         frame: &[u8],
         sink: &mut ReplySink,
-    ) -> Result<(), Hangup> {
+    ) -> Result<(), CloseConnection> {
         let envelope = self.service.open(connection, frame, &mut self.opened)?;
         let messages = match envelope {
             Envelope::Sealed(_) => self.opened.messages(),
@@ -126,8 +127,8 @@ impl SmbConversation {
     }
 
     /// Has connections take in what others tell them, and what they tell others then.
-    fn deliver(&mut self, mut letters: Vec<Letter>) {
-        while let Some(Letter { to, notice }) = letters.pop() {
+    fn deliver(&mut self, mut letters: Vec<RoutedEvent>) {
+        while let Some(RoutedEvent { to, notice }) = letters.pop() {
             let connection = self.connections.get_mut(to.token as usize);
             let Some(connection) = connection.and_then(Option::as_mut) else {
                 continue;
@@ -142,8 +143,8 @@ impl SmbConversation {
 }
 
 /// Every frame takes a second.
-fn means<'m>(tally: &'m Tally, frames: u64, room: &'m mut Vec<u8>) -> Means<'m> {
-    Means {
+fn means<'m>(tally: &'m Tally, frames: u64, room: &'m mut Vec<u8>) -> RequestContext<'m> {
+    RequestContext {
         tally,
         moment: Moment {
             now: frames * 1_000_000_000,

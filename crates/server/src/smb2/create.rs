@@ -16,9 +16,9 @@ use filestone_wire::smb2::{
 use super::caching::{Asked, Granted, LeaseAsked, OpenConflict, OpenRequest};
 use super::connection::{Open, Share, WaitingFor};
 use super::exchange::{Answered, Exchange, Failure, put};
-use super::facts::{ALL_ACCESS, Facts, VOLUME, status_of};
+use super::facts::{ALL_ACCESS, FileMetadata, VOLUME, status_of};
 use super::held::{CacheGrant, LeaseOwner};
-use super::hub::{GlobalOpenTable, Holder, Name};
+use super::hub::{GlobalOpenTable, Name, OpenEntry};
 use super::names::SharePath;
 use super::paths::{Located, locate};
 use crate::reply::ReplySink;
@@ -115,7 +115,7 @@ impl Exchange<'_> {
         if made.action != CreateAction::OPENED {
             hub.reserve(made.number, wanted.room().min(tree.memory_limit()));
         }
-        let facts = Facts::of(&tree, made.number)?;
+        let facts = FileMetadata::of(&tree, made.number)?;
         let facts = facts.reserving(hub.reserved(made.number));
         let granted = asked.filter(|_| !facts.is_directory);
         let granted = granted.and_then(|asked| hub.grant(made.number, open, asked));
@@ -145,8 +145,8 @@ impl Exchange<'_> {
         put_response(&wanted, &made, file_id, &facts, granted, sink)
     }
 
-    fn holder(&self, wanted: &Wanted<'_>, made: &Made, open: u64) -> Holder {
-        Holder {
+    fn holder(&self, wanted: &Wanted<'_>, made: &Made, open: u64) -> OpenEntry {
+        OpenEntry {
             open,
             name: Name {
                 parent: made.located.parent,
@@ -317,7 +317,7 @@ impl Exchange<'_> {
         let mut response = close::Response::default();
         if request.flags.contains(close::CloseFlags::POSTQUERY_ATTRIB) {
             let reserved = self.shared.hub().reserved(number);
-            let facts = Facts::of(&self.shared.tree(), number)?.reserving(reserved);
+            let facts = FileMetadata::of(&self.shared.tree(), number)?.reserving(reserved);
             response = close::Response {
                 flags: close::CloseFlags::POSTQUERY_ATTRIB,
                 creation_time: facts.creation_time,
@@ -540,7 +540,7 @@ fn granted_access(desired: AccessMask) -> AccessMask {
 /// the answer has those that count.
 fn answers<'a>(
     wanted: &Wanted<'_>,
-    facts: &Facts,
+    facts: &FileMetadata,
     granted: Option<Granted>,
 ) -> Vec<ResponseContext<'a>> {
     let mut contexts = Vec::new();
@@ -606,7 +606,7 @@ fn put_response(
     wanted: &Wanted<'_>,
     made: &Made,
     file_id: FileId,
-    facts: &Facts,
+    facts: &FileMetadata,
     granted: Option<Granted>,
     sink: &mut ReplySink,
 ) -> Answered {

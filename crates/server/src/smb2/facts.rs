@@ -17,7 +17,7 @@ pub const UNIT: u64 = 4096;
 
 /// Attributes, as every class of information shows some of them.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts {
+pub struct FileMetadata {
     pub creation_time: FileTime,
     pub last_access_time: FileTime,
     pub last_write_time: FileTime,
@@ -30,7 +30,7 @@ pub struct Facts {
     pub index: u64,
 }
 
-impl Facts {
+impl FileMetadata {
     pub fn of(tree: &Tree, number: InodeNumber) -> Result<Self, Status> {
         Ok(Self::of_inode(
             tree.inode(number).map_err(status_of)?,

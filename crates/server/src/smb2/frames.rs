@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use filestone_protection::{Opened, Preauth};
+use filestone_protection::{DecryptBuffer, Preauth};
 use filestone_wire::smb2::codec::{Decode, Encode, Writer};
 use filestone_wire::smb2::compound::{self, Message, Messages};
 use filestone_wire::smb2::oplock_break::Notification;
@@ -16,14 +16,14 @@ use filestone_wire::smb2::{
 
 use super::connection::{ChainState, Connection, Waiting, WaitingFor};
 use super::exchange::{Answered, Exchange, Failure, Shared};
-use super::place::Notice;
+use super::place::ConnectionEvent;
 use crate::counters::Tally;
 use crate::reply::ReplySink;
 use crate::tree::inode::Timestamp;
 
 /// The connection is to be closed: what came is not to be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hangup;
+pub struct CloseConnection;
 
 /// How the messages of a frame came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,25 +137,27 @@ struct Run<'m> {
 pub fn open(
     connection: &Connection,
     frame: &[u8],
-    opened: &mut Opened,
-) -> Result<Envelope, Hangup> {
+    opened: &mut DecryptBuffer,
+) -> Result<Envelope, CloseConnection> {
     match ProtocolId::of(frame) {
         Some(ProtocolId::Smb2) => Ok(Envelope::Plain),
         Some(ProtocolId::Smb1) => Ok(Envelope::Smb1),
         Some(ProtocolId::Transform) => {
-            let encrypted = Encrypted::from_bytes(frame).map_err(|_| Hangup)?;
+            let encrypted = Encrypted::from_bytes(frame).map_err(|_| CloseConnection)?;
             let is_said = encrypted.header.flags == TransformHeader::ENCRYPTED;
             if !is_said || encrypted.data.is_empty() {
-                return Err(Hangup);
+                return Err(CloseConnection);
             }
             let id = encrypted.header.session_id;
-            let session = connection.sessions.get(&id).ok_or(Hangup)?;
-            let keys = session.keys.as_ref().ok_or(Hangup)?;
-            let opener = keys.opener.as_ref().ok_or(Hangup)?;
-            opener.open(&encrypted, opened).map_err(|_| Hangup)?;
+            let session = connection.sessions.get(&id).ok_or(CloseConnection)?;
+            let keys = session.keys.as_ref().ok_or(CloseConnection)?;
+            let opener = keys.opener.as_ref().ok_or(CloseConnection)?;
+            opener
+                .open(&encrypted, opened)
+                .map_err(|_| CloseConnection)?;
             Ok(Envelope::Sealed(id))
         }
-        Some(ProtocolId::Compression) | None => Err(Hangup),
+        Some(ProtocolId::Compression) | None => Err(CloseConnection),
     }
 }
 
@@ -174,7 +176,7 @@ impl Frames<'_> {
         messages: &[u8],
         whim: FaultAction,
         sink: &mut ReplySink,
-    ) -> Result<(), Hangup> {
+    ) -> Result<(), CloseConnection> {
         let sealed = match envelope {
             Envelope::Smb1 => return self.answer_smb1(messages, sink),
             Envelope::Plain => None,
@@ -187,7 +189,7 @@ impl Frames<'_> {
             self.end_session_of(messages, end);
             // What was encrypted for a session that is not there is not answered.
             if sealed.is_some_and(|id| !self.connection.sessions.contains_key(&id)) {
-                return Err(Hangup);
+                return Err(CloseConnection);
             }
         }
         let mut run = Run {
@@ -233,9 +235,9 @@ impl Frames<'_> {
         }
     }
 
-    fn answer_smb1(&mut self, message: &[u8], sink: &mut ReplySink) -> Result<(), Hangup> {
+    fn answer_smb1(&mut self, message: &[u8], sink: &mut ReplySink) -> Result<(), CloseConnection> {
         if !self.connection.window.take(0, 1) {
-            return Err(Hangup);
+            return Err(CloseConnection);
         }
         sink.begin_record();
         let start = sink.bytes_mut().len();
@@ -244,7 +246,7 @@ impl Frames<'_> {
         let mut exchange = self.exchange(header, ChainState::default());
         if exchange.negotiate_from_smb1(message, sink).is_err() {
             sink.cancel_record();
-            return Err(Hangup);
+            return Err(CloseConnection);
         }
         let header = Header {
             flags: HeaderFlags::RESPONSE,
@@ -271,12 +273,12 @@ impl Frames<'_> {
         }
     }
 
-    fn run(&mut self, run: &mut Run<'_>, sink: &mut ReplySink) -> Result<(), Hangup> {
+    fn run(&mut self, run: &mut Run<'_>, sink: &mut ReplySink) -> Result<(), CloseConnection> {
         begin_responses(run, sink);
         if self.answer_all(run, sink).is_err() {
             // Nothing of the frame is answered, nor is a mark of it left.
             sink.cancel_record();
-            return Err(Hangup);
+            return Err(CloseConnection);
         }
         self.end_responses(run, sink);
         self.resume_orphans(sink)?;
@@ -288,15 +290,19 @@ impl Frames<'_> {
     }
 
     /// Answers the messages of a frame up to one that waits.
-    fn answer_all(&mut self, run: &mut Run<'_>, sink: &mut ReplySink) -> Result<(), Hangup> {
+    fn answer_all(
+        &mut self,
+        run: &mut Run<'_>,
+        sink: &mut ReplySink,
+    ) -> Result<(), CloseConnection> {
         let mut offset = 0;
         for message in Messages::of(run.messages) {
             let message = match message {
                 Ok(message) => message,
-                Err(_) => self.unknown_command(run, offset).ok_or(Hangup)?,
+                Err(_) => self.unknown_command(run, offset).ok_or(CloseConnection)?,
             };
             if sink.bytes_mut().len() - run.frame > RESPONSES_MAX {
-                return Err(Hangup);
+                return Err(CloseConnection);
             }
             if !self.answer_one(run, &message, offset, sink)? {
                 break;
@@ -326,7 +332,7 @@ impl Frames<'_> {
 
     /// Answers what waited on opens that are gone. What that closes in its turn is answered by the
     /// same loop: a client says how many there are.
-    fn resume_orphans(&mut self, sink: &mut ReplySink) -> Result<(), Hangup> {
+    fn resume_orphans(&mut self, sink: &mut ReplySink) -> Result<(), CloseConnection> {
         if std::mem::replace(&mut self.connection.is_answering_orphans, true) {
             return Ok(());
         }
@@ -348,11 +354,11 @@ impl Frames<'_> {
         message: &Message<'_>,
         offset: usize,
         sink: &mut ReplySink,
-    ) -> Result<bool, Hangup> {
+    ) -> Result<bool, CloseConnection> {
         let header = message.header;
         let resumed = run.resumed.take();
         if header.is_response() {
-            return Err(Hangup);
+            return Err(CloseConnection);
         }
         if header.command == Command::Cancel {
             let exchange = self.exchange(header, run.chain);
@@ -362,7 +368,7 @@ impl Frames<'_> {
         self.take_up(run, &header, resumed)?;
         // Section 3.3.5.2.1.1: what a session's key has encrypted is of no other session.
         if run.sealed.is_some_and(|id| id != run.chain.session_id) {
-            return Err(Hangup);
+            return Err(CloseConnection);
         }
         if run.whim.is_dropped {
             return Ok(true);
@@ -407,12 +413,12 @@ impl Frames<'_> {
         run: &mut Run<'_>,
         header: &Header,
         resumed: Option<u64>,
-    ) -> Result<(), Hangup> {
+    ) -> Result<(), CloseConnection> {
         if resumed.is_none() {
             self.take_ids(header)?;
         }
         if self.connection.agreed.is_none() && header.command != Command::Negotiate {
-            return Err(Hangup);
+            return Err(CloseConnection);
         }
         if run.unknown.is_none() {
             self.tally.count_command(header.command);
@@ -447,14 +453,14 @@ impl Frames<'_> {
     }
 
     /// Takes the message ids that a request uses (section 3.3.5.2.3).
-    fn take_ids(&mut self, header: &Header) -> Result<(), Hangup> {
+    fn take_ids(&mut self, header: &Header) -> Result<(), CloseConnection> {
         let agreed = self.connection.agreed.as_ref();
         let is_charged = agreed.is_some_and(|agreed| agreed.has_large_mtu());
         let charge = if is_charged { header.credit_charge } else { 1 };
         if self.connection.window.take(header.message_id, charge) {
             Ok(())
         } else {
-            Err(Hangup)
+            Err(CloseConnection)
         }
     }
 
@@ -569,7 +575,7 @@ impl Frames<'_> {
         mut answering: Answering<'_>,
         answered: Answered,
         sink: &mut ReplySink,
-    ) -> Result<bool, Hangup> {
+    ) -> Result<bool, CloseConnection> {
         if answering.resumed.is_none() && matches!(answered, Err(Failure::Wait(_))) {
             answering.start = self.set_apart(run, answering.start, sink);
         }
@@ -625,7 +631,7 @@ impl Frames<'_> {
                 take_back_response(run, start, sink);
                 return Ok(true);
             }
-            Err(Failure::Hangup) => return Err(Hangup),
+            Err(Failure::Hangup) => return Err(CloseConnection),
         };
         self.put_header(run, &answering, status, route, sink);
         Ok(goes_on)
@@ -773,7 +779,7 @@ impl Frames<'_> {
         async_id: u64,
         whim: FaultAction,
         sink: &mut ReplySink,
-    ) -> Result<(), Hangup> {
+    ) -> Result<(), CloseConnection> {
         let Some(waiting) = self.connection.waiting.get_mut(&async_id) else {
             return Ok(());
         };
@@ -808,9 +814,13 @@ impl Frames<'_> {
     }
 
     /// Takes in what another connection has to tell.
-    pub fn notice(&mut self, notice: Notice, sink: &mut ReplySink) -> Result<(), Hangup> {
+    pub fn notice(
+        &mut self,
+        notice: ConnectionEvent,
+        sink: &mut ReplySink,
+    ) -> Result<(), CloseConnection> {
         match notice {
-            Notice::Retry(async_id) => {
+            ConnectionEvent::Retry(async_id) => {
                 let waiting = self.connection.waiting.get(&async_id);
                 match waiting.map(|waiting| waiting.waits_for) {
                     Some(WaitingFor::Lock { .. } | WaitingFor::Break { .. }) => {
@@ -819,14 +829,14 @@ impl Frames<'_> {
                     Some(WaitingFor::Nothing) | None => Ok(()),
                 }
             }
-            Notice::Break {
+            ConnectionEvent::Break {
                 session_id,
                 notification,
             } => {
                 self.put_break(session_id, &notification, sink);
                 Ok(())
             }
-            Notice::DropSession(id) => {
+            ConnectionEvent::DropSession(id) => {
                 let header = Header::request(Command::Logoff, 0);
                 self.exchange(header, ChainState::default()).end_session(id);
                 Ok(())
@@ -858,7 +868,7 @@ impl Frames<'_> {
     }
 
     /// Tries those again that have waited for a break as long as one may take.
-    pub fn retry_overdue(&mut self, sink: &mut ReplySink) -> Result<(), Hangup> {
+    pub fn retry_overdue(&mut self, sink: &mut ReplySink) -> Result<(), CloseConnection> {
         let now = self.moment.since_start.as_nanos() as u64;
         let waiting = self.connection.waiting.iter();
         let overdue = waiting.filter(|(_, waiting)| {

@@ -24,7 +24,7 @@ pub struct LeaseOwner {
 
 /// A lease of a file.
 #[derive(Debug)]
-pub struct LeaseHeld {
+pub struct Lease {
     pub owner: LeaseOwner,
     pub state: LeaseState,
     /// What is being taken back, while the client has not answered.
@@ -34,7 +34,7 @@ pub struct LeaseHeld {
     pub has_epoch: bool,
 }
 
-impl LeaseHeld {
+impl Lease {
     /// The epoch, if the client is to know of it.
     pub fn told_epoch(&self) -> Option<u16> {
         self.has_epoch.then_some(self.epoch)

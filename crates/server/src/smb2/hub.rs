@@ -1,6 +1,6 @@
 //! What connections share: which files are open and how, their locks, and who waits for whom.
 //!
-//! A pure state machine. What another connection has to be told is a [`Letter`], which the caller
+//! A pure state machine. What another connection has to be told is a [`RoutedEvent`], which the caller
 //! takes along and a worker delivers.
 
 use std::collections::HashMap;
@@ -10,8 +10,8 @@ use filestone_wire::smb2::create::ShareAccess;
 use filestone_wire::smb2::{AccessMask, Status};
 use rustc_hash::FxHashMap;
 
-use super::held::{CacheGrant, LeaseHeld, LeaseOwner, Lock};
-use super::place::{Letter, Notice, Place, Waiter};
+use super::held::{CacheGrant, Lease, LeaseOwner, Lock};
+use super::place::{ConnectionEvent, ConnectionId, RoutedEvent, Waiter};
 use crate::tree::InodeNumber;
 
 /// Opens of all clients together.
@@ -32,10 +32,10 @@ pub struct Name {
 
 /// An open of a file, as others see it.
 #[derive(Debug)]
-pub struct Holder {
+pub struct OpenEntry {
     pub open: u64,
     pub name: Name,
-    pub place: Place,
+    pub place: ConnectionId,
     pub session_id: u64,
     pub access: AccessMask,
     pub share: ShareAccess,
@@ -62,7 +62,7 @@ fn exceeds(access: AccessMask, share: ShareAccess) -> bool {
         || (is_for(AccessMask::DELETE) && !share.contains(ShareAccess::DELETE))
 }
 
-impl Holder {
+impl OpenEntry {
     /// Whether an open with this access and sharing cannot be beside this one.
     pub fn excludes(&self, access: AccessMask, share: ShareAccess) -> bool {
         touches(access)
@@ -76,8 +76,8 @@ impl Holder {
 pub struct OpenFile {
     /// What is removed when its last open is closed.
     doomed: Option<Name>,
-    pub holders: Vec<Holder>,
-    pub leases: Vec<LeaseHeld>,
+    pub holders: Vec<OpenEntry>,
+    pub leases: Vec<Lease>,
     pub locks: Vec<Lock>,
     waiters: Vec<(Awaited, Waiter)>,
     /// Bytes that were asked for, whether they have been written or not.
@@ -122,7 +122,7 @@ impl OpenFile {
 
 #[derive(Debug)]
 struct SessionEntry {
-    place: Place,
+    place: ConnectionId,
     user: String,
 }
 
@@ -137,7 +137,7 @@ pub struct GlobalOpenTable {
     /// The files of leases: each is of one.
     pub(super) lease_files: HashMap<LeaseOwner, InodeNumber>,
     last_number: u64,
-    letters: Vec<Letter>,
+    letters: Vec<RoutedEvent>,
 }
 
 impl GlobalOpenTable {
@@ -148,16 +148,16 @@ impl GlobalOpenTable {
     }
 
     /// What is to be delivered.
-    pub fn take_letters(&mut self) -> Vec<Letter> {
+    pub fn take_letters(&mut self) -> Vec<RoutedEvent> {
         std::mem::take(&mut self.letters)
     }
 
-    pub(super) fn send(&mut self, to: Place, notice: Notice) {
-        self.letters.push(Letter { to, notice });
+    pub(super) fn send(&mut self, to: ConnectionId, notice: ConnectionEvent) {
+        self.letters.push(RoutedEvent { to, notice });
     }
 
     /// Enters a session that is to be; its number.
-    pub fn add_session(&mut self, place: Place) -> Result<u64, Status> {
+    pub fn add_session(&mut self, place: ConnectionId) -> Result<u64, Status> {
         if self.sessions.len() >= SESSIONS_MAX {
             return Err(Status::INSUFFICIENT_RESOURCES);
         }
@@ -176,7 +176,7 @@ impl GlobalOpenTable {
             && previous != id
             && old.user == user
         {
-            self.send(old.place, Notice::DropSession(previous));
+            self.send(old.place, ConnectionEvent::DropSession(previous));
         }
     }
 
@@ -198,7 +198,7 @@ impl GlobalOpenTable {
     }
 
     /// Enters an open of a file.
-    pub fn add(&mut self, number: InodeNumber, holder: Holder) {
+    pub fn add(&mut self, number: InodeNumber, holder: OpenEntry) {
         self.open_count += 1;
         let file = self.files.entry(number).or_insert_with(|| OpenFile {
             doomed: None,
@@ -285,7 +285,7 @@ impl GlobalOpenTable {
         let woken: Vec<_> = woken.collect();
         self.waiter_count -= woken.len();
         for (_, waiter) in woken {
-            self.send(waiter.place, Notice::Retry(waiter.async_id));
+            self.send(waiter.place, ConnectionEvent::Retry(waiter.async_id));
         }
     }
 
@@ -338,11 +338,11 @@ mod tests {
         }
     }
 
-    fn holder(open: u64, spelt: &str) -> Holder {
-        Holder {
+    fn holder(open: u64, spelt: &str) -> OpenEntry {
+        OpenEntry {
             open,
             name: name(spelt),
-            place: Place {
+            place: ConnectionId {
                 worker: 0,
                 token: open,
             },
@@ -391,7 +391,7 @@ mod tests {
     fn breaks(hub: &mut GlobalOpenTable) -> Vec<(u64, LeaseState)> {
         let letters = hub.take_letters().into_iter();
         let broken = letters.filter_map(|letter| match letter.notice {
-            Notice::Break {
+            ConnectionEvent::Break {
                 notification: Notification::Lease(broken),
                 ..
             } => Some((letter.to.token, broken.new_state)),

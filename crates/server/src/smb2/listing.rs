@@ -8,7 +8,7 @@ use filestone_wire::smb2::{AccessMask, OutputBuffer, Status};
 
 use super::connection::Search;
 use super::exchange::{Answered, Exchange};
-use super::facts::{Facts, status_of};
+use super::facts::{FileMetadata, status_of};
 use super::names::{Pattern, short_name};
 use super::paths::followed;
 use crate::reply::ReplySink;
@@ -145,7 +145,7 @@ fn entry<'a>(
     name: &'a str,
 ) -> Result<Entry<'a>, Status> {
     let object = followed(tree, directory, number).unwrap_or(number);
-    let facts = Facts::of(tree, object)?;
+    let facts = FileMetadata::of(tree, object)?;
     Ok(Entry {
         file_index: 0,
         creation_time: facts.creation_time,

@@ -9,7 +9,7 @@ use filestone_wire::smb2::spnego::NegTokenInit;
 use filestone_wire::smb2::{Capabilities, Dialect, SecurityMode, Status};
 
 use super::conduct::{Protection, TRANSFER_MAX};
-use super::connection::{Agreed, MECHANISMS};
+use super::connection::{MECHANISMS, NegotiatedState};
 use super::exchange::{Answered, Exchange, Failure, put};
 use super::facts::file_time;
 use crate::reply::ReplySink;
@@ -71,7 +71,7 @@ impl Exchange<'_> {
         answered
     }
 
-    fn agree(&self, dialect: Dialect, request: &Request<'_>) -> Result<Agreed, Status> {
+    fn agree(&self, dialect: Dialect, request: &Request<'_>) -> Result<NegotiatedState, Status> {
         let options = &self.shared.options;
         let encrypts = options.encryption != Protection::Refused;
         let mut capabilities = Capabilities::NONE;
@@ -97,7 +97,7 @@ impl Exchange<'_> {
         if options.signing == Protection::Required {
             security_mode = security_mode.with(SecurityMode::SIGNING_REQUIRED);
         }
-        Ok(Agreed {
+        Ok(NegotiatedState {
             dialect,
             cipher,
             signing,
@@ -111,7 +111,7 @@ impl Exchange<'_> {
 
     fn put_agreed(
         &self,
-        agreed: &Agreed,
+        agreed: &NegotiatedState,
         dialect: Dialect,
         request: &Request<'_>,
         sink: &mut ReplySink,
@@ -193,7 +193,7 @@ impl Exchange<'_> {
         if !speaks(b"\x02SMB 2.002") {
             return Err(Failure::Hangup);
         }
-        let agreed = Agreed {
+        let agreed = NegotiatedState {
             dialect: Dialect::SMB_2_0_2,
             cipher: None,
             signing: SigningAlgorithm::HMAC_SHA256,

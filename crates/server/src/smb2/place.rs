@@ -4,7 +4,7 @@ use filestone_wire::smb2::oplock_break::Notification;
 
 /// Where a connection is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Place {
+pub struct ConnectionId {
     /// Which worker.
     pub worker: usize,
     /// By what that worker knows it.
@@ -13,7 +13,7 @@ pub struct Place {
 
 /// What a connection is told by another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Notice {
+pub enum ConnectionEvent {
     /// What the request of this AsyncId waits for may have come.
     Retry(u64),
     /// An oplock or a lease of this session is taken back.
@@ -27,14 +27,14 @@ pub enum Notice {
 
 /// A notice on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Letter {
-    pub to: Place,
-    pub notice: Notice,
+pub struct RoutedEvent {
+    pub to: ConnectionId,
+    pub notice: ConnectionEvent,
 }
 
 /// A request that waits, by its AsyncId.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiter {
-    pub place: Place,
+    pub place: ConnectionId,
     pub async_id: u64,
 }

@@ -12,7 +12,7 @@ use filestone_wire::smb2::{AccessMask, Dialect, OutputBuffer, Status};
 
 use super::connection::Open;
 use super::exchange::{Answered, Exchange, Failure, put};
-use super::facts::{Facts, UNIT, VOLUME, file_time};
+use super::facts::{FileMetadata, UNIT, VOLUME, file_time};
 use super::names::short_name;
 use crate::reply::ReplySink;
 use crate::tree::Tree;
@@ -79,7 +79,7 @@ impl Exchange<'_> {
                 if class == FileInfoClass(class::NORMALIZED_NAME) && !has_normalized {
                     return Err(Status::NOT_SUPPORTED.into());
                 }
-                let facts = Facts::of(&shared.tree(), open.number)?.reserving(reserved);
+                let facts = FileMetadata::of(&shared.tree(), open.number)?.reserving(reserved);
                 file_information(class, open, &facts, is_doomed)?
             }
             InfoClass::FileSystem(class) => {
@@ -120,7 +120,7 @@ impl Exchange<'_> {
     }
 }
 
-fn basic(facts: &Facts) -> FileBasicInformation {
+fn basic(facts: &FileMetadata) -> FileBasicInformation {
     FileBasicInformation {
         creation_time: facts.creation_time,
         last_access_time: facts.last_access_time,
@@ -130,7 +130,7 @@ fn basic(facts: &Facts) -> FileBasicInformation {
     }
 }
 
-fn standard(facts: &Facts, is_doomed: bool) -> FileStandardInformation {
+fn standard(facts: &FileMetadata, is_doomed: bool) -> FileStandardInformation {
     FileStandardInformation {
         allocation_size: facts.allocation_size,
         end_of_file: facts.end_of_file,
@@ -143,7 +143,7 @@ fn standard(facts: &Facts, is_doomed: bool) -> FileStandardInformation {
 fn file_information(
     class: FileInfoClass,
     open: &Open,
-    facts: &Facts,
+    facts: &FileMetadata,
     is_doomed: bool,
 ) -> Result<Information, Status> {
     let number = |value: u32| Information::plain(value.to_le_bytes().to_vec());
@@ -228,7 +228,7 @@ fn alternate_name(open: &Open) -> Result<String, Status> {
 }
 
 /// FileAllInformation, section 2.4.2.
-fn all(facts: &Facts, open: &Open, is_doomed: bool) -> Information {
+fn all(facts: &FileMetadata, open: &Open, is_doomed: bool) -> Information {
     let mut bytes = basic(facts).to_bytes();
     bytes.extend(standard(facts, is_doomed).to_bytes());
     bytes.extend_from_slice(&facts.index.to_le_bytes());
@@ -241,7 +241,7 @@ fn all(facts: &Facts, open: &Open, is_doomed: bool) -> Information {
 }
 
 /// FileStreamInformation, section 2.4.49: the data of a file, and of a directory nothing.
-fn stream(facts: &Facts) -> Information {
+fn stream(facts: &FileMetadata) -> Information {
     let mut bytes = Vec::new();
     if !facts.is_directory {
         let name = Text::from("::$DATA");

@@ -23,7 +23,7 @@ use filestone_wire::smb2::{AccessMask, LeaseState, OplockLevel};
 
 /// What somebody does to a file that others have open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deed {
+pub enum BreakTrigger {
     Opens,
     /// Opens it, and replaces its data.
     Overwrites,
@@ -37,7 +37,7 @@ pub enum Deed {
 
 /// What a deed leaves of what is held, and whether it waits until the rest is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct After<T> {
+pub struct BreakResult<T> {
     pub left: T,
     pub waits: bool,
 }
@@ -55,31 +55,33 @@ pub const LOOKS: AccessMask = AccessMask(
 pub const LOOKS_BESIDE_LEASE: AccessMask = LOOKS.with(AccessMask::READ_CONTROL);
 
 /// What is left of a lease.
-pub fn lease_after(held: LeaseState, deed: Deed) -> After<LeaseState> {
+pub fn lease_after(held: LeaseState, deed: BreakTrigger) -> BreakResult<LeaseState> {
     let (goes, awaited) = match deed {
-        Deed::Opens => (WRITE, WRITE),
-        Deed::Overwrites => (ALL, WRITE),
-        Deed::IsExcluded | Deed::Moves => (HANDLE, HANDLE),
-        Deed::Changes => (ALL, LeaseState::NONE),
+        BreakTrigger::Opens => (WRITE, WRITE),
+        BreakTrigger::Overwrites => (ALL, WRITE),
+        BreakTrigger::IsExcluded | BreakTrigger::Moves => (HANDLE, HANDLE),
+        BreakTrigger::Changes => (ALL, LeaseState::NONE),
     };
-    After {
+    BreakResult {
         left: held.without(goes),
         waits: held.0 & awaited.0 != 0,
     }
 }
 
 /// What is left of an oplock.
-pub fn oplock_after(held: OplockLevel, deed: Deed) -> After<OplockLevel> {
+pub fn oplock_after(held: OplockLevel, deed: BreakTrigger) -> BreakResult<OplockLevel> {
     use OplockLevel as Level;
     let left = match (held, deed) {
-        (Level::NONE, _) | (_, Deed::Overwrites | Deed::Changes) => Level::NONE,
-        (Level::EXCLUSIVE, Deed::Opens) => Level::II,
-        (Level::BATCH, Deed::Opens | Deed::IsExcluded | Deed::Moves) => Level::II,
-        (held, Deed::Opens | Deed::IsExcluded | Deed::Moves) => held,
+        (Level::NONE, _) | (_, BreakTrigger::Overwrites | BreakTrigger::Changes) => Level::NONE,
+        (Level::EXCLUSIVE, BreakTrigger::Opens) => Level::II,
+        (Level::BATCH, BreakTrigger::Opens | BreakTrigger::IsExcluded | BreakTrigger::Moves) => {
+            Level::II
+        }
+        (held, BreakTrigger::Opens | BreakTrigger::IsExcluded | BreakTrigger::Moves) => held,
     };
-    After {
+    BreakResult {
         left,
-        waits: left != held && is_exclusive(held) && deed != Deed::Changes,
+        waits: left != held && is_exclusive(held) && deed != BreakTrigger::Changes,
     }
 }
 
@@ -106,7 +108,7 @@ pub const fn is_exclusive(level: OplockLevel) -> bool {
 
 /// What there is of a file besides an open that asks to cache.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Beside {
+pub struct OtherOpens {
     /// Another open.
     pub is_any: bool,
     /// Another open that caches, or does more than look.
@@ -120,7 +122,7 @@ pub struct Beside {
 }
 
 /// How much of a lease that is asked for there is room for.
-pub fn lease_beside(asked: LeaseState, beside: Beside) -> LeaseState {
+pub fn lease_beside(asked: LeaseState, beside: OtherOpens) -> LeaseState {
     // Handles and what was written are never kept without what was read.
     if beside.is_exclusive || !asked.contains(READ) {
         return LeaseState::NONE;
@@ -137,7 +139,7 @@ pub fn lease_beside(asked: LeaseState, beside: Beside) -> LeaseState {
 
 /// What becomes of a lease that is asked for once more: more than it was, if there is room for all
 /// that is asked; otherwise it stays.
-pub fn lease_again(held: LeaseState, asked: LeaseState, beside: Beside) -> LeaseState {
+pub fn lease_again(held: LeaseState, asked: LeaseState, beside: OtherOpens) -> LeaseState {
     let has_room = lease_beside(asked, beside) == asked;
     if has_room && asked.contains(held) {
         asked
@@ -147,7 +149,7 @@ pub fn lease_again(held: LeaseState, asked: LeaseState, beside: Beside) -> Lease
 }
 
 /// The oplock that there is room for.
-pub fn oplock_beside(asked: OplockLevel, beside: Beside) -> OplockLevel {
+pub fn oplock_beside(asked: OplockLevel, beside: OtherOpens) -> OplockLevel {
     match asked {
         _ if beside.is_exclusive || beside.keeps_handles => OplockLevel::NONE,
         OplockLevel::EXCLUSIVE | OplockLevel::BATCH if !beside.is_any => asked,
@@ -182,14 +184,14 @@ mod tests {
             ("RHW", "H", "RH", ""),
             ("RHW", "HW", "RH", ""),
         ] {
-            let after = lease_after(state(held), Deed::Opens);
+            let after = lease_after(state(held), BreakTrigger::Opens);
             assert_eq!(after.left, state(left), "{held} beside {asked}");
             assert_eq!(after.waits, held.contains('W'));
-            let beside = Beside {
+            let beside = OtherOpens {
                 is_any: true,
                 is_any_at_work: true,
                 keeps_handles: left.contains('H'),
-                ..Beside::default()
+                ..OtherOpens::default()
             };
             assert_eq!(lease_beside(state(asked), beside), state(given));
         }
@@ -197,10 +199,10 @@ mod tests {
 
     #[test]
     fn a_lease_grows_to_all_that_is_asked_or_not_at_all() {
-        let beside = Beside {
+        let beside = OtherOpens {
             is_any: true,
             is_any_at_work: true,
-            ..Beside::default()
+            ..OtherOpens::default()
         };
         for (held, asked, alone, contended) in [
             ("R", "RH", "RH", "RH"),
@@ -211,7 +213,11 @@ mod tests {
             ("R", "H", "R", "R"),
         ] {
             let again = |beside| lease_again(state(held), state(asked), beside);
-            assert_eq!(again(Beside::default()), state(alone), "{held}, {asked}");
+            assert_eq!(
+                again(OtherOpens::default()),
+                state(alone),
+                "{held}, {asked}"
+            );
             assert_eq!(again(beside), state(contended), "{held}, {asked}, another");
         }
     }
@@ -220,18 +226,33 @@ mod tests {
     fn what_goes_of_an_oplock_and_who_waits() {
         use OplockLevel as Level;
         let after = |held, deed| {
-            let After { left, waits } = oplock_after(held, deed);
+            let BreakResult { left, waits } = oplock_after(held, deed);
             (left, waits)
         };
-        assert_eq!(after(Level::BATCH, Deed::IsExcluded), (Level::II, true));
         assert_eq!(
-            after(Level::EXCLUSIVE, Deed::IsExcluded),
+            after(Level::BATCH, BreakTrigger::IsExcluded),
+            (Level::II, true)
+        );
+        assert_eq!(
+            after(Level::EXCLUSIVE, BreakTrigger::IsExcluded),
             (Level::EXCLUSIVE, false)
         );
-        assert_eq!(after(Level::EXCLUSIVE, Deed::Opens), (Level::II, true));
-        assert_eq!(after(Level::BATCH, Deed::Overwrites), (Level::NONE, true));
-        assert_eq!(after(Level::II, Deed::Overwrites), (Level::NONE, false));
-        assert_eq!(after(Level::II, Deed::Moves), (Level::II, false));
-        assert_eq!(after(Level::II, Deed::Changes), (Level::NONE, false));
+        assert_eq!(
+            after(Level::EXCLUSIVE, BreakTrigger::Opens),
+            (Level::II, true)
+        );
+        assert_eq!(
+            after(Level::BATCH, BreakTrigger::Overwrites),
+            (Level::NONE, true)
+        );
+        assert_eq!(
+            after(Level::II, BreakTrigger::Overwrites),
+            (Level::NONE, false)
+        );
+        assert_eq!(after(Level::II, BreakTrigger::Moves), (Level::II, false));
+        assert_eq!(
+            after(Level::II, BreakTrigger::Changes),
+            (Level::NONE, false)
+        );
     }
 }

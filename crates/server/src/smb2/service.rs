@@ -2,15 +2,15 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use filestone_protection::Opened;
+use filestone_protection::DecryptBuffer;
 use filestone_wire::smb2::{Command, Status};
 
 use super::conduct::SmbOptions;
 use super::connection::Connection;
 use super::exchange::Shared;
 use super::facts::file_time;
-use super::frames::{self, Envelope, FaultAction, Frames, Hangup, Moment};
-use super::place::{Notice, Place};
+use super::frames::{self, CloseConnection, Envelope, FaultAction, Frames, Moment};
+use super::place::{ConnectionEvent, ConnectionId};
 use super::random;
 use crate::counters::Tally;
 use crate::reply::ReplySink;
@@ -31,7 +31,7 @@ pub struct Incoming<'m> {
 }
 
 /// What a thread brings with it.
-pub struct Means<'m> {
+pub struct RequestContext<'m> {
     pub tally: &'m Tally,
     pub moment: Moment,
     /// Memory to verify signatures in, which is used again and again.
@@ -64,7 +64,7 @@ impl SmbService {
     }
 
     /// Begins a connection.
-    pub fn connect(&self, place: Place) -> Connection {
+    pub fn connect(&self, place: ConnectionId) -> Connection {
         Connection::new(place, self.shared.options.credits)
     }
 
@@ -73,8 +73,8 @@ impl SmbService {
         &self,
         connection: &Connection,
         frame: &[u8],
-        opened: &mut Opened,
-    ) -> Result<Envelope, Hangup> {
+        opened: &mut DecryptBuffer,
+    ) -> Result<Envelope, CloseConnection> {
         frames::open(connection, frame, opened)
     }
 
@@ -89,9 +89,9 @@ impl SmbService {
         connection: &mut Connection,
         incoming: Incoming<'_>,
         whim: FaultAction,
-        means: Means<'_>,
+        means: RequestContext<'_>,
         sink: &mut ReplySink,
-    ) -> Result<(), Hangup> {
+    ) -> Result<(), CloseConnection> {
         self.frames(connection, means)
             .answer(incoming.envelope, incoming.messages, whim, sink)
     }
@@ -100,10 +100,10 @@ impl SmbService {
     pub fn notice(
         &self,
         connection: &mut Connection,
-        notice: Notice,
-        means: Means<'_>,
+        notice: ConnectionEvent,
+        means: RequestContext<'_>,
         sink: &mut ReplySink,
-    ) -> Result<(), Hangup> {
+    ) -> Result<(), CloseConnection> {
         self.frames(connection, means).notice(notice, sink)
     }
 
@@ -111,18 +111,22 @@ impl SmbService {
     pub fn retry_overdue(
         &self,
         connection: &mut Connection,
-        means: Means<'_>,
+        means: RequestContext<'_>,
         sink: &mut ReplySink,
-    ) -> Result<(), Hangup> {
+    ) -> Result<(), CloseConnection> {
         self.frames(connection, means).retry_overdue(sink)
     }
 
     /// Gives up all that a connection has: it is closed.
-    pub fn end(&self, connection: &mut Connection, means: Means<'_>) {
+    pub fn end(&self, connection: &mut Connection, means: RequestContext<'_>) {
         self.frames(connection, means).end();
     }
 
-    fn frames<'x>(&'x self, connection: &'x mut Connection, means: Means<'x>) -> Frames<'x> {
+    fn frames<'x>(
+        &'x self,
+        connection: &'x mut Connection,
+        means: RequestContext<'x>,
+    ) -> Frames<'x> {
         Frames {
             shared: &self.shared,
             connection,

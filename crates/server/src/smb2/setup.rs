@@ -1,6 +1,6 @@
 //! SESSION_SETUP, LOGOFF, TREE_CONNECT, TREE_DISCONNECT (MS-SMB2, sections 3.3.5.5 to 3.3.5.8).
 
-use filestone_protection::ntlm::{self, Claim, Signatory};
+use filestone_protection::ntlm::{self, AuthIdentity, SigningSide};
 use filestone_protection::{KeyMaterial, SessionKeys};
 use filestone_wire::smb2::compound::Message;
 use filestone_wire::smb2::session_setup::{Request, Response, SessionFlags};
@@ -11,7 +11,7 @@ use filestone_wire::smb2::tree_connect::{ShareCapabilities, ShareFlags, ShareTyp
 use filestone_wire::smb2::{Dialect, SecurityMode, Status, logoff, tree_connect, tree_disconnect};
 
 use super::conduct::Protection;
-use super::connection::{Authenticating, Session, Share, Standing};
+use super::connection::{Authenticating, Session, SessionUser, Share};
 use super::exchange::{Answered, Exchange, put};
 use super::facts::{ALL_ACCESS, file_time};
 use super::random;
@@ -169,13 +169,13 @@ impl Exchange<'_> {
         match &answer.claim {
             _ if options.has_guests() => {
                 let standing = match answer.claim {
-                    Claim::Anonymous => Standing::Anonymous,
-                    Claim::User(_) => Standing::Guest,
+                    AuthIdentity::Anonymous => SessionUser::Anonymous,
+                    AuthIdentity::User(_) => SessionUser::Guest,
                 };
                 self.admit(standing, "", None)?;
             }
-            Claim::Anonymous => return Err(Status::LOGON_FAILURE),
-            Claim::User(name) => {
+            AuthIdentity::Anonymous => return Err(Status::LOGON_FAILURE),
+            AuthIdentity::User(name) => {
                 let password = options.password_of(name).ok_or(Status::LOGON_FAILURE)?;
                 let established = acceptor.verify(&answer, password);
                 let established = established.ok_or(Status::LOGON_FAILURE)?;
@@ -184,10 +184,14 @@ impl Exchange<'_> {
                     if !established.is_mic(types, client_mic) {
                         return Err(Status::LOGON_FAILURE);
                     }
-                    mic = established.mic(Signatory::Server, types);
+                    mic = established.mic(SigningSide::Server, types);
                     response.mech_list_mic = Some(&mic);
                 }
-                self.admit(Standing::User, &name.to_lowercase(), Some(established.key))?;
+                self.admit(
+                    SessionUser::User,
+                    &name.to_lowercase(),
+                    Some(established.key),
+                )?;
             }
         }
         let token = if authenticating.is_raw {
@@ -204,7 +208,7 @@ impl Exchange<'_> {
     /// Lets somebody in. Who proves once more who he is keeps his keys.
     fn admit(
         &mut self,
-        standing: Standing,
+        standing: SessionUser,
         user: &str,
         session_key: Option<[u8; 16]>,
     ) -> Result<(), Status> {
@@ -267,10 +271,10 @@ impl Exchange<'_> {
             session.must_sign = true;
         }
         let session_flags = match session.standing {
-            Standing::Guest => SessionFlags::IS_GUEST,
-            Standing::Anonymous => SessionFlags::IS_NULL,
-            Standing::User if session.must_encrypt => SessionFlags::ENCRYPT_DATA,
-            Standing::User | Standing::Unknown => SessionFlags::NONE,
+            SessionUser::Guest => SessionFlags::IS_GUEST,
+            SessionUser::Anonymous => SessionFlags::IS_NULL,
+            SessionUser::User if session.must_encrypt => SessionFlags::ENCRYPT_DATA,
+            SessionUser::User | SessionUser::Unknown => SessionFlags::NONE,
         };
         let user = session.user.clone();
         if is_new {

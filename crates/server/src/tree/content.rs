@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::pattern;
-use super::run::Run;
+use super::run::ByteSlice;
 
 /// Bytes per chunk. A 128 KiB READ becomes two or three parts of a vectored write.
 pub const CHUNK: u64 = 64 * 1024;
@@ -65,7 +65,7 @@ impl Content {
     }
 
     /// Hands the runs of `offset..offset + count`, as far as they lie below the size, to `visit`.
-    pub fn read(&self, offset: u64, count: u64, mut visit: impl FnMut(Run)) {
+    pub fn read(&self, offset: u64, count: u64, mut visit: impl FnMut(ByteSlice)) {
         let end = offset.saturating_add(count).min(self.size);
         if end <= offset {
             return;
@@ -82,7 +82,7 @@ impl Content {
             let stored = stop.min(start + chunk.len() as u64);
             if position < stored {
                 let range = (position - start) as usize..(stored - start) as usize;
-                visit(Run::Chunk(Arc::clone(chunk), range));
+                visit(ByteSlice::Chunk(Arc::clone(chunk), range));
                 position = stored;
             }
             pattern::zeros(stop - position, &mut visit);
@@ -92,7 +92,7 @@ impl Content {
     }
 
     /// Bytes in no chunk: the pattern as far as it goes, then zeros.
-    fn read_unwritten(&self, from: u64, to: u64, visit: &mut impl FnMut(Run)) {
+    fn read_unwritten(&self, from: u64, to: u64, visit: &mut impl FnMut(ByteSlice)) {
         if from >= to {
             return;
         }

@@ -9,7 +9,7 @@ use filestone_wire::nfs3::{Nfstime3, Sattr3, SetTime};
 use super::access::{MAY_WRITE, allowed_mode, check_change, check_opened};
 use super::content::Content;
 use super::inode::{Inode, Kind, Timestamp, nfs_time, timestamp};
-use super::run::Run;
+use super::run::ByteSlice;
 use super::{FILE_MAX, Identity, InodeNumber, Tree, pattern};
 
 /// What a READ yields: how much, and whether it reaches the end of the file.
@@ -111,7 +111,13 @@ impl Tree {
     }
 
     /// Hands out the data of an extent that [`Tree::read_extent`] found.
-    pub fn read(&self, content: &Content, offset: u64, count: u32, mut visit: impl FnMut(Run)) {
+    pub fn read(
+        &self,
+        content: &Content,
+        offset: u64,
+        count: u32,
+        mut visit: impl FnMut(ByteSlice),
+    ) {
         if self.discard {
             pattern::runs(offset, u64::from(count), &mut visit);
         } else {

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use filestone_wire::pattern;
 
-use super::run::Run;
+use super::run::ByteSlice;
 
 static ZEROS: [u8; 128 * 1024] = [0; 128 * 1024];
 
@@ -19,23 +19,23 @@ pub fn prepare() {
 }
 
 /// Hands out `len` bytes of the pattern from `offset` on.
-pub fn runs(mut offset: u64, mut len: u64, visit: &mut impl FnMut(Run)) {
+pub fn runs(mut offset: u64, mut len: u64, visit: &mut impl FnMut(ByteSlice)) {
     let table: &'static [u8] = &TABLE;
     while len > 0 {
         let start = (offset % pattern::PERIOD as u64) as usize;
         let stop = start + len.min(pattern::PERIOD as u64) as usize;
         let run = table.get(start..stop).unwrap_or_default();
-        visit(Run::Static(run));
+        visit(ByteSlice::Static(run));
         offset += run.len() as u64;
         len -= run.len() as u64;
     }
 }
 
 /// Hands out `len` zeros.
-pub fn zeros(mut len: u64, visit: &mut impl FnMut(Run)) {
+pub fn zeros(mut len: u64, visit: &mut impl FnMut(ByteSlice)) {
     while len > 0 {
         let run = &ZEROS[..len.min(ZEROS.len() as u64) as usize];
-        visit(Run::Static(run));
+        visit(ByteSlice::Static(run));
         len -= run.len() as u64;
     }
 }

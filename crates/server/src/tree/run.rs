@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 /// A run of bytes for a reply, referred to and not copied.
 #[derive(Debug, Clone)]
-pub enum Run {
+pub enum ByteSlice {
     /// Part of a chunk that was written.
     Chunk(Arc<Vec<u8>>, Range<usize>),
     /// The pattern, or zeros.
     Static(&'static [u8]),
 }
 
-impl Run {
+impl ByteSlice {
     /// The bytes themselves.
     pub fn bytes(&self) -> &[u8] {
         match self {

@@ -8,9 +8,9 @@ use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with, sockopt};
 
 use super::connection::{Connection, ListenerProtocol};
-use super::mailbox::Mail;
+use super::mailbox::WorkerMessage;
 use super::{LISTENER, Worker};
-use crate::smb2::Place;
+use crate::smb2::ConnectionId;
 
 /// How long no connection is accepted after the descriptors ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -22,8 +22,8 @@ impl Worker {
         };
         for mail in mailbox.collect() {
             match mail {
-                Mail::Socket(socket, speech) => self.adopt(socket, speech),
-                Mail::Notice(token, notice) => self.take_in(token, notice),
+                WorkerMessage::Socket(socket, speech) => self.adopt(socket, speech),
+                WorkerMessage::Notice(token, notice) => self.take_in(token, notice),
             }
         }
     }
@@ -50,7 +50,7 @@ impl Worker {
         self.next_mailbox = target + 1;
         match self.mailboxes.get(target) {
             Some(mailbox) if target != self.index => {
-                mailbox.deliver(Mail::Socket(socket, speech));
+                mailbox.deliver(WorkerMessage::Socket(socket, speech));
             }
             _ => self.adopt(socket, speech),
         }
@@ -76,7 +76,7 @@ impl Worker {
         }
         let smb = match speech {
             ListenerProtocol::Rpc | ListenerProtocol::Echo => None,
-            ListenerProtocol::Smb => self.responder.connect(Place {
+            ListenerProtocol::Smb => self.responder.connect(ConnectionId {
                 worker: self.index,
                 token,
             }),

@@ -13,7 +13,7 @@ use rustix::net::{
     RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrAny, getpeername, getsockname,
 };
 
-use crate::dispatch::{Ends, Transport};
+use crate::dispatch::{Endpoints, Transport};
 use crate::framing::{self, Frame, RECORD_MAX};
 use crate::reply::ReplySink;
 use crate::smb2;
@@ -41,7 +41,7 @@ pub enum ListenerProtocol {
 pub struct Connection {
     pub socket: OwnedFd,
     /// Who is at it, and where.
-    pub ends: Ends,
+    pub ends: Endpoints,
     /// What is kept of it as one of SMB; of one of RPC, nothing.
     pub smb: Option<Box<smb2::Connection>>,
     /// Whether what comes is sent back as it is.
@@ -83,7 +83,7 @@ const PROGRESS_MIN: u64 = 4096;
 
 /// What the front of the input was.
 #[derive(Debug)]
-pub enum Piece<'a> {
+pub enum ParsedRecord<'a> {
     /// A record that lies in the input as a whole.
     Record { call: &'a [u8], used: usize },
     /// A record that was collected from fragments.
@@ -120,7 +120,7 @@ impl Connection {
 
     /// Looks at the front of `bytes` and puts fragments together.
     #[inline]
-    pub fn next_piece<'a>(&mut self, bytes: &'a [u8]) -> Piece<'a> {
+    pub fn next_piece<'a>(&mut self, bytes: &'a [u8]) -> ParsedRecord<'a> {
         let frame = match &self.smb {
             None => framing::next(bytes),
             Some(smb) => framing::next_of_smb(bytes, || smb.has_session()),
@@ -132,7 +132,7 @@ impl Connection {
                 used,
             } if self.fragments.is_empty() => {
                 self.progress.records += 1;
-                Piece::Record {
+                ParsedRecord::Record {
                     call: payload,
                     used,
                 }
@@ -142,25 +142,25 @@ impl Connection {
                 is_last,
                 used,
             } => self.collect(payload, is_last, used),
-            Frame::Partial { needed } => Piece::Partial { needed },
-            Frame::TooLong => Piece::Broken,
+            Frame::Partial { needed } => ParsedRecord::Partial { needed },
+            Frame::TooLong => ParsedRecord::Broken,
         }
     }
 
     #[cold]
-    fn collect<'a>(&mut self, payload: &[u8], is_last: bool, used: usize) -> Piece<'a> {
+    fn collect<'a>(&mut self, payload: &[u8], is_last: bool, used: usize) -> ParsedRecord<'a> {
         if self.fragments.len() + payload.len() > RECORD_MAX {
-            return Piece::Broken;
+            return ParsedRecord::Broken;
         }
         self.fragments.extend_from_slice(payload);
         if is_last {
             self.progress.records += 1;
-            Piece::Collected {
+            ParsedRecord::Collected {
                 call: std::mem::take(&mut self.fragments),
                 used,
             }
         } else {
-            Piece::PutAside { used }
+            ParsedRecord::PutAside { used }
         }
     }
 
@@ -262,13 +262,13 @@ impl Connection {
 }
 
 /// The addresses of a connection; of one that its peer has broken off already, none.
-fn ends_of(socket: &OwnedFd) -> Ends {
+fn ends_of(socket: &OwnedFd) -> Endpoints {
     let nowhere = SocketAddr::from(([0, 0, 0, 0], 0));
     let address = |found: Option<SocketAddrAny>| {
         let found = found.and_then(|any| SocketAddr::try_from(any).ok());
         found.unwrap_or(nowhere)
     };
-    Ends {
+    Endpoints {
         transport: Transport::Tcp,
         local: address(getsockname(socket).ok()),
         peer: address(getpeername(socket).ok().flatten()),
@@ -321,11 +321,11 @@ mod tests {
         connection.count_received(count);
         let input = std::mem::take(&mut connection.input);
         match connection.next_piece(&input) {
-            Piece::Partial { needed } => {
+            ParsedRecord::Partial { needed } => {
                 connection.needed = needed;
                 connection.input = input;
             }
-            Piece::Record { .. } => connection.needed = 0,
+            ParsedRecord::Record { .. } => connection.needed = 0,
             piece => panic!("{piece:?}"),
         }
     }

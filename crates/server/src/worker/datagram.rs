@@ -9,7 +9,7 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recvfrom, sendmsg_a
 use super::Worker;
 use super::connection::ListenerProtocol;
 use super::held::Destination;
-use crate::dispatch::{Ends, Transport};
+use crate::dispatch::{Endpoints, Transport};
 use crate::framing::{self, Frame, MARK_LEN};
 use crate::reply::ReplySink;
 use crate::responder::Outcome;
@@ -63,7 +63,7 @@ impl Worker {
         sink: &mut ReplySink,
     ) {
         let bound = self.sockets.datagram_addresses.get(index);
-        let ends = Ends {
+        let ends = Endpoints {
             transport: Transport::Udp,
             local: bound.copied().unwrap_or(peer),
             peer,

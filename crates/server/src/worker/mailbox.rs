@@ -7,23 +7,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::connection::ListenerProtocol;
-use crate::smb2::Notice;
+use crate::smb2::ConnectionEvent;
 use rustix::event::{EventfdFlags, eventfd};
 
 /// One thing in a mailbox.
 #[derive(Debug)]
-pub enum Mail {
+pub enum WorkerMessage {
     /// A new connection, and what is spoken on it.
     Socket(OwnedFd, ListenerProtocol),
     /// Something for the connection of this token.
-    Notice(u64, Notice),
+    Notice(u64, ConnectionEvent),
 }
 
 /// A worker's mailbox; its `event` becomes readable when something was put in.
 #[derive(Debug)]
 pub struct Mailbox {
     pub event: OwnedFd,
-    mail: Mutex<Vec<Mail>>,
+    mail: Mutex<Vec<WorkerMessage>>,
     is_stopping: AtomicBool,
 }
 
@@ -37,7 +37,7 @@ impl Mailbox {
     }
 
     /// Hands something over.
-    pub fn deliver(&self, mail: Mail) {
+    pub fn deliver(&self, mail: WorkerMessage) {
         self.mail
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -56,7 +56,7 @@ impl Mailbox {
     }
 
     /// Takes everything out.
-    pub fn collect(&self) -> Vec<Mail> {
+    pub fn collect(&self) -> Vec<WorkerMessage> {
         // Emptying the event first: a delivery in between rings again. An event that is empty
         // already has nothing to say.
         let _ = rustix::io::read(&self.event, &mut [0_u8; 8]);

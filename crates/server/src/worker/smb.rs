@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::mailbox::Mail;
+use super::mailbox::WorkerMessage;
 use super::{Connection, Fate, Worker};
 use crate::reply::ReplySink;
 use crate::responder::Outcome;
-use crate::smb2::{self, Letter, Notice};
+use crate::smb2::{self, ConnectionEvent, RoutedEvent};
 
 /// When connections are to be looked at again, soonest first.
 #[derive(Debug, Default)]
@@ -41,10 +41,10 @@ impl Worker {
         sink: &mut ReplySink,
     ) {
         let place = smb.place;
-        let is_own = |letter: &mut Letter| {
-            letter.to == place && matches!(letter.notice, Notice::Break { .. })
+        let is_own = |letter: &mut RoutedEvent| {
+            letter.to == place && matches!(letter.notice, ConnectionEvent::Break { .. })
         };
-        let own: Vec<Letter> = smb.outbox.extract_if(.., is_own).collect();
+        let own: Vec<RoutedEvent> = smb.outbox.extract_if(.., is_own).collect();
         for letter in own {
             self.responder.notice(smb, letter.notice, sink);
         }
@@ -55,15 +55,15 @@ impl Worker {
     }
 
     pub(super) fn deliver_letters(&self, smb: &mut smb2::Connection) {
-        for Letter { to, notice } in smb.outbox.drain(..) {
+        for RoutedEvent { to, notice } in smb.outbox.drain(..) {
             if let Some(mailbox) = self.mailboxes.get(to.worker) {
-                mailbox.deliver(Mail::Notice(to.token, notice));
+                mailbox.deliver(WorkerMessage::Notice(to.token, notice));
             }
         }
     }
 
     /// A connection is told something by another.
-    pub(super) fn take_in(&mut self, token: u64, notice: Notice) {
+    pub(super) fn take_in(&mut self, token: u64, notice: ConnectionEvent) {
         self.with_smb(token, |worker, smb, sink| {
             worker.responder.notice(smb, notice, sink)
         });

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::connection::{Connection, Piece, ReceiveResult};
+use super::connection::{Connection, ParsedRecord, ReceiveResult};
 use super::held::Destination;
 use super::{Fate, Worker};
 use crate::framing::MARK_LEN;
@@ -264,15 +264,15 @@ impl Worker {
         loop {
             let rest = bytes.get(position..).unwrap_or_default();
             let (used, stop) = match connection.next_piece(rest) {
-                Piece::Record { call, used } => {
+                ParsedRecord::Record { call, used } => {
                     (used, self.answer_one(token, connection, call, sink))
                 }
-                Piece::Collected { call, used } => {
+                ParsedRecord::Collected { call, used } => {
                     (used, self.answer_one(token, connection, &call, sink))
                 }
-                Piece::PutAside { used } => (used, None),
-                Piece::Partial { needed } => return (position, Stop::NeedsMore(needed)),
-                Piece::Broken => return (position, Stop::Broken),
+                ParsedRecord::PutAside { used } => (used, None),
+                ParsedRecord::Partial { needed } => return (position, Stop::NeedsMore(needed)),
+                ParsedRecord::Broken => return (position, Stop::Broken),
             };
             position += used;
             if let Some(stop) = stop {

@@ -2,7 +2,7 @@
 
 use super::Ground;
 use super::guest::{GUEST, HOST};
-use crate::interop::checks::Situation;
+use crate::interop::checks::Scenario;
 use crate::process::Running;
 use crate::record::Record;
 use anyhow::{Context, Result, bail};
@@ -28,7 +28,7 @@ ReadX 10002 0 4096 4096 NT_STATUS_OK
 const PORT_MAPPER: &str = "111";
 
 /// All of them.
-pub const ALL: &[Situation<Ground>] = &[
+pub const ALL: &[Scenario<Ground>] = &[
     (
         "a directory of many pages is listed",
         a_directory_of_many_pages,

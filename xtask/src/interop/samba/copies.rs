@@ -1,6 +1,6 @@
 //! Copies that the server makes: that they arrive, byte by byte, in the file that they are made to.
 
-use super::Ground;
+use super::TestEnv;
 use super::settings::Purpose;
 use crate::interop::checks;
 use crate::interop::smb::{Account, DIALECTS, Place};
@@ -45,7 +45,7 @@ const ALL: &[Wanted] = &[
 ];
 
 /// A file is copied over and over, and is what it was copied from.
-pub fn compared(ground: &Ground) -> Result<String> {
+pub fn compared(ground: &TestEnv) -> Result<String> {
     let mut said = Vec::new();
     for wanted in ALL {
         let copies = copy(ground, wanted).with_context(|| wanted.options.join(" "))?;
@@ -55,7 +55,7 @@ pub fn compared(ground: &Ground) -> Result<String> {
 }
 
 /// How many copies were made.
-fn copy(ground: &Ground, wanted: &Wanted) -> Result<f64> {
+fn copy(ground: &TestEnv, wanted: &Wanted) -> Result<f64> {
     let (size, file) = (wanted.size.to_string(), wanted.file.to_string());
     let server = ground.servers.get(Purpose::Open);
     let place = Place {

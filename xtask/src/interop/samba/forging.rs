@@ -1,6 +1,6 @@
 //! Answers with wrong signatures: what stands between filestone and Samba changes one bit of some.
 
-use super::Ground;
+use super::TestEnv;
 use super::settings::Purpose;
 use crate::interop::checks;
 use crate::interop::fixture::FILE;
@@ -29,7 +29,7 @@ const BEFORE: u64 = 8;
 const READS: u32 = 200;
 
 /// Whatever is signed before the run: without it there is no run.
-pub fn before(ground: &Ground) -> Result<String> {
+pub fn before(ground: &TestEnv) -> Result<String> {
     let mut said = String::new();
     for number in 1..=BEFORE {
         let relay = Relay::start(ground, Choice::Nth(number))?;
@@ -41,7 +41,7 @@ pub fn before(ground: &Ground) -> Result<String> {
 }
 
 /// As many operations fail as answers were changed, whatever signs.
-pub fn in_probe(ground: &Ground) -> Result<String> {
+pub fn in_probe(ground: &TestEnv) -> Result<String> {
     let mut changed = 0;
     for dialect in ["2.1", "3.0", "3.1.1"] {
         let relay = Relay::start(ground, Choice::EveryRead(10))?;
@@ -56,7 +56,7 @@ pub fn in_probe(ground: &Ground) -> Result<String> {
 }
 
 /// The lines fail whose answers were changed, and no client is lost for it.
-pub fn in_replay(ground: &Ground) -> Result<String> {
+pub fn in_replay(ground: &TestEnv) -> Result<String> {
     let relay = Relay::start(ground, Choice::EveryRead(20))?;
     let target = relay.target(ground, "");
     let asked = [
@@ -105,7 +105,7 @@ fn judge(record: &Record, relay: &Relay) -> Result<u64> {
     Ok(changed)
 }
 
-fn probe(ground: &Ground, relay: &Relay, options: &[&str]) -> Result<Output> {
+fn probe(ground: &TestEnv, relay: &Relay, options: &[&str]) -> Result<Output> {
     let target = relay.target(ground, FILE);
     let asked = [
         "probe",
@@ -118,7 +118,7 @@ fn probe(ground: &Ground, relay: &Relay, options: &[&str]) -> Result<Output> {
     run(ground, &asked, options)
 }
 
-fn run(ground: &Ground, asked: &[&str], options: &[&str]) -> Result<Output> {
+fn run(ground: &TestEnv, asked: &[&str], options: &[&str]) -> Result<Output> {
     let server = ground.servers.get(Purpose::Open);
     let password_file = server.password_file().display().to_string();
     let always = [
@@ -157,7 +157,7 @@ struct Relay {
 
 impl Relay {
     /// It ends with this process; nobody waits for it.
-    fn start(ground: &Ground, choice: Choice) -> Result<Self> {
+    fn start(ground: &TestEnv, choice: Choice) -> Result<Self> {
         let server = ground.servers.get(Purpose::Open);
         let server = SocketAddr::from((Ipv4Addr::LOCALHOST, server.port));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -178,7 +178,7 @@ impl Relay {
         Ok(Self { port, passing })
     }
 
-    fn target(&self, ground: &Ground, object: &str) -> String {
+    fn target(&self, ground: &TestEnv, object: &str) -> String {
         let password_file = ground.servers.get(Purpose::Open).password_file();
         let place = Place {
             authority: &format!("127.0.0.1:{}", self.port),

@@ -1,7 +1,7 @@
 //! Handles that outlive their connection: what stands between filestone and Samba cuts it in the middle
 //! of a load that holds a file open, and locked.
 
-use super::Ground;
+use super::TestEnv;
 use super::settings::Purpose;
 use crate::interop::smb::{Account, DIALECTS, Place};
 use crate::record::Record;
@@ -79,7 +79,7 @@ const CASES: &[Case] = &[
 ];
 
 /// In every case the load is carried out as if nothing had been.
-pub fn handles(ground: &Ground) -> Result<String> {
+pub fn handles(ground: &TestEnv) -> Result<String> {
     let load = ground.bed.folder.join("held.load");
     std::fs::write(&load, LOAD)?;
     for case in CASES {
@@ -91,7 +91,7 @@ pub fn handles(ground: &Ground) -> Result<String> {
     Ok(format!("{} cases", CASES.len()))
 }
 
-fn replay(ground: &Ground, case: &Case, relay: &Relay, load: &str) -> Result<Record> {
+fn replay(ground: &TestEnv, case: &Case, relay: &Relay, load: &str) -> Result<Record> {
     let server = ground.servers.get(case.purpose);
     let password_file = server.password_file();
     let place = Place {

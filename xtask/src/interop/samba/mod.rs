@@ -27,12 +27,12 @@ pub const NEEDED: &Needed = &[
 const FULL: &str = "full";
 
 /// What a situation needs: filestone, and the servers.
-pub struct Ground {
+pub struct TestEnv {
     pub bed: checks::Bed,
     pub servers: Servers,
 }
 
-impl Ground {
+impl TestEnv {
     /// Behind the shares of the server that lets everyone in.
     fn directory(&self) -> PathBuf {
         self.servers.get(Purpose::Open).directory()
@@ -79,7 +79,7 @@ pub fn run(only: Option<&str>, bed: checks::Bed, start: Instant) -> Result<bool>
     );
     let full = servers.get(Purpose::Open).directory().join(FULL);
     let full = Full::new(full)?;
-    let ground = Ground { bed, servers };
+    let ground = TestEnv { bed, servers };
     let mut is_good = only.is_some() || settings::are_in_force(&ground)?;
     if only.is_none() {
         let server = ground.servers.get(Purpose::Open);

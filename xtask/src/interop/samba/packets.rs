@@ -1,6 +1,6 @@
 //! What tshark reads in what filestone sends: it has not been written by us, and knows the standard.
 
-use super::Ground;
+use super::TestEnv;
 use super::settings::Purpose;
 use crate::interop::checks;
 use crate::interop::fixture::{FILE, FILE_LEN};
@@ -34,7 +34,7 @@ const SET_INFO: u64 = 17;
 /// Each request travels alone: of a compound tshark 4.0 takes all that follows for a part of the
 /// first message, and finds the signatures of Samba's compounds wrong, too. Nor is this asked of
 /// 3.1.1 with AES-GMAC, which it finds wrong of smbclient's messages as well.
-pub fn signed(ground: &Ground) -> Result<String> {
+pub fn signed(ground: &TestEnv) -> Result<String> {
     let options = ["--dialect", "3.0", "--sign", "required", "--no-compound"];
     let seen = Seen::of(ground, Run::Reads, &options)?;
     let mut signatures = 0;
@@ -63,7 +63,7 @@ pub fn signed(ground: &Ground) -> Result<String> {
 }
 
 /// With the key of the session tshark decrypts all that comes after the session's setup.
-pub fn encrypted(ground: &Ground) -> Result<String> {
+pub fn encrypted(ground: &TestEnv) -> Result<String> {
     let options = ["--dialect", "3.1.1", "--encrypt", "required"];
     let seen = Seen::of(ground, Run::Reads, &options)?;
     seen.offered(&[0x311])?;
@@ -73,7 +73,7 @@ pub fn encrypted(ground: &Ground) -> Result<String> {
 
 /// Three of four connections are bound to the session of the first, and no nonce comes twice for
 /// its key, over whichever of them.
-pub fn channels(ground: &Ground) -> Result<String> {
+pub fn channels(ground: &TestEnv) -> Result<String> {
     let options = ["--connections-per-client", "4", "-j", "4", "--encrypt"];
     let seen = Seen::of(ground, Run::Reads, &options)?;
     let bound = seen.packets.iter().filter(|packet| packet.bindings > 0);
@@ -86,7 +86,7 @@ pub fn channels(ground: &Ground) -> Result<String> {
 }
 
 /// A load for a moment, with all that is in it.
-pub fn load(ground: &Ground) -> Result<String> {
+pub fn load(ground: &TestEnv) -> Result<String> {
     let seen = Seen::of(ground, Run::Office, &["--encrypt", "required"])?;
     let commands: BTreeSet<u64> = seen.commands().collect();
     let wanted = [
@@ -114,7 +114,7 @@ enum Run {
 
 impl Run {
     /// Makes it; all of it must be as expected.
-    fn make(self, ground: &Ground, place: &Place, options: &[&str], keys: &Path) -> Result<()> {
+    fn make(self, ground: &TestEnv, place: &Place, options: &[&str], keys: &Path) -> Result<()> {
         let (length, count) = (READ_LEN.to_string(), READS.to_string());
         let file = place.target(Account::User, FILE);
         let share = place.target(Account::User, "");
@@ -268,7 +268,7 @@ struct Seen {
 
 impl Seen {
     /// Captures a run and has tshark read it. What must be so of every run is looked at here.
-    fn of(ground: &Ground, run: Run, options: &[&str]) -> Result<Self> {
+    fn of(ground: &TestEnv, run: Run, options: &[&str]) -> Result<Self> {
         let server = ground.servers.get(Purpose::Open);
         // Of its own, and gone at the end: captures are large.
         let folder = process::Folder::within(&ground.bed.folder, "tshark")?;

@@ -1,6 +1,6 @@
 //! What a server says of the session that a client has with it.
 
-use super::Ground;
+use super::TestEnv;
 use crate::interop::smb::{Account, Place, Protection, ServerProbe, Way};
 use crate::process::Running;
 use crate::samba::{GUEST_ACCOUNT, PASSWORD, Samba, Session, USER_ACCOUNT};
@@ -105,7 +105,7 @@ fn gone(server: &Samba, folder: &Path) -> Result<()> {
 
 /// Asks a server of what it sees.
 pub struct AtServer<'a> {
-    pub ground: &'a Ground,
+    pub ground: &'a TestEnv,
     pub server: &'a Samba,
 }
 

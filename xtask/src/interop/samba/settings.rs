@@ -1,6 +1,6 @@
 //! The configurations, and that each is in force: smbclient is shown what filestone must meet.
 
-use super::{Ground, session};
+use super::{TestEnv, session};
 use crate::interop::smb::Protection;
 use crate::samba::{self, GUEST_SHARE, Setting, USER, USER_SHARE};
 use crate::table;
@@ -313,7 +313,7 @@ const SHOWN: &[Shown] = &[
 ];
 
 /// Whether each does for smbclient what filestone must meet.
-pub fn are_in_force(ground: &Ground) -> Result<bool> {
+pub fn are_in_force(ground: &TestEnv) -> Result<bool> {
     let (mut rows, mut is_good) = (Vec::new(), true);
     for shown in SHOWN {
         let server = ground.servers.get(shown.purpose);

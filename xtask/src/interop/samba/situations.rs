@@ -2,8 +2,8 @@
 //! system, ^C, and what is left behind.
 
 use super::settings::Purpose;
-use super::{FULL, Ground, copies, forging, lasting, packets, small};
-use crate::interop::checks::{self, Situation};
+use super::{FULL, TestEnv, copies, forging, lasting, packets, small};
+use crate::interop::checks::{self, Scenario};
 use crate::interop::fixture::{DIRECTORY, FILE};
 use crate::interop::smb::{Account, DIALECTS, Place};
 use crate::process;
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// All of them.
-pub const ALL: &[Situation<Ground>] = &[
+pub const ALL: &[Scenario<TestEnv>] = &[
     ("a server that requires signatures", signatures_required),
     ("a server that requires encryption", encryption_required),
     ("every cipher", every_cipher),
@@ -88,7 +88,7 @@ QUERY_PATH_INFORMATION "\clients\client1\none\below" 1004 0xc000003a
 "#;
 
 /// A run as the user against the server of this purpose.
-fn probe(ground: &Ground, purpose: Purpose, options: &[&str]) -> Result<Output> {
+fn probe(ground: &TestEnv, purpose: Purpose, options: &[&str]) -> Result<Output> {
     let server = ground.servers.get(purpose);
     let password_file = server.password_file();
     let place = Place {
@@ -105,21 +105,21 @@ fn probe(ground: &Ground, purpose: Purpose, options: &[&str]) -> Result<Output> 
 }
 
 /// A run as the user that must succeed; how it was, in a few words.
-fn succeeds(ground: &Ground, purpose: Purpose, options: &[&str]) -> Result<String> {
+fn succeeds(ground: &TestEnv, purpose: Purpose, options: &[&str]) -> Result<String> {
     match checks::judge(&probe(ground, purpose, options)?, 50) {
         Ok(verdict) if verdict == "ok" => Ok("50 operations".into()),
         Ok(other) | Err(other) => bail!("{purpose:?} {}: {other}", options.join(" ")),
     }
 }
 
-fn signatures_required(ground: &Ground) -> Result<String> {
+fn signatures_required(ground: &TestEnv) -> Result<String> {
     for dialect in DIALECTS {
         succeeds(ground, Purpose::Signing, &["--dialect", dialect.name])?;
     }
     Ok(format!("{} dialects", DIALECTS.len()))
 }
 
-fn encryption_required(ground: &Ground) -> Result<String> {
+fn encryption_required(ground: &TestEnv) -> Result<String> {
     let dialects = ["3.0", "3.0.2", "3.1.1"];
     for dialect in dialects {
         succeeds(ground, Purpose::Encrypting, &["--dialect", dialect])?;
@@ -127,7 +127,7 @@ fn encryption_required(ground: &Ground) -> Result<String> {
     Ok(format!("{} dialects", dialects.len()))
 }
 
-fn every_cipher(ground: &Ground) -> Result<String> {
+fn every_cipher(ground: &TestEnv) -> Result<String> {
     let ciphers = ["AES-128-CCM", "AES-128-GCM", "AES-256-CCM", "AES-256-GCM"];
     for cipher in ciphers {
         succeeds(ground, Purpose::Cipher(cipher), &[])?;
@@ -135,7 +135,7 @@ fn every_cipher(ground: &Ground) -> Result<String> {
     Ok(ciphers.join(", "))
 }
 
-fn every_signature(ground: &Ground) -> Result<String> {
+fn every_signature(ground: &TestEnv) -> Result<String> {
     let signatures = ["HMAC-SHA256", "AES-128-CMAC", "AES-128-GMAC"];
     for signature in signatures {
         succeeds(ground, Purpose::Signature(signature), &[])?;
@@ -143,7 +143,7 @@ fn every_signature(ground: &Ground) -> Result<String> {
     Ok(signatures.join(", "))
 }
 
-fn several_connections(ground: &Ground) -> Result<String> {
+fn several_connections(ground: &TestEnv) -> Result<String> {
     let (mut ways, several) = (0, ["--connections-per-client", "4", "-j", "8"]);
     for dialect in ["3.0", "3.0.2", "3.1.1"] {
         for protection in [&["--sign", "off"][..], &["--sign"], &["--encrypt"]] {
@@ -157,18 +157,18 @@ fn several_connections(ground: &Ground) -> Result<String> {
 
 const SEVERAL: [&str; 2] = ["--connections-per-client", "2"];
 
-fn too_old_for_several(ground: &Ground) -> Result<String> {
+fn too_old_for_several(ground: &TestEnv) -> Result<String> {
     let options = [&SEVERAL[..], &["--dialect", "2.1"]].concat();
     let output = probe(ground, Purpose::Open, &options)?;
     checks::refused(&output, 2, &["--connections-per-client", "3.0"])
 }
 
-fn too_old_a_server(ground: &Ground) -> Result<String> {
+fn too_old_a_server(ground: &TestEnv) -> Result<String> {
     let output = probe(ground, Purpose::NoSmb3, &SEVERAL)?;
     checks::refused(&output, 2, &["chose dialect 2.1", "one connection"])
 }
 
-fn one_connection(ground: &Ground) -> Result<String> {
+fn one_connection(ground: &TestEnv) -> Result<String> {
     let output = probe(ground, Purpose::NoChannels, &SEVERAL)?;
     checks::refused(
         &output,
@@ -177,32 +177,32 @@ fn one_connection(ground: &Ground) -> Result<String> {
     )
 }
 
-fn a_guest_has_one(ground: &Ground) -> Result<String> {
+fn a_guest_has_one(ground: &TestEnv) -> Result<String> {
     let target = format!("smb://127.0.0.1/{GUEST_SHARE}");
     let options = [&SEVERAL[..], &["--count", "10"]].concat();
     let output = ground.bed.probe("echo", &target, &options)?;
     checks::refused(&output, 2, &["as a guest", "one connection"])
 }
 
-fn too_old_to_encrypt(ground: &Ground) -> Result<String> {
+fn too_old_to_encrypt(ground: &TestEnv) -> Result<String> {
     let output = probe(ground, Purpose::Encrypting, &["--dialect", "2.1"])?;
     checks::refused(&output, 3, &["STATUS_ACCESS_DENIED", "0xc0000022"])
 }
 
-fn a_guest_cannot_encrypt(ground: &Ground) -> Result<String> {
+fn a_guest_cannot_encrypt(ground: &TestEnv) -> Result<String> {
     let port = Purpose::Encrypting.port();
     let target = format!("smb://127.0.0.1:{port}/{GUEST_SHARE}");
     let output = ground.bed.probe("echo", &target, &["--count", "10"])?;
     checks::refused(&output, 3, &["STATUS_ACCESS_DENIED"])
 }
 
-fn nothing_older(ground: &Ground) -> Result<String> {
+fn nothing_older(ground: &TestEnv) -> Result<String> {
     succeeds(ground, Purpose::NoSmb2, &[])?;
     let output = probe(ground, Purpose::NoSmb2, &["--dialect", "2.1"])?;
     checks::refused(&output, 3, &["STATUS_NOT_SUPPORTED", "0xc00000bb"])
 }
 
-fn nothing_newer(ground: &Ground) -> Result<String> {
+fn nothing_newer(ground: &TestEnv) -> Result<String> {
     succeeds(ground, Purpose::NoSmb3, &[])?;
     let output = probe(ground, Purpose::NoSmb3, &["--dialect", "3.1.1"])?;
     checks::refused(&output, 3, &["STATUS_NOT_SUPPORTED", "0xc00000bb"])
@@ -214,7 +214,7 @@ struct Login {
     password: &'static str,
 }
 
-fn login(ground: &Ground, login: &Login, share: &str) -> Result<Output> {
+fn login(ground: &TestEnv, login: &Login, share: &str) -> Result<Output> {
     let target = format!("smb://{}@127.0.0.1/{share}", login.user);
     let mut command = ground.bed.command(&[
         "probe",
@@ -235,7 +235,7 @@ const RIGHT: Login = Login {
     password: crate::samba::PASSWORD,
 };
 
-fn password_from_environment(ground: &Ground) -> Result<String> {
+fn password_from_environment(ground: &TestEnv) -> Result<String> {
     let record = Record::read(&login(ground, &RIGHT, USER_SHARE)?)?;
     if record.holds(RIGHT.password) {
         bail!("the password stands in the record");
@@ -246,7 +246,7 @@ fn password_from_environment(ground: &Ground) -> Result<String> {
     ))
 }
 
-fn wrong_password(ground: &Ground) -> Result<String> {
+fn wrong_password(ground: &TestEnv) -> Result<String> {
     let wrong = Login {
         password: "guessed",
         ..RIGHT
@@ -255,7 +255,7 @@ fn wrong_password(ground: &Ground) -> Result<String> {
     checks::refused(&output, 3, &["STATUS_LOGON_FAILURE", "0xc000006d"])
 }
 
-fn disabled_account(ground: &Ground) -> Result<String> {
+fn disabled_account(ground: &TestEnv) -> Result<String> {
     let disabled = Login {
         user: DISABLED_USER,
         ..RIGHT
@@ -264,7 +264,7 @@ fn disabled_account(ground: &Ground) -> Result<String> {
     checks::refused(&output, 3, &["STATUS_ACCOUNT_DISABLED", "0xc0000072"])
 }
 
-fn no_guests(ground: &Ground) -> Result<String> {
+fn no_guests(ground: &TestEnv) -> Result<String> {
     let port = Purpose::NoGuests.port();
     let target = format!("smb://127.0.0.1:{port}/{USER_SHARE}");
     let output = ground.bed.probe("echo", &target, &["--count", "10"])?;
@@ -272,37 +272,37 @@ fn no_guests(ground: &Ground) -> Result<String> {
 }
 
 /// A run as guest that must be refused.
-fn refuses_guest(ground: &Ground, path: &str, words: &[&str]) -> Result<String> {
+fn refuses_guest(ground: &TestEnv, path: &str, words: &[&str]) -> Result<String> {
     let target = format!("smb://127.0.0.1/{path}");
     let output = ground.bed.probe("read", &target, &["--count", "10"])?;
     checks::refused(&output, 3, words)
 }
 
-fn share_for_others(ground: &Ground) -> Result<String> {
+fn share_for_others(ground: &TestEnv) -> Result<String> {
     let path = format!("{USER_SHARE}/{FILE}");
     refuses_guest(ground, &path, &["STATUS_ACCESS_DENIED", "0xc0000022"])
 }
 
-fn no_such_share(ground: &Ground) -> Result<String> {
+fn no_such_share(ground: &TestEnv) -> Result<String> {
     let words = ["nowhere", "STATUS_BAD_NETWORK_NAME", "0xc00000cc"];
     refuses_guest(ground, "nowhere/file", &words)
 }
 
 /// Not the server's fault: another share has to be named.
-fn a_printer(ground: &Ground) -> Result<String> {
+fn a_printer(ground: &TestEnv) -> Result<String> {
     let target = format!("smb://127.0.0.1/{PRINTER}/file");
     let output = ground.bed.probe("read", &target, &["--count", "10"])?;
     checks::refused(&output, 2, &["is no disk", "SHARE_TYPE_PRINT"])
 }
 
-fn no_such_file(ground: &Ground) -> Result<String> {
+fn no_such_file(ground: &TestEnv) -> Result<String> {
     let words = ["nothing", "STATUS_OBJECT_NAME_NOT_FOUND", "0xc0000034"];
     refuses_guest(ground, &format!("{GUEST_SHARE}/nothing"), &words)
 }
 
 /// With a user there may be several connections, and a guest has one; who has none either is told
 /// by whom.
-fn interfaces_named(ground: &Ground) -> Result<String> {
+fn interfaces_named(ground: &TestEnv) -> Result<String> {
     let mut said = Vec::new();
     for (purpose, user, words) in [
         (
@@ -352,7 +352,7 @@ fn interfaces_named(ground: &Ground) -> Result<String> {
 }
 
 /// One pass of a load over a share that is everyone's.
-fn replay(ground: &Ground, load: &str) -> Result<Record> {
+fn replay(ground: &TestEnv, load: &str) -> Result<Record> {
     let target = format!("smb://127.0.0.1/{GUEST_SHARE}");
     let arguments = [
         "replay",
@@ -366,7 +366,7 @@ fn replay(ground: &Ground, load: &str) -> Result<Record> {
     Record::read(&ground.bed.run(&arguments)?)
 }
 
-fn every_load(ground: &Ground) -> Result<String> {
+fn every_load(ground: &TestEnv) -> Result<String> {
     let mut lines = 0.0;
     for load in LOADS {
         let record = replay(ground, load)?;
@@ -379,7 +379,7 @@ fn every_load(ground: &Ground) -> Result<String> {
 }
 
 /// A real server has to agree with every line of it: with what is opened for what, too.
-fn by_path(ground: &Ground) -> Result<String> {
+fn by_path(ground: &TestEnv) -> Result<String> {
     let path = ground.bed.folder.join("by-path.load");
     std::fs::write(&path, BY_PATH)?;
     let record = replay(ground, &path.display().to_string())?;
@@ -392,7 +392,7 @@ fn by_path(ground: &Ground) -> Result<String> {
 }
 
 /// Both statuses are of something that is not there, and only one of them is right.
-fn other_status(ground: &Ground) -> Result<String> {
+fn other_status(ground: &TestEnv) -> Result<String> {
     let path = ground.bed.folder.join("other-status.load");
     std::fs::write(&path, OTHER_STATUS)?;
     let record = replay(ground, &path.display().to_string())?;
@@ -410,7 +410,7 @@ fn other_status(ground: &Ground) -> Result<String> {
 
 /// Asks the server a mix, and reads its counters as one: nearly the same. Beside the mix the run
 /// looks for its set, which the run before has made.
-fn profile_as_mix(ground: &Ground) -> Result<String> {
+fn profile_as_mix(ground: &TestEnv) -> Result<String> {
     let server = ground.servers.get(Purpose::Open);
     let folder = &ground.bed.folder;
     let (asked, counted) = (folder.join("asked.mix"), folder.join("counted.mix"));
@@ -445,7 +445,7 @@ fn profile_as_mix(ground: &Ground) -> Result<String> {
     ))
 }
 
-fn mix(ground: &Ground, file: &Path, options: &[&str]) -> Result<Output> {
+fn mix(ground: &TestEnv, file: &Path, options: &[&str]) -> Result<Output> {
     let target = format!("smb://127.0.0.1/{GUEST_SHARE}");
     let file = file.display().to_string();
     let always = [
@@ -489,7 +489,7 @@ fn difference(before: &str, after: &str) -> String {
 }
 
 /// Room for the directory of the run, and for a few files.
-fn disk_full(ground: &Ground) -> Result<String> {
+fn disk_full(ground: &TestEnv) -> Result<String> {
     let target = format!("smb://127.0.0.1/{GUEST_SHARE}/{FULL}");
     let output = ground
         .bed
@@ -506,7 +506,7 @@ fn disk_full(ground: &Ground) -> Result<String> {
     Ok(format!("ended with {}", output.status))
 }
 
-fn interrupted(ground: &Ground) -> Result<String> {
+fn interrupted(ground: &TestEnv) -> Result<String> {
     let target = format!("smb://127.0.0.1/{GUEST_SHARE}");
     let arguments = [
         "probe",
@@ -525,7 +525,7 @@ fn interrupted(ground: &Ground) -> Result<String> {
 }
 
 /// The load `office` on the guests' share for a second.
-fn office(ground: &Ground, options: &[&str]) -> Result<Record> {
+fn office(ground: &TestEnv, options: &[&str]) -> Result<Record> {
     let share = format!("smb://127.0.0.1/{GUEST_SHARE}");
     let always = ["replay", "office", "--on", &share, "--as", "json"];
     let mut command = ground.bed.command(&[&always, options].concat());
@@ -535,7 +535,7 @@ fn office(ground: &Ground, options: &[&str]) -> Result<Record> {
 }
 
 /// What is in the clients' trees: the names and when each was changed last.
-fn clients_trees(ground: &Ground) -> Result<String> {
+fn clients_trees(ground: &TestEnv) -> Result<String> {
     let clients = ground.directory().join("clients");
     let mut find = Command::new("find");
     let find = find.arg(&clients).args(["-printf", "%P %s %T@\n"]);
@@ -545,7 +545,7 @@ fn clients_trees(ground: &Ground) -> Result<String> {
     Ok(lines.join("\n"))
 }
 
-fn reading_only(ground: &Ground) -> Result<String> {
+fn reading_only(ground: &TestEnv) -> Result<String> {
     office(ground, &["-d", "1s", "--warm-up", "0", "--skip-cleanup"])?;
     let before = clients_trees(ground)?;
     let record = office(ground, &["-d", "1s", "--read-only"])?;
@@ -563,7 +563,7 @@ fn reading_only(ground: &Ground) -> Result<String> {
 }
 
 /// The load `office` by smbtorture's command line, as the user.
-fn smbtorture(ground: &Ground, options: &[&str]) -> Result<Output> {
+fn smbtorture(ground: &TestEnv, options: &[&str]) -> Result<Output> {
     let share = format!("//127.0.0.1/{USER_SHARE}");
     let always = ["as", "smbtorture", &share, "-U", USER, "--loadfile=office"];
     let mut command = ground.bed.command(&[&always, options].concat());
@@ -571,7 +571,7 @@ fn smbtorture(ground: &Ground, options: &[&str]) -> Result<Output> {
     process::run(&mut command, &[], &ground.bed.folder, checks::RUN_LIMIT)
 }
 
-fn as_smbtorture(ground: &Ground) -> Result<String> {
+fn as_smbtorture(ground: &TestEnv) -> Result<String> {
     let output = smbtorture(ground, &["--num-progs=4", "-t", "3", "bench.nbench"])?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let has = |words: &[&str]| {
@@ -595,12 +595,12 @@ fn as_smbtorture(ground: &Ground) -> Result<String> {
     }
 }
 
-fn as_smbtorture_over_smb1(ground: &Ground) -> Result<String> {
+fn as_smbtorture_over_smb1(ground: &TestEnv) -> Result<String> {
     let output = smbtorture(ground, &["-m", "NT1", "bench.nbench"])?;
     checks::refused(&output, 1, &["SMB1 is not spoken", "-m SMB3_11"])
 }
 
-fn nothing_is_left(ground: &Ground) -> Result<String> {
+fn nothing_is_left(ground: &TestEnv) -> Result<String> {
     let server = ground.servers.get(Purpose::Open);
     let status = server.status(&ground.bed.folder)?;
     let (sessions, files) = (status.sessions().count(), status.open_files());

@@ -1,7 +1,7 @@
 //! The README's commands on servers that grant little: credits, bytes of a listing, of a READ and of a
 //! WRITE, and connections.
 
-use super::Ground;
+use super::TestEnv;
 use super::settings::Purpose;
 use crate::interop::fixture::{DIRECTORY, FILE};
 use crate::interop::readme::{self, Place};
@@ -17,7 +17,7 @@ const REPLAY_LIMIT: Duration = Duration::from_secs(60);
 const LADDER: &str = "-d 200ms --warm-up 0 --cost-idle 200ms --pause 0 --no-calibrate";
 
 /// All commands on both servers at the same time: as the user on one, and as a guest on the other.
-pub fn commands(ground: &Ground) -> Result<String> {
+pub fn commands(ground: &TestEnv) -> Result<String> {
     let as_user = format!("{USER}@");
     std::thread::scope(|scope| {
         let on = |credits, user: &str, share| {
@@ -37,7 +37,7 @@ pub fn commands(ground: &Ground) -> Result<String> {
     })
 }
 
-fn on_one(ground: &Ground, credits: &'static str, target: &str) -> Result<String> {
+fn on_one(ground: &TestEnv, credits: &'static str, target: &str) -> Result<String> {
     let server = ground.servers.get(Purpose::Small(credits));
     let folder = ground.bed.folder.join(format!("readme-{credits}-credits"));
     let place = Place {

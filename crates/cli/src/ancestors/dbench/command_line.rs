@@ -5,7 +5,7 @@
 //! (further arguments, letters behind a number of processes) is passed over and said.
 
 use crate::ancestors::ending::CommandLineError;
-use crate::ancestors::getopt::{self, Argument, Given, Order, number};
+use crate::ancestors::getopt::{self, Argument, Order, ParsedOption, number};
 use crate::ancestors::login::{Login, share};
 use crate::options::layer_targets::peer_of;
 use crate::options::smb::Share;
@@ -253,8 +253,8 @@ pub fn parse(program: Program, arguments: &[String]) -> Result<Request, CommandL
 }
 
 impl<'line> Words<'line> {
-    fn set(&mut self, given: &Given<'line>) -> Result<(), CommandLineError> {
-        let Given {
+    fn set(&mut self, given: &ParsedOption<'line>) -> Result<(), CommandLineError> {
+        let ParsedOption {
             option,
             shown,
             value,

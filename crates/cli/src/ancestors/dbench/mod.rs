@@ -18,7 +18,7 @@ use crate::planning;
 use crate::planning::replay::{BUILT_IN_PATH, TCP_OPTIONS_DEFAULT};
 use crate::planning::{Environment, first_and_rest, nfs_target};
 use crate::report::dbench::{self, Form};
-use crate::{Exit, console};
+use crate::{ExitStatus, console};
 use command_line::{Backend, Program, Request, Run, Version};
 use filestone_engine::target::tbench::replay::SocketOptions;
 use filestone_model::measure::RunRecord;
@@ -34,7 +34,7 @@ const FAILURE: u8 = 1;
 /// dbench 5's exit code when it cannot start.
 const CANNOT_START: u8 = 10;
 /// Does what dbench, or tbench, was asked to do.
-pub fn run(program: Program, arguments: &[String]) -> Result<Exit, Error> {
+pub fn run(program: Program, arguments: &[String]) -> Result<ExitStatus, Error> {
     match command_line::parse(program, arguments) {
         Ok(Request::Help) => show(&program.known().help()),
         Ok(Request::Run(run)) => execute(program, &run),
@@ -42,7 +42,7 @@ pub fn run(program: Program, arguments: &[String]) -> Result<Exit, Error> {
     }
 }
 
-fn execute(program: Program, run: &Run) -> Result<Exit, Error> {
+fn execute(program: Program, run: &Run) -> Result<ExitStatus, Error> {
     let run = &said(run);
     let name = replayed::load_name(run.options.load_file.as_deref());
     let prepared = prepare(run, &name, &Environment::here());
@@ -61,7 +61,7 @@ fn execute(program: Program, run: &Run) -> Result<Exit, Error> {
     let per_client_results = run.options.flags.per_client_results;
     replayed::execute(
         &job,
-        replayed::Form {
+        replayed::OutputStyle {
             rows: dbench::rows(form),
             released: released(run),
             report: &|measured| {

@@ -12,7 +12,7 @@ use crate::planning::{Environment, with_intervals};
 use crate::report::json;
 use crate::report::rows::Columns;
 use crate::report::summary::{self, Extremes};
-use crate::{Exit, console};
+use crate::{ExitStatus, console};
 use command_line::{Command, Measure, Request};
 use filestone_engine::ErrorCategory;
 use filestone_model::measure::run_record::RunOutcome;
@@ -32,7 +32,7 @@ const EX_PROTOCOL: u8 = 76;
 const EX_NOPERM: u8 = 77;
 
 /// Does what nct was asked to do.
-pub fn run(arguments: &[String]) -> Result<Exit, Error> {
+pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
     match command_line::parse(arguments) {
         Ok(Request::Help(None)) => show(&command_line::PROGRAM.help()),
         Ok(Request::Help(Some(command))) => show(usage_of(command)),
@@ -59,7 +59,7 @@ fn usage_of(command: Command) -> &'static str {
     }
 }
 
-fn execute(measured: &Measure) -> Result<Exit, Error> {
+fn execute(measured: &Measure) -> Result<ExitStatus, Error> {
     let options = &measured.options;
     let directory = match &options.directory {
         Some(path) => {
@@ -113,11 +113,11 @@ fn execute(measured: &Measure) -> Result<Exit, Error> {
     }
     Ok(match record.end {
         RunOutcome::Finished if options.jobs > 0 && !validity::counts(&record) => {
-            Exit::DoesNotCount
+            ExitStatus::DoesNotCount
         }
-        RunOutcome::Finished => Exit::Done,
-        RunOutcome::Interrupted => Exit::Interrupted,
-        RunOutcome::TargetLost { .. } => Exit::TargetLost,
+        RunOutcome::Finished => ExitStatus::Done,
+        RunOutcome::Interrupted => ExitStatus::Interrupted,
+        RunOutcome::TargetLost { .. } => ExitStatus::TargetLost,
     })
 }
 

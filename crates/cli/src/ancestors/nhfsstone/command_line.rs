@@ -7,7 +7,7 @@
 //! `-t 0`, which it took for 5000 calls.
 
 use crate::ancestors::ending::CommandLineError;
-use crate::ancestors::getopt::{Argument, Known, Order, Program};
+use crate::ancestors::getopt::{Argument, OptionSpec, Order, Program};
 use crate::options::target::{self, Target};
 use crate::report::nhfsstone::PROCEDURES_OF_NFSV2;
 use filestone_model::operation::OpKind;
@@ -164,7 +164,7 @@ impl Options {
     ) -> Result<(), CommandLineError> {
         for (place, letter) in letters.char_indices() {
             let option = PROGRAM.known().find(|known| known.short == Some(letter));
-            match option.as_ref().map(Known::takes_value) {
+            match option.as_ref().map(OptionSpec::takes_value) {
                 Some(true) => {
                     let behind = &letters[place + letter.len_utf8()..];
                     if is_value(behind) {

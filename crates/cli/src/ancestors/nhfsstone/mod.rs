@@ -14,7 +14,7 @@ use crate::planning::{
     Environment, first_and_rest, nfs_target, open_loop_in_flight, with_read_data, workers_of,
 };
 use crate::report::nhfsstone;
-use crate::{Exit, console, planning};
+use crate::{ExitStatus, console, planning};
 use command_line::{Directory, PROGRAM, Request, Run};
 use filestone_model::mix::Mix;
 use filestone_model::operation::{OpKind, Stability};
@@ -33,7 +33,7 @@ const MIX_DEFAULT: &str = "nhfsstone";
 const TRANSFER_BYTES: u32 = 8192;
 
 /// Does what nhfsstone was asked to do.
-pub fn run(arguments: &[String]) -> Result<Exit, Error> {
+pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
     match command_line::parse(arguments) {
         Ok(Request::Help) => show(&PROGRAM.help()),
         Ok(Request::Run(run)) => execute(&run),
@@ -41,7 +41,7 @@ pub fn run(arguments: &[String]) -> Result<Exit, Error> {
     }
 }
 
-fn execute(run: &Run) -> Result<Exit, Error> {
+fn execute(run: &Run) -> Result<ExitStatus, Error> {
     let job = mix(run)
         .and_then(|mix| plan(run, mix, &Environment::here()))
         .and_then(Job::new);
@@ -179,10 +179,10 @@ mod tests {
     #[test]
     fn a_run_in_which_nothing_succeeded_is_no_success() {
         let mut record = crate::report::canned::plain();
-        assert_eq!(exit_of(&record, FAILURE), Exit::Done);
+        assert_eq!(exit_of(&record, FAILURE), ExitStatus::Done);
         record.totals.ledger.failed += record.totals.ledger.ok;
         record.totals.ledger.ok = 0;
-        assert_eq!(exit_of(&record, FAILURE), Exit::DoesNotCount);
+        assert_eq!(exit_of(&record, FAILURE), ExitStatus::DoesNotCount);
     }
 
     const HERE: Environment = Environment::CANNED;

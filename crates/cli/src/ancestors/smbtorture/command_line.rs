@@ -7,7 +7,7 @@
 mod settings;
 
 use crate::ancestors::ending::CommandLineError;
-use crate::ancestors::getopt::{Argument, Given, Order, Program, number};
+use crate::ancestors::getopt::{Argument, Order, ParsedOption, Program, number};
 use crate::ancestors::login::{self, Login, shown};
 use crate::options::smb::{Share, SmbOptions};
 use filestone_model::password::Password;
@@ -246,8 +246,8 @@ fn with_clients(arguments: &[String]) -> Vec<String> {
 }
 
 impl Words {
-    fn set(&mut self, given: &Given<'_>) -> Result<(), CommandLineError> {
-        let Given { option, value, .. } = given;
+    fn set(&mut self, given: &ParsedOption<'_>) -> Result<(), CommandLineError> {
+        let ParsedOption { option, value, .. } = given;
         let option_shown = &given.shown;
         let value = *value;
         let wrong = |expected: &str| wrong(option_shown, value, expected);
@@ -396,7 +396,7 @@ impl Words {
 }
 
 /// Kerberos is not spoken; where it may be missing, it is.
-fn refuse_kerberos(given: &Given<'_>) -> Result<(), CommandLineError> {
+fn refuse_kerberos(given: &ParsedOption<'_>) -> Result<(), CommandLineError> {
     let is_wanted = ["required", "yes", "true", "1", "on"];
     if !is_wanted.contains(&given.value.to_ascii_lowercase().as_str()) {
         return Ok(());

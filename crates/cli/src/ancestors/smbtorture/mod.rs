@@ -14,7 +14,7 @@ use crate::options::layer_targets::LayerTarget;
 use crate::options::smb::Share;
 use crate::planning::{self, Environment, first_and_rest, workers_of};
 use crate::report::smbtorture;
-use crate::{Exit, console};
+use crate::{ExitStatus, console};
 use command_line::{FAILURE, PROGRAM, Request, Run, Test};
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::{
@@ -28,7 +28,7 @@ const VERSION: &str = "4.17";
 const TEST: &str = "nbench";
 
 /// Does what smbtorture was asked to do.
-pub fn run(arguments: &[String]) -> Result<Exit, Error> {
+pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
     match command_line::parse(arguments) {
         Ok(Request::Help) => show(&PROGRAM.help()),
         Ok(Request::List) => show("bench.nbench\n"),
@@ -38,7 +38,7 @@ pub fn run(arguments: &[String]) -> Result<Exit, Error> {
     }
 }
 
-fn execute(run: &Run) -> Result<Exit, Error> {
+fn execute(run: &Run) -> Result<ExitStatus, Error> {
     run.remarks.iter().for_each(|what| console::note(what));
     let name = replayed::load_name(run.load_file.as_deref());
     let job = match prepare(run, &name, &Environment::here()) {
@@ -48,7 +48,7 @@ fn execute(run: &Run) -> Result<Exit, Error> {
     console::result(&banner(run, &name, job.plan.seed))?;
     replayed::execute(
         &job,
-        replayed::Form {
+        replayed::OutputStyle {
             rows: smbtorture::rows(),
             released: released(run),
             report: &|measured| report(run.test, measured),

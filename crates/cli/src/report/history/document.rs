@@ -1,6 +1,6 @@
 //! A history for programs: JSON with a schema, and a row per run.
 
-use super::{Told, heading};
+use super::{HistoryReport, heading};
 use filestone_model::statistics::CONFIDENCE;
 use filestone_model::statistics::change_points::FALSE_ALARMS;
 #[cfg(feature = "schema")]
@@ -95,7 +95,7 @@ pub struct HistoryChange {
 }
 
 /// The document.
-pub fn of(told: &Told) -> HistoryDocument {
+pub fn of(told: &HistoryReport) -> HistoryDocument {
     let history = &told.history;
     HistoryDocument {
         format: FORMAT,
@@ -112,7 +112,7 @@ pub fn of(told: &Told) -> HistoryDocument {
     }
 }
 
-fn runs(told: &Told) -> Vec<HistoryRun> {
+fn runs(told: &HistoryReport) -> Vec<HistoryRun> {
     let runs = told.runs.iter().map(|run| HistoryRun {
         started_at: run.started_at.clone(),
         label: run.label.clone(),
@@ -123,7 +123,7 @@ fn runs(told: &Told) -> Vec<HistoryRun> {
     runs.collect()
 }
 
-fn levels(told: &Told) -> Vec<HistoryLevel> {
+fn levels(told: &HistoryReport) -> Vec<HistoryLevel> {
     let levels = told.history.levels.iter().map(|level| HistoryLevel {
         from: level.runs.start,
         runs: level.runs.len(),
@@ -132,7 +132,7 @@ fn levels(told: &Told) -> Vec<HistoryLevel> {
     levels.collect()
 }
 
-fn changes(told: &Told) -> Vec<HistoryChange> {
+fn changes(told: &HistoryReport) -> Vec<HistoryChange> {
     let changes = told.history.changes.iter().map(|change| HistoryChange {
         at: change.at,
         started_at: told.runs[change.at].started_at.clone(),
@@ -150,7 +150,7 @@ fn changes(told: &Told) -> Vec<HistoryChange> {
 }
 
 /// A row per run.
-pub fn csv(told: &Told) -> String {
+pub fn csv(told: &HistoryReport) -> String {
     let mut text = String::from(
         "started_at,run,version,value,half_width,unit,level,change,change_earliest,change_latest\n",
     );

@@ -1,12 +1,12 @@
 //! A figure over runs as a picture, with its levels.
 
-use super::{Told, heading};
+use super::{HistoryReport, heading};
 use crate::report::picture::{
     Axis, Form, Line, Mark, Panel, Picture, Point, Quantity, Style, Symbol,
 };
 
 /// The picture: all of it against the first level.
-pub fn picture(told: &Told) -> Picture {
+pub fn picture(told: &HistoryReport) -> Picture {
     let history = &told.history;
     let first = history.levels.first().map_or(1.0, |level| level.value);
     let percent = |value: f64| 100.0 * value / first;

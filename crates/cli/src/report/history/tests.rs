@@ -39,7 +39,7 @@ fn achieved() -> Option<RunFigure> {
 fn a_change_for_the_worse_is_named_with_its_night() {
     let mut runs = nights();
     runs.reverse();
-    let told = Told::of(runs, &[], None).expect("runs");
+    let told = HistoryReport::of(runs, &[], None).expect("runs");
     assert_eq!(told.history.figure, achieved().expect("a figure"));
     assert!(told.history.is_worse());
     insta::assert_snapshot!(text(&told, Page::default()));
@@ -48,7 +48,7 @@ fn a_change_for_the_worse_is_named_with_its_night() {
 
 #[test]
 fn the_picture_has_its_levels_and_the_change() {
-    let told = Told::of(nights(), &[], achieved()).expect("runs");
+    let told = HistoryReport::of(nights(), &[], achieved()).expect("runs");
     let svg = pictures::render(&picture::picture(&told));
     assert!(
         svg.contains("worse") && svg.contains("percent of the first level"),
@@ -80,7 +80,7 @@ fn runs_of_another_plan_are_left_out_with_a_note() {
     newest.caveats.push(Caveat::TargetLost {
         message: "gone".into(),
     });
-    let told = Told::of(runs, &[], achieved()).expect("runs");
+    let told = HistoryReport::of(runs, &[], achieved()).expect("runs");
     assert_eq!(told.runs.len(), 16);
     let notes = told.notes.join("\n");
     insta::assert_snapshot!(notes, @r"
@@ -96,7 +96,7 @@ fn runs_of_another_plan_are_left_out_with_a_note() {
 fn what_has_no_figure_over_time_is_refused() {
     let none = |mut runs: Vec<ReadRun>, figure: Option<RunFigure>, change: fn(&mut ReadRun)| {
         runs.iter_mut().for_each(change);
-        Told::of(runs, &[], figure)
+        HistoryReport::of(runs, &[], figure)
             .expect_err("nothing to show")
             .what
     };
@@ -105,7 +105,7 @@ fn what_has_no_figure_over_time_is_refused() {
     let errors = "errors".parse().ok();
     let lacking = none(nights(), errors, |_| {});
     assert!(lacking.starts_with("errors: no run has it"), "{lacking}");
-    let few = Told::of(vec![run(1, 1.0), run(2, 1.0)], &[], achieved()).expect("two runs");
+    let few = HistoryReport::of(vec![run(1, 1.0), run(2, 1.0)], &[], achieved()).expect("two runs");
     assert!(heading(&few).contains("too few"), "{}", heading(&few));
     let page = text(&few, Page::default());
     assert!(

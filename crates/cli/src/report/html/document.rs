@@ -29,7 +29,7 @@ pub(super) const SCRIPTS: [&str; 7] = [
 
 /// What a page shows, before it is one.
 #[derive(Debug, Default)]
-pub struct Sheet {
+pub struct HtmlPage {
     /// What it is about.
     pub title: String,
     /// When it was made, with what.
@@ -45,7 +45,7 @@ struct Section {
     content: Markup,
 }
 
-impl Sheet {
+impl HtmlPage {
     /// Nothing yet but what it is about.
     pub fn titled(title: &str) -> Self {
         Self {
@@ -106,7 +106,7 @@ pub fn clean(text: &str) -> String {
 }
 
 /// The whole page.
-pub fn page(sheet: &Sheet) -> Result<String, Error> {
+pub fn page(sheet: &HtmlPage) -> Result<String, Error> {
     let script = script();
     let style = format!("{UPLOT_STYLE}\n{STYLE}");
     let data = as_data(&sheet.charts)?;
@@ -157,7 +157,7 @@ pub fn hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }
 
-fn header(sheet: &Sheet) -> Markup {
+fn header(sheet: &HtmlPage) -> Markup {
     html! {
         header {
             h1 { (clean(&sheet.title)) }

@@ -2,7 +2,7 @@
 //! where and how it was made.
 
 use super::chart::ChartData;
-use super::document::{Sheet, clean};
+use super::document::{HtmlPage, clean};
 use super::{blocks, environment, heat_map, over_time};
 use crate::advice;
 use crate::error::{Error, in_our_form};
@@ -20,7 +20,7 @@ use maud::{Markup, html};
 const KNOWN: &str = "95 % intervals";
 
 /// The page of this run alone.
-pub fn add(sheet: &mut Sheet, record: &RunRecord) -> Result<(), Error> {
+pub fn add(sheet: &mut HtmlPage, record: &RunRecord) -> Result<(), Error> {
     sheet.title = what_was_measured(record);
     sheet.origin = vec![caption::origin(record)];
     let parts = Parts::of(record);
@@ -49,7 +49,7 @@ pub fn add(sheet: &mut Sheet, record: &RunRecord) -> Result<(), Error> {
 }
 
 /// One of several, in a section of its own.
-pub fn add_to_others(sheet: &mut Sheet, record: &RunRecord, number: u32) -> Result<(), Error> {
+pub fn add_to_others(sheet: &mut HtmlPage, record: &RunRecord, number: u32) -> Result<(), Error> {
     let parts = Parts::of(record);
     let charts = pictures(sheet, record);
     let plan = environment::plan(record)?;
@@ -152,7 +152,7 @@ fn caveats(record: &RunRecord) -> Markup {
 }
 
 /// What there is to see of it over time and by percentile.
-fn pictures(sheet: &mut Sheet, record: &RunRecord) -> Vec<Markup> {
+fn pictures(sheet: &mut HtmlPage, record: &RunRecord) -> Vec<Markup> {
     let times: Vec<Option<DistributionRecord>> = record
         .intervals
         .iter()

@@ -7,7 +7,7 @@ use crate::error::{AreaError as _, ErrorCategory};
 use crate::replay::layer::Reply;
 use crate::time::{Time, VirtualTime};
 use crate::worker::{
-    Finished, IntervalSink, Worker, WorkerClient, WorkerControl, WorkerEnd, own_books,
+    IntervalSink, Worker, WorkerClient, WorkerControl, WorkerEnd, WorkerResult, own_books,
 };
 use filestone_model::failure::Failure;
 use filestone_model::load::{Action, Cause, Load, Mismatch, Script, Status};
@@ -130,7 +130,7 @@ fn run<L: Layer>(
     let members = (0..plan.clients).map(member).collect();
     let books = own_books(plan, Keep(&mut kept));
     let worker = Worker::new(plan, 0, members, backend, books, signals);
-    let Finished {
+    let WorkerResult {
         end,
         workloads,
         backend,

@@ -85,7 +85,7 @@ fn kept_after_drain(duration_ns: Option<u64>, is_stopped: bool, halts: bool) -> 
     let cancellations = Cancellations::default();
     let mut attendant = fleet.attendant(&Arc::default(), &cancellations);
     for (seconds, stage) in [(1, Stage::Running), (11, Stage::Running), (11, Stage::Done)] {
-        let look = Look {
+        let look = RunSnapshot {
             now: Moment::from_nanos(seconds * SECOND),
             stage,
             is_stopped,

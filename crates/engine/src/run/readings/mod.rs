@@ -14,7 +14,7 @@ mod source;
 mod watch;
 
 pub use book::open;
-pub use watch::Watch;
+pub use watch::Sampler;
 
 use crate::error::{AreaError, ErrorCategory};
 

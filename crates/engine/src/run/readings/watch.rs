@@ -2,7 +2,7 @@
 
 use super::book::{ReadingLog, Sources};
 use crate::control::{Context, LOOK_EVERY, Observer, ServerRates};
-use crate::run::attendant::{Look, RunHook, Stage};
+use crate::run::attendant::{RunHook, RunSnapshot, Stage};
 use filestone_model::cost::{CostRecord, ReadingPhase};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::costs::{self, RunPath};
@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Asks for readings when the window opens, from then on at intervals, and when it closes.
-pub struct Watch {
+pub struct Sampler {
     /// `None` when nothing is to be read any more.
     ask: Option<SyncSender<()>>,
     thread: JoinHandle<ReadingLog>,
@@ -29,7 +29,7 @@ pub struct Watch {
     opened: Option<Instant>,
 }
 
-impl Watch {
+impl Sampler {
     /// Reads for as long as nothing is to be sent, and gives the book to a thread of its own.
     pub fn start(plan: &Plan, sources: Sources<'_>, context: &mut Context<'_>) -> Self {
         let Sources {
@@ -78,8 +78,8 @@ impl Watch {
     }
 }
 
-impl RunHook for Watch {
-    fn look(&mut self, at: &Look<'_>, observer: &mut dyn Observer) -> Moment {
+impl RunHook for Sampler {
+    fn look(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Moment {
         self.rates
             .try_iter()
             .for_each(|rates| observer.server(&rates));

@@ -6,7 +6,7 @@
 //! first is not there.
 
 use crate::control::{Context, LOOK_EVERY};
-use crate::driver::{Dial, Pending};
+use crate::driver::{Dial, PendingConnection};
 use crate::error::{
     AreaError, ErrorCategory, NO_MORE_SOCKETS, RunError, SOURCES_OF_THIS_HOST, is_of_this_host,
     is_source_refused,
@@ -28,7 +28,7 @@ const TELL_EVERY: Duration = Duration::from_millis(200);
 
 /// The connections that are wanted.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted {
+pub struct ConnectSpec {
     /// How many.
     pub count: u32,
     /// How many are begun per second; `None` for as many as can be.
@@ -50,7 +50,7 @@ pub enum OnConnectError {
 
 /// Connections that have been made.
 #[derive(Debug)]
-pub struct Connected {
+pub struct ConnectedSockets {
     /// In the order of clients; none of those that could not be made.
     pub sockets: Vec<Option<OwnedFd>>,
     /// How long they took.
@@ -59,7 +59,7 @@ pub struct Connected {
     pub times: Vec<u64>,
 }
 
-impl Connected {
+impl ConnectedSockets {
     /// How long each took that has been made, in the order of clients.
     pub fn times_of_made(&self) -> Vec<Option<u64>> {
         let times = self.sockets.iter().zip(&self.times);
@@ -109,10 +109,10 @@ impl AreaError for NotAllConnected {
 
 /// Connects all that are `wanted`, each to where and as `dial` says of its client.
 pub fn connect_many(
-    wanted: &Wanted,
+    wanted: &ConnectSpec,
     dial: impl Fn(u32) -> Dial,
     context: &mut Context<'_>,
-) -> Result<Connected, RunError> {
+) -> Result<ConnectedSockets, RunError> {
     let mut making = Making::new(wanted, dial);
     let mut tell_at = making.began;
     while making.made() + making.lacking < wanted.count {
@@ -151,14 +151,14 @@ struct Attempt {
 #[derive(Debug)]
 enum State {
     /// The server has not answered.
-    Pending(Pending),
+    Pending(PendingConnection),
     /// It was refused, and is made again at this moment.
     Waiting(Instant),
 }
 
 /// All connections while they are made.
 struct Making<'w, D> {
-    wanted: &'w Wanted,
+    wanted: &'w ConnectSpec,
     dial: D,
     began: Instant,
     /// Those under way.
@@ -174,7 +174,7 @@ struct Making<'w, D> {
 }
 
 impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
-    fn new(wanted: &'w Wanted, dial: D) -> Self {
+    fn new(wanted: &'w ConnectSpec, dial: D) -> Self {
         let count = wanted.count as usize;
         Self {
             wanted,
@@ -251,7 +251,7 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
             State::Pending(pending) => Ok(pending),
             State::Waiting(_) => (self.dial)(attempt.client).begin(),
         };
-        match pending.and_then(Pending::check) {
+        match pending.and_then(PendingConnection::check) {
             Ok(Ok(socket)) => {
                 let took = attempt.began.elapsed().as_nanos();
                 self.times[attempt.client as usize] = u64::try_from(took).unwrap_or(u64::MAX);
@@ -334,9 +334,9 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
         Ok(each.collect())
     }
 
-    fn into_connected(self) -> Connected {
+    fn into_connected(self) -> ConnectedSockets {
         let took = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let mut connected = Connected {
+        let mut connected = ConnectedSockets {
             sockets: self.sockets,
             record: ConnectionsRecord::default(),
             times: self.times,
@@ -388,8 +388,8 @@ mod tests {
         }
     }
 
-    fn wanted(count: u32) -> Wanted {
-        Wanted {
+    fn wanted(count: u32) -> ConnectSpec {
+        ConnectSpec {
             count,
             per_s: None,
             timeout: Duration::from_millis(50),
@@ -397,7 +397,10 @@ mod tests {
         }
     }
 
-    fn connect(wanted: &Wanted, to: impl Fn(u32) -> SocketAddr) -> Result<Connected, RunError> {
+    fn connect(
+        wanted: &ConnectSpec,
+        to: impl Fn(u32) -> SocketAddr,
+    ) -> Result<ConnectedSockets, RunError> {
         let stop = AtomicBool::new(false);
         let mut observer = NoObserver;
         let context = &mut Context::new(&stop, &mut observer);
@@ -459,7 +462,7 @@ mod tests {
     #[test]
     fn a_pace_is_kept() {
         let (_listener, address) = listener();
-        let paced = Wanted {
+        let paced = ConnectSpec {
             per_s: Some(500.0),
             ..wanted(11)
         };
@@ -510,7 +513,7 @@ mod tests {
         let (_listener, address) = listener();
         let (_bound, full) = nowhere();
         let to = |client| if client < 3 { address } else { full };
-        let wanted = Wanted {
+        let wanted = ConnectSpec {
             lack: OnConnectError::IsLeft,
             ..wanted(500)
         };
@@ -531,7 +534,7 @@ mod tests {
     #[test]
     fn a_server_that_is_not_there_is_not_waited_for() {
         let (_bound, nowhere) = nowhere();
-        let patient = Wanted {
+        let patient = ConnectSpec {
             timeout: Duration::from_secs(3600),
             ..wanted(5)
         };
@@ -545,7 +548,7 @@ mod tests {
         let stop = AtomicBool::new(true);
         let mut observer = NoObserver;
         let context = &mut Context::new(&stop, &mut observer);
-        let slow = Wanted {
+        let slow = ConnectSpec {
             per_s: Some(0.001),
             ..wanted(2)
         };

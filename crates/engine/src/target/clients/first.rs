@@ -1,7 +1,7 @@
 //! Clients that begin one after the other: who begins at once is connected before the run, as far as the
 //! server takes them; all others when they begin, while the run goes on.
 
-use super::{Connected, connect_sockets_that_can_be};
+use super::{ConnectedSockets, connect_sockets_that_can_be};
 use crate::control::Context;
 use crate::driver::Dial;
 use crate::error::RunError;
@@ -14,13 +14,13 @@ pub fn connect_first(
     moments: &[Moment],
     dial: impl Fn(u32) -> Dial,
     context: &mut Context<'_>,
-) -> Result<Connected, RunError> {
+) -> Result<ConnectedSockets, RunError> {
     let is_first = |client: &u32| moment_of(moments, *client) == Moment::ZERO;
     let first: Vec<u32> = (0..plan.clients).filter(is_first).collect();
     let of = |place: u32| first.get(place as usize).copied().unwrap_or(0);
     let made =
         connect_sockets_that_can_be(plan, first.len() as u32, |place| dial(of(place)), context)?;
-    let mut all = Connected {
+    let mut all = ConnectedSockets {
         sockets: (0..plan.clients).map(|_| None).collect(),
         times: vec![0; plan.clients as usize],
         record: made.record,

@@ -6,7 +6,7 @@ pub mod mix;
 pub mod replay;
 pub(crate) mod tree;
 
-use super::replaying::{Opening, occupied};
+use super::replaying::{SiteOptions, occupied};
 use super::{ConnectTarget, Job, Protocol, TargetError};
 use crate::control::{Cancellation, Context};
 use crate::error::RunError;
@@ -41,7 +41,7 @@ impl Protocol for Local {
     }
 
     fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
-        let opening = Opening::of(job)?;
+        let opening = SiteOptions::of(job)?;
         opening.replay(context, &Threads, |target| {
             Some(open(&opening, target.local()?))
         })
@@ -52,7 +52,7 @@ impl Protocol for Local {
     }
 }
 
-fn open(opening: &Opening<'_>, target: &LocalTarget) -> Result<LocalSite, RunError> {
+fn open(opening: &SiteOptions<'_>, target: &LocalTarget) -> Result<LocalSite, RunError> {
     let replay = &*opening.replay;
     let options = LocalOptions {
         sync: replay.local.sync,

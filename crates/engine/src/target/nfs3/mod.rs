@@ -33,7 +33,7 @@ pub(crate) mod tree;
 pub use calls::{Failure, NfsResult, Session};
 pub use error::Nfs3Error;
 
-use super::replaying::{Opening, occupied};
+use super::replaying::{SiteOptions, occupied};
 use super::{BuiltIn, ConnectTarget, Job, Protocol, Rate, TargetError, clients};
 use crate::clock::Clock;
 use crate::control::{Cancellation, Context, cancel_on};
@@ -52,7 +52,7 @@ use filestone_model::operation::OpKind;
 use filestone_model::plan::{LeftoverPolicy, NfsTarget, Plan, TargetPlan, WorkloadPlan};
 use filestone_wire::nfs3::Handle;
 use prepare::{Prepared, prepare, prepare_mix, reclaim_mix};
-use replay::{Nfs3Options, Nfs3Site, OverSockets};
+use replay::{Nfs3Options, Nfs3Site, SocketClients};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -129,9 +129,9 @@ impl Protocol for Nfs3 {
     }
 
     fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
-        let opening = Opening::of(job)?;
+        let opening = SiteOptions::of(job)?;
         let stop = context.stop;
-        opening.replay(context, &OverSockets, |target| {
+        opening.replay(context, &SocketClients, |target| {
             Some(open(&opening, target.nfs3()?, stop))
         })
     }
@@ -195,7 +195,7 @@ impl OpenTarget for OpenNfs3<'_> {
 }
 
 fn open(
-    opening: &Opening<'_>,
+    opening: &SiteOptions<'_>,
     target: &NfsTarget,
     stop: &AtomicBool,
 ) -> Result<Nfs3Site, RunError> {

@@ -5,7 +5,7 @@
 
 use super::calls::Session;
 use super::mount_service::{MOUNT, MountService};
-use super::portmapper::{self, Unknown, Wanted};
+use super::portmapper::{self, PortmapError, ProgramQuery};
 use super::session::{RECORD_MAX, at_path};
 use crate::control::Cancellation;
 use crate::driver::{CallError, Dial, Endpoint, Program, Retry, RpcConnection, at_port};
@@ -151,7 +151,7 @@ pub fn find_lock_manager(
     caller: &Caller<'_>,
     server: SocketAddr,
     cancellation: &Cancellation,
-) -> Result<SocketAddr, Unknown> {
+) -> Result<SocketAddr, PortmapError> {
     let finder = Finder::new(caller, None, cancellation);
     let connection = finder.connect(finder.dial(server), finder.timeout);
     let null = NLM.procedure(nlm::Procedure::Null.number(), "nlm null");
@@ -318,11 +318,11 @@ impl<'p> Finder<'p> {
     }
 
     /// The port of a program, if the portmapper is there and knows.
-    fn ask_portmapper(&self, server: SocketAddr, program: Program) -> Result<u16, Unknown> {
+    fn ask_portmapper(&self, server: SocketAddr, program: Program) -> Result<u16, PortmapError> {
         let connected = self.connect_portmapper(server);
-        let mut connection = connected.map_err(|_| Unknown::NoPortmapper(self.portmapper))?;
+        let mut connection = connected.map_err(|_| PortmapError::NoPortmapper(self.portmapper))?;
         let is_tcp = self.target.transport == TransportKind::Tcp;
-        portmapper::ask(&mut connection, Wanted { program, is_tcp })
+        portmapper::ask(&mut connection, ProgramQuery { program, is_tcp })
     }
 
     fn connect_portmapper(&self, server: SocketAddr) -> Result<RpcConnection, CallError> {

@@ -13,7 +13,7 @@ const RPCBIND: Program = Program {
 
 /// Why a port mapper names no port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unknown {
+pub enum PortmapError {
     /// Nothing answers there.
     #[error("no port mapper answers at port {0}")]
     NoPortmapper(u16),
@@ -24,7 +24,7 @@ pub enum Unknown {
 
 /// What is looked for, and by which transport.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted {
+pub struct ProgramQuery {
     /// The program.
     pub program: Program,
     /// Whether by TCP, and not by UDP.
@@ -32,7 +32,7 @@ pub struct Wanted {
 }
 
 /// The port of a program that the port mapper at the other end of `connection` knows.
-pub fn ask(connection: &mut RpcConnection, wanted: Wanted) -> Result<u16, Unknown> {
+pub fn ask(connection: &mut RpcConnection, wanted: ProgramQuery) -> Result<u16, PortmapError> {
     let address = connection.dial().address;
     if address.is_ipv6()
         && let Some(port) = ask_rpcbind(connection, address, wanted)
@@ -51,9 +51,9 @@ pub fn ask(connection: &mut RpcConnection, wanted: Wanted) -> Result<u16, Unknow
     };
     let getport = PORTMAPPER.procedure(portmap::Procedure::Getport.number(), "getport");
     let port: Result<u32, CallFailed> = connection.call(getport, &mapping);
-    let port = port.map_err(|_| Unknown::NoPortmapper(address.port()))?;
+    let port = port.map_err(|_| PortmapError::NoPortmapper(address.port()))?;
     let port = u16::try_from(port).ok().filter(|port| *port != 0);
-    port.ok_or(Unknown::NotRegistered(address.port()))
+    port.ok_or(PortmapError::NotRegistered(address.port()))
 }
 
 /// All programs that the port mapper at the other end of `connection` knows; `None` if it does
@@ -64,7 +64,11 @@ pub fn dump(connection: &mut RpcConnection) -> Option<Vec<Mapping>> {
 }
 
 /// rpcbind version 4, which knows IPv6.
-fn ask_rpcbind(connection: &mut RpcConnection, server: SocketAddr, wanted: Wanted) -> Option<u16> {
+fn ask_rpcbind(
+    connection: &mut RpcConnection,
+    server: SocketAddr,
+    wanted: ProgramQuery,
+) -> Option<u16> {
     let address = UniversalAddress(server);
     let text = address.text();
     let rpcb = Rpcb {

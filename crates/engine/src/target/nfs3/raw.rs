@@ -5,7 +5,7 @@ use crate::driver::first_xid;
 use crate::error::RunError;
 use crate::target::nfs3::mount::{self, Caller};
 use crate::target::nfs3::prepare::prepare;
-use crate::target::plain_socket::{Repeated, TIMEOUT, exchange};
+use crate::target::plain_socket::{EncodedCall, TIMEOUT, exchange};
 use crate::target::{Job, Rate, TargetError};
 use filestone_model::client::nfs3::procedures::procedure_of;
 use filestone_model::operation::{FileId, OpKind};
@@ -37,7 +37,7 @@ pub fn measure(job: &Job<'_>, time: Duration, context: &mut Context<'_>) -> Resu
         address: dial.address,
         source,
     })?;
-    let repeated = Repeated {
+    let repeated = EncodedCall {
         call,
         reply_len,
         data_bytes,

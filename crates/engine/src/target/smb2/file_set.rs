@@ -7,7 +7,9 @@ use super::terms::of_another_client;
 use super::tree::{ShareDirectory, ShareEntry, ShareTree, child_of};
 use crate::control::Cancellation;
 use crate::error::RunError;
-use crate::file_set::{Missing, Part, Places, Progress, Seen, SetFiles, SetServer, Spare, Step};
+use crate::file_set::{
+    ExistingObject, Missing, ObjectTable, Part, Progress, SetFiles, SetServer, SpareName, Step,
+};
 use filestone_model::client::smb2::{ALL_OF_FILE, Opening, ShareFiles, SharePath};
 use filestone_model::file_set::Changing;
 use filestone_model::workload::ObjectKind;
@@ -40,8 +42,8 @@ impl SetServer for Reaching {
         work(&mut ShareTree::new(&mut connection))
     }
 
-    fn seen(at: &ShareDirectory, name: &[u8], entry: ShareEntry) -> Seen<SharePath> {
-        Seen {
+    fn seen(at: &ShareDirectory, name: &[u8], entry: ShareEntry) -> ExistingObject<SharePath> {
+        ExistingObject {
             handle: child_of(&at.handle, &String::from_utf8_lossy(name)).into(),
             kind: if entry.is_directory {
                 ObjectKind::Directory
@@ -84,7 +86,7 @@ impl From<SetFiles<SharePath>> for ShareFiles {
 /// What makes objects.
 struct Making<'c, 'w, 'p> {
     connection: &'c mut Connection,
-    places: &'w mut Places<'p, SharePath>,
+    places: &'w mut ObjectTable<'p, SharePath>,
     /// Most bytes of a WRITE.
     transfer: u32,
     progress: Progress<'w>,
@@ -155,7 +157,7 @@ impl Making<'_, '_, '_> {
         Ok(())
     }
 
-    fn make_spare(&mut self, spare: &Spare) -> Result<(), RunError> {
+    fn make_spare(&mut self, spare: &SpareName) -> Result<(), RunError> {
         let directory = self.places.handle(spare.directory(self.places));
         let path = child_of(directory.map_or("", |path| path), &spare.name());
         let shown = spare.path(self.places);

@@ -38,7 +38,7 @@ mod worker;
 
 pub use error::{ExchangeError, ExchangeFailed, SmbError};
 
-use super::replaying::Opening;
+use super::replaying::SiteOptions;
 use super::{BuiltIn, ConnectTarget, Job, Protocol, Rate, TargetError};
 use crate::control::{Cancellation, Context, NoObserver};
 use crate::error::RunError;
@@ -139,7 +139,7 @@ impl Protocol for Smb2 {
     }
 
     fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
-        let opening = Opening::of(job)?;
+        let opening = SiteOptions::of(job)?;
         let (stop, password) = (context.stop, context.password);
         opening.replay(context, &OverSockets, |target| {
             let target = target.smb()?;

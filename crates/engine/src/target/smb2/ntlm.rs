@@ -1,7 +1,7 @@
 //! NTLMv2 (MS-NLMP) as the mechanism by which users authenticate: the random numbers and the time
 //! that its messages need. The messages are in the protection crate.
 
-use filestone_model::session::smb2::ntlm::{Established, Initiator, RandomInput, Signatory};
+use filestone_model::session::smb2::ntlm::{Established, Initiator, RandomInput, SigningSide};
 use filestone_model::session::smb2::{Mechanism, MechanismError, Mechanisms};
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -83,7 +83,7 @@ impl Mechanism for Authentication {
     }
 
     fn mic(&mut self, mech_types: &[u8]) -> Result<Option<Vec<u8>>, MechanismError> {
-        let mic = |established: &Established| established.mic(Signatory::Client, mech_types);
+        let mic = |established: &Established| established.mic(SigningSide::Client, mech_types);
         Ok(self.established.as_ref().map(|signer| mic(signer).to_vec()))
     }
 }

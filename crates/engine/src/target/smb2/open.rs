@@ -5,17 +5,17 @@ use super::channels::interfaces_of;
 use super::connection::{Connection, Reaching};
 use super::limits::limits_for;
 use super::logging_on;
-use super::prepare::{self, Found, FoundFiles, Preparing};
+use super::prepare::{self, Found, FoundFiles, ProbePreparation};
 use super::terms::{guest_remark, keeping, of_another_client, of_connections, reach};
 use super::tree::ShareTree;
-use super::worker::{Operator, ShareWorker};
-use crate::backend::connection::{ConnectedClient, First};
+use super::worker::{ShareConnection, ShareWorker};
+use crate::backend::connection::{ConnectedClient, InitialConnection};
 use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::clock::Clock;
 use crate::control::{Cancellation, Context, cancel_clean_up_on};
 use crate::driver::Dial;
 use crate::error::RunError;
-use crate::file_set::{self, FileSet, Left, Order};
+use crate::file_set::{self, FileSet, FileSetRequest, OrphanedSet};
 use crate::run::{ConnectedClients, OpenTarget, TargetObjects, WorkerBody};
 use crate::target::clients::{connect_sockets, dial_of};
 use crate::workspace::ProcessIdentity;
@@ -110,7 +110,7 @@ impl<'run> OpenShare<'run> {
         let limits = limits_for(&mut connection, plan, target);
         let limits = limits.map_err(SmbError::into_run_error)?;
         let found = prepare::find(&mut connection, target)?;
-        let mut preparing = Preparing {
+        let mut preparing = ProbePreparation {
             plan,
             target,
             probe,
@@ -119,7 +119,7 @@ impl<'run> OpenShare<'run> {
             own: None,
         };
         let filled = preparing.fill(&found, context);
-        let Preparing { files, own, .. } = preparing;
+        let ProbePreparation { files, own, .. } = preparing;
         let subjects = files.table.subjects.len() as u64;
         let files_found = subjects.max(files.table.name_count().into());
         let mut record = describe(&connection, target, &found, files_found);
@@ -172,7 +172,7 @@ impl<'run> OpenShare<'run> {
         note_interfaces(&mut record, interfaces);
         // Its file set is made over a connection of its own.
         connection.leave().map_err(SmbError::into_run_error)?;
-        let order = Order {
+        let order = FileSetRequest {
             roots: &roots,
             layout: &layout,
             plan: &mix.file_set,
@@ -203,7 +203,7 @@ impl<'run> OpenShare<'run> {
         &self,
         sockets: Vec<Option<OwnedFd>>,
         context: &mut Context<'_>,
-    ) -> Result<Vec<Vec<ConnectedClient<Operator>>>, RunError> {
+    ) -> Result<Vec<Vec<ConnectedClient<ShareConnection>>>, RunError> {
         let (plan, count) = (self.plan, self.target.connections_per_client);
         let mut sockets = sockets;
         let mut take = |place: u32| sockets.get_mut(place as usize).and_then(Option::take);
@@ -247,7 +247,7 @@ impl<'run> OpenShare<'run> {
         &self,
         joining: Joining,
         options: &OperationOptions,
-    ) -> Result<(u32, Vec<ConnectedClient<Operator>>), RunError> {
+    ) -> Result<(u32, Vec<ConnectedClient<ShareConnection>>), RunError> {
         let count = self.target.connections_per_client;
         let ways = of_connections(&self.connection.reaching().way, count);
         let first = ways.first().ok_or_else(no_connection)?;
@@ -284,7 +284,7 @@ impl<'run> OpenShare<'run> {
         way: &Laid,
         state: &ClientState,
         options: &OperationOptions,
-    ) -> Result<ConnectedClient<Operator>, RunError> {
+    ) -> Result<ConnectedClient<ShareConnection>, RunError> {
         let Laid { dial, lane } = *way;
         let reaching = Reaching {
             dial,
@@ -307,7 +307,7 @@ impl<'run> OpenShare<'run> {
         let actors = operating(options, slots(), state);
         Ok(ConnectedClient {
             client: Smb2Client::over(made.session, client_options, actors),
-            first: First::Made(made.socket),
+            first: InitialConnection::Made(made.socket),
             dial,
         })
     }
@@ -462,7 +462,7 @@ pub fn reclaim_mix(
     context: &mut Context<'_>,
 ) -> Result<(), RunError> {
     let directories = Directories::find(plan, target, mix, built_in, context)?;
-    let left = Left {
+    let left = OrphanedSet {
         roots: &directories.roots,
         name: &mix.file_set.name,
         owner,

@@ -69,7 +69,7 @@ pub fn find(connection: &mut Connection, target: &SmbTarget) -> Result<Found, Ru
 }
 
 /// What a probe works on.
-pub struct Preparing<'run> {
+pub struct ProbePreparation<'run> {
     pub plan: &'run Plan,
     pub target: &'run SmbTarget,
     pub probe: &'run ProbePlan,
@@ -78,7 +78,7 @@ pub struct Preparing<'run> {
     pub own: Option<ScratchDirectory<SharePath>>,
 }
 
-impl Preparing<'_> {
+impl ProbePreparation<'_> {
     /// Looks up, or makes, what the operation is about.
     pub fn fill(&mut self, found: &Found, context: &mut Context<'_>) -> Result<(), RunError> {
         let is_directory = found.opened.is_directory();

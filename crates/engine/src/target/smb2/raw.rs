@@ -5,7 +5,7 @@ use super::connection::{Connection, EstablishedConnection};
 use super::terms::{reach, share_path};
 use crate::control::Context;
 use crate::error::RunError;
-use crate::target::plain_socket::{MARK_LEN, Numbers, Repeated, exchange};
+use crate::target::plain_socket::{EncodedCall, MARK_LEN, SequenceField, exchange};
 use crate::target::{Job, Rate, TargetError};
 use filestone_model::client::smb2::{ALL_OF_FILE, Opening};
 use filestone_model::operation::OpKind;
@@ -56,12 +56,12 @@ pub fn measure(job: &Job<'_>, time: Duration, context: &mut Context<'_>) -> Resu
     } else {
         1
     };
-    let repeated = Repeated {
+    let repeated = EncodedCall {
         call: frame(own, &asked, charge as u16),
         reply_len: MARK_LEN + HEADER_LEN + asked.answer_len as usize,
         data_bytes: asked.data_bytes,
         in_flight: plan.in_flight.min(session.credits() / charge),
-        numbers: Some(Numbers {
+        numbers: Some(SequenceField {
             at: MESSAGE_ID_AT,
             next: session.next_message_id(),
             step: charge.into(),

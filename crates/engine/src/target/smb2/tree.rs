@@ -8,7 +8,7 @@ use crate::error::RunError;
 use crate::workspace::error::ClaimError;
 use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use crate::workspace::tree::{
-    Directory, Found, FoundMarker, MarkerLock, Name, RefusalKind, Refused, Step, Tree, Tried,
+    Directory, Found, FoundMarker, MarkerLock, Name, RefusalKind, Step, Tree, TreeError, TreeResult,
 };
 use filestone_model::client::desk::Failure;
 use filestone_model::client::smb2::{
@@ -217,7 +217,7 @@ fn kind_of(unmet: &RequestError) -> RefusalKind {
 }
 
 /// The error of a step about what is at `path`.
-fn refused(unmet: RequestError, step: Step, at: &ShareDirectory, path: &str) -> Refused {
+fn refused(unmet: RequestError, step: Step, at: &ShareDirectory, path: &str) -> TreeError {
     let kind = kind_of(&unmet);
     let purpose = at.purpose;
     let error = match (unmet, step) {
@@ -237,7 +237,7 @@ fn refused(unmet: RequestError, step: Step, at: &ShareDirectory, path: &str) -> 
             error => error.into(),
         },
     };
-    Refused { kind, error }
+    TreeError { kind, error }
 }
 
 impl ShareDirectory {
@@ -254,14 +254,14 @@ impl Tree for ShareTree<'_> {
         &mut self,
         parent: &ShareDirectory,
         name: &str,
-    ) -> Tried<Option<ShareDirectory>> {
+    ) -> TreeResult<Option<ShareDirectory>> {
         let path = parent.named(name);
         let made = self.connection.make_directory(&path);
         let failed = |unmet| refused(unmet, Step::MakeDirectory, parent, &parent.at(name));
         Ok(made.map_err(failed)?.map(|()| parent.child(name, path)))
     }
 
-    fn find(&mut self, parent: &ShareDirectory, name: &str) -> Tried<Found<SharePath>> {
+    fn find(&mut self, parent: &ShareDirectory, name: &str) -> TreeResult<Found<SharePath>> {
         let path = parent.named(name);
         let found = self.connection.look_at(&path);
         let failed = |unmet| refused(unmet, Step::Find, parent, &parent.at(name));
@@ -272,7 +272,7 @@ impl Tree for ShareTree<'_> {
         })
     }
 
-    fn first_name(&mut self, at: &ShareDirectory, known: &[&str]) -> Tried<Option<Box<[u8]>>> {
+    fn first_name(&mut self, at: &ShareDirectory, known: &[&str]) -> TreeResult<Option<Box<[u8]>>> {
         let mut first = None;
         let listed = self.connection.each_entry(&at.handle, |entry| {
             if !known.contains(&entry.name.as_str()) {
@@ -289,14 +289,14 @@ impl Tree for ShareTree<'_> {
         at: &ShareDirectory,
         name: &str,
         marker: &Marker<'_>,
-    ) -> Tried<Option<MarkerLock>> {
+    ) -> TreeResult<Option<MarkerLock>> {
         let text = padded(&marker.text(false), 0);
         let made = self.connection.make_text(&at.named(name), &text);
         let failed = |unmet| refused(unmet, Step::MakeMarker, at, &at.at(name));
         Ok(made.map_err(failed)?.map(|()| MarkerLock::default()))
     }
 
-    fn read_marker(&mut self, at: &ShareDirectory, name: &str) -> Tried<Option<FoundMarker>> {
+    fn read_marker(&mut self, at: &ShareDirectory, name: &str) -> TreeResult<Option<FoundMarker>> {
         let text = self.connection.read_text(&at.named(name));
         let failed = |unmet| refused(unmet, Step::ReadMarker, at, &at.at(name));
         Ok(text.map_err(failed)?.map(|text| FoundMarker {
@@ -311,7 +311,7 @@ impl Tree for ShareTree<'_> {
         at: &ShareDirectory,
         name: &str,
         marker: &Marker<'_>,
-    ) -> Tried<()> {
+    ) -> TreeResult<()> {
         let path = at.named(name);
         let failed = |unmet| refused(unmet, Step::RewriteMarker, at, &at.at(name));
         let old = self.connection.look_at(&path).map_err(failed)?;
@@ -328,7 +328,7 @@ impl Tree for ShareTree<'_> {
         from: &str,
         to: &str,
         _: &MarkerLock,
-    ) -> Tried<bool> {
+    ) -> TreeResult<bool> {
         let (old, new) = (at.named(from), at.named(to));
         let renamed = self
             .connection
@@ -337,17 +337,17 @@ impl Tree for ShareTree<'_> {
         renamed.map(|()| true).map_err(failed)
     }
 
-    fn remove_file(&mut self, parent: &ShareDirectory, name: &str) -> Tried<()> {
+    fn remove_file(&mut self, parent: &ShareDirectory, name: &str) -> TreeResult<()> {
         let removed = self.connection.remove(&parent.named(name), false);
         removed.map_err(|unmet| refused(unmet, Step::RemoveFile, parent, &parent.at(name)))
     }
 
-    fn remove_directory(&mut self, parent: &ShareDirectory, name: &str, _: bool) -> Tried<()> {
+    fn remove_directory(&mut self, parent: &ShareDirectory, name: &str, _: bool) -> TreeResult<()> {
         let removed = self.connection.remove(&parent.named(name), true);
         removed.map_err(|unmet| refused(unmet, Step::RemoveDirectory, parent, &parent.at(name)))
     }
 
-    fn empty_but(&mut self, at: &ShareDirectory, keep: &str, made: &MadeNames) -> Tried<Kept> {
+    fn empty_but(&mut self, at: &ShareDirectory, keep: &str, made: &MadeNames) -> TreeResult<Kept> {
         let page = self.connection.reaching().way.limits().largest_page();
         let removal = Removal { made, page };
         let emptied = self
@@ -361,7 +361,7 @@ impl Tree for ShareTree<'_> {
         at: &ShareDirectory,
         is_wanted: &dyn Fn(&[u8]) -> bool,
         each: &mut dyn FnMut(&[u8], ShareEntry) -> bool,
-    ) -> Tried<()> {
+    ) -> TreeResult<()> {
         let listed = self.connection.each_entry(&at.handle, |entry| {
             let name = entry.name.as_bytes();
             let shown = ShareEntry {
@@ -382,12 +382,16 @@ impl Tree for ShareTree<'_> {
         parent: &ShareDirectory,
         name: &[u8],
         _: ShareEntry,
-    ) -> Tried<Option<ShareDirectory>> {
+    ) -> TreeResult<Option<ShareDirectory>> {
         let text = String::from_utf8_lossy(name);
         Ok(Some(parent.child(name, parent.named(&text))))
     }
 
-    fn remove_names(&mut self, parent: &ShareDirectory, names: &[Name]) -> Tried<Option<usize>> {
+    fn remove_names(
+        &mut self,
+        parent: &ShareDirectory,
+        names: &[Name],
+    ) -> TreeResult<Option<usize>> {
         let mut not_empty = None;
         for (index, name) in names.iter().enumerate() {
             let text = String::from_utf8_lossy(&name.name);
@@ -406,7 +410,7 @@ impl Tree for ShareTree<'_> {
         Ok(not_empty)
     }
 
-    fn pause(&mut self, pause: Duration) -> Tried<()> {
+    fn pause(&mut self, pause: Duration) -> TreeResult<()> {
         let waited = self.connection.wait(pause);
         Ok(waited.map_err(|unmet| unmet.at("", "waiting").into_run_error())?)
     }

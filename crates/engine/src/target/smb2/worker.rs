@@ -9,12 +9,12 @@ use filestone_model::language::Operations;
 use filestone_model::workload::of_client;
 
 /// One connection of a probe or a mix.
-pub type Operator = Smb2Client<Operations>;
+pub type ShareConnection = Smb2Client<Operations>;
 
 /// The clients of one worker.
 pub struct ShareWorker {
     /// Their connections.
-    pub sockets: Sockets<Operator>,
+    pub sockets: Sockets<ShareConnection>,
     /// What they ask for.
     pub subjects: TargetObjects,
 }
@@ -29,7 +29,7 @@ impl WorkerBody for ShareWorker {
         let plan = thread.plan();
         let workload = |client| of_client(plan, &subjects.table, &subjects.sets, client);
         let members = WorkerClient::of_worker(plan, thread.index(), workload);
-        let start = |sockets: &mut Sockets<Operator>, clock, _: &_| sockets.start(clock);
+        let start = |sockets: &mut Sockets<ShareConnection>, clock, _: &_| sockets.start(clock);
         let Some((finished, finisher)) = thread.run(members, sockets, start) else {
             return;
         };

@@ -2,7 +2,7 @@
 
 pub mod replay;
 
-use super::replaying::Opening;
+use super::replaying::SiteOptions;
 use super::{ConnectTarget, Job, Protocol, TargetError};
 use crate::control::{Cancellation, Context};
 use crate::error::RunError;
@@ -48,14 +48,14 @@ impl Protocol for Tbench {
     }
 
     fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
-        let opening = Opening::of(job)?;
+        let opening = SiteOptions::of(job)?;
         opening.replay(context, &Threads, |target| {
             Some(open(&opening, target.tcp()?))
         })
     }
 }
 
-fn open(opening: &Opening<'_>, target: &TcpTarget) -> Result<TcpSite, RunError> {
+fn open(opening: &SiteOptions<'_>, target: &TcpTarget) -> Result<TcpSite, RunError> {
     let (timeout, replay) = (opening.plan.timeout_ns, &opening.replay.tcp);
     let mut options = TcpOptions::planned(replay, opening.generation, timeout)?;
     let address = match (&target.host, opening.built_in.tcp) {

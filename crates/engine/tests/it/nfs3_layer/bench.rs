@@ -3,12 +3,12 @@
 use crate::support::live::serve;
 use crate::support::replays::nfs;
 use filestone_engine::RunError;
-use filestone_engine::backend::connection::{ConnectedClient, First};
+use filestone_engine::backend::connection::{ConnectedClient, InitialConnection};
 use filestone_engine::backend::sockets::{SocketOptions, Sockets};
 use filestone_engine::backend::{Backend, WaitLimit};
 use filestone_engine::clock::Clock;
-use filestone_engine::driver::{Dial, Patience};
-use filestone_engine::replay::{Reply, Site, TreeCleanup};
+use filestone_engine::driver::{Dial, RetryLimit};
+use filestone_engine::replay::{Reply, TreeCleanup, WorkDir};
 use filestone_engine::target::nfs3::replay::{Nfs3Options, Nfs3Site, why_lost};
 use filestone_model::client::Client as _;
 use filestone_model::client::nfs3::load::LoadClient;
@@ -98,7 +98,7 @@ impl Bench {
 /// One client over sockets of its own, and what it does.
 pub struct Client {
     sockets: Sockets<LoadClient>,
-    patience: Patience,
+    patience: RetryLimit,
 }
 
 impl Client {
@@ -108,7 +108,7 @@ impl Client {
         let options = site.client_options(number, &pattern);
         let connected = |client, dial: &Dial| ConnectedClient {
             client,
-            first: First::Made(dial.connect(TIMEOUT).expect("the server is there")),
+            first: InitialConnection::Made(dial.connect(TIMEOUT).expect("the server is there")),
             dial: *dial,
         };
         let mut client = LoadClient::new(&options);
@@ -126,7 +126,7 @@ impl Client {
         };
         Self {
             sockets: Sockets::new(Clock::start(), sockets, clients).expect("room for sockets"),
-            patience: Patience {
+            patience: RetryLimit {
                 timeout: Duration::from_nanos(options.actor.timeout_nanos),
                 reconnect,
             },

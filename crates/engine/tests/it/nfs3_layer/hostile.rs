@@ -3,7 +3,7 @@
 
 use super::bench::{Bench, DATA};
 use crate::support::replays::nfs;
-use filestone_engine::replay::{Site, TreeCleanup};
+use filestone_engine::replay::{TreeCleanup, WorkDir};
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Generation, Status};
 use std::time::Duration;

@@ -4,7 +4,7 @@
 use super::bench::{Client, options, target};
 use crate::support::live::serve;
 use crate::support::relay::{Relay, Seen, cut_at};
-use filestone_engine::replay::{Site, TreeCleanup};
+use filestone_engine::replay::{TreeCleanup, WorkDir};
 use filestone_engine::target::nfs3::replay::remove_left_over;
 use filestone_engine::target::nfs3::replay::{Nfs3Options, Nfs3Site};
 use filestone_engine::{ErrorCategory, RunError};

@@ -7,7 +7,7 @@ use super::limits::Limits;
 use super::places::Taken;
 use super::slots::{Answered, CancelRoute, Foreign, Slots};
 use super::template::{Manner, Own, Template};
-use super::{Opened, OpeningKey, SessionKeys};
+use super::{DecryptBuffer, OpeningKey, SessionKeys};
 use crate::output::{Output, Stretch, WriteData};
 use crate::time::Moment;
 use filestone_wire::record::RecordError;
@@ -163,7 +163,7 @@ pub struct Smb2Session {
     /// one key, and one that was lost may come back to its session, so that it is never set back.
     nonce: u64,
     /// What was decrypted last.
-    plain: Opened,
+    plain: DecryptBuffer,
     /// Room for signatures.
     room: Vec<u8>,
     /// Acknowledgements of breaks that are to go out.
@@ -188,7 +188,7 @@ impl Smb2Session {
             frame_len: 0,
             established: None,
             nonce: u64::from(options.channel) << NONCE_BITS,
-            plain: Opened::default(),
+            plain: DecryptBuffer::default(),
             room: Vec::new(),
             acknowledgements: Vec::new(),
             cancels: Vec::new(),

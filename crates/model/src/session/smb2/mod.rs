@@ -19,8 +19,8 @@ mod slots;
 mod template;
 
 pub use filestone_protection::{
-    Forged, KeyError, KeyMaterial, Opened, OpeningKey, Preauth, SealingKey, SessionKeys,
-    SigningKey, ntlm,
+    DecryptBuffer, DecryptError, KeyError, KeyMaterial, OpeningKey, Preauth, SealingKey,
+    SessionKeys, SigningKey, ntlm,
 };
 
 pub use chain::{BYTES_OF_CREDIT, Chain, KeyUse, PARTS_MAX, Part, Scope};

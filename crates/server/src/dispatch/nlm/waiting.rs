@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use filestone_wire::nlm::{LockRange, NetObject, lock};
 
 use super::holder::{Owner, Range};
-use crate::dispatch::Ends;
+use crate::dispatch::Endpoints;
 use crate::tree::handle::HandleParts;
 
 /// LOCKs that may wait at once, of everybody together; beyond it is NLM4_DENIED_NOLOCKS. Clients
@@ -27,11 +27,11 @@ pub struct Waiter {
     len: u64,
     cookie: Box<[u8]>,
     /// Where the call came from, and where it reached us.
-    pub ends: Ends,
+    pub ends: Endpoints,
 }
 
 impl Waiter {
-    pub fn new(file: HandleParts, asked: &lock::Args<'_>, ends: Ends) -> Self {
+    pub fn new(file: HandleParts, asked: &lock::Args<'_>, ends: Endpoints) -> Self {
         let alock = &asked.alock;
         Self {
             file,

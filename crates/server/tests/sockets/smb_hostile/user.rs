@@ -1,7 +1,7 @@
 //! A user with a password, and the keys of his session.
 
 use filestone_protection::ntlm::{Initiator, RandomInput};
-use filestone_protection::{KeyMaterial, Opened, Preauth, SessionKeys};
+use filestone_protection::{DecryptBuffer, KeyMaterial, Preauth, SessionKeys};
 use filestone_server::Running;
 use filestone_wire::smb2::codec::{Decode, Encode};
 use filestone_wire::smb2::compound::Message;
@@ -158,7 +158,7 @@ impl Client {
         let frame = self.sealed(&message);
         self.attacker.say(&frame);
         let frame = self.attacker.frame().expect("an answer");
-        let mut opened = Opened::default();
+        let mut opened = DecryptBuffer::default();
         let opener = self.keys.opener.as_ref().unwrap();
         let encrypted = Encrypted::from_bytes(&frame).expect("an encrypted answer");
         opener.open(&encrypted, &mut opened).unwrap();

@@ -37,7 +37,7 @@ const PAGE_BYTES: usize = 4096;
 
 /// What an operation did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Done {
+pub(super) struct SyscallResult {
     /// The calls that it ought to have made: of its own kind, and of another that it took to make
     /// that one necessary.
     pub claims: [(OpKind, u64); 2],
@@ -51,16 +51,16 @@ pub(super) trait SystemCalls {
     fn needs(&self) -> Prerequisites;
 
     /// Carries out an operation of this kind.
-    fn operate(&mut self, kind: OpKind) -> Result<Done, Errno>;
+    fn operate(&mut self, kind: OpKind) -> Result<SyscallResult, Errno>;
 
     /// Carries out an operation that keeps the set in its proportions.
-    fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno>;
+    fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<SyscallResult, Errno>;
 
     /// Why no operation can succeed any more, after one has failed.
     fn lost(&self) -> Option<String>;
 }
 
-impl Done {
+impl SyscallResult {
     pub fn calls(kind: OpKind, calls: u64) -> Self {
         Self {
             claims: [(kind, calls), (kind, 0)],
@@ -258,7 +258,7 @@ impl SystemCalls for Caller {
         }
     }
 
-    fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno> {
+    fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<SyscallResult, Errno> {
         let UnmeasuredOperation { kind, changing } = unmeasured;
         match kind {
             OpKind::Create | OpKind::MkDir => self.make(changing)?,
@@ -268,14 +268,14 @@ impl SystemCalls for Caller {
                 }
             }
         }
-        Ok(Done::calls(kind, 1))
+        Ok(SyscallResult::calls(kind, 1))
     }
 
-    fn operate(&mut self, kind: OpKind) -> Result<Done, Errno> {
+    fn operate(&mut self, kind: OpKind) -> Result<SyscallResult, Errno> {
         if !matches!(kind, OpKind::Create | OpKind::Remove) {
             self.advance();
         }
-        let one = Done::calls(kind, 1);
+        let one = SyscallResult::calls(kind, 1);
         match kind {
             // No system call makes them; nhfsstone claimed its NULL all the same.
             OpKind::Null | OpKind::FsInfo | OpKind::PathConf => Ok(one),
@@ -439,8 +439,8 @@ impl Caller {
 
     /// Of what has changed since the client asked last; or of the current file, which is changed
     /// for it.
-    fn check_access(&mut self) -> Result<Done, Errno> {
-        let done = Done::calls(OpKind::Access, 1);
+    fn check_access(&mut self) -> Result<SyscallResult, Errno> {
+        let done = SyscallResult::calls(OpKind::Access, 1);
         let wanted = rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK;
         match self.fresh.take_unchecked() {
             Some(Unchecked::Made(number)) => {
@@ -476,8 +476,8 @@ impl Caller {
     }
 
     /// A link that has changed since the client read it; or one that is changed for it.
-    fn read_link(&mut self) -> Result<Done, Errno> {
-        let done = Done::calls(OpKind::ReadLink, 1);
+    fn read_link(&mut self) -> Result<SyscallResult, Errno> {
+        let done = SyscallResult::calls(OpKind::ReadLink, 1);
         let (name, done) = match self.fresh.take_unread() {
             Some(name) => (name, done),
             None if !self.makes_changes => (link_name(self.current % self.links.max(1)), done),
@@ -492,7 +492,7 @@ impl Caller {
     }
 
     /// The whole file, or any transfer of it.
-    fn read(&mut self) -> Result<Done, Errno> {
+    fn read(&mut self) -> Result<SyscallResult, Errno> {
         let transfer = self.buffer.len() as u64;
         let (first, end) = match self.access {
             Access::Whole => (0, self.len()),
@@ -505,7 +505,7 @@ impl Caller {
         let read = self.read_between(first, end, &mut buffer);
         self.buffer = buffer;
         let (calls, bytes) = read?;
-        Ok(Done::calls(OpKind::Read, calls.max(1)).moved(bytes))
+        Ok(SyscallResult::calls(OpKind::Read, calls.max(1)).moved(bytes))
     }
 
     fn read_between(
@@ -539,7 +539,7 @@ impl Caller {
 
     /// So much of the file anew as chance will have it, or any transfer of it; and all of it
     /// made stable.
-    fn write(&mut self) -> Result<Done, Errno> {
+    fn write(&mut self) -> Result<SyscallResult, Errno> {
         let len = self.len();
         let transfer = self.buffer.len() as u64;
         let (first, count) = match self.access {
@@ -551,14 +551,14 @@ impl Caller {
         if !self.is_direct {
             rustix::fs::fsync(self.file()?)?;
         }
-        Ok(Done::calls(OpKind::Write, calls.max(1)).moved(bytes))
+        Ok(SyscallResult::calls(OpKind::Write, calls.max(1)).moved(bytes))
     }
 
     /// There is nothing to commit that has not been written.
-    fn commit(&mut self) -> Result<Done, Errno> {
+    fn commit(&mut self) -> Result<SyscallResult, Errno> {
         let transfer = self.buffer.len() as u64;
         let first = self.any_transfer() * transfer;
-        let done = Done::calls(OpKind::Commit, 1);
+        let done = SyscallResult::calls(OpKind::Commit, 1);
         if self.committing == CommitMethod::Direct && self.is_direct {
             return self.write_halves().map(|bytes| done.moved(bytes));
         }

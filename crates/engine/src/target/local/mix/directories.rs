@@ -6,7 +6,7 @@ use super::mounted::{self, Mounted};
 use crate::error::RunError;
 use crate::target::local::tree::{self, LocalTree};
 use crate::workspace::Purpose;
-use crate::workspace::set_directory::{OtherRecipe, SetDirectory};
+use crate::workspace::set_directory::{OnSpecMismatch, SetDirectory};
 use crate::workspace::set_removal;
 use filestone_model::file_set::FileSetSpec;
 use filestone_model::measure::run_record::Target;
@@ -118,8 +118,8 @@ fn claim(
 ) -> Result<Claim, RunError> {
     let target = tree::open(directory, Purpose::FileSet)?;
     let other = match left_over {
-        LeftoverPolicy::Remove => OtherRecipe::RemoveLeftOver,
-        LeftoverPolicy::Refuse | LeftoverPolicy::RemoveIfOver => OtherRecipe::Refuse,
+        LeftoverPolicy::Remove => OnSpecMismatch::RemoveLeftOver,
+        LeftoverPolicy::Refuse | LeftoverPolicy::RemoveIfOver => OnSpecMismatch::Refuse,
     };
     let (tree, recipe) = (&mut LocalTree, FileSetSpec::of(plan));
     let (claim, is_left_over) = SetDirectory::claim(tree, target, &plan.name, &recipe, other)?;

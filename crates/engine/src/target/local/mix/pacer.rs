@@ -6,7 +6,7 @@
 //!   nhfsstone   after a pause that begins when the last one has ended
 //! ```
 
-use super::caller::Done;
+use super::caller::SyscallResult;
 use filestone_model::measure::mix_record::CorrectionRecord;
 use filestone_model::mix::feedback::nhfsstone::{self, FIRST_SAMPLE_SECONDS, Next, Process, Task};
 use filestone_model::mix::feedback::{Calls, Group};
@@ -88,7 +88,7 @@ impl Pacer {
     /// system calls included that kept the set in its proportions. The original claimed one more
     /// READ, at the end of a file, and two calls for what followed a write: its system calls made
     /// them, and ours do not.
-    pub fn end(&mut self, claimed: &[Done], pause_ns: f64) {
+    pub fn end(&mut self, claimed: &[SyscallResult], pause_ns: f64) {
         self.advance(pause_ns);
         if let Pace::Nhfsstone { process, random } = &mut self.pace {
             for (kind, calls) in claimed.iter().flat_map(|done| done.claims) {

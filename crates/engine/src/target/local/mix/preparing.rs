@@ -5,7 +5,7 @@ use super::fresh::{Needed, OBJECTS_MAX};
 use super::learn::LEARN_SECONDS;
 use super::opened_set::{OpenedSet, refused};
 use super::populate::populate;
-use super::task::Task;
+use super::task::MountMixTask;
 use crate::control::go_on;
 use crate::error::RunError;
 use crate::time::Time;
@@ -18,7 +18,7 @@ use std::path::Path;
 /// Changes so far apart have different times, on any server.
 const CLOCK_TICK_NANOS: u64 = 50_000_000;
 
-impl Task<'_> {
+impl MountMixTask<'_> {
     /// Makes and checks the files of all clients.
     pub fn populate(&self) -> Result<(Vec<Caller>, FileSetRecord), RunError> {
         let began = self.time.now();

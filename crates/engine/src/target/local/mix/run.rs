@@ -4,7 +4,7 @@ use super::caller::OPEN_FILES_MAX;
 use super::directories::Directories;
 use super::error::MountError;
 use super::target::{OpenMounts, leave};
-use super::task::Task;
+use super::task::MountMixTask;
 use crate::clock::Clock;
 use crate::control::{Context, Observer};
 use crate::error::RunError;
@@ -46,7 +46,7 @@ pub fn run_local(
     let directories = Directories::find(plan, mix)?;
     check_files_of_clients(plan, files_of_clients(plan.clients, &layout))?;
     let target = directories.target();
-    let task = Task {
+    let task = MountMixTask {
         plan,
         mix,
         kinds: mix.kinds().into_iter().map(|(kind, _)| kind).collect(),

@@ -6,7 +6,7 @@ use super::directories::Claim;
 use super::populate::{Populated, settle};
 use super::record::{AllMounts, CleanUpFailure, MountMixResult, complete};
 use super::removal;
-use super::task::{Ready, Task};
+use super::task::{MountMixTask, PreparedRun};
 use super::thread::{CallerThread, ClientEnd};
 use super::watch::FeedbackController;
 use super::workload::MountMix;
@@ -22,8 +22,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// What a run is made on.
 pub(super) struct OpenMounts<'run> {
-    task: Task<'run>,
-    ready: Ready,
+    task: MountMixTask<'run>,
+    ready: PreparedRun,
     target: Target,
     ended: Sender<ClientEnd>,
     ends: Receiver<ClientEnd>,
@@ -32,7 +32,7 @@ pub(super) struct OpenMounts<'run> {
 }
 
 impl<'run> OpenMounts<'run> {
-    pub fn new(task: Task<'run>, ready: Ready, target: Target) -> Self {
+    pub fn new(task: MountMixTask<'run>, ready: PreparedRun, target: Target) -> Self {
         let (ended, ends) = channel();
         Self {
             task,
@@ -77,7 +77,7 @@ impl OpenTarget for OpenMounts<'_> {
         _clock: &Clock,
         _context: &mut Context<'_>,
     ) -> Result<ConnectedClients, RunError> {
-        let Task {
+        let MountMixTask {
             plan, mix, mounts, ..
         } = &self.task;
         let groups = &self.ready.groups;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// What is to be done, and where.
-pub(super) struct Task<'run> {
+pub(super) struct MountMixTask<'run> {
     pub plan: &'run Plan,
     pub mix: &'run MixPlan,
     /// All kinds of the mix, those included that no system call makes.
@@ -36,7 +36,7 @@ pub(super) struct Task<'run> {
 }
 
 /// What a run is measured with.
-pub(super) struct Ready {
+pub(super) struct PreparedRun {
     pub callers: Vec<Caller>,
     pub groups: Vec<Arc<ClientGroup>>,
     pub file_set: FileSetRecord,
@@ -44,13 +44,13 @@ pub(super) struct Ready {
     pub background: f64,
 }
 
-impl Task<'_> {
+impl MountMixTask<'_> {
     fn is_exact(&self) -> bool {
         self.mix.local.arithmetic == FeedbackArithmetic::Exact
     }
 
     /// Makes ready what a run is measured with.
-    pub fn prepare(&self, observer: &mut dyn Observer) -> Result<Ready, RunError> {
+    pub fn prepare(&self, observer: &mut dyn Observer) -> Result<PreparedRun, RunError> {
         let local = &self.mix.local;
         observer.preparing("checking the file set");
         let (mut callers, file_set) = self.populate()?;
@@ -79,7 +79,7 @@ impl Task<'_> {
                 learn::learn(group, callers, &self.counts, share, self.stop, &self.time)?;
             }
         }
-        Ok(Ready {
+        Ok(PreparedRun {
             callers,
             groups,
             file_set,

@@ -1,7 +1,7 @@
 //! Pacing and correcting in virtual time, through the loop of every run: system calls take as long
 //! as they are told to, and a kernel counts what it is told to.
 
-use super::caller::{Done, Prerequisites, SystemCalls, UnmeasuredOperation};
+use super::caller::{Prerequisites, SyscallResult, SystemCalls, UnmeasuredOperation};
 use super::clients::ClientGroup;
 use super::kernel::Kernel;
 use super::mounted::Mounted;
@@ -9,9 +9,9 @@ use super::watch::FeedbackController;
 use super::workload::MountMix;
 use crate::backend::blocking::Blocking;
 use crate::control::NoObserver;
-use crate::run::{Look, RunHook, Stage};
+use crate::run::{RunHook, RunSnapshot, Stage};
 use crate::time::{Time, VirtualTime};
-use crate::worker::{Finished, SampleSink, Worker, WorkerClient, WorkerControl, WorkerEnd};
+use crate::worker::{SampleSink, Worker, WorkerClient, WorkerControl, WorkerEnd, WorkerResult};
 use filestone_model::file_set::Changing;
 use filestone_model::measure::interval::IntervalCounts;
 use filestone_model::measure::mix_record::CorrectionRecord;
@@ -119,14 +119,14 @@ impl SystemCalls for Fixed<'_> {
         Prerequisites::default()
     }
 
-    fn operate(&mut self, kind: OpKind) -> Result<Done, Errno> {
+    fn operate(&mut self, kind: OpKind) -> Result<SyscallResult, Errno> {
         self.time.pass(self.service_nanos);
         self.proc.count(kind);
-        Ok(Done::calls(kind, 1))
+        Ok(SyscallResult::calls(kind, 1))
     }
 
-    fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno> {
-        Ok(Done::calls(unmeasured.kind, 1))
+    fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<SyscallResult, Errno> {
+        Ok(SyscallResult::calls(unmeasured.kind, 1))
     }
 
     fn lost(&self) -> Option<String> {
@@ -223,7 +223,7 @@ impl Time for Attended<'_> {
             self.proc.write();
             self.written.set(now.after_nanos(WRITTEN_NANOS));
         }
-        let look = Look {
+        let look = RunSnapshot {
             now,
             stage: Stage::Running,
             is_stopped: false,
@@ -303,7 +303,7 @@ fn run_with<C: SystemCalls>(
         hope: None,
     };
     let worker = Worker::new(plan, 0, members, backend, books, signals);
-    let Finished { end, workloads, .. } = worker.run_and_keep();
+    let WorkerResult { end, workloads, .. } = worker.run_and_keep();
     assert_eq!(group.failure(), None);
     // Only what ends the run leaves an operation unanswered.
     assert_eq!(in_flight > 0, end.lost.is_some());
@@ -468,7 +468,7 @@ struct Lacking {
 }
 
 impl Lacking {
-    fn call(&mut self, kind: OpKind) -> Result<Done, Errno> {
+    fn call(&mut self, kind: OpKind) -> Result<SyscallResult, Errno> {
         self.time.pass(MS);
         if self.time.now() >= self.gone_at {
             return Err(Errno::NOENT);
@@ -478,7 +478,7 @@ impl Lacking {
             kind: OpKind::Create,
             changing: Changing::Created,
         });
-        Ok(Done::calls(kind, 1))
+        Ok(SyscallResult::calls(kind, 1))
     }
 }
 
@@ -487,11 +487,11 @@ impl SystemCalls for Lacking {
         self.needs
     }
 
-    fn operate(&mut self, kind: OpKind) -> Result<Done, Errno> {
+    fn operate(&mut self, kind: OpKind) -> Result<SyscallResult, Errno> {
         self.call(kind)
     }
 
-    fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<Done, Errno> {
+    fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<SyscallResult, Errno> {
         self.call(unmeasured.kind)
     }
 
@@ -600,11 +600,11 @@ impl SystemCalls for Full {
         Prerequisites::default()
     }
 
-    fn operate(&mut self, _: OpKind) -> Result<Done, Errno> {
+    fn operate(&mut self, _: OpKind) -> Result<SyscallResult, Errno> {
         Err(Errno::MFILE)
     }
 
-    fn call_unmeasured(&mut self, _: UnmeasuredOperation) -> Result<Done, Errno> {
+    fn call_unmeasured(&mut self, _: UnmeasuredOperation) -> Result<SyscallResult, Errno> {
         Err(Errno::MFILE)
     }
 

@@ -4,7 +4,7 @@
 use super::clients::ClientGroup;
 use crate::control::Observer;
 use crate::error::RunError;
-use crate::run::{Look, RunHook, Stage};
+use crate::run::{RunHook, RunSnapshot, Stage};
 use filestone_model::mix::feedback::{CORRECTION_NS, FIRST_CORRECTION_NS};
 use filestone_model::plan::{FeedbackArithmetic, MixPlan, Plan};
 use filestone_model::time::Moment;
@@ -71,7 +71,7 @@ impl FeedbackController {
 }
 
 impl RunHook for FeedbackController {
-    fn look(&mut self, at: &Look<'_>, _observer: &mut dyn Observer) -> Moment {
+    fn look(&mut self, at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Moment {
         if at.stage != Stage::Running {
             return Moment::NEVER;
         }

@@ -1,7 +1,7 @@
 //! The language of a mix through a mount: what a client is asked, and where it says what its
 //! system calls did. Whatever makes them is a client that blocks.
 
-use super::caller::{Done, Prerequisites, SystemCalls, UnmeasuredOperation};
+use super::caller::{Prerequisites, SyscallResult, SystemCalls, UnmeasuredOperation};
 use crate::backend::blocking::{BlockingClient, Unended, WorkResult};
 use crate::exhaustion::is_exhausted;
 use filestone_model::failure::StatusSpace;
@@ -38,7 +38,7 @@ pub struct MountWork<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Account {
     /// What their system calls did.
-    pub done: Vec<Done>,
+    pub done: Vec<SyscallResult>,
     pub needs: Prerequisites,
     /// Whether one has failed since it was last looked why.
     pub has_failed: bool,
@@ -77,7 +77,7 @@ impl<C: SystemCalls> BlockingClient for C {
                 account.has_failed = true;
                 let number = errno.raw_os_error().unsigned_abs();
                 let outcome = Outcome::Failed(StatusSpace::Errno.failure(number));
-                (outcome, Done::calls(kind, 1))
+                (outcome, SyscallResult::calls(kind, 1))
             }
         };
         account.needs = self.needs();

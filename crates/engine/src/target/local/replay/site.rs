@@ -6,7 +6,7 @@ use super::transfer::Transfers;
 use super::{LocalLayer, LocalOptions};
 use crate::driver::connect::allow_open_files;
 use crate::error::RunError;
-use crate::replay::site::{BlockingWorkDir, Site, TreeCleanup};
+use crate::replay::site::{BlockingWorkDir, TreeCleanup, WorkDir};
 use crate::replay::{Layer, LayerLost};
 use crate::target::local::mix::mounted;
 use crate::target::local::tree::deletion::Removal;
@@ -206,7 +206,7 @@ fn direct_unit(clients: &OwnedFd) -> Result<u64, Errno> {
     })
 }
 
-impl Site for LocalSite {
+impl WorkDir for LocalSite {
     fn target(&self) -> Target {
         // Where there is no /proc, nobody knows.
         let mounted = mounted::find(Path::new("/proc"), &self.directory).ok();

@@ -21,7 +21,7 @@ const REPEATS_MAX: u32 = 100;
 
 /// Why a tree is still there.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NotRemoved {
+pub(crate) enum RemoveError {
     /// The operating system refused.
     #[error("cannot remove {name}: {errno}")]
     Refused {
@@ -52,13 +52,13 @@ pub(crate) enum NotRemoved {
     },
 }
 
-impl NotRemoved {
+impl RemoveError {
     /// What unlink says of a file.
     fn file(name: &[u8], errno: Errno) -> Self {
         let name = String::from_utf8_lossy(name).into_owned();
         match errno {
-            Errno::BUSY => NotRemoved::InUse { name },
-            errno => NotRemoved::Refused { name, errno },
+            Errno::BUSY => RemoveError::InUse { name },
+            errno => RemoveError::Refused { name, errno },
         }
     }
 
@@ -67,8 +67,8 @@ impl NotRemoved {
         let name = String::from_utf8_lossy(name).into_owned();
         match errno {
             // rmdir and rename say so of a directory that something is mounted on.
-            Errno::BUSY | Errno::XDEV => NotRemoved::Mounted { name },
-            errno => NotRemoved::Refused { name, errno },
+            Errno::BUSY | Errno::XDEV => RemoveError::Mounted { name },
+            errno => RemoveError::Refused { name, errno },
         }
     }
 
@@ -77,10 +77,10 @@ impl NotRemoved {
         if directory.is_empty() {
             return self;
         }
-        let (NotRemoved::Refused { name, .. }
-        | NotRemoved::Mounted { name }
-        | NotRemoved::InUse { name }
-        | NotRemoved::ListedAgain { name }) = &mut self;
+        let (RemoveError::Refused { name, .. }
+        | RemoveError::Mounted { name }
+        | RemoveError::InUse { name }
+        | RemoveError::ListedAgain { name }) = &mut self;
         *name = format!("{}/{name}", String::from_utf8_lossy(directory));
         self
     }
@@ -88,22 +88,22 @@ impl NotRemoved {
     /// Whether it is a file that was removed while it was open, and still is.
     pub fn is_still_open(&self) -> bool {
         match self {
-            NotRemoved::InUse { name } => {
+            RemoveError::InUse { name } => {
                 let last = name.rsplit('/').next().unwrap_or_default();
                 nfs_mount::is_still_open(last.as_bytes())
             }
-            NotRemoved::Refused { .. }
-            | NotRemoved::Mounted { .. }
-            | NotRemoved::ListedAgain { .. } => false,
+            RemoveError::Refused { .. }
+            | RemoveError::Mounted { .. }
+            | RemoveError::ListedAgain { .. } => false,
         }
     }
 
     /// As an error of the operating system.
     pub fn errno(&self) -> Errno {
         match self {
-            NotRemoved::Refused { errno, .. } => *errno,
-            NotRemoved::Mounted { .. } | NotRemoved::InUse { .. } => Errno::BUSY,
-            NotRemoved::ListedAgain { .. } => Errno::IO,
+            RemoveError::Refused { errno, .. } => *errno,
+            RemoveError::Mounted { .. } | RemoveError::InUse { .. } => Errno::BUSY,
+            RemoveError::ListedAgain { .. } => Errno::IO,
         }
     }
 }
@@ -145,7 +145,7 @@ impl Removal<'_> {
         parent: BorrowedFd<'_>,
         name: &[u8],
         path: &[u8],
-    ) -> Result<Kept, NotRemoved> {
+    ) -> Result<Kept, RemoveError> {
         let mut kept = Kept::default();
         if !self.made.has(path) {
             kept.add(path);
@@ -167,8 +167,8 @@ impl Removal<'_> {
 
     /// Removes all that the run can have made in `top`, its own directory, but the entry `keep`; what
     /// stays.
-    pub fn empty(&self, top: BorrowedFd<'_>, keep: &[u8]) -> Result<Kept, NotRemoved> {
-        let refused = |errno| NotRemoved::refused(b".", errno);
+    pub fn empty(&self, top: BorrowedFd<'_>, keep: &[u8]) -> Result<Kept, RemoveError> {
+        let refused = |errno| RemoveError::refused(b".", errno);
         let top = rustix::fs::openat(top, c".", DIRECTORY, Mode::empty()).map_err(refused)?;
         self.walk(top, b"", keep).map(|(kept, _)| kept)
     }
@@ -180,7 +180,7 @@ impl Removal<'_> {
         top: OwnedFd,
         path: &[u8],
         keep: &[u8],
-    ) -> Result<(Kept, Option<Vec<u8>>), NotRemoved> {
+    ) -> Result<(Kept, Option<Vec<u8>>), RemoveError> {
         let mut path = path.to_vec();
         let mut levels = vec![Level::new(top.as_fd(), b"")?];
         let (mut here, mut kept, mut listing) = (top, Kept::default(), Listing::new());
@@ -233,7 +233,7 @@ impl Removal<'_> {
         keep: &[u8],
         level: &mut Level,
         listing: &mut Listing,
-    ) -> Result<Pass, NotRemoved> {
+    ) -> Result<Pass, RemoveError> {
         let (mut pass, mut result) = (Pass::default(), Ok(()));
         let mut at = path.to_vec();
         rustix::fs::seek(here, SeekFrom::Start(0))
@@ -260,14 +260,14 @@ impl Removal<'_> {
                     }
                 })
             })
-            .map_err(|errno| NotRemoved::refused(b"directory", errno))?;
+            .map_err(|errno| RemoveError::refused(b"directory", errno))?;
         result.map(|()| pass)
     }
 }
 
 impl Level {
-    fn new(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Self, NotRemoved> {
-        let identity = identity(directory).map_err(|errno| NotRemoved::refused(name, errno))?;
+    fn new(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Self, RemoveError> {
+        let identity = identity(directory).map_err(|errno| RemoveError::refused(name, errno))?;
         Ok(Self {
             name: name.into(),
             identity,
@@ -285,7 +285,7 @@ impl Level {
         name: &[u8],
         kind: FileType,
         first: &mut Option<u64>,
-    ) -> Result<(), NotRemoved> {
+    ) -> Result<(), RemoveError> {
         if first.is_none() {
             let hash = hash_of(name);
             *first = Some(hash);
@@ -298,7 +298,7 @@ impl Level {
         }
         if self.repeats >= REPEATS_MAX {
             let name = String::from_utf8_lossy(name).into_owned();
-            return Err(NotRemoved::ListedAgain { name });
+            return Err(RemoveError::ListedAgain { name });
         }
         if !take_away(here, name, kind)? {
             self.directories.push(name.into());
@@ -307,8 +307,8 @@ impl Level {
     }
 
     /// It again, from a directory in it; an error if that was moved elsewhere meanwhile.
-    fn come_back(&self, below: OwnedFd) -> Result<OwnedFd, NotRemoved> {
-        let refused = |errno| NotRemoved::refused(b"..", errno);
+    fn come_back(&self, below: OwnedFd) -> Result<OwnedFd, RemoveError> {
+        let refused = |errno| RemoveError::refused(b"..", errno);
         let above = rustix::fs::openat(&below, c"..", DIRECTORY, Mode::empty()).map_err(refused)?;
         if identity(above.as_fd()).map_err(refused)? == self.identity {
             Ok(above)
@@ -344,21 +344,21 @@ pub(crate) fn take_away(
     parent: BorrowedFd<'_>,
     name: &[u8],
     kind: FileType,
-) -> Result<bool, NotRemoved> {
+) -> Result<bool, RemoveError> {
     let may_be_directory = matches!(kind, FileType::Directory | FileType::Unknown);
     if may_be_directory {
         match nfs_mount::unlink(parent, name, AtFlags::REMOVEDIR) {
             Ok(()) | Err(Errno::NOENT) => return Ok(true),
             Err(Errno::NOTEMPTY | Errno::EXIST) => return Ok(false),
             Err(Errno::NOTDIR) => {}
-            Err(errno) => return Err(NotRemoved::refused(name, errno)),
+            Err(errno) => return Err(RemoveError::refused(name, errno)),
         }
     }
     match nfs_mount::unlink(parent, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(true),
         // What was a file when the directory was read has become a directory.
         Err(Errno::ISDIR) if !may_be_directory => Ok(false),
-        Err(errno) => Err(NotRemoved::file(name, errno)),
+        Err(errno) => Err(RemoveError::file(name, errno)),
     }
 }
 
@@ -367,15 +367,15 @@ pub(crate) fn enter(
     parent: BorrowedFd<'_>,
     name: &[u8],
     device: u64,
-) -> Result<Option<OwnedFd>, NotRemoved> {
-    let refused = |errno| NotRemoved::refused(name, errno);
+) -> Result<Option<OwnedFd>, RemoveError> {
+    let refused = |errno| RemoveError::refused(name, errno);
     let directory = match rustix::fs::openat(parent, name, DIRECTORY, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(None),
         opened => opened.map_err(refused)?,
     };
     let found = rustix::fs::fstat(&directory).map_err(refused)?.st_dev;
     if found != device {
-        return Err(NotRemoved::refused(name, Errno::XDEV));
+        return Err(RemoveError::refused(name, Errno::XDEV));
     }
     Ok(Some(directory))
 }
@@ -388,17 +388,17 @@ fn remove_empty(
     still_open: Option<&[u8]>,
     path: &[u8],
     kept: &mut Kept,
-) -> Result<(), NotRemoved> {
+) -> Result<(), RemoveError> {
     match nfs_mount::unlink(parent, name, AtFlags::REMOVEDIR) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(Errno::NOTEMPTY | Errno::EXIST) => match still_open {
-            Some(file) => Err(NotRemoved::file(file, Errno::BUSY).below(path)),
+            Some(file) => Err(RemoveError::file(file, Errno::BUSY).below(path)),
             None => {
                 kept.add(path);
                 Ok(())
             }
         },
-        Err(errno) => Err(NotRemoved::refused(path, errno)),
+        Err(errno) => Err(RemoveError::refused(path, errno)),
     }
 }
 
@@ -408,13 +408,13 @@ mod tests {
 
     #[test]
     fn a_file_that_is_busy_is_in_use_and_a_directory_that_is_has_something_mounted_on_it() {
-        let say = |error: NotRemoved| {
+        let say = |error: RemoveError| {
             assert_eq!(error.errno(), Errno::BUSY);
             error.below(b"client0").to_string()
         };
-        let file = say(NotRemoved::file(b".nfs0001", Errno::BUSY));
+        let file = say(RemoveError::file(b".nfs0001", Errno::BUSY));
         assert!(file.starts_with("cannot remove client0/.nfs0001: the file is in use"));
-        let directory = say(NotRemoved::refused(b"dir", Errno::BUSY));
+        let directory = say(RemoveError::refused(b"dir", Errno::BUSY));
         assert!(directory.starts_with("cannot remove client0/dir: a file system is mounted"));
     }
 }

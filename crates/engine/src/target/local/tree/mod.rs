@@ -11,10 +11,10 @@ use crate::error::RunError;
 use crate::workspace::error::{ClaimError, Purpose};
 use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use crate::workspace::tree::{
-    DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, MarkerLock, Name, RefusalKind,
-    Refused, Step, Tree, Tried,
+    DIRECTORY_MODE, Directory, FILE_MODE, Found, FoundMarker, MarkerLock, Name, RefusalKind, Step,
+    Tree, TreeError, TreeResult,
 };
-use deletion::{NotRemoved, Removal};
+use deletion::{Removal, RemoveError};
 use filestone_model::made::{Kept, MadeNames};
 use listing::{Listing, is_dot};
 use rustix::fd::{AsFd, OwnedFd};
@@ -43,7 +43,7 @@ pub(crate) struct LocalTree;
 type LocalDirectory = Directory<OwnedFd>;
 
 /// Opens a directory that the user has named: the one name that may be a link.
-pub(crate) fn open(directory: &Path, purpose: Purpose) -> Tried<LocalDirectory> {
+pub(crate) fn open(directory: &Path, purpose: Purpose) -> TreeResult<LocalDirectory> {
     let path = directory.to_string_lossy().into_owned();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::open(directory, flags, Mode::empty()) {
@@ -90,30 +90,30 @@ fn kind_of(errno: Errno) -> RefusalKind {
 
 impl LocalDirectory {
     /// The error of a step in it.
-    fn failed(&self, step: Step) -> impl Fn(Errno) -> Refused + use<> {
+    fn failed(&self, step: Step) -> impl Fn(Errno) -> TreeError + use<> {
         self.failed_at(self.path.clone(), step)
     }
 
     /// The error of a step about something in it.
-    fn failed_with(&self, step: Step, name: &str) -> impl Fn(Errno) -> Refused + use<> {
+    fn failed_with(&self, step: Step, name: &str) -> impl Fn(Errno) -> TreeError + use<> {
         self.failed_at(self.at(name), step)
     }
 
-    fn failed_at(&self, path: String, step: Step) -> impl Fn(Errno) -> Refused + use<> {
+    fn failed_at(&self, path: String, step: Step) -> impl Fn(Errno) -> TreeError + use<> {
         let purpose = self.purpose;
-        move |errno| Refused {
+        move |errno| TreeError {
             kind: kind_of(errno),
             error: refused(path.clone(), purpose, errno, doing(step)),
         }
     }
 
-    fn not_removed(&self, why: &NotRemoved) -> Refused {
+    fn not_removed(&self, why: &RemoveError) -> TreeError {
         let (path, why) = (self.path.clone(), why.to_string());
         ClaimError::NotRemoved { path, why }.into()
     }
 
     /// Why no directory was made in it.
-    fn makes_none(&self, errno: Errno) -> Refused {
+    fn makes_none(&self, errno: Errno) -> TreeError {
         if errno == Errno::NOENT {
             let path = self.path.clone();
             return ClaimError::NoFiles { path }.into();
@@ -133,7 +133,7 @@ fn is_at(directory: &OwnedFd, file: &OwnedFd, name: &str) -> Result<bool, Errno>
 }
 
 /// Whether the marker that is locked is still what has this name.
-pub(crate) fn is_still_at(at: &LocalDirectory, lock: &MarkerLock, name: &str) -> Tried<bool> {
+pub(crate) fn is_still_at(at: &LocalDirectory, lock: &MarkerLock, name: &str) -> TreeResult<bool> {
     let file = lock.0.as_ref();
     let is_there = file.map_or(Ok(true), |file| is_at(&at.handle, file, name));
     is_there.map_err(at.failed(Step::ReadMarker))
@@ -229,7 +229,7 @@ fn kind(directory: &OwnedFd, name: &[u8], listed: FileType) -> FileType {
     status.map_or(listed, |status| FileType::from_raw_mode(status.st_mode))
 }
 
-fn device_of(directory: &LocalDirectory) -> Tried<u64> {
+fn device_of(directory: &LocalDirectory) -> TreeResult<u64> {
     let status = rustix::fs::fstat(&directory.handle);
     Ok(status.map_err(directory.failed(Step::Find))?.st_dev)
 }
@@ -242,13 +242,13 @@ impl Tree for LocalTree {
         &mut self,
         parent: &LocalDirectory,
         name: &str,
-    ) -> Tried<Option<LocalDirectory>> {
+    ) -> TreeResult<Option<LocalDirectory>> {
         let made = make_directory(&parent.handle, name);
         let made = made.map_err(|errno| parent.makes_none(errno))?;
         Ok(made.map(|handle| parent.child(name, handle)))
     }
 
-    fn find(&mut self, parent: &LocalDirectory, name: &str) -> Tried<Found<OwnedFd>> {
+    fn find(&mut self, parent: &LocalDirectory, name: &str) -> TreeResult<Found<OwnedFd>> {
         match rustix::fs::openat(&parent.handle, name, DIRECTORY, Mode::empty()) {
             Err(Errno::NOENT) => Ok(Found::Nothing),
             Err(Errno::NOTDIR | Errno::LOOP) => Ok(Found::Other),
@@ -257,7 +257,7 @@ impl Tree for LocalTree {
         }
     }
 
-    fn first_name(&mut self, at: &LocalDirectory, known: &[&str]) -> Tried<Option<Box<[u8]>>> {
+    fn first_name(&mut self, at: &LocalDirectory, known: &[&str]) -> TreeResult<Option<Box<[u8]>>> {
         let mut first = None;
         let is_foreign = |name: &[u8]| {
             let is_known = known.iter().any(|known| known.as_bytes() == name);
@@ -276,11 +276,11 @@ impl Tree for LocalTree {
         at: &LocalDirectory,
         name: &str,
         marker: &Marker<'_>,
-    ) -> Tried<Option<MarkerLock>> {
+    ) -> TreeResult<Option<MarkerLock>> {
         make_marker(&at.handle, name, marker).map_err(at.failed(Step::MakeMarker))
     }
 
-    fn read_marker(&mut self, at: &LocalDirectory, name: &str) -> Tried<Option<FoundMarker>> {
+    fn read_marker(&mut self, at: &LocalDirectory, name: &str) -> TreeResult<Option<FoundMarker>> {
         read_marker(&at.handle, name).map_err(at.failed(Step::ReadMarker))
     }
 
@@ -289,7 +289,7 @@ impl Tree for LocalTree {
         at: &LocalDirectory,
         name: &str,
         marker: &Marker<'_>,
-    ) -> Tried<()> {
+    ) -> TreeResult<()> {
         open_marker(&at.handle, name)
             .and_then(|file| write(&file.ok_or(Errno::NOENT)?, &marker.text(true)))
             .map_err(at.failed(Step::RewriteMarker))
@@ -301,13 +301,13 @@ impl Tree for LocalTree {
         from: &str,
         to: &str,
         lock: &MarkerLock,
-    ) -> Tried<bool> {
+    ) -> TreeResult<bool> {
         let renamed = rustix::fs::renameat(&at.handle, from, &at.handle, to);
         renamed.map_err(at.failed(Step::ReplaceMarker))?;
         is_still_at(at, lock, to)
     }
 
-    fn remove_file(&mut self, parent: &LocalDirectory, name: &str) -> Tried<()> {
+    fn remove_file(&mut self, parent: &LocalDirectory, name: &str) -> TreeResult<()> {
         let directory = parent.handle.as_fd();
         gone(nfs_mount::unlink(
             directory,
@@ -322,7 +322,7 @@ impl Tree for LocalTree {
         parent: &LocalDirectory,
         name: &str,
         was_used: bool,
-    ) -> Tried<()> {
+    ) -> TreeResult<()> {
         let directory = parent.handle.as_fd();
         gone(nfs_mount::patiently(
             || nfs_mount::unlink(directory, name.as_bytes(), AtFlags::REMOVEDIR),
@@ -331,14 +331,14 @@ impl Tree for LocalTree {
         .map_err(parent.failed_with(Step::RemoveDirectory, name))
     }
 
-    fn empty_but(&mut self, at: &LocalDirectory, keep: &str, made: &MadeNames) -> Tried<Kept> {
+    fn empty_but(&mut self, at: &LocalDirectory, keep: &str, made: &MadeNames) -> TreeResult<Kept> {
         let removal = Removal {
             device: device_of(at)?,
             made,
         };
         nfs_mount::patiently(
             || removal.empty(at.handle.as_fd(), keep.as_bytes()),
-            NotRemoved::is_still_open,
+            RemoveError::is_still_open,
         )
         .map_err(|why| at.not_removed(&why))
     }
@@ -348,7 +348,7 @@ impl Tree for LocalTree {
         at: &LocalDirectory,
         is_wanted: &dyn Fn(&[u8]) -> bool,
         each: &mut dyn FnMut(&[u8], FileType) -> bool,
-    ) -> Tried<()> {
+    ) -> TreeResult<()> {
         rustix::fs::seek(&at.handle, SeekFrom::Start(0))
             .and_then(|_| {
                 Listing::new().read(at.handle.as_fd(), |name, listed| {
@@ -371,13 +371,17 @@ impl Tree for LocalTree {
         parent: &LocalDirectory,
         name: &[u8],
         _: FileType,
-    ) -> Tried<Option<LocalDirectory>> {
+    ) -> TreeResult<Option<LocalDirectory>> {
         let entered = deletion::enter(parent.handle.as_fd(), name, device_of(parent)?);
         let entered = entered.map_err(|why| parent.not_removed(&why))?;
         Ok(entered.map(|handle| parent.child(name, handle)))
     }
 
-    fn remove_names(&mut self, parent: &LocalDirectory, names: &[Name]) -> Tried<Option<usize>> {
+    fn remove_names(
+        &mut self,
+        parent: &LocalDirectory,
+        names: &[Name],
+    ) -> TreeResult<Option<usize>> {
         for (index, Name { name, is_directory }) in names.iter().enumerate() {
             let kind = if *is_directory {
                 FileType::Directory
@@ -392,7 +396,7 @@ impl Tree for LocalTree {
         Ok(None)
     }
 
-    fn pause(&mut self, pause: Duration) -> Tried<()> {
+    fn pause(&mut self, pause: Duration) -> TreeResult<()> {
         std::thread::sleep(pause);
         Ok(())
     }

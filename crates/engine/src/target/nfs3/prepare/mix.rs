@@ -4,7 +4,7 @@ use super::file_set::Order;
 use super::{Prepared, Session, kind_of};
 use crate::control::{Cancellation, Context};
 use crate::error::RunError;
-use crate::file_set::{self, Left};
+use crate::file_set::{self, OrphanedSet};
 use crate::target::nfs3::mount::{self, Caller, Mounted};
 use crate::target::nfs3::prepare::PrepareError;
 use crate::workspace::ProcessIdentity;
@@ -75,7 +75,7 @@ pub fn reclaim_mix(
     context: &mut Context<'_>,
 ) -> Result<(), RunError> {
     let (session, _, roots) = find_all(plan, target, mix, built_in, context)?;
-    let left = Left {
+    let left = OrphanedSet {
         roots: &roots,
         name: &mix.file_set.name,
         owner,

@@ -1,7 +1,7 @@
 //! A connection of a load's client, as the worker of any protocol's loads sees it.
 
 use crate::backend::connection::ClientConnection;
-use crate::driver::{CallError, Patience};
+use crate::driver::{CallError, RetryLimit};
 use crate::replay::over_sockets::{LoadConnection, tried_for};
 use crate::target::nfs3::calls;
 use filestone_model::client::nfs3::load::LoadClient;
@@ -26,7 +26,7 @@ impl LoadConnection for LoadClient {
 
     fn why_lost(
         connection: &mut ClientConnection<Self>,
-        patience: Patience,
+        patience: RetryLimit,
         is_given_up: bool,
     ) -> Option<String> {
         why_lost(connection, patience, is_given_up)
@@ -37,7 +37,7 @@ impl LoadConnection for LoadClient {
 /// not know.
 pub fn why_lost(
     connection: &mut ClientConnection<LoadClient>,
-    patience: Patience,
+    patience: RetryLimit,
     is_given_up: bool,
 ) -> Option<String> {
     let lost = connection.client.take_lost();
@@ -49,7 +49,7 @@ pub fn why_lost(
     let lost = lost
         .filter(|lost| lost.why != Why::Stopped)
         .or_else(|| is_given_up.then(idle))?;
-    let Patience { timeout, reconnect } = patience;
+    let RetryLimit { timeout, reconnect } = patience;
     let loss = connection.loss.take();
     let loss = loss.map_or(CallError::Closed, CallError::from);
     let tried = connection.tried;

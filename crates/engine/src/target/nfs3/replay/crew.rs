@@ -1,16 +1,18 @@
 //! The clients of a load, over sockets: any number of them on each worker's thread.
 
 use super::site::Nfs3Site;
-use crate::backend::connection::{ConnectedClient, First};
+use crate::backend::connection::{ConnectedClient, InitialConnection};
 use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::control::Context;
-use crate::driver::{Dial, Patience};
+use crate::driver::{Dial, RetryLimit};
 use crate::error::RunError;
 use crate::replay::over_sockets::LoadWorker;
 use crate::replay::replaying::{ClientSpawner, Wanted};
 use crate::replay::round_robin::RoundRobin;
 use crate::run::{ConnectedClients, Recording, WorkerBody};
-use crate::target::clients::{Connected, connect_first, connect_sockets, dial_of, moment_of};
+use crate::target::clients::{
+    ConnectedSockets, connect_first, connect_sockets, dial_of, moment_of,
+};
 use crate::worker::WorkerClient;
 use filestone_model::client::nfs3::load::LoadClient;
 use filestone_model::plan::Plan;
@@ -20,9 +22,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Clients over sockets.
-pub struct OverSockets;
+pub struct SocketClients;
 
-impl<W: LineSource> ClientSpawner<RoundRobin<Nfs3Site>, W> for OverSockets {
+impl<W: LineSource> ClientSpawner<RoundRobin<Nfs3Site>, W> for SocketClients {
     fn recording(&self, _plan: &Plan, _workers: usize) -> Recording {
         Recording::Own
     }
@@ -60,13 +62,13 @@ impl<W: LineSource> ClientSpawner<RoundRobin<Nfs3Site>, W> for OverSockets {
                 {
                     locks.push(ConnectedClient {
                         client,
-                        first: First::Made(socket),
+                        first: InitialConnection::Made(socket),
                         dial: dial(plan.clients + number),
                     });
                 }
                 let dial = dial(number);
-                let first = take(number).map(First::Made);
-                let first = first.or_else(|| moment(number).map(First::At));
+                let first = take(number).map(InitialConnection::Made);
+                let first = first.or_else(|| moment(number).map(InitialConnection::At));
                 clients.extend(first.map(|first| ConnectedClient {
                     client,
                     first,
@@ -83,7 +85,7 @@ impl<W: LineSource> ClientSpawner<RoundRobin<Nfs3Site>, W> for OverSockets {
                 members: numbers.into_iter().map(member).collect(),
                 replaying: Arc::clone(wanted.replaying),
                 cancellations: wanted.cancellations.clone(),
-                patience: Patience {
+                patience: RetryLimit {
                     timeout: Duration::from_nanos(plan.timeout_ns),
                     reconnect: Duration::from_nanos(plan.reconnect_ns),
                 },
@@ -110,7 +112,7 @@ fn connect_sockets_of<W: LineSource>(
     wanted: &Wanted<'_, RoundRobin<Nfs3Site>, W>,
     moments: Option<&[Moment]>,
     context: &mut Context<'_>,
-) -> Result<Connected, RunError> {
+) -> Result<ConnectedSockets, RunError> {
     let (plan, sites) = (wanted.plan, &wanted.replaying.site);
     let dial = |place| dial_of_place(plan, sites, place);
     if let Some(moments) = moments {

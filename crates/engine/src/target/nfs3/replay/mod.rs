@@ -16,7 +16,7 @@ mod options;
 mod site;
 
 pub use connection::why_lost;
-pub use crew::OverSockets;
+pub use crew::SocketClients;
 pub use options::Nfs3Options;
 pub(crate) use site::remove_left_over_until;
 pub use site::{Nfs3Site, remove_left_over};

@@ -4,7 +4,7 @@ use super::options::Nfs3Options;
 use crate::control::{Cancellation, cancel_on};
 use crate::driver::{Dial, Endpoint, Retry, at_port, first_xid};
 use crate::error::RunError;
-use crate::replay::site::{Site, TreeCleanup};
+use crate::replay::site::{TreeCleanup, WorkDir};
 use crate::target::nfs3::Nfs3Error;
 use crate::target::nfs3::calls::{Failure, Session};
 use crate::target::nfs3::mount::{self, Caller, Mounted};
@@ -292,7 +292,7 @@ pub(crate) fn remove_left_over_until(
     Ok(test_directory::remove_left_over(tree, &root, wanted)?)
 }
 
-impl Site for Nfs3Site {
+impl WorkDir for Nfs3Site {
     fn target(&self) -> Target {
         self.target.clone()
     }

@@ -14,14 +14,14 @@
 
 mod names;
 
-use crate::driver::window::{Window, Work};
+use crate::driver::window::{CallPipeline, Work};
 use crate::error::RunError;
 use crate::target::nfs3::calls::{Failure, NfsResult, Session, named, permissions};
 use crate::target::nfs3::session::{at_path, without_results};
 use crate::workspace::error::{ClaimError, Purpose};
 use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use crate::workspace::tree::{
-    Directory, Found, FoundMarker, MarkerLock, Name, RefusalKind, Refused, Step, Tree, Tried,
+    Directory, Found, FoundMarker, MarkerLock, Name, RefusalKind, Step, Tree, TreeError, TreeResult,
 };
 use filestone_model::client::nfs3::sequence::ObjectWithAttributes as Object;
 use filestone_model::made::{Kept, MadeNames};
@@ -167,7 +167,7 @@ type NfsDirectory = Directory<Handle>;
 pub(crate) struct NfsTree<'a> {
     pub nfs: &'a mut Session,
     /// For many calls at once; what only claims a directory does without.
-    pub window: Option<&'a mut Window>,
+    pub window: Option<&'a mut CallPipeline>,
 }
 
 impl<'a> NfsTree<'a> {
@@ -202,16 +202,16 @@ fn kind_of(failure: &Failure) -> RefusalKind {
 
 impl NfsDirectory {
     /// The error of a step in it.
-    pub(crate) fn failed(&self, step: Step) -> impl Fn(Failure) -> Refused + use<> {
+    pub(crate) fn failed(&self, step: Step) -> impl Fn(Failure) -> TreeError + use<> {
         let (path, purpose) = (self.path.clone(), self.purpose);
-        move |failure| Refused {
+        move |failure| TreeError {
             kind: kind_of(&failure),
             error: refused(failure, step, &path, purpose),
         }
     }
 
     /// The error of a step about something in it.
-    fn failed_with(&self, step: Step, name: &str) -> impl Fn(Failure) -> Refused + use<> {
+    fn failed_with(&self, step: Step, name: &str) -> impl Fn(Failure) -> TreeError + use<> {
         self.child(name, self.handle).failed(step)
     }
 }
@@ -220,13 +220,17 @@ impl Tree for NfsTree<'_> {
     type Handle = Handle;
     type Entry = Object;
 
-    fn make_directory(&mut self, parent: &NfsDirectory, name: &str) -> Tried<Option<NfsDirectory>> {
+    fn make_directory(
+        &mut self,
+        parent: &NfsDirectory,
+        name: &str,
+    ) -> TreeResult<Option<NfsDirectory>> {
         let made = self.nfs.make_own_directory(&parent.handle, name.as_bytes());
         let made = unless_there(made).map_err(parent.failed_with(Step::MakeDirectory, name))?;
         Ok(made.map(|handle| parent.child(name, handle)))
     }
 
-    fn find(&mut self, parent: &NfsDirectory, name: &str) -> Tried<Found<Handle>> {
+    fn find(&mut self, parent: &NfsDirectory, name: &str) -> TreeResult<Found<Handle>> {
         let found = self
             .nfs
             .call(|link| link.find_object(&parent.handle, name.as_bytes()));
@@ -240,7 +244,7 @@ impl Tree for NfsTree<'_> {
         })
     }
 
-    fn first_name(&mut self, at: &NfsDirectory, known: &[&str]) -> Tried<Option<Box<[u8]>>> {
+    fn first_name(&mut self, at: &NfsDirectory, known: &[&str]) -> TreeResult<Option<Box<[u8]>>> {
         let first = self.nfs.first_name(&at.handle, known);
         first.map_err(at.failed(Step::List))
     }
@@ -250,14 +254,14 @@ impl Tree for NfsTree<'_> {
         at: &NfsDirectory,
         name: &str,
         marker: &Marker<'_>,
-    ) -> Tried<Option<MarkerLock>> {
+    ) -> TreeResult<Option<MarkerLock>> {
         let text = marker.text(false);
         let made = unless_there(self.nfs.make_text(&at.handle, name.as_bytes(), &text));
         let made = made.map_err(at.failed_with(Step::MakeMarker, name))?;
         Ok(made.map(|()| MarkerLock::default()))
     }
 
-    fn read_marker(&mut self, at: &NfsDirectory, name: &str) -> Tried<Option<FoundMarker>> {
+    fn read_marker(&mut self, at: &NfsDirectory, name: &str) -> TreeResult<Option<FoundMarker>> {
         let text = self.nfs.marker_text(&at.handle, name.as_bytes());
         let text = text.map_err(at.failed_with(Step::ReadMarker, name))?;
         Ok(text.map(|text| FoundMarker {
@@ -267,7 +271,12 @@ impl Tree for NfsTree<'_> {
         }))
     }
 
-    fn rewrite_marker(&mut self, at: &NfsDirectory, name: &str, marker: &Marker<'_>) -> Tried<()> {
+    fn rewrite_marker(
+        &mut self,
+        at: &NfsDirectory,
+        name: &str,
+        marker: &Marker<'_>,
+    ) -> TreeResult<()> {
         let text = marker.text(false);
         self.nfs
             .rewrite(&at.handle, name.as_bytes(), &text)
@@ -280,7 +289,7 @@ impl Tree for NfsTree<'_> {
         from: &str,
         to: &str,
         _: &MarkerLock,
-    ) -> Tried<bool> {
+    ) -> TreeResult<bool> {
         let (old, new) = (
             named(&at.handle, from.as_bytes()),
             named(&at.handle, to.as_bytes()),
@@ -296,7 +305,7 @@ impl Tree for NfsTree<'_> {
         }
     }
 
-    fn remove_file(&mut self, parent: &NfsDirectory, name: &str) -> Tried<()> {
+    fn remove_file(&mut self, parent: &NfsDirectory, name: &str) -> TreeResult<()> {
         gone(
             self.nfs
                 .call(|link| link.remove(&parent.handle, name.as_bytes())),
@@ -304,7 +313,7 @@ impl Tree for NfsTree<'_> {
         .map_err(parent.failed_with(Step::RemoveFile, name))
     }
 
-    fn remove_directory(&mut self, parent: &NfsDirectory, name: &str, _: bool) -> Tried<()> {
+    fn remove_directory(&mut self, parent: &NfsDirectory, name: &str, _: bool) -> TreeResult<()> {
         gone(
             self.nfs
                 .call(|link| link.remove_directory(&parent.handle, name.as_bytes())),
@@ -312,7 +321,7 @@ impl Tree for NfsTree<'_> {
         .map_err(parent.failed_with(Step::RemoveDirectory, name))
     }
 
-    fn empty_but(&mut self, at: &NfsDirectory, keep: &str, made: &MadeNames) -> Tried<Kept> {
+    fn empty_but(&mut self, at: &NfsDirectory, keep: &str, made: &MadeNames) -> TreeResult<Kept> {
         let emptied = self
             .nfs
             .call(|link| link.empty_but(&at.handle, keep.as_bytes(), made));
@@ -324,7 +333,7 @@ impl Tree for NfsTree<'_> {
         at: &NfsDirectory,
         is_wanted: &dyn Fn(&[u8]) -> bool,
         each: &mut dyn FnMut(&[u8], Object) -> bool,
-    ) -> Tried<()> {
+    ) -> TreeResult<()> {
         let failed = at.failed(Step::List);
         self.nfs
             .connection
@@ -346,7 +355,7 @@ impl Tree for NfsTree<'_> {
         parent: &NfsDirectory,
         name: &[u8],
         entry: Object,
-    ) -> Tried<Option<NfsDirectory>> {
+    ) -> TreeResult<Option<NfsDirectory>> {
         // Where another file system is mounted, nothing is ours, whatever its name.
         let entered = match self.nfs.call(|link| link.attributes(&parent.handle)) {
             Ok(of_parent) if of_parent.fsid != entry.attributes.fsid => Err(Status::XDEV.into()),
@@ -356,13 +365,13 @@ impl Tree for NfsTree<'_> {
         Ok(entered.map(Some).map_err(failed)?)
     }
 
-    fn remove_names(&mut self, parent: &NfsDirectory, names: &[Name]) -> Tried<Option<usize>> {
+    fn remove_names(&mut self, parent: &NfsDirectory, names: &[Name]) -> TreeResult<Option<usize>> {
         let mut removal = Removal::new(parent, names);
         self.run(&mut removal)?;
         Ok(removal.not_empty)
     }
 
-    fn pause(&mut self, pause: Duration) -> Tried<()> {
+    fn pause(&mut self, pause: Duration) -> TreeResult<()> {
         let waited = self.nfs.connection.wait(pause);
         let failed = |lost| refused(lost, Step::RewriteMarker, "", Purpose::FileSet);
         Ok(waited.map_err(|lost| failed(Failure::Lost(lost)))?)

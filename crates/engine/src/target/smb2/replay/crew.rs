@@ -1,10 +1,10 @@
 //! The clients of a load on a share, over sockets: any number of them on each worker's thread.
 
 use super::site::ShareSite;
-use crate::backend::connection::{ClientConnection, ConnectedClient, First};
+use crate::backend::connection::{ClientConnection, ConnectedClient, InitialConnection};
 use crate::backend::sockets::{SocketOptions, Sockets};
 use crate::control::Context;
-use crate::driver::{CallError, Patience};
+use crate::driver::{CallError, RetryLimit};
 use crate::error::RunError;
 use crate::replay::over_sockets::{LoadConnection, LoadWorker, tried_for};
 use crate::replay::replaying::{ClientSpawner, Wanted};
@@ -102,7 +102,7 @@ impl<W: LineSource> ClientSpawner<RoundRobin<ShareSite>, W> for OverSockets {
                 members: plan.clients_of_worker(worker).map(member).collect(),
                 replaying: Arc::clone(wanted.replaying),
                 cancellations: wanted.cancellations.clone(),
-                patience: Patience {
+                patience: RetryLimit {
                     timeout: Duration::from_nanos(plan.timeout_ns),
                     reconnect: Duration::from_nanos(plan.reconnect_ns),
                 },
@@ -176,8 +176,8 @@ impl LoggingOn<'_> {
             made,
         } = joined;
         let (session, first) = match made {
-            Some((made, _)) => (made.session, First::Made(made.socket)),
-            None => (reaching.session(SLOTS), First::At(moment)),
+            Some((made, _)) => (made.session, InitialConnection::Made(made.socket)),
+            None => (reaching.session(SLOTS), InitialConnection::At(moment)),
         };
         let options = Smb2ClientOptions {
             way: Arc::clone(&reaching.way),
@@ -214,7 +214,7 @@ impl LoadConnection for Replayer {
 
     fn why_lost(
         connection: &mut ClientConnection<Self>,
-        patience: Patience,
+        patience: RetryLimit,
         is_given_up: bool,
     ) -> Option<String> {
         let lost = connection.client.take_lost();
@@ -223,7 +223,7 @@ impl LoadConnection for Replayer {
         if lost.is_none() && !is_given_up {
             return None;
         }
-        let Patience { timeout, reconnect } = patience;
+        let RetryLimit { timeout, reconnect } = patience;
         let address = connection.dial.address;
         let (request, why) = match lost {
             Some(lost) => (lost.procedure.shown(), lost.why),

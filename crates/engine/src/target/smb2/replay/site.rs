@@ -2,8 +2,8 @@
 
 use crate::control::{Cancellation, Context, cancel_on};
 use crate::error::RunError;
-use crate::replay::site::{Site, TreeCleanup};
-use crate::target::replaying::{Opening, occupied};
+use crate::replay::site::{TreeCleanup, WorkDir};
+use crate::target::replaying::{SiteOptions, occupied};
 use crate::target::smb2::SmbError;
 use crate::target::smb2::connection::{Connection, Reaching};
 use crate::target::smb2::prepare;
@@ -34,7 +34,7 @@ impl ShareSite {
     /// Reaches the share, and claims the target's directory: makes `clients` in it, or beside one
     /// of another program's.
     pub fn claim(
-        opening: &Opening<'_>,
+        opening: &SiteOptions<'_>,
         target: &SmbTarget,
         context: &Context<'_>,
     ) -> Result<Self, RunError> {
@@ -45,7 +45,7 @@ impl ShareSite {
     }
 
     fn claim_until(
-        opening: &Opening<'_>,
+        opening: &SiteOptions<'_>,
         target: &SmbTarget,
         context: &Context<'_>,
     ) -> Result<Self, RunError> {
@@ -129,7 +129,7 @@ impl ShareSite {
     }
 }
 
-impl Site for ShareSite {
+impl WorkDir for ShareSite {
     fn target(&self) -> Target {
         self.record.clone()
     }

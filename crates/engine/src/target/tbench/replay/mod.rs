@@ -19,7 +19,7 @@ pub use socket_options::{SocketOption, SocketOptionError, SocketOptions};
 
 use crate::error::RunError;
 use crate::replay::layer::{Layer, LayerLost, Reply};
-use crate::replay::site::{BlockingWorkDir, Site, TreeCleanup};
+use crate::replay::site::{BlockingWorkDir, TreeCleanup, WorkDir};
 use connection::TbenchConnection;
 use exchanges::Exchanges;
 use filestone_model::load::{Action, Cause, Generation, Status};
@@ -111,7 +111,7 @@ impl TcpSite {
     }
 }
 
-impl Site for TcpSite {
+impl WorkDir for TcpSite {
     fn target(&self) -> Target {
         Target {
             address: self.address.to_string(),

@@ -4,7 +4,7 @@ use super::double::NfsMount;
 use super::{is_still_open, lock, unlink};
 use crate::control::{Context, NoObserver};
 use crate::load_file::read_text;
-use crate::replay::{BlockingWorkDir, Layer, Site, TreeCleanup};
+use crate::replay::{BlockingWorkDir, Layer, TreeCleanup, WorkDir};
 use crate::target::local::replay::{LocalOptions, LocalSite, remove_left_over};
 use crate::target::local::tree::deletion;
 use crate::target::{Job, Protocols};

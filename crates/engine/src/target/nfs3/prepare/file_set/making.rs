@@ -4,7 +4,7 @@ use super::writing::{After, PendingWrites, Stretch};
 use crate::driver::window::{WINDOW, Work, WorkError};
 use crate::driver::{CallFailed, RpcProcedure};
 use crate::error::RunError;
-use crate::file_set::{Missing, Part, Places, Progress, Spare, Step};
+use crate::file_set::{Missing, ObjectTable, Part, Progress, SpareName, Step};
 use crate::target::nfs3::calls::{called, permissions};
 use crate::target::nfs3::prepare::PrepareError;
 use crate::target::nfs3::session::{failed, without_results};
@@ -30,7 +30,7 @@ const SPARE_TARGET: &str = "made-by-filestone";
 #[derive(Debug, Clone, Copy)]
 pub enum Call {
     Make(u32),
-    MakeSpare(Spare),
+    MakeSpare(SpareName),
     /// What a server made without telling its handle.
     LookUp(u32),
     Truncate(u32),
@@ -39,8 +39,8 @@ pub enum Call {
 }
 
 /// Makes objects, in the order of the steps.
-pub struct Making<'w, 'p> {
-    places: &'w mut Places<'p, Handle>,
+pub struct SetBuilder<'w, 'p> {
+    places: &'w mut ObjectTable<'p, Handle>,
     steps: &'w mut dyn Iterator<Item = Step>,
     /// What follows from answers.
     follow_up: VecDeque<Call>,
@@ -54,7 +54,7 @@ pub struct Making<'w, 'p> {
     progress: Progress<'w>,
 }
 
-impl<'w, 'p> Making<'w, 'p> {
+impl<'w, 'p> SetBuilder<'w, 'p> {
     /// With these permissions.
     pub fn new(missing: Missing<'w, 'p, Handle>, modes: CreateModes) -> Self {
         Self {
@@ -144,7 +144,7 @@ impl<'w, 'p> Making<'w, 'p> {
         }
     }
 
-    fn encode_spare(&self, spare: &Spare, out: &mut Writer<'_>) {
+    fn encode_spare(&self, spare: &SpareName, out: &mut Writer<'_>) {
         let (parent, name) = (self.handle(spare.directory(self.places)), spare.name());
         let where_ = named(&parent, &name);
         match spare.changing {
@@ -264,7 +264,7 @@ impl<'w, 'p> Making<'w, 'p> {
     }
 }
 
-impl Work for Making<'_, '_> {
+impl Work for SetBuilder<'_, '_> {
     type Call = Call;
     type Error = RunError;
 

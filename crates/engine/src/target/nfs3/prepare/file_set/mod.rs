@@ -9,16 +9,16 @@ mod writing;
 
 use crate::control::{Cancellation, Observer};
 use crate::driver::Endpoint;
-use crate::driver::window::Window;
+use crate::driver::window::CallPipeline;
 use crate::error::RunError;
-use crate::file_set::{self, Missing, Seen, SetServer};
+use crate::file_set::{self, ExistingObject, Missing, SetServer};
 use crate::target::nfs3::Session;
 use crate::target::nfs3::tree::NfsTree;
 use crate::workspace::tree::Directory;
 use filestone_model::client::nfs3::sequence::ObjectWithAttributes;
 use filestone_model::plan::TransportKind;
 use filestone_wire::nfs3::Handle;
-use making::Making;
+use making::SetBuilder;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ use std::time::Duration;
 const RECORD_MAX: usize = 1 << 20;
 
 /// What shall be there.
-pub type Order<'a> = file_set::Order<'a, Handle>;
+pub type Order<'a> = file_set::FileSetRequest<'a, Handle>;
 /// A file set that is there.
 pub type FileSet = file_set::FileSet<Handle>;
 
@@ -62,9 +62,9 @@ fn endpoint(session: &Session, cancellation: &Cancellation) -> Endpoint {
 }
 
 /// A connection for many calls at a time.
-fn window(session: &Session, cancellation: &Cancellation) -> Result<Window, RunError> {
+fn window(session: &Session, cancellation: &Cancellation) -> Result<CallPipeline, RunError> {
     let address = session.dial().address;
-    Window::connect(endpoint(session, cancellation))
+    CallPipeline::connect(endpoint(session, cancellation))
         .map_err(|error| RunError::connecting(address, error))
 }
 
@@ -90,8 +90,12 @@ impl SetServer for Session {
         })
     }
 
-    fn seen(_: &Directory<Handle>, _: &[u8], object: ObjectWithAttributes) -> Seen<Handle> {
-        Seen {
+    fn seen(
+        _: &Directory<Handle>,
+        _: &[u8],
+        object: ObjectWithAttributes,
+    ) -> ExistingObject<Handle> {
+        ExistingObject {
             handle: object.handle,
             kind: super::kind_of(object.attributes.file_type),
             len: object.attributes.size,
@@ -100,7 +104,7 @@ impl SetServer for Session {
 
     fn make(tree: &mut NfsTree<'_>, missing: Missing<'_, '_, Handle>) -> Result<u64, RunError> {
         let modes = tree.nfs.modes();
-        let mut making = Making::new(missing, modes);
+        let mut making = SetBuilder::new(missing, modes);
         tree.run(&mut making)?;
         Ok(making.made)
     }
