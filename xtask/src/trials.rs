@@ -6,7 +6,7 @@ use clap::Args;
 use filestone_model::comparison::ab::{Arm, Trial, group};
 use filestone_model::comparison::{ComparisonOptions, RunValue, Verdict};
 use filestone_model::measure::figures::{Quantity, RunFigure, Statistic, TimeKind};
-use filestone_model::random::{Generator, Purpose, RngExt, exponential, stream};
+use filestone_model::random::{Generator, RandomStream, RngExt, exponential, stream};
 use std::ops::RangeInclusive;
 
 /// Alarms where there is no difference, in percent.
@@ -114,7 +114,7 @@ fn tried(noise: &Noise, slower: f64, seed: u64) -> Tried {
         judged: vec![figure],
     };
     let mut trial = Trial::new(question, POWER, PAIRS_MAX);
-    let mut random = stream(seed, Purpose::Permutations, 1);
+    let mut random = stream(seed, RandomStream::Permutations, 1);
     let mut runs = 0.0;
     for number in 0.. {
         for pair in group(seed, number).chunks(2) {

@@ -14,7 +14,7 @@ use filestone_model::job::{HostRun, IntervalMerger, deal, decide, judge, merge};
 use filestone_model::measure::job_record::LostHostRecord;
 use filestone_model::measure::{RunPhase, RunRecord};
 use filestone_model::plan::Plan;
-use filestone_model::steering::Direction;
+use filestone_model::steering::NextLoad;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -217,13 +217,13 @@ impl<'job, 'look> JobRun<'job, 'look> {
             let (progress, left) = steered.progress();
             self.observer.steering(&progress, left);
             match direction {
-                Direction::Stay => {}
-                Direction::Offer(load_ops_per_s) => {
+                NextLoad::Stay => {}
+                NextLoad::Offer(load_ops_per_s) => {
                     self.observer.offered(load_ops_per_s);
                     self.members.tell_all(&ToRank::Offer { load_ops_per_s });
                     self.own.iter().for_each(|own| own.offer(load_ops_per_s));
                 }
-                Direction::Finish => {
+                NextLoad::Finish => {
                     self.members.tell_all(&ToRank::Finish);
                     self.own.iter().for_each(RankRun::finish);
                 }

@@ -7,7 +7,8 @@ use filestone_model::measure::run_record::{IntervalRecord, Phase};
 use filestone_model::plan::{Plan, SteeringPlan};
 use filestone_model::steering::curve::CurveSteering;
 use filestone_model::steering::{
-    Direction, IntervalResult, LoadRange, ObjectiveSearch, RemainingTime, SteeredPoint, Steering,
+    IntervalResult, LoadController, LoadRange, NextLoad, ObjectiveSearch, RemainingTime,
+    SteeredPoint,
 };
 use std::collections::BTreeMap;
 
@@ -49,7 +50,7 @@ impl Steered {
         Some(steered)
     }
 
-    fn steering(&mut self) -> &mut dyn Steering {
+    fn steering(&mut self) -> &mut dyn LoadController {
         match &mut self.decider {
             Decider::Curve(curve) => curve,
             Decider::Objective(objective) => objective,
@@ -70,9 +71,9 @@ impl Steered {
     }
 
     /// What comes after this interval of all ranks.
-    pub fn decide(&mut self, interval: &IntervalRecord) -> Direction {
+    pub fn decide(&mut self, interval: &IntervalRecord) -> NextLoad {
         if self.is_finished || interval.phase == Phase::Drain {
-            return Direction::Stay;
+            return NextLoad::Stay;
         }
         let told = self.told.remove(&interval.start_ns);
         self.told.retain(|start, _| *start > interval.start_ns);
@@ -87,9 +88,9 @@ impl Steered {
         };
         let direction = self.steering().next(&observed);
         match direction {
-            Direction::Stay => {}
-            Direction::Offer(load) => self.offered_load_ops_per_s = load,
-            Direction::Finish => self.is_finished = true,
+            NextLoad::Stay => {}
+            NextLoad::Offer(load) => self.offered_load_ops_per_s = load,
+            NextLoad::Finish => self.is_finished = true,
         }
         direction
     }

@@ -8,8 +8,10 @@ use filestone_model::client::handles::Handles;
 use filestone_model::client::{Client, Output, ProtocolError, Unsupported};
 use filestone_model::failure::{Failure, ReplyFault, StatusSpace};
 use filestone_model::language::Operations;
-use filestone_model::operation::{Answer, Completion, FileId, OpKind, Operation, Outcome, SlotId};
-use filestone_model::{Completions, Moment};
+use filestone_model::operation::{
+    Completion, FileId, OpKind, Operation, Outcome, ReplyInfo, SlotId,
+};
+use filestone_model::{CompletionBatch, Timestamp};
 use std::sync::Arc;
 
 /// What all clients of a run share.
@@ -92,7 +94,7 @@ struct Slot {
     state: State,
     operation: Operation,
     sequence: u32,
-    sent: Moment,
+    sent: Timestamp,
     bytes_sent: u32,
 }
 
@@ -115,7 +117,7 @@ pub struct EchoClient {
     token: Option<u64>,
     /// Whether the server waits to hear that its new token is known.
     owes_answer: bool,
-    next_deadline: Moment,
+    next_deadline: Timestamp,
     in_flight: u32,
     replies: u64,
     late_replies: u64,
@@ -128,7 +130,7 @@ impl EchoClient {
             state: State::Idle,
             operation: Operation::Null,
             sequence: slot,
-            sent: Moment::ZERO,
+            sent: Timestamp::ZERO,
             bytes_sent: 0,
         };
         Self {
@@ -139,7 +141,7 @@ impl EchoClient {
             input: Input::default(),
             token: None,
             owes_answer: false,
-            next_deadline: Moment::NEVER,
+            next_deadline: Timestamp::MAX,
             in_flight: 0,
             replies: 0,
             late_replies: 0,
@@ -181,7 +183,7 @@ impl EchoClient {
         self.queued.push(index as u32);
     }
 
-    fn end(&mut self, index: usize, end: End, now: Moment, completed: &mut Completions) {
+    fn end(&mut self, index: usize, end: End, now: Timestamp, completed: &mut CompletionBatch) {
         let Some(slot) = self.slots.get_mut(index) else {
             return;
         };
@@ -195,8 +197,8 @@ impl EchoClient {
                 slot: index as u32,
             },
             outcome: end.outcome,
-            answer: Answer::Plain,
-            usable: Moment::ZERO,
+            answer: ReplyInfo::Plain,
+            usable: Timestamp::ZERO,
             sent: slot.sent,
             done: now,
             calls: 1,
@@ -212,8 +214,8 @@ impl EchoClient {
         &mut self,
         state: State,
         outcome: Outcome,
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) {
         for index in 0..self.slots.len() {
             if self.slots[index].state == state {
@@ -222,7 +224,12 @@ impl EchoClient {
         }
     }
 
-    fn take_reply(&mut self, body: &[u8], now: Moment, completed: &mut Completions) -> Option<()> {
+    fn take_reply(
+        &mut self,
+        body: &[u8],
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) -> Option<()> {
         let (sequence, body) = wire::read_u32(body)?;
         let (status, data) = wire::read_u32(body)?;
         self.replies += 1;
@@ -272,8 +279,8 @@ impl EchoClient {
         &mut self,
         kind: Kind,
         body: &[u8],
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> Result<(), ProtocolError> {
         let wrong = ProtocolError::Message("a message with other fields than it should have");
         match kind {
@@ -348,7 +355,7 @@ impl Client for EchoClient {
         }
     }
 
-    fn transmitted(&mut self, now: Moment) {
+    fn transmitted(&mut self, now: Timestamp) {
         for index in self.queued.drain(..) {
             if let Some(slot) = self.slots.get_mut(index as usize) {
                 slot.sent = now;
@@ -362,8 +369,8 @@ impl Client for EchoClient {
     fn handle_input(
         &mut self,
         bytes: &[u8],
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> Result<(), ProtocolError> {
         let mut input = std::mem::take(&mut self.input.bytes);
         input.extend_from_slice(bytes);
@@ -394,9 +401,14 @@ impl Client for EchoClient {
         out.bytes.len() > before
     }
 
-    fn handle_timeout(&mut self, now: Moment, _out: &mut Output, completed: &mut Completions) {
+    fn handle_timeout(
+        &mut self,
+        now: Timestamp,
+        _out: &mut Output,
+        completed: &mut CompletionBatch,
+    ) {
         let timeout = self.shared.timeout_nanos;
-        self.next_deadline = Moment::NEVER;
+        self.next_deadline = Timestamp::MAX;
         for index in 0..self.slots.len() {
             let slot = self.slots[index];
             if slot.state != State::Sent {
@@ -412,15 +424,15 @@ impl Client for EchoClient {
         }
     }
 
-    fn poll_timeout(&self) -> Moment {
+    fn poll_timeout(&self) -> Timestamp {
         self.next_deadline
     }
 
-    fn connected(&mut self, _now: Moment, out: &mut Output) {
+    fn connected(&mut self, _now: Timestamp, out: &mut Output) {
         wire::put(&mut out.bytes, Kind::Hello, &[]);
     }
 
-    fn disconnected(&mut self, now: Moment, completed: &mut Completions) {
+    fn disconnected(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.token = None;
         self.owes_answer = false;
         self.input.bytes.clear();
@@ -428,7 +440,7 @@ impl Client for EchoClient {
         self.end_all(State::Sent, Outcome::Disconnected, now, completed);
     }
 
-    fn abandon(&mut self, now: Moment, completed: &mut Completions) {
+    fn abandon(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.end_all(State::Waiting, Outcome::Skipped, now, completed);
     }
 
@@ -495,11 +507,11 @@ mod tests {
     #[test]
     fn requests_wait_for_a_session_and_carry_its_token() {
         let (mut client, mut out) = (client(2), Output::default());
-        let mut completed = Completions::default();
-        client.connected(Moment::ZERO, &mut out);
+        let mut completed = CompletionBatch::default();
+        client.connected(Timestamp::ZERO, &mut out);
         client.submit(SlotId { client: 0, slot: 1 }, READ, &mut out);
         assert_eq!(sent(&mut out), [(Kind::Hello, None)]);
-        let now = Moment::from_nanos(5);
+        let now = Timestamp::from_nanos(5);
         client
             .handle_input(&welcome(77), now, &mut completed)
             .expect("a welcome");
@@ -518,7 +530,7 @@ mod tests {
         );
         for byte in &reply {
             client
-                .handle_input(&[*byte], Moment::from_nanos(9), &mut completed)
+                .handle_input(&[*byte], Timestamp::from_nanos(9), &mut completed)
                 .expect("part of a reply");
         }
         let ended: Vec<_> = completed.iter().collect();
@@ -526,7 +538,7 @@ mod tests {
         assert_eq!(ended[0].data_bytes, 4);
         // The same reply again is nobody's.
         client
-            .handle_input(&reply, Moment::from_nanos(10), &mut completed)
+            .handle_input(&reply, Timestamp::from_nanos(10), &mut completed)
             .expect("a reply");
         assert_eq!((client.late_replies(), completed.len()), (1, 1));
     }
@@ -534,14 +546,14 @@ mod tests {
     #[test]
     fn a_new_token_comes_unasked_is_answered_and_holds_from_then_on() {
         let (mut client, mut out) = (client(1), Output::default());
-        let mut completed = Completions::default();
+        let mut completed = CompletionBatch::default();
         let slot = SlotId { client: 0, slot: 0 };
         client
-            .handle_input(&welcome(1), Moment::ZERO, &mut completed)
+            .handle_input(&welcome(1), Timestamp::ZERO, &mut completed)
             .expect("a welcome");
         let notice = message(Kind::NewToken, &[&2_u64.to_le_bytes()]);
         client
-            .handle_input(&notice, Moment::ZERO, &mut completed)
+            .handle_input(&notice, Timestamp::ZERO, &mut completed)
             .expect("a notice");
         assert!(client.answer(&mut out));
         client.submit(slot, Operation::Null, &mut out);
@@ -553,20 +565,20 @@ mod tests {
     #[test]
     fn what_is_lost_or_late_is_accounted_for() {
         let (mut client, mut out) = (client(3), Output::default());
-        let mut completed = Completions::default();
+        let mut completed = CompletionBatch::default();
         let slot = |slot| SlotId { client: 0, slot };
         client
-            .handle_input(&welcome(1), Moment::ZERO, &mut completed)
+            .handle_input(&welcome(1), Timestamp::ZERO, &mut completed)
             .expect("a welcome");
         client.submit(slot(0), Operation::Null, &mut out);
-        client.transmitted(Moment::ZERO);
-        assert_eq!(client.poll_timeout(), Moment::from_nanos(1000));
-        client.handle_timeout(Moment::from_nanos(1000), &mut out, &mut completed);
+        client.transmitted(Timestamp::ZERO);
+        assert_eq!(client.poll_timeout(), Timestamp::from_nanos(1000));
+        client.handle_timeout(Timestamp::from_nanos(1000), &mut out, &mut completed);
         client.submit(slot(1), Operation::Null, &mut out);
-        client.transmitted(Moment::from_nanos(1001));
-        client.disconnected(Moment::from_nanos(1002), &mut completed);
+        client.transmitted(Timestamp::from_nanos(1001));
+        client.disconnected(Timestamp::from_nanos(1002), &mut completed);
         client.submit(slot(2), Operation::Null, &mut out);
-        client.abandon(Moment::from_nanos(1003), &mut completed);
+        client.abandon(Timestamp::from_nanos(1003), &mut completed);
         let outcomes: Vec<_> = completed.iter().map(|ended| ended.outcome).collect();
         let expected = [Outcome::TimedOut, Outcome::Disconnected, Outcome::Skipped];
         assert_eq!(
@@ -577,13 +589,13 @@ mod tests {
 
     #[test]
     fn what_is_no_message_ends_the_connection() {
-        let mut completed = Completions::default();
+        let mut completed = CompletionBatch::default();
         for bytes in [
             message(Kind::Request, &[]),
             message(Kind::Reply, &[&[0; 7]]),
             vec![0xff; 8],
         ] {
-            let result = client(1).handle_input(&bytes, Moment::ZERO, &mut completed);
+            let result = client(1).handle_input(&bytes, Timestamp::ZERO, &mut completed);
             assert!(result.is_err(), "{bytes:?}");
         }
     }

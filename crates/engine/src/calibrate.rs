@@ -21,7 +21,7 @@ use filestone_model::plan::{
     ArrivalsPlan, LeftoverPolicy, Plan, ProbePlan, TargetPlan, WorkloadPlan,
 };
 use filestone_model::steering::RemainingTime;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::{Next, Workload};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -370,7 +370,7 @@ fn base_plan(target: &TargetPlan, case: Case, arrivals: ArrivalsPlan, time: Dura
 struct Nulls;
 
 impl Workload for Nulls {
-    fn next(&mut self, _slot: u32, _now: Moment) -> Next<Operation> {
+    fn next(&mut self, _slot: u32, _now: Timestamp) -> Next<Operation> {
         Next::Measured(Operation::Null)
     }
 }

@@ -4,7 +4,7 @@
 //! instead of 35 ns a reading) and the monotonic clock elsewhere; it calibrates
 //! the one against the other when the first clock is made.
 
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use rustix::time::{ClockId, clock_gettime};
 
 /// A clock whose epoch is the start of the run. Copies share the epoch.
@@ -24,8 +24,8 @@ impl Clock {
 
     /// The present moment.
     #[inline]
-    pub fn now(&self) -> Moment {
-        Moment::from_nanos(self.source.delta_as_nanos(self.epoch, self.source.raw()))
+    pub fn now(&self) -> Timestamp {
+        Timestamp::from_nanos(self.source.delta_as_nanos(self.epoch, self.source.raw()))
     }
 
     /// Whether it reads the processor's counter, and does not ask the kernel.

@@ -37,7 +37,7 @@ use filestone_model::measure::verdict::caveats;
 use filestone_model::plan::{ArrivalsPlan, Plan, SteeringPlan};
 use filestone_model::plan::{Field, LevelsPlanError, PlanError, SteeringPlanError};
 use filestone_model::steering::curve::CurveSteering;
-use filestone_model::steering::{LoadRange, ObjectiveSearch, Steering};
+use filestone_model::steering::{LoadController, LoadRange, ObjectiveSearch};
 use readings::Sampler;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -92,7 +92,7 @@ pub fn run_steered(
     plan: &Plan,
     open: &OpenTargetFn<'_>,
     context: &mut Context<'_>,
-    mut steering: Option<&mut dyn Steering>,
+    mut steering: Option<&mut dyn LoadController>,
 ) -> Result<RunRecord, RunError> {
     let mut begun = plan.clone();
     if let Some(steering) = &mut steering {
@@ -111,7 +111,7 @@ pub fn run_on(
     plan: &Plan,
     mut target: Box<dyn OpenTarget + '_>,
     context: &mut Context<'_>,
-    steering: Option<&mut dyn Steering>,
+    steering: Option<&mut dyn LoadController>,
 ) -> Result<RunRecord, RunError> {
     context.observer.prepared(target.describe());
     let measured = measure(plan, &mut *target, context, steering);
@@ -186,7 +186,7 @@ fn measure(
     plan: &Plan,
     target: &mut dyn OpenTarget,
     context: &mut Context<'_>,
-    steering: Option<&mut dyn Steering>,
+    steering: Option<&mut dyn LoadController>,
 ) -> Result<RunRecord, RunError> {
     let sources = readings::open(plan, target.describe())?;
     let clock = Clock::start();

@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::processors;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ const NAP: Duration = Duration::from_millis(50);
 /// Where a client's moments come from, and how it waits for one.
 pub trait Time {
     /// The present moment.
-    fn now(&self) -> Moment;
+    fn now(&self) -> Timestamp;
 
     /// Waits until `until`, or until somebody stops the run.
-    fn wait(&self, until: Moment);
+    fn wait(&self, until: Timestamp);
 
     /// Processor time that the calling thread has used, in nanoseconds.
     fn processor_nanos(&self) -> u64;
@@ -31,11 +31,11 @@ pub struct RealTime<'run> {
 }
 
 impl Time for RealTime<'_> {
-    fn now(&self) -> Moment {
+    fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    fn wait(&self, until: Moment) {
+    fn wait(&self, until: Timestamp) {
         while !self.stop.load(Ordering::Relaxed) {
             let left = until.nanos_since(self.clock.now());
             if left == 0 {
@@ -65,11 +65,11 @@ impl VirtualTime {
 
 #[cfg(test)]
 impl Time for VirtualTime {
-    fn now(&self) -> Moment {
-        Moment::from_nanos(self.0.get())
+    fn now(&self) -> Timestamp {
+        Timestamp::from_nanos(self.0.get())
     }
 
-    fn wait(&self, until: Moment) {
+    fn wait(&self, until: Timestamp) {
         self.0.set(self.0.get().max(until.nanos()));
     }
 

@@ -25,15 +25,15 @@ pub use shared_books::{SharedRecorder, SharedSampleSink};
 use crate::backend::{Backend, BackendError, ConnectionCounts, WaitLimit};
 use client::{ClientState, SlotActivity, Slots};
 use filestone_model::arrivals::counts_of_clients;
-use filestone_model::completions::{Completions, for_slot};
-use filestone_model::language::{Language, Work};
+use filestone_model::completions::{CompletionBatch, for_slot};
+use filestone_model::language::{Work, WorkType};
 use filestone_model::measure::interval::IntervalCounts;
 use filestone_model::measure::processors::ThreadTime;
 use filestone_model::measure::stamps::StampedCall;
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::operation::{Completion, OpKind, Outcome, SlotId};
 use filestone_model::plan::{Plan, TICK_NANOS};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::stream::ControlEpoch;
 use filestone_model::workload::{Next, Workload};
 use losses::LostClients;
@@ -50,9 +50,9 @@ const INTERRUPTED_DRAIN_NANOS: u64 = 500_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     /// When the measured window opens; before it is warm-up.
-    pub window_start: Moment,
-    /// When it closes; `NEVER` if a count ends the run.
-    pub window_end: Moment,
+    pub window_start: Timestamp,
+    /// When it closes; `MAX` if a count ends the run.
+    pub window_end: Timestamp,
     /// How long after the end unanswered operations are waited for.
     pub drain_nanos: u64,
     /// Length of one interval.
@@ -62,12 +62,12 @@ pub struct Schedule {
 impl Schedule {
     /// The moments of a plan.
     pub fn of(plan: &Plan) -> Self {
-        let window_start = Moment::from_nanos(plan.warm_up_ns);
+        let window_start = Timestamp::from_nanos(plan.warm_up_ns);
         Self {
             window_start,
-            window_end: plan
-                .duration_ns
-                .map_or(Moment::NEVER, |duration| window_start.after_nanos(duration)),
+            window_end: plan.duration_ns.map_or(Timestamp::MAX, |duration| {
+                window_start.after_nanos(duration)
+            }),
             // The client gives up a call after its time-out; a little more lets it say so.
             drain_nanos: plan.timeout_ns.saturating_add(1_000_000_000),
             interval_nanos: plan.interval_ns.max(TICK_NANOS),
@@ -76,7 +76,7 @@ impl Schedule {
 
     /// Where the interval ends that `moment` of the window, or of the drain, is in: at the next
     /// whole interval since the window opened, but not beyond the end of the window.
-    fn boundary_after(&self, moment: Moment) -> Moment {
+    fn boundary_after(&self, moment: Timestamp) -> Timestamp {
         let intervals = moment.nanos_since(self.window_start) / self.interval_nanos + 1;
         let whole = intervals.saturating_mul(self.interval_nanos);
         let boundary = self.window_start.after_nanos(whole);
@@ -88,7 +88,7 @@ impl Schedule {
     }
 
     /// The last boundary of intervals up to `moment`, which is not before the window.
-    fn boundary_before(&self, moment: Moment) -> Moment {
+    fn boundary_before(&self, moment: Timestamp) -> Timestamp {
         let since = moment.nanos_since(self.window_start);
         let boundary = self
             .window_start
@@ -111,7 +111,7 @@ impl Schedule {
 pub struct WorkerEnd {
     /// When the worker closed the window: the plan's end, the end of its last
     /// operation, or when it was stopped.
-    pub window_end: Moment,
+    pub window_end: Timestamp,
     /// Whether somebody stopped it.
     pub is_interrupted: bool,
     /// Why the server was given up, while there was something to measure.
@@ -143,14 +143,14 @@ pub struct Worker<'run, B, W, K> {
     clients: Vec<ClientState<W>>,
     /// Clients that wait for a moment: those of open loops for when their next operation is
     /// due, and those whose workload has nothing for them before.
-    due: BinaryHeap<Reverse<(Moment, u32)>>,
+    due: BinaryHeap<Reverse<(Timestamp, u32)>>,
     /// What open loops count as skipped when they cannot start it.
     measured_kind: OpKind,
     /// Which runs of the completions at hand were repeated.
     repeated: Vec<bool>,
-    next_boundary: Moment,
-    end: Option<Moment>,
-    last_done: Moment,
+    next_boundary: Timestamp,
+    end: Option<Timestamp>,
+    last_done: Timestamp,
     is_interrupted: bool,
     /// So many clients from the first on may begin nothing more. None ever may again.
     exhausted: usize,
@@ -163,7 +163,7 @@ pub struct Worker<'run, B, W, K> {
     is_window_open: bool,
     /// Up to when operations in flight are counted, and what was counted since the
     /// last buffer was handed over.
-    in_flight_mark: Moment,
+    in_flight_mark: Timestamp,
     in_flight_nanos: u128,
     /// How much of that operations were held for that have ended.
     held_nanos: u128,
@@ -188,13 +188,13 @@ struct Line<B, K> {
 struct Start<T> {
     work: T,
     role: Role,
-    due: Moment,
-    ready: Moment,
+    due: Timestamp,
+    ready: Timestamp,
 }
 
 impl<T> Start<T> {
     /// One that is due at this moment.
-    fn now(work: T, role: Role, now: Moment) -> Self {
+    fn now(work: T, role: Role, now: Timestamp) -> Self {
         Self {
             work,
             role,
@@ -212,8 +212,8 @@ impl<B: Backend, K: SampleSink> Line<B, K> {
         &mut self,
         slots: &mut Slots,
         ticket: SlotId,
-        start: Start<<B::Language as Language>::Work<'_>>,
-        now: Moment,
+        start: Start<<B::Language as WorkType>::WorkItem<'_>>,
+        now: Timestamp,
     ) {
         let Start {
             work,
@@ -241,8 +241,8 @@ impl<B: Backend, K: SampleSink> Line<B, K> {
         &mut self,
         slots: &mut Slots,
         ticket: SlotId,
-        work: <B::Language as Language>::Work<'_>,
-        now: Moment,
+        work: <B::Language as WorkType>::WorkItem<'_>,
+        now: Timestamp,
     ) {
         let slot = &mut slots.slots[ticket.slot as usize];
         slot.under_way = SlotActivity::Aside;
@@ -335,7 +335,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     /// The same, and keeps what carried the operations out.
     pub fn run_and_keep(mut self) -> WorkerResult<B, W> {
         let slots = self.clients.iter().map(|client| client.slots.slots.len());
-        let mut completed = Completions::with_capacity(slots.sum());
+        let mut completed = CompletionBatch::with_capacity(slots.sum());
         let mut now = self.line.backend.now();
         self.open_window(now);
         self.begin(now);
@@ -382,7 +382,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// Puts slots to work: closed loops at once, open loops by their schedule. Those of an open loop
     /// that have something to prepare follow as they are needed, instead of all at one moment.
-    fn begin(&mut self, now: Moment) {
+    fn begin(&mut self, now: Timestamp) {
         for client in 0..self.clients.len() as u32 {
             let slots = &mut self.clients[client as usize].slots;
             if let Some(due) = slots.arrivals.next_due() {
@@ -399,20 +399,20 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     }
 
     /// What a slot does first of all.
-    fn advance_first(&mut self, ticket: SlotId, now: Moment) {
+    fn advance_first(&mut self, ticket: SlotId, now: Timestamp) {
         self.advance(ticket, None, now);
     }
 
     /// Gives every operation that has come due to a free slot of its client.
     #[inline]
-    fn start_due(&mut self, now: Moment) {
+    fn start_due(&mut self, now: Timestamp) {
         // Nothing ever comes due in a closed loop.
         if !self.due.is_empty() {
             self.start_all_due(now);
         }
     }
 
-    fn start_all_due(&mut self, now: Moment) {
+    fn start_all_due(&mut self, now: Timestamp) {
         while let Some(Reverse((due, client))) = self.due.peek().copied() {
             if due > now {
                 return;
@@ -435,7 +435,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// Puts one more slot of an open loop to work, if it is needed.
     #[inline]
-    fn begin_next(&mut self, client: u32, now: Moment) {
+    fn begin_next(&mut self, client: u32, now: Timestamp) {
         let slots = &mut self.clients[client as usize].slots;
         if let Some(slot) = slots.next_slot() {
             slots.slots[slot as usize].free_at = slots.begun_at;
@@ -444,7 +444,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     }
 
     /// Starts the operation that is due next for this open-loop client.
-    fn start_scheduled(&mut self, ticket: SlotId, now: Moment) {
+    fn start_scheduled(&mut self, ticket: SlotId, now: Timestamp) {
         let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
         let due = slots.next_due;
         slots.is_starved = false;
@@ -453,7 +453,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
             return;
         }
         let ready = due.max(slots.slots[ticket.slot as usize].free_at);
-        slots.next_due = slots.arrivals.next_due().unwrap_or(Moment::NEVER);
+        slots.next_due = slots.arrivals.next_due().unwrap_or(Timestamp::MAX);
         if let Some(work) = workload.next(ticket.slot, now).measured() {
             let start = Start {
                 work,
@@ -475,7 +475,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     /// Always part of its caller: what the workload says would be written down and read again.
     #[expect(clippy::inline_always, reason = "7 % of the instructions of a call")]
     #[inline(always)]
-    fn ask(&mut self, ticket: SlotId, now: Moment) {
+    fn ask(&mut self, ticket: SlotId, now: Timestamp) {
         let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
         let start = match workload.next(ticket.slot, now) {
             Next::Measured(work) => Start::now(work, Role::Measured, now),
@@ -501,14 +501,14 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     }
 
     /// The same, of a slot that had nothing to do before this moment.
-    fn ask_again(&mut self, ticket: SlotId, now: Moment) {
+    fn ask_again(&mut self, ticket: SlotId, now: Timestamp) {
         self.ask(ticket, now);
     }
 
     /// Deals with completions run by run. What can be repeated is on its way to
     /// the server before any of it is recorded: the server works meanwhile.
     #[inline]
-    fn complete_all(&mut self, completed: &Completions) {
+    fn complete_all(&mut self, completed: &CompletionBatch) {
         self.repeated.clear();
         for index in 0..completed.run_count() {
             let run = completed.run(index);
@@ -568,8 +568,8 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         let mut sample = Sample {
             kind: self.measured_kind,
             role: Role::Measured,
-            due: Moment::NEVER,
-            ready: Moment::NEVER,
+            due: Timestamp::MAX,
+            ready: Timestamp::MAX,
             completion: *completion,
         };
         let mut run_len = 0;
@@ -637,7 +637,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// In which time operations in flight are counted, as far as it is known when it ends.
     #[inline]
-    fn counted_window(&self) -> (Moment, Moment) {
+    fn counted_window(&self) -> (Timestamp, Timestamp) {
         let closes = self.schedule.window_end;
         let closes = closes.min(self.end.unwrap_or(closes));
         (self.schedule.window_start, closes)
@@ -646,7 +646,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     /// What a slot does that has just come free.
     #[expect(clippy::inline_always, reason = "see `ask`")]
     #[inline(always)]
-    fn advance(&mut self, ticket: SlotId, after: Option<&Completion>, now: Moment) {
+    fn advance(&mut self, ticket: SlotId, after: Option<&Completion>, now: Timestamp) {
         if self.end.is_some() {
             return;
         }
@@ -670,7 +670,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// From when the window opens, what the run costs is counted.
     #[inline]
-    fn open_window(&mut self, now: Moment) {
+    fn open_window(&mut self, now: Timestamp) {
         if !self.is_window_open && now >= self.schedule.window_start {
             self.is_window_open = true;
             self.cpu_mark = self.line.backend.processor_nanos();
@@ -683,7 +683,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     /// Opens and closes the window when its time has come, and hands over full
     /// intervals.
     #[inline]
-    fn keep_time(&mut self, now: Moment) {
+    fn keep_time(&mut self, now: Timestamp) {
         self.open_window(now);
         if self.signals.stop.load(Ordering::Relaxed) {
             self.interrupt(now);
@@ -710,7 +710,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// Somebody stopped the run: closes the window if it is open, and waits but
     /// shortly for what is in flight, in a drain that has begun already, too.
-    fn interrupt(&mut self, now: Moment) {
+    fn interrupt(&mut self, now: Timestamp) {
         let is_over = self.end.is_some() && self.line.busy == 0;
         if self.is_interrupted || is_over {
             return;
@@ -733,7 +733,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     }
 
     /// Ends the measured window. What was due and never started is skipped.
-    fn close(&mut self, at: Moment) {
+    fn close(&mut self, at: Timestamp) {
         if self.end.is_some() {
             return;
         }
@@ -744,7 +744,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     }
 
     /// Counts as skipped what was due before `end` and never started.
-    fn skip_due(&mut self, end: Moment) {
+    fn skip_due(&mut self, end: Timestamp) {
         let opened = self.schedule.window_start;
         let books = &mut self.line.books;
         for client in &mut self.clients {
@@ -757,7 +757,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// Goes on with another offered load if somebody has asked for one.
     #[inline]
-    fn follow_offer(&mut self, now: Moment) {
+    fn follow_offer(&mut self, now: Timestamp) {
         let Some(offer) = self.signals.offer else {
             return;
         };
@@ -771,7 +771,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// Asks those that wait for a moment, and were told something meanwhile.
     #[inline]
-    fn follow_orders(&mut self, now: Moment) {
+    fn follow_orders(&mut self, now: Timestamp) {
         if let Some(orders) = &self.orders {
             let count = orders.now();
             if count != self.orders_mark {
@@ -783,7 +783,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// What they wait for is now.
     #[cold]
-    fn call_waiting(&mut self, now: Moment) {
+    fn call_waiting(&mut self, now: Timestamp) {
         let clients = &self.clients;
         let is_called = |client: u32| {
             let client = clients.get(client as usize);
@@ -800,7 +800,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// From now on so many operations are due per second, of all clients of the run.
     #[cold]
-    fn change_load(&mut self, load: f64, now: Moment) {
+    fn change_load(&mut self, load: f64, now: Timestamp) {
         // What has come due and finds a slot is not part of a backlog.
         self.start_due(now);
         self.skip_due(now);
@@ -817,7 +817,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// Adds up how many operations were in flight since the last look, within the window.
     #[inline]
-    fn count_in_flight(&mut self, now: Moment) {
+    fn count_in_flight(&mut self, now: Timestamp) {
         let to = now
             .min(self.schedule.window_end)
             .min(self.end.unwrap_or(now));
@@ -826,7 +826,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         self.in_flight_nanos += u128::from(self.line.busy) * u128::from(nanos);
     }
 
-    fn is_over(&self, now: Moment) -> bool {
+    fn is_over(&self, now: Timestamp) -> bool {
         self.end.is_some_and(|end| {
             now > end.after_nanos(self.schedule.drain_nanos)
                 || self.line.busy == 0 && !self.is_loss_open()
@@ -846,9 +846,9 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// When the loop must look at the clock again.
     #[inline]
-    fn wake_up_at(&self, now: Moment) -> WaitLimit {
+    fn wake_up_at(&self, now: Timestamp) -> WaitLimit {
         let attention = now.after_nanos(ATTENTION_NANOS).min(self.next_boundary);
-        let mut due = Moment::NEVER;
+        let mut due = Timestamp::MAX;
         if self.end.is_none() {
             if let Some(Reverse((next, _))) = self.due.peek() {
                 due = *next;
@@ -865,7 +865,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     }
 
     #[cold]
-    fn hand_over(&mut self, now: Moment) {
+    fn hand_over(&mut self, now: Timestamp) {
         let boundary = self.schedule.boundary_before(now);
         self.next_boundary = self.schedule.boundary_after(boundary);
         self.note_costs();
@@ -906,9 +906,9 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// Counts what has not ended. What was waited for longer than a call may take has timed out:
     /// an operation of many calls, each of which was answered. All else is in flight.
-    fn leave_unended(&mut self, now: Moment) {
+    fn leave_unended(&mut self, now: Timestamp) {
         let drain_nanos = self.schedule.drain_nanos;
-        let is_waited_out = |end: Moment| now > end.after_nanos(drain_nanos);
+        let is_waited_out = |end: Timestamp| now > end.after_nanos(drain_nanos);
         let has_timed_out = !self.is_interrupted && self.end.is_some_and(is_waited_out);
         let books = &mut self.line.books;
         for (client, ClientState { slots, .. }) in (0..).zip(&self.clients) {
@@ -929,9 +929,9 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         }
     }
 
-    fn finish(mut self, now: Moment, lost: Option<BackendError>) -> WorkerResult<B, W> {
+    fn finish(mut self, now: Timestamp, lost: Option<BackendError>) -> WorkerResult<B, W> {
         self.note_costs();
-        let mut abandoned = Completions::default();
+        let mut abandoned = CompletionBatch::default();
         self.line.backend.abandon(&mut abandoned);
         // No slot goes on from here: what it began now would never be sent.
         abandoned

@@ -4,9 +4,9 @@ use super::*;
 use filestone_model::failure::StatusSpace;
 use filestone_model::measure::fleet_record::{ClientState, StateCount};
 use filestone_model::measure::{IntervalAggregator, Role, Sample};
-use filestone_model::operation::{Answer, Completion, OpKind, Outcome, SlotId};
+use filestone_model::operation::{Completion, OpKind, Outcome, ReplyInfo, SlotId};
 use filestone_model::plan::{LocalTarget, ReplayPlan, TICK_NANOS, TargetPlan, WorkloadPlan};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -25,7 +25,7 @@ fn metrics() -> Metrics {
 }
 
 fn sample(kind: OpKind, due: u64, nanos: u64, outcome: Outcome) -> Sample {
-    let at = Moment::from_nanos;
+    let at = Timestamp::from_nanos;
     Sample {
         kind,
         role: Role::Measured,
@@ -34,8 +34,8 @@ fn sample(kind: OpKind, due: u64, nanos: u64, outcome: Outcome) -> Sample {
         completion: Completion {
             ticket: SlotId { client: 0, slot: 0 },
             outcome,
-            answer: Answer::Plain,
-            usable: Moment::ZERO,
+            answer: ReplyInfo::Plain,
+            usable: Timestamp::ZERO,
             sent: at(due + 30),
             done: at(due + nanos),
             calls: 2,
@@ -52,11 +52,11 @@ fn sample(kind: OpKind, due: u64, nanos: u64, outcome: Outcome) -> Sample {
 fn run(metrics: &Metrics, plan: &Plan) -> RunRecord {
     metrics.begin(plan);
     let mut assembly = IntervalAggregator::new(plan);
-    let window_end = Moment::from_nanos(2 * SECOND);
+    let window_end = Timestamp::from_nanos(2 * SECOND);
     let buffer = |number: u64| {
         let mut buffer = IntervalBuffer::new(&plan.kinds(), 10, TICK_NANOS);
-        buffer.start = Moment::from_nanos(number * SECOND);
-        buffer.end = Moment::from_nanos((number + 1) * SECOND);
+        buffer.start = Timestamp::from_nanos(number * SECOND);
+        buffer.end = Timestamp::from_nanos((number + 1) * SECOND);
         Box::new(buffer)
     };
     let mut first = buffer(0);

@@ -10,8 +10,8 @@ pub use levels::LevelArrivals;
 pub use pace::Pace;
 
 use crate::plan::{ArrivalsPlan, Plan};
-use crate::random::{Generator, Purpose, exponential, stream};
-use crate::time::Moment;
+use crate::random::{Generator, RandomStream, exponential, stream};
+use crate::time::Timestamp;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -52,7 +52,7 @@ fn counts_of_all(plan: &Plan) -> Option<Vec<u64>> {
     if before + count as f64 > MERGED_MAX {
         return Some(equal().collect());
     }
-    let opened = Moment::from_nanos(plan.warm_up_ns);
+    let opened = Timestamp::from_nanos(plan.warm_up_ns);
     let clients = 0..plan.clients;
     let mut arrivals: Vec<Arrivals> = clients
         .map(|client| Arrivals::of_client(&plan.arrivals, client, plan.clients, plan.seed))
@@ -89,7 +89,7 @@ pub enum Arrivals {
     /// Operation `k` is due at `first + k × period`.
     Constant {
         /// When the first one is due.
-        first: Moment,
+        first: Timestamp,
         /// Distance in nanoseconds, not rounded: rounding would add up.
         period: f64,
         /// Number of the next one.
@@ -133,7 +133,7 @@ impl Arrivals {
             } => {
                 let offset = 1e9 * f64::from(client) / offered_load_ops_per_s;
                 Arrivals::Constant {
-                    first: Moment::from_nanos(offset.round() as u64),
+                    first: Timestamp::from_nanos(offset.round() as u64),
                     period: period(offered_load_ops_per_s),
                     next: 0,
                 }
@@ -143,7 +143,7 @@ impl Arrivals {
             } => Arrivals::Poisson {
                 last: 0.0,
                 mean: period(offered_load_ops_per_s),
-                generator: Box::new(stream(seed, Purpose::Arrivals, u64::from(client))),
+                generator: Box::new(stream(seed, RandomStream::Arrivals, u64::from(client))),
             },
             ArrivalsPlan::Levels(loads) => {
                 let arrivals = LevelArrivals::of_client(loads, client, clients, seed);
@@ -154,7 +154,7 @@ impl Arrivals {
 
     /// Goes on from `now` with another offered load of all clients together; this is
     /// client `client` of `clients`. A closed loop has none.
-    pub fn change_load(&mut self, load_ops_per_s: f64, client: u32, clients: u32, now: Moment) {
+    pub fn change_load(&mut self, load_ops_per_s: f64, client: u32, clients: u32, now: Timestamp) {
         let new_period = 1e9 * f64::from(clients.max(1)) / load_ops_per_s;
         match self {
             // Levels are a plan of their own, which nothing steers.
@@ -185,7 +185,7 @@ impl Arrivals {
 
     /// How many of the operations still to come are due from `opened` on and
     /// before `end`. Uses them up.
-    pub fn count_due(&mut self, opened: Moment, end: Moment) -> u64 {
+    pub fn count_due(&mut self, opened: Timestamp, end: Timestamp) -> u64 {
         match self {
             Arrivals::Closed => 0,
             // Not one by one: at a high rate they are many.
@@ -196,7 +196,7 @@ impl Arrivals {
             } => {
                 // The number of the first operation that is due at `moment` or later.
                 let at =
-                    |moment: Moment| (moment.nanos_since(*first) as f64 / *period).ceil() as u64;
+                    |moment: Timestamp| (moment.nanos_since(*first) as f64 / *period).ceil() as u64;
                 let begin = at(opened).max(*next);
                 let count = at(end).saturating_sub(begin);
                 *next = at(end).max(*next);
@@ -214,7 +214,7 @@ impl Arrivals {
 
     /// When the next operation is due; `None` for a closed loop.
     #[inline]
-    pub fn next_due(&mut self) -> Option<Moment> {
+    pub fn next_due(&mut self) -> Option<Timestamp> {
         match self {
             Arrivals::Closed => None,
             Arrivals::Constant {
@@ -232,7 +232,7 @@ impl Arrivals {
                 generator,
             } => {
                 *last += exponential(generator, *mean);
-                Some(Moment::from_nanos(last.round() as u64))
+                Some(Timestamp::from_nanos(last.round() as u64))
             }
             Arrivals::Levels(levels) => Some(levels.next_due()),
         }
@@ -251,16 +251,16 @@ mod tests {
         let mut arrivals = Arrivals::of_client(&plan, 0, 1, 1);
         let due: Vec<u64> = (0..4)
             .filter_map(|_| arrivals.next_due())
-            .map(Moment::nanos)
+            .map(Timestamp::nanos)
             .collect();
         assert_eq!(due, [0, 333_333_333, 666_666_667, 1_000_000_000]);
         let last = (0..2_999_997).filter_map(|_| arrivals.next_due()).last();
-        assert_eq!(last, Some(Moment::from_nanos(1_000_000_000_000_000)));
+        assert_eq!(last, Some(Timestamp::from_nanos(1_000_000_000_000_000)));
     }
 
     #[test]
     fn what_is_still_due_is_counted_as_if_one_by_one() {
-        let at = Moment::from_nanos;
+        let at = Timestamp::from_nanos;
         for load in [3.0, 1000.0, 999.9] {
             let plan = ArrivalsPlan::Constant {
                 offered_load_ops_per_s: load,
@@ -298,10 +298,10 @@ mod tests {
             .flat_map(|client| {
                 let mut arrivals = Arrivals::of_client(&plan, client, 4, 1);
                 arrivals.next_due();
-                arrivals.change_load(500.0, client, 4, Moment::from_nanos(7_000_000));
+                arrivals.change_load(500.0, client, 4, Timestamp::from_nanos(7_000_000));
                 (0..3)
                     .filter_map(move |_| arrivals.next_due())
-                    .map(Moment::nanos)
+                    .map(Timestamp::nanos)
             })
             .collect();
         due.sort_unstable();
@@ -315,7 +315,7 @@ mod tests {
             1,
             3,
         );
-        poisson.change_load(1000.0, 0, 1, Moment::from_nanos(5_000_000_000));
+        poisson.change_load(1000.0, 0, 1, Timestamp::from_nanos(5_000_000_000));
         let last = (0..100_000).filter_map(|_| poisson.next_due()).last();
         let seconds = last.map_or(0.0, |due| due.nanos() as f64 / 1e9 - 5.0);
         // 100,000 of 1,000 per second: 100 s, with a standard error of 0.3 %.
@@ -331,13 +331,13 @@ mod tests {
         let mut plan = crate::plan::tests::example();
         (plan.clients, plan.count, plan.duration_ns) = (7, Some(5000), None);
         (plan.arrivals, plan.warm_up_ns) = (arrivals, 1_000_000_000);
-        let opened = Moment::from_nanos(plan.warm_up_ns);
+        let opened = Timestamp::from_nanos(plan.warm_up_ns);
         let counts = counts_of_clients(&plan).expect("a count");
         assert_eq!(counts.iter().sum::<u64>(), 5000);
         let last_due = |client: u32, count: u64| {
             let mut arrivals = Arrivals::of_client(&plan.arrivals, client, 7, plan.seed);
             let due = std::iter::from_fn(|| arrivals.next_due()).filter(|due| *due >= opened);
-            due.take(count as usize).last().map_or(0, Moment::nanos)
+            due.take(count as usize).last().map_or(0, Timestamp::nanos)
         };
         let ends = (0..7).zip(&counts).map(|(client, n)| last_due(client, *n));
         let last = ends.max().unwrap_or(0);
@@ -375,7 +375,7 @@ mod tests {
                 let mut arrivals = Arrivals::of_client(&plan, client, 4, 1);
                 (0..250)
                     .filter_map(move |_| arrivals.next_due())
-                    .map(Moment::nanos)
+                    .map(Timestamp::nanos)
             })
             .collect();
         due.sort_unstable();

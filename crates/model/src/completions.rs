@@ -4,12 +4,12 @@
 //! same moments, same sizes. They are kept as runs, one completion and the slots
 //! that it stands for, so that a hundred replies cost little more than one.
 
-use crate::operation::{Answer, Completion, Outcome, SlotId};
-use crate::time::Moment;
+use crate::operation::{Completion, Outcome, ReplyInfo, SlotId};
+use crate::time::Timestamp;
 
 /// Completions in the order in which they came, in runs of equal ones.
 #[derive(Debug, Default)]
-pub struct Completions {
+pub struct CompletionBatch {
     runs: Vec<Run>,
     /// The slots of all runs, in order.
     slots: Vec<u32>,
@@ -26,7 +26,7 @@ struct Run {
     is_plain: bool,
 }
 
-impl Completions {
+impl CompletionBatch {
     /// Room for `count` completions, so that nothing allocates later.
     pub fn with_capacity(count: usize) -> Self {
         Self {
@@ -57,8 +57,8 @@ impl Completions {
     pub fn extend_plain_run(
         &mut self,
         ticket: SlotId,
-        sent: Moment,
-        done: Moment,
+        sent: Timestamp,
+        done: Timestamp,
         bytes_sent: u32,
         bytes_received: u32,
     ) -> bool {
@@ -135,8 +135,8 @@ pub fn for_slot(completion: &Completion, slot: u32) -> Completion {
 /// Whether nothing can be said of it but when, and how many bytes.
 fn is_plain(completion: &Completion) -> bool {
     completion.outcome == Outcome::Ok
-        && completion.answer == Answer::Plain
-        && completion.usable == Moment::ZERO
+        && completion.answer == ReplyInfo::Plain
+        && completion.usable == Timestamp::ZERO
         && (
             completion.calls,
             completion.retransmissions,
@@ -157,7 +157,10 @@ fn is_alike(one: &Completion, other: &Completion) -> bool {
         && one.usable == other.usable
         && (one.calls, one.retransmissions) == (other.calls, other.retransmissions)
         && matches!((one.outcome, other.outcome), (Outcome::Ok, Outcome::Ok))
-        && matches!((one.answer, other.answer), (Answer::Plain, Answer::Plain))
+        && matches!(
+            (one.answer, other.answer),
+            (ReplyInfo::Plain, ReplyInfo::Plain)
+        )
 }
 
 #[cfg(test)]
@@ -168,10 +171,10 @@ mod tests {
         Completion {
             ticket: SlotId { client: 1, slot },
             outcome,
-            answer: Answer::Plain,
-            usable: Moment::ZERO,
-            sent: Moment::ZERO,
-            done: Moment::from_nanos(done),
+            answer: ReplyInfo::Plain,
+            usable: Timestamp::ZERO,
+            sent: Timestamp::ZERO,
+            done: Timestamp::from_nanos(done),
             calls: 1,
             retransmissions: 0,
             bytes_sent: 44,
@@ -189,7 +192,7 @@ mod tests {
             completion(2, 10, Outcome::TimedOut),
             completion(0, 11, Outcome::Ok),
         ];
-        let mut completions = Completions::default();
+        let mut completions = CompletionBatch::default();
         all.iter()
             .for_each(|completion| completions.push(*completion));
         assert_eq!(completions.iter().collect::<Vec<_>>(), all);
@@ -200,11 +203,17 @@ mod tests {
         assert_eq!(lens, [2, 1, 1, 1]);
         // What is alike is added without being looked at as a whole.
         let ticket = SlotId { client: 1, slot: 7 };
-        assert!(completions.extend_plain_run(ticket, Moment::ZERO, Moment::from_nanos(11), 44, 28));
+        assert!(completions.extend_plain_run(
+            ticket,
+            Timestamp::ZERO,
+            Timestamp::from_nanos(11),
+            44,
+            28
+        ));
         assert!(!completions.extend_plain_run(
             ticket,
-            Moment::ZERO,
-            Moment::from_nanos(12),
+            Timestamp::ZERO,
+            Timestamp::from_nanos(12),
             44,
             28
         ));

@@ -118,7 +118,7 @@ fn mean(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::random::{RandomStream, stream};
     use rand_distr::{Distribution, StandardNormal};
 
     fn p50() -> RunFigure {
@@ -127,7 +127,7 @@ mod tests {
 
     /// 60 nights of 100 with noise of 2 %, and `change` times as much from night 40 on.
     fn nights(seed: u64, change: f64) -> Vec<f64> {
-        let mut random = stream(seed, Purpose::Arrivals, 0);
+        let mut random = stream(seed, RandomStream::Arrivals, 0);
         let night = |night| {
             let noise: f64 = StandardNormal.sample(&mut random);
             let level = if night < 40 { 100.0 } else { 100.0 * change };

@@ -7,9 +7,9 @@
 use crate::operation::{OpKind, Operation};
 
 /// A language that workloads and clients have in common.
-pub trait Language: 'static {
+pub trait WorkType: 'static {
     /// One piece of work, which may borrow from the workload that hands it out.
-    type Work<'a>: Work;
+    type WorkItem<'a>: Work;
 }
 
 /// What is known of any piece of work.
@@ -22,8 +22,8 @@ pub trait Work {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operations {}
 
-impl Language for Operations {
-    type Work<'a> = Operation;
+impl WorkType for Operations {
+    type WorkItem<'a> = Operation;
 }
 
 impl Work for Operation {

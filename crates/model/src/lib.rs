@@ -51,9 +51,9 @@ pub mod threshold;
 pub mod time;
 pub mod workload;
 
-pub use completions::Completions;
+pub use completions::CompletionBatch;
 pub use failure::Failure;
 pub use kind::OpKind;
 pub use operation::{Completion, Operation, Outcome, SlotId};
 pub use plan::Plan;
-pub use time::Moment;
+pub use time::Timestamp;

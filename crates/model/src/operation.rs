@@ -9,7 +9,7 @@
 pub use crate::failure::{Failure, ReplyFault};
 pub use crate::kind::OpKind;
 
-use crate::time::Moment;
+use crate::time::Timestamp;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -287,7 +287,7 @@ pub enum Outcome {
 
 /// What an answer said that the workload needs to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Answer {
+pub enum ReplyInfo {
     /// Nothing of interest.
     #[default]
     Plain,
@@ -310,13 +310,13 @@ pub struct Completion {
     /// What became of it.
     pub outcome: Outcome,
     /// What the workload may want to know.
-    pub answer: Answer,
+    pub answer: ReplyInfo,
     /// When the connection could take it, if it was down when it was submitted.
-    pub usable: Moment,
+    pub usable: Timestamp,
     /// When it was handed to the operating system.
-    pub sent: Moment,
+    pub sent: Timestamp,
     /// When the end of its last reply was read, or when it was given up.
-    pub done: Moment,
+    pub done: Timestamp,
     /// RPC calls that it took; retransmissions not counted.
     pub calls: u32,
     /// Calls sent again for want of a reply.

@@ -30,9 +30,9 @@ pub use cost::CostPlan;
 pub use expected::{EXPECTED_MAX, ExpectedStatus, NoSuchStatus};
 pub use field::Field;
 pub use fleet::{
-    Direction, DistributionShape, FILES_MAX, FleetPlan, FleetPlanError, GroupMember, GroupPlan,
-    HealthPlan, Kinds, Offsets, QuiescePlan, RampPlan, RandomField, RandomFieldFor, RatePlan,
-    RateUnit, SampleScope, Span, ValueDistribution,
+    AccessPattern, Direction, DistributionShape, FILES_MAX, FleetPlan, FleetPlanError, GroupMember,
+    GroupPlan, HealthPlan, Kinds, QuiescePlan, RampPlan, RandomField, RandomFieldFor, RatePlan,
+    RateUnit, SampleScope, ValueDistribution, ValueRange,
 };
 pub use identities::{
     CLIENT_NUMBER, CreateModes, GroupIdentities, GroupIdentity, IdRanges, Identities,
@@ -40,8 +40,8 @@ pub use identities::{
 };
 pub use levels::LevelsPlan;
 pub use mix::{
-    Access, CurvePlan, FeedbackArithmetic, Figure, LeftOut, LocalMix, MixCount, MixPlan, Objective,
-    ObjectivePlan, SteeringPlan,
+    Access, CurvePlan, FeedbackArithmetic, Figure, LocalMix, MixCount, MixPlan, Objective,
+    ObjectivePlan, SkippedOperation, SteeringPlan,
 };
 pub use objective::ObjectiveError;
 pub use part::JobPartition;

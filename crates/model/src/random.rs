@@ -11,7 +11,7 @@ pub use rand_xoshiro::Xoshiro256PlusPlus as Generator;
 
 /// What a random stream is for. Streams of different purposes are independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub enum RandomStream {
     /// When operations are due.
     Arrivals = 1,
     /// What is asked.
@@ -41,7 +41,7 @@ pub enum Purpose {
 }
 
 /// The random stream for one purpose of one client (or worker).
-pub fn stream(seed: u64, purpose: Purpose, index: u64) -> Generator {
+pub fn stream(seed: u64, purpose: RandomStream, index: u64) -> Generator {
     // Distinct inputs must give distinct seeds: each step of splitmix64 is a
     // bijection, so mixing one value in after the other cannot collide for
     // streams that differ in one of them only.
@@ -70,13 +70,13 @@ mod tests {
 
     #[test]
     fn a_seed_means_the_same_for_ever() {
-        let mut generator = stream(1, Purpose::Arrivals, 0);
+        let mut generator = stream(1, RandomStream::Arrivals, 0);
         let first: u64 = generator.random();
-        let mut again = stream(1, Purpose::Arrivals, 0);
+        let mut again = stream(1, RandomStream::Arrivals, 0);
         assert_eq!(first, again.random::<u64>());
-        let mut other = stream(1, Purpose::Workload, 0);
+        let mut other = stream(1, RandomStream::Workload, 0);
         assert_ne!(first, other.random::<u64>());
-        let mut neighbour = stream(1, Purpose::Arrivals, 1);
+        let mut neighbour = stream(1, RandomStream::Arrivals, 1);
         assert_ne!(first, neighbour.random::<u64>());
     }
 }

@@ -1,6 +1,6 @@
 //! Moments of a run, in nanoseconds since its epoch.
 //!
-//! A [`Moment`] comes from the engine's clock or from a simulation; the model
+//! A [`Timestamp`] comes from the engine's clock or from a simulation; the model
 //! cannot tell which, and that is the point.
 
 use core::time::Duration;
@@ -9,18 +9,18 @@ use core::time::Duration;
 ///
 /// 64 bits reach 584 years, so arithmetic saturates instead of failing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Moment(u64);
+pub struct Timestamp(u64);
 
-impl Moment {
+impl Timestamp {
     /// The run's epoch.
-    pub const ZERO: Moment = Moment(0);
+    pub const ZERO: Timestamp = Timestamp(0);
     /// Later than anything that happens.
-    pub const NEVER: Moment = Moment(u64::MAX);
+    pub const MAX: Timestamp = Timestamp(u64::MAX);
 
     /// The moment `nanos` nanoseconds after the epoch.
     #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
-        Moment(nanos)
+        Timestamp(nanos)
     }
 
     /// Nanoseconds since the epoch.
@@ -31,26 +31,26 @@ impl Moment {
 
     /// Nanoseconds from `earlier` to this moment; 0 if `earlier` is later.
     #[inline]
-    pub const fn nanos_since(self, earlier: Moment) -> u64 {
+    pub const fn nanos_since(self, earlier: Timestamp) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 
     /// Time from `earlier` to this moment; zero if `earlier` is later.
     #[inline]
-    pub const fn since(self, earlier: Moment) -> Duration {
+    pub const fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_nanos(self.nanos_since(earlier))
     }
 
     /// The moment `wait` after this one.
     #[inline]
-    pub const fn after(self, wait: Duration) -> Moment {
+    pub const fn after(self, wait: Duration) -> Timestamp {
         self.after_nanos(nanos_of(wait))
     }
 
     /// The moment `nanos` nanoseconds after this one.
     #[inline]
-    pub const fn after_nanos(self, nanos: u64) -> Moment {
-        Moment(self.0.saturating_add(nanos))
+    pub const fn after_nanos(self, nanos: u64) -> Timestamp {
+        Timestamp(self.0.saturating_add(nanos))
     }
 }
 
@@ -71,10 +71,10 @@ mod tests {
 
     #[test]
     fn differences_do_not_wrap() {
-        let early = Moment::from_nanos(5);
-        let late = Moment::from_nanos(9);
+        let early = Timestamp::from_nanos(5);
+        let late = Timestamp::from_nanos(9);
         assert_eq!(late.since(early), Duration::from_nanos(4));
         assert_eq!(early.since(late), Duration::ZERO);
-        assert_eq!(Moment::NEVER.after_nanos(1), Moment::NEVER);
+        assert_eq!(Timestamp::MAX.after_nanos(1), Timestamp::MAX);
     }
 }

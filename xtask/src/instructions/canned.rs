@@ -3,10 +3,10 @@
 
 use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_model::client::{Client, Output};
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::language::Operations;
 use filestone_model::operation::{Operation, SlotId};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use std::ops::Range;
 
 /// From sending calls to their replies.
@@ -24,7 +24,7 @@ pub struct Reply {
 pub struct ReplayServer<C> {
     client: C,
     out: Output,
-    now: Moment,
+    now: Timestamp,
     reply: Reply,
     /// Replies to all calls that were sent together, and room for more of them: they are long, and
     /// to copy them is not what is counted.
@@ -35,11 +35,11 @@ impl<C: Client<Language = Operations>> ReplayServer<C> {
     /// Connects the client.
     pub fn new(mut client: C, reply: Reply) -> Self {
         let mut out = Output::default();
-        client.connected(Moment::ZERO, &mut out);
+        client.connected(Timestamp::ZERO, &mut out);
         Self {
             client,
             out,
-            now: Moment::ZERO,
+            now: Timestamp::ZERO,
             reply,
             replies: Vec::new(),
         }
@@ -72,17 +72,17 @@ impl<C: Client<Language = Operations>> ReplayServer<C> {
 impl<C: Client<Language = Operations>> Backend for ReplayServer<C> {
     type Language = Operations;
 
-    fn now(&mut self) -> Moment {
+    fn now(&mut self) -> Timestamp {
         self.now
     }
 
-    fn recent(&self) -> Moment {
+    fn recent(&self) -> Timestamp {
         self.now
     }
 
-    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Timestamp) {
         self.client.submit(ticket, operation, &mut self.out);
-        let mut ended = Completions::default();
+        let mut ended = CompletionBatch::default();
         self.client.end_at_once(now, &mut ended);
         assert!(ended.is_empty(), "every operation is a call");
     }
@@ -91,7 +91,11 @@ impl<C: Client<Language = Operations>> Backend for ReplayServer<C> {
         self.client.repeat(slots, &mut self.out);
     }
 
-    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(
+        &mut self,
+        until: WaitLimit,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), BackendError> {
         let until = until.first();
         if self.out.is_empty() {
             self.now = self.now.max(until);

@@ -22,14 +22,14 @@ use filestone_model::language::Operations;
 use filestone_model::load::{Next, Script};
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::operation::{
-    Answer, Completion, FileId, OpKind, Operation, Outcome, SlotId, Stability,
+    Completion, FileId, OpKind, Operation, Outcome, ReplyInfo, SlotId, Stability,
 };
 use filestone_model::plan::{
     CreateModes, LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind,
     WorkloadPlan,
 };
 use filestone_model::session::rpc::Credentials;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::{self, FileEntry, FileTable, ObjectKind, Workload};
 use filestone_wire::nfs3::{Fattr3, FileType, Handle, Nfstime3, Specdata3, getattr, read};
 use filestone_wire::pattern;
@@ -230,7 +230,7 @@ impl Workload for Always {
         self.is_constant
     }
 
-    fn next(&mut self, _slot: u32, _now: Moment) -> workload::Next<Operation> {
+    fn next(&mut self, _slot: u32, _now: Timestamp) -> workload::Next<Operation> {
         workload::Next::Measured(self.operation)
     }
 }
@@ -316,7 +316,7 @@ pub fn recorder() -> Recorder {
     let kinds = [OpKind::NtCreateX, OpKind::ReadX, OpKind::MkDir];
     let kinds = kinds.map(|kind| (kind, Role::Measured));
     let buffer = Box::new(IntervalBuffer::new(&kinds, ticks, SECOND / 10));
-    Recorder::new(buffer, Moment::ZERO, Moment::NEVER)
+    Recorder::new(buffer, Timestamp::ZERO, Timestamp::MAX)
 }
 
 /// Records as many samples as there are operations, no two alike.
@@ -328,7 +328,7 @@ pub fn record(mut recorder: Recorder) -> Recorder {
 }
 
 fn sample(kind: OpKind, number: u64, data_bytes: u32) -> Sample {
-    let due = Moment::from_nanos(number * 10_000);
+    let due = Timestamp::from_nanos(number * 10_000);
     Sample {
         kind,
         role: Role::Measured,
@@ -337,8 +337,8 @@ fn sample(kind: OpKind, number: u64, data_bytes: u32) -> Sample {
         completion: Completion {
             ticket: SlotId { client: 0, slot: 0 },
             outcome: Outcome::Ok,
-            answer: Answer::Plain,
-            usable: Moment::ZERO,
+            answer: ReplyInfo::Plain,
+            usable: Timestamp::ZERO,
             sent: due,
             // From a microsecond to a millisecond, in no order.
             done: due.after_nanos(1000 + number * 7919 % 1_000_000),

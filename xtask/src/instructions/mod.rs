@@ -181,7 +181,7 @@ pub fn table(counts: &Counts, stored: Option<&Counts>, is_markdown: bool) -> Str
 mod tests {
     use super::*;
     use filestone_model::operation::OpKind;
-    use filestone_model::time::Moment;
+    use filestone_model::time::Timestamp;
 
     fn counts(null: f64) -> Counts {
         Counts {
@@ -218,7 +218,7 @@ mod tests {
             let rounds = cases::OPERATIONS / u64::from(in_flight);
             assert_eq!(
                 end.window_end,
-                Moment::from_nanos(rounds * 10_000),
+                Timestamp::from_nanos(rounds * 10_000),
                 "{kind:?}"
             );
         }
@@ -234,7 +234,7 @@ mod tests {
             let rounds = cases::OPERATIONS / u64::from(in_flight) + behind;
             assert_eq!(
                 end.window_end,
-                Moment::from_nanos(rounds * 10_000),
+                Timestamp::from_nanos(rounds * 10_000),
                 "{kind:?}"
             );
         }

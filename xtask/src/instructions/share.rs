@@ -4,13 +4,13 @@ use super::canned::Reply;
 use super::{FILE, SECOND, table};
 use filestone_model::client::handles::Handles;
 use filestone_model::client::smb2::{
-    ChannelPosition, ClientState, Handle, Keeping, OpenKey, OperationOptions, Protection,
-    ShareFiles, Smb2Client, Smb2ClientOptions, Terms, Way, operating,
+    ChannelPosition, ClientState, ConnectOptions, ConnectionSetup, Handle, HandlePolicy, OpenKey,
+    OperationOptions, Protection, ShareFiles, Smb2Client, Smb2ClientOptions, operating,
 };
 use filestone_model::language::Operations;
 use filestone_model::operation::OpKind;
 use filestone_model::session::smb2::{
-    Agreed, ChannelSequence, Established, Limits, Mechanism, Mechanisms, Smb2Session,
+    ChannelSequence, Established, Limits, Mechanism, Mechanisms, NegotiatedSummary, Smb2Session,
 };
 use filestone_wire::pattern;
 use filestone_wire::smb2::codec::Encode;
@@ -33,7 +33,7 @@ const NUMBERS: &[Range<usize>] = &[18..20, 28..36];
 
 /// A client that is connected, logged on, and has the file open.
 pub fn client(in_flight: u32) -> Operator {
-    let way = Arc::new(Way::new(terms()));
+    let way = Arc::new(ConnectionSetup::new(terms()));
     let state = ClientState::new(Arc::clone(&way));
     let opened = FileId {
         persistent: 3,
@@ -50,7 +50,7 @@ pub fn client(in_flight: u32) -> Operator {
             paths,
         }),
         holds_files: true,
-        keeping: Keeping::default(),
+        keeping: HandlePolicy::default(),
     };
     let client_options = Smb2ClientOptions {
         way,
@@ -80,7 +80,7 @@ fn established() -> Established {
             write: most,
             transact: most,
         },
-        agreed: Agreed {
+        agreed: NegotiatedSummary {
             dialect: Dialect::SMB_3_1_1,
             cipher: None,
             signing: None,
@@ -92,9 +92,9 @@ fn established() -> Established {
     }
 }
 
-fn terms() -> Terms {
-    Terms {
-        dialects: Terms::DIALECTS.to_vec(),
+fn terms() -> ConnectOptions {
+    ConnectOptions {
+        dialects: ConnectOptions::DIALECTS.to_vec(),
         ciphers: Vec::new(),
         client_guid: [0; 16],
         salt: [0; 32],

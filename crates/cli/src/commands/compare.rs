@@ -13,7 +13,7 @@ use crate::report::ladder::comparison::{self as ladder_comparison, ComparedLadde
 use crate::report::{html, json, picture};
 use crate::{ExitStatus, console};
 use filestone_model::comparison::{
-    ComparabilityCheck, ComparisonOptions, Side, Unlike, Verdict, compare, likeness,
+    ComparabilityCheck, ComparisonOptions, Incompatibility, Side, Verdict, compare, likeness,
 };
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -164,13 +164,13 @@ fn unlike(
     options: &CompareOptions,
     base: &[ReadRun],
     new: &[ReadRun],
-) -> Result<Vec<Unlike>, Error> {
+) -> Result<Vec<Incompatibility>, Error> {
     let Some((first, others)) = base.split_first() else {
         return Ok(vec![]);
     };
     let runs = base.iter().chain(new);
     let uncounted = runs.filter_map(|read| likeness::uncounted(&read.run, read.path.display()));
-    let mut found: Vec<Unlike> = uncounted.collect();
+    let mut found: Vec<Incompatibility> = uncounted.collect();
     for other in others.iter().chain(new) {
         let mut differences = likeness::differences(&first.run, &other.run);
         differences.retain(|unlike| !found.contains(unlike));
@@ -179,7 +179,7 @@ fn unlike(
     let is_allowed =
         |aspect: ComparabilityCheck| options.despite.iter().any(|one| one.allows(aspect));
     let refused = found.iter().filter(|unlike| !is_allowed(unlike.aspect));
-    let refused: Vec<&Unlike> = refused.collect();
+    let refused: Vec<&Incompatibility> = refused.collect();
     if refused.is_empty() {
         return Ok(found);
     }

@@ -14,8 +14,8 @@ use crate::quantity::grouped;
 use filestone_model::fleet::{FleetFile, TargetText, parse};
 use filestone_model::plan::limits::CLIENTS_MAX;
 use filestone_model::plan::{
-    Direction, FleetPlan, GroupPlan, HealthPlan, LeftoverPolicy, OnLost, Plan, RampPlan, Span,
-    TICK_NANOS, TargetPlan, WorkloadPlan,
+    Direction, FleetPlan, GroupPlan, HealthPlan, LeftoverPolicy, OnLost, Plan, RampPlan,
+    TICK_NANOS, TargetPlan, ValueRange, WorkloadPlan,
 };
 use std::path::Path;
 
@@ -140,11 +140,13 @@ fn fleet(options: &FleetOptions) -> Result<(FleetFile, Option<String>), Error> {
 fn without_plan(options: &CommonOptions, target: Option<&str>) -> FleetFile {
     let group = |name: &str, count, direction| {
         let usual = GroupPlan::new(name, count, direction);
-        let size = options.size.map_or(usual.read_size, Span::always);
+        let size = options.size.map_or(usual.read_size, ValueRange::always);
         GroupPlan {
             read_size: size,
             write_size: size,
-            file_size: options.file_size.map_or(usual.file_size, Span::always),
+            file_size: options
+                .file_size
+                .map_or(usual.file_size, ValueRange::always),
             files: options.files.unwrap_or(usual.files),
             rate: options.rate,
             pattern: options.pattern.clone().unwrap_or(usual.pattern.clone()),
@@ -305,7 +307,7 @@ mod tests {
         assert_eq!((plan.clients, plan.duration_ns), (5, Some(17 * SECOND)));
         let fleet = plan.fleet().expect("a fleet");
         assert_eq!(fleet.groups[1].reads, Some(0));
-        assert_eq!(fleet.groups[0].write_size, Span::always(65_536));
+        assert_eq!(fleet.groups[0].write_size, ValueRange::always(65_536));
         assert_eq!(plan.targets().count(), 1);
         // A plan is the same when it was stored.
         let stored = serde_json::to_string(&plan).expect("text");

@@ -9,8 +9,8 @@ use super::parts::table::{Column, Table};
 use super::parts::units::counted;
 use crate::quantity::{duration_text, grouped, plain, resolution};
 use filestone_model::comparison::{
-    Change, ComparedRun, Comparison, ComparisonOptions, Failing, RUN_SPREAD, Row, Side, SideFigure,
-    Unlike, Verdict,
+    Change, ComparedRun, Comparison, ComparisonOptions, HigherErrorRate, Incompatibility,
+    RUN_SPREAD, Row, Side, SideFigure, Verdict,
 };
 use filestone_model::measure::figures::accuracy::STRETCHES_MIN;
 use filestone_model::measure::figures::{Direction, Quantity, RunFigure};
@@ -46,7 +46,7 @@ pub struct Compared {
     /// Figures that were to decide and cannot be compared, and why.
     pub missing: Vec<String>,
     /// What the runs differ in although they should not.
-    pub despite: Vec<Unlike>,
+    pub despite: Vec<Incompatibility>,
     /// How it was found.
     pub method: Method,
 }
@@ -150,13 +150,13 @@ pub fn heading(compared: &Compared) -> String {
     let failed = (percent(&compared.base), percent(&compared.new));
     let SideNames { base, new } = compared.names();
     match (compared.comparison.failing, compared.comparison.verdict) {
-        (Some(Failing::New), _) => {
+        (Some(HigherErrorRate::New), _) => {
             return format!(
                 "{new} is worse: {} of its operations did not succeed, of {base}'s {}",
                 failed.1, failed.0
             );
         }
-        (Some(Failing::Base), Verdict::CannotTell) => {
+        (Some(HigherErrorRate::Base), Verdict::CannotTell) => {
             let failed = failed.0;
             return format!("cannot tell: {failed} of {base}'s operations did not succeed");
         }

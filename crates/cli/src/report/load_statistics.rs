@@ -7,7 +7,7 @@ use crate::report::parts::units::counted;
 use filestone_model::load::Generation;
 use filestone_model::load::refusals::Refusal;
 use filestone_model::load::statistics::contents::{KindContents, OutcomeCount, Transfers};
-use filestone_model::load::statistics::{CutOff, LoadStatisticsData};
+use filestone_model::load::statistics::{LoadStatisticsData, TruncationReason};
 use serde::Serialize;
 
 /// A load that was read and counted.
@@ -105,14 +105,14 @@ fn heading(load: &CheckedLoad, page: Page) -> String {
     let counted = counted(contents.operations, "operation");
     let cut_off = match &contents.cut_off {
         None => return text,
-        Some(CutOff::Steps) => {
+        Some(TruncationReason::Steps) => {
             format!("The pass is longer than that: counting was cut off after {counted}.")
         }
-        Some(CutOff::Memory) => format!(
+        Some(TruncationReason::Memory) => format!(
             "The pass is longer than that: counting was cut off after {counted}, for want of room \
              for ever new names, handles or sizes."
         ),
-        Some(CutOff::Line { line, what }) => {
+        Some(TruncationReason::Line { line, what }) => {
             format!("The pass cannot go beyond line {line}: {what}")
         }
     };

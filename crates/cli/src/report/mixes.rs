@@ -5,7 +5,7 @@ use crate::report::parts::page::{Page, wrapped};
 use crate::report::parts::table::{Column, Table};
 use filestone_model::mix::{Mix, built_in, names};
 use filestone_model::operation::OpKind;
-use filestone_model::plan::LeftOut;
+use filestone_model::plan::SkippedOperation;
 use serde::Serialize;
 
 /// A mix in the words of `check --as json`.
@@ -18,7 +18,7 @@ pub struct CheckedMix {
     /// The operations, the largest share first.
     pub operations: Vec<Share>,
     /// What its source counted and NFSv3 has nothing like.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedOperation>,
     /// Where the counts come from, and what must be known about them.
     pub notes: Vec<String>,
 }
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_mix_is_a_table_of_shares() {
         let mut mix = built_in("nhfsstone").expect("a mix of our own").mix();
-        mix.left_out = vec![LeftOut {
+        mix.left_out = vec![SkippedOperation {
             operation: "open".into(),
             count: 1234,
         }];

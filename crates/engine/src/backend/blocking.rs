@@ -7,21 +7,21 @@
 use crate::backend::{Backend, BackendError, WaitLimit};
 use crate::processors;
 use crate::time::Time;
-use filestone_model::completions::Completions;
-use filestone_model::language::Language;
-use filestone_model::operation::{Answer, Completion, Outcome, SlotId};
-use filestone_model::time::Moment;
+use filestone_model::completions::CompletionBatch;
+use filestone_model::language::WorkType;
+use filestone_model::operation::{Completion, Outcome, ReplyInfo, SlotId};
+use filestone_model::time::Timestamp;
 use std::io;
 
 /// One client that blocks.
 pub trait BlockingClient {
     /// What it can be asked.
-    type Language: Language;
+    type Language: WorkType;
 
     /// Carries out a piece of work.
     fn carry_out(
         &mut self,
-        work: <Self::Language as Language>::Work<'_>,
+        work: <Self::Language as WorkType>::WorkItem<'_>,
     ) -> Result<WorkResult, Unended>;
 }
 
@@ -74,8 +74,8 @@ impl WorkResult {
 pub struct Blocking<C, T> {
     clients: Vec<C>,
     time: T,
-    ended: Completions,
-    recent: Moment,
+    ended: CompletionBatch,
+    recent: Timestamp,
     exhausted: Option<io::Error>,
 }
 
@@ -83,10 +83,10 @@ impl<C: BlockingClient, T: Time> Blocking<C, T> {
     /// These clients, in the order of tickets.
     pub fn new(clients: Vec<C>, time: T) -> Self {
         Self {
-            ended: Completions::with_capacity(clients.len()),
+            ended: CompletionBatch::with_capacity(clients.len()),
             clients,
             time,
-            recent: Moment::ZERO,
+            recent: Timestamp::ZERO,
             exhausted: None,
         }
     }
@@ -110,17 +110,22 @@ impl<C: BlockingClient, T: Time> Blocking<C, T> {
 impl<C: BlockingClient, T: Time> Backend for Blocking<C, T> {
     type Language = C::Language;
 
-    fn now(&mut self) -> Moment {
+    fn now(&mut self) -> Timestamp {
         self.recent = self.time.now();
         self.recent
     }
 
-    fn recent(&self) -> Moment {
+    fn recent(&self) -> Timestamp {
         self.recent
     }
 
     #[inline]
-    fn submit(&mut self, ticket: SlotId, work: <C::Language as Language>::Work<'_>, now: Moment) {
+    fn submit(
+        &mut self,
+        ticket: SlotId,
+        work: <C::Language as WorkType>::WorkItem<'_>,
+        now: Timestamp,
+    ) {
         let Some(client) = self.clients.get_mut(ticket.client as usize) else {
             return;
         };
@@ -139,12 +144,12 @@ impl<C: BlockingClient, T: Time> Backend for Blocking<C, T> {
         self.ended.push(Completion {
             ticket,
             outcome: carried_out.outcome,
-            answer: Answer::Plain,
-            usable: Moment::ZERO,
+            answer: ReplyInfo::Plain,
+            usable: Timestamp::ZERO,
             sent: if carried_out.is_sent {
                 sent
             } else {
-                Moment::NEVER
+                Timestamp::MAX
             },
             done,
             calls: carried_out.calls,
@@ -155,7 +160,11 @@ impl<C: BlockingClient, T: Time> Backend for Blocking<C, T> {
         });
     }
 
-    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(
+        &mut self,
+        until: WaitLimit,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), BackendError> {
         if let Some(source) = self.exhausted.take() {
             return Err(BackendError::System {
                 what: "carry out an operation",

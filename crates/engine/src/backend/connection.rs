@@ -5,9 +5,9 @@ use crate::backend::transmit;
 use crate::clock::Clock;
 use crate::driver::{CallError, Dial, PendingConnection, leave};
 use filestone_model::client::{Client, Output, ProtocolError};
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::plan::TransportKind;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use std::io;
@@ -29,7 +29,7 @@ pub enum Link {
     /// An attempt is under way.
     Connecting(PendingConnection),
     /// Not now; the next attempt is at this moment.
-    Down(Moment),
+    Down(Timestamp),
     /// No more.
     GivenUp,
 }
@@ -82,7 +82,7 @@ pub enum InitialConnection {
     /// It has been made.
     Made(OwnedFd),
     /// It is made at this moment of the run, which goes on meanwhile.
-    At(Moment),
+    At(Timestamp),
 }
 
 /// A client whose connection has been made, or is made when it begins.
@@ -110,21 +110,21 @@ pub struct ClientConnection<C> {
     /// Bytes of the output that have been sent, spliced data included.
     pub output_sent: usize,
     /// When the client is told the time next.
-    pub timer: Moment,
+    pub timer: Timestamp,
     /// Whether it stands in the list of those with something to send.
     pub is_dirty: bool,
     /// Whether the operating system has no room for more.
     pub is_blocked: bool,
     /// When the server was last known to answer over it, while it does not.
-    pub lost_at: Moment,
+    pub lost_at: Timestamp,
     /// When it went down last.
-    pub down_at: Moment,
+    pub down_at: Timestamp,
     /// Why it is down, or was last.
     pub loss: Option<DisconnectReason>,
     /// Where it came from when it was lost.
     pub came_from: Option<SocketAddr>,
     /// When the last attempt to connect again began.
-    pub tried_at: Moment,
+    pub tried_at: Timestamp,
     /// For how long it was tried before it was given up.
     pub tried: Option<Duration>,
     /// Attempts to connect since the last reply.
@@ -174,14 +174,14 @@ impl<C: Client> ClientConnection<C> {
             dial: connected.dial,
             output: Output::default(),
             output_sent: 0,
-            timer: Moment::NEVER,
+            timer: Timestamp::MAX,
             is_dirty: false,
             is_blocked: false,
-            lost_at: Moment::ZERO,
-            down_at: Moment::ZERO,
+            lost_at: Timestamp::ZERO,
+            down_at: Timestamp::ZERO,
             loss: None,
             came_from: None,
-            tried_at: Moment::ZERO,
+            tried_at: Timestamp::ZERO,
             tried: None,
             attempts: 0,
             is_lost: false,
@@ -193,7 +193,7 @@ impl<C: Client> ClientConnection<C> {
 
     /// Sends as much of the output as the operating system takes.
     #[inline]
-    pub fn send(&mut self, pattern: &[u8], now: Moment) -> Result<(), DisconnectReason> {
+    pub fn send(&mut self, pattern: &[u8], now: Timestamp) -> Result<(), DisconnectReason> {
         self.client.transmitted(now);
         let Link::Up(socket) = &self.link else {
             return Ok(());
@@ -229,8 +229,8 @@ impl<C: Client> ClientConnection<C> {
         waiting: ReceiveMode,
         clock: &Clock,
         buffer: &mut [u8],
-        completed: &mut Completions,
-    ) -> Result<Option<Moment>, DisconnectReason> {
+        completed: &mut CompletionBatch,
+    ) -> Result<Option<Timestamp>, DisconnectReason> {
         match transport {
             TransportKind::Tcp => self.receive_stream(waiting, clock, buffer, completed),
             TransportKind::Udp => self.receive_datagrams(waiting, clock, buffer, completed),
@@ -243,8 +243,8 @@ impl<C: Client> ClientConnection<C> {
         waiting: ReceiveMode,
         clock: &Clock,
         buffer: &mut [u8],
-        completed: &mut Completions,
-    ) -> Result<Option<Moment>, DisconnectReason> {
+        completed: &mut CompletionBatch,
+    ) -> Result<Option<Timestamp>, DisconnectReason> {
         let Link::Up(socket) = &self.link else {
             return Ok(None);
         };
@@ -284,8 +284,8 @@ impl<C: Client> ClientConnection<C> {
         waiting: ReceiveMode,
         clock: &Clock,
         buffer: &mut [u8],
-        completed: &mut Completions,
-    ) -> Result<Option<Moment>, DisconnectReason> {
+        completed: &mut CompletionBatch,
+    ) -> Result<Option<Timestamp>, DisconnectReason> {
         let mut last = None;
         let mut flags = match waiting {
             ReceiveMode::None => RecvFlags::DONTWAIT,
@@ -329,7 +329,7 @@ impl<C: Client> ClientConnection<C> {
     }
 
     /// Takes the connection down until `again`.
-    pub fn go_down(&mut self, again: Moment) {
+    pub fn go_down(&mut self, again: Timestamp) {
         if let Link::Up(lost) = std::mem::replace(&mut self.link, Link::Down(again)) {
             self.came_from = leave(lost);
         }
@@ -337,7 +337,7 @@ impl<C: Client> ClientConnection<C> {
 
     /// Begins to connect again: from the same port, if that can be had, since servers know a
     /// call that comes again by the port that it came from, too.
-    pub fn begin_again(&mut self, now: Moment) -> io::Result<PendingConnection> {
+    pub fn begin_again(&mut self, now: Timestamp) -> io::Result<PendingConnection> {
         self.attempts += 1;
         self.tried_at = now;
         self.dial.begin_again(self.came_from)
@@ -345,7 +345,7 @@ impl<C: Client> ClientConnection<C> {
 
     /// Whether an attempt from the same port has been under way for too long: what stands
     /// between may have more to say about a port that it knows than about another one.
-    pub fn is_stuck(&self, now: Moment) -> bool {
+    pub fn is_stuck(&self, now: Timestamp) -> bool {
         self.came_from.is_some() && now.nanos_since(self.tried_at) >= SAME_PORT_NANOS
     }
 

@@ -11,12 +11,12 @@ mod transmit;
 
 use crate::error::{AreaError, ErrorCategory};
 use crate::exhaustion::{EXHAUSTED_HELP, is_exhaustion};
-use filestone_model::completions::Completions;
-use filestone_model::language::Language;
+use filestone_model::completions::CompletionBatch;
+use filestone_model::language::WorkType;
 use filestone_model::measure::LossReasons;
 use filestone_model::measure::stamps::StampedCall;
 use filestone_model::operation::SlotId;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 
 /// Why a backend cannot go on at all.
 #[derive(Debug, thiserror::Error)]
@@ -83,23 +83,23 @@ impl AreaError for BackendError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitLimit {
     /// Something begins or ends at this moment: by then the wait is over.
-    pub due: Moment,
+    pub due: Timestamp,
     /// Somebody looks after things from this moment on: the wait is over then, or some tens of
     /// milliseconds later if that is cheaper.
-    pub attention: Moment,
+    pub attention: Timestamp,
 }
 
 impl WaitLimit {
     /// Until this moment sharp.
-    pub fn sharp(due: Moment) -> Self {
+    pub fn sharp(due: Timestamp) -> Self {
         Self {
             due,
-            attention: Moment::NEVER,
+            attention: Timestamp::MAX,
         }
     }
 
     /// The earlier of both.
-    pub fn first(self) -> Moment {
+    pub fn first(self) -> Timestamp {
         self.due.min(self.attention)
     }
 }
@@ -107,17 +107,22 @@ impl WaitLimit {
 /// Carries operations out for all clients of one worker.
 pub trait Backend {
     /// What its clients can be asked.
-    type Language: Language;
+    type Language: WorkType;
 
     /// The present moment.
-    fn now(&mut self) -> Moment;
+    fn now(&mut self) -> Timestamp;
 
     /// The moment of the last look at the clock: when [`Backend::wait`] returned,
     /// or a little before.
-    fn recent(&self) -> Moment;
+    fn recent(&self) -> Timestamp;
 
     /// Takes a piece of work for a slot that has none.
-    fn submit(&mut self, ticket: SlotId, work: <Self::Language as Language>::Work<'_>, now: Moment);
+    fn submit(
+        &mut self,
+        ticket: SlotId,
+        work: <Self::Language as WorkType>::WorkItem<'_>,
+        now: Timestamp,
+    );
 
     /// Submits for each of these slots of a client the work that it had last. Only asked of
     /// clients whose workloads are constant.
@@ -132,10 +137,14 @@ pub trait Backend {
     ///
     /// May return early and with nothing. On an error `completed` still holds
     /// what was completed before it.
-    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError>;
+    fn wait(
+        &mut self,
+        until: WaitLimit,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), BackendError>;
 
     /// Ends operations that were submitted and never sent, as skipped.
-    fn abandon(&mut self, _completed: &mut Completions) {}
+    fn abandon(&mut self, _completed: &mut CompletionBatch) {}
 
     /// Processor time that this thread has used, in nanoseconds.
     fn processor_nanos(&self) -> u64 {
@@ -167,7 +176,7 @@ pub trait Backend {
     fn give_up_lost(&mut self) {}
 
     /// Since when it has no connection at all; `None` if it has one, or needs none.
-    fn down_since(&self) -> Option<Moment> {
+    fn down_since(&self) -> Option<Timestamp> {
         None
     }
 
@@ -182,7 +191,7 @@ pub trait Backend {
     }
 
     /// What has happened to connections up to `end`.
-    fn connection_counts(&self, _end: Moment) -> ConnectionCounts {
+    fn connection_counts(&self, _end: Timestamp) -> ConnectionCounts {
         ConnectionCounts::default()
     }
 }

@@ -5,10 +5,10 @@ use crate::backend::looking::SPIN_NANOS;
 use crate::backend::sockets::timespec;
 use crate::backend::{Backend, BackendError, WaitLimit};
 use crate::clock::Clock;
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::language::Operations;
-use filestone_model::operation::{Answer, Completion, Operation, Outcome, SlotId};
-use filestone_model::time::Moment;
+use filestone_model::operation::{Completion, Operation, Outcome, ReplyInfo, SlotId};
+use filestone_model::time::Timestamp;
 
 /// Completes every operation at the next wait.
 #[derive(Debug)]
@@ -42,15 +42,15 @@ impl Null {
 impl Backend for Null {
     type Language = Operations;
 
-    fn now(&mut self) -> Moment {
+    fn now(&mut self) -> Timestamp {
         self.clock.now()
     }
 
-    fn recent(&self) -> Moment {
+    fn recent(&self) -> Timestamp {
         self.clock.now()
     }
 
-    fn submit(&mut self, ticket: SlotId, _operation: Operation, _now: Moment) {
+    fn submit(&mut self, ticket: SlotId, _operation: Operation, _now: Timestamp) {
         self.submitted.push(ticket);
     }
 
@@ -61,7 +61,11 @@ impl Backend for Null {
         }));
     }
 
-    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(
+        &mut self,
+        until: WaitLimit,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), BackendError> {
         let until = until.first();
         let mut now = self.clock.now();
         let sleep = until.nanos_since(now).saturating_sub(SPIN_NANOS);
@@ -88,12 +92,12 @@ impl Backend for Null {
 }
 
 /// A successful completion without bytes.
-pub(crate) fn completion(ticket: SlotId, sent: Moment, done: Moment) -> Completion {
+pub(crate) fn completion(ticket: SlotId, sent: Timestamp, done: Timestamp) -> Completion {
     Completion {
         ticket,
         outcome: Outcome::Ok,
-        answer: Answer::Plain,
-        usable: Moment::ZERO,
+        answer: ReplyInfo::Plain,
+        usable: Timestamp::ZERO,
         sent,
         done,
         calls: 1,

@@ -6,12 +6,12 @@
 
 use crate::backend::null::completion;
 use crate::backend::{Backend, BackendError, WaitLimit};
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::language::Operations;
 use filestone_model::operation::{Operation, SlotId};
 use filestone_model::queueing::{SimulatedServer, SimulatedServerState};
-use filestone_model::random::{Purpose, stream};
-use filestone_model::time::Moment;
+use filestone_model::random::{RandomStream, stream};
+use filestone_model::time::Timestamp;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -19,20 +19,20 @@ use std::collections::BinaryHeap;
 #[derive(Debug)]
 pub struct Simulated {
     server: SimulatedServerState,
-    now: Moment,
+    now: Timestamp,
     /// Operations by when they will be done; the number keeps ties in order.
-    in_flight: BinaryHeap<Reverse<(Moment, u64)>>,
-    tickets: Vec<(SlotId, Moment)>,
+    in_flight: BinaryHeap<Reverse<(Timestamp, u64)>>,
+    tickets: Vec<(SlotId, Timestamp)>,
     free: Vec<usize>,
 }
 
 impl Simulated {
     /// A simulation that starts at the epoch; random service times come from `seed`.
     pub fn new(server: SimulatedServer, seed: u64) -> Self {
-        let generator = stream(seed, Purpose::Workload, u64::MAX);
+        let generator = stream(seed, RandomStream::Workload, u64::MAX);
         Self {
             server: SimulatedServerState::new(server, generator),
-            now: Moment::ZERO,
+            now: Timestamp::ZERO,
             in_flight: BinaryHeap::new(),
             tickets: Vec::new(),
             free: Vec::new(),
@@ -43,17 +43,17 @@ impl Simulated {
 impl Backend for Simulated {
     type Language = Operations;
 
-    fn now(&mut self) -> Moment {
+    fn now(&mut self) -> Timestamp {
         self.now
     }
 
-    fn recent(&self) -> Moment {
+    fn recent(&self) -> Timestamp {
         self.now
     }
 
-    fn submit(&mut self, ticket: SlotId, _operation: Operation, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, _operation: Operation, now: Timestamp) {
         let end = self.server.end_of(now.nanos(), self.in_flight.len());
-        let end = Moment::from_nanos(end);
+        let end = Timestamp::from_nanos(end);
         let place = self.free.pop().unwrap_or(self.tickets.len());
         if place == self.tickets.len() {
             self.tickets.push((ticket, now));
@@ -76,12 +76,16 @@ impl Backend for Simulated {
         }
     }
 
-    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(
+        &mut self,
+        until: WaitLimit,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), BackendError> {
         let until = until.first();
         let next = self
             .in_flight
             .peek()
-            .map_or(Moment::NEVER, |Reverse((end, _))| *end);
+            .map_or(Timestamp::MAX, |Reverse((end, _))| *end);
         self.now = self.now.max(until.min(next));
         while let Some(Reverse((end, place))) = self.in_flight.peek().copied() {
             if end > self.now {

@@ -14,14 +14,14 @@ use crate::driver::{Dial, PendingConnection};
 use crate::exhaustion::{is_exhausted, is_exhaustion};
 use crate::processors;
 use filestone_model::client::{Client, Output};
-use filestone_model::completions::Completions;
-use filestone_model::language::Language;
+use filestone_model::completions::CompletionBatch;
+use filestone_model::language::WorkType;
 use filestone_model::measure::LossReasons;
 use filestone_model::measure::stamps::StampedCall;
 use filestone_model::operation::SlotId;
 use filestone_model::plan::OnLost;
-use filestone_model::session::pauses::Pauses;
-use filestone_model::time::Moment;
+use filestone_model::session::pauses::BackoffSchedule;
+use filestone_model::time::Timestamp;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use std::cmp::Reverse;
@@ -71,7 +71,7 @@ pub struct Sockets<C> {
     /// Connections that are not up and are tried again.
     down: Vec<u32>,
     /// Those that are made while the run lasts, and when, the next first.
-    later: VecDeque<(Moment, u32)>,
+    later: VecDeque<(Timestamp, u32)>,
     /// How many are not tried again.
     given_up: usize,
     /// Those of lost clients that are up again, but over which no reply has come yet.
@@ -89,17 +89,17 @@ pub struct Sockets<C> {
     lacks_pwait2: bool,
     buffer: Box<[u8]>,
     /// The last look at the clock.
-    recent: Moment,
+    recent: Timestamp,
     /// What was completed, and what went wrong, when something was sent early.
-    early: Completions,
+    early: CompletionBatch,
     early_error: Option<BackendError>,
     /// Whether the clock has been looked at since the last wait.
     is_fresh: bool,
     looking: AdaptiveSpin,
-    next_scan: Moment,
+    next_scan: Timestamp,
     /// When clients want to hear of the time: no client's time-out is before its entry here.
     /// What is not the moment that its connection names is stale.
-    timers: BinaryHeap<Reverse<(Moment, u32)>>,
+    timers: BinaryHeap<Reverse<(Timestamp, u32)>>,
     /// Replies that came too late, of all clients.
     late_replies: u64,
     reconnections: u64,
@@ -128,7 +128,7 @@ pub(crate) fn timespec(nanos: u64) -> Timespec {
 /// brought that moment nearer.
 #[inline]
 fn set_timer<C: Client>(
-    timers: &mut BinaryHeap<Reverse<(Moment, u32)>>,
+    timers: &mut BinaryHeap<Reverse<(Timestamp, u32)>>,
     connection: &mut ClientConnection<C>,
     index: u32,
 ) {
@@ -140,13 +140,13 @@ fn set_timer<C: Client>(
 
 #[cold]
 fn set_timer_at<C>(
-    timers: &mut BinaryHeap<Reverse<(Moment, u32)>>,
+    timers: &mut BinaryHeap<Reverse<(Timestamp, u32)>>,
     connection: &mut ClientConnection<C>,
     index: u32,
-    due: Moment,
+    due: Timestamp,
 ) {
     connection.timer = due;
-    if due < Moment::NEVER {
+    if due < Timestamp::MAX {
         timers.push(Reverse((due, index)));
     }
 }
@@ -182,12 +182,12 @@ impl<C: Client> Sockets<C> {
             ready: Vec::with_capacity(EVENTS_MAX),
             lacks_pwait2: false,
             buffer: vec![0; BUFFER_LEN].into_boxed_slice(),
-            recent: Moment::ZERO,
-            early: Completions::default(),
+            recent: Timestamp::ZERO,
+            early: CompletionBatch::default(),
             early_error: None,
             is_fresh: false,
             looking: AdaptiveSpin::default(),
-            next_scan: Moment::ZERO,
+            next_scan: Timestamp::ZERO,
             late_replies: 0,
             reconnections: 0,
             unusable_nanos: 0,
@@ -203,7 +203,7 @@ impl<C: Client> Sockets<C> {
             }
             connection
                 .client
-                .connected(Moment::ZERO, &mut connection.output);
+                .connected(Timestamp::ZERO, &mut connection.output);
         }
         sockets.later.make_contiguous().sort_unstable();
         Ok(sockets)
@@ -227,7 +227,7 @@ impl<C: Client> Sockets<C> {
     pub fn take_leave(
         &mut self,
         most: Duration,
-        mut leave: impl FnMut(&mut C, Moment, &mut Output) -> bool,
+        mut leave: impl FnMut(&mut C, Timestamp, &mut Output) -> bool,
     ) {
         let (now, mut left) = (self.look(), 0_usize);
         for index in 0..self.connections.len() {
@@ -238,7 +238,7 @@ impl<C: Client> Sockets<C> {
                 self.mark_dirty(index);
             }
         }
-        let (until, mut completed) = (now.after(most), Completions::default());
+        let (until, mut completed) = (now.after(most), CompletionBatch::default());
         while left > 0 && self.look() < until {
             if self.wait(WaitLimit::sharp(until), &mut completed).is_err() {
                 return;
@@ -264,7 +264,7 @@ impl<C: Client> Sockets<C> {
 
     /// Looks at the clock.
     #[inline]
-    fn look(&mut self) -> Moment {
+    fn look(&mut self) -> Timestamp {
         self.recent = self.clock.now();
         self.recent
     }
@@ -312,7 +312,7 @@ impl<C: Client> Sockets<C> {
 
     /// Sends what all connections have to send, one system call each.
     #[inline]
-    fn flush(&mut self, completed: &mut Completions) -> Result<(), BackendError> {
+    fn flush(&mut self, completed: &mut CompletionBatch) -> Result<(), BackendError> {
         if self.dirty.is_empty() {
             return Ok(());
         }
@@ -345,7 +345,7 @@ impl<C: Client> Sockets<C> {
     fn wait_for_one(
         &mut self,
         until: WaitLimit,
-        completed: &mut Completions,
+        completed: &mut CompletionBatch,
     ) -> Result<(), BackendError> {
         let connection = &self.connections[0];
         let is_blocked = connection.is_blocked;
@@ -373,9 +373,9 @@ impl<C: Client> Sockets<C> {
     fn has_learned(
         &mut self,
         look: SpinDecision,
-        began: Moment,
+        began: Timestamp,
         has_found: bool,
-        until: Moment,
+        until: Timestamp,
     ) -> bool {
         let nanos = self.recent.nanos_since(began);
         // What was there already, or was cut short by a due moment, has not shown anything.
@@ -390,7 +390,7 @@ impl<C: Client> Sockets<C> {
         &mut self,
         until: WaitLimit,
         is_blocked: bool,
-        completed: &mut Completions,
+        completed: &mut CompletionBatch,
     ) -> Result<(), BackendError> {
         let nanos = until.due.nanos_since(self.recent);
         // To be back for attention sharp would take a system call more for each reply.
@@ -429,8 +429,8 @@ impl<C: Client> Sockets<C> {
     #[inline]
     fn spin_for_one(
         &mut self,
-        until: Moment,
-        completed: &mut Completions,
+        until: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> Result<bool, BackendError> {
         // What was sent since the last look took its time.
         let began = self.look();
@@ -452,7 +452,7 @@ impl<C: Client> Sockets<C> {
 
     /// Tells what happened when something was sent early.
     #[cold]
-    fn tell_early(&mut self, completed: &mut Completions) -> Result<(), BackendError> {
+    fn tell_early(&mut self, completed: &mut CompletionBatch) -> Result<(), BackendError> {
         self.early
             .iter()
             .for_each(|completion| completed.push(completion));
@@ -466,7 +466,7 @@ impl<C: Client> Sockets<C> {
     fn wait_for_many(
         &mut self,
         until: WaitLimit,
-        completed: &mut Completions,
+        completed: &mut CompletionBatch,
     ) -> Result<(), BackendError> {
         if self.ready.is_empty() {
             self.poll_until(until)?;
@@ -502,7 +502,7 @@ impl<C: Client> Sockets<C> {
     }
 
     /// Asks again and again until a connection is ready, which it says, or `until` comes.
-    fn spin_for_many(&mut self, until: Moment) -> Result<bool, BackendError> {
+    fn spin_for_many(&mut self, until: Timestamp) -> Result<bool, BackendError> {
         // What was sent since the last look took its time.
         let began = self.look();
         loop {
@@ -571,7 +571,7 @@ impl<C: Client> Sockets<C> {
         &mut self,
         index: usize,
         flags: epoll::EventFlags,
-        completed: &mut Completions,
+        completed: &mut CompletionBatch,
     ) -> Result<(), BackendError> {
         if flags.contains(epoll::EventFlags::OUT) {
             self.mark_dirty(index);
@@ -588,7 +588,7 @@ impl<C: Client> Sockets<C> {
         &mut self,
         index: usize,
         waiting: ReceiveMode,
-        completed: &mut Completions,
+        completed: &mut CompletionBatch,
     ) -> Result<(), BackendError> {
         let Some(connection) = self.connections.get_mut(index) else {
             return Ok(());
@@ -657,7 +657,7 @@ impl<C: Client> Sockets<C> {
         &mut self,
         index: usize,
         loss: DisconnectReason,
-        completed: &mut Completions,
+        completed: &mut CompletionBatch,
     ) -> Result<(), BackendError> {
         let now = self.look();
         let connection = &mut self.connections[index];
@@ -681,7 +681,7 @@ impl<C: Client> Sockets<C> {
             connection.down_at = now;
         }
         let in_flight = connection.client.in_flight();
-        connection.go_down(now.after(Pauses::RECONNECTION.before(connection.attempts)));
+        connection.go_down(now.after(BackoffSchedule::RECONNECTION.before(connection.attempts)));
         self.losses.note(loss.reason(), 1);
         connection.loss = Some(loss);
         connection.clear_output();
@@ -698,8 +698,8 @@ impl<C: Client> Sockets<C> {
     fn check_hope(
         &mut self,
         index: usize,
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> Result<(), BackendError> {
         let connection = &mut self.connections[index];
         let is_tried = now.nanos_since(connection.lost_at) < self.options.reconnect_nanos;
@@ -734,8 +734,8 @@ impl<C: Client> Sockets<C> {
     /// Tells the time to the clients that want to hear of it.
     fn look_at_timers(
         &mut self,
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> Result<(), BackendError> {
         while let Some(Reverse((moment, index))) = self.timers.peek().copied() {
             if moment > now {
@@ -746,7 +746,7 @@ impl<C: Client> Sockets<C> {
             if connection.timer != moment {
                 continue;
             }
-            connection.timer = Moment::NEVER;
+            connection.timer = Timestamp::MAX;
             if connection.client.poll_timeout() <= now {
                 let output = &mut connection.output;
                 connection.client.handle_timeout(now, output, completed);
@@ -802,7 +802,11 @@ impl<C: Client> Sockets<C> {
 
     /// Time-outs of all clients, and connections that are down.
     #[cold]
-    fn scan(&mut self, now: Moment, completed: &mut Completions) -> Result<(), BackendError> {
+    fn scan(
+        &mut self,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), BackendError> {
         self.next_scan = now.after_nanos(SCAN_NANOS);
         self.look_at_timers(now, completed)?;
         self.look_at_recovering();
@@ -828,13 +832,13 @@ impl<C: Client> Sockets<C> {
         } else {
             Some(soon)
         };
-        self.next_scan = self.next_scan.min(next.unwrap_or(Moment::NEVER));
+        self.next_scan = self.next_scan.min(next.unwrap_or(Timestamp::MAX));
         Ok(())
     }
 
     /// Begins to make the first connections of clients that are to have them by now, of which so many
     /// are under way already.
-    fn make_first(&mut self, now: Moment, connecting: usize) -> Result<(), BackendError> {
+    fn make_first(&mut self, now: Timestamp, connecting: usize) -> Result<(), BackendError> {
         let mut connecting = connecting;
         while connecting < CONNECTING_MAX
             && let Some((_, index)) = self.later.pop_front_if(|(due, _)| *due <= now)
@@ -851,7 +855,7 @@ impl<C: Client> Sockets<C> {
     }
 
     /// The next step towards a connection; says whether it is up again.
-    fn revive(&mut self, index: usize, now: Moment) -> Result<bool, BackendError> {
+    fn revive(&mut self, index: usize, now: Timestamp) -> Result<bool, BackendError> {
         let connection = &mut self.connections[index];
         let link = std::mem::replace(&mut connection.link, Link::Down(now));
         let result = match link {
@@ -907,8 +911,9 @@ impl<C: Client> Sockets<C> {
                 source,
             }),
             Err(error) => {
-                connection.link =
-                    Link::Down(now.after(Pauses::RECONNECTION.before(connection.attempts)));
+                connection.link = Link::Down(
+                    now.after(BackoffSchedule::RECONNECTION.before(connection.attempts)),
+                );
                 connection.loss = Some(DisconnectReason::Refused(error));
                 self.last_loss = Some((index as u32, 0));
                 Ok(false)
@@ -921,17 +926,22 @@ impl<C: Client> Backend for Sockets<C> {
     type Language = C::Language;
 
     #[inline]
-    fn now(&mut self) -> Moment {
+    fn now(&mut self) -> Timestamp {
         self.look()
     }
 
     #[inline]
-    fn recent(&self) -> Moment {
+    fn recent(&self) -> Timestamp {
         self.recent
     }
 
     #[inline]
-    fn submit(&mut self, ticket: SlotId, work: <C::Language as Language>::Work<'_>, now: Moment) {
+    fn submit(
+        &mut self,
+        ticket: SlotId,
+        work: <C::Language as WorkType>::WorkItem<'_>,
+        now: Timestamp,
+    ) {
         let carriers = self.connections[ticket.client as usize].client.carriers();
         let carrier = carriers.of(ticket);
         let index = carrier as usize;
@@ -966,7 +976,11 @@ impl<C: Client> Backend for Sockets<C> {
     }
 
     #[inline]
-    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(
+        &mut self,
+        until: WaitLimit,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), BackendError> {
         self.flush(completed)?;
         if !self.is_fresh {
             self.look();
@@ -1004,7 +1018,7 @@ impl<C: Client> Backend for Sockets<C> {
         self.early = early;
     }
 
-    fn abandon(&mut self, completed: &mut Completions) {
+    fn abandon(&mut self, completed: &mut CompletionBatch) {
         let now = self.look();
         for connection in &mut self.connections {
             connection.client.abandon(now, completed);
@@ -1043,13 +1057,13 @@ impl<C: Client> Backend for Sockets<C> {
         self.next_scan = self.recent;
     }
 
-    fn down_since(&self) -> Option<Moment> {
+    fn down_since(&self) -> Option<Timestamp> {
         let down = |connection: &ClientConnection<C>| {
             let has_begun = !connection.is_new || connection.attempts > 0;
             let is_up = matches!(connection.link, Link::Up(_));
             (has_begun && !is_up).then_some(connection.lost_at)
         };
-        let since: Option<Vec<Moment>> = self.connections.iter().map(down).collect();
+        let since: Option<Vec<Timestamp>> = self.connections.iter().map(down).collect();
         since?.into_iter().max()
     }
 
@@ -1070,7 +1084,7 @@ impl<C: Client> Backend for Sockets<C> {
         }
     }
 
-    fn connection_counts(&self, end: Moment) -> ConnectionCounts {
+    fn connection_counts(&self, end: Timestamp) -> ConnectionCounts {
         let mut counts = ConnectionCounts {
             reconnections: self.reconnections,
             unusable_nanos: self.unusable_nanos,

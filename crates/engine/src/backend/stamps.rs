@@ -7,7 +7,7 @@
 //! All stamps are of the host's time of day, software's and ours.
 
 use filestone_model::measure::stamps::StampedCall;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use nix::cmsg_space;
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, TimestampingFlag, Timestamps, recvmsg, setsockopt, sockopt,
@@ -34,7 +34,7 @@ const BOTH: TimestampingFlag = INCOMING
 /// What is stamped of a connection's calls.
 #[derive(Debug)]
 pub struct Timestamping {
-    next: Moment,
+    next: Timestamp,
     under_way: Option<UnderWay>,
     calls: Vec<StampedCall>,
     control: Vec<u8>,
@@ -43,7 +43,7 @@ pub struct Timestamping {
 /// A call that is being stamped.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
-    sent: Moment,
+    sent: Timestamp,
     sent_ns: i64,
     transmitted_ns: Option<i64>,
     arrived_ns: Option<i64>,
@@ -54,7 +54,7 @@ impl Timestamping {
     pub fn begin(socket: &OwnedFd) -> Option<Self> {
         setsockopt(socket, sockopt::Timestamping, &INCOMING).ok()?;
         Some(Self {
-            next: Moment::ZERO,
+            next: Timestamp::ZERO,
             under_way: None,
             calls: Vec::with_capacity(CALLS_MAX),
             control: cmsg_space!(Timestamps, [u8; 64]),
@@ -68,7 +68,7 @@ impl Timestamping {
 
     /// A call is about to be sent, with so many under way, itself included.
     #[inline]
-    pub fn before_send(&mut self, socket: &OwnedFd, now: Moment, in_flight: u32) {
+    pub fn before_send(&mut self, socket: &OwnedFd, now: Timestamp, in_flight: u32) {
         // What is sent again, or beside another one, is nobody's for sure.
         self.under_way = None;
         if now >= self.next && in_flight == 1 && self.calls.len() < CALLS_MAX {
@@ -77,7 +77,7 @@ impl Timestamping {
     }
 
     #[cold]
-    fn ask(&mut self, socket: &OwnedFd, now: Moment) {
+    fn ask(&mut self, socket: &OwnedFd, now: Timestamp) {
         self.next = now.after_nanos(EVERY_NANOS);
         // What came late belongs to a call that was not stamped in the end.
         while self.transmitted(socket).is_some() {}
@@ -220,7 +220,7 @@ mod tests {
 
     fn under_way(transmitted_ns: Option<i64>, arrived_ns: Option<i64>) -> UnderWay {
         UnderWay {
-            sent: Moment::from_nanos(5),
+            sent: Timestamp::from_nanos(5),
             sent_ns: 1000,
             transmitted_ns,
             arrived_ns,
@@ -231,7 +231,7 @@ mod tests {
     fn the_parts_are_between_the_stamps() {
         let found = under_way(Some(1200), Some(9200)).stamped(9500);
         let expected = StampedCall {
-            sent: Moment::from_nanos(5),
+            sent: Timestamp::from_nanos(5),
             out_ns: 200,
             beyond_ns: 8000,
             in_ns: 300,

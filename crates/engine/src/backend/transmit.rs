@@ -120,19 +120,19 @@ fn gather<'o>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::client::output::Splice;
+    use filestone_model::client::output::DataSegment;
 
     #[test]
     fn pieces_come_in_the_order_of_the_stream_wherever_it_was_cut() {
         let output = Output {
             bytes: b"headtailmore".to_vec(),
             splices: vec![
-                Splice {
+                DataSegment {
                     at: 4,
                     start: 1,
                     len: 3,
                 },
-                Splice {
+                DataSegment {
                     at: 8,
                     start: 0,
                     len: 2,

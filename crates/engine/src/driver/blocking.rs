@@ -17,7 +17,7 @@ use filestone_model::session::rpc::{
     MARK_LEN, RecordBuffer, Retransmission, RpcEvent, RpcOptions, RpcProcedure, RpcSession,
     RpcStreamError,
 };
-use filestone_model::time::{Moment, nanos_of};
+use filestone_model::time::{Timestamp, nanos_of};
 use filestone_wire::xdr::{Decode, Encode, Writer};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
@@ -278,8 +278,8 @@ impl RpcConnection {
         self.is_torn = false;
     }
 
-    fn now(&self) -> Moment {
-        Moment::ZERO.after(self.epoch.elapsed())
+    fn now(&self) -> Timestamp {
+        Timestamp::ZERO.after(self.epoch.elapsed())
     }
 
     /// Sends the call that is encoded and waits for its reply; where the results are.

@@ -12,19 +12,19 @@
 
 use super::call::CallError;
 use crate::control::Cancellation;
-use filestone_model::session::pauses::Pauses;
+use filestone_model::session::pauses::BackoffSchedule;
 use std::time::{Duration, Instant};
 
 /// Pauses for a limited time.
 #[derive(Debug, Clone, Copy)]
 pub struct Backoff {
     end: Instant,
-    pauses: Pauses,
+    pauses: BackoffSchedule,
     attempt: u32,
 }
 
 impl Backoff {
-    fn new(pauses: Pauses, timeout: Duration) -> Self {
+    fn new(pauses: BackoffSchedule, timeout: Duration) -> Self {
         Self {
             end: Instant::now() + timeout,
             pauses,
@@ -34,17 +34,17 @@ impl Backoff {
 
     /// From now on: the pauses before a call is made again that was answered with that.
     pub fn busy(timeout: Duration) -> Self {
-        Self::new(Pauses::BUSY, timeout)
+        Self::new(BackoffSchedule::BUSY, timeout)
     }
 
     /// From now on: the pauses before a lock is asked for again that another client has.
     pub fn lock(timeout: Duration) -> Self {
-        Self::new(Pauses::LOCK, timeout)
+        Self::new(BackoffSchedule::LOCK, timeout)
     }
 
     /// From now on: the pauses before attempts to connect again.
     pub fn reconnection(timeout: Duration) -> Self {
-        Self::new(Pauses::RECONNECTION, timeout)
+        Self::new(BackoffSchedule::RECONNECTION, timeout)
     }
 
     /// How long to wait before the next attempt; `None` if there is no time left for it.

@@ -15,7 +15,7 @@ use filestone_model::session::rpc::RpcProcedure;
 use filestone_model::session::rpc::{
     Retransmission, RpcEvent, RpcExchange, RpcOptions, RpcSession,
 };
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_wire::rpc::ReplyBody;
 use filestone_wire::xdr::{DecodeError, Writer};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -197,7 +197,7 @@ impl CallPipeline {
             head_len: 0,
         };
         let mut session = RpcSession::new(&options, ());
-        session.connected(Moment::ZERO, |_| 0);
+        session.connected(Timestamp::ZERO, |_| 0);
         Ok(Self {
             socket: Some(endpoint.connect()?),
             endpoint,
@@ -281,7 +281,7 @@ impl CallPipeline {
         self.sent = 0;
         self.session.take_back();
         let (endpoint, out) = (&self.endpoint, &mut self.out);
-        self.session.connected(Moment::ZERO, |call| {
+        self.session.connected(Timestamp::ZERO, |call| {
             let pending = pendings.get_mut(call.slot);
             pending.map_or(0, |pending| {
                 encode(endpoint, work, &pending.call, call.xid, out)
@@ -318,7 +318,7 @@ impl CallPipeline {
             let len = encode(&self.endpoint, work, &pending.call, xid, &mut self.out);
             self.session.enqueued(slot, len);
         }
-        self.session.transmitted(Moment::ZERO);
+        self.session.transmitted(Timestamp::ZERO);
     }
 
     /// Sends and receives what is possible, after waiting for it a while.

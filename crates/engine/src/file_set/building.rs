@@ -5,7 +5,7 @@ use super::server::{Missing, Progress, SetServer, Step};
 use super::survey::{self, RepairList};
 use crate::control::Observer;
 use crate::error::RunError;
-use filestone_model::file_set::Changing;
+use filestone_model::file_set::VolatileDirectory;
 use std::time::Instant;
 
 /// What completes a claimed set.
@@ -91,7 +91,7 @@ impl<S: SetServer> Builder<'_, '_, S> {
         let wrong = std::mem::take(&mut self.findings.wrong);
         let (links, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.findings.spares)
             .into_iter()
-            .partition(|spare| spare.changing == Changing::Links);
+            .partition(|spare| spare.changing == VolatileDirectory::Links);
         let objects = 0..self.places.len();
         let missing = objects.filter(|object| !self.places.is_there(*object));
         let missing: Vec<u32> = missing.collect();

@@ -8,8 +8,8 @@ use crate::workspace::Purpose;
 use crate::workspace::set_directory::SetDirectory;
 use crate::workspace::tree::{Directory, join};
 use filestone_model::file_set::{
-    Changing, ChangingDirectories, ClientSet, FILES_PER_DIRECTORY, Layout, client_directory,
-    file_name, files_directory, link_name,
+    ChangingDirectories, ClientSet, FILES_PER_DIRECTORY, Layout, VolatileDirectory,
+    client_directory, file_name, files_directory, link_name,
 };
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::workload::{FileEntry, ObjectKind};
@@ -22,7 +22,7 @@ pub(crate) enum Part {
     /// A directory of data files.
     Files(u32),
     /// A directory in which names come and go.
-    Changing(Changing),
+    Changing(VolatileDirectory),
     /// A data file.
     File(u32),
     /// A symbolic link that is always there.
@@ -33,7 +33,7 @@ pub(crate) enum Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SpareName {
     pub client: u32,
-    pub changing: Changing,
+    pub changing: VolatileDirectory,
     pub number: u32,
 }
 
@@ -67,9 +67,9 @@ pub(crate) struct SetObject<H> {
 pub(crate) struct ObjectTable<'a, H> {
     pub layout: &'a Layout,
     /// Which of the changing directories there are.
-    pub changing: Vec<Changing>,
+    pub changing: Vec<VolatileDirectory>,
     /// Those of them in which names come and go.
-    pub changed: Vec<Changing>,
+    pub changed: Vec<VolatileDirectory>,
     pub homes: &'a [SetDirectory<H>],
     /// Which home each of the given directories has.
     pub home_of_root: &'a [usize],
@@ -84,7 +84,7 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
         homes: &'a [SetDirectory<H>],
         home_of_root: &'a [usize],
     ) -> Self {
-        let all = Changing::ALL.into_iter();
+        let all = VolatileDirectory::ALL.into_iter();
         let mut places = Self {
             layout,
             changing: all.clone().filter(|one| one.is_needed_by(kinds)).collect(),
@@ -218,7 +218,7 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
             Part::Root => None,
             Part::Files(_) | Part::Changing(_) => Some(Part::Root),
             Part::File(file) => Some(Part::Files(file / FILES_PER_DIRECTORY)),
-            Part::Link(_) => Some(Part::Changing(Changing::SymbolicLinks)),
+            Part::Link(_) => Some(Part::Changing(VolatileDirectory::SymbolicLinks)),
         }
     }
 
@@ -293,11 +293,11 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
             working_files: self.layout.working_files(client),
             symbolic_links: at(Part::Link(0))..at(Part::Link(self.links)),
             changing: ChangingDirectories {
-                created: changing(Changing::Created),
-                links: changing(Changing::Links),
-                symbolic_links: changing(Changing::SymbolicLinks),
-                nodes: changing(Changing::Nodes),
-                directories: changing(Changing::Directories),
+                created: changing(VolatileDirectory::Created),
+                links: changing(VolatileDirectory::Links),
+                symbolic_links: changing(VolatileDirectory::SymbolicLinks),
+                nodes: changing(VolatileDirectory::Nodes),
+                directories: changing(VolatileDirectory::Directories),
             },
             spare_names: self.layout.spare_names(),
         }

@@ -7,7 +7,7 @@ use crate::workspace::error::ClaimError;
 use crate::workspace::set_removal;
 use crate::workspace::tree::{Directory, Tree};
 use filestone_model::file_set::{
-    Changing, FILES_PER_DIRECTORY, client_of, file_of, files_directory_of, link_of,
+    FILES_PER_DIRECTORY, VolatileDirectory, client_of, file_of, files_directory_of, link_of,
 };
 use filestone_model::workload::ObjectKind;
 
@@ -109,7 +109,7 @@ pub(crate) fn find_contents<S: SetServer>(
             find_parts::<S>(tree, places, findings, index, most, part_of)
         }
         (client, Part::Changing(changing)) => {
-            if changing == Changing::SymbolicLinks {
+            if changing == VolatileDirectory::SymbolicLinks {
                 let links = places.links();
                 let part_of = |name: &[u8]| {
                     let link = link_of(name).filter(|link| *link < links)?;
@@ -190,12 +190,12 @@ fn learn<H: Clone>(
 }
 
 /// What the names of a changing directory stand for.
-fn kind_of(changing: Changing) -> ObjectKind {
+fn kind_of(changing: VolatileDirectory) -> ObjectKind {
     match changing {
-        Changing::Created | Changing::Links => ObjectKind::File,
-        Changing::SymbolicLinks => ObjectKind::SymbolicLink,
-        Changing::Nodes => ObjectKind::Other,
-        Changing::Directories => ObjectKind::Directory,
+        VolatileDirectory::Created | VolatileDirectory::Links => ObjectKind::File,
+        VolatileDirectory::SymbolicLinks => ObjectKind::SymbolicLink,
+        VolatileDirectory::Nodes => ObjectKind::Other,
+        VolatileDirectory::Directories => ObjectKind::Directory,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::backend::BackendError;
 use crate::backend::blocking::{BlockingClient, Unended, WorkResult};
 use crate::worker::{Schedule, WorkerEnd};
 use filestone_model::load::{Action, Line, Lines, LoadWork, Status};
-use filestone_model::measure::{Mismatches, Unexpected};
+use filestone_model::measure::{Mismatches, UnexpectedResult};
 use filestone_model::operation::Outcome;
 use filestone_model::payload::{DataVerifier, Payload};
 use filestone_model::plan::Plan;
@@ -74,7 +74,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
         let outcome = match line.expected.mismatch(&reply.status) {
             None => Outcome::Ok,
             Some(mismatch) => {
-                self.mismatches.add(&Unexpected {
+                self.mismatches.add(&UnexpectedResult {
                     kind: line.action.kind(),
                     mismatch,
                     number: line.number,

@@ -17,7 +17,7 @@ use filestone_model::measure::fleet_record::{
 use filestone_model::measure::run_record::IntervalRecord;
 use filestone_model::measure::{FleetMonitor, Mismatches, RunRecord};
 use filestone_model::plan::{FleetPlan, Plan};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::Stream;
 use filestone_model::workload::stream::{ClientStats, SharedFleet, StreamAccount, TimesCounted};
 use std::collections::VecDeque;
@@ -49,10 +49,10 @@ pub struct Fleet<'run> {
 struct Seen {
     watch: FleetMonitor,
     /// When the workers had done all, or when it was looked last.
-    now: Moment,
+    now: Timestamp,
     /// Clients are asked for more until then: until the window ends, or the run is stopped. What follows is
     /// nothing that they fall behind by.
-    asked_until: Moment,
+    asked_until: Timestamp,
     /// The counters of each group at the last looks, one a second.
     looks: VecDeque<Counted>,
     /// What each client had moved at the last looks at them, the oldest first.
@@ -65,7 +65,7 @@ struct Seen {
 
 impl Seen {
     /// The moment, as the run counts; no later than its end.
-    fn moment(&self) -> Moment {
+    fn moment(&self) -> Timestamp {
         match self.looked {
             Some(looked) if !self.is_over => self.now.after(looked.elapsed()),
             Some(_) | None => self.now,
@@ -76,7 +76,7 @@ impl Seen {
 /// The counters of each group at a moment.
 #[derive(Clone)]
 struct Counted {
-    at: Moment,
+    at: Timestamp,
     groups: Vec<FleetCounters>,
 }
 
@@ -91,7 +91,7 @@ impl<'run> Fleet<'run> {
         let shared = Arc::new(SharedFleet::new(plan, fleet));
         let seen = Seen {
             watch: FleetMonitor::new(fleet),
-            now: Moment::ZERO,
+            now: Timestamp::ZERO,
             asked_until: window_end(plan),
             looks: VecDeque::new(),
             bytes: VecDeque::new(),
@@ -184,14 +184,14 @@ impl Controller {
 }
 
 /// When the measured window ends, if the plan says.
-fn window_end(plan: &Plan) -> Moment {
-    let opens = Moment::from_nanos(plan.warm_up_ns);
+fn window_end(plan: &Plan) -> Timestamp {
+    let opens = Timestamp::from_nanos(plan.warm_up_ns);
     let duration = plan.duration_ns;
-    duration.map_or(Moment::NEVER, |duration| opens.after_nanos(duration))
+    duration.map_or(Timestamp::MAX, |duration| opens.after_nanos(duration))
 }
 
 /// The counters of each group now, of clients that are asked for more until then.
-fn counted(shared: &SharedFleet, at: Moment, asked_until: Moment) -> Counted {
+fn counted(shared: &SharedFleet, at: Timestamp, asked_until: Timestamp) -> Counted {
     let plan = shared.plan();
     let group = |place: usize| {
         let first = plan.first_of(place) as usize;
@@ -225,18 +225,18 @@ impl ReplayWorkload for Fleet<'_> {
     }
 
     /// Who begins at once is connected before the run, if it can be; others when they begin.
-    fn first_connections(&self) -> Option<Vec<Moment>> {
+    fn first_connections(&self) -> Option<Vec<Timestamp>> {
         let fleet = self.shared.plan();
         let per_s = self.plan.connections.connections_per_s;
-        let mut moments = vec![Moment::ZERO; fleet.clients() as usize];
-        let (mut begins, mut number) = (Moment::ZERO, 0_u32);
+        let mut moments = vec![Timestamp::ZERO; fleet.clients() as usize];
+        let (mut begins, mut number) = (Timestamp::ZERO, 0_u32);
         for client in fleet.order() {
             let own = self.shared.begins(client);
             number = if own == begins { number + 1 } else { 0 };
             begins = own;
             let pause = per_s.map_or(0.0, |per_s| 1e9 * f64::from(number) / per_s);
             if let Some(moment) = moments.get_mut(client as usize)
-                && own > Moment::ZERO
+                && own > Timestamp::ZERO
             {
                 *moment = own.after_nanos(pause as u64);
             }
@@ -259,7 +259,7 @@ impl ReplayWorkload for Fleet<'_> {
             shared: Arc::clone(&self.shared),
             seen: Arc::clone(&self.seen),
             ending: Ending::new(self.plan, cancellations.clone()),
-            next_look: Moment::ZERO,
+            next_look: Timestamp::ZERO,
             told_changes: 0,
             is_over: false,
             server: self.plan.cost.as_ref().and_then(|cost| cost.process),
@@ -315,8 +315,8 @@ impl ReplayWorkload for Fleet<'_> {
 /// The groups now; what they did lately is since the counters `before`.
 fn group_records(
     shared: &SharedFleet,
-    now: Moment,
-    asked_until: Moment,
+    now: Timestamp,
+    asked_until: Timestamp,
     before: Option<&Counted>,
 ) -> Vec<GroupRecord> {
     let last = counted(shared, now, asked_until);
@@ -353,7 +353,7 @@ fn group_record(
         0 => 0.0,
         nanos => 8e9 * bytes as f64 / nanos as f64,
     };
-    let since = before.map_or(Moment::ZERO, |before| before.at);
+    let since = before.map_or(Timestamp::ZERO, |before| before.at);
     let earlier = before.and_then(|before| before.groups.get(place).copied());
     let earlier = earlier.unwrap_or_default();
     let (all, latest) = (last.at.nanos(), last.at.nanos_since(since));
@@ -380,7 +380,7 @@ struct FleetProgress {
     shared: Arc<SharedFleet>,
     seen: Arc<Mutex<Seen>>,
     ending: Ending,
-    next_look: Moment,
+    next_look: Timestamp,
     /// So many changes have been told.
     told_changes: u32,
     is_over: bool,
@@ -389,7 +389,7 @@ struct FleetProgress {
 }
 
 impl FleetProgress {
-    fn count(&mut self, now: Moment, asked_until: Moment) {
+    fn count(&mut self, now: Timestamp, asked_until: Timestamp) {
         let counted = counted(&self.shared, now, asked_until);
         let sum = counted.groups.iter();
         let sum = sum.fold(FleetCounters::default(), FleetCounters::with);
@@ -422,7 +422,7 @@ impl FleetProgress {
     }
 
     /// Until when clients are asked for more, which who stops the run decides.
-    fn asked_until(&self, at: &RunSnapshot<'_>) -> Moment {
+    fn asked_until(&self, at: &RunSnapshot<'_>) -> Timestamp {
         let seen = &mut *lock(&self.seen);
         if at.is_stopped || at.halt.load(Ordering::Relaxed) {
             seen.asked_until = seen.asked_until.min(at.now);
@@ -431,7 +431,7 @@ impl FleetProgress {
     }
 
     /// Looks whether clients go by what they were told.
-    fn settle(&self, now: Moment) {
+    fn settle(&self, now: Timestamp) {
         let (count, unsettled) = {
             let seen = lock(&self.seen);
             (seen.changes.count(), seen.changes.unsettled())
@@ -471,7 +471,7 @@ impl RunHook for FleetProgress {
         self.halt_if_ill(halt);
     }
 
-    fn look(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Moment {
+    fn look(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Timestamp {
         self.tell_changes(observer);
         if !self.is_over {
             let asked_until = self.asked_until(at);

@@ -12,12 +12,12 @@ use crate::driver::RetryLimit;
 use crate::run::{WorkerBody, WorkerThread};
 use crate::worker::WorkerClient;
 use filestone_model::client::{Client, Output};
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::load::{Lines, LoadWork};
 use filestone_model::measure::Mismatches;
 use filestone_model::operation::{Outcome, SlotId};
 use filestone_model::session::rpc::JukeboxWaits;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::LineSource;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use std::time::Duration;
 /// A client of a load whose calls go over sockets.
 pub trait LoadConnection: Client<Language = Lines> + Send + Sized + 'static {
     /// Breaks off what it is doing: the run is to end.
-    fn stop(&mut self, now: Moment, completed: &mut Completions);
+    fn stop(&mut self, now: Timestamp, completed: &mut CompletionBatch);
 
     /// Results other than its load expects, since this was asked last.
     fn take_mismatches(&mut self) -> Mismatches;
@@ -44,7 +44,7 @@ pub trait LoadConnection: Client<Language = Lines> + Send + Sized + 'static {
     ) -> Option<String>;
 
     /// Takes leave of its server; whether a completion says when that is done.
-    fn leave(&mut self, _now: Moment, _out: &mut Output) -> bool {
+    fn leave(&mut self, _now: Timestamp, _out: &mut Output) -> bool {
         false
     }
 }
@@ -160,7 +160,7 @@ impl<'run, S: WorkDir, C: LoadConnection, A> CleanUp<'run, S, C, A> {
     }
 
     fn run(&mut self, cancellations: &Cancellations) -> Result<(), BackendError> {
-        let mut completed = Completions::default();
+        let mut completed = CompletionBatch::default();
         let now = self.sockets.now();
         for connection in self.sockets.connections_mut().take(self.stages.len()) {
             connection.client.stop(now, &mut completed);

@@ -6,7 +6,7 @@ use crate::run::RunHook;
 use filestone_model::load::{DataTable, Load, Script};
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::{Plan, ReplayPlan};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::load_file::SharedLoad;
 use filestone_model::workload::{LineSource, LoadFile};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub trait ReplayWorkload {
 
     /// When each client is to have its connection, if the run can begin without it: at 0, before that,
     /// if it can be made. Layers that cannot do that make them all before.
-    fn first_connections(&self) -> Option<Vec<Moment>> {
+    fn first_connections(&self) -> Option<Vec<Timestamp>> {
         None
     }
 

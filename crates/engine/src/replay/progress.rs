@@ -5,8 +5,8 @@ use super::{Progress, ProgressPhase};
 use crate::control::{Cancellation, CleanUpDeadline, LOOK_EVERY, Observer, clean_up_limits};
 use crate::run::{RunHook, RunSnapshot, Stage};
 use filestone_model::plan::Plan;
-use filestone_model::time::Moment;
-use filestone_model::workload::load_file::{Gauge, SharedLoad};
+use filestone_model::time::Timestamp;
+use filestone_model::workload::load_file::{ReplayClientStats, SharedLoad};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub struct Cancellations {
 
 /// Raises the cancellations when their time has come.
 pub struct Ending {
-    window_end: Moment,
+    window_end: Timestamp,
     timeout: Duration,
     cancellations: Cancellations,
     /// Known as soon as the run is stopped, or all clients are done.
@@ -33,11 +33,11 @@ pub struct Ending {
 
 impl Ending {
     pub fn new(plan: &Plan, cancellations: Cancellations) -> Self {
-        let window_start = Moment::from_nanos(plan.warm_up_ns);
+        let window_start = Timestamp::from_nanos(plan.warm_up_ns);
         Self {
-            window_end: plan
-                .duration_ns
-                .map_or(Moment::NEVER, |duration| window_start.after_nanos(duration)),
+            window_end: plan.duration_ns.map_or(Timestamp::MAX, |duration| {
+                window_start.after_nanos(duration)
+            }),
             timeout: Duration::from_nanos(plan.timeout_ns),
             cancellations,
             clean_up: None,
@@ -45,7 +45,7 @@ impl Ending {
     }
 
     /// Looks at a run, and says when to look again.
-    pub fn look(&mut self, at: &RunSnapshot<'_>) -> Moment {
+    pub fn look(&mut self, at: &RunSnapshot<'_>) -> Timestamp {
         self.cancel(at);
         at.now.after(LOOK_EVERY)
     }
@@ -54,7 +54,7 @@ impl Ending {
         // An action of many calls is broken off when the window has been over for as long as one
         // call may take.
         let work_end = match self.window_end {
-            Moment::NEVER => Moment::NEVER,
+            Timestamp::MAX => Timestamp::MAX,
             end => end.after(self.timeout),
         };
         if at.is_stopped || at.now >= work_end {
@@ -65,7 +65,7 @@ impl Ending {
             Stage::Running => return,
             Stage::Done | Stage::Left => at.was_stopped,
         };
-        let limits = clean_up_limits(self.timeout, at.now.since(Moment::ZERO));
+        let limits = clean_up_limits(self.timeout, at.now.since(Timestamp::ZERO));
         let end = self
             .clean_up
             .get_or_insert_with(|| CleanUpDeadline::new(was_stopped, limits));
@@ -78,14 +78,14 @@ impl Ending {
 /// Attends to a replay.
 pub struct ReplayProgress {
     clients: u32,
-    window_start: Moment,
-    window_end: Moment,
+    window_start: Timestamp,
+    window_end: Timestamp,
     shared: Arc<SharedLoad>,
     /// Clients whose trees have been taken away.
     cleaned: Arc<AtomicU32>,
     ending: Ending,
     /// When the next row is due.
-    row: Moment,
+    row: Timestamp,
     is_measuring: bool,
     /// Bytes that had been moved when the window opened.
     bytes_before: u64,
@@ -102,17 +102,17 @@ impl ReplayProgress {
         cleaned: Arc<AtomicU32>,
         cancellations: Cancellations,
     ) -> Self {
-        let window_start = Moment::from_nanos(plan.warm_up_ns);
+        let window_start = Timestamp::from_nanos(plan.warm_up_ns);
         Self {
             clients: plan.clients,
             window_start,
-            window_end: plan
-                .duration_ns
-                .map_or(Moment::NEVER, |duration| window_start.after_nanos(duration)),
+            window_end: plan.duration_ns.map_or(Timestamp::MAX, |duration| {
+                window_start.after_nanos(duration)
+            }),
             shared,
             cleaned,
             ending: Ending::new(plan, cancellations),
-            row: Moment::ZERO.after_nanos(ROW),
+            row: Timestamp::ZERO.after_nanos(ROW),
             is_measuring: false,
             bytes_before: 0,
             is_cleaning: false,
@@ -137,32 +137,32 @@ impl ReplayProgress {
         }
     }
 
-    fn gauges(&self) -> impl Iterator<Item = &Gauge> {
+    fn gauges(&self) -> impl Iterator<Item = &ReplayClientStats> {
         self.shared.gauges().iter()
     }
 
     fn bytes_moved(&self) -> u64 {
-        let moved = self.gauges().map(Gauge::data_bytes);
+        let moved = self.gauges().map(ReplayClientStats::data_bytes);
         moved.fold(0, u64::saturating_add)
     }
 
     /// Since the phase began; what follows the window goes on counting from its begin.
-    fn seconds(&self, now: Moment) -> f64 {
+    fn seconds(&self, now: Timestamp) -> f64 {
         let since = if self.is_measuring {
             self.window_start
         } else {
-            Moment::ZERO
+            Timestamp::ZERO
         };
         now.nanos_since(since) as f64 / 1e9
     }
 
     /// Bytes per second since the phase began.
-    fn rate(&self, now: Moment) -> f64 {
+    fn rate(&self, now: Timestamp) -> f64 {
         let moved = self.bytes_moved().saturating_sub(self.bytes_before);
         moved as f64 / self.seconds(now).max(1e-9)
     }
 
-    fn progress(&self, now: Moment) -> Progress {
+    fn progress(&self, now: Timestamp) -> Progress {
         let phase = match (self.is_cleaning, self.is_measuring) {
             (true, _) => ProgressPhase::CleanUp,
             (false, true) => ProgressPhase::Execute,
@@ -172,7 +172,7 @@ impl ReplayProgress {
             ProgressPhase::WarmUp | ProgressPhase::Execute => (self.rate(now), 0),
             ProgressPhase::CleanUp => (self.last_rate, self.cleaned.load(Ordering::Acquire)),
         };
-        let lines: u64 = self.gauges().map(Gauge::lines).sum();
+        let lines: u64 = self.gauges().map(ReplayClientStats::lines).sum();
         let worst = self.gauges().map(|gauge| gauge.worst(now)).max();
         Progress {
             phase,
@@ -186,7 +186,7 @@ impl ReplayProgress {
 }
 
 impl RunHook for ReplayProgress {
-    fn look(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Moment {
+    fn look(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Timestamp {
         self.note_phase(at, observer);
         let again = self.ending.look(at);
         if at.now >= self.row || at.stage == Stage::Left {

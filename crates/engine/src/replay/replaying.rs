@@ -9,7 +9,7 @@ use crate::control::Context;
 use crate::error::RunError;
 use crate::run::{ConnectedClients, Recording};
 use filestone_model::plan::{Plan, ReplayPlan};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::LineSource;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -128,7 +128,7 @@ pub struct Wanted<'run, S, W: LineSource> {
     /// What data are taken from that are written.
     pub table: &'run Arc<[u8]>,
     /// When each client is to have its connection, if the run can begin without it.
-    pub first_connections: Option<Vec<Moment>>,
+    pub first_connections: Option<Vec<Timestamp>>,
 }
 
 /// What the threads of a replay leave.

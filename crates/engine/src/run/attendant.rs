@@ -2,7 +2,7 @@
 
 use crate::control::Observer;
 use filestone_model::measure::run_record::IntervalRecord;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use std::sync::atomic::AtomicBool;
 
 /// Attends to a run: decides on its load, corrects it, tells how far it is.
@@ -17,8 +17,8 @@ pub trait RunHook {
     }
 
     /// Looks at the run, and says when to look again.
-    fn look(&mut self, _at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Moment {
-        Moment::NEVER
+    fn look(&mut self, _at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Timestamp {
+        Timestamp::MAX
     }
 }
 
@@ -26,7 +26,7 @@ pub trait RunHook {
 #[derive(Debug, Clone, Copy)]
 pub struct RunSnapshot<'run> {
     /// The present moment.
-    pub now: Moment,
+    pub now: Timestamp,
     /// How far the run is.
     pub stage: Stage,
     /// Whether somebody stops it.

@@ -6,7 +6,7 @@ use crate::control::{JobCommand, JobController, Observer};
 use crate::worker::OfferedLoad;
 use filestone_model::measure::run_record::IntervalRecord;
 use filestone_model::plan::Plan;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 pub struct JobHook<'run> {
     conductor: &'run mut dyn JobController,
     offer: &'run OfferedLoad,
-    window_start: Moment,
+    window_start: Timestamp,
 }
 
 impl<'run> JobHook<'run> {
@@ -34,7 +34,7 @@ impl<'run> JobHook<'run> {
         Some(Self {
             conductor,
             offer,
-            window_start: Moment::from_nanos(plan.warm_up_ns),
+            window_start: Timestamp::from_nanos(plan.warm_up_ns),
         })
     }
 }
@@ -52,9 +52,9 @@ impl RunHook for JobHook<'_> {
         self.conductor.interval(interval, load, is_whole);
     }
 
-    fn look(&mut self, at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Moment {
+    fn look(&mut self, at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Timestamp {
         if at.stage != Stage::Running {
-            return Moment::NEVER;
+            return Timestamp::MAX;
         }
         while let Some(order) = self.conductor.order() {
             match order {

@@ -18,7 +18,7 @@ use filestone_model::measure::{
     ConnectionsRecord, IntervalAggregator, IntervalBuffer, LossReasons, RunPhase,
 };
 use filestone_model::plan::{Plan, TICK_NANOS};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
@@ -109,7 +109,7 @@ pub struct Coordinator<'run> {
     spares: Vec<Option<(usize, SyncSender<Box<IntervalBuffer>>)>>,
     /// The buffer that shared books get next, and when the interval began that they are in.
     spare: Option<Box<IntervalBuffer>>,
-    interval_start: Moment,
+    interval_start: Timestamp,
     ends: Vec<WorkerEnd>,
     /// Looks at the processors since the window opened, and what was seen until it closed.
     meter: Option<Meter>,
@@ -142,7 +142,7 @@ impl<'run> Coordinator<'run> {
             assembly,
             spares: Vec::new(),
             spare: None,
-            interval_start: Moment::from_nanos(plan.warm_up_ns),
+            interval_start: Timestamp::from_nanos(plan.warm_up_ns),
             ends: Vec::new(),
             meter: None,
             used: None,
@@ -174,7 +174,7 @@ impl<'run> Coordinator<'run> {
         from_workers: &Receiver<FromWorker>,
         mut surveyed: CoordinatorContext<'_, '_>,
     ) {
-        let mut next = Moment::ZERO;
+        let mut next = Timestamp::ZERO;
         loop {
             let received = self.wait(next, from_workers, surveyed.clock);
             // Looked at before the messages: who stops a clean-up does so after the worker has
@@ -196,7 +196,7 @@ impl<'run> Coordinator<'run> {
     /// nothing of this process ran does not show otherwise.
     fn wait(
         &mut self,
-        next: Moment,
+        next: Timestamp,
         from_workers: &Receiver<FromWorker>,
         clock: &Clock,
     ) -> Result<FromWorker, RecvTimeoutError> {
@@ -259,7 +259,7 @@ impl<'run> Coordinator<'run> {
         stage: Stage,
         is_stopped: bool,
         surveyed: &mut CoordinatorContext<'_, '_>,
-    ) -> Moment {
+    ) -> Timestamp {
         let now = surveyed.clock.now();
         self.tell_phase(now, stage, surveyed.observer);
         let mut next = self.look_at_processors(now, stage);
@@ -297,14 +297,14 @@ impl<'run> Coordinator<'run> {
     }
 
     /// When the measured window opens and closes, if the plan says.
-    fn window(&self) -> (Moment, Moment) {
-        let opens = Moment::from_nanos(self.plan.warm_up_ns);
+    fn window(&self) -> (Timestamp, Timestamp) {
+        let opens = Timestamp::from_nanos(self.plan.warm_up_ns);
         let closes = self.plan.duration_ns;
-        let closes = closes.map_or(Moment::NEVER, |duration| opens.after_nanos(duration));
+        let closes = closes.map_or(Timestamp::MAX, |duration| opens.after_nanos(duration));
         (opens, closes)
     }
 
-    fn tell_phase(&mut self, now: Moment, stage: Stage, observer: &mut dyn Observer) {
+    fn tell_phase(&mut self, now: Timestamp, stage: Stage, observer: &mut dyn Observer) {
         let (opens, closes) = self.window();
         let phase = match stage {
             Stage::Running if now < opens => RunPhase::WarmUp,
@@ -318,7 +318,7 @@ impl<'run> Coordinator<'run> {
     }
 
     /// Who has the processors is of interest while the window is open.
-    fn look_at_processors(&mut self, now: Moment, stage: Stage) -> Moment {
+    fn look_at_processors(&mut self, now: Timestamp, stage: Stage) -> Timestamp {
         let (opens, closes) = self.window();
         if self.meter.is_none() {
             if now < opens {
@@ -330,17 +330,17 @@ impl<'run> Coordinator<'run> {
             self.used = self.meter.as_ref().map(Meter::used);
         }
         if self.used.is_some() {
-            Moment::NEVER
+            Timestamp::MAX
         } else {
             closes
         }
     }
 
     /// Where the interval being filled ends: never inside of it is the end of the window.
-    fn next_boundary(&self) -> Moment {
+    fn next_boundary(&self) -> Timestamp {
         let interval_ns = self.plan.interval_ns.max(TICK_NANOS);
         let end = self.interval_start.after_nanos(interval_ns);
-        let opens = Moment::from_nanos(self.plan.warm_up_ns);
+        let opens = Timestamp::from_nanos(self.plan.warm_up_ns);
         match self.plan.duration_ns {
             Some(duration) if self.interval_start < opens.after_nanos(duration) => {
                 end.min(opens.after_nanos(duration))
@@ -350,7 +350,7 @@ impl<'run> Coordinator<'run> {
     }
 
     /// Takes from shared books what ended before `boundary`.
-    fn take_shared(&mut self, recorder: &SharedRecorder, boundary: Moment) {
+    fn take_shared(&mut self, recorder: &SharedRecorder, boundary: Timestamp) {
         let next = match self.spare.take() {
             Some(buffer) => buffer,
             None => Box::new(new_buffer(self.plan)),
@@ -363,7 +363,7 @@ impl<'run> Coordinator<'run> {
 
     /// Gives an empty buffer to the worker that has the fewest.
     fn give_back(&mut self, mut buffer: Box<IntervalBuffer>) {
-        buffer.reset(Moment::ZERO);
+        buffer.reset(Timestamp::ZERO);
         if let Recording::Shared(_) = self.recording {
             self.spare = Some(buffer);
             return;
@@ -385,7 +385,7 @@ impl<'run> Coordinator<'run> {
         if let Some(refused) = refused {
             return Err(refused);
         }
-        let window_start = Moment::from_nanos(plan.warm_up_ns);
+        let window_start = Timestamp::from_nanos(plan.warm_up_ns);
         let ends = self.ends.iter().map(|end| end.window_end);
         let window_end = ends.max().unwrap_or(window_start).max(window_start);
         if let Recording::Shared(recorder) = self.recording {

@@ -6,15 +6,15 @@ use crate::control::Observer;
 use crate::worker::OfferedLoad;
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
 use filestone_model::plan::Plan;
-use filestone_model::steering::{Direction, IntervalResult, Steering};
-use filestone_model::time::Moment;
+use filestone_model::steering::{IntervalResult, LoadController, NextLoad};
+use filestone_model::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Who decides, and how the workers hear of it.
 pub struct Steered<'run> {
-    steering: &'run mut dyn Steering,
+    steering: &'run mut dyn LoadController,
     offer: &'run OfferedLoad,
-    window_start: Moment,
+    window_start: Timestamp,
     is_finished: bool,
     /// So many points have been told.
     told: usize,
@@ -22,11 +22,15 @@ pub struct Steered<'run> {
 
 impl<'run> Steered<'run> {
     /// Steers the run of `plan`, whose intervals begin after its warm-up.
-    pub fn new(steering: &'run mut dyn Steering, offer: &'run OfferedLoad, plan: &Plan) -> Self {
+    pub fn new(
+        steering: &'run mut dyn LoadController,
+        offer: &'run OfferedLoad,
+        plan: &Plan,
+    ) -> Self {
         Self {
             steering,
             offer,
-            window_start: Moment::from_nanos(plan.warm_up_ns),
+            window_start: Timestamp::from_nanos(plan.warm_up_ns),
             is_finished: false,
             told: 0,
         }
@@ -51,12 +55,12 @@ impl RunHook for Steered<'_> {
             interval,
         };
         match self.steering.next(&observed) {
-            Direction::Stay => {}
-            Direction::Offer(load) => {
+            NextLoad::Stay => {}
+            NextLoad::Offer(load) => {
                 self.offer.change(load);
                 observer.offered(load);
             }
-            Direction::Finish => {
+            NextLoad::Finish => {
                 self.is_finished = true;
                 halt.store(true, Ordering::Relaxed);
             }

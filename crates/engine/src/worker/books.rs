@@ -3,7 +3,7 @@
 use filestone_model::measure::interval::IntervalCounts;
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::operation::OpKind;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 
 /// Where full interval buffers go and empty ones come from.
 pub trait IntervalSink {
@@ -17,7 +17,7 @@ pub trait IntervalSink {
 /// What a worker enters its samples into.
 pub trait SampleSink {
     /// Whether an operation due at `due` belongs to the measured window.
-    fn is_measured(&self, due: Moment) -> bool;
+    fn is_measured(&self, due: Timestamp) -> bool;
     /// Counts the birth of `times` operations.
     fn schedule(&mut self, kind: OpKind, role: Role, times: u64);
     /// Counts the end of `times` operations that differ in their slot at most.
@@ -27,13 +27,13 @@ pub trait SampleSink {
     /// Counts an operation that is still unanswered at the end.
     fn leave_in_flight(&mut self, kind: OpKind, role: Role);
     /// Closes the measured window early, when a run is interrupted.
-    fn close_window(&mut self, at: Moment);
+    fn close_window(&mut self, at: Timestamp);
     /// Counts what the stretch cost.
     fn add(&mut self, costs: &IntervalCounts);
     /// An interval has ended at `boundary`.
-    fn hand_over(&mut self, boundary: Moment);
+    fn hand_over(&mut self, boundary: Timestamp);
     /// Nothing more comes.
-    fn finish(self, now: Moment);
+    fn finish(self, now: Timestamp);
 }
 
 /// Books of one worker's own: nothing in them is shared, and full buffers are handed over whole.
@@ -52,7 +52,7 @@ impl<S> LocalSampleSink<S> {
 
 impl<S: IntervalSink> SampleSink for LocalSampleSink<S> {
     #[inline]
-    fn is_measured(&self, due: Moment) -> bool {
+    fn is_measured(&self, due: Timestamp) -> bool {
         self.recorder.is_measured(due)
     }
 
@@ -74,7 +74,7 @@ impl<S: IntervalSink> SampleSink for LocalSampleSink<S> {
         self.recorder.buffer().leave_in_flight(kind, role);
     }
 
-    fn close_window(&mut self, at: Moment) {
+    fn close_window(&mut self, at: Timestamp) {
         self.recorder.close_window(at);
     }
 
@@ -82,14 +82,14 @@ impl<S: IntervalSink> SampleSink for LocalSampleSink<S> {
         self.recorder.buffer().counts.add(costs);
     }
 
-    fn hand_over(&mut self, boundary: Moment) {
+    fn hand_over(&mut self, boundary: Timestamp) {
         if let Some(empty) = self.sink.empty() {
             let full = self.recorder.hand_over(empty, boundary);
             self.sink.full(full);
         }
     }
 
-    fn finish(mut self, now: Moment) {
+    fn finish(mut self, now: Timestamp) {
         self.sink.full(self.recorder.finish(now));
     }
 }

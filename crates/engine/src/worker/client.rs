@@ -1,11 +1,11 @@
 //! One simulated client as its worker sees it: its slots, and when it is due.
 
 use filestone_model::arrivals::Arrivals;
-use filestone_model::language::Language;
+use filestone_model::language::WorkType;
 use filestone_model::measure::{Role, Sample};
-use filestone_model::operation::{Answer, Completion, OpKind, Outcome, SlotId};
+use filestone_model::operation::{Completion, OpKind, Outcome, ReplyInfo, SlotId};
 use filestone_model::plan::Plan;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::Workload;
 use std::collections::VecDeque;
 
@@ -19,7 +19,13 @@ pub struct WorkerClient<W> {
 
 impl SlotState {
     /// The sample of what is in this slot, which has timed out.
-    pub fn timed_out(&self, ticket: SlotId, due: Moment, ready: Moment, now: Moment) -> Sample {
+    pub fn timed_out(
+        &self,
+        ticket: SlotId,
+        due: Timestamp,
+        ready: Timestamp,
+        now: Timestamp,
+    ) -> Sample {
         Sample {
             kind: self.kind,
             role: self.role,
@@ -28,8 +34,8 @@ impl SlotState {
             completion: Completion {
                 ticket,
                 outcome: Outcome::TimedOut,
-                answer: Answer::Plain,
-                usable: Moment::ZERO,
+                answer: ReplyInfo::Plain,
+                usable: Timestamp::ZERO,
                 sent: ready,
                 done: now,
                 calls: 0,
@@ -72,7 +78,7 @@ pub(super) struct Slots {
     pub is_constant: bool,
     pub arrivals: Arrivals,
     /// When its next operation is due, in an open loop.
-    pub next_due: Moment,
+    pub next_due: Timestamp,
     /// Whether `next_due` has passed and every slot was taken.
     pub is_starved: bool,
     /// Measured operations that it may still begin.
@@ -87,22 +93,22 @@ pub(super) struct Slots {
     /// need something before, the others follow when they are needed.
     pub begun: u32,
     /// When the first of them were.
-    pub begun_at: Moment,
+    pub begun_at: Timestamp,
     /// Slots without work, the one that was freed first in front.
     pub free: VecDeque<u32>,
     pub slots: Vec<SlotState>,
     /// When the operation in each slot was due: the one thing that every
     /// operation of a constant closed loop touches.
-    pub due: Vec<Moment>,
+    pub due: Vec<Timestamp>,
 }
 
 /// The operation in a slot. When it is due stands apart, in [`Slots::due`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SlotState {
-    pub free_at: Moment,
+    pub free_at: Timestamp,
     /// When the slot was free for it, in an open loop; a closed loop's operation
     /// is due when its slot is free.
-    pub ready: Moment,
+    pub ready: Timestamp,
     pub kind: OpKind,
     pub role: Role,
     pub under_way: SlotActivity,
@@ -120,14 +126,14 @@ pub(super) enum SlotActivity {
 
 impl<W> ClientState<W> {
     /// A client that may begin `count` measured operations, if a count ends the run.
-    pub fn new<L: Language>(plan: &Plan, count: Option<u64>, member: WorkerClient<W>) -> Self
+    pub fn new<L: WorkType>(plan: &Plan, count: Option<u64>, member: WorkerClient<W>) -> Self
     where
         W: Workload<L>,
     {
         let WorkerClient { number, workload } = member;
         let idle = SlotState {
-            free_at: Moment::ZERO,
-            ready: Moment::ZERO,
+            free_at: Timestamp::ZERO,
+            ready: Timestamp::ZERO,
             kind: plan.measured_kind(),
             role: Role::Measured,
             under_way: SlotActivity::Nothing,
@@ -143,27 +149,27 @@ impl<W> ClientState<W> {
             keeps_books: workload.keeps_books(),
             is_constant: workload.is_constant() && !arrivals.is_open(),
             arrivals,
-            next_due: Moment::NEVER,
+            next_due: Timestamp::MAX,
             is_starved: false,
             remaining: count.unwrap_or(u64::MAX),
             is_lost: false,
             is_given_up: false,
             parked: None,
             begun: 0,
-            begun_at: Moment::ZERO,
+            begun_at: Timestamp::ZERO,
             free: VecDeque::with_capacity(plan.in_flight as usize + 1),
             slots: vec![idle; plan.in_flight as usize],
-            due: vec![Moment::ZERO; plan.in_flight as usize],
+            due: vec![Timestamp::ZERO; plan.in_flight as usize],
         };
         Self { workload, slots }
     }
 
     /// Uses up what is due from now on and before `end`, and counts, kind by kind, what
     /// of it was due in the window.
-    pub fn skip_due<L: Language>(
+    pub fn skip_due<L: WorkType>(
         &mut self,
-        opened: Moment,
-        end: Moment,
+        opened: Timestamp,
+        end: Timestamp,
         mut count: impl FnMut(Option<OpKind>, u64),
     ) where
         W: Workload<L>,
@@ -187,7 +193,7 @@ impl<W> ClientState<W> {
             count(kind, times);
             counted += times;
         }
-        slots.next_due = Moment::NEVER;
+        slots.next_due = Timestamp::MAX;
     }
 }
 
@@ -235,9 +241,9 @@ impl Slots {
     }
 
     /// Goes on with another offered load of all clients together.
-    pub fn change_load(&mut self, load: f64, clients: u32, now: Moment) {
+    pub fn change_load(&mut self, load: f64, clients: u32, now: Timestamp) {
         self.is_starved = false;
         self.arrivals.change_load(load, self.number, clients, now);
-        self.next_due = self.arrivals.next_due().unwrap_or(Moment::NEVER);
+        self.next_due = self.arrivals.next_due().unwrap_or(Timestamp::MAX);
     }
 }

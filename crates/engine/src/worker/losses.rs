@@ -5,7 +5,7 @@ use super::client::ClientState;
 use super::{SampleSink, Worker};
 use crate::backend::{Backend, BackendError, ConnectionEvent};
 use filestone_model::measure::Role;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::Workload;
 
 /// How often it is looked whether lost clients are all that is left.
@@ -16,7 +16,7 @@ const LOOK_NANOS: u64 = 50_000_000;
 pub(super) struct LostClients {
     count: u32,
     /// When it is looked next whether they are all that is left.
-    look_at: Moment,
+    look_at: Timestamp,
     /// Whether the backend waits for them no longer.
     are_given_up: bool,
 }
@@ -32,7 +32,7 @@ impl<B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'_, B, W, K> {
     /// Takes note of clients that were lost or have come back. An error if all clients of the run
     /// are lost.
     #[inline]
-    pub(super) fn follow_connections(&mut self, now: Moment) -> Result<(), BackendError> {
+    pub(super) fn follow_connections(&mut self, now: Timestamp) -> Result<(), BackendError> {
         while let Some(change) = self.line.backend.next_change() {
             self.take_change(change, now);
         }
@@ -43,7 +43,7 @@ impl<B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'_, B, W, K> {
     }
 
     #[cold]
-    fn take_change(&mut self, change: ConnectionEvent, now: Moment) {
+    fn take_change(&mut self, change: ConnectionEvent, now: Timestamp) {
         let client = match change {
             ConnectionEvent::Made(client, nanos) => {
                 if let Some(state) = self.clients.get_mut(client as usize) {
@@ -93,13 +93,13 @@ impl<B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'_, B, W, K> {
     }
 
     #[cold]
-    fn look_at_losses(&mut self, now: Moment) -> Result<(), BackendError> {
+    fn look_at_losses(&mut self, now: Timestamp) -> Result<(), BackendError> {
         let is_all = self.lost.are_all(&self.clients);
         if is_all && self.signals.hope.is_none_or(|hope| hope.is_gone()) {
             return Err(self.line.backend.loss());
         }
         // A run by count ends when the others have done theirs.
-        let is_by_count = self.schedule.window_end == Moment::NEVER;
+        let is_by_count = self.schedule.window_end == Timestamp::MAX;
         if is_by_count && !self.lost.are_given_up && now >= self.lost.look_at {
             self.lost.look_at = now.after_nanos(LOOK_NANOS);
             if !is_all && self.others_are_done() {

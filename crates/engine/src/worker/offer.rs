@@ -1,7 +1,7 @@
 //! The offered load of a steered run: one writer, the coordinator; the workers read it.
 
 use filestone_model::plan::Plan;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is offered at present, and since when each worker follows.
@@ -60,18 +60,18 @@ impl OfferedLoad {
         f64::from_bits(self.load.load(Ordering::Relaxed))
     }
 
-    /// Since when all workers follow the present load; `NEVER` while one does not.
-    pub fn followed_since(&self) -> Moment {
+    /// Since when all workers follow the present load; `MAX` while one does not.
+    pub fn followed_since(&self) -> Timestamp {
         let changes = self.changes.load(Ordering::Acquire);
         let since = self.workers.iter().map(|worker| {
             // Acquire: the moment was written before the change was taken up.
             if worker.change.load(Ordering::Acquire) == changes {
-                Moment::from_nanos(worker.since.load(Ordering::Relaxed))
+                Timestamp::from_nanos(worker.since.load(Ordering::Relaxed))
             } else {
-                Moment::NEVER
+                Timestamp::MAX
             }
         });
-        since.max().unwrap_or(Moment::ZERO)
+        since.max().unwrap_or(Timestamp::ZERO)
     }
 
     /// The load that `worker` has not taken up yet.
@@ -86,7 +86,7 @@ impl OfferedLoad {
     }
 
     /// `worker` offers the load of this news from `now` on.
-    pub(super) fn follow(&self, worker: u32, news: LoadUpdate, now: Moment) {
+    pub(super) fn follow(&self, worker: u32, news: LoadUpdate, now: Timestamp) {
         if let Some(worker) = self.workers.get(worker as usize) {
             worker.since.store(now.nanos(), Ordering::Relaxed);
             worker.change.store(news.change, Ordering::Release);
@@ -102,15 +102,15 @@ mod tests {
     fn a_load_is_followed_when_every_worker_has_taken_it_up() {
         let offer = OfferedLoad::new(10.0, 2);
         assert!(offer.news(0).is_none());
-        assert_eq!(offer.followed_since(), Moment::ZERO);
+        assert_eq!(offer.followed_since(), Timestamp::ZERO);
         offer.change(20.0);
         let first = offer.news(0).expect("a change");
         assert_eq!(first.load_ops_per_s, 20.0);
-        offer.follow(0, first, Moment::from_nanos(5));
-        assert_eq!(offer.followed_since(), Moment::NEVER);
+        offer.follow(0, first, Timestamp::from_nanos(5));
+        assert_eq!(offer.followed_since(), Timestamp::MAX);
         let other = offer.news(1).expect("a change");
-        offer.follow(1, other, Moment::from_nanos(7));
-        assert_eq!(offer.followed_since(), Moment::from_nanos(7));
+        offer.follow(1, other, Timestamp::from_nanos(7));
+        assert_eq!(offer.followed_since(), Timestamp::from_nanos(7));
     }
 
     #[test]
@@ -119,8 +119,8 @@ mod tests {
         offer.change(20.0);
         let first = offer.news(0).expect("a change");
         offer.change(30.0);
-        offer.follow(0, first, Moment::from_nanos(5));
-        assert_eq!(offer.followed_since(), Moment::NEVER);
+        offer.follow(0, first, Timestamp::from_nanos(5));
+        assert_eq!(offer.followed_since(), Timestamp::MAX);
         assert_eq!(offer.news(0).map(|news| news.load_ops_per_s), Some(30.0));
     }
 }

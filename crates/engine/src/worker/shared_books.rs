@@ -9,7 +9,7 @@ use filestone_model::measure::interval::IntervalCounts;
 use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::Plan;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Samples that wait at most before the thread enters them itself.
@@ -19,7 +19,7 @@ const QUEUE_LEN: usize = 128;
 #[derive(Debug)]
 pub struct SharedRecorder {
     recorder: Mutex<Recorder>,
-    window_start: Moment,
+    window_start: Timestamp,
     queues: Box<[Mutex<Queue>]>,
 }
 
@@ -64,7 +64,7 @@ impl SharedRecorder {
     }
 
     /// Takes what ended before `boundary`, and goes on with `next`.
-    pub fn hand_over(&self, next: Box<IntervalBuffer>, boundary: Moment) -> Box<IntervalBuffer> {
+    pub fn hand_over(&self, next: Box<IntervalBuffer>, boundary: Timestamp) -> Box<IntervalBuffer> {
         for queue in &self.queues {
             self.enter(queue, boundary);
         }
@@ -72,7 +72,7 @@ impl SharedRecorder {
     }
 
     /// Enters what ended before `until`.
-    fn enter(&self, queue: &Mutex<Queue>, until: Moment) {
+    fn enter(&self, queue: &Mutex<Queue>, until: Timestamp) {
         let (mut recorder, mut queue) = (lock(&self.recorder), lock(queue));
         let costs = std::mem::take(&mut queue.costs);
         recorder.buffer().counts.add(&costs);
@@ -89,7 +89,7 @@ impl SharedRecorder {
 
 impl SampleSink for SharedSampleSink<'_> {
     #[inline]
-    fn is_measured(&self, due: Moment) -> bool {
+    fn is_measured(&self, due: Timestamp) -> bool {
         due >= self.recorder.window_start
     }
 
@@ -103,7 +103,7 @@ impl SampleSink for SharedSampleSink<'_> {
         (0..times).for_each(|_| queue.samples.push(*sample));
         if queue.samples.len() >= QUEUE_LEN {
             drop(queue);
-            self.recorder.enter(self.queue, Moment::NEVER);
+            self.recorder.enter(self.queue, Timestamp::MAX);
         }
     }
 
@@ -118,7 +118,7 @@ impl SampleSink for SharedSampleSink<'_> {
         recorder.buffer().leave_in_flight(kind, role);
     }
 
-    fn close_window(&mut self, at: Moment) {
+    fn close_window(&mut self, at: Timestamp) {
         lock(&self.recorder.recorder).close_window(at);
     }
 
@@ -127,9 +127,9 @@ impl SampleSink for SharedSampleSink<'_> {
     }
 
     /// The coordinator takes it.
-    fn hand_over(&mut self, _boundary: Moment) {}
+    fn hand_over(&mut self, _boundary: Timestamp) {}
 
-    fn finish(self, _now: Moment) {
-        self.recorder.enter(self.queue, Moment::NEVER);
+    fn finish(self, _now: Timestamp) {
+        self.recorder.enter(self.queue, Timestamp::MAX);
     }
 }

@@ -6,7 +6,7 @@
 use super::error::{ClaimError, Purpose};
 use super::tree::{DirectoryOf, Found, Name, Tree, TreeResult};
 use filestone_model::emptying::DeleteLoopGuard;
-use filestone_model::file_set::{Part, client_of};
+use filestone_model::file_set::{SetEntry, client_of};
 
 /// Names kept in memory before they are removed.
 const BATCH: usize = 10_000;
@@ -18,12 +18,12 @@ pub(crate) fn empty<T: Tree>(tree: &mut T, set: &DirectoryOf<T>) -> TreeResult<(
         set,
         &|name| client_of(name).is_some(),
         |tree, client, _| {
-            let is_part = |name: &[u8]| Part::of(name).is_some();
+            let is_part = |name: &[u8]| SetEntry::of(name).is_some();
             remove_directories(
                 tree,
                 client,
                 &is_part,
-                |tree, directory, name| match Part::of(name) {
+                |tree, directory, name| match SetEntry::of(name) {
                     Some(part) => {
                         remove_each(tree, directory, &|name| part.gives(name), |_, _| true)
                     }

@@ -8,7 +8,7 @@ use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::failure::StatusSpace;
 use filestone_model::language::Operations;
 use filestone_model::measure::run_record::Tool;
@@ -16,7 +16,7 @@ use filestone_model::measure::{IntervalAggregator, IntervalBuffer, RunRecord};
 use filestone_model::operation::{OpKind, Operation, Outcome, SlotId};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::queueing::{Service, SimulatedServer, Stall};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind, Probe};
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -38,20 +38,24 @@ struct Unreliable {
 impl Backend for Unreliable {
     type Language = Operations;
 
-    fn now(&mut self) -> Moment {
+    fn now(&mut self) -> Timestamp {
         self.server.now()
     }
-    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Timestamp) {
         self.server.submit(ticket, operation, now);
     }
-    fn recent(&self) -> Moment {
+    fn recent(&self) -> Timestamp {
         self.server.recent()
     }
     fn repeat(&mut self, client: u32, slots: &[u32]) {
         self.server.repeat(client, slots);
     }
-    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
-        let mut ended = Completions::default();
+    fn wait(
+        &mut self,
+        until: WaitLimit,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), BackendError> {
+        let mut ended = CompletionBatch::default();
         self.server.wait(until, &mut ended)?;
         for mut completion in ended.iter() {
             self.ended += 1;
@@ -184,10 +188,10 @@ fn table() -> FileTable {
 }
 
 /// Runs all workers; gives the buffers of each, and when the last window closed.
-fn run_workers(case: &Case) -> (Vec<Vec<Box<IntervalBuffer>>>, Moment) {
+fn run_workers(case: &Case) -> (Vec<Vec<Box<IntervalBuffer>>>, Timestamp) {
     let stop = AtomicBool::new(false);
     let table = Arc::new(table());
-    let mut window_end = Moment::ZERO;
+    let mut window_end = Timestamp::ZERO;
     let buffers = (0..case.plan.workers)
         .map(|worker| {
             let full = Rc::new(RefCell::new(Vec::new()));
@@ -248,7 +252,7 @@ fn assemble(case: &Case, order: &[usize]) -> RunRecord {
         while assembly.complete().is_some() {}
     }
     let (intervals, ticks, totals) = assembly.conclude(&case.plan, window_end);
-    let window_start = Moment::from_nanos(case.plan.warm_up_ns);
+    let window_start = Timestamp::from_nanos(case.plan.warm_up_ns);
     RunRecord {
         window_ns: window_end.nanos_since(window_start),
         totals,

@@ -5,13 +5,13 @@
 use filestone_engine::target::smb2::ntlm::Ntlm;
 use filestone_model::client::handles::Handles;
 use filestone_model::client::smb2::{
-    ChannelPosition, ClientState, Keeping, OperationOptions, Protection, ShareFiles,
-    ShareLoadOptions, ShareTransfers, Smb2Client, Smb2ClientOptions, Smb2Language, Terms, Way,
-    operating, replaying,
+    ChannelPosition, ClientState, ConnectOptions, ConnectionSetup, HandlePolicy, OperationOptions,
+    Protection, ShareFiles, ShareLoadOptions, ShareTransfers, Smb2Client, Smb2ClientOptions,
+    Smb2Language, operating, replaying,
 };
 use filestone_model::client::{Client, Output, ProtocolError, Verify};
-use filestone_model::completions::Completions;
-use filestone_model::language::{Language, Operations};
+use filestone_model::completions::CompletionBatch;
+use filestone_model::language::{Operations, WorkType};
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Expected, Line, LineData, Lines, LoadWork};
 use filestone_model::made::MadeNames;
@@ -19,9 +19,9 @@ use filestone_model::operation::{
     AttributeChange, DirectoryCursor, FileId, Name, OpenAccess, OpenId, Operation, Outcome, SlotId,
     Stability,
 };
-use filestone_model::payload::{FileKey, Pattern, Payload, Payloads, Place, Reading, Unit};
+use filestone_model::payload::{FileKey, Pattern, Payload, Payloads, Place, ReadCheck, WriteBlock};
 use filestone_model::session::smb2::Smb2Session;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_server::{SessionEnd, SmbConversation};
 use filestone_wire::pattern;
@@ -65,12 +65,12 @@ struct Bench<L> {
     server: SmbConversation,
     pattern: Arc<[u8]>,
     nanos: u64,
-    completed: Completions,
+    completed: CompletionBatch,
 }
 
-fn way() -> Arc<Way> {
-    Arc::new(Way::new(Terms {
-        dialects: Terms::DIALECTS.to_vec(),
+fn way() -> Arc<ConnectionSetup> {
+    Arc::new(ConnectionSetup::new(ConnectOptions {
+        dialects: ConnectOptions::DIALECTS.to_vec(),
         ciphers: vec![Cipher::AES_128_GCM],
         client_guid: [7; 16],
         salt: [9; 32],
@@ -85,7 +85,7 @@ fn way() -> Arc<Way> {
 
 impl<L: Smb2Language> Bench<L> {
     fn new(
-        way: Arc<Way>,
+        way: Arc<ConnectionSetup>,
         pattern: Arc<[u8]>,
         actors: Vec<filestone_model::client::actor::Actor<filestone_model::client::smb2::Smb2>>,
     ) -> Self {
@@ -104,15 +104,15 @@ impl<L: Smb2Language> Bench<L> {
             server: SmbConversation::new(true),
             pattern,
             nanos: 0,
-            completed: Completions::default(),
+            completed: CompletionBatch::default(),
         };
         bench.connect();
         bench
     }
 
-    fn now(&mut self) -> Moment {
+    fn now(&mut self) -> Timestamp {
         self.nanos += 1000;
-        Moment::from_nanos(self.nanos)
+        Timestamp::from_nanos(self.nanos)
     }
 
     /// Comes to an agreement with the server.
@@ -173,7 +173,7 @@ impl<L: Smb2Language> Bench<L> {
     }
 
     /// Does a piece of work, whose reply may be cut.
-    fn work(&mut self, work: <L as Language>::Work<'_>, cut: Option<Cut>) -> (Outcome, Met) {
+    fn work(&mut self, work: <L as WorkType>::WorkItem<'_>, cut: Option<Cut>) -> (Outcome, Met) {
         self.completed.clear();
         self.client.submit(TICKET, work, &mut self.out);
         let now = self.now();
@@ -258,7 +258,7 @@ fn replayer(units: &Payloads) -> Bench<Lines> {
             read: 100,
             write: 100,
         },
-        keeping: Keeping::default(),
+        keeping: HandlePolicy::default(),
         made: Arc::new(MadeNames::any()),
         way: Arc::clone(&way),
         // A session that expired at a CLOSE ends with the first request of the next line, which may then be cut.
@@ -283,7 +283,7 @@ fn replayer(units: &Payloads) -> Bench<Lines> {
             offset: u64::from(number * UNIT),
             len: UNIT,
         };
-        let unit = Unit::plain(units.region(0), Pattern::Prbs15.begin(), place, 3);
+        let unit = WriteBlock::plain(units.region(0), Pattern::Prbs15.begin(), place, 3);
         let unit = unit.with_checksum(KEY, place, units.table());
         let write = Action::WriteX {
             handle: 4,
@@ -302,7 +302,7 @@ fn lines_of_a_load_are_done_once_more_from_their_beginning() {
     let units = Payloads::new(&[Pattern::Prbs15], 4096);
     let mut bench = replayer(&units);
     // It begins in the middle of the units, and is read in four requests.
-    let reading = Payload::Reading(Reading {
+    let reading = Payload::Reading(ReadCheck {
         file: KEY,
         offset: 0,
         number: 0,
@@ -385,7 +385,7 @@ fn operator() -> Bench<Operations> {
             paths,
         }),
         holds_files: true,
-        keeping: Keeping::default(),
+        keeping: HandlePolicy::default(),
     };
     let verify = Verify::new(table, Arc::clone(&pattern), 200);
     let state = ClientState::new(Arc::clone(&way)).verifying(Some(verify));

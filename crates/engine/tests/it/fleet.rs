@@ -12,7 +12,7 @@ use filestone_model::measure::run_record::RunOutcome;
 use filestone_model::payload::Pattern;
 use filestone_model::plan::{
     Direction, FleetPlan, GroupPlan, HealthPlan, LeftoverPolicy, NfsTarget, OnLost, Plan, RampPlan,
-    SmbTarget, Span, TargetPlan, WorkloadPlan,
+    SmbTarget, TargetPlan, ValueRange, WorkloadPlan,
 };
 use filestone_server::{Options, Running, Server, SmbOptions};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -29,15 +29,15 @@ fn groups(files: u64) -> Vec<GroupPlan> {
         GroupPlan {
             pattern,
             quiesce,
-            file_size: Span {
+            file_size: ValueRange {
                 min: 100_000,
                 max: 300_001,
             },
-            write_size: Span {
+            write_size: ValueRange {
                 min: 80,
                 max: 70_000,
             },
-            read_size: Span {
+            read_size: ValueRange {
                 min: 500,
                 max: 70_000,
             },

@@ -7,13 +7,13 @@ use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, WorkerEnd, new_buffer, own_books,
 };
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::language::Operations;
 use filestone_model::measure::{IntervalBuffer, Ledger};
-use filestone_model::operation::{Answer, Completion, Operation, Outcome, SlotId};
+use filestone_model::operation::{Completion, Operation, Outcome, ReplyInfo, SlotId};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::queueing::{Service, Stall};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const MS: u64 = 1_000_000;
@@ -23,7 +23,7 @@ struct Impatient<'s> {
     plan: &'s Plan,
     stop: &'s AtomicBool,
     ledger: &'s mut Ledger,
-    last: &'s mut Moment,
+    last: &'s mut Timestamp,
 }
 
 impl IntervalSink for Impatient<'_> {
@@ -42,9 +42,9 @@ impl IntervalSink for Impatient<'_> {
 fn interrupted(
     plan: &Plan,
     backend: impl Backend<Language = Operations>,
-) -> (WorkerEnd, Ledger, Moment) {
+) -> (WorkerEnd, Ledger, Timestamp) {
     let stop = AtomicBool::new(false);
-    let (mut ledger, mut last) = (Ledger::default(), Moment::ZERO);
+    let (mut ledger, mut last) = (Ledger::default(), Timestamp::ZERO);
     let sink = Impatient {
         plan,
         stop: &stop,
@@ -75,7 +75,7 @@ fn a_closed_loop_begins_nothing_after_it_was_interrupted() {
     let backend = Simulated::new(server(Service::Fixed { ns: MS }, None), 1);
     let (end, ledger, left) = interrupted(&plan, backend);
     assert!(end.is_interrupted);
-    assert!(left <= Moment::from_nanos(SECOND + 3 * MS), "{left:?}");
+    assert!(left <= Timestamp::from_nanos(SECOND + 3 * MS), "{left:?}");
     // Four slots, one second, and what was in flight at its end.
     assert!((4000..=4008).contains(&ledger.ok), "{ledger:?}");
     assert_eq!(ledger.in_flight, 0);
@@ -91,8 +91,8 @@ fn an_interruption_also_ends_the_drain() {
     let plan = plan(ArrivalsPlan::Closed, 4, 1);
     let (end, ledger, left) = interrupted(&plan, Simulated::new(frozen, 1));
     assert!(end.is_interrupted);
-    assert_eq!(end.window_end, Moment::from_nanos(SECOND));
-    assert!(left < Moment::from_nanos(2 * SECOND), "{left:?}");
+    assert_eq!(end.window_end, Timestamp::from_nanos(SECOND));
+    assert!(left < Timestamp::from_nanos(2 * SECOND), "{left:?}");
     assert_eq!(ledger.in_flight, 4);
 }
 
@@ -102,31 +102,31 @@ struct Gone(Vec<SlotId>);
 impl Backend for Gone {
     type Language = Operations;
 
-    fn now(&mut self) -> Moment {
-        Moment::ZERO
+    fn now(&mut self) -> Timestamp {
+        Timestamp::ZERO
     }
-    fn recent(&self) -> Moment {
-        Moment::ZERO
+    fn recent(&self) -> Timestamp {
+        Timestamp::ZERO
     }
-    fn submit(&mut self, ticket: SlotId, _operation: Operation, _now: Moment) {
+    fn submit(&mut self, ticket: SlotId, _operation: Operation, _now: Timestamp) {
         self.0.push(ticket);
     }
     fn repeat(&mut self, _client: u32, _slots: &[u32]) {}
-    fn wait(&mut self, _until: WaitLimit, _: &mut Completions) -> Result<(), BackendError> {
+    fn wait(&mut self, _until: WaitLimit, _: &mut CompletionBatch) -> Result<(), BackendError> {
         Err(BackendError::System {
             what: "reach it",
             source: std::io::ErrorKind::Other.into(),
         })
     }
-    fn abandon(&mut self, completed: &mut Completions) {
+    fn abandon(&mut self, completed: &mut CompletionBatch) {
         for ticket in self.0.drain(..) {
             completed.push(Completion {
                 ticket,
                 outcome: Outcome::Skipped,
-                answer: Answer::Plain,
-                usable: Moment::ZERO,
-                sent: Moment::ZERO,
-                done: Moment::ZERO,
+                answer: ReplyInfo::Plain,
+                usable: Timestamp::ZERO,
+                sent: Timestamp::ZERO,
+                done: Timestamp::ZERO,
                 calls: 0,
                 retransmissions: 0,
                 bytes_sent: 0,

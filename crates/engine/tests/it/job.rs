@@ -7,7 +7,7 @@ use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::job::{HostRun, deal, judge, merge};
 use filestone_model::language::Operations;
 use filestone_model::measure::run_record::{IntervalRecord, TickRecord, Tool, Totals};
@@ -15,7 +15,7 @@ use filestone_model::measure::{IntervalAggregator, IntervalBuffer, RunRecord};
 use filestone_model::operation::{OpKind, Operation, SlotId};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::queueing::Service;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind, Probe, Workload, of_client};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -30,7 +30,7 @@ const CONSTANT: ArrivalsPlan = ArrivalsPlan::Constant {
 };
 
 /// When something was asked, and what.
-type Asked = Rc<RefCell<Vec<(Moment, Operation)>>>;
+type Asked = Rc<RefCell<Vec<(Timestamp, Operation)>>>;
 
 /// A simulated server that notes what it is asked.
 struct Noting {
@@ -41,20 +41,24 @@ struct Noting {
 impl Backend for Noting {
     type Language = Operations;
 
-    fn now(&mut self) -> Moment {
+    fn now(&mut self) -> Timestamp {
         self.server.now()
     }
-    fn recent(&self) -> Moment {
+    fn recent(&self) -> Timestamp {
         self.server.recent()
     }
-    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Timestamp) {
         self.asked.borrow_mut().push((now, operation));
         self.server.submit(ticket, operation, now);
     }
     fn repeat(&mut self, client: u32, slots: &[u32]) {
         self.server.repeat(client, slots);
     }
-    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(
+        &mut self,
+        until: WaitLimit,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), BackendError> {
         self.server.wait(until, completed)
     }
 }
@@ -107,10 +111,10 @@ struct Run {
 }
 
 /// The run of all workers of a plan, one after the other, and what they asked, in order.
-fn made(plan: &Plan) -> (Run, Vec<(Moment, Operation)>) {
+fn made(plan: &Plan) -> (Run, Vec<(Timestamp, Operation)>) {
     let (table, asked) = (table(), Asked::default());
     let mut assembly = IntervalAggregator::new(plan);
-    let mut window_end = Moment::ZERO;
+    let mut window_end = Timestamp::ZERO;
     let (stop, halt) = (AtomicBool::new(false), AtomicBool::new(false));
     for worker in 0..plan.workers {
         let make = |client| -> Box<dyn Workload> { of_client(plan, &table, &[], client) };
@@ -255,10 +259,10 @@ fn a_client_of_a_job_has_the_random_stream_of_its_number() {
     let mut own = of_client(&part, &table, &[], 1);
     let mut same = Probe::new(&probe, Arc::clone(&table), 6, 64, 7);
     for _ in 0..100 {
-        let asked = own.next(0, Moment::ZERO);
+        let asked = own.next(0, Timestamp::ZERO);
         assert_eq!(
             format!("{asked:?}"),
-            format!("{:?}", same.next(0, Moment::ZERO))
+            format!("{:?}", same.next(0, Timestamp::ZERO))
         );
     }
 }

@@ -17,7 +17,7 @@ use filestone_model::measure::{RunRecord, costs};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, LevelsPlan};
 use filestone_model::queueing::{Service, SimulatedServer, Stall};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind, of_client};
 use std::sync::Arc;
 
@@ -295,7 +295,7 @@ fn a_count_ends_a_run_exactly() {
     plan.count = Some(1001);
     let run = run(&plan, server(Service::Fixed { ns: 1_000_000 }, None));
     assert_eq!(run.totals.ledger.ok, 1001);
-    assert_eq!(run.end.window_end, Moment::from_nanos(251_000_000));
+    assert_eq!(run.end.window_end, Timestamp::from_nanos(251_000_000));
 }
 
 #[test]

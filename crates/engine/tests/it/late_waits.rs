@@ -7,13 +7,13 @@ use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::language::Operations;
 use filestone_model::measure::IntervalBuffer;
 use filestone_model::operation::{Completion, Operation, SlotId};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::queueing::Service;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use std::sync::atomic::AtomicBool;
 
 const MS: u64 = 1_000_000;
@@ -25,20 +25,24 @@ struct WaitingBy<F>(Simulated, F);
 
 impl<F> Backend for WaitingBy<F>
 where
-    F: FnMut(&mut Simulated, WaitLimit, &mut Completions) -> Result<(), BackendError>,
+    F: FnMut(&mut Simulated, WaitLimit, &mut CompletionBatch) -> Result<(), BackendError>,
 {
     type Language = Operations;
 
-    fn now(&mut self) -> Moment {
+    fn now(&mut self) -> Timestamp {
         self.0.now()
     }
-    fn recent(&self) -> Moment {
+    fn recent(&self) -> Timestamp {
         self.0.recent()
     }
-    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Timestamp) {
         self.0.submit(ticket, operation, now);
     }
-    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(
+        &mut self,
+        until: WaitLimit,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), BackendError> {
         (self.1)(&mut self.0, until, completed)
     }
 }
@@ -47,7 +51,7 @@ where
 fn late(
     simulated: &mut Simulated,
     until: WaitLimit,
-    completed: &mut Completions,
+    completed: &mut CompletionBatch,
 ) -> Result<(), BackendError> {
     let late = until.attention.after_nanos(LATE_NANOS).min(until.due);
     simulated.wait(WaitLimit::sharp(late), completed)
@@ -57,14 +61,14 @@ fn late(
 fn holding(
     simulated: &mut Simulated,
     until: WaitLimit,
-    completed: &mut Completions,
+    completed: &mut CompletionBatch,
 ) -> Result<(), BackendError> {
-    let mut ended = Completions::default();
+    let mut ended = CompletionBatch::default();
     simulated.wait(until, &mut ended)?;
     for completion in ended.iter() {
-        let usable = completion.done.nanos_since(Moment::from_nanos(6 * MS));
+        let usable = completion.done.nanos_since(Timestamp::from_nanos(6 * MS));
         completed.push(Completion {
-            usable: Moment::from_nanos(usable),
+            usable: Timestamp::from_nanos(usable),
             ..completion
         });
     }
@@ -86,7 +90,7 @@ impl<F: FnMut(&IntervalBuffer)> IntervalSink for Told<'_, F> {
 /// One slot asks for a second, and each answer takes so long.
 fn run<W>(service_ns: u64, wait: W, each: impl FnMut(&IntervalBuffer))
 where
-    W: FnMut(&mut Simulated, WaitLimit, &mut Completions) -> Result<(), BackendError>,
+    W: FnMut(&mut Simulated, WaitLimit, &mut CompletionBatch) -> Result<(), BackendError>,
 {
     let mut plan = plan(ArrivalsPlan::Closed, 1, 1);
     plan.interval_ns = 100 * MS;
@@ -102,7 +106,7 @@ where
     let backend = WaitingBy(Simulated::new(service, 1), wait);
     let books = own_books(&plan, Told(&plan, each));
     let end = Worker::new(&plan, 0, members, backend, books, signals).run();
-    assert_eq!(end.window_end, Moment::from_nanos(SECOND));
+    assert_eq!(end.window_end, Timestamp::from_nanos(SECOND));
 }
 
 #[test]
@@ -111,7 +115,7 @@ fn what_was_in_flight_stays_in_its_interval() {
     for service_ns in [250 * MS, 7 * MS] {
         let mut told = Vec::new();
         run(service_ns, late, |interval| {
-            let end = interval.end.nanos_since(Moment::ZERO);
+            let end = interval.end.nanos_since(Timestamp::ZERO);
             told.push((end, interval.counts.in_flight_nanos));
         });
         told.retain(|(end, _)| *end <= SECOND);

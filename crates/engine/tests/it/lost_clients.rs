@@ -4,12 +4,12 @@ use crate::support::replays::load;
 use crate::support::{Run, SECOND, plan, run_members, run_on};
 use filestone_engine::backend::{Backend, BackendError, ConnectionEvent, WaitLimit};
 use filestone_engine::worker::WorkerClient;
-use filestone_model::completions::Completions;
-use filestone_model::language::{Language, Operations};
+use filestone_model::completions::CompletionBatch;
+use filestone_model::language::{Operations, WorkType};
 use filestone_model::load::{Lines, Load, Script};
-use filestone_model::operation::{Answer, Completion, Outcome, SlotId};
+use filestone_model::operation::{Completion, Outcome, ReplyInfo, SlotId};
 use filestone_model::plan::{ArrivalsPlan, LoadName, Pacing, Plan, ReplayPlan, WorkloadPlan};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::LoadFile;
 use filestone_model::workload::load_file::SharedLoad;
 use std::collections::VecDeque;
@@ -28,14 +28,14 @@ enum Event {
 
 /// A server that needs a millisecond for everything, whose connections break as told.
 struct Breaking<L = Operations> {
-    now: Moment,
-    events: VecDeque<(Moment, Event)>,
+    now: Timestamp,
+    events: VecDeque<(Timestamp, Event)>,
     changes: Vec<ConnectionEvent>,
-    in_flight: Vec<(SlotId, Moment)>,
+    in_flight: Vec<(SlotId, Timestamp)>,
     waiting: Vec<SlotId>,
     down: Vec<u32>,
     /// When the last of them was lost.
-    down_at: Moment,
+    down_at: Timestamp,
     lost: Vec<u32>,
     /// Whether what is in flight when a connection breaks goes out again, as a load's calls do.
     resends: bool,
@@ -46,15 +46,15 @@ impl<L> Breaking<L> {
     fn new(events: &[(u64, Event)]) -> Self {
         let events = events.iter();
         Self {
-            now: Moment::ZERO,
+            now: Timestamp::ZERO,
             events: events
-                .map(|(at, event)| (Moment::from_nanos(*at), *event))
+                .map(|(at, event)| (Timestamp::from_nanos(*at), *event))
                 .collect(),
             changes: vec![],
             in_flight: vec![],
             waiting: vec![],
             down: vec![],
-            down_at: Moment::ZERO,
+            down_at: Timestamp::ZERO,
             lost: vec![],
             resends: false,
             language: PhantomData,
@@ -72,8 +72,8 @@ impl<L> Breaking<L> {
         Completion {
             ticket,
             outcome,
-            answer: Answer::Plain,
-            usable: Moment::ZERO,
+            answer: ReplyInfo::Plain,
+            usable: Timestamp::ZERO,
             sent: self.now,
             done: self.now,
             calls: 1,
@@ -84,7 +84,7 @@ impl<L> Breaking<L> {
         }
     }
 
-    fn take(&mut self, event: Event, completed: &mut Completions) {
+    fn take(&mut self, event: Event, completed: &mut CompletionBatch) {
         match event {
             Event::Down(client) => {
                 self.down.push(client);
@@ -145,18 +145,18 @@ impl<L> Breaking<L> {
     }
 }
 
-impl<L: Language> Backend for Breaking<L> {
+impl<L: WorkType> Backend for Breaking<L> {
     type Language = L;
 
-    fn now(&mut self) -> Moment {
+    fn now(&mut self) -> Timestamp {
         self.now
     }
 
-    fn recent(&self) -> Moment {
+    fn recent(&self) -> Timestamp {
         self.now
     }
 
-    fn submit(&mut self, ticket: SlotId, _work: L::Work<'_>, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, _work: L::WorkItem<'_>, now: Timestamp) {
         self.now = self.now.max(now);
         self.begin(ticket);
     }
@@ -170,7 +170,11 @@ impl<L: Language> Backend for Breaking<L> {
         }
     }
 
-    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(
+        &mut self,
+        until: WaitLimit,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), BackendError> {
         let until = until.first();
         let done = self.in_flight.iter().map(|(_, done)| *done).min();
         let event = self.events.front().map(|(at, _)| *at);
@@ -194,7 +198,7 @@ impl<L: Language> Backend for Breaking<L> {
         self.changes.pop()
     }
 
-    fn down_since(&self) -> Option<Moment> {
+    fn down_since(&self) -> Option<Timestamp> {
         // Runs with it have two clients.
         (self.down.len() == 2).then_some(self.down_at)
     }
@@ -311,7 +315,7 @@ fn the_end_of_a_run_is_not_put_off_by_a_lost_client() {
     let plan = two(ArrivalsPlan::Closed, |plan| plan.timeout_ns = 60 * SECOND);
     let mut backend = Breaking::new(&[DOWN, after(3, ConnectionEvent::Lost(1))]);
     // What is waited for beyond the end of the run would be seen.
-    let far = Moment::from_nanos(30 * SECOND);
+    let far = Timestamp::from_nanos(30 * SECOND);
     backend.events.push_back((far, Event::Down(0)));
     let run = run_on(&plan, backend);
     assert_eq!(run.totals.ledger.skipped, 1, "what waited");

@@ -8,14 +8,14 @@ use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::file_set::{ChangingDirectories, ClientSet};
 use filestone_model::language::Operations;
 use filestone_model::measure::{IntervalBuffer, Role, RunRecord};
 use filestone_model::operation::{DirectoryCursor, OpKind, Operation, SlotId};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::queueing::Service;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::{FileEntry, FileTable, MixWorkload, ObjectKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -93,13 +93,13 @@ struct Recording {
 impl Backend for &mut Recording {
     type Language = Operations;
 
-    fn now(&mut self) -> Moment {
+    fn now(&mut self) -> Timestamp {
         self.server.now()
     }
-    fn recent(&self) -> Moment {
+    fn recent(&self) -> Timestamp {
         self.server.recent()
     }
-    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Timestamp) {
         let client = self.worker + ticket.client * self.workers;
         self.asked.push((client, without_cookie(operation)));
         self.server.submit(ticket, operation, now);
@@ -107,7 +107,11 @@ impl Backend for &mut Recording {
     fn repeat(&mut self, client: u32, slots: &[u32]) {
         self.server.repeat(client, slots);
     }
-    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(
+        &mut self,
+        until: WaitLimit,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), BackendError> {
         self.server.wait(until, completed)
     }
 }
@@ -130,7 +134,7 @@ impl IntervalSink for Discard {
         self.0.pop()
     }
     fn full(&mut self, mut buffer: Box<IntervalBuffer>) {
-        buffer.reset(Moment::ZERO);
+        buffer.reset(Timestamp::ZERO);
         self.0.push(buffer);
     }
 }

@@ -9,7 +9,7 @@ use filestone_engine::target::{BuiltIn, Protocol};
 use filestone_model::measure::run_record::RunOutcome;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, TransportKind};
-use filestone_model::steering::{Direction, IntervalResult, Steering};
+use filestone_model::steering::{IntervalResult, LoadController, NextLoad};
 use std::sync::atomic::AtomicBool;
 
 /// Two whole intervals at each of some loads.
@@ -21,14 +21,14 @@ struct Stairs {
     seen: Vec<(f64, f64)>,
 }
 
-impl Steering for Stairs {
+impl LoadController for Stairs {
     fn first(&mut self) -> f64 {
         self.loads[0]
     }
 
-    fn next(&mut self, observed: &IntervalResult<'_>) -> Direction {
+    fn next(&mut self, observed: &IntervalResult<'_>) -> NextLoad {
         if !observed.is_whole {
-            return Direction::Stay;
+            return NextLoad::Stay;
         }
         let interval = observed.interval;
         let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
@@ -38,13 +38,13 @@ impl Steering for Stairs {
         ));
         self.whole += 1;
         if self.whole < 2 {
-            return Direction::Stay;
+            return NextLoad::Stay;
         }
         self.whole = 0;
         self.step += 1;
         match self.loads.get(self.step) {
-            Some(load) => Direction::Offer(*load),
-            None => Direction::Finish,
+            Some(load) => NextLoad::Offer(*load),
+            None => NextLoad::Finish,
         }
     }
 

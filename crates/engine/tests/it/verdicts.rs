@@ -4,7 +4,7 @@
 use crate::support::{Run, SECOND, plan, run, run_on, server};
 use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::backend::{Backend, BackendError, WaitLimit};
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::failure::{ProtocolStatus, StatusSpace};
 use filestone_model::language::Operations;
 use filestone_model::measure::Caveat;
@@ -16,7 +16,7 @@ use filestone_model::measure::{RunRecord, Validity, run_record, validity};
 use filestone_model::operation::{Completion, Operation, Outcome, SlotId};
 use filestone_model::plan::{ArrivalsPlan, Plan};
 use filestone_model::queueing::{Service, SimulatedServer, Stall};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 
 /// The record of a run against a server on another host.
 fn record(plan: Plan, server: SimulatedServer) -> RunRecord {
@@ -178,7 +178,7 @@ const STALE: ProtocolStatus = StatusSpace::Nfs3.status(70);
 /// A simulated server some of whose answers are changed before the worker sees them.
 struct Changed<F> {
     server: Simulated,
-    ended: Completions,
+    ended: CompletionBatch,
     change: F,
 }
 
@@ -186,7 +186,7 @@ struct Changed<F> {
 fn changed(plan: Plan, server: SimulatedServer, change: impl FnMut(&mut Completion)) -> RunRecord {
     let backend = Changed {
         server: Simulated::new(server, 1),
-        ended: Completions::default(),
+        ended: CompletionBatch::default(),
         change,
     };
     let run = run_on(&plan, backend);
@@ -198,15 +198,15 @@ fn changed(plan: Plan, server: SimulatedServer, change: impl FnMut(&mut Completi
 impl<F: FnMut(&mut Completion)> Backend for Changed<F> {
     type Language = Operations;
 
-    fn now(&mut self) -> Moment {
+    fn now(&mut self) -> Timestamp {
         self.server.now()
     }
 
-    fn recent(&self) -> Moment {
+    fn recent(&self) -> Timestamp {
         self.server.recent()
     }
 
-    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Moment) {
+    fn submit(&mut self, ticket: SlotId, operation: Operation, now: Timestamp) {
         self.server.submit(ticket, operation, now);
     }
 
@@ -214,7 +214,11 @@ impl<F: FnMut(&mut Completion)> Backend for Changed<F> {
         self.server.repeat(client, slots);
     }
 
-    fn wait(&mut self, until: WaitLimit, completed: &mut Completions) -> Result<(), BackendError> {
+    fn wait(
+        &mut self,
+        until: WaitLimit,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), BackendError> {
         self.ended.clear();
         self.server.wait(until, &mut self.ended)?;
         for mut completion in self.ended.iter() {
@@ -318,7 +322,7 @@ fn what_was_not_sent_has_no_sample() {
     // A client that lost its connection before it could send, and one that knew the answer.
     for (outcome, ended) in [(Outcome::Disconnected, 9000), (Outcome::Ok, 10_000)] {
         let record = frozen(plan.clone(), |completion| {
-            (completion.outcome, completion.sent) = (outcome, Moment::NEVER);
+            (completion.outcome, completion.sent) = (outcome, Timestamp::MAX);
         });
         assert_eq!(record.check(), Ok(()));
         let totals = &record.totals;

@@ -8,7 +8,7 @@ use filestone_model::plan::{
     Direction, FleetPlan, GroupPlan, HealthPlan, LeftoverPolicy, LocalTarget, Plan, TargetPlan,
     WorkloadPlan,
 };
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::stream::SharedFleet;
 
 /// Four writers with addresses of their own, and two readers without.
@@ -34,10 +34,10 @@ fn fleet() -> SharedFleet {
 
 fn window(wanted: ClientPage) -> ClientsView {
     let shared = fleet();
-    let earlier = ByteSnapshot::now(&shared, Moment::ZERO);
+    let earlier = ByteSnapshot::now(&shared, Timestamp::ZERO);
     let fleet = FleetState {
         shared: &shared,
-        now: Moment::from_nanos(1_000_000_000),
+        now: Timestamp::from_nanos(1_000_000_000),
         is_over: false,
         changes: 0,
         earlier: Some(&earlier),

@@ -8,8 +8,8 @@
 //! beginning.
 
 use crate::plan::LevelsPlan;
-use crate::random::{Generator, Purpose, RngExt, stream};
-use crate::time::Moment;
+use crate::random::{Generator, RandomStream, RngExt, stream};
+use crate::time::Timestamp;
 
 /// When the operations of one of several clients are due.
 #[derive(Debug, Clone)]
@@ -42,17 +42,17 @@ impl LevelArrivals {
         arrivals
     }
 
-    /// When the next operation is due; [`Moment::NEVER`] where no step has one.
-    pub fn next_due(&mut self) -> Moment {
+    /// When the next operation is due; [`Timestamp::MAX`] where no step has one.
+    pub fn next_due(&mut self) -> Timestamp {
         // After a cycle without one there is none.
         for _ in 0..=2 * self.order.len() {
             if let Some(offset_ns) = self.offset_in_step() {
                 self.next += 1;
-                return Moment::from_nanos(self.step_start_ns().saturating_add(offset_ns));
+                return Timestamp::from_nanos(self.step_start_ns().saturating_add(offset_ns));
             }
             self.go_on();
         }
-        Moment::NEVER
+        Timestamp::MAX
     }
 
     fn step_start_ns(&self) -> u64 {
@@ -93,7 +93,7 @@ impl LevelArrivals {
     /// Another order: that of the cycle which the present step begins.
     fn shuffle(&mut self) {
         let cycle = self.step / self.steps();
-        let mut random: Generator = stream(self.seed, Purpose::Levels, cycle);
+        let mut random: Generator = stream(self.seed, RandomStream::Levels, cycle);
         // From the same order each time, so that a cycle's does not depend on those before.
         for (level, place) in (0..).zip(self.order.iter_mut()) {
             *place = level;
@@ -180,6 +180,6 @@ mod tests {
             ..LOADS
         };
         let mut arrivals = LevelArrivals::of_client(rare, 0, 1, 1);
-        assert_eq!(arrivals.next_due(), Moment::NEVER);
+        assert_eq!(arrivals.next_due(), Timestamp::MAX);
     }
 }

@@ -11,21 +11,21 @@
 //! against `due` is the lag.
 
 use crate::plan::Pacing;
-use crate::time::Moment;
+use crate::time::Timestamp;
 use std::time::Duration;
 
 /// When the lines of one client are due.
 #[derive(Debug, Clone)]
 pub struct Pace {
     pacing: Pacing,
-    base: Moment,
+    base: Timestamp,
     /// File data since the base.
     bytes: u64,
 }
 
 impl Pace {
     /// Lines paced so, whose base is `start`.
-    pub fn new(pacing: Pacing, start: Moment) -> Self {
+    pub fn new(pacing: Pacing, start: Timestamp) -> Self {
         Self {
             pacing,
             base: start,
@@ -34,7 +34,7 @@ impl Pace {
     }
 
     /// When a line with this stamp is due; `None`: when its client is free.
-    pub fn due(&self, stamp: Option<Duration>) -> Option<Moment> {
+    pub fn due(&self, stamp: Option<Duration>) -> Option<Timestamp> {
         match (self.pacing, stamp) {
             (Pacing::Closed, _) | (Pacing::Stamps { .. }, None) => None,
             (Pacing::Stamps { speed }, Some(stamp)) => {
@@ -51,7 +51,7 @@ impl Pace {
 
     /// When a line with this stamp is due, whatever the client is doing; `None` if
     /// that is not for the stamp to say.
-    pub fn due_by_stamp(&self, stamp: Option<Duration>) -> Option<Moment> {
+    pub fn due_by_stamp(&self, stamp: Option<Duration>) -> Option<Timestamp> {
         match self.pacing {
             Pacing::Stamps { .. } => self.due(stamp),
             Pacing::Closed | Pacing::Rate { .. } => None,
@@ -64,7 +64,7 @@ impl Pace {
     }
 
     /// Begins anew at `base`: a pass, or the end of a pause.
-    pub fn restart(&mut self, base: Moment) {
+    pub fn restart(&mut self, base: Timestamp) {
         self.base = base;
         self.bytes = 0;
     }
@@ -82,8 +82,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn at(nanos: u64) -> Moment {
-        Moment::from_nanos(nanos)
+    fn at(nanos: u64) -> Timestamp {
+        Timestamp::from_nanos(nanos)
     }
 
     #[test]

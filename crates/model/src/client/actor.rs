@@ -1,10 +1,10 @@
 //! A client, or a slot of one, as a future that is made once, and told what to do again and again.
 
-use super::desk::{Call, Calls, Desk, Failure, Step, Wanted};
+use super::desk::{ActionError, ActionResult, Call, CallSlot, Calls, WaitReason};
 use super::kept_action::OwnedAction;
 use crate::load::{Action, Status};
-use crate::operation::{Answer, Operation, ReplyFault};
-use crate::time::Moment;
+use crate::operation::{Operation, ReplyFault, ReplyInfo};
+use crate::time::Timestamp;
 use std::cell::Cell;
 use std::fmt;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 /// What a client is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Task<'a> {
+pub enum ActorTask<'a> {
     /// A line of its load.
     Action(&'a Action<'a>),
     /// What a probe or a mix asks.
@@ -28,20 +28,20 @@ pub enum Task<'a> {
 /// How a task ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskEnd {
-    /// What was answered; [`Failure::Lost`] if the client cannot go on.
-    pub answer: Step<Status>,
+    /// What was answered; [`ActionError::Lost`] if the client cannot go on.
+    pub answer: ActionResult<Status>,
     /// File data that were moved.
     pub moved: u64,
     /// What the workload of an operation may want to know.
-    pub found: Answer,
+    pub found: ReplyInfo,
     /// How what was answered did not fit what was asked.
     pub fault: Option<ReplyFault>,
 }
 
 impl TaskEnd {
     /// Of a task that found nothing of interest.
-    pub fn plain(answer: Step<Status>, moved: u64) -> Self {
-        let found = Answer::Plain;
+    pub fn plain(answer: ActionResult<Status>, moved: u64) -> Self {
+        let found = ReplyInfo::Plain;
         Self {
             answer,
             moved,
@@ -64,23 +64,23 @@ pub enum Progress {
 
 /// A task, as the future takes it up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// [`Task::Action`]: the action that is kept.
+pub enum ActorTaskKind {
+    /// [`ActorTask::Action`]: the action that is kept.
     Action,
-    /// [`Task::Operation`].
+    /// [`ActorTask::Operation`].
     Operation(Operation),
-    /// [`Task::EndPass`].
+    /// [`ActorTask::EndPass`].
     EndPass,
-    /// [`Task::RemoveTree`].
+    /// [`ActorTask::RemoveTree`].
     RemoveTree,
-    /// [`Task::Leave`].
+    /// [`ActorTask::Leave`].
     Leave,
 }
 
 /// What is handed to the future and back.
 #[derive(Debug, Default)]
 struct Tray {
-    task: Option<Kind>,
+    task: Option<ActorTaskKind>,
     /// The action of the next task; of one that is under way, the memory of the last.
     kept: OwnedAction,
     end: Option<TaskEnd>,
@@ -93,7 +93,7 @@ thread_local! {
 
 /// What does one thing after the other.
 pub struct Actor<C: Calls> {
-    desk: Desk<C>,
+    desk: CallSlot<C>,
     /// What is handed to the future and back: `None` at first, and while it is lent.
     tray: Option<Box<Tray>>,
     future: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -119,14 +119,14 @@ impl<C: Calls> Actor<C> {
     /// says how it [`ended`], and begins again.
     pub fn new(future: impl Future<Output = ()> + Send + 'static) -> Self {
         Self {
-            desk: Desk::default(),
+            desk: CallSlot::default(),
             tray: None,
             future: Box::pin(future),
         }
     }
 
     /// Where its calls are, and what they are answered.
-    pub fn desk(&mut self) -> &mut Desk<C> {
+    pub fn desk(&mut self) -> &mut CallSlot<C> {
         &mut self.desk
     }
 
@@ -141,22 +141,22 @@ impl<C: Calls> Actor<C> {
     }
 
     /// Tells it what to do, once it has nothing to do.
-    pub fn begin(&mut self, task: Task<'_>) {
+    pub fn begin(&mut self, task: ActorTask<'_>) {
         let tray = self.tray.get_or_insert_default();
         tray.task = Some(match task {
-            Task::Action(action) => {
+            ActorTask::Action(action) => {
                 tray.kept.keep(action);
-                Kind::Action
+                ActorTaskKind::Action
             }
-            Task::Operation(operation) => Kind::Operation(operation),
-            Task::EndPass => Kind::EndPass,
-            Task::RemoveTree => Kind::RemoveTree,
-            Task::Leave => Kind::Leave,
+            ActorTask::Operation(operation) => ActorTaskKind::Operation(operation),
+            ActorTask::EndPass => ActorTaskKind::EndPass,
+            ActorTask::RemoveTree => ActorTaskKind::RemoveTree,
+            ActorTask::Leave => ActorTaskKind::Leave,
         });
     }
 
     /// Lets it go on for as far as it can.
-    pub fn go_on(&mut self, now: Moment) -> Progress {
+    pub fn go_on(&mut self, now: Timestamp) -> Progress {
         let Self { desk, tray, future } = self;
         desk.look(now);
         let outer = LENT.replace(Some(tray.take().unwrap_or_default()));
@@ -165,19 +165,19 @@ impl<C: Calls> Actor<C> {
         let _: Poll<()> = desk.lend(|| future.as_mut().poll(&mut context));
         *tray = LENT.replace(outer);
         match desk.wanted() {
-            Wanted::Call => Progress::Called,
-            Wanted::Pause(nanos) => Progress::Pausing(nanos),
+            WaitReason::Call => Progress::Called,
+            WaitReason::Pause(nanos) => Progress::Pausing(nanos),
             // It waits for nothing and has not ended only if it was told nothing.
-            Wanted::Nothing => {
+            WaitReason::Nothing => {
                 let end = tray.as_mut().and_then(|tray| tray.end.take());
-                Progress::Ended(end.unwrap_or(TaskEnd::plain(Err(Failure::Lost), 0)))
+                Progress::Ended(end.unwrap_or(TaskEnd::plain(Err(ActionError::Lost), 0)))
             }
         }
     }
 }
 
 /// What to do next; an action goes into `kept`.
-pub fn next_task(kept: &mut OwnedAction) -> impl Future<Output = Kind> {
+pub fn next_task(kept: &mut OwnedAction) -> impl Future<Output = ActorTaskKind> {
     NextTask { kept }
 }
 
@@ -193,10 +193,10 @@ struct NextTask<'k> {
 }
 
 impl Future for NextTask<'_> {
-    type Output = Kind;
+    type Output = ActorTaskKind;
 
     #[inline]
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Kind> {
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<ActorTaskKind> {
         lent(|tray| match tray.task.take() {
             Some(kind) => {
                 std::mem::swap(self.kept, &mut tray.kept);

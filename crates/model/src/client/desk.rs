@@ -1,13 +1,13 @@
 //! What is between a future that calls and the driver that exchanges its calls, whatever the
 //! protocol.
 //!
-//! The driver owns the [`Desk`] and lends it for as long as it polls; the future finds it in the
+//! The driver owns the [`CallSlot`] and lends it for as long as it polls; the future finds it in the
 //! thread that polls it, which is how one may be made on one thread and run on another without a
 //! lock that nobody ever waits for (some 15 ns each time, and a call takes ten).
 
 use crate::load::{Cause, Status};
-use crate::output::Stretch;
-use crate::time::Moment;
+use crate::output::DataRange;
+use crate::time::Timestamp;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -20,67 +20,67 @@ const RETAINED: usize = 4 << 10;
 
 /// Why an action is not done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
+pub enum ActionError {
     /// The server, or the caller in its place, says no.
     Answered(Status),
-    /// The client cannot go on: [`Desk::take_lost`], or the driver, knows why.
+    /// The client cannot go on: [`CallSlot::take_lost`], or the driver, knows why.
     Lost,
     /// The connection was lost, and with it what was open over it; another one is made.
     Reset,
 }
 
-impl Failure {
+impl ActionError {
     /// Refused before anything is sent.
     pub const fn refused(cause: Cause) -> Self {
-        Failure::Answered(Status::Refused(cause))
+        ActionError::Answered(Status::Refused(cause))
     }
 }
 
 /// What comes of a step.
-pub type Step<T> = Result<T, Failure>;
+pub type ActionResult<T> = Result<T, ActionError>;
 
 /// Where what is lent to the future that a thread polls is kept.
-pub type Lent<C> = LocalKey<Cell<Option<Box<CallState<C>>>>>;
+pub type CurrentCall<C> = LocalKey<Cell<Option<Box<CallState<C>>>>>;
 
 /// The calls of one family of protocols.
 pub trait Calls: Sized + fmt::Debug + Clone + PartialEq + Eq + 'static {
     /// What is called, as errors name it.
-    type Called: fmt::Debug + Clone + PartialEq + Eq;
+    type Procedure: fmt::Debug + Clone + PartialEq + Eq;
     /// What its decoders find wrong.
     type DecodeError: fmt::Debug + Clone + PartialEq + Eq;
     /// How a server refuses a call without results.
     type Refusal: fmt::Debug + Clone + PartialEq + Eq;
     /// What is wrong with what is none of its messages.
-    type NotOurs: fmt::Debug + Clone + PartialEq + Eq;
+    type BadMessage: fmt::Debug + Clone + PartialEq + Eq;
 
     /// What errors name between two calls.
-    const NONE: Self::Called;
+    const NONE: Self::Procedure;
     /// What a desk shows on which nothing was ever laid.
     fn nothing() -> &'static CallState<Self>;
 
     /// What this thread has lent of them.
-    fn lent() -> &'static Lent<Self>;
+    fn lent() -> &'static CurrentCall<Self>;
 }
 
 /// A call as it is to go out.
 #[derive(Debug, Clone)]
 pub struct Call<C: Calls> {
     /// What is called.
-    pub procedure: C::Called,
+    pub procedure: C::Procedure,
     /// Its arguments, up to file data.
     pub arguments: Vec<u8>,
     /// The file data after them.
-    pub data: Stretch,
+    pub data: DataRange,
     /// How much of the results is looked at.
     pub kept_max: usize,
 }
 
 /// What a future waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WaitReason {
     /// Nothing of a driver.
     Nothing,
-    /// The results of [`Desk::call`].
+    /// The results of [`CallSlot::call`].
     Call,
     /// So many nanoseconds to pass.
     Pause(u64),
@@ -88,16 +88,16 @@ pub enum Wanted {
 
 /// Why a client cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lost<C: Calls> {
+pub struct ClientError<C: Calls> {
     /// What it had called.
-    pub procedure: C::Called,
+    pub procedure: C::Procedure,
     /// What is wrong.
-    pub why: Why<C>,
+    pub why: ClientErrorKind<C>,
 }
 
 /// What is wrong with a call that ends a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why<C: Calls> {
+pub enum ClientErrorKind<C: Calls> {
     /// Its results cannot be decoded.
     Decode(C::DecodeError),
     /// The server answered what the standard forbids.
@@ -105,7 +105,7 @@ pub enum Why<C: Calls> {
     /// It was not executed.
     Refused(C::Refusal),
     /// What came is no message of the protocol; with how it began.
-    NotOurs(C::NotOurs, Vec<u8>),
+    NotOurs(C::BadMessage, Vec<u8>),
     /// There was no answer in time.
     TimedOut,
     /// The connection is gone, and was given up.
@@ -145,9 +145,9 @@ pub struct CallState<C: Calls> {
     /// The room of the thread, while they are too large for one's own.
     large: Option<Vec<u8>>,
     /// When the driver polled last.
-    now: Moment,
+    now: Timestamp,
     is_stopped: bool,
-    lost: Option<Lost<C>>,
+    lost: Option<ClientError<C>>,
     /// The last call as it went out, if it wanted that.
     sent: Vec<u8>,
 }
@@ -160,13 +160,13 @@ impl<C: Calls> CallState<C> {
             call: Call {
                 procedure: C::NONE,
                 arguments: Vec::new(),
-                data: Stretch { at: 0, len: 0 },
+                data: DataRange { at: 0, len: 0 },
                 kept_max: 0,
             },
             results: Vec::new(),
             results_len: 0,
             large: None,
-            now: Moment::ZERO,
+            now: Timestamp::ZERO,
             is_stopped: false,
             lost: None,
             sent: Vec::new(),
@@ -197,9 +197,9 @@ pub struct Results<'r> {
 /// Where a driver finds the calls of a future, and puts their results.
 /// It is empty at first, and while it is lent.
 #[derive(Debug)]
-pub struct Desk<C: Calls>(Option<Box<CallState<C>>>);
+pub struct CallSlot<C: Calls>(Option<Box<CallState<C>>>);
 
-impl<C: Calls> Default for Desk<C> {
+impl<C: Calls> Default for CallSlot<C> {
     fn default() -> Self {
         Self(None)
     }
@@ -207,18 +207,18 @@ impl<C: Calls> Default for Desk<C> {
 
 /// By what a future calls.
 #[derive(Debug)]
-pub struct Link<C>(PhantomData<fn() -> C>);
+pub struct CallHandle<C>(PhantomData<fn() -> C>);
 
-impl<C> Clone for Link<C> {
+impl<C> Clone for CallHandle<C> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<C> Copy for Link<C> {}
+impl<C> Copy for CallHandle<C> {}
 
 /// For the future.
-impl<C: Calls> Link<C> {
+impl<C: Calls> CallHandle<C> {
     /// To whichever desk is lent where it is used.
     pub const HERE: Self = Self(PhantomData);
 
@@ -227,13 +227,13 @@ impl<C: Calls> Link<C> {
     /// at. What `decode` makes of these.
     pub fn ask<T, D>(
         &self,
-        build: impl FnOnce(&mut Vec<u8>) -> C::Called,
-        data: Stretch,
+        build: impl FnOnce(&mut Vec<u8>) -> C::Procedure,
+        data: DataRange,
         kept_max: usize,
         decode: D,
-    ) -> Reply<C, D>
+    ) -> CallFuture<C, D>
     where
-        D: FnOnce(Results<'_>) -> Result<Result<T, Failure>, Fault<C>>,
+        D: FnOnce(Results<'_>) -> Result<Result<T, ActionError>, ReplyError<C>>,
     {
         Self::lent(|papers| {
             let call = &mut papers.call;
@@ -243,7 +243,7 @@ impl<C: Calls> Link<C> {
             call.procedure = build(&mut call.arguments);
             papers.state = State::Called;
         });
-        Reply {
+        CallFuture {
             decode: Some(decode),
             family: PhantomData,
             is_new: true,
@@ -251,7 +251,7 @@ impl<C: Calls> Link<C> {
     }
 
     /// Lets time pass.
-    pub async fn pause(&self, nanos: u64) -> Step<()> {
+    pub async fn pause(&self, nanos: u64) -> ActionResult<()> {
         Self::lent(|papers| papers.state = State::Pausing(nanos));
         Rest(PhantomData::<fn() -> C>).await
     }
@@ -263,25 +263,25 @@ impl<C: Calls> Link<C> {
     }
 
     /// When the driver polled last.
-    pub fn now(&self) -> Moment {
+    pub fn now(&self) -> Timestamp {
         Self::lent(|papers| papers.now)
     }
 
     /// Asked between two calls of one action: whether it is to be broken off.
-    pub fn go_on(&self) -> Step<()> {
+    pub fn go_on(&self) -> ActionResult<()> {
         Self::lent(|papers| {
             if !papers.is_stopped {
                 return Ok(());
             }
-            papers.lose(C::NONE, Why::Stopped);
-            Err(Failure::Lost)
+            papers.lose(C::NONE, ClientErrorKind::Stopped);
+            Err(ActionError::Lost)
         })
     }
 
     /// The server did what the standard forbids.
-    pub fn violated(&self, procedure: C::Called, what: &str) -> Failure {
-        Self::lent(|papers| papers.lose(procedure, Why::Violation(what.into())));
-        Failure::Lost
+    pub fn violated(&self, procedure: C::Procedure, what: &str) -> ActionError {
+        Self::lent(|papers| papers.lose(procedure, ClientErrorKind::Violation(what.into())));
+        ActionError::Lost
     }
 
     /// Looks at what is lent. If nothing is, nobody will answer.
@@ -295,7 +295,7 @@ impl<C: Calls> Link<C> {
     }
 }
 
-impl<C: Calls> Desk<C> {
+impl<C: Calls> CallSlot<C> {
     /// Lends it to whatever of a future runs in `work`.
     #[inline]
     pub fn lend<R>(&mut self, work: impl FnOnce() -> R) -> R {
@@ -320,12 +320,12 @@ impl<C: Calls> Desk<C> {
 
     /// What the future waits for.
     #[inline]
-    pub fn wanted(&self) -> Wanted {
+    pub fn wanted(&self) -> WaitReason {
         match self.papers().state {
-            State::Called => Wanted::Call,
-            State::Pausing(nanos) => Wanted::Pause(nanos),
+            State::Called => WaitReason::Call,
+            State::Pausing(nanos) => WaitReason::Pause(nanos),
             State::Idle | State::Rested | State::Answered | State::Cut | State::Reset => {
-                Wanted::Nothing
+                WaitReason::Nothing
             }
         }
     }
@@ -378,7 +378,7 @@ impl<C: Calls> Desk<C> {
 
     /// It is this late.
     #[inline]
-    pub fn look(&mut self, now: Moment) {
+    pub fn look(&mut self, now: Timestamp) {
         self.papers_mut().now = now;
     }
 
@@ -389,14 +389,14 @@ impl<C: Calls> Desk<C> {
     }
 
     /// Why the future could not go on, if it found that out by itself.
-    pub fn take_lost(&mut self) -> Option<Lost<C>> {
+    pub fn take_lost(&mut self) -> Option<ClientError<C>> {
         self.papers_mut().lost.take()
     }
 }
 
 /// What is wrong with results.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault<C: Calls> {
+pub enum ReplyError<C: Calls> {
     /// They cannot be decoded.
     Decode(C::DecodeError),
     /// They say what the standard forbids.
@@ -406,7 +406,7 @@ pub enum Fault<C: Calls> {
 /// A call that waits for its results.
 #[derive(Debug)]
 #[must_use = "a call that is not awaited is not made"]
-pub struct Reply<C, D> {
+pub struct CallFuture<C, D> {
     decode: Option<D>,
     family: PhantomData<fn() -> C>,
     /// Whether it was never polled: then the results cannot be here.
@@ -414,29 +414,29 @@ pub struct Reply<C, D> {
 }
 
 // Nothing in it is pinned.
-impl<C, D> Unpin for Reply<C, D> {}
+impl<C, D> Unpin for CallFuture<C, D> {}
 
-impl<T, C, D> Future for Reply<C, D>
+impl<T, C, D> Future for CallFuture<C, D>
 where
     C: Calls,
-    D: FnOnce(Results<'_>) -> Result<Result<T, Failure>, Fault<C>>,
+    D: FnOnce(Results<'_>) -> Result<Result<T, ActionError>, ReplyError<C>>,
 {
-    type Output = Step<T>;
+    type Output = ActionResult<T>;
 
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Step<T>> {
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<ActionResult<T>> {
         if std::mem::take(&mut self.is_new) {
             return Poll::Pending;
         }
-        Link::<C>::lent(|papers| {
+        CallHandle::<C>::lent(|papers| {
             match papers.state {
                 State::Answered => {}
                 State::Cut => {
                     papers.state = State::Idle;
-                    return Poll::Ready(Err(Failure::Lost));
+                    return Poll::Ready(Err(ActionError::Lost));
                 }
                 State::Reset => {
                     papers.state = State::Idle;
-                    return Poll::Ready(Err(Failure::Reset));
+                    return Poll::Ready(Err(ActionError::Reset));
                 }
                 State::Idle | State::Called | State::Pausing(_) | State::Rested => {
                     return Poll::Pending;
@@ -452,14 +452,14 @@ where
 }
 
 impl<C: Calls> CallState<C> {
-    fn lose(&mut self, procedure: C::Called, why: Why<C>) {
-        self.lost = Some(Lost { procedure, why });
+    fn lose(&mut self, procedure: C::Procedure, why: ClientErrorKind<C>) {
+        self.lost = Some(ClientError { procedure, why });
     }
 
     /// What `decode` makes of the results.
-    fn decoded<T, D>(&mut self, decode: D) -> Step<T>
+    fn decoded<T, D>(&mut self, decode: D) -> ActionResult<T>
     where
-        D: FnOnce(Results<'_>) -> Result<Result<T, Failure>, Fault<C>>,
+        D: FnOnce(Results<'_>) -> Result<Result<T, ActionError>, ReplyError<C>>,
     {
         let decoded = decode(Results {
             bytes: self.large.as_ref().unwrap_or(&self.results),
@@ -470,11 +470,11 @@ impl<C: Calls> CallState<C> {
         }
         decoded.unwrap_or_else(|fault| {
             let why = match fault {
-                Fault::Decode(error) => Why::Decode(error),
-                Fault::Violation(what) => Why::Violation(what),
+                ReplyError::Decode(error) => ClientErrorKind::Decode(error),
+                ReplyError::Violation(what) => ClientErrorKind::Violation(what),
             };
             self.lose(self.call.procedure.clone(), why);
-            Err(Failure::Lost)
+            Err(ActionError::Lost)
         })
     }
 }
@@ -483,14 +483,14 @@ impl<C: Calls> CallState<C> {
 struct Rest<C>(PhantomData<fn() -> C>);
 
 impl<C: Calls> Future for Rest<C> {
-    type Output = Step<()>;
+    type Output = ActionResult<()>;
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Step<()>> {
-        Link::<C>::lent(|papers| {
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<ActionResult<()>> {
+        CallHandle::<C>::lent(|papers| {
             let rested = match papers.state {
                 State::Rested => Ok(()),
-                State::Cut => Err(Failure::Lost),
-                State::Reset => Err(Failure::Reset),
+                State::Cut => Err(ActionError::Lost),
+                State::Reset => Err(ActionError::Reset),
                 State::Idle | State::Called | State::Pausing(_) | State::Answered => {
                     return Poll::Pending;
                 }

@@ -6,11 +6,11 @@
 //! into them.
 
 use crate::client::{Client, Output, ProtocolError, Unsupported};
-use crate::completions::Completions;
+use crate::completions::CompletionBatch;
 use crate::language::Operations;
-use crate::operation::{Answer, Completion, OpKind, Operation, Outcome, SlotId};
+use crate::operation::{Completion, OpKind, Operation, Outcome, ReplyInfo, SlotId};
 use crate::plan::TransportKind;
-use crate::time::Moment;
+use crate::time::Timestamp;
 
 /// The shortest message: its number.
 pub const MESSAGE_MIN: u32 = NUMBER_LEN as u32;
@@ -43,7 +43,7 @@ enum State {
 struct Slot {
     state: State,
     number: u32,
-    sent: Moment,
+    sent: Timestamp,
 }
 
 /// What is exchanged.
@@ -70,7 +70,7 @@ pub struct EchoClient {
     /// Part of a message that came.
     input: Vec<u8>,
     is_up: bool,
-    next_deadline: Moment,
+    next_deadline: Timestamp,
     in_flight: u32,
     replies: u64,
     late_replies: u64,
@@ -82,7 +82,7 @@ impl EchoClient {
         let idle = |number| Slot {
             state: State::Idle,
             number,
-            sent: Moment::ZERO,
+            sent: Timestamp::ZERO,
         };
         let slots = slots.clamp(1, SLOTS_MAX);
         let message_len = messages.bytes.clamp(MESSAGE_MIN, MESSAGE_MAX) as usize;
@@ -95,7 +95,7 @@ impl EchoClient {
             queued: Vec::with_capacity(slots as usize),
             input: Vec::with_capacity(message_len),
             is_up: false,
-            next_deadline: Moment::NEVER,
+            next_deadline: Timestamp::MAX,
             in_flight: 0,
             replies: 0,
             late_replies: 0,
@@ -116,7 +116,13 @@ impl EchoClient {
         self.queued.push(index);
     }
 
-    fn end(&mut self, index: u32, outcome: Outcome, now: Moment, completed: &mut Completions) {
+    fn end(
+        &mut self,
+        index: u32,
+        outcome: Outcome,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) {
         let Some(slot) = self.slots.get_mut(index as usize) else {
             return;
         };
@@ -130,8 +136,8 @@ impl EchoClient {
                 slot: index,
             },
             outcome,
-            answer: Answer::Plain,
-            usable: Moment::ZERO,
+            answer: ReplyInfo::Plain,
+            usable: Timestamp::ZERO,
             sent: slot.sent,
             done: now,
             calls: 1,
@@ -147,8 +153,8 @@ impl EchoClient {
         &mut self,
         state: State,
         outcome: Outcome,
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) {
         for index in 0..self.slots.len() as u32 {
             let slot = self.slots.get(index as usize);
@@ -162,8 +168,8 @@ impl EchoClient {
     fn take(
         &mut self,
         message: &[u8],
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> Result<(), ProtocolError> {
         let wrong = ProtocolError::Message("what came back is not what was sent");
         let (number, rest) = message.split_first_chunk().ok_or(wrong.clone())?;
@@ -185,8 +191,8 @@ impl EchoClient {
     fn complete<'bytes>(
         &mut self,
         bytes: &'bytes [u8],
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> Result<&'bytes [u8], ProtocolError> {
         if self.input.is_empty() {
             return Ok(bytes);
@@ -227,7 +233,7 @@ impl Client for EchoClient {
         }
     }
 
-    fn transmitted(&mut self, now: Moment) {
+    fn transmitted(&mut self, now: Timestamp) {
         for index in self.queued.drain(..) {
             if let Some(slot) = self.slots.get_mut(index as usize) {
                 slot.sent = now;
@@ -241,8 +247,8 @@ impl Client for EchoClient {
     fn handle_input(
         &mut self,
         bytes: &[u8],
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> Result<(), ProtocolError> {
         if self.are_datagrams && bytes.len() != self.message_len {
             // Anybody can send one.
@@ -258,8 +264,13 @@ impl Client for EchoClient {
         Ok(())
     }
 
-    fn handle_timeout(&mut self, now: Moment, _out: &mut Output, completed: &mut Completions) {
-        self.next_deadline = Moment::NEVER;
+    fn handle_timeout(
+        &mut self,
+        now: Timestamp,
+        _out: &mut Output,
+        completed: &mut CompletionBatch,
+    ) {
+        self.next_deadline = Timestamp::MAX;
         for index in 0..self.slots.len() as u32 {
             let slot = self.slots.get(index as usize).copied();
             let Some(slot) = slot.filter(|slot| slot.state == State::Sent) else {
@@ -274,11 +285,11 @@ impl Client for EchoClient {
         }
     }
 
-    fn poll_timeout(&self) -> Moment {
+    fn poll_timeout(&self) -> Timestamp {
         self.next_deadline
     }
 
-    fn connected(&mut self, _now: Moment, out: &mut Output) {
+    fn connected(&mut self, _now: Timestamp, out: &mut Output) {
         self.is_up = true;
         for index in 0..self.slots.len() as u32 {
             let slot = self.slots.get(index as usize);
@@ -288,14 +299,14 @@ impl Client for EchoClient {
         }
     }
 
-    fn disconnected(&mut self, now: Moment, completed: &mut Completions) {
+    fn disconnected(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.is_up = false;
         self.input.clear();
         self.queued.clear();
         self.end_all(State::Sent, Outcome::Disconnected, now, completed);
     }
 
-    fn abandon(&mut self, now: Moment, completed: &mut Completions) {
+    fn abandon(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.end_all(State::Waiting, Outcome::Skipped, now, completed);
     }
 
@@ -327,16 +338,16 @@ mod tests {
     fn client(slots: u32) -> (EchoClient, Vec<u8>) {
         let mut client = EchoClient::new(MESSAGES, slots);
         let mut out = Output::default();
-        client.connected(Moment::ZERO, &mut out);
+        client.connected(Timestamp::ZERO, &mut out);
         for slot in 0..slots {
             let ticket = SlotId { client: 7, slot };
             client.submit(ticket, Operation::Null, &mut out);
         }
-        client.transmitted(Moment::from_nanos(5));
+        client.transmitted(Timestamp::from_nanos(5));
         (client, out.bytes)
     }
 
-    fn outcomes(completed: &Completions) -> Vec<(u32, Outcome)> {
+    fn outcomes(completed: &CompletionBatch) -> Vec<(u32, Outcome)> {
         let all = completed.iter();
         all.map(|one| (one.ticket.slot, one.outcome)).collect()
     }
@@ -348,10 +359,10 @@ mod tests {
         assert_eq!(bytes.len(), 20);
         for cut in 0..=bytes.len() {
             let (mut client, bytes) = client(2);
-            let mut completed = Completions::default();
+            let mut completed = CompletionBatch::default();
             let (first, second) = bytes.split_at(cut);
             for part in [first, second] {
-                let now = Moment::from_nanos(9);
+                let now = Timestamp::from_nanos(9);
                 client.handle_input(part, now, &mut completed).unwrap();
             }
             let expected = [(0, Outcome::Ok), (1, Outcome::Ok)];
@@ -366,12 +377,12 @@ mod tests {
     #[test]
     fn what_does_not_come_back_times_out_and_may_come_later() {
         let (mut client, bytes) = client(1);
-        let (mut completed, mut out) = (Completions::default(), Output::default());
-        assert_eq!(client.poll_timeout(), Moment::from_nanos(1005));
-        client.handle_timeout(Moment::from_nanos(1005), &mut out, &mut completed);
+        let (mut completed, mut out) = (CompletionBatch::default(), Output::default());
+        assert_eq!(client.poll_timeout(), Timestamp::from_nanos(1005));
+        client.handle_timeout(Timestamp::from_nanos(1005), &mut out, &mut completed);
         assert_eq!(outcomes(&completed), [(0, Outcome::TimedOut)]);
         completed.clear();
-        let now = Moment::from_nanos(2000);
+        let now = Timestamp::from_nanos(2000);
         client.handle_input(&bytes, now, &mut completed).unwrap();
         assert_eq!((client.late_replies(), outcomes(&completed).len()), (1, 0));
     }
@@ -380,8 +391,8 @@ mod tests {
     fn what_is_not_what_was_sent_ends_the_connection() {
         let (mut client, mut bytes) = client(1);
         bytes[9] = 1;
-        let mut completed = Completions::default();
-        let now = Moment::from_nanos(9);
+        let mut completed = CompletionBatch::default();
+        let now = Timestamp::from_nanos(9);
         assert!(client.handle_input(&bytes, now, &mut completed).is_err());
         client.disconnected(now, &mut completed);
         assert_eq!(outcomes(&completed), [(0, Outcome::Disconnected)]);
@@ -394,15 +405,15 @@ mod tests {
             ..MESSAGES
         };
         let mut client = EchoClient::new(messages, 2);
-        let (mut completed, mut out) = (Completions::default(), Output::default());
-        client.connected(Moment::ZERO, &mut out);
+        let (mut completed, mut out) = (CompletionBatch::default(), Output::default());
+        client.connected(Timestamp::ZERO, &mut out);
         for slot in [0, 1] {
             let ticket = SlotId { client: 0, slot };
             client.submit(ticket, Operation::Null, &mut out);
         }
         assert_eq!(out.datagrams, [10, 20]);
-        client.transmitted(Moment::ZERO);
-        let now = Moment::from_nanos(9);
+        client.transmitted(Timestamp::ZERO);
+        let now = Timestamp::from_nanos(9);
         for datagram in [&out.bytes[..3], &out.bytes[10..], &out.bytes[..10]] {
             client.handle_input(datagram, now, &mut completed).unwrap();
         }
@@ -414,15 +425,15 @@ mod tests {
     #[test]
     fn what_waits_for_a_connection_goes_with_it() {
         let mut client = EchoClient::new(MESSAGES, 1);
-        let (mut completed, mut out) = (Completions::default(), Output::default());
+        let (mut completed, mut out) = (CompletionBatch::default(), Output::default());
         let ticket = SlotId { client: 0, slot: 0 };
         client.submit(ticket, Operation::Null, &mut out);
         assert!(out.bytes.is_empty());
-        client.connected(Moment::ZERO, &mut out);
+        client.connected(Timestamp::ZERO, &mut out);
         assert_eq!(out.bytes.len(), LEN as usize);
         let mut other = EchoClient::new(MESSAGES, 1);
         other.submit(ticket, Operation::Null, &mut out);
-        other.abandon(Moment::ZERO, &mut completed);
+        other.abandon(Timestamp::ZERO, &mut completed);
         assert_eq!(outcomes(&completed), [(0, Outcome::Skipped)]);
         assert!(supports(OpKind::GetAttr).is_err());
     }

@@ -4,13 +4,13 @@ use crate::payload::{DataVerifier, Payload, VerifyError};
 
 /// The inspector of a client, once it has ever needed one.
 #[derive(Debug, Default)]
-pub struct Inspection {
+pub struct LazyVerifier {
     inspector: Option<Box<DataVerifier>>,
     /// Whether what is read now is looked at.
     is_on: bool,
 }
 
-impl Inspection {
+impl LazyVerifier {
     /// A line begins, whose data these are.
     #[inline]
     pub fn begin(&mut self, payload: Option<&Payload>) {

@@ -1,7 +1,7 @@
 //! How the lines of a load end, and which of them not as it expects.
 
 use crate::load::{Expected, Line, Mismatch, Status};
-use crate::measure::{Mismatches, Unexpected};
+use crate::measure::{Mismatches, UnexpectedResult};
 use crate::operation::OpKind;
 
 /// How a client's last line ended.
@@ -58,7 +58,7 @@ impl LineResults {
         });
         let status = status?;
         let mismatch = expected.mismatch(&status)?;
-        self.mismatches.add(&Unexpected {
+        self.mismatches.add(&UnexpectedResult {
             kind,
             mismatch,
             number,

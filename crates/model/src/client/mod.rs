@@ -30,11 +30,11 @@ pub use crate::output::{self, Output};
 pub use nfs3::Nfs3Client;
 pub use verify::Verify;
 
-use crate::completions::Completions;
-use crate::language::Language;
+use crate::completions::CompletionBatch;
+use crate::language::WorkType;
 use crate::operation::SlotId;
 use crate::session::rpc::RpcStreamError;
-use crate::time::Moment;
+use crate::time::Timestamp;
 
 /// An operation that this protocol has no words for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -102,7 +102,7 @@ impl ConnectionSet {
 /// One simulated client's side of one connection.
 pub trait Client {
     /// What it can be asked.
-    type Language: Language;
+    type Language: WorkType;
 
     /// Over which connections it goes. What a ticket names is submitted to the one that carries it.
     #[inline]
@@ -120,14 +120,14 @@ pub trait Client {
     fn submit(
         &mut self,
         ticket: SlotId,
-        work: <Self::Language as Language>::Work<'_>,
+        work: <Self::Language as WorkType>::WorkItem<'_>,
         out: &mut Output,
     );
 
     /// Ends what was submitted and needs no call: nothing will ever come in for it. Asked
     /// after [`Client::submit`].
     #[inline]
-    fn end_at_once(&mut self, _now: Moment, _completed: &mut Completions) {}
+    fn end_at_once(&mut self, _now: Timestamp, _completed: &mut CompletionBatch) {}
 
     /// Takes for each of these slots, all of them free, the work that it had
     /// last. The same work for all of them. Only asked of clients whose workloads are constant.
@@ -135,14 +135,14 @@ pub trait Client {
 
     /// What was put into the output since the last time has been handed to the
     /// operating system at `now`.
-    fn transmitted(&mut self, now: Moment);
+    fn transmitted(&mut self, now: Timestamp);
 
     /// Bytes from the server: any part of a stream, or one whole datagram.
     fn handle_input(
         &mut self,
         bytes: &[u8],
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> Result<(), ProtocolError>;
 
     /// Puts into `out` what is to be said of what came in: answers to messages that came
@@ -171,10 +171,11 @@ pub trait Client {
     }
 
     /// `len` of the discardable bytes have been thrown away.
-    fn handle_discarded(&mut self, _len: usize, _now: Moment, _completed: &mut Completions) {}
+    fn handle_discarded(&mut self, _len: usize, _now: Timestamp, _completed: &mut CompletionBatch) {
+    }
 
     /// Gives up, or sends again, what has waited too long.
-    fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Completions);
+    fn handle_timeout(&mut self, now: Timestamp, out: &mut Output, completed: &mut CompletionBatch);
 
     /// Why the connection cannot be used any longer, if that has shown with the time: asked after
     /// [`Client::handle_timeout`]. The engine closes the connection then, and makes another one.
@@ -183,10 +184,10 @@ pub trait Client {
     }
 
     /// When [`Client::handle_timeout`] should be called next.
-    fn poll_timeout(&self) -> Moment;
+    fn poll_timeout(&self) -> Timestamp;
 
     /// The connection is up: calls that waited for it go into `out`.
-    fn connected(&mut self, now: Moment, out: &mut Output);
+    fn connected(&mut self, now: Timestamp, out: &mut Output);
 
     /// Whether what is submitted can go out over a connection that is up: some have to come to an
     /// agreement with the server first.
@@ -195,13 +196,13 @@ pub trait Client {
     }
 
     /// The connection was lost: what was sent is lost with it.
-    fn disconnected(&mut self, now: Moment, completed: &mut Completions);
+    fn disconnected(&mut self, now: Timestamp, completed: &mut CompletionBatch);
 
     /// The run is over: what was never sent is given back as skipped.
-    fn abandon(&mut self, now: Moment, completed: &mut Completions);
+    fn abandon(&mut self, now: Timestamp, completed: &mut CompletionBatch);
 
     /// The connection will not be made again: what waits for it ends.
-    fn give_up(&mut self, now: Moment, completed: &mut Completions) {
+    fn give_up(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.abandon(now, completed);
     }
 

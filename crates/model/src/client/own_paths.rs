@@ -1,7 +1,7 @@
 //! What a load's clients may change on a server: what is below `clients`, and not the file in there
 //! that says whose it is.
 
-use super::desk::{Failure, Step};
+use super::desk::{ActionError, ActionResult};
 use crate::load::{CLIENTS, Cause, MARKER};
 
 /// Whether a path is the directory that all clients have in common.
@@ -24,11 +24,11 @@ pub fn below_clients(path: &[u8]) -> &[u8] {
 }
 
 /// Refuses to change what the run has not made.
-pub fn check_own(path: &[u8]) -> Step<()> {
+pub fn check_own(path: &[u8]) -> ActionResult<()> {
     if is_own(path) {
         Ok(())
     } else {
-        Err(Failure::refused(Cause::Denied))
+        Err(ActionError::refused(Cause::Denied))
     }
 }
 

@@ -13,7 +13,7 @@
 
 use super::side::Pair;
 use super::{Chance, Comparison, ComparisonOptions, RunValue, Side, Verdict, of_judged, row, rows};
-use crate::random::{Purpose, RngExt, stream};
+use crate::random::{RandomStream, RngExt, stream};
 use crate::statistics::sequential::AlphaSpending;
 use crate::statistics::{CONFIDENCE, sample_size};
 
@@ -41,7 +41,7 @@ impl Arm {
 
 /// A group of four runs: two pairs, one each way round.
 pub fn group(seed: u64, number: u64) -> [Arm; 4] {
-    let is_turned: bool = stream(seed, Purpose::RunOrder, number).random();
+    let is_turned: bool = stream(seed, RandomStream::RunOrder, number).random();
     if is_turned {
         [Arm::B, Arm::A, Arm::A, Arm::B]
     } else {

@@ -44,7 +44,7 @@ pub enum ComparabilityCheck {
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unlike {
+pub struct Incompatibility {
     /// In what.
     pub aspect: ComparabilityCheck,
     /// What exactly, such as `clients`; empty if that is all there is to say.
@@ -93,7 +93,7 @@ impl FromStr for ComparabilityCheck {
 #[error("there is no such aspect")]
 pub struct UnknownCheck;
 
-impl fmt::Display for Unlike {
+impl fmt::Display for Incompatibility {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             aspect,
@@ -113,9 +113,9 @@ impl fmt::Display for Unlike {
 }
 
 /// That a run's numbers do not count, if so: it is like no other.
-pub fn uncounted(run: &ComparedRun, name: impl fmt::Display) -> Option<Unlike> {
+pub fn uncounted(run: &ComparedRun, name: impl fmt::Display) -> Option<Incompatibility> {
     let why = run.does_not_count()?;
-    Some(Unlike {
+    Some(Incompatibility {
         aspect: ComparabilityCheck::Validity,
         place: format!("{name} does not count ({why})"),
         base: String::new(),
@@ -124,12 +124,12 @@ pub fn uncounted(run: &ComparedRun, name: impl fmt::Display) -> Option<Unlike> {
 }
 
 /// What the runs differ in.
-pub fn differences(base: &ComparedRun, new: &ComparedRun) -> Vec<Unlike> {
+pub fn differences(base: &ComparedRun, new: &ComparedRun) -> Vec<Incompatibility> {
     let mut found = vec![];
     let mut hold = |aspect: ComparabilityCheck, place: &str, base: String, new: String| {
         if base != new {
             let place = place.into();
-            found.push(Unlike {
+            found.push(Incompatibility {
                 aspect,
                 place,
                 base,
@@ -172,7 +172,7 @@ pub fn differences(base: &ComparedRun, new: &ComparedRun) -> Vec<Unlike> {
     found
 }
 
-fn of_plans(base: &ComparedRun, new: &ComparedRun) -> Vec<Unlike> {
+fn of_plans(base: &ComparedRun, new: &ComparedRun) -> Vec<Incompatibility> {
     let value = |run: &ComparedRun| serde_json::to_value(&run.plan).unwrap_or(Value::Null);
     let mut found = vec![];
     walk("", &value(base), &value(new), &mut found);
@@ -180,14 +180,14 @@ fn of_plans(base: &ComparedRun, new: &ComparedRun) -> Vec<Unlike> {
 }
 
 /// The first differences of plans, and how many more there are.
-fn told(found: Vec<Unlike>) -> Vec<Unlike> {
-    let (mut plan, mut others): (Vec<Unlike>, Vec<Unlike>) = found
+fn told(found: Vec<Incompatibility>) -> Vec<Incompatibility> {
+    let (mut plan, mut others): (Vec<Incompatibility>, Vec<Incompatibility>) = found
         .into_iter()
         .partition(|unlike| unlike.aspect == ComparabilityCheck::Plan);
     let more = plan.len().saturating_sub(TOLD);
     plan.truncate(TOLD);
     if more > 0 {
-        plan.push(Unlike {
+        plan.push(Incompatibility {
             aspect: ComparabilityCheck::Plan,
             place: format!("{more} more"),
             base: String::new(),
@@ -199,7 +199,7 @@ fn told(found: Vec<Unlike>) -> Vec<Unlike> {
 }
 
 /// Adds the leaves of two documents that differ.
-fn walk(place: &str, base: &Value, new: &Value, found: &mut Vec<Unlike>) {
+fn walk(place: &str, base: &Value, new: &Value, found: &mut Vec<Incompatibility>) {
     if base == new || FREE.contains(&place) {
         return;
     }
@@ -220,7 +220,7 @@ fn walk(place: &str, base: &Value, new: &Value, found: &mut Vec<Unlike>) {
         return;
     }
     let last = place.rsplit('.').next().unwrap_or(place);
-    found.push(Unlike {
+    found.push(Incompatibility {
         aspect: if DURABILITY.contains(&last) {
             ComparabilityCheck::Durability
         } else {
@@ -254,7 +254,7 @@ mod tests {
     fn unlike(base: Value, new: Value) -> Vec<String> {
         let mut found = vec![];
         walk("", &base, &new, &mut found);
-        told(found).iter().map(Unlike::to_string).collect()
+        told(found).iter().map(Incompatibility::to_string).collect()
     }
 
     #[test]

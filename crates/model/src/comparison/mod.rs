@@ -11,7 +11,7 @@ pub mod repeats;
 pub mod side;
 
 pub use compared_run::{ComparedRun, RunValue};
-pub use likeness::{ComparabilityCheck, Unlike};
+pub use likeness::{ComparabilityCheck, Incompatibility};
 pub use side::{RUN_SPREAD, Side, SideFigure};
 
 use crate::measure::figures::{Direction, RunFigure};
@@ -62,12 +62,12 @@ pub struct Comparison {
     /// What comes of those that decide.
     pub verdict: Verdict,
     /// The side of whose operations more did not succeed, if that matters.
-    pub failing: Option<Failing>,
+    pub failing: Option<HigherErrorRate>,
 }
 
 /// A side of whose operations more did not succeed than of the other's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failing {
+pub enum HigherErrorRate {
     /// The base: what is worse than that is not known to be.
     Base,
     /// The other.
@@ -157,16 +157,16 @@ impl Comparison {
     #[must_use]
     pub fn with_failures(mut self, base: f64, new: f64) -> Self {
         self.failing = if new - base > FAILURES_MATTER {
-            Some(Failing::New)
+            Some(HigherErrorRate::New)
         } else if base - new > FAILURES_MATTER {
-            Some(Failing::Base)
+            Some(HigherErrorRate::Base)
         } else {
             None
         };
         self.verdict = match (self.failing, self.verdict) {
-            (Some(Failing::New), _) => Verdict::Worse,
+            (Some(HigherErrorRate::New), _) => Verdict::Worse,
             // It may only look worse because the base fails quickly.
-            (Some(Failing::Base), Verdict::Worse) => Verdict::CannotTell,
+            (Some(HigherErrorRate::Base), Verdict::Worse) => Verdict::CannotTell,
             (_, verdict) => verdict,
         };
         self
@@ -257,7 +257,7 @@ fn of_judged(question: &ComparisonOptions, rows: &[Row]) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::random::{RandomStream, stream};
     use crate::statistics::Estimate;
     use rand_distr::{Distribution as _, StandardNormal};
 
@@ -476,7 +476,7 @@ mod tests {
 
     #[test]
     fn alarms_are_false_as_often_as_is_said() {
-        let mut random = stream(7, Purpose::Permutations, 0);
+        let mut random = stream(7, RandomStream::Permutations, 0);
         let mut draw = || {
             let noise: f64 = StandardNormal.sample(&mut random);
             (0.02 * noise).exp()

@@ -3,7 +3,7 @@
 use super::side::{Side, SideFigure, of_runs};
 use crate::measure::figures::{Quantity, RunFigure, Statistic, TimeKind};
 use crate::plan::{Pacing, Plan};
-use crate::random::{Purpose, RngExt, stream};
+use crate::random::{RandomStream, RngExt, stream};
 use crate::statistics::Estimate;
 
 /// What a run is compared by, if it repeats best.
@@ -145,7 +145,7 @@ fn is_open(plan: &Plan) -> bool {
 
 /// The order in which things that are measured in turn are measured this time.
 pub fn order(things: usize, seed: u64, round: u64) -> Vec<usize> {
-    let mut random = stream(seed, Purpose::RunOrder, round);
+    let mut random = stream(seed, RandomStream::RunOrder, round);
     let mut order: Vec<usize> = (0..things).collect();
     // Fisher and Yates.
     for last in (1..things).rev() {
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn intervals_of_runs_that_went_on_until_they_were_enough_hold_the_truth() {
-        let mut random = stream(11, Purpose::Permutations, 0);
+        let mut random = stream(11, RandomStream::Permutations, 0);
         let mut held = 0;
         let tries = 1000;
         for _ in 0..tries {

@@ -23,12 +23,12 @@ pub struct Side {
 #[derive(Debug, Clone, PartialEq)]
 struct Known {
     figure: RunFigure,
-    runs: Vec<OfRun>,
+    runs: Vec<RunSample>,
 }
 
 /// The logarithm of a figure in a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct OfRun {
+pub(super) struct RunSample {
     pub(super) value: f64,
     pub(super) own: Option<Estimate>,
 }
@@ -65,7 +65,7 @@ impl Side {
         if value <= 0.0 {
             return;
         }
-        let run = OfRun {
+        let run = RunSample {
             value: value.ln(),
             own: own.and_then(|own| own.logarithm()),
         };
@@ -89,7 +89,7 @@ impl Side {
     }
 
     /// What its runs have of a figure.
-    pub(super) fn known(&self, figure: &RunFigure) -> Option<&[OfRun]> {
+    pub(super) fn known(&self, figure: &RunFigure) -> Option<&[RunSample]> {
         let mut all = self.figures.iter();
         all.find(|known| known.figure == *figure)
             .map(|known| known.runs.as_slice())
@@ -174,7 +174,7 @@ impl Pair {
 
 /// What is known of a side's runs. One alone differs from its like as those of the other side do;
 /// where neither side has a second one, it takes what the run knows of itself.
-pub(super) fn of_runs(runs: &[OfRun], others: &[OfRun]) -> Option<SideFigure> {
+pub(super) fn of_runs(runs: &[RunSample], others: &[RunSample]) -> Option<SideFigure> {
     if let Some(logarithm) = between(runs) {
         return Some(SideFigure {
             value: logarithm.value.exp(),
@@ -210,7 +210,7 @@ pub(super) fn of_runs(runs: &[OfRun], others: &[OfRun]) -> Option<SideFigure> {
 }
 
 /// What is known of a side without its outermost runs.
-fn without_ends(runs: &[OfRun]) -> Option<SideFigure> {
+fn without_ends(runs: &[RunSample]) -> Option<SideFigure> {
     let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
     let logarithm = trimmed(&values)?.estimate;
     Some(SideFigure {
@@ -222,7 +222,7 @@ fn without_ends(runs: &[OfRun]) -> Option<SideFigure> {
 }
 
 /// The mean of several runs.
-fn between(runs: &[OfRun]) -> Option<Estimate> {
+fn between(runs: &[RunSample]) -> Option<Estimate> {
     let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
     Estimate::of_independent(&values)
 }

@@ -1,7 +1,7 @@
 //! What the rules ask of a record.
 
 use super::generator::GeneratorPart;
-use crate::measure::flow::{Flow, is_one_each};
+use crate::measure::flow::{LittlesLaw, is_one_each};
 use crate::measure::run_record::{RunOutcome, RunRecord};
 use crate::measure::shortfall::Shortfall;
 use crate::measure::verdict::{
@@ -38,7 +38,7 @@ pub(super) struct Evidence<'record> {
     pub checks: Vec<Check>,
     pub generator: GeneratorPart,
     pub pace: Pace,
-    pub flow: Flow,
+    pub flow: LittlesLaw,
 }
 
 impl<'record> Evidence<'record> {
@@ -47,7 +47,7 @@ impl<'record> Evidence<'record> {
         Self {
             generator: GeneratorPart::by(record, &checks),
             pace: pace(record),
-            flow: Flow::of(record),
+            flow: LittlesLaw::of(record),
             checks,
             record,
         }
@@ -148,7 +148,7 @@ impl<'record> Evidence<'record> {
 
     /// Little's law with its figures.
     pub fn little(&self) -> String {
-        let Flow {
+        let LittlesLaw {
             ops_per_s,
             mean_ns,
             has_unmeasured,

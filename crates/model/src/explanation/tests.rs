@@ -23,7 +23,7 @@ use crate::plan::{
 };
 use crate::queueing::{Service, SimulatedRun, SimulatedServer};
 use crate::steering::curve::CurveSteering;
-use crate::steering::{Direction, IntervalResult, Steering};
+use crate::steering::{IntervalResult, LoadController, NextLoad};
 
 const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
@@ -340,20 +340,20 @@ struct Steady {
     response: Vec<DistributionRecord>,
 }
 
-impl Steering for Steady {
+impl LoadController for Steady {
     fn first(&mut self) -> f64 {
         self.load
     }
 
-    fn next(&mut self, observed: &IntervalResult<'_>) -> Direction {
+    fn next(&mut self, observed: &IntervalResult<'_>) -> NextLoad {
         let kind = &observed.interval.kinds[0];
         self.ledger.add(&observed.interval.ledger);
         self.service.push(kind.service_time_ns.clone());
         self.response.push(kind.response_time_ns.clone());
         if observed.interval.end_ns >= self.seconds * SECOND {
-            Direction::Finish
+            NextLoad::Finish
         } else {
-            Direction::Stay
+            NextLoad::Stay
         }
     }
 

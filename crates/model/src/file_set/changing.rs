@@ -4,7 +4,7 @@ use crate::operation::{Name, OpKind};
 
 /// A directory in which names come and go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Changing {
+pub enum VolatileDirectory {
     /// Files made by CREATE.
     Created,
     /// Hard links to data files, made by LINK.
@@ -17,35 +17,35 @@ pub enum Changing {
     Directories,
 }
 
-impl Changing {
+impl VolatileDirectory {
     /// All of them, in the order of the file table.
-    pub const ALL: [Changing; 5] = [
-        Changing::Created,
-        Changing::Links,
-        Changing::SymbolicLinks,
-        Changing::Nodes,
-        Changing::Directories,
+    pub const ALL: [VolatileDirectory; 5] = [
+        VolatileDirectory::Created,
+        VolatileDirectory::Links,
+        VolatileDirectory::SymbolicLinks,
+        VolatileDirectory::Nodes,
+        VolatileDirectory::Directories,
     ];
 
     /// What it is called in a client's directory.
     pub const fn directory(self) -> &'static str {
         match self {
-            Changing::Created => "new",
-            Changing::Links => "lin",
-            Changing::SymbolicLinks => "sym",
-            Changing::Nodes => "nod",
-            Changing::Directories => "dir",
+            VolatileDirectory::Created => "new",
+            VolatileDirectory::Links => "lin",
+            VolatileDirectory::SymbolicLinks => "sym",
+            VolatileDirectory::Nodes => "nod",
+            VolatileDirectory::Directories => "dir",
         }
     }
 
     /// What the names in it begin with.
     pub const fn letter(self) -> u8 {
         match self {
-            Changing::Created => b'f',
-            Changing::Links => b'l',
-            Changing::SymbolicLinks => b's',
-            Changing::Nodes => b'p',
-            Changing::Directories => b'd',
+            VolatileDirectory::Created => b'f',
+            VolatileDirectory::Links => b'l',
+            VolatileDirectory::SymbolicLinks => b's',
+            VolatileDirectory::Nodes => b'p',
+            VolatileDirectory::Directories => b'd',
         }
     }
 
@@ -60,7 +60,7 @@ impl Changing {
         format!("{}{number:016x}", char::from(self.letter()))
     }
 
-    /// The number of a name that was made by [`Changing::name`].
+    /// The number of a name that was made by [`VolatileDirectory::name`].
     pub fn number_of(self, name: &[u8]) -> Option<u64> {
         let (letter, digits) = name.split_first()?;
         let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
@@ -73,11 +73,11 @@ impl Changing {
     /// Whether operations of these kinds need names in it that come and go.
     pub fn is_changed_by(self, kinds: &[OpKind]) -> bool {
         let changing: &[OpKind] = match self {
-            Changing::Created => &[OpKind::Create, OpKind::Remove, OpKind::Rename],
-            Changing::Links => &[OpKind::Link],
-            Changing::SymbolicLinks => &[OpKind::SymLink],
-            Changing::Nodes => &[OpKind::MkNod],
-            Changing::Directories => &[OpKind::MkDir, OpKind::RmDir],
+            VolatileDirectory::Created => &[OpKind::Create, OpKind::Remove, OpKind::Rename],
+            VolatileDirectory::Links => &[OpKind::Link],
+            VolatileDirectory::SymbolicLinks => &[OpKind::SymLink],
+            VolatileDirectory::Nodes => &[OpKind::MkNod],
+            VolatileDirectory::Directories => &[OpKind::MkDir, OpKind::RmDir],
         };
         changing.iter().any(|kind| kinds.contains(kind))
     }
@@ -85,7 +85,7 @@ impl Changing {
     /// Whether operations of these kinds need the directory at all.
     pub fn is_needed_by(self, kinds: &[OpKind]) -> bool {
         self.is_changed_by(kinds)
-            || self == Changing::SymbolicLinks && kinds.contains(&OpKind::ReadLink)
+            || self == VolatileDirectory::SymbolicLinks && kinds.contains(&OpKind::ReadLink)
     }
 }
 
@@ -95,12 +95,15 @@ mod tests {
 
     #[test]
     fn a_name_of_ours_is_known_again_and_no_other() {
-        let created = Changing::Created;
+        let created = VolatileDirectory::Created;
         assert_eq!(created.number_of(b"f00000000000000ff"), Some(255));
         assert_eq!(created.number_of(b"fffffffffffffffff"), Some(u64::MAX));
-        let name = Changing::Links.file_name(255);
+        let name = VolatileDirectory::Links.file_name(255);
         assert_eq!(name, "l00000000000000ff");
-        assert_eq!(Changing::Links.number_of(name.as_bytes()), Some(255));
+        assert_eq!(
+            VolatileDirectory::Links.number_of(name.as_bytes()),
+            Some(255)
+        );
         for name in [
             &b""[..],
             b"f",
@@ -118,14 +121,14 @@ mod tests {
     #[test]
     fn only_what_the_kinds_need_is_needed() {
         let needed = |kinds: &[OpKind]| -> Vec<&str> {
-            let all = Changing::ALL.into_iter();
+            let all = VolatileDirectory::ALL.into_iter();
             all.filter(|changing| changing.is_needed_by(kinds))
-                .map(Changing::directory)
+                .map(VolatileDirectory::directory)
                 .collect()
         };
         assert!(needed(&[OpKind::Null, OpKind::Read, OpKind::Commit]).is_empty());
         assert_eq!(needed(&[OpKind::ReadLink]), ["sym"]);
-        assert!(!Changing::SymbolicLinks.is_changed_by(&[OpKind::ReadLink]));
+        assert!(!VolatileDirectory::SymbolicLinks.is_changed_by(&[OpKind::ReadLink]));
         assert_eq!(needed(&[OpKind::Remove]), ["new"]);
         assert_eq!(needed(&[OpKind::RmDir]), ["dir"]);
         assert_eq!(needed(OpKind::STATELESS).len(), 5);

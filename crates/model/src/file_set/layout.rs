@@ -1,7 +1,7 @@
 //! What a file set consists of: names, lengths, how much of it is worked on, and sums.
 
 use super::lengths::FileSizeSampler;
-use super::{Changing, FILES_MAX, FILES_PER_DIRECTORY, FileSetError, OBJECTS_MAX};
+use super::{FILES_MAX, FILES_PER_DIRECTORY, FileSetError, OBJECTS_MAX, VolatileDirectory};
 use crate::file_set::{FileSetPlan, FileSizes};
 use crate::numbering::ClientIndexMap;
 use crate::operation::OpKind;
@@ -237,8 +237,8 @@ impl Layout {
     /// Directories, links and names of all clients besides the data files, of those that
     /// operations of these kinds use.
     pub fn other_objects(&self, kinds: &[OpKind]) -> u64 {
-        let count = |is_counted: &dyn Fn(Changing) -> bool| {
-            let all = Changing::ALL.iter();
+        let count = |is_counted: &dyn Fn(VolatileDirectory) -> bool| {
+            let all = VolatileDirectory::ALL.iter();
             all.filter(|changing| is_counted(**changing)).count() as u64
         };
         let directories = 1

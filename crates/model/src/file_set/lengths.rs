@@ -2,7 +2,7 @@
 
 use super::{CLASSES_MAX, FileSetError, LENGTH_MAX};
 use crate::file_set::{FileSizes, SizeClass};
-use crate::random::{self, Generator, Purpose, RngExt};
+use crate::random::{self, Generator, RandomStream, RngExt};
 use rand_distr::{Distribution, LogNormal};
 
 /// The seed of all lengths. It is not that of the run: a set is found again by runs of any seed.
@@ -141,7 +141,7 @@ impl FileSizeSampler {
     pub fn of(sizes: &FileSizes, client: u32, files: u32) -> Result<Self, FileSetError> {
         Ok(Self {
             draw: Draw::of(sizes)?,
-            generator: random::stream(SEED, Purpose::FileSizes, client.into()),
+            generator: random::stream(SEED, RandomStream::FileSizes, client.into()),
             left: files,
         })
     }

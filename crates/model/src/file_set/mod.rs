@@ -24,14 +24,14 @@ mod popularity;
 mod recipe;
 mod sizes_text;
 
-pub use changing::Changing;
+pub use changing::VolatileDirectory;
 pub use error::FileSetError;
 pub use layout::{
     Layout, Totals, client_directory, client_of, file_name, file_of, files_directory,
     files_directory_of, link_name, link_of,
 };
 pub use lengths::FileSizeSampler;
-pub use part::Part;
+pub use part::SetEntry;
 pub use plan::{FileSetPlan, FileSizes, Popularity, SizeClass};
 pub use popularity::FileSampler;
 pub use recipe::FileSetSpec;

@@ -60,13 +60,13 @@ impl FileSampler {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{self, Purpose};
+    use crate::random::{self, RandomStream};
 
     const DRAWS: u32 = 200_000;
 
     fn counts(popularity: Popularity, count: u32) -> Vec<u32> {
         let chooser = FileSampler::new(&popularity, count).expect("a chooser");
-        let mut generator = random::stream(1, Purpose::Popularity, 0);
+        let mut generator = random::stream(1, RandomStream::Popularity, 0);
         let mut counts = vec![0; count as usize];
         for _ in 0..DRAWS {
             counts[chooser.choose(&mut generator) as usize] += 1;

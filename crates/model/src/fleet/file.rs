@@ -6,8 +6,8 @@
 use super::setting::{SETTINGS, whole};
 use crate::load::diagnostic::suggestion;
 use crate::plan::{
-    Direction, DistributionShape, FleetPlan, GroupPlan, HealthPlan, Identities, LeftoverPolicy,
-    Offsets, RampPlan, Ranges, SampleScope, ValueDistribution, supplementary_gids,
+    AccessPattern, Direction, DistributionShape, FleetPlan, GroupPlan, HealthPlan, Identities,
+    LeftoverPolicy, RampPlan, Ranges, SampleScope, ValueDistribution, supplementary_gids,
 };
 use crate::quantity;
 use std::fmt;
@@ -294,10 +294,10 @@ fn each(text: &str) -> Result<SampleScope, String> {
     })
 }
 
-fn offsets(text: &str) -> Result<Offsets, String> {
+fn offsets(text: &str) -> Result<AccessPattern, String> {
     Ok(match text {
-        "sequential" => Offsets::Sequential,
-        "random" => Offsets::Random,
+        "sequential" => AccessPattern::Sequential,
+        "random" => AccessPattern::Random,
         _ => return Err("expected sequential or random".into()),
     })
 }
@@ -460,7 +460,7 @@ impl<'t> Section<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Span;
+    use crate::plan::ValueRange;
 
     #[test]
     fn the_example_is_a_plan() {
@@ -518,7 +518,7 @@ quiesce_files = 7
         };
         assert_eq!(
             writers.write_size,
-            Span {
+            ValueRange {
                 min: 4096,
                 max: 65_536
             }

@@ -1,6 +1,6 @@
 //! Rates of a fleet's clients as people write them.
 
-use crate::plan::{RatePlan, RateUnit, Span};
+use crate::plan::{RatePlan, RateUnit, ValueRange};
 
 const EXPECTED: &str =
     "expected a rate such as 100Mbit/s, 10..20Mbit/s or 100ops/s (k, M and G are powers of 1000)";
@@ -25,7 +25,7 @@ pub fn rate(text: &str) -> Result<RatePlan, String> {
         Ok(number * factor)
     };
     let (min, max) = numbers.split_once("..").unwrap_or((numbers, numbers));
-    let per_s = Span {
+    let per_s = ValueRange {
         min: number(min)?,
         max: number(max)?,
     };
@@ -40,7 +40,7 @@ pub fn rate(text: &str) -> Result<RatePlan, String> {
 
 /// A rate as it would be written.
 pub fn text(rate: RatePlan) -> String {
-    let Span { min, max } = rate.per_s;
+    let ValueRange { min, max } = rate.per_s;
     let (unit, name) = match rate.unit {
         RateUnit::OperationsPerS => (1.0, "ops/s"),
         RateUnit::BitsPerS if min >= 1e9 => (1e9, "Gbit/s"),
@@ -66,7 +66,7 @@ mod tests {
             ("1.5..2 Gbit/s", RateUnit::BitsPerS, 1.5e9, 2e9),
             ("100 ops/s", RateUnit::OperationsPerS, 100.0, 100.0),
         ] {
-            let per_s = Span { min, max };
+            let per_s = ValueRange { min, max };
             assert_eq!(rate(text), Ok(RatePlan { unit, per_s }), "{text}");
         }
         for text in [

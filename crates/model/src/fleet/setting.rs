@@ -6,7 +6,7 @@
 use super::rate_text;
 use crate::load::diagnostic::suggestion;
 use crate::payload::Pattern;
-use crate::plan::{Direction, FleetPlan, GroupPlan, Offsets, Span};
+use crate::plan::{AccessPattern, Direction, FleetPlan, GroupPlan, ValueRange};
 use crate::quantity;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -349,7 +349,7 @@ fn no_use(fleet: &FleetPlan, place: usize, group: &GroupPlan, key: &str) -> Opti
 
 /// Whether its files are looked at write by write, in any order.
 fn is_read_at_random(fleet: &FleetPlan, place: usize, group: &GroupPlan) -> bool {
-    let looks = |reader: &GroupPlan| reader.checksums && reader.offsets == Offsets::Random;
+    let looks = |reader: &GroupPlan| reader.checksums && reader.offsets == AccessPattern::Random;
     let mut groups = fleet.groups.iter();
     let others = groups.any(|other| other.reads == Some(place as u32) && looks(other));
     others || group.direction != Direction::Write && looks(group)
@@ -384,7 +384,7 @@ pub(super) fn whole(text: &str) -> Result<u32, String> {
 }
 
 /// Bytes: one number, or from one to another.
-fn span(text: &str) -> Result<Span<u64>, String> {
+fn span(text: &str) -> Result<ValueRange<u64>, String> {
     let (min, max) = text.split_once("..").unwrap_or((text, text));
     let (min, max) = (quantity::bytes(min)?, quantity::bytes(max)?);
     if min > max {
@@ -393,10 +393,10 @@ fn span(text: &str) -> Result<Span<u64>, String> {
     if min == 0 {
         return Err("nothing is no size".into());
     }
-    Ok(Span { min, max })
+    Ok(ValueRange { min, max })
 }
 
-fn span_text(span: Span<u64>) -> String {
+fn span_text(span: ValueRange<u64>) -> String {
     if span.min == span.max {
         return size_text(span.min);
     }
@@ -567,7 +567,7 @@ mod tests {
     #[test]
     fn the_size_of_writes_stays_that_are_read_in_any_order() {
         let mut fleet = pairs();
-        fleet.groups[1].offsets = Offsets::Random;
+        fleet.groups[1].offsets = AccessPattern::Random;
         let values = BTreeMap::from([("write_size".to_owned(), "8K".to_owned())]);
         let settings = settings_of(&values).expect("it is one");
         let error = changed(&fleet, 0, &fleet.groups[0], &settings).expect_err("it is read");

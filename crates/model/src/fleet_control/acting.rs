@@ -9,7 +9,7 @@ use super::{
 use crate::fleet::{EffectiveFrom, SettingError, SettingUpdate, changed, settings_of, values_for};
 use crate::measure::fleet_record::{ChangeKind, ChangeRecord, ClientState, SettingChange};
 use crate::plan::{FleetPlan, GroupPlan};
-use crate::workload::stream::{ClientControl, Command, SharedFleet};
+use crate::workload::stream::{ClientControl, DesiredState, SharedFleet};
 use std::collections::BTreeSet;
 
 /// Does what a line asks; what is answered, and what was changed.
@@ -125,24 +125,24 @@ fn tell_all<'t>(
 /// What a client is told; why nothing, if nothing.
 fn next_command(
     what: ChangeKind,
-    now: Command,
+    now: DesiredState,
     state: ClientState,
-) -> Result<Command, &'static str> {
+) -> Result<DesiredState, &'static str> {
     if state == ClientState::Failed {
         return Err("gave up, and does not begin again in this run");
     }
-    if state == ClientState::Stopped && now == Command::Run {
+    if state == ClientState::Stopped && now == DesiredState::Run {
         return Err("had done enough by the plan, and does not begin again in this run");
     }
     match (what, now) {
-        (ChangeKind::Start, Command::Run) => Err("not stopped"),
-        (ChangeKind::Start | ChangeKind::Set, _) => Ok(Command::Run),
-        (ChangeKind::Stop, Command::Stop) => Err("told to stop already"),
+        (ChangeKind::Start, DesiredState::Run) => Err("not stopped"),
+        (ChangeKind::Start | ChangeKind::Set, _) => Ok(DesiredState::Run),
+        (ChangeKind::Stop, DesiredState::Stop) => Err("told to stop already"),
         (ChangeKind::Stop, _) if state == ClientState::Stopped => Err("stopped already"),
-        (ChangeKind::Stop, _) => Ok(Command::Stop),
-        (ChangeKind::Quiesce, Command::Quiesce) => Err("told to quiesce already"),
-        (ChangeKind::Quiesce, Command::Stop) => Err("told to stop already"),
-        (ChangeKind::Quiesce, Command::Run) => Ok(Command::Quiesce),
+        (ChangeKind::Stop, _) => Ok(DesiredState::Stop),
+        (ChangeKind::Quiesce, DesiredState::Quiesce) => Err("told to quiesce already"),
+        (ChangeKind::Quiesce, DesiredState::Stop) => Err("told to stop already"),
+        (ChangeKind::Quiesce, DesiredState::Run) => Ok(DesiredState::Quiesce),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What requests are about.
 
 use crate::measure::fleet_record::GroupRecord;
-use crate::time::Moment;
+use crate::time::Timestamp;
 use crate::workload::stream::SharedFleet;
 
 /// A fleet as its controller sees it at a moment.
@@ -9,7 +9,7 @@ pub struct FleetState<'f> {
     /// Its clients.
     pub shared: &'f SharedFleet,
     /// The moment.
-    pub now: Moment,
+    pub now: Timestamp,
     /// Whether nothing begins any more.
     pub is_over: bool,
     /// How often it was changed.
@@ -24,14 +24,14 @@ pub struct FleetState<'f> {
 #[derive(Debug, Clone)]
 pub struct ByteSnapshot {
     /// The moment.
-    pub at: Moment,
+    pub at: Timestamp,
     /// Bytes, by the number of the client.
     pub of_clients: Box<[u64]>,
 }
 
 impl ByteSnapshot {
     /// What they have by now.
-    pub fn now(shared: &SharedFleet, now: Moment) -> Self {
+    pub fn now(shared: &SharedFleet, now: Timestamp) -> Self {
         let bytes = shared.gauges().iter().map(|gauge| gauge.data_bytes());
         Self {
             at: now,

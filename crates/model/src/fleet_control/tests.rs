@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::plan::fleet_of_tests::pairs;
-use crate::plan::{LocalTarget, Plan, Span, TargetPlan, WorkloadPlan};
-use crate::time::Moment;
-use crate::workload::stream::{Command, SharedFleet};
+use crate::plan::{LocalTarget, Plan, TargetPlan, ValueRange, WorkloadPlan};
+use crate::time::Timestamp;
+use crate::workload::stream::{DesiredState, SharedFleet};
 
 fn shared() -> SharedFleet {
     let fleet = pairs();
@@ -17,7 +17,7 @@ fn shared() -> SharedFleet {
 fn ask(shared: &SharedFleet, line: &str) -> Answer {
     let fleet = FleetState {
         shared,
-        now: Moment::from_nanos(2_000_000_000),
+        now: Timestamp::from_nanos(2_000_000_000),
         is_over: false,
         changes: 3,
         earlier: None,
@@ -85,8 +85,8 @@ fn clients_are_told_to_stop_and_to_begin_again_and_why_they_are_not() {
     let start = change(&shared, r#"{"start":{"which":"all"}}"#);
     assert_eq!((start.named, start.changed), (8, 4));
     let told = |client: usize| shared.gauges()[client].orders();
-    assert_eq!((told(0).command, told(0).number), (Command::Run, 2));
-    assert_eq!((told(5).command, told(5).number), (Command::Run, 0));
+    assert_eq!((told(0).command, told(0).number), (DesiredState::Run, 2));
+    assert_eq!((told(5).command, told(5).number), (DesiredState::Run, 0));
 }
 
 #[test]
@@ -174,7 +174,7 @@ proptest::proptest! {
         let shared = shared();
         let fleet = FleetState {
             shared: &shared,
-            now: Moment::ZERO,
+            now: Timestamp::ZERO,
             is_over: false,
             changes: 0,
             earlier: None,
@@ -209,8 +209,8 @@ fn sizes_of_reads_and_writes_are_set_for_groups_of_both_directions_at_once() {
             .group
             .clone()
     };
-    assert_eq!(group(0).write_size, Span::always(1 << 20));
-    assert_eq!(group(4).read_size, Span::always(1 << 20));
+    assert_eq!(group(0).write_size, ValueRange::always(1 << 20));
+    assert_eq!(group(4).read_size, ValueRange::always(1 << 20));
     let view = change(&shared, &of("all", "{\"read_size\":\"2MiB\"}"));
     assert_eq!(view.unchanged[0].why, "its group has no use for it");
     // Where nothing could use it, it is refused.

@@ -9,7 +9,7 @@ use super::{
 use crate::fleet::SETTINGS;
 use crate::measure::fleet_record::{FleetCounters, GroupRecord};
 use crate::plan::GroupPlan;
-use crate::time::Moment;
+use crate::time::Timestamp;
 use crate::workload::stream::{ClientStats, TimesCounted};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -168,7 +168,7 @@ fn source_of(fleet: &FleetState<'_>, client: u32) -> Option<IpAddr> {
 fn recent_bits_per_s(fleet: &FleetState<'_>, client: u32) -> f64 {
     let gauge = fleet.shared.gauges().get(client as usize);
     let bytes = gauge.map_or(0, ClientStats::data_bytes);
-    let since = fleet.earlier.map_or(Moment::ZERO, |earlier| earlier.at);
+    let since = fleet.earlier.map_or(Timestamp::ZERO, |earlier| earlier.at);
     let earlier = fleet
         .earlier
         .and_then(|earlier| earlier.of_clients.get(client as usize));
@@ -194,7 +194,7 @@ fn client_view(fleet: &FleetState<'_>, client: u32) -> ClientView {
         }),
         retries_until_ns: gauge
             .and_then(ClientStats::retries_until)
-            .map(Moment::nanos),
+            .map(Timestamp::nanos),
         counters,
         bits_per_s: bits_per_s(bytes, fleet.now.nanos()),
         bits_per_s_20s: recent_bits_per_s(fleet, client),

@@ -11,14 +11,14 @@ pub(super) const SEVERAL: &str = "--fail-if can be given several times";
 
 /// A part of a gate's text, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct TextSpan {
     /// Where it begins.
     pub start: usize,
     /// Where it ends.
     pub end: usize,
 }
 
-impl Place {
+impl TextSpan {
     /// From the beginning of this one to the end of the other.
     pub(super) const fn to(self, other: Self) -> Self {
         Self {
@@ -39,7 +39,7 @@ pub struct GateError {
     /// The gate.
     pub text: String,
     /// Which part of it is wrong.
-    pub place: Place,
+    pub place: TextSpan,
     /// What is wrong, with which value.
     pub what: String,
     /// What was expected, or what to do.
@@ -47,7 +47,7 @@ pub struct GateError {
 }
 
 impl GateError {
-    pub(super) fn at(text: &str, place: Place, what: impl Into<String>) -> Self {
+    pub(super) fn at(text: &str, place: TextSpan, what: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             place,
@@ -57,7 +57,7 @@ impl GateError {
     }
 
     /// There is more than one comparison.
-    pub(super) fn one_comparison(text: &str, place: Place) -> Self {
+    pub(super) fn one_comparison(text: &str, place: TextSpan) -> Self {
         Self::at(text, place, "a gate has one comparison").with_help(SEVERAL)
     }
 

@@ -1,7 +1,7 @@
 //! A gate, read: two sums that are compared.
 
 use super::dimension::{Arithmetic, Dimension};
-use super::error::Place;
+use super::error::TextSpan;
 use super::name::GateFigure;
 
 /// A comparison.
@@ -40,7 +40,7 @@ pub enum Expression {
     /// A number in the unit of its dimension.
     Literal(f64),
     /// A figure of the run.
-    Figure(GateFigure, Place),
+    Figure(GateFigure, TextSpan),
     /// Two of them; the result is divided by `scale`, which makes its unit that of its
     /// dimension.
     Calculated {
@@ -57,7 +57,7 @@ pub enum Expression {
 
 impl Condition {
     /// All figures in it, with their places.
-    pub fn figures(&self) -> Vec<(GateFigure, Place)> {
+    pub fn figures(&self) -> Vec<(GateFigure, TextSpan)> {
         [self.value.figures(), self.limit.figures()].concat()
     }
 }
@@ -90,13 +90,13 @@ impl Expression {
     }
 
     /// All figures in it, with their places; none in a constant.
-    pub fn figures(&self) -> Vec<(GateFigure, Place)> {
+    pub fn figures(&self) -> Vec<(GateFigure, TextSpan)> {
         let mut figures = Vec::new();
         self.collect(&mut figures);
         figures
     }
 
-    fn collect(&self, figures: &mut Vec<(GateFigure, Place)>) {
+    fn collect(&self, figures: &mut Vec<(GateFigure, TextSpan)>) {
         match self {
             Self::Literal(_) => {}
             Self::Figure(figure, place) => figures.push((*figure, *place)),

@@ -2,7 +2,7 @@
 
 use super::TEXT_MAX;
 use super::dimension::{Arithmetic, Dimension};
-use super::error::{GateError, Place, SEVERAL};
+use super::error::{GateError, SEVERAL, TextSpan};
 use super::expression::Relation;
 use crate::load::diagnostic::suggestion;
 
@@ -24,7 +24,7 @@ pub(super) enum Token<'text> {
 }
 
 /// A token where it stands.
-pub(super) type Placed<'text> = (Token<'text>, Place);
+pub(super) type SpannedToken<'text> = (Token<'text>, TextSpan);
 
 const UNITS: [&str; 17] = [
     "ns", "us", "ms", "s", "min", "h", "%", "KiB", "MiB", "GiB", "kB", "MB", "GB", "/s", "k/s",
@@ -48,9 +48,9 @@ const SIGNS: [(&str, Token<'_>); 12] = [
 ];
 
 /// The text in tokens.
-pub(super) fn tokens(text: &str) -> Result<Vec<Placed<'_>>, GateError> {
+pub(super) fn tokens(text: &str) -> Result<Vec<SpannedToken<'_>>, GateError> {
     if text.len() > TEXT_MAX {
-        let all = Place {
+        let all = TextSpan {
             start: 0,
             end: text.len(),
         };
@@ -66,7 +66,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Placed<'_>>, GateError> {
             continue;
         }
         let (token, length) = token(text, at, rest)?;
-        let place = Place {
+        let place = TextSpan {
             start: at,
             end: at + length,
         };
@@ -94,7 +94,7 @@ fn token<'text>(
     if let Some((sign, token)) = signs.find(|(sign, _)| rest.starts_with(sign)) {
         return Ok((*token, sign.len()));
     }
-    let place = Place {
+    let place = TextSpan {
         start: at,
         end: at + first.len_utf8(),
     };
@@ -145,7 +145,7 @@ fn literal<'text>(
     if let Some((number, dimension)) = Dimension::read(&rest[..length]) {
         return Ok((Token::Literal(number, dimension), length));
     }
-    let place = |start, end| Place {
+    let place = |start, end| TextSpan {
         start: at + start,
         end: at + end,
     };

@@ -12,7 +12,7 @@ mod name;
 mod parse;
 
 pub use dimension::{Arithmetic, Dimension};
-pub use error::{GateError, Place};
+pub use error::{GateError, TextSpan};
 pub use expression::{Condition, Expression, Relation};
 pub use name::{GateFigure, RunTotal};
 
@@ -60,11 +60,11 @@ impl Gate {
     /// What is wrong with it as a whole.
     pub fn error_in_all(&self, what: impl Into<String>) -> GateError {
         let end = self.text.len();
-        self.error(Place { start: 0, end }, what)
+        self.error(TextSpan { start: 0, end }, what)
     }
 
     /// What is wrong with the part of it that stands there.
-    pub fn error(&self, place: Place, what: impl Into<String>) -> GateError {
+    pub fn error(&self, place: TextSpan, what: impl Into<String>) -> GateError {
         GateError::at(&self.text, place, what)
     }
 }

@@ -10,9 +10,9 @@
 
 use super::DEPTH_MAX;
 use super::dimension::{Arithmetic, Dimension};
-use super::error::{GateError, Place};
+use super::error::{GateError, TextSpan};
 use super::expression::{Condition, Expression, Relation};
-use super::lexer::{Placed, Token, tokens};
+use super::lexer::{SpannedToken, Token, tokens};
 use super::name::GateFigure;
 
 const EXAMPLE: &str = "a gate is a comparison such as read.response_time.p99 > 2ms";
@@ -40,12 +40,12 @@ pub(super) fn condition(text: &str) -> Result<Condition, GateError> {
 struct Part {
     expression: Expression,
     dimension: Dimension,
-    place: Place,
+    place: TextSpan,
 }
 
 struct Parser<'text> {
     text: &'text str,
-    tokens: Vec<Placed<'text>>,
+    tokens: Vec<SpannedToken<'text>>,
     next: usize,
     depth: usize,
 }
@@ -122,7 +122,7 @@ impl<'text> Parser<'text> {
 
     fn factor(&mut self) -> Result<Part, GateError> {
         let Some((token, place)) = self.take() else {
-            let end = Place {
+            let end = TextSpan {
                 start: self.text.len(),
                 end: self.text.len(),
             };
@@ -143,7 +143,7 @@ impl<'text> Parser<'text> {
         }
     }
 
-    fn in_parentheses(&mut self, open: Place) -> Result<Part, GateError> {
+    fn in_parentheses(&mut self, open: TextSpan) -> Result<Part, GateError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             let what = format!("more than {DEPTH_MAX} parentheses are open");
@@ -160,7 +160,7 @@ impl<'text> Parser<'text> {
         }
     }
 
-    fn figure(&self, name: &str, place: Place) -> Result<Part, GateError> {
+    fn figure(&self, name: &str, place: TextSpan) -> Result<Part, GateError> {
         if matches!(name, "and" | "or" | "not") {
             return Err(GateError::one_comparison(self.text, place));
         }
@@ -211,17 +211,17 @@ impl<'text> Parser<'text> {
         })
     }
 
-    fn peek(&self) -> Option<Placed<'text>> {
+    fn peek(&self) -> Option<SpannedToken<'text>> {
         self.tokens.get(self.next).copied()
     }
 
-    fn take(&mut self) -> Option<Placed<'text>> {
+    fn take(&mut self) -> Option<SpannedToken<'text>> {
         let token = self.peek();
         self.next += 1;
         token
     }
 
-    fn error(&self, place: Place, what: impl Into<String>) -> GateError {
+    fn error(&self, place: TextSpan, what: impl Into<String>) -> GateError {
         GateError::at(self.text, place, what)
     }
 }

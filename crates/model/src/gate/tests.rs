@@ -19,7 +19,7 @@ fn a_comparison_is_a_figure_a_sign_and_a_number_with_its_unit() {
         operation: Some(OpKind::Read),
         quantity: Quantity::Time(TimeKind::Response, Statistic::P99),
     };
-    let place = Place { start: 0, end: 22 };
+    let place = TextSpan { start: 0, end: 22 };
     let condition = Condition {
         value: Expression::Figure(GateFigure::OfOperations(figure), place),
         relation: Relation::Above,
@@ -273,7 +273,7 @@ mod whatever_is_read {
                     prop_assert!(!error.what.is_empty());
                     prop_assert_eq!(error.picture().lines().count(), 2);
                     // What is missing is missing behind the last letter.
-                    let Place { start, end } = error.place;
+                    let TextSpan { start, end } = error.place;
                     prop_assert!(start <= end && error.text.get(start..end).is_some());
                     let letters = error.text.chars().count();
                     prop_assert!((1..=letters + 1).contains(&error.column()));

@@ -7,7 +7,9 @@ use crate::measure::figures::{BatchMeans, with_headline};
 use crate::measure::job_record::{HostClockRecord, HostRecord, JobRecord, LostHostRecord};
 use crate::measure::mix_figures::figures;
 use crate::measure::mix_record::FileSetRecord;
-use crate::measure::run_record::{Contradiction, Headroom, RunOutcome, RunRecord, Target, Totals};
+use crate::measure::run_record::{
+    Headroom, InvariantViolation, RunOutcome, RunRecord, Target, Totals,
+};
 use crate::measure::verdict::caveats;
 use crate::measure::{ConnectionsRecord, ProcessorsRecord, RecordMerger, gates, validity};
 use crate::plan::Plan;
@@ -58,7 +60,7 @@ pub enum MergeError {
         /// Whose record.
         host: String,
         /// In what.
-        source: Contradiction,
+        source: InvariantViolation,
     },
     /// Some histogram of these cannot be merged with the others.
     #[error(transparent)]

@@ -10,7 +10,7 @@
 //! The grammar, generation by generation, is in `docs/reference/load-file.md`.
 
 pub mod action;
-mod asked;
+mod build_action;
 mod code;
 pub mod compiled;
 pub(crate) mod created;

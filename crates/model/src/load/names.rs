@@ -245,11 +245,11 @@ pub(super) fn place(name: &[u8]) -> Place {
 
 /// A table that finds what it has seen before.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Interner {
     ids: HashMap<Box<[u8]>, NameId>,
 }
 
-impl Seen {
+impl Interner {
     /// The name that these bytes of the file stood for last time.
     #[inline]
     pub(super) fn find(&self, raw: &[u8]) -> Option<NameId> {

@@ -10,7 +10,7 @@ pub(super) enum Number {
     /// Itself.
     Literal(u64),
     /// `*` and its qualifiers: random, 63 bits, then changed from left to right.
-    Random(Vec<Qualifier>),
+    Random(Vec<Modifier>),
     /// `+n`: what the line before had here, and n.
     Previous(u64),
     /// `+child`: what the line before had here, and the client's number.
@@ -25,7 +25,7 @@ pub(super) enum Number {
 
 /// A change of a random number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Qualifier {
+pub(super) enum Modifier {
     /// `/y`: down to a multiple of y.
     Align(u64),
     /// `%y`: the rest of a division by y.
@@ -101,17 +101,17 @@ impl Number {
     }
 }
 
-impl Qualifier {
+impl Modifier {
     fn apply(self, value: u64) -> u64 {
         match self {
-            Qualifier::Align(y) => value - value.checked_rem(y).unwrap_or(0),
-            Qualifier::Modulo(y) => value.checked_rem(y).unwrap_or(value),
-            Qualifier::Add(y) => value.wrapping_add(y),
+            Modifier::Align(y) => value - value.checked_rem(y).unwrap_or(0),
+            Modifier::Modulo(y) => value.checked_rem(y).unwrap_or(value),
+            Modifier::Add(y) => value.wrapping_add(y),
         }
     }
 }
 
-fn qualifiers(text: &[u8]) -> Result<Vec<Qualifier>, NumberError> {
+fn qualifiers(text: &[u8]) -> Result<Vec<Modifier>, NumberError> {
     let mut rest = text;
     let mut found = Vec::new();
     while let Some((sign, after)) = rest.split_first() {
@@ -123,9 +123,9 @@ fn qualifiers(text: &[u8]) -> Result<Vec<Qualifier>, NumberError> {
         let value = c_number(digits)?;
         found.push(match (sign, value) {
             (b'/' | b'%', 0) => return Err(NumberError::DivisionByZero),
-            (b'/', _) => Qualifier::Align(value),
-            (b'%', _) => Qualifier::Modulo(value),
-            (b'+', _) => Qualifier::Add(value),
+            (b'/', _) => Modifier::Align(value),
+            (b'%', _) => Modifier::Modulo(value),
+            (b'+', _) => Modifier::Add(value),
             _ => return Err(NumberError::Malformed),
         });
         rest = next;
@@ -192,7 +192,7 @@ pub(super) fn stamp(text: &[u8]) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::random::{RandomStream, stream};
 
     fn parsed(text: &str) -> Result<Number, NumberError> {
         Number::parse(text.as_bytes())
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn qualifiers_of_random_numbers_apply_from_left_to_right() {
-        let mut random = stream(1, Purpose::Script, 0);
+        let mut random = stream(1, RandomStream::Script, 0);
         let around = EvalContext {
             previous: 0,
             client: 0,
@@ -230,13 +230,13 @@ mod tests {
         }
         assert_eq!(parsed("*/0"), Err(NumberError::DivisionByZero));
         assert_eq!(parsed("*%0x0"), Err(NumberError::DivisionByZero));
-        assert_eq!(parsed("*+0"), Ok(Number::Random(vec![Qualifier::Add(0)])));
+        assert_eq!(parsed("*+0"), Ok(Number::Random(vec![Modifier::Add(0)])));
         assert_eq!(parsed("*-5"), Err(NumberError::Malformed));
     }
 
     #[test]
     fn plus_goes_on_from_the_line_before() {
-        let mut random = stream(1, Purpose::Script, 0);
+        let mut random = stream(1, RandomStream::Script, 0);
         let around = EvalContext {
             previous: 100,
             client: 3,

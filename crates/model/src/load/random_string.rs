@@ -81,11 +81,11 @@ pub(super) fn substitute(text: &[u8], slots: &[Vec<u8>], out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::random::{RandomStream, stream};
 
     #[test]
     fn every_set_becomes_one_of_its_characters() {
-        let mut random = stream(7, Purpose::Script, 0);
+        let mut random = stream(7, RandomStream::Script, 0);
         let mut out = Vec::new();
         for _ in 0..100 {
             draw(b"/test[01][-xyz].file", &mut random, &mut out);

@@ -7,7 +7,7 @@
 
 use super::Load;
 use super::action::Action;
-use super::asked;
+use super::build_action;
 use super::code::{self, Instruction, NUMBERS, Operand, Position, Step};
 use super::data::{LineData, PatternPlaces};
 use super::diagnostic::shown;
@@ -19,7 +19,7 @@ use super::random_string::{self, SLOTS};
 use super::{safety, verb};
 use crate::operation::OpKind;
 use crate::payload::Payload;
-use crate::random::{Generator, Purpose, stream};
+use crate::random::{Generator, RandomStream, stream};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -127,7 +127,7 @@ impl Script {
             client,
             clients,
             own_name: format!("client{client}").into_bytes(),
-            random: stream(seed, Purpose::Script, u64::from(client)),
+            random: stream(seed, RandomStream::Script, u64::from(client)),
             position: Position::default(),
             loops: Vec::new(),
             repeating: None,
@@ -324,9 +324,9 @@ impl Script {
         }
         let number = self.position.line;
         let put_together = match self.load.generation {
-            Generation::Smb => asked::action_by_path,
+            Generation::Smb => build_action::action_by_path,
             Generation::Dbench1 | Generation::Dbench2 | Generation::Cifs | Generation::Nfs => {
-                asked::action
+                build_action::action
             }
         };
         let action = put_together(step.kind, &self.first, &self.second, numbers)

@@ -5,7 +5,7 @@
 use super::diagnostic::suggestion;
 use super::expected::Expected;
 use super::number::c_number;
-use super::verb::Family;
+use super::verb::VerbSet;
 use filestone_wire::smb2;
 
 const PREFIX: &str = "NT_STATUS_";
@@ -42,7 +42,7 @@ pub(super) fn looks_like_status(word: &[u8]) -> bool {
 }
 
 /// What a status expects of a verb of that family; `None` if it is none.
-pub(super) fn expected(word: &[u8], family: Family) -> Option<Expected> {
+pub(super) fn expected(word: &[u8], family: VerbSet) -> Option<Expected> {
     match word {
         b"*" => Some(Expected::Anything),
         b"SUCCESS" | b"NT_STATUS_OK" => Some(Expected::Success),
@@ -51,8 +51,8 @@ pub(super) fn expected(word: &[u8], family: Family) -> Option<Expected> {
             let code = u32::try_from(c_number(word).ok()?).ok()?;
             Some(match family {
                 _ if code == 0 => Expected::Success,
-                Family::Nfs => Expected::Number(code),
-                Family::Cifs | Family::Smb | Family::Either => Expected::Nt(code),
+                VerbSet::Nfs => Expected::Number(code),
+                VerbSet::Cifs | VerbSet::Smb | VerbSet::Either => Expected::Nt(code),
             })
         }
         _ => Some(match nt_status(word)? {
@@ -63,7 +63,7 @@ pub(super) fn expected(word: &[u8], family: Family) -> Option<Expected> {
 }
 
 /// What to write instead of a status that is none.
-pub(super) fn help(word: &[u8], family: Family) -> String {
+pub(super) fn help(word: &[u8], family: VerbSet) -> String {
     let meant = word
         .strip_prefix(PREFIX.as_bytes())
         .and_then(|name| suggestion(name, names().chain(["OK"])))
@@ -73,9 +73,9 @@ pub(super) fn help(word: &[u8], family: Family) -> String {
         return format!("did you mean {meant}?");
     }
     match family {
-        Family::Nfs => "a line ends with 0x and the NFSv3 status, 0x0 for success, or * for any",
-        Family::Smb => "a line ends with SUCCESS, ERROR, * or NT_STATUS_…",
-        Family::Cifs | Family::Either => {
+        VerbSet::Nfs => "a line ends with 0x and the NFSv3 status, 0x0 for success, or * for any",
+        VerbSet::Smb => "a line ends with SUCCESS, ERROR, * or NT_STATUS_…",
+        VerbSet::Cifs | VerbSet::Either => {
             "a line ends with NT_STATUS_… (NT_STATUS_OK for success), 0x…, SUCCESS, ERROR or *"
         }
     }
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn words_and_codes_expect_the_same() {
-        let cifs = |word: &str| expected(word.as_bytes(), Family::Cifs);
+        let cifs = |word: &str| expected(word.as_bytes(), VerbSet::Cifs);
         let not_found = Some(Expected::Nt(smb2::Status::OBJECT_NAME_NOT_FOUND.0));
         assert_eq!(cifs("NT_STATUS_OK"), Some(Expected::Success));
         assert_eq!(cifs("0x00000000"), Some(Expected::Success));
@@ -114,7 +114,7 @@ mod tests {
             };
             for word in [told, code] {
                 assert_eq!(
-                    expected(word.as_bytes(), Family::Cifs),
+                    expected(word.as_bytes(), VerbSet::Cifs),
                     Some(wanted),
                     "{word}"
                 );
@@ -125,13 +125,13 @@ mod tests {
 
     #[test]
     fn codes_of_nfs_are_numbers_of_rfc_1813() {
-        assert_eq!(expected(b"0x2", Family::Nfs), Some(Expected::Number(2)));
-        assert_eq!(expected(b"0x0", Family::Nfs), Some(Expected::Success));
+        assert_eq!(expected(b"0x2", VerbSet::Nfs), Some(Expected::Number(2)));
+        assert_eq!(expected(b"0x0", VerbSet::Nfs), Some(Expected::Success));
     }
 
     #[test]
     fn a_misspelt_status_is_guessed() {
-        let help = help(b"NT_STATUS_OBJECT_NAME_NOT_FUOND", Family::Cifs);
+        let help = help(b"NT_STATUS_OBJECT_NAME_NOT_FUOND", VerbSet::Cifs);
         assert_eq!(help, "did you mean NT_STATUS_OBJECT_NAME_NOT_FOUND?");
     }
 }

@@ -7,7 +7,7 @@ use crate::operation::OpKind;
 
 /// Which program's backend has a verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Family {
+pub(super) enum VerbSet {
     /// The CIFS-style verbs of dbench's fileio and sockio backends.
     Cifs,
     /// The verbs of dbench's nfs backend.
@@ -22,7 +22,7 @@ pub(super) enum Family {
 #[derive(Debug)]
 pub(super) struct Verb {
     pub(super) word: &'static str,
-    pub(super) family: Family,
+    pub(super) family: VerbSet,
     pub(super) kind: OpKind,
     /// What its names are called.
     pub(super) names: &'static [&'static str],
@@ -49,7 +49,7 @@ const fn cifs(
 ) -> Verb {
     Verb {
         word,
-        family: Family::Cifs,
+        family: VerbSet::Cifs,
         kind,
         names,
         numbers,
@@ -65,7 +65,7 @@ const fn nfs(
     numbers: &'static [&'static str],
 ) -> Verb {
     Verb {
-        family: Family::Nfs,
+        family: VerbSet::Nfs,
         ..cifs(word, kind, names, numbers)
     }
 }
@@ -159,7 +159,7 @@ pub(super) const VERBS: &[Verb] = &[
     // smbtorture's SMBwrite.
     cifs("Write", OpKind::WriteX, &[], TRANSFER),
     Verb {
-        family: Family::Either,
+        family: VerbSet::Either,
         ..cifs("Deltree", OpKind::Deltree, PATH, &[])
     }
     .with_in_dbench2(0),
@@ -189,7 +189,7 @@ pub(super) const VERBS: &[Verb] = &[
 
 const fn smb(word: &'static str, kind: OpKind, numbers: &'static [&'static str]) -> Verb {
     Verb {
-        family: Family::Smb,
+        family: VerbSet::Smb,
         ..cifs(word, kind, PATH, numbers)
     }
 }
@@ -355,9 +355,9 @@ pub const fn table_order(generation: Generation) -> &'static [OpKind] {
 /// What a load file of this generation calls a kind of operation.
 pub fn word_of(generation: Generation, kind: OpKind) -> &'static str {
     let family = match generation {
-        Generation::Dbench1 | Generation::Dbench2 | Generation::Cifs => Family::Cifs,
-        Generation::Nfs => Family::Nfs,
-        Generation::Smb => Family::Smb,
+        Generation::Dbench1 | Generation::Dbench2 | Generation::Cifs => VerbSet::Cifs,
+        Generation::Nfs => VerbSet::Nfs,
+        Generation::Smb => VerbSet::Smb,
     };
     if let Some(verb) = BY_PATH
         .iter()

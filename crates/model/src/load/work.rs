@@ -2,14 +2,14 @@
 
 use super::script::Line;
 use crate::kind::OpKind;
-use crate::language::{Language, Work};
+use crate::language::{Work, WorkType};
 
 /// Lines of load files, and what comes between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {}
 
-impl Language for Lines {
-    type Work<'a> = LoadWork<'a>;
+impl WorkType for Lines {
+    type WorkItem<'a> = LoadWork<'a>;
 }
 
 /// What a client of a load is asked.

@@ -4,7 +4,7 @@
 //! A thread that does not run sends nothing, and notices nothing: in a closed loop the load is just
 //! less. So it is looked for from outside of the workers.
 
-use crate::time::Moment;
+use crate::time::Timestamp;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ pub struct WakeUpGaps {
 impl WakeUpGaps {
     /// Notes a wake-up that was `due`, and when it came; what is outside of the window that opens at
     /// `opens` and closes at `closes` is left out.
-    pub fn note(&mut self, due: Moment, came: Moment, opens: Moment, closes: Moment) {
+    pub fn note(&mut self, due: Timestamp, came: Timestamp, opens: Timestamp, closes: Timestamp) {
         if came.nanos_since(due) < GAP_MIN_NS {
             return;
         }
@@ -137,8 +137,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn at(millis: u64) -> Moment {
-        Moment::from_nanos(millis * MS)
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_nanos(millis * MS)
     }
 
     #[test]

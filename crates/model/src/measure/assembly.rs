@@ -16,7 +16,7 @@ use crate::measure::run_record::{
 use crate::measure::sample::Role;
 use crate::operation::{Failure, OpKind};
 use crate::plan::{Plan, TICK_NANOS};
-use crate::time::Moment;
+use crate::time::Timestamp;
 use std::collections::BTreeMap;
 
 /// Ticks that one record keeps at most: a week of them.
@@ -24,8 +24,8 @@ const TICKS_MAX: u64 = 7 * 24 * 36_000;
 
 /// Merges what the workers hand over.
 pub struct IntervalAggregator {
-    window_start: Moment,
-    window_end: Moment,
+    window_start: Timestamp,
+    window_end: Timestamp,
     interval_nanos: u64,
     /// Intervals that some worker has not finished yet, by number.
     pending: BTreeMap<u64, Box<IntervalBuffer>>,
@@ -60,12 +60,12 @@ struct KindTotals {
 impl IntervalAggregator {
     /// An empty assembly for the run of `plan`.
     pub fn new(plan: &Plan) -> Self {
-        let window_start = Moment::from_nanos(plan.warm_up_ns);
+        let window_start = Timestamp::from_nanos(plan.warm_up_ns);
         Self {
             window_start,
-            window_end: plan
-                .duration_ns
-                .map_or(Moment::NEVER, |duration| window_start.after_nanos(duration)),
+            window_end: plan.duration_ns.map_or(Timestamp::MAX, |duration| {
+                window_start.after_nanos(duration)
+            }),
             interval_nanos: plan.interval_ns.max(TICK_NANOS),
             pending: BTreeMap::new(),
             reached: vec![0; plan.workers as usize],
@@ -78,7 +78,7 @@ impl IntervalAggregator {
 
     /// Which interval begins at `moment`, or is going on then. The end of the window is a
     /// boundary, too, wherever it is.
-    fn number_of(&self, moment: Moment) -> u64 {
+    fn number_of(&self, moment: Timestamp) -> u64 {
         let whole = moment.nanos_since(self.window_start) / self.interval_nanos;
         whole + u64::from(moment >= self.window_end)
     }
@@ -174,7 +174,7 @@ impl IntervalAggregator {
     pub fn conclude(
         mut self,
         plan: &Plan,
-        window_end: Moment,
+        window_end: Timestamp,
     ) -> (Vec<IntervalRecord>, Vec<TickRecord>, Totals) {
         let workers = self.reached.len();
         (0..workers).for_each(|worker| self.finish(worker));

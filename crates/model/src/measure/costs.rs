@@ -7,7 +7,7 @@ use crate::cost::{
     CallsRecord, CostEstimate, CostFigure, CostRecord, Counter, CounterReading, MeasuredAt,
     ReadingPhase, SourceRecord, WireCostRecord,
 };
-use crate::measure::flow::Flow;
+use crate::measure::flow::LittlesLaw;
 use crate::measure::run_record::{KindRecord, RunRecord, TickRecord};
 use crate::plan::ArrivalsPlan;
 use std::collections::BTreeSet;
@@ -98,7 +98,7 @@ fn calls_of(record: &RunRecord, source: &SourceRecord) -> Option<CallsRecord> {
     let [first, last] = ends(source, ReadingPhase::Load)?;
     let count = |reading: &CounterReading| reading.count(Counter::NfsdCalls);
     let counted = advanced(count(first)?, count(last)?)?;
-    let in_flight = Flow::of(record).slots.max(1.0);
+    let in_flight = LittlesLaw::of(record).slots.max(1.0);
     let unsure = [first, last].map(|reading| in_flight + unsure_at(record, reading));
     Some(CallsRecord {
         counted,

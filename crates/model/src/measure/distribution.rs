@@ -9,7 +9,7 @@
 //! every row. What takes longer than ten minutes counts as ten minutes in the
 //! percentiles; the maximum still shows it.
 
-use crate::measure::steps::{BucketsError, Steps, header_of, total_of};
+use crate::measure::steps::{Buckets, BucketsError, header_of, total_of};
 pub use crate::measure::steps::{HIGHEST_NANOS, SignificantDigits};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -23,7 +23,7 @@ use std::cell::RefCell;
 /// A histogram of nanoseconds with exact minimum, maximum and sum.
 #[derive(Debug, Clone)]
 pub struct Distribution<C: Counter> {
-    steps: Steps<C>,
+    steps: Buckets<C>,
     count: u64,
     sum: u64,
     min: u64,
@@ -43,7 +43,7 @@ impl<C: Counter> Distribution<C> {
     /// An empty distribution. Allocates everything it will ever need.
     pub fn with_digits(digits: SignificantDigits) -> Self {
         Self {
-            steps: Steps::new(digits),
+            steps: Buckets::new(digits),
             count: 0,
             sum: 0,
             min: u64::MAX,

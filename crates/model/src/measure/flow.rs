@@ -9,7 +9,7 @@ pub const SLOTS_TAKEN_PERCENT: f64 = 90.0;
 /// Operations under way, by Little's law: rate × mean time = number in flight. Operations that are
 /// not measured are among them, for they have slots, too.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Flow {
+pub struct LittlesLaw {
     /// Operations that ended per second.
     pub ops_per_s: f64,
     /// Mean time from sent to done.
@@ -22,7 +22,7 @@ pub struct Flow {
     pub has_unmeasured: bool,
 }
 
-impl Flow {
+impl LittlesLaw {
     /// Of a run's window.
     pub fn of(record: &RunRecord) -> Self {
         let kinds = &record.totals.kinds;

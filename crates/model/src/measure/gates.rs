@@ -17,7 +17,7 @@ use crate::measure::figures::{BatchMeans, IntervalUnavailable};
 use crate::measure::gate_record::{GateOutcome, GateRecord};
 use crate::measure::run_record::RunRecord;
 use crate::measure::sample::Role;
-use extent::Extent;
+use extent::ValueWithInterval;
 
 /// What comes of the gates of a run's plan.
 pub fn judge(record: &RunRecord) -> Vec<GateRecord> {
@@ -68,9 +68,9 @@ impl Run<'_> {
     }
 
     /// What an expression comes to, or why it comes to nothing.
-    fn extent(&self, expression: &Expression) -> Result<Extent, String> {
+    fn extent(&self, expression: &Expression) -> Result<ValueWithInterval, String> {
         match expression {
-            Expression::Literal(number) => Ok(Extent::exactly(*number)),
+            Expression::Literal(number) => Ok(ValueWithInterval::exactly(*number)),
             Expression::Figure(GateFigure::OfOperations(figure), _) => self.figure(figure),
             Expression::Figure(GateFigure::OfRun(total), _) => self.total(*total),
             Expression::Calculated {
@@ -85,29 +85,29 @@ impl Run<'_> {
         }
     }
 
-    fn figure(&self, figure: &RunFigure) -> Result<Extent, String> {
+    fn figure(&self, figure: &RunFigure) -> Result<ValueWithInterval, String> {
         if figure.quantity == Quantity::Errors {
-            return Ok(Extent::counted(self.errors(figure)));
+            return Ok(ValueWithInterval::counted(self.errors(figure)));
         }
         let Some(value) = self.stretches.value(figure) else {
             return Err(format!("{figure}: there was nothing to measure it by"));
         };
         Ok(match self.stretches.accuracy(figure) {
-            Ok(known) => Extent {
+            Ok(known) => ValueWithInterval {
                 value,
                 low: known.low,
                 high: known.high,
                 unknown: None,
             },
-            Err(IntervalUnavailable::FewBeyond { low }) => Extent {
+            Err(IntervalUnavailable::FewBeyond { low }) => ValueWithInterval {
                 value,
                 low: low as f64,
                 high: f64::INFINITY,
                 unknown: None,
             },
-            Err(why) => Extent {
+            Err(why) => ValueWithInterval {
                 unknown: Some(format!("{figure} has no interval: {}", reason(why))),
-                ..Extent::exactly(value)
+                ..ValueWithInterval::exactly(value)
             },
         })
     }
@@ -123,11 +123,12 @@ impl Run<'_> {
         kind.map_or(0, |kind| kind.ledger.unexpected())
     }
 
-    fn total(&self, total: RunTotal) -> Result<Extent, String> {
+    fn total(&self, total: RunTotal) -> Result<ValueWithInterval, String> {
         let record = self.record;
         let totals = &record.totals;
         let nothing = || format!("{}: this run came to none", total.name());
-        let number = |number: Option<f64>| number.map(Extent::exactly).ok_or_else(nothing);
+        let number =
+            |number: Option<f64>| number.map(ValueWithInterval::exactly).ok_or_else(nothing);
         let count = match total {
             RunTotal::Offered => return number(totals.offered_load_ops_per_s),
             RunTotal::CurvePeak => {
@@ -170,15 +171,15 @@ impl Run<'_> {
             RunTotal::Reconnections => totals.reconnections,
             RunTotal::LateReplies => totals.late_replies,
         };
-        Ok(Extent::counted(count))
+        Ok(ValueWithInterval::counted(count))
     }
 
     /// What was read, with its interval.
-    fn cost(&self, total: RunTotal) -> Option<Extent> {
+    fn cost(&self, total: RunTotal) -> Option<ValueWithInterval> {
         let cost = self.record.cost.as_ref()?;
         let achieved = self.record.totals.achieved_load_ops_per_s;
         let CostEstimate { value, half_width } = cost_totals::of(cost, achieved, total)?;
-        Some(Extent {
+        Some(ValueWithInterval {
             value,
             low: value - half_width,
             high: value + half_width,
@@ -195,10 +196,10 @@ fn lost_clients(record: &RunRecord) -> u64 {
 
 /// The highest load that keeps the objective. Where it never holds it is below all that were tried,
 /// and where it always does above.
-fn of_search(found: &ObjectiveRecord) -> Option<Extent> {
+fn of_search(found: &ObjectiveRecord) -> Option<ValueWithInterval> {
     let none = (found.end == SearchStopReason::NeverHolds).then_some(0.0);
     let value = found.load_ops_per_s.or(found.held_ops_per_s).or(none)?;
-    Some(Extent {
+    Some(ValueWithInterval {
         value,
         low: found
             .lower_ops_per_s

@@ -9,8 +9,8 @@ use crate::failure::ProtocolStatus;
 use crate::measure::distribution::{Distribution, SignificantDigits};
 use crate::measure::ledger::Ledger;
 use crate::measure::sample::{Role, Sample};
-use crate::operation::{Answer, Completion, Failure, OpKind, Outcome};
-use crate::time::Moment;
+use crate::operation::{Completion, Failure, OpKind, Outcome, ReplyInfo};
+use crate::time::Timestamp;
 
 /// How many different failures one kind of operation tells apart in one
 /// interval; further ones are counted as `other`.
@@ -255,9 +255,9 @@ impl IntervalCounts {
 #[derive(Debug)]
 pub struct IntervalBuffer {
     /// When the stretch began.
-    pub start: Moment,
+    pub start: Timestamp,
     /// When it ended.
-    pub end: Moment,
+    pub end: Timestamp,
     /// One row of counts per tick, from the start of the stretch.
     pub ticks: Vec<TickCounts>,
     /// One entry per kind and role that the plan can produce.
@@ -287,8 +287,8 @@ impl IntervalBuffer {
             places[*role as usize][kind.index()] = place as u8;
         }
         Self {
-            start: Moment::ZERO,
-            end: Moment::ZERO,
+            start: Timestamp::ZERO,
+            end: Timestamp::ZERO,
             ticks: vec![TickCounts::default(); ticks.max(1)],
             kinds: kinds
                 .iter()
@@ -343,9 +343,9 @@ impl IntervalBuffer {
 
     /// Counts the end of `times` operations that are alike in everything;
     /// `window_end` is when the measured window closes.
-    pub fn record(&mut self, sample: &Sample, times: u32, window_end: Moment) {
+    pub fn record(&mut self, sample: &Sample, times: u32, window_end: Timestamp) {
         let completion = &sample.completion;
-        if !matches!(completion.outcome, Outcome::Ok) || completion.sent == Moment::NEVER {
+        if !matches!(completion.outcome, Outcome::Ok) || completion.sent == Timestamp::MAX {
             return self.record_untimed(sample, times, window_end);
         }
         let response = completion.done.nanos_since(sample.due);
@@ -376,11 +376,11 @@ impl IntervalBuffer {
     /// Counts operations that did not end well, whose times are not among those of the others, and
     /// those that were not sent, which have none.
     #[cold]
-    fn record_untimed(&mut self, sample: &Sample, times: u32, window_end: Moment) {
+    fn record_untimed(&mut self, sample: &Sample, times: u32, window_end: Timestamp) {
         let completion = &sample.completion;
         let many = u64::from(times);
         let is_expected = self.expects(completion.outcome);
-        let is_sent = completion.sent != Moment::NEVER;
+        let is_sent = completion.sent != Timestamp::MAX;
         let Some(buffer) = self.kind(sample.kind, sample.role) else {
             return;
         };
@@ -439,8 +439,8 @@ impl IntervalBuffer {
 
     /// Notes pages of a directory that were longer than asked for.
     #[inline]
-    fn note_listing(&mut self, answer: &Answer, times: u64) {
-        if let Answer::Directory { excess_bytes, .. } = *answer
+    fn note_listing(&mut self, answer: &ReplyInfo, times: u64) {
+        if let ReplyInfo::Directory { excess_bytes, .. } = *answer
             && excess_bytes > 0
         {
             self.counts.long_listings += times;
@@ -451,7 +451,7 @@ impl IntervalBuffer {
 
     /// Counts operations for the achieved load if they ended well while the
     /// window was open.
-    fn count_achieved(&mut self, completion: &Completion, times: u64, window_end: Moment) {
+    fn count_achieved(&mut self, completion: &Completion, times: u64, window_end: Timestamp) {
         if completion.done <= window_end && matches!(completion.outcome, Outcome::Ok) {
             self.counts.ok_in_window += times;
             self.counts.data_bytes_in_window += u64::from(completion.data_bytes) * times;
@@ -460,7 +460,7 @@ impl IntervalBuffer {
 
     /// Counts the end of operations that were due in the warm-up: the server's
     /// work of the window for the achieved load, and of nothing else.
-    pub fn record_overhang(&mut self, sample: &Sample, times: u32, window_end: Moment) {
+    pub fn record_overhang(&mut self, sample: &Sample, times: u32, window_end: Timestamp) {
         if let Role::Measured = sample.role {
             self.count_achieved(&sample.completion, times.into(), window_end);
         }
@@ -468,7 +468,7 @@ impl IntervalBuffer {
 
     /// The tick that `moment` falls into; the last one takes what comes late.
     #[inline]
-    fn tick_of(&self, moment: Moment) -> usize {
+    fn tick_of(&self, moment: Timestamp) -> usize {
         let tick = moment.nanos_since(self.start) / self.tick_nanos;
         (tick as usize).min(self.ticks.len() - 1)
     }
@@ -488,7 +488,7 @@ impl IntervalBuffer {
     }
 
     /// Forgets everything, keeps the memory, and begins anew at `start`.
-    pub fn reset(&mut self, start: Moment) {
+    pub fn reset(&mut self, start: Timestamp) {
         self.start = start;
         self.end = start;
         self.ticks.fill(TickCounts::default());

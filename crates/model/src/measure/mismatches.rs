@@ -22,7 +22,7 @@ type Key = (OpKind, Mismatch, Option<Wording>);
 
 /// A line that ended otherwise than its load file expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unexpected {
+pub struct UnexpectedResult {
     /// What it asked.
     pub kind: OpKind,
     /// How the result differs.
@@ -59,8 +59,8 @@ impl Mismatches {
     }
 
     /// Counts one, in line `number`. It allocates; a run that is as expected never comes here.
-    pub fn add(&mut self, unexpected: &Unexpected) {
-        let &Unexpected {
+    pub fn add(&mut self, unexpected: &UnexpectedResult) {
+        let &UnexpectedResult {
             kind,
             mismatch,
             number,
@@ -171,7 +171,7 @@ mod tests {
 
     fn add(mismatches: &mut Mismatches, number: u32, status: Status) {
         let expected = Expected::Success;
-        mismatches.add(&Unexpected {
+        mismatches.add(&UnexpectedResult {
             kind: OpKind::ReadX,
             mismatch: expected.mismatch(&status).expect("it is one"),
             number,

@@ -67,7 +67,7 @@ pub use interval::{IntervalBuffer, TickCounts};
 pub use job_record::JobRecord;
 pub use ledger::Ledger;
 pub use losses::{LossReasons, LossRecord};
-pub use mismatches::{Mismatches, Unexpected};
+pub use mismatches::{Mismatches, UnexpectedResult};
 pub use mix_record::MixRecord;
 pub use mount_record::MountRecord;
 pub use processors::ProcessorsRecord;

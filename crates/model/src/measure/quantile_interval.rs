@@ -160,7 +160,7 @@ fn counts_below(values: &[u64], stretch: &[&DistributionRecord]) -> Option<Count
 mod tests {
     use super::*;
     use crate::measure::Distribution;
-    use crate::random::{Purpose, exponential, stream};
+    use crate::random::{RandomStream, exponential, stream};
 
     fn record(values: impl IntoIterator<Item = u64>) -> DistributionRecord {
         let mut distribution = Distribution::<u64>::new();
@@ -238,7 +238,7 @@ mod tests {
         for (quantile, within) in [(0.5, 0.93), (0.99, 0.91)] {
             let true_value = -(1.0_f64 - quantile).ln() * 1e6;
             let holds = (0..200).filter(|seed| {
-                let mut generator = stream(*seed, Purpose::Arrivals, 0);
+                let mut generator = stream(*seed, RandomStream::Arrivals, 0);
                 let mut value = || exponential(&mut generator, 1e6) as u64;
                 let stretches: Vec<Vec<u64>> = (0..20)
                     .map(|_| (0..500).map(|_| value()).collect())

@@ -7,15 +7,15 @@ mod parts;
 
 use super::distribution::DistributionRecord;
 use super::figure_record::FigureRecord;
-use super::run_record::{Contradiction, IntervalRecord, RunRecord};
+use super::run_record::{IntervalRecord, InvariantViolation, RunRecord};
 
 impl RunRecord {
     /// Checks that reports can be made of the numbers of a record that somebody hands over.
-    pub fn check_numbers(&self) -> Result<(), Contradiction> {
+    pub fn check_numbers(&self) -> Result<(), InvariantViolation> {
         let totals = &self.totals;
         let ended = totals.ledger.ended();
         if self.window_ns == 0 && ended > 0 {
-            return Err(Contradiction::NoWindow { ended });
+            return Err(InvariantViolation::NoWindow { ended });
         }
         for (what, number) in [
             ("the achieved load", totals.achieved_load_ops_per_s),
@@ -59,7 +59,7 @@ impl RunRecord {
     }
 }
 
-fn check_interval(interval: &IntervalRecord) -> Result<(), Contradiction> {
+fn check_interval(interval: &IntervalRecord) -> Result<(), InvariantViolation> {
     for kind in &interval.kinds {
         check_distribution(kind.operation.name(), &kind.response_time_ns)?;
         check_distribution(kind.operation.name(), &kind.service_time_ns)?;
@@ -67,26 +67,26 @@ fn check_interval(interval: &IntervalRecord) -> Result<(), Contradiction> {
     Ok(())
 }
 
-fn check_figure(figure: &FigureRecord) -> Result<(), Contradiction> {
+fn check_figure(figure: &FigureRecord) -> Result<(), InvariantViolation> {
     check_number(&figure.name, figure.value)?;
     check_number(&figure.name, figure.low)?;
     if figure.low <= figure.high {
         return Ok(());
     }
-    Err(Contradiction::Interval {
+    Err(InvariantViolation::Interval {
         what: figure.name.clone(),
         low: figure.low.to_string(),
         high: figure.high.to_string(),
     })
 }
 
-fn check_number(what: &str, number: f64) -> Result<(), Contradiction> {
+fn check_number(what: &str, number: f64) -> Result<(), InvariantViolation> {
     let what = || what.to_owned();
     if !number.is_finite() {
-        return Err(Contradiction::NotANumber { what: what() });
+        return Err(InvariantViolation::NotANumber { what: what() });
     }
     if number < 0.0 {
-        return Err(Contradiction::Negative {
+        return Err(InvariantViolation::Negative {
             what: what(),
             value: number.to_string(),
         });
@@ -94,12 +94,12 @@ fn check_number(what: &str, number: f64) -> Result<(), Contradiction> {
     Ok(())
 }
 
-fn check_distribution(what: &str, row: &DistributionRecord) -> Result<(), Contradiction> {
+fn check_distribution(what: &str, row: &DistributionRecord) -> Result<(), InvariantViolation> {
     if !row.is_ordered() {
-        return Err(Contradiction::Order { what: what.into() });
+        return Err(InvariantViolation::Order { what: what.into() });
     }
     row.check_histogram()
-        .map_err(|error| Contradiction::Histogram {
+        .map_err(|error| InvariantViolation::Histogram {
             what: what.into(),
             why: error.to_string(),
         })

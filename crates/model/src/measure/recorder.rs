@@ -16,7 +16,7 @@
 use crate::measure::interval::IntervalBuffer;
 use crate::measure::sample::{Role, Sample};
 use crate::operation::{OpKind, Outcome};
-use crate::time::Moment;
+use crate::time::Timestamp;
 
 /// Fills interval buffers. Belongs to one worker; nothing in it is shared.
 #[derive(Debug)]
@@ -30,14 +30,18 @@ pub struct Recorder {
     births_of: (OpKind, Role),
     /// Operations due before this are warm-up: neither counted nor timed, but
     /// for the achieved load if they end after it.
-    window_start: Moment,
+    window_start: Timestamp,
     /// When the measured window closes.
-    window_end: Moment,
+    window_end: Timestamp,
 }
 
 impl Recorder {
     /// Begins with `buffer`. Operations due before `window_start` are not counted.
-    pub fn new(mut buffer: Box<IntervalBuffer>, window_start: Moment, window_end: Moment) -> Self {
+    pub fn new(
+        mut buffer: Box<IntervalBuffer>,
+        window_start: Timestamp,
+        window_end: Timestamp,
+    ) -> Self {
         buffer.reset(window_start);
         Self {
             buffer,
@@ -52,12 +56,12 @@ impl Recorder {
 
     /// Whether an operation due at `due` belongs to the measured window.
     #[inline]
-    pub fn is_measured(&self, due: Moment) -> bool {
+    pub fn is_measured(&self, due: Timestamp) -> bool {
         due >= self.window_start
     }
 
     /// Closes the measured window early, when a run is interrupted.
-    pub fn close_window(&mut self, at: Moment) {
+    pub fn close_window(&mut self, at: Timestamp) {
         self.enter_all();
         self.window_end = self.window_end.min(at);
     }
@@ -136,7 +140,11 @@ impl Recorder {
     }
 
     /// Takes the full buffer away and goes on with `next`, from `now` on.
-    pub fn hand_over(&mut self, mut next: Box<IntervalBuffer>, now: Moment) -> Box<IntervalBuffer> {
+    pub fn hand_over(
+        &mut self,
+        mut next: Box<IntervalBuffer>,
+        now: Timestamp,
+    ) -> Box<IntervalBuffer> {
         self.enter_all();
         next.start = now;
         next.end = now;
@@ -145,7 +153,7 @@ impl Recorder {
     }
 
     /// Takes the last buffer.
-    pub fn finish(mut self, now: Moment) -> Box<IntervalBuffer> {
+    pub fn finish(mut self, now: Timestamp) -> Box<IntervalBuffer> {
         self.enter_all();
         self.buffer.end = now;
         self.buffer
@@ -174,22 +182,22 @@ fn is_alike(one: &Sample, other: &Sample) -> bool {
 mod tests {
     use super::*;
     use crate::failure::StatusSpace;
-    use crate::operation::{Answer, Completion, Failure, SlotId};
+    use crate::operation::{Completion, Failure, ReplyInfo, SlotId};
     use crate::plan::TICK_NANOS;
 
     fn sample(due: u64, done: u64) -> Sample {
         Sample {
             kind: OpKind::Null,
             role: Role::Measured,
-            due: Moment::from_nanos(due),
-            ready: Moment::from_nanos(due),
+            due: Timestamp::from_nanos(due),
+            ready: Timestamp::from_nanos(due),
             completion: Completion {
                 ticket: SlotId { client: 0, slot: 0 },
                 outcome: Outcome::Ok,
-                answer: Answer::Plain,
-                usable: Moment::ZERO,
-                sent: Moment::from_nanos(due),
-                done: Moment::from_nanos(done),
+                answer: ReplyInfo::Plain,
+                usable: Timestamp::ZERO,
+                sent: Timestamp::from_nanos(due),
+                done: Timestamp::from_nanos(done),
                 calls: 1,
                 retransmissions: 0,
                 bytes_sent: 44,
@@ -206,7 +214,7 @@ mod tests {
             10,
             TICK_NANOS,
         ));
-        let mut recorder = Recorder::new(buffer, Moment::from_nanos(100), Moment::NEVER);
+        let mut recorder = Recorder::new(buffer, Timestamp::from_nanos(100), Timestamp::MAX);
         for sample in [
             sample(50, 500),
             sample(100, 700),
@@ -219,7 +227,7 @@ mod tests {
             }
             recorder.record(&sample, 1);
         }
-        let mut buffer = recorder.finish(Moment::from_nanos(1000));
+        let mut buffer = recorder.finish(Timestamp::from_nanos(1000));
         let kind = &mut buffer.kinds[0];
         assert_eq!((kind.ledger.scheduled, kind.ledger.ok), (4, 4));
         assert_eq!(
@@ -241,23 +249,23 @@ mod tests {
         let status = StatusSpace::Nfs3.status(28);
         let kinds = [(OpKind::Null, Role::Measured)];
         let buffer = IntervalBuffer::new(&kinds, 10, TICK_NANOS).expecting([status]);
-        let mut recorder = Recorder::new(Box::new(buffer), Moment::ZERO, Moment::NEVER);
-        let with = |outcome, sent: Moment| {
+        let mut recorder = Recorder::new(Box::new(buffer), Timestamp::ZERO, Timestamp::MAX);
+        let with = |outcome, sent: Timestamp| {
             let mut sample = sample(100, 500);
             (sample.completion.outcome, sample.completion.sent) = (outcome, sent);
             sample
         };
-        let sent = Moment::from_nanos(100);
+        let sent = Timestamp::from_nanos(100);
         for sample in [
             with(Outcome::Ok, sent),
-            with(Outcome::Ok, Moment::NEVER),
+            with(Outcome::Ok, Timestamp::MAX),
             with(Outcome::Failed(Failure::Status(status)), sent),
             with(Outcome::Failed(StatusSpace::Nfs3.failure(70)), sent),
             with(Outcome::TimedOut, sent),
         ] {
             recorder.record(&sample, 1);
         }
-        let buffer = recorder.finish(Moment::from_nanos(1000));
+        let buffer = recorder.finish(Timestamp::from_nanos(1000));
         let tick = buffer.ticks[0];
         assert_eq!((tick.ok, tick.untimed, tick.untimed_as_expected), (1, 4, 2));
     }

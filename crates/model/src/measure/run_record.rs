@@ -182,7 +182,7 @@ pub struct SessionRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encryption: Option<String>,
     /// Who the server takes the clients for.
-    pub account: Account,
+    pub account: SessionIdentity,
     /// Connections of each client's session: its channels.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub channels: u32,
@@ -261,7 +261,7 @@ pub struct InterfaceRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Account {
+pub enum SessionIdentity {
     /// The user that was named.
     User,
     /// A guest.
@@ -280,9 +280,9 @@ impl SessionRecord {
             (None, None) => "unsigned".into(),
         };
         let account = match self.account {
-            Account::User => "",
-            Account::Guest => ", as guest",
-            Account::Anonymous => ", as nobody",
+            SessionIdentity::User => "",
+            SessionIdentity::Guest => ", as guest",
+            SessionIdentity::Anonymous => ", as nobody",
         };
         let channels = match self.channels {
             1 => String::new(),
@@ -631,7 +631,7 @@ impl TickRecord {
 
 /// A record that contradicts itself.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Contradiction {
+pub enum InvariantViolation {
     /// Not every scheduled operation is accounted for.
     #[error("{missing} of {scheduled} operations are unaccounted for")]
     Ledger {
@@ -755,11 +755,11 @@ impl RunRecord {
     }
 
     /// Checks the invariants that hold in every record.
-    pub fn check(&self) -> Result<(), Contradiction> {
+    pub fn check(&self) -> Result<(), InvariantViolation> {
         let totals = &self.totals;
         let missing = totals.ledger.missing();
         if missing != 0 {
-            return Err(Contradiction::Ledger {
+            return Err(InvariantViolation::Ledger {
                 missing,
                 scheduled: totals.ledger.scheduled,
             });
@@ -780,7 +780,7 @@ impl RunRecord {
             totals.client_cpu_ns_per_op,
         ] {
             if !number.is_finite() {
-                return Err(Contradiction::NotANumber {
+                return Err(InvariantViolation::NotANumber {
                     what: "a total".into(),
                 });
             }
@@ -808,11 +808,11 @@ impl RunRecord {
         }
     }
 
-    fn check_kind(&self, kind: &KindRecord) -> Result<(), Contradiction> {
+    fn check_kind(&self, kind: &KindRecord) -> Result<(), InvariantViolation> {
         let name = kind.operation.name();
         let missing = kind.ledger.missing();
         if missing != 0 {
-            return Err(Contradiction::Ledger {
+            return Err(InvariantViolation::Ledger {
                 missing,
                 scheduled: kind.ledger.scheduled,
             });
@@ -843,11 +843,11 @@ impl RunRecord {
     }
 }
 
-fn check_count(what: &str, left: u64, right: u64) -> Result<(), Contradiction> {
+fn check_count(what: &str, left: u64, right: u64) -> Result<(), InvariantViolation> {
     if left == right {
         Ok(())
     } else {
-        Err(Contradiction::Count {
+        Err(InvariantViolation::Count {
             what: what.into(),
             left,
             right,
@@ -855,10 +855,10 @@ fn check_count(what: &str, left: u64, right: u64) -> Result<(), Contradiction> {
     }
 }
 
-fn check_row(what: &str, row: &DistributionRecord) -> Result<(), Contradiction> {
+fn check_row(what: &str, row: &DistributionRecord) -> Result<(), InvariantViolation> {
     if row.is_ordered() {
         Ok(())
     } else {
-        Err(Contradiction::Order { what: what.into() })
+        Err(InvariantViolation::Order { what: what.into() })
     }
 }

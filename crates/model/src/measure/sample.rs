@@ -8,7 +8,7 @@
 pub use crate::kind::Role;
 
 use crate::operation::{Completion, OpKind};
-use crate::time::Moment;
+use crate::time::Timestamp;
 use core::time::Duration;
 
 /// The life of one operation.
@@ -19,9 +19,9 @@ pub struct Sample {
     /// Whether it is part of what is measured.
     pub role: Role,
     /// When the schedule wanted it to start. In a closed loop: when its slot came free.
-    pub due: Moment,
+    pub due: Timestamp,
     /// When a slot was free for it: `due`, or later.
-    pub ready: Moment,
+    pub ready: Timestamp,
     /// What the backend said of its end; `sent` and `done` are there.
     pub completion: Completion,
 }
@@ -55,11 +55,11 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::{Answer, Outcome, SlotId};
+    use crate::operation::{Outcome, ReplyInfo, SlotId};
 
     #[test]
     fn the_three_parts_add_up_to_the_response_time() {
-        let at = Moment::from_nanos;
+        let at = Timestamp::from_nanos;
         let sample = Sample {
             kind: OpKind::Null,
             role: Role::Measured,
@@ -68,8 +68,8 @@ mod tests {
             completion: Completion {
                 ticket: SlotId { client: 0, slot: 0 },
                 outcome: Outcome::Ok,
-                answer: Answer::Plain,
-                usable: Moment::ZERO,
+                answer: ReplyInfo::Plain,
+                usable: Timestamp::ZERO,
                 sent: at(260),
                 done: at(1000),
                 calls: 1,

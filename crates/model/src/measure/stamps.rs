@@ -8,7 +8,7 @@
 //! ```
 
 use crate::statistics::Estimate;
-use crate::time::Moment;
+use crate::time::Timestamp;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StampedCall {
     /// When it was sent.
-    pub sent: Moment,
+    pub sent: Timestamp,
     /// From the system call that sends it to when its last packet was given to the network's driver.
     pub out_ns: u64,
     /// From then on to when the first packet of the reply came from there.
@@ -54,7 +54,7 @@ pub struct StampedTime {
 
 impl StampsRecord {
     /// What these calls come to that were sent in the window; `None` of fewer than two.
-    pub fn of(calls: &[StampedCall], opened: Moment, closed: Moment) -> Option<Self> {
+    pub fn of(calls: &[StampedCall], opened: Timestamp, closed: Timestamp) -> Option<Self> {
         let in_window = calls
             .iter()
             .filter(|call| call.sent >= opened && call.sent < closed);
@@ -90,7 +90,7 @@ mod tests {
 
     fn call(second: u64, out_ns: u64, beyond_ns: u64, in_ns: u64) -> StampedCall {
         StampedCall {
-            sent: Moment::from_nanos(second * 1_000_000_000),
+            sent: Timestamp::from_nanos(second * 1_000_000_000),
             out_ns,
             beyond_ns,
             in_ns,

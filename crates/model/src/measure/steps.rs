@@ -47,7 +47,7 @@ const HEADER_LEN: usize = 40;
 
 /// How many values there are in each step.
 #[derive(Debug, Clone)]
-pub struct Steps<C> {
+pub struct Buckets<C> {
     counts: Box<[C]>,
     digits: SignificantDigits,
     total: u64,
@@ -89,7 +89,7 @@ impl SignificantDigits {
     }
 }
 
-impl<C: Counter> Steps<C> {
+impl<C: Counter> Buckets<C> {
     /// Steps of these digits, in which nothing is.
     pub fn new(digits: SignificantDigits) -> Self {
         Self {
@@ -138,7 +138,7 @@ impl<C: Counter> Steps<C> {
     }
 
     /// Adds all of `other`, whose steps may be of another width.
-    pub fn add<D: Counter>(&mut self, other: &Steps<D>) {
+    pub fn add<D: Counter>(&mut self, other: &Buckets<D>) {
         let is_same = self.digits == other.digits;
         for (step, count) in other.filled() {
             if is_same {
@@ -246,7 +246,7 @@ impl<C: Counter> Steps<C> {
 /// Why bytes are not the steps of a run's distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BucketsError {
-    /// Not the header that [`Steps::encode`] writes.
+    /// Not the header that [`Buckets::encode`] writes.
     #[error("its header is not that of a histogram up to ten minutes with three or four digits")]
     Header,
     /// Fewer bytes than the header says, or more counts than there are steps.
@@ -260,7 +260,7 @@ pub fn header_of(bytes: &[u8]) -> Result<(SignificantDigits, &[u8]), BucketsErro
         .split_at_checked(HEADER_LEN)
         .ok_or(BucketsError::Header)?;
     for digits in [SignificantDigits::Three, SignificantDigits::Four] {
-        let mut own = Steps::<u64>::header(digits);
+        let mut own = Buckets::<u64>::header(digits);
         // Of the header, the length alone is not known before.
         if let (Some(own), Some(given)) = (own.get_mut(4..8), header.get(4..8)) {
             own.copy_from_slice(given);
@@ -364,7 +364,7 @@ fn counter<C: Counter>(count: u64) -> C {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, RngExt, stream};
+    use crate::random::{RandomStream, RngExt, stream};
     use hdrhistogram::Histogram;
     use hdrhistogram::serialization::{Serializer, V2Serializer};
 
@@ -372,7 +372,7 @@ mod tests {
 
     /// The same values here and in the library's histogram.
     struct Both<C: Counter> {
-        ours: Steps<C>,
+        ours: Buckets<C>,
         theirs: Histogram<C>,
     }
 
@@ -380,7 +380,7 @@ mod tests {
         fn new(digits: SignificantDigits) -> Self {
             let theirs = Histogram::new_with_bounds(1, HIGHEST_NANOS, digits.number());
             Self {
-                ours: Steps::new(digits),
+                ours: Buckets::new(digits),
                 theirs: theirs.expect("bounds"),
             }
         }
@@ -416,7 +416,7 @@ mod tests {
 
     /// Values of every order, as often as that of times of a server, and the edges of steps.
     fn values(seed: u64) -> Vec<(u64, u32)> {
-        let mut random = stream(seed, Purpose::Workload, 0);
+        let mut random = stream(seed, RandomStream::Workload, 0);
         let mut values: Vec<(u64, u32)> = (0..2000)
             .map(|_| {
                 let bits = random.random_range(0..41);
@@ -500,9 +500,9 @@ mod tests {
     #[test]
     fn what_is_encoded_is_added_as_if_it_had_been_recorded_here() {
         for digits in [SignificantDigits::Three, SignificantDigits::Four] {
-            let (mut all, mut merged) = (Steps::<u64>::new(digits), Steps::<u64>::new(digits));
+            let (mut all, mut merged) = (Buckets::<u64>::new(digits), Buckets::<u64>::new(digits));
             for seed in 0..4 {
-                let mut part = Steps::<u32>::new(digits);
+                let mut part = Buckets::<u32>::new(digits);
                 for (value, times) in values(seed) {
                     part.record(value, times.into());
                     all.record(value, times.into());
@@ -512,7 +512,7 @@ mod tests {
             assert_eq!(merged.encode(), all.encode());
             assert_eq!(merged.quantiles(QUANTILES), all.quantiles(QUANTILES));
             merged
-                .add_encoded(&Steps::<u64>::new(digits).encode())
+                .add_encoded(&Buckets::<u64>::new(digits).encode())
                 .expect("empty");
             assert_eq!(merged.encode(), all.encode());
         }
@@ -521,13 +521,13 @@ mod tests {
     #[test]
     fn steps_of_another_width_are_added_as_the_library_would() {
         let (mut from, mut to) = (
-            Steps::<u64>::new(SignificantDigits::Three),
-            Steps::<u64>::new(SignificantDigits::Four),
+            Buckets::<u64>::new(SignificantDigits::Three),
+            Buckets::<u64>::new(SignificantDigits::Four),
         );
         values(1)
             .into_iter()
             .for_each(|(value, times)| from.record(value, times.into()));
-        let mut expected = Steps::<u64>::new(SignificantDigits::Four);
+        let mut expected = Buckets::<u64>::new(SignificantDigits::Four);
         expected.add(&from);
         to.add_encoded(&from.encode()).expect("encoded");
         assert_eq!(to.encode(), expected.encode());
@@ -535,13 +535,13 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_steps_are_refused_wherever_they_are_cut() {
-        let mut steps = Steps::<u64>::new(SignificantDigits::Four);
+        let mut steps = Buckets::<u64>::new(SignificantDigits::Four);
         values(3)
             .into_iter()
             .for_each(|(value, times)| steps.record(value, times.into()));
         let bytes = steps.encode();
         for len in 0..bytes.len() {
-            let cut = Steps::<u64>::new(SignificantDigits::Four).add_encoded(&bytes[..len]);
+            let cut = Buckets::<u64>::new(SignificantDigits::Four).add_encoded(&bytes[..len]);
             assert!(cut.is_err(), "{len}");
         }
         let mut far = bytes[..HEADER_LEN].to_vec();
@@ -549,7 +549,7 @@ mod tests {
         put(1, &mut far);
         let len = (far.len() - HEADER_LEN) as u32;
         far[4..8].copy_from_slice(&len.to_be_bytes());
-        let far = Steps::<u64>::new(SignificantDigits::Four).add_encoded(&far);
+        let far = Buckets::<u64>::new(SignificantDigits::Four).add_encoded(&far);
         assert_eq!(far, Err(BucketsError::Counts));
     }
 

@@ -9,7 +9,7 @@
 
 use crate::operation::OpKind;
 use crate::plan::MixCount;
-use crate::random::{Generator, Purpose, RngExt, stream};
+use crate::random::{Generator, RandomStream, RngExt, stream};
 
 /// Cards of one deck. Fewer would show in the order of the operations; with more, a run of many
 /// clients and few operations each would be further off, by the decks that they are within.
@@ -29,7 +29,7 @@ const KINDS: usize = OpKind::STATELESS.len();
 
 /// The operations of one client, in order.
 #[derive(Debug, Clone)]
-pub struct Deck {
+pub struct ShuffledMix {
     /// How often each kind is asked, and how often all are.
     counts: [u64; KINDS],
     sum: i128,
@@ -44,7 +44,7 @@ pub struct Deck {
     generator: Generator,
 }
 
-impl Deck {
+impl ShuffledMix {
     /// The operations of client `client` in a run of this seed.
     ///
     /// What is carried over is at the start what a client with number 0 carries over after
@@ -58,7 +58,7 @@ impl Deck {
             cards: [OpKind::Null; CARDS],
             next: CARDS,
             common: Vec::new().into_iter(),
-            generator: stream(seed, Purpose::Deck, u64::from(client)),
+            generator: stream(seed, RandomStream::Deck, u64::from(client)),
         };
         for count in counts {
             if let Some(place) = deck.counts.get_mut(count.operation.index()) {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     /// How often each kind is among the next `number` cards.
-    fn count(deck: &mut Deck, number: u64) -> [u64; KINDS] {
+    fn count(deck: &mut ShuffledMix, number: u64) -> [u64; KINDS] {
         let mut drawn = [0; KINDS];
         for _ in 0..number {
             drawn[deck.draw().expect("a mix for ever").index()] += 1;
@@ -186,7 +186,7 @@ mod tests {
     fn after_any_number_of_draws_every_kind_is_within_a_few_cards_of_its_share() {
         for (counts, client) in [(nhfsstone(), 0), (uneven(), 0), (uneven(), 77)] {
             let sum: u64 = counts.iter().map(|count| count.count).sum();
-            let mut deck = Deck::new(&counts, client, 1);
+            let mut deck = ShuffledMix::new(&counts, client, 1);
             let mut drawn = [0_u64; KINDS];
             for draws in 1..=100_000_u64 {
                 drawn[deck.draw().expect("a mix").index()] += 1;
@@ -206,13 +206,13 @@ mod tests {
 
     #[test]
     fn a_long_run_comes_out_exactly() {
-        let mut deck = Deck::new(&nhfsstone(), 0, 7);
+        let mut deck = ShuffledMix::new(&nhfsstone(), 0, 7);
         let drawn = count(&mut deck, 100_000);
         for count in nhfsstone() {
             assert_eq!(drawn[count.operation.index()], 1000 * count.count);
         }
         let sum: u64 = uneven().iter().map(|count| count.count).sum();
-        let drawn = count(&mut Deck::new(&uneven(), 0, 7), 100 * sum);
+        let drawn = count(&mut ShuffledMix::new(&uneven(), 0, 7), 100 * sum);
         for count in uneven() {
             assert_eq!(drawn[count.operation.index()], 100 * count.count);
         }
@@ -221,13 +221,15 @@ mod tests {
     #[test]
     fn an_operation_of_a_hundredth_of_a_percent_comes_once_in_ten_thousand() {
         let counts = MixCount::of(&[(OpKind::Read, 9_999), (OpKind::MkNod, 1)]);
-        let mut deck = Deck::new(&counts, 0, 1);
+        let mut deck = ShuffledMix::new(&counts, 0, 1);
         for _ in 0..20 {
             assert_eq!(count(&mut deck, 10_000)[OpKind::MkNod.index()], 1);
         }
         // A thousand clients that draw a thousand cards each: one in ten clients has it.
         let of_clients: u64 = (0..1000)
-            .map(|client| count(&mut Deck::new(&counts, client, 1), 1000)[OpKind::MkNod.index()])
+            .map(|client| {
+                count(&mut ShuffledMix::new(&counts, client, 1), 1000)[OpKind::MkNod.index()]
+            })
             .sum();
         assert!((90..=110).contains(&of_clients), "{of_clients}");
     }
@@ -236,7 +238,7 @@ mod tests {
     fn a_hundred_operations_of_seven_clients_have_the_mix() {
         let mut drawn = [0; KINDS];
         for client in 0..7 {
-            let mut deck = Deck::counted(&nhfsstone(), client, 7, 3, 100);
+            let mut deck = ShuffledMix::counted(&nhfsstone(), client, 7, 3, 100);
             let part = 100 / 7 + u64::from(u64::from(client) < 100 % 7);
             for (sum, of_client) in drawn.iter_mut().zip(count(&mut deck, part)) {
                 *sum += of_client;
@@ -246,20 +248,20 @@ mod tests {
             assert_eq!(drawn[count.operation.index()], count.count, "{count:?}");
         }
         // A longer run draws as without a count; so does what comes after a short one.
-        let first = |deck: &mut Deck| (0..40).map_while(|_| deck.draw()).collect::<Vec<_>>();
-        let mut own = Deck::new(&nhfsstone(), 2, 3);
-        let mut long = Deck::counted(&nhfsstone(), 2, 7, 3, 5000);
+        let first = |deck: &mut ShuffledMix| (0..40).map_while(|_| deck.draw()).collect::<Vec<_>>();
+        let mut own = ShuffledMix::new(&nhfsstone(), 2, 3);
+        let mut long = ShuffledMix::counted(&nhfsstone(), 2, 7, 3, 5000);
         assert_eq!(first(&mut long), first(&mut own));
-        let mut none = Deck::counted(&nhfsstone(), 9, 10, 3, 5);
+        let mut none = ShuffledMix::counted(&nhfsstone(), 9, 10, 3, 5);
         assert_eq!(first(&mut none).len(), 40);
-        let empty = Deck::counted(&MixCount::of(&[]), 0, 1, 3, 5).draw();
+        let empty = ShuffledMix::counted(&MixCount::of(&[]), 0, 1, 3, 5).draw();
         assert_eq!(empty, None);
     }
 
     #[test]
     fn kinds_that_are_not_in_the_mix_are_never_drawn() {
         let counts = MixCount::of(&[(OpKind::Read, 0), (OpKind::Write, 2), (OpKind::Null, 1)]);
-        let drawn = count(&mut Deck::new(&counts, 3, 1), 3000);
+        let drawn = count(&mut ShuffledMix::new(&counts, 3, 1), 3000);
         assert_eq!(drawn.iter().sum::<u64>(), 3000);
         assert_eq!(drawn[OpKind::Read.index()], 0);
     }
@@ -267,11 +269,14 @@ mod tests {
     #[test]
     fn a_mix_of_one_kind_is_that_kind_and_an_empty_one_nothing() {
         for kind in OpKind::STATELESS {
-            let drawn = count(&mut Deck::new(&MixCount::of(&[(*kind, 5)]), 9, 1), 250);
+            let drawn = count(
+                &mut ShuffledMix::new(&MixCount::of(&[(*kind, 5)]), 9, 1),
+                250,
+            );
             assert_eq!(drawn[kind.index()], 250);
         }
         assert_eq!(
-            Deck::new(&MixCount::of(&[(OpKind::Read, 0)]), 9, 1).draw(),
+            ShuffledMix::new(&MixCount::of(&[(OpKind::Read, 0)]), 9, 1).draw(),
             None
         );
     }
@@ -279,14 +284,14 @@ mod tests {
     #[test]
     fn counts_as_large_as_they_can_be_do_not_overflow() {
         let counts = MixCount::of(&[(OpKind::Read, u64::MAX), (OpKind::Write, u64::MAX)]);
-        let drawn = count(&mut Deck::new(&counts, 0, 1), 1000);
+        let drawn = count(&mut ShuffledMix::new(&counts, 0, 1), 1000);
         assert_eq!(drawn[OpKind::Read.index()], 500);
     }
 
     #[test]
     fn the_seed_and_the_client_decide_the_order() {
         let first = |client, seed| {
-            let mut deck = Deck::new(&nhfsstone(), client, seed);
+            let mut deck = ShuffledMix::new(&nhfsstone(), client, seed);
             (0..20).map_while(|_| deck.draw()).collect::<Vec<_>>()
         };
         assert_eq!(first(0, 1), first(0, 1));

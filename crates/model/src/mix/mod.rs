@@ -20,13 +20,13 @@ mod section;
 
 pub use built_in::{BuiltInMix, DEFAULT, built_in, names};
 pub use counters::{Counters, UnmappedCalls};
-pub use deck::Deck;
+pub use deck::ShuffledMix;
 pub use error::MixError;
 pub use kernel::Mount;
 pub use parse::{parse, parse_mount};
 
 use crate::operation::OpKind;
-use crate::plan::{LeftOut, MixCount};
+use crate::plan::{MixCount, SkippedOperation};
 
 /// A mix, read or built in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Mix {
     /// nhfsstone takes its shares of them.
     pub calls: Option<u64>,
     /// What its source counted and NFSv3 has nothing like.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedOperation>,
     /// Where the counts come from, a sentence each: which table of the file was taken and
     /// which were not, what must be known about them.
     pub notes: Vec<String>,

@@ -10,7 +10,7 @@ use super::plain::plain;
 use super::samba;
 use super::section::{Section, Side};
 use crate::operation::OpKind;
-use crate::plan::{LeftOut, MixCount};
+use crate::plan::{MixCount, SkippedOperation};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a text is, the surest sign first.
@@ -258,7 +258,7 @@ fn of_sections(sections: &[&Section<'_>], file: &str, notes: Vec<String>) -> Res
         calls: None,
         left_out: left_out
             .into_iter()
-            .map(|(operation, count)| LeftOut { operation, count })
+            .map(|(operation, count)| SkippedOperation { operation, count })
             .collect(),
         notes,
     })

@@ -19,7 +19,7 @@ const PERCENT_OFF: u128 = 1;
 
 /// What a file in our format says.
 #[derive(Debug, Default)]
-pub(super) struct Plain {
+pub(super) struct MixText {
     pub(super) name: Option<String>,
     pub(super) about: Option<String>,
     pub(super) counts: Vec<MixCount>,
@@ -35,8 +35,8 @@ struct Value<'a> {
 }
 
 /// Reads the lines.
-pub(super) fn plain(lines: &[Line<'_>]) -> Result<Plain, MixError> {
-    let mut plain = Plain::default();
+pub(super) fn plain(lines: &[Line<'_>]) -> Result<MixText, MixError> {
+    let mut plain = MixText::default();
     let mut values: BTreeMap<OpKind, Value<'_>> = BTreeMap::new();
     let mut first: Option<Value<'_>> = None;
     for line in lines {

@@ -7,7 +7,7 @@ pub use write_data::WriteData;
 
 /// A stretch of the data of an action, which lie elsewhere and are sent over and over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Stretch {
+pub struct DataRange {
     /// Where it begins.
     pub at: u64,
     /// Bytes of it.
@@ -16,7 +16,7 @@ pub struct Stretch {
 
 /// File data that belong between two bytes of an [`Output`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Splice {
+pub struct DataSegment {
     /// How many bytes of the output come before it.
     pub at: usize,
     /// Where the data start in the run's table.
@@ -27,14 +27,14 @@ pub struct Splice {
 
 /// Bytes to be sent over one connection, in order.
 ///
-/// File data of WRITE are not copied: a [`Splice`] says which part of the run's
+/// File data of WRITE are not copied: a [`DataSegment`] says which part of the run's
 /// table goes where, and the engine sends both with one vectored write.
 #[derive(Debug, Default)]
 pub struct Output {
     /// Everything but spliced data.
     pub bytes: Vec<u8>,
     /// Spliced data, in order of `at`.
-    pub splices: Vec<Splice>,
+    pub splices: Vec<DataSegment>,
     /// Where each datagram ends in `bytes`; empty for streams.
     pub datagrams: Vec<usize>,
 }

@@ -1,8 +1,8 @@
 //! What writes send: data of the run's table, where they lie, others, copied, or a unit.
 
-use super::{Output, Splice, Stretch};
+use super::{DataRange, DataSegment, Output};
 use crate::load::LineData;
-use crate::payload::Unit;
+use crate::payload::WriteBlock;
 use filestone_wire::pattern::PERIOD;
 
 /// From this length on data of the table are spliced instead of copied.
@@ -16,7 +16,7 @@ pub struct WriteData {
     /// Those that do not, copied.
     copied: Vec<u8>,
     /// A unit, whose data lie in the table, too.
-    unit: Option<Box<Unit>>,
+    unit: Option<Box<WriteBlock>>,
 }
 
 /// Data of the table, which lie there twice in a row.
@@ -51,7 +51,7 @@ impl WriteData {
     }
 
     /// Takes a unit from now on: it is for as long as a client lives that it takes units, or never.
-    pub fn keep_unit(&mut self, unit: &Unit) {
+    pub fn keep_unit(&mut self, unit: &WriteBlock) {
         match &mut self.unit {
             Some(kept) => **kept = *unit,
             None => self.unit = Some(Box::new(*unit)),
@@ -59,7 +59,13 @@ impl WriteData {
     }
 
     /// Appends a stretch of them; how many bytes lie elsewhere, in `table`, if they may.
-    pub fn put(&self, stretch: Stretch, table: &[u8], may_splice: bool, out: &mut Output) -> usize {
+    pub fn put(
+        &self,
+        stretch: DataRange,
+        table: &[u8],
+        may_splice: bool,
+        out: &mut Output,
+    ) -> usize {
         if let Some(unit) = &self.unit {
             return put_unit(unit, stretch, table, may_splice, out);
         }
@@ -73,7 +79,7 @@ impl WriteData {
 
 impl Region {
     /// Appends a stretch; how many bytes of it are spliced.
-    fn put(self, stretch: Stretch, table: &[u8], may_splice: bool, out: &mut Output) -> usize {
+    fn put(self, stretch: DataRange, table: &[u8], may_splice: bool, out: &mut Output) -> usize {
         let (mut missing, mut spliced) = (stretch.len as usize, 0);
         let mut at = (stretch.at % self.period.max(1) as u64) as usize;
         while missing > 0 {
@@ -102,14 +108,14 @@ fn put_piece(piece: &[u8], start: usize, may_splice: bool, out: &mut Output) -> 
         return 0;
     }
     let (at, len) = (out.bytes.len(), piece.len());
-    out.splices.push(Splice { at, start, len });
+    out.splices.push(DataSegment { at, start, len });
     len
 }
 
 /// Appends a stretch of a unit, whose data lie in `table`.
 fn put_unit(
-    unit: &Unit,
-    stretch: Stretch,
+    unit: &WriteBlock,
+    stretch: DataRange,
     table: &[u8],
     may_splice: bool,
     out: &mut Output,
@@ -123,7 +129,7 @@ fn put_unit(
 }
 
 /// Appends a stretch of `source`, which is repeated over and over.
-fn repeat(source: &[u8], stretch: Stretch, out: &mut Vec<u8>) {
+fn repeat(source: &[u8], stretch: DataRange, out: &mut Vec<u8>) {
     let end = out.len() + stretch.len as usize;
     if source.is_empty() {
         // Only a caller without data comes to that; zeros are as good.
@@ -141,13 +147,13 @@ fn repeat(source: &[u8], stretch: Stretch, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::payload::{DataVerifier, FileKey, Pattern, Payloads, Place, Reading};
+    use crate::payload::{DataVerifier, FileKey, Pattern, Payloads, Place, ReadCheck};
 
     #[test]
     fn data_go_on_in_the_next_piece_where_they_ended_in_the_last() {
         let repeated = |source: &[u8], at, len| {
             let mut out = Vec::new();
-            repeat(source, Stretch { at, len }, &mut out);
+            repeat(source, DataRange { at, len }, &mut out);
             out
         };
         assert_eq!(repeated(b"abc", 0, 3), b"abc");
@@ -192,7 +198,7 @@ mod tests {
             for may_splice in [true, false] {
                 let (mut out, stretch) = (
                     Output::default(),
-                    Stretch {
+                    DataRange {
                         at: at as u64,
                         len: len as u32,
                     },
@@ -213,7 +219,7 @@ mod tests {
     #[test]
     fn a_table_without_the_data_gives_zeros() {
         let mut out = Output::default();
-        let stretch = Stretch { at: 3, len: 2000 };
+        let stretch = DataRange { at: 3, len: 2000 };
         assert_eq!(WriteData::PATTERN.put(stretch, &[1; 10], true, &mut out), 0);
         assert_eq!(out.bytes, [0; 2000]);
     }
@@ -229,16 +235,16 @@ mod tests {
             offset: 0,
             len,
         };
-        let unit = Unit::plain(payloads.region(0), pattern.begin(), place, 0);
+        let unit = WriteBlock::plain(payloads.region(0), pattern.begin(), place, 0);
         let unit = unit.with_checksum(FileKey::default(), place, payloads.table());
         let mut whole = Vec::new();
         unit.fill(u64::from(len), payloads.table(), &mut whole);
         let mut inspector = DataVerifier::default();
-        inspector.begin(&Reading {
+        inspector.begin(&ReadCheck {
             file: FileKey::default(),
             is_first: true,
             is_last: true,
-            ..Reading::default()
+            ..ReadCheck::default()
         });
         inspector.see(&whole);
         assert_eq!(inspector.take_fault(), None);
@@ -248,7 +254,7 @@ mod tests {
         while at < len {
             let piece = (len - at).min(100_000);
             let mut out = Output::default();
-            let stretch = Stretch {
+            let stretch = DataRange {
                 at: u64::from(at),
                 len: piece,
             };

@@ -4,14 +4,14 @@ pub mod pattern;
 pub mod unit;
 
 pub use pattern::Pattern;
-pub use unit::{DataVerifier, FileKey, Payloads, Piece, Place, Reading, Unit, VerifyError};
+pub use unit::{DataVerifier, FileKey, Payloads, Piece, Place, ReadCheck, VerifyError, WriteBlock};
 
 /// What the data of a line are, where they are not bytes that are sent over and over, nor any that are
 /// passed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload {
     /// It writes this.
-    Unit(Unit),
+    Unit(WriteBlock),
     /// What it reads is looked at.
-    Reading(Reading),
+    Reading(ReadCheck),
 }

@@ -56,7 +56,7 @@ pub enum Pattern {
 
 /// Where a unit begins in the row of its pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Begin {
+pub enum PatternStart {
     /// With the row.
     First,
     /// At the place that its offset in the file has.
@@ -108,10 +108,10 @@ impl Pattern {
     }
 
     /// Where its units begin.
-    pub const fn begin(&self) -> Begin {
+    pub const fn begin(&self) -> PatternStart {
         match self {
-            Pattern::Random => Begin::Anywhere,
-            Pattern::Incompressible => Begin::Offset,
+            Pattern::Random => PatternStart::Anywhere,
+            Pattern::Incompressible => PatternStart::Offset,
             Pattern::Increasing
             | Pattern::Decreasing
             | Pattern::RandomFixed
@@ -121,7 +121,7 @@ impl Pattern {
             | Pattern::Prbs7
             | Pattern::Prbs11
             | Pattern::Prbs15
-            | Pattern::Custom(_) => Begin::First,
+            | Pattern::Custom(_) => PatternStart::First,
         }
     }
 

@@ -13,7 +13,7 @@
 //! A reader need not read in the pieces that were written: an [`DataVerifier`] takes the data of a file as
 //! they come, whatever they are cut into.
 
-use super::pattern::{Begin, Pattern};
+use super::pattern::{Pattern, PatternStart};
 use std::sync::Arc;
 
 /// Bytes before the data of a unit with a checksum.
@@ -43,7 +43,7 @@ pub struct FileKey {
 
 /// Where the row of a pattern is in the table of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Region {
+pub struct PatternRange {
     start: usize,
     /// Bytes after which it repeats.
     period: usize,
@@ -55,7 +55,7 @@ pub struct Region {
 #[derive(Debug, Clone, Default)]
 pub struct Payloads {
     table: Arc<[u8]>,
-    regions: Vec<Region>,
+    regions: Vec<PatternRange>,
 }
 
 impl Payloads {
@@ -85,7 +85,7 @@ impl Payloads {
             let len = row.len() + stretch;
             let start = table.len();
             table.extend(row.iter().copied().cycle().take(len));
-            regions.push(Region {
+            regions.push(PatternRange {
                 start,
                 period: row.len(),
                 len,
@@ -103,17 +103,17 @@ impl Payloads {
     }
 
     /// Where the pattern at that place is.
-    pub fn region(&self, place: usize) -> Region {
+    pub fn region(&self, place: usize) -> PatternRange {
         self.regions.get(place).copied().unwrap_or_default()
     }
 }
 
 /// One write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unit {
+pub struct WriteBlock {
     head: [u8; HEAD_LEN],
     head_len: u8,
-    region: Region,
+    region: PatternRange,
     /// Where in the row its data begin.
     begins: usize,
 }
@@ -129,15 +129,15 @@ pub struct Place {
     pub len: u32,
 }
 
-impl Unit {
+impl WriteBlock {
     /// Data of a pattern alone, of which `region` is; `any` is a number that says where, where that is
     /// to differ from unit to unit.
-    pub fn plain(region: Region, begin: Begin, place: Place, any: u64) -> Self {
+    pub fn plain(region: PatternRange, begin: PatternStart, place: Place, any: u64) -> Self {
         let period = region.period.max(1) as u64;
         let begins = match begin {
-            Begin::First => 0,
-            Begin::Offset => place.offset % period,
-            Begin::Anywhere => any % period,
+            PatternStart::First => 0,
+            PatternStart::Offset => place.offset % period,
+            PatternStart::Anywhere => any % period,
         };
         Self {
             head: [0; HEAD_LEN],
@@ -196,7 +196,7 @@ impl Unit {
             at += bytes.len() as u64;
             left -= bytes.len();
         }
-        let Region { start, period, len } = self.region;
+        let PatternRange { start, period, len } = self.region;
         if period == 0 {
             return;
         }
@@ -273,7 +273,7 @@ impl VerifyError {
 
 /// What is known of the next data that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Reading {
+pub struct ReadCheck {
     /// Of which file.
     pub file: FileKey,
     /// Where they begin.
@@ -334,7 +334,7 @@ impl Default for State {
 
 impl DataVerifier {
     /// The next data are these.
-    pub fn begin(&mut self, reading: &Reading) {
+    pub fn begin(&mut self, reading: &ReadCheck) {
         if reading.is_first {
             self.state = State {
                 file: reading.file,
@@ -475,7 +475,7 @@ mod tests {
                 offset: file.len() as u64,
                 len: *len,
             };
-            let unit = Unit::plain(payloads.region(0), pattern.begin(), place, 99);
+            let unit = WriteBlock::plain(payloads.region(0), pattern.begin(), place, 99);
             let unit = unit.with_checksum(FILE, place, payloads.table());
             unit.fill(u64::from(*len), payloads.table(), &mut room);
             assert_eq!(room.len(), *len as usize);
@@ -488,7 +488,7 @@ mod tests {
         let mut inspector = DataVerifier::default();
         let (mut offset, whole) = (0, data.len());
         for data in data.chunks(piece) {
-            inspector.begin(&Reading {
+            inspector.begin(&ReadCheck {
                 file,
                 offset,
                 number: 0,

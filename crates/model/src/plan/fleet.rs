@@ -5,7 +5,7 @@ use crate::kind::Role;
 use crate::operation::OpKind;
 use crate::payload::Pattern;
 use crate::payload::unit::UNIT_MIN;
-use crate::random::{Purpose, RngExt, stream};
+use crate::random::{RandomStream, RngExt, stream};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,14 +21,14 @@ pub const GROUPS_MAX: usize = 1024;
 /// seed, as the [`ValueDistribution`] of the group says.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Span<T> {
+pub struct ValueRange<T> {
     /// The least.
     pub min: T,
     /// The greatest.
     pub max: T,
 }
 
-impl<T: Copy> Span<T> {
+impl<T: Copy> ValueRange<T> {
     /// Always this value.
     pub const fn always(value: T) -> Self {
         Self {
@@ -109,7 +109,7 @@ impl RandomFieldFor {
     /// What the order of its pieces is drawn from, where that is random.
     pub fn order(&self) -> u64 {
         let seed = self.seed ^ u64::from(self.client) << 32;
-        stream(seed, Purpose::Offsets, self.file).random()
+        stream(seed, RandomStream::Offsets, self.file).random()
     }
 
     /// From 0 to below 1.
@@ -119,11 +119,11 @@ impl RandomFieldFor {
             SampleScope::File => self.file,
             SampleScope::Client => 0,
         };
-        stream(seed, Purpose::Fleet, file).random()
+        stream(seed, RandomStream::Fleet, file).random()
     }
 
     /// A whole number of this span.
-    pub fn whole(&self, what: RandomField, span: Span<u64>) -> u64 {
+    pub fn whole(&self, what: RandomField, span: ValueRange<u64>) -> u64 {
         let width = span.max.saturating_sub(span.min);
         if width == 0 {
             return span.min;
@@ -142,7 +142,7 @@ impl RandomFieldFor {
     }
 
     /// A number of this span.
-    pub fn number(&self, what: RandomField, span: Span<f64>) -> f64 {
+    pub fn number(&self, what: RandomField, span: ValueRange<f64>) -> f64 {
         if span.min >= span.max {
             return span.min;
         }
@@ -179,7 +179,7 @@ pub struct RatePlan {
     /// What is counted.
     pub unit: RateUnit,
     /// How many of them per second.
-    pub per_s: Span<f64>,
+    pub per_s: ValueRange<f64>,
 }
 
 /// What a client does with its files.
@@ -199,7 +199,7 @@ pub enum Direction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Offsets {
+pub enum AccessPattern {
     /// From begin to end.
     #[default]
     Sequential,
@@ -248,17 +248,17 @@ pub struct GroupPlan {
     #[serde(default, skip_serializing_if = "Identities::is_empty")]
     pub identities: Identities,
     /// Bytes of each read.
-    pub read_size: Span<u64>,
+    pub read_size: ValueRange<u64>,
     /// Bytes of each write: with checksums, of each unit.
-    pub write_size: Span<u64>,
+    pub write_size: ValueRange<u64>,
     /// Bytes of each file.
-    pub file_size: Span<u64>,
+    pub file_size: ValueRange<u64>,
     /// How sizes and rates are drawn that are from one value to another.
     #[serde(default, skip_serializing_if = "ValueDistribution::is_usual")]
     pub drawing: ValueDistribution,
     /// In which order the pieces of each are moved.
     #[serde(default)]
-    pub offsets: Offsets,
+    pub offsets: AccessPattern,
     /// How many files each client has.
     pub files: u32,
     /// How much each client moves; without it as much as it can, one transfer after the other.
@@ -298,11 +298,11 @@ impl GroupPlan {
             targets: vec![0],
             sources: SourceAddresses::default(),
             identities: Identities::default(),
-            read_size: Span::always(4096),
-            write_size: Span::always(4096),
-            file_size: Span::always(1_000_000),
+            read_size: ValueRange::always(4096),
+            write_size: ValueRange::always(4096),
+            file_size: ValueRange::always(1_000_000),
             drawing: ValueDistribution::default(),
-            offsets: Offsets::Sequential,
+            offsets: AccessPattern::Sequential,
             files: 2,
             rate: None,
             pattern: Pattern::Increasing,
@@ -683,7 +683,7 @@ impl FleetPlan {
 
     /// Whether what is read at random offsets can be looked at: a checksum is one of a whole write.
     fn wrong_with_offsets(&self, group: &GroupPlan) -> Option<String> {
-        if group.offsets == Offsets::Sequential {
+        if group.offsets == AccessPattern::Sequential {
             return None;
         }
         if group.append {
@@ -744,7 +744,7 @@ fn wrong_with_sizes(group: &GroupPlan) -> Option<String> {
 }
 
 fn wrong_with_rate(group: &GroupPlan) -> Option<String> {
-    let Span { min, max } = group.rate?.per_s;
+    let ValueRange { min, max } = group.rate?.per_s;
     let is_rate = min.is_finite() && max.is_finite() && min > 0.0 && min <= max && max <= 1e15;
     (!is_rate).then(|| "a rate is more than 0, the least before the greatest".into())
 }
@@ -811,7 +811,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_drawn_is_in_its_span_and_the_same_again() {
-        let span = Span { min: 10, max: 13 };
+        let span = ValueRange { min: 10, max: 13 };
         let mut seen = [0; 4];
         for file in 0..4000 {
             let drawn = RandomFieldFor {
@@ -823,7 +823,7 @@ pub(crate) mod tests {
             let value = drawn.whole(RandomField::FileSize, span);
             assert_eq!(value, drawn.whole(RandomField::FileSize, span));
             seen[(value - 10) as usize] += 1;
-            let rate = drawn.number(RandomField::Rate, Span { min: 1.0, max: 2.0 });
+            let rate = drawn.number(RandomField::Rate, ValueRange { min: 1.0, max: 2.0 });
             assert!((1.0..2.0).contains(&rate));
         }
         // 1000 each, with a standard deviation of 27.
@@ -831,7 +831,7 @@ pub(crate) mod tests {
             seen.iter().all(|count| (850..1150).contains(count)),
             "{seen:?}"
         );
-        let all = Span {
+        let all = ValueRange {
             min: 0,
             max: u64::MAX,
         };
@@ -859,15 +859,15 @@ pub(crate) mod tests {
         // Ten doublings; of 10,000 draws 1,000 each, with a standard deviation of 30.
         let mut seen = [0; 10];
         for file in 0..10_000 {
-            let value = drawn(file).whole(RandomField::FileSize, Span { min: 1, max: 1023 });
+            let value = drawn(file).whole(RandomField::FileSize, ValueRange { min: 1, max: 1023 });
             seen[value.ilog2() as usize] += 1;
         }
         let is_near = |count: &i32| (850..1150).contains(count);
         assert!(seen.iter().all(is_near), "{seen:?}");
-        let span = Span { min: 0.5, max: 2.0 };
+        let span = ValueRange { min: 0.5, max: 2.0 };
         let below = (0..10_000).filter(|file| drawn(*file).number(RandomField::Rate, span) < 1.0);
         assert!((4800..5200).contains(&below.count()));
-        let all = Span {
+        let all = ValueRange {
             min: 1,
             max: u64::MAX,
         };
@@ -878,7 +878,7 @@ pub(crate) mod tests {
     fn what_is_drawn_for_a_client_is_the_same_for_all_its_files() {
         let once = drawn_by(DistributionShape::Uniform, SampleScope::Client);
         let each = drawn_by(DistributionShape::Uniform, SampleScope::File);
-        let span = Span { min: 1, max: 1000 };
+        let span = ValueRange { min: 1, max: 1000 };
         let own = once(0).whole(RandomField::FileSize, span);
         assert_eq!(own, each(0).whole(RandomField::FileSize, span));
         assert!((0..100).all(|file| once(file).whole(RandomField::FileSize, span) == own));
@@ -912,7 +912,7 @@ pub(crate) mod tests {
                 "the least before the greatest",
             ),
             (
-                |plan| plan.groups[0].file_size = Span::always(79),
+                |plan| plan.groups[0].file_size = ValueRange::always(79),
                 "80 bytes or more",
             ),
             (
@@ -922,14 +922,14 @@ pub(crate) mod tests {
             (|plan| plan.groups[0].prefix = "a/b".into(), "a prefix has"),
             (
                 |plan| {
-                    plan.groups[1].offsets = Offsets::Random;
-                    plan.groups[1].read_size = Span::always(6000);
+                    plan.groups[1].offsets = AccessPattern::Random;
+                    plan.groups[1].read_size = ValueRange::always(6000);
                 },
                 "read_size (6000..6000) is a multiple of the write_size of \"writers\" (4096..4096)",
             ),
             (
                 |plan| {
-                    plan.groups[0].offsets = Offsets::Random;
+                    plan.groups[0].offsets = AccessPattern::Random;
                     plan.groups[0].append = true;
                 },
                 "append needs offsets in order",

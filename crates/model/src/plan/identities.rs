@@ -79,7 +79,7 @@ pub struct GroupIdentity {
 
 /// As whom one client calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Caller<'c> {
+pub struct ClientIdentity<'c> {
     /// Those of its group.
     pub identities: &'c Identities,
     /// Its number in the group.
@@ -99,9 +99,9 @@ impl GroupIdentities {
     }
 
     /// As whom a client calls, if that is said.
-    pub fn of(&self, client: u32) -> Option<Caller<'_>> {
+    pub fn of(&self, client: u32) -> Option<ClientIdentity<'_>> {
         let group = self.0.iter().rev().find(|group| group.first <= client)?;
-        Some(Caller {
+        Some(ClientIdentity {
             identities: &group.identities,
             number: client - group.first,
         })

@@ -24,7 +24,7 @@ pub struct MixPlan {
     pub calls: Option<u64>,
     /// What the source of the mix counted and no procedure of NFSv3 is like.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedOperation>,
     /// Further directories on the same server, or of this host: client i uses directory i
     /// modulo their number, the plan's own target being the first.
     pub more_targets: Vec<TargetPlan>,
@@ -151,14 +151,14 @@ impl MixCount {
 /// An operation of the mix's source that is not asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct LeftOut {
+pub struct SkippedOperation {
     /// Its name there.
     pub operation: String,
     /// How often it was counted.
     pub count: u64,
 }
 
-impl LeftOut {
+impl SkippedOperation {
     /// Which kind of operation it is, if a mix can ask it: then it is the target that has it not.
     pub fn kind(&self) -> Option<OpKind> {
         OpKind::from_name(&self.operation).filter(|kind| OpKind::STATELESS.contains(kind))

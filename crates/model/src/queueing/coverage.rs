@@ -11,7 +11,7 @@ use crate::measure::figures::{
 };
 use crate::measure::ledger::Ledger;
 use crate::measure::run_record::{IntervalRecord, Totals};
-use crate::steering::{Direction, IntervalResult, Steering};
+use crate::steering::{IntervalResult, LoadController, NextLoad};
 
 /// The statistics whose intervals are looked at.
 pub const COVERED: [Statistic; 3] = [Statistic::Mean, Statistic::P50, Statistic::P99];
@@ -155,20 +155,20 @@ struct Watched {
     wanted: usize,
 }
 
-impl Steering for Watched {
+impl LoadController for Watched {
     fn first(&mut self) -> f64 {
         self.load
     }
 
-    fn next(&mut self, observed: &IntervalResult<'_>) -> Direction {
+    fn next(&mut self, observed: &IntervalResult<'_>) -> NextLoad {
         match self.warm_up.checked_sub(1) {
             Some(left) => self.warm_up = left,
             None => self.intervals.push(observed.interval.clone()),
         }
         if self.intervals.len() < self.wanted {
-            Direction::Stay
+            NextLoad::Stay
         } else {
-            Direction::Finish
+            NextLoad::Finish
         }
     }
 

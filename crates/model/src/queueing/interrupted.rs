@@ -7,7 +7,7 @@
 //! Solutions in Stochastic Models*, chapter 2). Times are in seconds.
 
 use super::server::{Service, SimulatedServer, Stall};
-use crate::random::{Purpose, exponential, stream};
+use crate::random::{RandomStream, exponential, stream};
 
 /// A server that is interrupted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,7 +70,7 @@ impl InterruptedServer {
 
     /// One that behaves so for this long.
     pub fn simulated(&self, length_ns: u64, seed: u64) -> SimulatedServer {
-        let mut generator = stream(seed, Purpose::Workload, 1);
+        let mut generator = stream(seed, RandomStream::Workload, 1);
         let mut stalls = Vec::new();
         let mut now = 0;
         while now < length_ns {

@@ -16,7 +16,7 @@ mod simulated;
 pub use deterministic::DeterministicServers;
 pub use interrupted::InterruptedServer;
 pub use markov::MarkovServers;
-pub use server::{Memory, Service, SimulatedServer, SimulatedServerState, Stall};
+pub use server::{OverloadPenalty, Service, SimulatedServer, SimulatedServerState, Stall};
 pub use simulated::{SimulatedArrivals, SimulatedEnd, SimulatedRun};
 
 /// Where `is_beyond` turns true between `low` and `high`, to the last bit or nearly so.

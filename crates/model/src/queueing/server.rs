@@ -21,7 +21,7 @@ pub enum Service {
 
 /// A server that an overload slows down for a while.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Memory {
+pub struct OverloadPenalty {
     /// Operations in flight that are an overload.
     pub in_flight: usize,
     /// By what the service time is multiplied then.
@@ -49,7 +49,7 @@ pub struct SimulatedServer {
     /// Added to every service time, as a long line adds it: it occupies a slot, no server.
     pub delay_ns: u64,
     /// Whether an overload leaves a trace.
-    pub memory: Option<Memory>,
+    pub memory: Option<OverloadPenalty>,
     /// When it stands still, in order.
     pub stalls: Vec<Stall>,
 }

@@ -11,8 +11,8 @@ use crate::measure::ledger::Ledger;
 use crate::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
 use crate::measure::sample::Role;
 use crate::operation::OpKind;
-use crate::random::{Generator, Purpose, exponential, stream};
-use crate::steering::{Direction, IntervalResult, Steering};
+use crate::random::{Generator, RandomStream, exponential, stream};
+use crate::steering::{IntervalResult, LoadController, NextLoad};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -73,7 +73,7 @@ impl SimulatedRun {
     }
 
     /// Plays the run: the steering sees every interval and decides what is offered next.
-    pub fn steer(&self, steering: &mut impl Steering) -> SimulatedEnd {
+    pub fn steer(&self, steering: &mut impl LoadController) -> SimulatedEnd {
         let mut play = Play::new(self, steering.first());
         let mut end = SimulatedEnd {
             time_ns: 0,
@@ -104,9 +104,9 @@ impl SimulatedRun {
                 interval: &interval,
             };
             match steering.next(&observed) {
-                Direction::Stay => {}
-                Direction::Offer(load) => change = Some(load),
-                Direction::Finish => end.is_finished = true,
+                NextLoad::Stay => {}
+                NextLoad::Offer(load) => change = Some(load),
+                NextLoad::Finish => end.is_finished = true,
             }
         }
         end.ledger.in_flight = play.in_flight.len() as u64;
@@ -145,9 +145,9 @@ impl<'run> Play<'run> {
             in_flight: BinaryHeap::new(),
             server: SimulatedServerState::new(
                 run.server.clone(),
-                stream(run.seed, Purpose::Workload, 0),
+                stream(run.seed, RandomStream::Workload, 0),
             ),
-            arrivals: stream(run.seed, Purpose::Arrivals, 0),
+            arrivals: stream(run.seed, RandomStream::Arrivals, 0),
             ledger: Ledger::default(),
             response_time: Distribution::with_digits(SignificantDigits::Three),
             service_time: Distribution::with_digits(SignificantDigits::Three),

@@ -1,18 +1,18 @@
 //! Pauses before something is tried again: they grow up to a bound.
 
-use crate::time::{Moment, nanos_of};
+use crate::time::{Timestamp, nanos_of};
 use std::time::Duration;
 
 /// Pauses that double up to a bound.
 #[derive(Debug, Clone, Copy)]
-pub struct Pauses {
+pub struct BackoffSchedule {
     first: Duration,
     max: Duration,
     /// Whether the first attempt comes without a pause.
     is_at_once: bool,
 }
 
-impl Pauses {
+impl BackoffSchedule {
     /// After an answer that says to come again.
     pub const BUSY: Self = Self {
         first: Duration::from_millis(100),
@@ -43,14 +43,14 @@ impl Pauses {
 /// Pauses for a limited time.
 #[derive(Debug, Clone, Copy)]
 pub struct BackoffUntil {
-    end: Moment,
-    pauses: Pauses,
+    end: Timestamp,
+    pauses: BackoffSchedule,
     attempt: u32,
 }
 
 impl BackoffUntil {
     /// These, from `now` on, for so long.
-    pub fn new(pauses: Pauses, now: Moment, nanos: u64) -> Self {
+    pub fn new(pauses: BackoffSchedule, now: Timestamp, nanos: u64) -> Self {
         Self {
             end: now.after_nanos(nanos),
             pauses,
@@ -59,7 +59,7 @@ impl BackoffUntil {
     }
 
     /// How long to wait before the next attempt; `None` if there is no time left for it.
-    pub fn next_nanos(&mut self, now: Moment) -> Option<u64> {
+    pub fn next_nanos(&mut self, now: Timestamp) -> Option<u64> {
         let pause = nanos_of(self.pauses.before(self.attempt));
         self.attempt = self.attempt.saturating_add(1);
         (now.after_nanos(pause) < self.end).then_some(pause)

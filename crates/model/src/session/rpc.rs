@@ -33,7 +33,7 @@ pub use record_buffer::RecordBuffer;
 pub use traffic::{JukeboxWaits, Traffic};
 
 use crate::plan::TransportKind;
-use crate::time::Moment;
+use crate::time::Timestamp;
 use calls::Calls;
 use filestone_wire::record::{Assembler, RecordError, RecordMark};
 use filestone_wire::rpc::ReplyBody;
@@ -196,7 +196,7 @@ impl<T: Copy> RpcSession<T> {
 
     /// What waited to be sent has been handed to the operating system.
     #[inline]
-    pub fn transmitted(&mut self, now: Moment) {
+    pub fn transmitted(&mut self, now: Timestamp) {
         self.calls.transmitted(now);
     }
 
@@ -367,7 +367,7 @@ impl<T: Copy> RpcSession<T> {
     /// call out and says how long it is.
     pub fn handle_timeout(
         &mut self,
-        now: Moment,
+        now: Timestamp,
         give_up: impl FnMut(RpcExchange<T>),
         resend: impl FnMut(RpcCall<T>) -> u32,
     ) {
@@ -375,13 +375,13 @@ impl<T: Copy> RpcSession<T> {
     }
 
     /// When [`RpcSession::handle_timeout`] should be called next.
-    pub fn poll_timeout(&self) -> Moment {
+    pub fn poll_timeout(&self) -> Timestamp {
         self.calls.next_deadline
     }
 
     /// The connection is up: calls that waited for it go out. `send` puts a call out and
     /// says how long it is.
-    pub fn connected(&mut self, now: Moment, send: impl FnMut(RpcCall<T>) -> u32) {
+    pub fn connected(&mut self, now: Timestamp, send: impl FnMut(RpcCall<T>) -> u32) {
         self.assembler = Assembler::new(self.record_max);
         self.streaming = None;
         self.collects = false;

@@ -292,7 +292,7 @@ fn solved(mut rows: [[f64; 4]; 3]) -> Option<[f64; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::random::{RandomStream, stream};
     use rand_distr::{Distribution as _, StandardNormal};
 
     /// 100 + x/10 up to 1472, and from there on twice as steep.
@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn with_noise_the_interval_holds_the_bend_and_straight_lines_seldom_bend() {
-        let mut random = stream(5, Purpose::Permutations, 0);
+        let mut random = stream(5, RandomStream::Permutations, 0);
         let tries = 400;
         let (mut held, mut told, mut alarms) = (0, 0, 0);
         for _ in 0..tries {

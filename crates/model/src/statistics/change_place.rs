@@ -71,7 +71,7 @@ fn weights(values: &[f64]) -> Option<Vec<Place>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::random::{RandomStream, stream};
     use rand_distr::{Distribution, StandardNormal};
 
     #[test]
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_range_holds_the_place_as_often_as_is_said() {
-        let mut random = stream(5, Purpose::Permutations, 0);
+        let mut random = stream(5, RandomStream::Permutations, 0);
         let mut noise = || -> f64 { StandardNormal.sample(&mut random) };
         let mut held = 0;
         for _ in 0..1000 {

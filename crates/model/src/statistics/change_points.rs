@@ -5,7 +5,7 @@
 //! series is cut where the energy distance (Székely and Rizzo) of the two sides is largest, if a
 //! permutation test does not take that for chance; then both sides are cut likewise.
 
-use crate::random::{Purpose, RngExt, stream};
+use crate::random::{RandomStream, RngExt, stream};
 
 /// How often a series without any change is said to have one.
 pub const FALSE_ALARMS: f64 = 0.01;
@@ -88,7 +88,7 @@ fn cut(values: &[f64], seed: u64) -> Option<Cut> {
     if energy <= 0.0 {
         return None;
     }
-    let mut generator = stream(seed, Purpose::Permutations, 0);
+    let mut generator = stream(seed, RandomStream::Permutations, 0);
     let mut shuffled = values.to_vec();
     let mut as_large = 0;
     for _ in 0..PERMUTATIONS {
@@ -153,7 +153,7 @@ mod tests {
 
     /// Nights of mean 1 and then `after`, with noise of 2 %.
     fn nights(seed: u64, count: usize, change: usize, after: f64) -> Vec<f64> {
-        let mut generator = stream(seed, Purpose::Arrivals, 0);
+        let mut generator = stream(seed, RandomStream::Arrivals, 0);
         let mut noise = || -> f64 { StandardNormal.sample(&mut generator) };
         let level = |night| if night < change { 1.0 } else { after };
         (0..count)

@@ -104,7 +104,7 @@ fn split(scaled: &Scaled, before: usize) -> Option<Split> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::random::{RandomStream, stream};
     use rand_distr::{Distribution as _, StandardNormal};
 
     /// 50 + x/100, and 5 more beyond 1344.
@@ -150,7 +150,7 @@ mod tests {
     /// Noise of 1 %, and a jump of 8 % of what is there.
     #[test]
     fn with_noise_the_interval_holds_the_jump_and_straight_lines_seldom_jump() {
-        let mut random = stream(7, Purpose::Permutations, 0);
+        let mut random = stream(7, RandomStream::Permutations, 0);
         let mut noise = |value: f64| {
             let one: f64 = StandardNormal.sample(&mut random);
             value * (1.0 + 0.01 * one)

@@ -145,7 +145,7 @@ pub fn widened_for(comparisons: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, RngExt, stream};
+    use crate::random::{RandomStream, RngExt, stream};
 
     #[test]
     fn means_of_unequal_stretches_are_weighted() {
@@ -186,7 +186,7 @@ mod tests {
 
     /// How many of 400 intervals of a first-order autoregressive series hold its mean, 0.
     fn coverage(correlation: f64, length: usize) -> f64 {
-        let mut generator = stream(1, Purpose::Arrivals, 0);
+        let mut generator = stream(1, RandomStream::Arrivals, 0);
         let mut uniform = || generator.random::<f64>() - 0.5;
         let holds = (0..400).filter(|_| {
             let mut value = 0.0;

@@ -76,7 +76,7 @@ pub fn trimmed(values: &[f64]) -> Option<TrimmedMean> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::random::{RandomStream, stream};
     use rand_distr::{Distribution, StandardNormal};
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn intervals_miss_about_as_often_as_is_said() {
-        let mut random = stream(3, Purpose::Permutations, 0);
+        let mut random = stream(3, RandomStream::Permutations, 0);
         let mut noise = || -> f64 { StandardNormal.sample(&mut random) };
         for count in [8, 10, 20] {
             let missed = (0..4000).filter(|_| {

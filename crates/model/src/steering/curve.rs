@@ -12,7 +12,7 @@ mod tally;
 use self::peak::{Peak, PeakSearch, Step};
 use self::point::PointInProgress;
 use self::tally::is_working_off;
-use super::{Direction, IntervalResult, RemainingTime, SteeredPoint, Steering};
+use super::{IntervalResult, LoadController, NextLoad, RemainingTime, SteeredPoint};
 use crate::measure::curve_record::{CurvePointRecord, CurveRecord, SweepDirection};
 use crate::measure::hysteresis::hysteresis;
 use crate::measure::knee::{KneeMethod, Plateau, upward_curve};
@@ -102,7 +102,7 @@ impl CurveSteering {
     }
 
     /// Begins with the points of the curve.
-    fn climb(&mut self, peak: Peak) -> Direction {
+    fn climb(&mut self, peak: Peak) -> NextLoad {
         self.peak = Some(peak);
         self.place = 0;
         if peak.load_ops_per_s > 0.0 {
@@ -113,20 +113,20 @@ impl CurveSteering {
     }
 
     /// The curve is complete.
-    fn finish(&mut self) -> Direction {
+    fn finish(&mut self) -> NextLoad {
         self.stage = Stage::Done;
         self.begin(self.current.leg(), self.current.offered_load());
-        Direction::Finish
+        NextLoad::Finish
     }
 
     /// Goes to the point at `place`, or ends.
-    fn visit(&mut self) -> Direction {
+    fn visit(&mut self) -> NextLoad {
         let Some((leg, load)) = self.itinerary(self.place) else {
             return self.finish();
         };
         self.stage = Stage::WarmUp;
         self.begin(leg, load);
-        Direction::Offer(load)
+        NextLoad::Offer(load)
     }
 
     /// Closes the current point and begins another.
@@ -154,9 +154,9 @@ impl CurveSteering {
         (wanted_ns as u64).clamp(self.plan.point_ns, most_ns)
     }
 
-    fn search(&mut self, observed: &IntervalResult<'_>, is_whole: bool) -> Direction {
+    fn search(&mut self, observed: &IntervalResult<'_>, is_whole: bool) -> NextLoad {
         let Stage::Search(search) = &mut self.stage else {
-            return Direction::Stay;
+            return NextLoad::Stay;
         };
         let nanos = nanos_of(observed.interval);
         let step = if search.is_resting() && is_whole {
@@ -168,21 +168,21 @@ impl CurveSteering {
             search.pass(nanos)
         };
         match step {
-            Step::Stay => Direction::Stay,
+            Step::Stay => NextLoad::Stay,
             Step::Again => {
                 let load = search.load();
                 self.begin(SweepDirection::Search, load);
-                Direction::Stay
+                NextLoad::Stay
             }
             Step::Try(load) => {
                 self.begin(SweepDirection::Search, load);
-                Direction::Offer(load)
+                NextLoad::Offer(load)
             }
             Step::Found(peak) => self.climb(peak),
         }
     }
 
-    fn warm_up(&mut self, observed: &IntervalResult<'_>, is_whole: bool) -> Direction {
+    fn warm_up(&mut self, observed: &IntervalResult<'_>, is_whole: bool) -> NextLoad {
         let times = if is_working_off(observed.interval) {
             BACKLOG_TIMES_MAX
         } else {
@@ -198,15 +198,15 @@ impl CurveSteering {
             self.current.is_steady = true;
             self.stage = Stage::Measure;
         }
-        Direction::Stay
+        NextLoad::Stay
     }
 
-    fn measure(&mut self, observed: &IntervalResult<'_>, is_whole: bool) -> Direction {
+    fn measure(&mut self, observed: &IntervalResult<'_>, is_whole: bool) -> NextLoad {
         if is_whole {
             self.current.measure(observed.interval);
         }
         if self.current.tally.nanos < self.measured_ns() {
-            return Direction::Stay;
+            return NextLoad::Stay;
         }
         self.place += 1;
         self.visit()
@@ -286,7 +286,7 @@ impl From<&CurvePointRecord> for SteeredPoint {
     }
 }
 
-impl Steering for CurveSteering {
+impl LoadController for CurveSteering {
     fn points_since(&self, count: usize) -> Vec<SteeredPoint> {
         let points = self.points.get(count..).unwrap_or_default();
         points.iter().map(SteeredPoint::from).collect()
@@ -296,7 +296,7 @@ impl Steering for CurveSteering {
         self.current.offered_load()
     }
 
-    fn next(&mut self, observed: &IntervalResult<'_>) -> Direction {
+    fn next(&mut self, observed: &IntervalResult<'_>) -> NextLoad {
         let wanted = self.current.offered_load();
         self.interval_ns = self.interval_ns.max(nanos_of(observed.interval));
         // An interval may end that began before the last decision was carried out.
@@ -307,7 +307,7 @@ impl Steering for CurveSteering {
             Stage::Search(_) => self.search(observed, is_whole),
             Stage::WarmUp => self.warm_up(observed, is_whole),
             Stage::Measure => self.measure(observed, is_whole),
-            Stage::Done => Direction::Finish,
+            Stage::Done => NextLoad::Finish,
         }
     }
 

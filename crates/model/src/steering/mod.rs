@@ -23,7 +23,7 @@ pub struct IntervalResult<'run> {
 
 /// What is offered next.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Direction {
+pub enum NextLoad {
     /// The same again.
     Stay,
     /// So many operations per second from now on. What was due before and could not start is
@@ -34,12 +34,12 @@ pub enum Direction {
 }
 
 /// Decides on the offered load.
-pub trait Steering {
+pub trait LoadController {
     /// What the run begins with, in operations per second.
     fn first(&mut self) -> f64;
 
     /// What comes after this interval.
-    fn next(&mut self, observed: &IntervalResult<'_>) -> Direction;
+    fn next(&mut self, observed: &IntervalResult<'_>) -> NextLoad;
 
     /// What is being done, for people who wait: `load point 3 of 10, 12,000/s`.
     fn progress(&self) -> String;

@@ -246,7 +246,7 @@ impl From<&RepeatedFigure> for PointFigure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::random::{RandomStream, stream};
     use rand_distr::{Distribution as _, StandardNormal};
 
     fn tally(values: &[f64]) -> PointTally {
@@ -302,7 +302,7 @@ mod tests {
     fn so_many_runs_as_the_variance_takes_are_made() {
         // Runs differ by σ = 5 %. On paper the interval is within ± 2 % of the mean from n on where
         // t(n − 1)·σ/√n ≤ ln 1.02: n = 27 with σ as it is, and less or more by chance of its estimate.
-        let mut random = stream(3, Purpose::Permutations, 0);
+        let mut random = stream(3, RandomStream::Permutations, 0);
         let (tries, mut all, mut held) = (300, 0, 0);
         for _ in 0..tries {
             let mut tally = tally(&[]);

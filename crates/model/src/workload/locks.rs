@@ -11,7 +11,7 @@
 
 use crate::failure::{Cause, Failure};
 use crate::operation::{Completion, FileId, OpenAccess, OpenId, Operation, Outcome};
-use crate::time::Moment;
+use crate::time::Timestamp;
 use crate::workload::{Next, Workload};
 
 /// What comes next in a slot.
@@ -94,7 +94,7 @@ impl Workload for Locks {
         true
     }
 
-    fn next(&mut self, slot: u32, _now: Moment) -> Next<Operation> {
+    fn next(&mut self, slot: u32, _now: Timestamp) -> Next<Operation> {
         Next::or_nothing(self.operation(slot, Step::Lock))
     }
 }
@@ -103,16 +103,16 @@ impl Workload for Locks {
 mod tests {
     use super::*;
     use crate::failure::{ReplyFault, StatusSpace};
-    use crate::operation::{Answer, OpKind, SlotId};
+    use crate::operation::{OpKind, ReplyInfo, SlotId};
 
     fn completion(outcome: Outcome) -> Completion {
         Completion {
             ticket: SlotId { client: 0, slot: 1 },
             outcome,
-            answer: Answer::Plain,
-            usable: Moment::ZERO,
-            sent: Moment::ZERO,
-            done: Moment::ZERO,
+            answer: ReplyInfo::Plain,
+            usable: Timestamp::ZERO,
+            sent: Timestamp::ZERO,
+            done: Timestamp::ZERO,
             calls: 1,
             retransmissions: 0,
             bytes_sent: 0,
@@ -128,7 +128,7 @@ mod tests {
         let mut kinds = vec![];
         for outcome in outcomes {
             let restoring = locks.restore(1, last.as_ref());
-            let operation = restoring.or_else(|| locks.next(1, Moment::ZERO).measured());
+            let operation = restoring.or_else(|| locks.next(1, Timestamp::ZERO).measured());
             kinds.push(operation.expect("locks for ever").kind());
             last = Some(completion(*outcome));
         }
@@ -162,7 +162,7 @@ mod tests {
         for slot in [0, 1] {
             let (offset, len) = (u64::from(slot) * 4096, 4096);
             assert_eq!(
-                locks.next(slot, Moment::ZERO).measured(),
+                locks.next(slot, Timestamp::ZERO).measured(),
                 Some(Operation::Lock {
                     open: OpenId(slot),
                     offset,
@@ -177,7 +177,7 @@ mod tests {
     fn without_a_file_there_is_nothing_to_lock() {
         let mut locks = Locks::new(None, 4096, 1);
         assert_eq!(locks.restore(0, None), None);
-        assert_eq!(locks.next(0, Moment::ZERO), Next::Nothing);
+        assert_eq!(locks.next(0, Timestamp::ZERO), Next::Nothing);
         assert_eq!(locks.restore(9, None), None, "no such slot");
     }
 }

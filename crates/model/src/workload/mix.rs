@@ -1,6 +1,6 @@
 //! Operations drawn from a mix, each of them for real on a file set of the client's own.
 //!
-//! One operation is one call, and its kind comes from a [`Deck`]. What there is at the start
+//! One operation is one call, and its kind comes from a [`ShuffledMix`]. What there is at the start
 //! stays as it is (data files, their directories, the symbolic links of READLINK); what
 //! operations make and take away lives in directories of its own, as queues of numbered names
 //! ([`changing`]). Where a mix makes more than it takes, or takes more than it makes, unmeasured
@@ -17,12 +17,12 @@ mod transfers;
 
 pub use changing::spare_names_needed;
 
-use crate::file_set::{Changing, ClientSet, FILES_PER_DIRECTORY, FileSampler};
-use crate::mix::Deck;
+use crate::file_set::{ClientSet, FILES_PER_DIRECTORY, FileSampler, VolatileDirectory};
+use crate::mix::ShuffledMix;
 use crate::operation::{AttributeChange, Completion, FileId, Name, OpKind, Operation, Stability};
 use crate::plan::{Access, MixPlan};
-use crate::random::{Generator, Purpose, stream};
-use crate::time::Moment;
+use crate::random::{Generator, RandomStream, stream};
+use crate::time::Timestamp;
 use crate::workload::{ACCESS_ALL, FileTable, Next, Workload};
 use crate::{only_in_loads, only_in_probes};
 use changing::{Change, ChangingNames};
@@ -39,7 +39,7 @@ pub struct MixWorkload {
     settings: Settings,
     table: Arc<FileTable>,
     set: ClientSet,
-    deck: Deck,
+    deck: ShuffledMix,
     chooser: Option<FileSampler>,
     /// Which files are chosen.
     popularity: Generator,
@@ -96,10 +96,10 @@ impl MixWorkload {
                 stability: plan.stability,
             },
             table,
-            deck: Deck::new(&plan.counts, client, seed),
+            deck: ShuffledMix::new(&plan.counts, client, seed),
             chooser: FileSampler::new(&plan.file_set.popularity, working).ok(),
-            popularity: stream(seed, Purpose::Popularity, index),
-            generator: stream(seed, Purpose::Workload, index),
+            popularity: stream(seed, RandomStream::Popularity, index),
+            generator: stream(seed, RandomStream::Workload, index),
             reading: Place::default(),
             writing: Place::default(),
             written: None,
@@ -121,7 +121,7 @@ impl MixWorkload {
         seed: u64,
         count: u64,
     ) -> Self {
-        self.deck = Deck::counted(&plan.counts, client, clients, seed, count);
+        self.deck = ShuffledMix::counted(&plan.counts, client, clients, seed, count);
         self
     }
 
@@ -259,11 +259,11 @@ impl MixWorkload {
     fn change(&mut self, kind: OpKind) -> (Operation, Pending) {
         let change = match kind {
             OpKind::Create => self.changing.create(),
-            OpKind::MkDir => self.changing.make(Changing::Directories),
-            OpKind::SymLink => self.changing.make(Changing::SymbolicLinks),
-            OpKind::MkNod => self.changing.make(Changing::Nodes),
-            OpKind::Link => self.changing.make(Changing::Links),
-            OpKind::RmDir => self.changing.take(Changing::Directories),
+            OpKind::MkDir => self.changing.make(VolatileDirectory::Directories),
+            OpKind::SymLink => self.changing.make(VolatileDirectory::SymbolicLinks),
+            OpKind::MkNod => self.changing.make(VolatileDirectory::Nodes),
+            OpKind::Link => self.changing.make(VolatileDirectory::Links),
+            OpKind::RmDir => self.changing.take(VolatileDirectory::Directories),
             OpKind::Rename => self.changing.rename(),
             _ => self.changing.remove(),
         };
@@ -341,7 +341,7 @@ impl Workload for MixWorkload {
         self.restores
     }
 
-    fn next(&mut self, slot: u32, _now: Moment) -> Next<Operation> {
+    fn next(&mut self, slot: u32, _now: Timestamp) -> Next<Operation> {
         let drawn = self.deck.draw().and_then(|kind| self.operation(kind));
         let Some((operation, pending)) = drawn else {
             return Next::Nothing;

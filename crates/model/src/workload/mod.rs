@@ -17,11 +17,11 @@ pub use probe::Probe;
 pub use stream::Stream;
 
 use crate::file_set::ClientSet;
-use crate::language::{Language, Operations};
+use crate::language::{Operations, WorkType};
 use crate::measure::Sample;
 use crate::operation::{Completion, OpKind, Operation};
 use crate::plan::{Plan, WorkloadPlan};
-use crate::time::Moment;
+use crate::time::Timestamp;
 use crate::workload::stream::ControlEpoch;
 use std::sync::Arc;
 
@@ -32,11 +32,11 @@ const ACCESS_ALL: u32 = 0x3f;
 ///
 /// A slot carries one operation at a time, so what a workload keeps per slot (a
 /// name that exists, a place in a directory) is never used by two at once.
-pub trait Workload<L: Language = Operations>: Send {
+pub trait Workload<L: WorkType = Operations>: Send {
     /// What the slot must do, uncounted, before it can take its next measured
     /// operation; `None` when it is ready. Asked at the start with `None` and
     /// after every completion of the slot.
-    fn restore(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<L::Work<'_>> {
+    fn restore(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<L::WorkItem<'_>> {
         None
     }
 
@@ -59,7 +59,7 @@ pub trait Workload<L: Language = Operations>: Send {
 
     /// What this slot, which is free, does next; `now` is when it came free, or when it was to
     /// be asked again.
-    fn next(&mut self, slot: u32, now: Moment) -> Next<L::Work<'_>>;
+    fn next(&mut self, slot: u32, now: Timestamp) -> Next<L::WorkItem<'_>>;
 
     /// Whether [`Workload::ended`] wants to hear anything; asked once.
     fn keeps_books(&self) -> bool {
@@ -71,7 +71,7 @@ pub trait Workload<L: Language = Operations>: Send {
 
     /// Counts, kind by kind, what came due in the window up to `end` by a schedule of its own, and
     /// can no longer be started.
-    fn skip_due(&mut self, _opened: Moment, _end: Moment, _count: &mut dyn FnMut(OpKind)) {}
+    fn skip_due(&mut self, _opened: Timestamp, _end: Timestamp, _count: &mut dyn FnMut(OpKind)) {}
 
     /// Its connection, which was not there when the run began, has been made in so many nanoseconds.
     fn connected(&mut self, _nanos: u64) {}
@@ -103,13 +103,13 @@ pub enum Next<T> {
     /// A measured operation, due now or when the arrivals of its client say.
     Measured(T),
     /// One that was due at this moment by a schedule of the workload's own.
-    Due(Moment, T),
+    Due(Timestamp, T),
     /// An unmeasured operation, without which the next measured one could not be.
     Unmeasured(T),
     /// Something that is neither counted nor timed.
     Aside(T),
     /// Nothing before this moment; then it is asked again.
-    NotBefore(Moment),
+    NotBefore(Timestamp),
     /// Nothing ever again.
     Nothing,
 }
@@ -134,8 +134,8 @@ impl<T> Next<T> {
     }
 }
 
-impl<L: Language, W: Workload<L> + ?Sized> Workload<L> for Box<W> {
-    fn restore(&mut self, slot: u32, after: Option<&Completion>) -> Option<L::Work<'_>> {
+impl<L: WorkType, W: Workload<L> + ?Sized> Workload<L> for Box<W> {
+    fn restore(&mut self, slot: u32, after: Option<&Completion>) -> Option<L::WorkItem<'_>> {
         (**self).restore(slot, after)
     }
 
@@ -151,7 +151,7 @@ impl<L: Language, W: Workload<L> + ?Sized> Workload<L> for Box<W> {
         (**self).has_own_schedule()
     }
 
-    fn next(&mut self, slot: u32, now: Moment) -> Next<L::Work<'_>> {
+    fn next(&mut self, slot: u32, now: Timestamp) -> Next<L::WorkItem<'_>> {
         (**self).next(slot, now)
     }
 
@@ -163,7 +163,7 @@ impl<L: Language, W: Workload<L> + ?Sized> Workload<L> for Box<W> {
         (**self).ended(sample);
     }
 
-    fn skip_due(&mut self, opened: Moment, end: Moment, count: &mut dyn FnMut(OpKind)) {
+    fn skip_due(&mut self, opened: Timestamp, end: Timestamp, count: &mut dyn FnMut(OpKind)) {
         (**self).skip_due(opened, end, count);
     }
 
@@ -219,7 +219,7 @@ pub fn of_client(
 struct Nothing;
 
 impl Workload for Nothing {
-    fn next(&mut self, _slot: u32, _now: Moment) -> Next<Operation> {
+    fn next(&mut self, _slot: u32, _now: Timestamp) -> Next<Operation> {
         Next::Nothing
     }
 }

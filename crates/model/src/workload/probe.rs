@@ -8,11 +8,12 @@
 
 use crate::only_in_loads;
 use crate::operation::{
-    Answer, AttributeChange, Completion, DirectoryCursor, FileId, Name, OpKind, Operation, Outcome,
+    AttributeChange, Completion, DirectoryCursor, FileId, Name, OpKind, Operation, Outcome,
+    ReplyInfo,
 };
 use crate::plan::{ProbePlan, unmeasured_for};
-use crate::random::{Generator, Purpose, RngExt, stream};
-use crate::time::Moment;
+use crate::random::{Generator, RandomStream, RngExt, stream};
+use crate::time::Timestamp;
 use crate::workload::{ACCESS_ALL, FileTable, Next, Workload};
 use std::sync::Arc;
 
@@ -60,7 +61,7 @@ impl Probe {
             plan: *plan,
             table,
             client,
-            generator: stream(seed, Purpose::Workload, u64::from(client)),
+            generator: stream(seed, RandomStream::Workload, u64::from(client)),
             position: 0,
             offset: 0,
             slots: vec![Slot::default(); slots as usize],
@@ -72,7 +73,7 @@ impl Probe {
     /// it has here.
     #[must_use]
     pub fn numbered(mut self, number: u32, seed: u64) -> Self {
-        self.generator = stream(seed, Purpose::Workload, u64::from(number));
+        self.generator = stream(seed, RandomStream::Workload, u64::from(number));
         // Clients start at different places, so that they do not walk in step.
         let count = self.visit_count();
         self.position = number.checked_rem(count).unwrap_or(0);
@@ -350,7 +351,7 @@ impl Workload for Probe {
         let mut state = *self.slots.get(index)?;
         match after {
             Some(Completion {
-                answer: Answer::Directory { cursor, end, .. },
+                answer: ReplyInfo::Directory { cursor, end, .. },
                 ..
             }) if !state.is_restoring => {
                 let next = (!end).then_some(*cursor);
@@ -411,7 +412,7 @@ impl Workload for Probe {
         }
     }
 
-    fn next(&mut self, slot: u32, _now: Moment) -> Next<Operation> {
+    fn next(&mut self, slot: u32, _now: Timestamp) -> Next<Operation> {
         Next::or_nothing(self.next_operation(slot))
     }
 }

@@ -6,7 +6,7 @@ use crate::talk::{
 };
 use filestone_model::client::Client;
 use filestone_model::client::nfs3::procedures::procedure_of;
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::operation::{
     AttributeChange, DirectoryCursor, FileId, Name, Operation, Outcome, Stability,
 };
@@ -475,7 +475,8 @@ fn what_is_repeated_without_a_connection_waits_for_one() {
             for slot in 0..3 {
                 talk.ask(slot, operation, at(1));
             }
-            talk.client.disconnected(at(2), &mut Completions::default());
+            talk.client
+                .disconnected(at(2), &mut CompletionBatch::default());
             talk.client.repeat(&[1, 2], &mut talk.out);
             assert!(talk.out.is_empty(), "{operation:?}");
             assert_eq!(talk.client.in_flight(), 0);

@@ -3,10 +3,10 @@
 use crate::talk::{
     PATTERNED, Setup, Talk, UNKNOWN, at, collected, pattern_at, success_record, xid_of,
 };
-use filestone_model::Completions;
+use filestone_model::CompletionBatch;
 use filestone_model::client::Client;
 use filestone_model::operation::{Operation, Outcome};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 
 const GETATTR: Operation = Operation::GetAttr { file: PATTERNED };
 
@@ -49,7 +49,7 @@ fn a_lost_connection_takes_along_what_was_sent_and_nothing_else() {
     talk.submit(3, Operation::Null);
     assert!(talk.out.is_empty());
     // Neither times out: their clock starts when they are sent.
-    assert!(talk.time_out(Moment::NEVER).is_empty());
+    assert!(talk.time_out(Timestamp::MAX).is_empty());
 
     talk.client.connected(at(1000), &mut talk.out);
     let calls = talk.take_messages();
@@ -83,7 +83,8 @@ fn half_a_record_is_forgotten_with_its_connection() {
         let mut talk = Talk::new(&Setup::slots(2));
         talk.ask(0, Operation::Null, at(1));
         assert!(talk.hear(&reply[..cut], at(2)).unwrap().is_empty());
-        talk.client.disconnected(at(3), &mut Completions::default());
+        talk.client
+            .disconnected(at(3), &mut CompletionBatch::default());
         talk.client.connected(at(4), &mut talk.out);
         let next = talk.ask_xid(0, Operation::Null, at(5));
         let done = talk.hear_one(&success_record(next, &[]), at(6));

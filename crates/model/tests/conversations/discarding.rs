@@ -4,7 +4,7 @@
 use crate::talk::{
     PATTERNED, Setup, Talk, UNKNOWN, at, collected, fragments, pattern_at, record, success,
 };
-use filestone_model::Completions;
+use filestone_model::CompletionBatch;
 use filestone_model::client::Client;
 use filestone_model::operation::{Completion, Failure, Operation, Outcome, ReplyFault};
 use filestone_wire::nfs3::{Fattr3, FileType, Nfstime3, Specdata3, Status, read};
@@ -187,7 +187,7 @@ fn ask_all(talk: &mut Talk, answers: &[Answer]) -> Vec<u8> {
 /// Receives as the engine does: what can be thrown away is, and not more is
 /// taken at a time than the client says.
 fn receive(talk: &mut Talk, stream: &[u8], arrivals: &[usize]) -> Vec<Completion> {
-    let mut completed = Completions::default();
+    let mut completed = CompletionBatch::default();
     let mut rest = stream;
     for arrived in arrivals.iter().cycle() {
         if rest.is_empty() {

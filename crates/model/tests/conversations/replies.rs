@@ -8,7 +8,7 @@ use crate::talk::{
 use filestone_model::client::nfs3::procedures::kind_of;
 use filestone_model::failure::{Failure, ReplyFault, StatusSpace};
 use filestone_model::operation::{
-    Answer, AttributeChange, DirectoryCursor, Name, OpKind, Operation, Outcome, Stability,
+    AttributeChange, DirectoryCursor, Name, OpKind, Operation, Outcome, ReplyInfo, Stability,
 };
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
@@ -109,7 +109,7 @@ fn write_as(stability: Stability) -> Operation {
 }
 
 /// What a fresh client makes of these results.
-fn judge(operation: Operation, results: &[u8]) -> (Outcome, Answer, u32) {
+fn judge(operation: Operation, results: &[u8]) -> (Outcome, ReplyInfo, u32) {
     let mut talk = Talk::new(&Setup::slots(2));
     let xid = talk.ask_xid(1, operation, at(1));
     let done = talk.hear_one(&success_record(xid, results), at(2));
@@ -453,7 +453,7 @@ fn a_page_that_comes_again_fails() {
             let (outcome, answer, _) = judge(ask, &page(cookie..cookie + 1, false));
             ended = outcome;
             match answer {
-                Answer::Directory { cursor: next, .. } => cursor = next,
+                ReplyInfo::Directory { cursor: next, .. } => cursor = next,
                 _ => break,
             }
         }
@@ -461,9 +461,9 @@ fn a_page_that_comes_again_fails() {
     }
 }
 
-fn directory((cookie, verifier): (u64, [u8; 8]), end: bool, excess_bytes: u32) -> Answer {
+fn directory((cookie, verifier): (u64, [u8; 8]), end: bool, excess_bytes: u32) -> ReplyInfo {
     let next = DirectoryCursor::default().after(cookie, verifier);
-    Answer::Directory {
+    ReplyInfo::Directory {
         cursor: next.filter(|_| cookie > 0).unwrap_or_default(),
         end,
         excess_bytes,

@@ -3,7 +3,7 @@
 use crate::talk::{
     PATTERNED, Setup, Talk, at, collected, fragments, record, success, success_record,
 };
-use filestone_model::Completions;
+use filestone_model::CompletionBatch;
 use filestone_model::client::{Client, ProtocolError};
 use filestone_model::operation::{Completion, Operation, Outcome};
 use filestone_model::session::rpc::RpcStreamError;
@@ -227,7 +227,7 @@ fn what_came_before_the_rubbish_is_not_lost() {
     let mut talk = Talk::new(&Setup::slots(3));
     let xids = ask_all(&mut talk, 3);
     let stream = [success_record(xids[1], &[]), vec![0xff; 4]].concat();
-    let mut completed = Completions::default();
+    let mut completed = CompletionBatch::default();
     let result = talk.client.handle_input(&stream, at(2), &mut completed);
     let completed: Vec<Completion> = completed.iter().collect();
     assert!(result.is_err());
@@ -288,7 +288,7 @@ proptest! {
         ask_all(&mut talk, 5);
         let mut ended = [0; 5];
         for input in rubbish.chunks(cut) {
-            let mut completed = Completions::default();
+            let mut completed = CompletionBatch::default();
             let result = talk.client.handle_input(input, at(2), &mut completed);
             completed.iter().for_each(|done| ended[done.ticket.slot as usize] += 1);
             if result.is_err() {

@@ -1,13 +1,13 @@
 //! One client, its output taken as a server would, and replies for it.
 
-use filestone_model::Completions;
+use filestone_model::CompletionBatch;
 use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::{Reading, Shared, Templates};
 use filestone_model::client::{Client, Nfs3Client, Output, ProtocolError, Verify};
 use filestone_model::operation::{Completion, FileId, Operation, SlotId};
 use filestone_model::plan::{CreateModes, ReadData, TransportKind};
 use filestone_model::session::rpc::Credentials;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::pattern;
@@ -80,8 +80,8 @@ pub fn credentials() -> Credentials {
     }
 }
 
-pub fn at(nanos: u64) -> Moment {
-    Moment::from_nanos(nanos)
+pub fn at(nanos: u64) -> Timestamp {
+    Timestamp::from_nanos(nanos)
 }
 
 /// What kind of client to talk to.
@@ -167,13 +167,13 @@ impl Talk {
     /// A client that is connected.
     pub fn new(setup: &Setup) -> Self {
         let mut talk = Self::unconnected(setup);
-        talk.client.connected(Moment::ZERO, &mut talk.out);
+        talk.client.connected(Timestamp::ZERO, &mut talk.out);
         talk
     }
 
     /// Asks for an operation, sends its call at `now`, and gives the call
     /// without record mark.
-    pub fn ask(&mut self, slot: u32, operation: Operation, now: Moment) -> Vec<u8> {
+    pub fn ask(&mut self, slot: u32, operation: Operation, now: Timestamp) -> Vec<u8> {
         self.submit(slot, operation);
         self.client.transmitted(now);
         let mut sent = self.take_messages();
@@ -182,7 +182,7 @@ impl Talk {
     }
 
     /// Asks and gives the xid only.
-    pub fn ask_xid(&mut self, slot: u32, operation: Operation, now: Moment) -> u32 {
+    pub fn ask_xid(&mut self, slot: u32, operation: Operation, now: Timestamp) -> u32 {
         xid_of(&self.ask(slot, operation, now))
     }
 
@@ -232,21 +232,21 @@ impl Talk {
     }
 
     /// Gives the client bytes of a stream, or one datagram.
-    pub fn hear(&mut self, bytes: &[u8], now: Moment) -> Result<Vec<Completion>, ProtocolError> {
-        let mut completed = Completions::default();
+    pub fn hear(&mut self, bytes: &[u8], now: Timestamp) -> Result<Vec<Completion>, ProtocolError> {
+        let mut completed = CompletionBatch::default();
         self.client.handle_input(bytes, now, &mut completed)?;
         Ok(completed.iter().collect())
     }
 
     /// The same, of a client that must not complain and end one operation.
-    pub fn hear_one(&mut self, bytes: &[u8], now: Moment) -> Completion {
+    pub fn hear_one(&mut self, bytes: &[u8], now: Timestamp) -> Completion {
         let completed = self.hear(bytes, now).expect("it is the protocol");
         assert_eq!(completed.len(), 1, "{completed:?}");
         completed[0]
     }
 
-    pub fn time_out(&mut self, now: Moment) -> Vec<Completion> {
-        let mut completed = Completions::default();
+    pub fn time_out(&mut self, now: Timestamp) -> Vec<Completion> {
+        let mut completed = CompletionBatch::default();
         self.client
             .handle_timeout(now, &mut self.out, &mut completed);
         completed.iter().collect()
@@ -287,8 +287,8 @@ pub fn success_record(xid: u32, results: &[u8]) -> Vec<u8> {
 }
 
 /// What a client completes while `act` is done with it.
-pub fn collected(act: impl FnOnce(&mut Completions)) -> Vec<Completion> {
-    let mut completed = Completions::default();
+pub fn collected(act: impl FnOnce(&mut CompletionBatch)) -> Vec<Completion> {
+    let mut completed = CompletionBatch::default();
     act(&mut completed);
     completed.iter().collect()
 }

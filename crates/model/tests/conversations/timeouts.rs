@@ -3,14 +3,14 @@
 use crate::talk::{PATTERNED, SECOND, Setup, TIMEOUT, Talk, at, success, success_record, xid_of};
 use filestone_model::client::Client;
 use filestone_model::operation::{Operation, Outcome};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 
 const MS: u64 = 1_000_000;
 
 #[test]
 fn over_tcp_a_call_is_given_up_at_its_time_out_and_sent_once() {
     let mut talk = Talk::new(&Setup::slots(3));
-    assert_eq!(talk.client.poll_timeout(), Moment::NEVER);
+    assert_eq!(talk.client.poll_timeout(), Timestamp::MAX);
     let xid = talk.ask_xid(0, Operation::Null, at(1000));
     let other = talk.ask_xid(1, Operation::Null, at(2000));
     assert_eq!(talk.client.poll_timeout(), at(1000 + TIMEOUT));
@@ -48,7 +48,7 @@ fn an_answered_call_does_not_time_out() {
     let xid = talk.ask_xid(0, Operation::Null, at(0));
     talk.hear_one(&success_record(xid, &[]), at(5));
     assert!(talk.time_out(at(TIMEOUT)).is_empty());
-    assert_eq!(talk.client.poll_timeout(), Moment::NEVER);
+    assert_eq!(talk.client.poll_timeout(), Timestamp::MAX);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn over_udp_a_call_is_sent_again_after_pauses_that_double() {
     let ended = loop {
         let due = talk.client.poll_timeout();
         assert!(
-            talk.time_out(Moment::from_nanos(due.nanos() - 1))
+            talk.time_out(Timestamp::from_nanos(due.nanos() - 1))
                 .is_empty()
         );
         assert!(talk.out.is_empty());

@@ -18,7 +18,7 @@ use filestone_model::plan::{
     Direction, FleetPlan, GroupPlan, HealthPlan, LeftoverPolicy, LocalTarget, Plan, TargetPlan,
     WorkloadPlan,
 };
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::stream::SharedFleet;
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -77,7 +77,7 @@ impl RequestHandler for Controller {
         let groups = || shared.plan().groups.iter().map(waiting).collect();
         let fleet = FleetState {
             shared,
-            now: Moment::ZERO.after(self.began.elapsed()),
+            now: Timestamp::ZERO.after(self.began.elapsed()),
             is_over: false,
             changes: 0,
             earlier: None,

@@ -2,7 +2,7 @@
 
 use filestone_engine::Protocols;
 use filestone_model::mix::Mix;
-use filestone_model::plan::{LeftOut, Plan, TargetPlan};
+use filestone_model::plan::{Plan, SkippedOperation, TargetPlan};
 
 /// The mix without what the target's protocol has not, which is left out; all of it, if nothing
 /// would stay, so that the run says why it cannot be.
@@ -13,8 +13,8 @@ pub fn asked_of(target: &TargetPlan, protocols: &Protocols, mut mix: Mix) -> Mix
         return mix;
     }
     let missing = asked.filter(|count| !is_known(count.operation));
-    let missing: Vec<LeftOut> = missing
-        .map(|count| LeftOut {
+    let missing: Vec<SkippedOperation> = missing
+        .map(|count| SkippedOperation {
             operation: count.operation.name().into(),
             count: count.count,
         })

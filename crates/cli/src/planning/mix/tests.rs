@@ -2,7 +2,7 @@ use super::*;
 use crate::options::{Command, CommandLine};
 use clap::Parser;
 use filestone_model::operation::OpKind;
-use filestone_model::plan::{LeftOut, MixCount};
+use filestone_model::plan::{MixCount, SkippedOperation};
 
 const HERE: Environment = Environment::CANNED;
 
@@ -17,7 +17,7 @@ fn three_kinds() -> Mix {
         ]
         .map(|(operation, count)| MixCount { operation, count })
         .to_vec(),
-        left_out: vec![LeftOut {
+        left_out: vec![SkippedOperation {
             operation: "open".into(),
             count: 3,
         }],

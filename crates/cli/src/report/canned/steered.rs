@@ -14,7 +14,8 @@ use filestone_model::measure::{
 };
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{
-    CurvePlan, Figure, LeftOut, LocalTarget, Objective, ObjectivePlan, SteeringPlan, TargetPlan,
+    CurvePlan, Figure, LocalTarget, Objective, ObjectivePlan, SkippedOperation, SteeringPlan,
+    TargetPlan,
 };
 
 /// Where the paper server of the curve is full.
@@ -215,7 +216,7 @@ pub fn mix_through_mount() -> RunRecord {
     });
     record.plan.in_flight = 1;
     let plan = record.plan.mix_mut().expect("a mix");
-    plan.left_out = vec![LeftOut {
+    plan.left_out = vec![SkippedOperation {
         operation: "open".into(),
         count: 12_345,
     }];

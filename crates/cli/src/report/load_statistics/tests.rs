@@ -84,9 +84,9 @@ fn statistics_that_were_cut_off_say_so() {
     let mut load = checked(NFS);
     let mut text = String::new();
     for why in [
-        CutOff::Steps,
-        CutOff::Memory,
-        CutOff::Line {
+        TruncationReason::Steps,
+        TruncationReason::Memory,
+        TruncationReason::Line {
             line: 12,
             what: "the random string makes the name \"..\"".into(),
         },

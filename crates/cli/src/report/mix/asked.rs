@@ -5,7 +5,7 @@ use crate::report::parts::facts::read_data;
 use crate::report::parts::page::Fact;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::mix_record::FileSetRecord;
-use filestone_model::plan::{Access, LeftOut, MixPlan, Popularity};
+use filestone_model::plan::{Access, MixPlan, Popularity, SkippedOperation};
 
 /// Operations of the mix's source that are left out and named.
 const LEFT_OUT_MAX: usize = 8;
@@ -83,7 +83,7 @@ fn left_out(record: &RunRecord, plan: &MixPlan) -> String {
     told.collect::<Vec<_>>().join("; ")
 }
 
-fn named(left_out: &[&LeftOut]) -> String {
+fn named(left_out: &[&SkippedOperation]) -> String {
     let named = left_out.iter().take(LEFT_OUT_MAX);
     let names: Vec<String> = named
         .map(|left| format!("{} ({})", left.operation, grouped(left.count)))

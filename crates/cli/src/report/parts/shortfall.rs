@@ -4,7 +4,7 @@ use super::units::{calls_per_second, operations_per_second};
 use crate::quantity::grouped;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::Shortfall;
-use filestone_model::measure::flow::Flow;
+use filestone_model::measure::flow::LittlesLaw;
 use filestone_model::measure::verdict::{self, CheckSubject};
 
 /// Rates that differ by more than this share are told apart.
@@ -70,7 +70,7 @@ fn below(record: &RunRecord, cause: Shortfall) -> String {
 fn all_taken(record: &RunRecord) -> String {
     format!(
         "As many operations were in flight as may be ({}), and the offered load was not achieved",
-        grouped(Flow::of(record).slots as u64)
+        grouped(LittlesLaw::of(record).slots as u64)
     )
 }
 

@@ -5,10 +5,10 @@ use crate::run::NoObserver;
 use filestone_model::load::LoadWork;
 use filestone_model::measure::Role;
 use filestone_model::measure::sample::Sample;
-use filestone_model::operation::{Answer, Completion, Outcome, SlotId};
+use filestone_model::operation::{Completion, Outcome, ReplyInfo, SlotId};
 use filestone_model::plan::{
-    Direction, GroupPlan, HealthPlan, LeftoverPolicy, LocalTarget, RatePlan, RateUnit, Span,
-    TargetPlan, WorkloadPlan,
+    Direction, GroupPlan, HealthPlan, LeftoverPolicy, LocalTarget, RatePlan, RateUnit, TargetPlan,
+    ValueRange, WorkloadPlan,
 };
 use filestone_model::workload::{Next, Workload};
 
@@ -18,7 +18,7 @@ const SECOND: u64 = 1_000_000_000;
 fn plan(duration_ns: Option<u64>) -> (Plan, FleetPlan) {
     let rate = RatePlan {
         unit: RateUnit::OperationsPerS,
-        per_s: Span::always(1.0),
+        per_s: ValueRange::always(1.0),
     };
     let fleet = FleetPlan {
         name: "test".into(),
@@ -48,22 +48,22 @@ fn plan(duration_ns: Option<u64>) -> (Plan, FleetPlan) {
 /// Everything up to its first write takes no time.
 fn begin_to_write(client: &mut Stream) {
     for _ in 0..10 {
-        let Next::Unmeasured(LoadWork::Line(line)) = client.next(0, Moment::ZERO) else {
+        let Next::Unmeasured(LoadWork::Line(line)) = client.next(0, Timestamp::ZERO) else {
             return;
         };
         let kind = line.action.kind();
         client.ended(&Sample {
             kind,
             role: Role::Unmeasured,
-            due: Moment::ZERO,
-            ready: Moment::ZERO,
+            due: Timestamp::ZERO,
+            ready: Timestamp::ZERO,
             completion: Completion {
                 ticket: SlotId { client: 0, slot: 0 },
                 outcome: Outcome::Ok,
-                answer: Answer::Plain,
-                usable: Moment::ZERO,
-                sent: Moment::ZERO,
-                done: Moment::ZERO,
+                answer: ReplyInfo::Plain,
+                usable: Timestamp::ZERO,
+                sent: Timestamp::ZERO,
+                done: Timestamp::ZERO,
                 calls: 1,
                 retransmissions: 0,
                 bytes_sent: 0,
@@ -86,7 +86,7 @@ fn kept_after_drain(duration_ns: Option<u64>, is_stopped: bool, halts: bool) -> 
     let mut attendant = fleet.attendant(&Arc::default(), &cancellations);
     for (seconds, stage) in [(1, Stage::Running), (11, Stage::Running), (11, Stage::Done)] {
         let look = RunSnapshot {
-            now: Moment::from_nanos(seconds * SECOND),
+            now: Timestamp::from_nanos(seconds * SECOND),
             stage,
             is_stopped,
             was_stopped: is_stopped,

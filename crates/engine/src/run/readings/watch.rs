@@ -7,7 +7,7 @@ use filestone_model::cost::{CostRecord, ReadingPhase};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::costs::{self, RunPath};
 use filestone_model::plan::{CostPlan, Plan};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -21,9 +21,9 @@ pub struct Sampler {
     /// What was counted lately, after each reading; who does not take it in time gets the next.
     rates: Receiver<Vec<ServerRates>>,
     path: Option<RunPath>,
-    opens: Moment,
-    closes: Moment,
-    next: Moment,
+    opens: Timestamp,
+    closes: Timestamp,
+    next: Timestamp,
     interval_ns: u64,
     /// When the window opens or did, once the run's clock runs.
     opened: Option<Instant>,
@@ -51,7 +51,7 @@ impl Sampler {
             });
             book
         });
-        let opens = Moment::from_nanos(plan.warm_up_ns);
+        let opens = Timestamp::from_nanos(plan.warm_up_ns);
         let closes = plan.duration_ns;
         Self {
             ask: Some(ask),
@@ -59,7 +59,7 @@ impl Sampler {
             rates,
             path,
             opens,
-            closes: closes.map_or(Moment::NEVER, |duration| opens.after_nanos(duration)),
+            closes: closes.map_or(Timestamp::MAX, |duration| opens.after_nanos(duration)),
             next: opens,
             interval_ns: cost.interval_ns.max(1),
             opened: None,
@@ -79,16 +79,16 @@ impl Sampler {
 }
 
 impl RunHook for Sampler {
-    fn look(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Moment {
+    fn look(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Timestamp {
         self.rates
             .try_iter()
             .for_each(|rates| observer.server(&rates));
         self.opened.get_or_insert_with(|| {
-            Instant::now() - at.now.since(Moment::ZERO) + self.opens.since(Moment::ZERO)
+            Instant::now() - at.now.since(Timestamp::ZERO) + self.opens.since(Timestamp::ZERO)
         });
         let is_over = at.now >= self.closes || at.stage != Stage::Running;
         let Some(ask) = &self.ask else {
-            return Moment::NEVER;
+            return Timestamp::MAX;
         };
         if is_over || at.now >= self.next {
             let _ = ask.try_send(());
@@ -98,7 +98,7 @@ impl RunHook for Sampler {
         }
         if is_over {
             self.ask = None;
-            return Moment::NEVER;
+            return Timestamp::MAX;
         }
         self.next.min(self.closes)
     }

@@ -12,7 +12,7 @@ use crate::error::{
     is_source_refused,
 };
 use filestone_model::measure::ConnectionsRecord;
-use filestone_model::session::pauses::Pauses;
+use filestone_model::session::pauses::BackoffSchedule;
 use filestone_model::text::thousands;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -268,7 +268,7 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
                 }
                 self.refused += 1;
                 attempt.refused += 1;
-                let pause = Pauses::RECONNECTION.before(attempt.refused);
+                let pause = BackoffSchedule::RECONNECTION.before(attempt.refused);
                 attempt.state = State::Waiting(Instant::now() + pause);
             }
         }

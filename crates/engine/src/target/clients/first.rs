@@ -6,16 +6,16 @@ use crate::control::Context;
 use crate::driver::Dial;
 use crate::error::RunError;
 use filestone_model::plan::Plan;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 
 /// The connections of those clients whose moment is 0, as far as the server takes them.
 pub fn connect_first(
     plan: &Plan,
-    moments: &[Moment],
+    moments: &[Timestamp],
     dial: impl Fn(u32) -> Dial,
     context: &mut Context<'_>,
 ) -> Result<ConnectedSockets, RunError> {
-    let is_first = |client: &u32| moment_of(moments, *client) == Moment::ZERO;
+    let is_first = |client: &u32| moment_of(moments, *client) == Timestamp::ZERO;
     let first: Vec<u32> = (0..plan.clients).filter(is_first).collect();
     let of = |place: u32| first.get(place as usize).copied().unwrap_or(0);
     let made =
@@ -35,9 +35,9 @@ pub fn connect_first(
 }
 
 /// When a client is to have its connection.
-pub fn moment_of(moments: &[Moment], client: u32) -> Moment {
+pub fn moment_of(moments: &[Timestamp], client: u32) -> Timestamp {
     moments
         .get(client as usize)
         .copied()
-        .unwrap_or(Moment::ZERO)
+        .unwrap_or(Timestamp::ZERO)
 }

@@ -6,7 +6,7 @@
 use crate::driver::{CallError, CallFailed, Endpoint, RpcConnection, RpcProcedure};
 use crate::error::RunError;
 use filestone_model::client::nfs3::sequence::{
-    self, Call, Desk, Link, Lost, Stretch, Wanted, Why, WriteResult,
+    self, Call, DataRange, Desk, Link, Lost, WaitReason, Why, WriteResult,
 };
 use filestone_model::failure::StatusSpace;
 use filestone_model::load::Status;
@@ -165,21 +165,21 @@ impl Session {
             let polled = desk.lend(|| calls.as_mut().poll(&mut context));
             if let Poll::Ready(result) = polled {
                 return result.map_err(|failure| match failure {
-                    sequence::Failure::Answered(status) => {
+                    sequence::ActionError::Answered(status) => {
                         let number = desk.call().procedure.number;
                         Failure::Answered(status, Procedure::from_number(number))
                     }
-                    sequence::Failure::Lost | sequence::Failure::Reset => {
+                    sequence::ActionError::Lost | sequence::ActionError::Reset => {
                         Failure::Lost(lost(connection, desk))
                     }
                 });
             }
             match desk.wanted() {
-                Wanted::Pause(nanos) => {
+                WaitReason::Pause(nanos) => {
                     connection.wait(Duration::from_nanos(nanos))?;
                     desk.rested();
                 }
-                Wanted::Call | Wanted::Nothing => exchange(connection, desk, data)?,
+                WaitReason::Call | WaitReason::Nothing => exchange(connection, desk, data)?,
             }
         }
     }
@@ -193,7 +193,7 @@ impl Session {
         stable: StableHow,
     ) -> NfsResult<WriteResult> {
         let len = u32::try_from(data.len()).unwrap_or(u32::MAX);
-        let stretch = Stretch { at: 0, len };
+        let stretch = DataRange { at: 0, len };
         self.call_with(data, |link| link.write(file, offset, stretch, stable))
     }
 }

@@ -3,7 +3,7 @@
 use super::connection::{Connection, Reaching, RequestError};
 use super::error::{SmbError, channels_help};
 use super::terms::any_bytes;
-use filestone_model::client::smb2::{ConnectError, Terms, Way};
+use filestone_model::client::smb2::{ConnectError, ConnectOptions, ConnectionSetup};
 use filestone_model::doctor::facts::{ChannelFacts, ChannelRefusal};
 use filestone_model::measure::run_record::InterfaceRecord;
 use filestone_wire::smb2::ioctl::{InterfaceAddress, InterfaceCapability, NetworkInterface};
@@ -34,13 +34,13 @@ fn record(interface: NetworkInterface) -> InterfaceRecord {
 /// server's interfaces.
 pub fn examine(connection: &mut Connection) -> Result<ChannelFacts, SmbError> {
     let own = connection.reaching();
-    let terms = Terms {
+    let terms = ConnectOptions {
         channels: own.way.terms.channels.max(2),
         client_guid: any_bytes(),
         ..own.way.terms.clone()
     };
     let reaching = Reaching {
-        way: Arc::new(Way::new(terms)),
+        way: Arc::new(ConnectionSetup::new(terms)),
         ..own.clone()
     };
     let (refusal, interfaces) = match Connection::make(&reaching, 1) {

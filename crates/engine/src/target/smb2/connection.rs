@@ -4,15 +4,15 @@ use super::error::{ExchangeError, ExchangeFailed, SmbError};
 use super::key_log;
 use crate::control::{Cancellation, LOOK_EVERY};
 use crate::driver::{Dial, is_this_host};
-use filestone_model::client::desk::{Failure, Results, Wanted};
-use filestone_model::client::smb2::{ConnectError, Desk, Link, Way, Why, establish};
+use filestone_model::client::desk::{ActionError, Results, WaitReason};
+use filestone_model::client::smb2::{ConnectError, ConnectionSetup, Desk, Link, Why, establish};
 use filestone_model::load::Status;
-use filestone_model::measure::run_record::{Account, SessionRecord};
+use filestone_model::measure::run_record::{SessionIdentity, SessionRecord};
 use filestone_model::output::{Output, WriteData};
 use filestone_model::session::smb2::{
-    Agreed, Limits, NotSmb, OutgoingCompound, Scope, Smb2Options, Smb2Session,
+    Limits, NegotiatedSummary, OutgoingCompound, Scope, Smb2Options, Smb2Session, SmbStreamError,
 };
-use filestone_model::time::{Moment, nanos_of};
+use filestone_model::time::{Timestamp, nanos_of};
 use filestone_wire::smb2::compound::Messages;
 use filestone_wire::smb2::{self, Command};
 use rustix::io::Errno;
@@ -53,7 +53,7 @@ pub struct Reaching {
     /// Where the server is.
     pub dial: Dial,
     /// How a share of it is reached.
-    pub way: Arc<Way>,
+    pub way: Arc<ConnectionSetup>,
     /// How long a request may stay unanswered.
     pub timeout: Duration,
     /// Whether requests that belong together travel together.
@@ -282,11 +282,11 @@ impl Connection {
             signing: agreed.signing.map(|algorithm| algorithm.to_string()),
             encryption: agreed.cipher.map(|cipher| cipher.to_string()),
             account: match agreed {
-                Agreed { is_guest: true, .. } => Account::Guest,
-                Agreed {
+                NegotiatedSummary { is_guest: true, .. } => SessionIdentity::Guest,
+                NegotiatedSummary {
                     is_anonymous: true, ..
-                } => Account::Anonymous,
-                _ => Account::User,
+                } => SessionIdentity::Anonymous,
+                _ => SessionIdentity::User,
             },
             channels: self.reaching.way.terms.channels,
             interfaces: Vec::new(),
@@ -326,20 +326,20 @@ impl Connection {
     pub fn step<T>(
         &mut self,
         source: &WriteData,
-        requests: impl Future<Output = Result<T, Failure>>,
+        requests: impl Future<Output = Result<T, ActionError>>,
     ) -> Result<T, RequestError> {
         match self.drive(source, requests)? {
             Ok(value) => Ok(value),
-            Err(Failure::Answered(Status::Failed(status))) => {
+            Err(ActionError::Answered(Status::Failed(status))) => {
                 Err(RequestError::Answered(smb2::Status(status.number)))
             }
-            Err(Failure::Answered(other)) => {
+            Err(ActionError::Answered(other)) => {
                 let what = format!("{other:?}");
                 Err(RequestError::Lost(
                     self.failed(ExchangeError::Bad(what)).into(),
                 ))
             }
-            Err(Failure::Lost | Failure::Reset) => {
+            Err(ActionError::Lost | ActionError::Reset) => {
                 let failed = self.why_lost();
                 Err(RequestError::Lost(failed.into()))
             }
@@ -363,7 +363,7 @@ impl Connection {
                 return Ok(value);
             }
             let exchanged = match desk.wanted() {
-                Wanted::Pause(nanos) => {
+                WaitReason::Pause(nanos) => {
                     let goes_on = self
                         .reaching
                         .cancellation
@@ -375,7 +375,7 @@ impl Connection {
                         Err(ExchangeError::Stopped)
                     }
                 }
-                Wanted::Call | Wanted::Nothing => self.exchange(&mut desk, source),
+                WaitReason::Call | WaitReason::Nothing => self.exchange(&mut desk, source),
             };
             match exchanged {
                 Ok(None) => {}
@@ -405,8 +405,8 @@ impl Connection {
         self.failed(source)
     }
 
-    fn now(&self) -> Moment {
-        Moment::ZERO.after(self.epoch.elapsed())
+    fn now(&self) -> Timestamp {
+        Timestamp::ZERO.after(self.epoch.elapsed())
     }
 
     /// Sends the chain on the desk, and waits for its responses; the status by which they say that
@@ -468,7 +468,7 @@ impl Connection {
         let call = desk.call();
         let can_send = self.session.can_send(SLOT, &call.procedure);
         if !can_send.map_err(ExchangeError::NotSmb)? {
-            return Err(ExchangeError::NotSmb(NotSmb::NoCredits {
+            return Err(ExchangeError::NotSmb(SmbStreamError::NoCredits {
                 needed: call.procedure.len(),
                 at_hand: self.session.credits(),
             }));
@@ -592,7 +592,7 @@ pub fn why_in_words(why: Why, timeout: Duration) -> ExchangeError {
 }
 
 /// What a stream that began with `received` is not.
-fn not_smb(error: NotSmb, received: &[u8]) -> ExchangeError {
+fn not_smb(error: SmbStreamError, received: &[u8]) -> ExchangeError {
     let line = received
         .split(|byte| *byte == b'\r' || *byte == b'\n')
         .next()
@@ -600,7 +600,7 @@ fn not_smb(error: NotSmb, received: &[u8]) -> ExchangeError {
     let start = line.get(..SHOWN).unwrap_or(line);
     let is_text = start.len() >= 4 && start.iter().all(|byte| (b' '..=b'~').contains(byte));
     match error {
-        NotSmb::Frame(_) if is_text => {
+        SmbStreamError::Frame(_) if is_text => {
             ExchangeError::OtherProtocol(String::from_utf8_lossy(start).into_owned())
         }
         error => ExchangeError::NotSmb(error),

@@ -1,8 +1,8 @@
 //! Why an SMB server is none for the run that was asked for.
 
 use crate::error::{AreaError, ErrorCategory, RunError};
-use filestone_model::client::smb2::{ConnectError, OneChannel, SetupStep};
-use filestone_model::session::smb2::NotSmb;
+use filestone_model::client::smb2::{ConnectError, MultichannelUnavailable, SetupStep};
+use filestone_model::session::smb2::SmbStreamError;
 use filestone_wire::smb2::Status;
 use std::io;
 use std::net::SocketAddr;
@@ -22,7 +22,7 @@ pub enum ExchangeError {
     OtherProtocol(String),
     /// What came is not SMB2.
     #[error("the server {0}")]
-    NotSmb(NotSmb),
+    NotSmb(SmbStreamError),
     /// A response cannot be decoded, or says what the standard forbids.
     #[error("{0}")]
     Bad(String),
@@ -40,7 +40,7 @@ pub enum ExchangeError {
 impl ExchangeError {
     /// Whether somebody has changed what the server sent, or has sent it in its place.
     pub const fn is_forgery(&self) -> bool {
-        matches!(self, Self::Forged | Self::NotSmb(NotSmb::Forged))
+        matches!(self, Self::Forged | Self::NotSmb(SmbStreamError::Forged))
     }
 }
 
@@ -230,16 +230,16 @@ fn setup_help(source: &ConnectError) -> Option<&'static str> {
 }
 
 /// What to do about a server, or a user, of one connection.
-pub const fn channels_help(why: OneChannel) -> &'static str {
+pub const fn channels_help(why: MultichannelUnavailable) -> &'static str {
     match why {
-        OneChannel::Dialect(_) => {
+        MultichannelUnavailable::Dialect(_) => {
             "have the server speak 3.0 or later, or leave --connections-per-client out"
         }
-        OneChannel::Server => {
+        MultichannelUnavailable::Server => {
             "have the server offer multichannel (Samba: server multi channel support = yes), or leave \
              --connections-per-client out"
         }
-        OneChannel::Guest => {
+        MultichannelUnavailable::Guest => {
             "name a user that the server knows (smb://user@host/share), or leave \
              --connections-per-client out"
         }

@@ -10,8 +10,8 @@ use crate::error::RunError;
 use crate::file_set::{
     ExistingObject, Missing, ObjectTable, Part, Progress, SetFiles, SetServer, SpareName, Step,
 };
-use filestone_model::client::smb2::{ALL_OF_FILE, Opening, ShareFiles, SharePath};
-use filestone_model::file_set::Changing;
+use filestone_model::client::smb2::{ALL_OF_FILE, CreateParams, ShareFiles, SharePath};
+use filestone_model::file_set::VolatileDirectory;
 use filestone_model::workload::ObjectKind;
 use filestone_wire::smb2::Status;
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
@@ -146,7 +146,7 @@ impl Making<'_, '_, '_> {
 
     /// Makes a data file, or one of a wrong length anew.
     fn write(&mut self, file: u32, path: &str, how: CreateDisposition) -> Result<(), RunError> {
-        let opening = Opening::existing(path, ALL_OF_FILE)
+        let opening = CreateParams::existing(path, ALL_OF_FILE)
             .by(how)
             .with(CreateOptions::NON_DIRECTORY_FILE);
         let (len, transfer) = (self.places.len_of(file), self.transfer);
@@ -162,8 +162,8 @@ impl Making<'_, '_, '_> {
         let path = child_of(directory.map_or("", |path| path), &spare.name());
         let shown = spare.path(self.places);
         match spare.changing {
-            Changing::Created => {
-                let opening = Opening::existing(&path, ALL_OF_FILE)
+            VolatileDirectory::Created => {
+                let opening = CreateParams::existing(&path, ALL_OF_FILE)
                     .by(NEW)
                     .with(CreateOptions::NON_DIRECTORY_FILE);
                 let made = self
@@ -172,8 +172,8 @@ impl Making<'_, '_, '_> {
                 made.map_err(|unmet| refused(unmet, &shown, "CREATE"))?;
                 Ok(())
             }
-            Changing::Directories => self.make_directory(&path, &shown),
-            Changing::Links => {
+            VolatileDirectory::Directories => self.make_directory(&path, &shown),
+            VolatileDirectory::Links => {
                 let files = self.places.layout.files_per_client().max(1);
                 let file = Part::File(spare.number % files);
                 let file = self.places.index(spare.client, file);
@@ -183,7 +183,9 @@ impl Making<'_, '_, '_> {
                     .call(async |link| link.link(&file, &path, false).await);
                 made.map_err(|unmet| refused(unmet, &shown, "SET_INFO with one more name"))
             }
-            Changing::SymbolicLinks | Changing::Nodes => Err(not_on_a_share(&shown)),
+            VolatileDirectory::SymbolicLinks | VolatileDirectory::Nodes => {
+                Err(not_on_a_share(&shown))
+            }
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Files that a run writes before it begins.
 
 use super::connection::{Connection, RequestError};
-use filestone_model::client::smb2::{Link, Opening};
-use filestone_model::output::{Stretch, WriteData};
+use filestone_model::client::smb2::{CreateParams, Link};
+use filestone_model::output::{DataRange, WriteData};
 use filestone_wire::smb2::create::CreateDisposition;
 
 /// A file that is being written.
 struct Filling<'p> {
     /// How it is opened: once it has been made, as what is there.
-    opening: Opening<'p>,
+    opening: CreateParams<'p>,
     /// How many bytes have been written.
     at: u64,
     /// How many it shall have.
@@ -23,7 +23,7 @@ impl Connection {
     /// grants credits for. `tell` learns how far it is.
     pub fn fill(
         &mut self,
-        opening: &Opening<'_>,
+        opening: &CreateParams<'_>,
         len: u64,
         transfer: u32,
         mut tell: impl FnMut(u64),
@@ -52,7 +52,7 @@ impl Connection {
             let left = u32::try_from(filling.len - filling.at).unwrap_or(u32::MAX);
             let (at, len) = (filling.at, left.min(filling.transfer));
             let len = len.min(self.session().affordable());
-            let data = Stretch { at, len };
+            let data = DataRange { at, len };
             let taken = self.step(source, async { link.write(open, at, data, false).await });
             match taken {
                 Ok(taken) => filling.at += u64::from(taken),

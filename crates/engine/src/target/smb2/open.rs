@@ -22,8 +22,8 @@ use crate::workspace::ProcessIdentity;
 use crate::workspace::own_directory::{REMOVE_LEFTOVER, ScratchDirectory};
 use filestone_model::client::Verify;
 use filestone_model::client::smb2::{
-    ALL_OF_FILE, ChannelPosition, ClientState, Keeping, Kept, OperationOptions, ShareFiles,
-    SharePath, Smb2Client, Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
+    ALL_OF_FILE, ChannelPosition, ClientState, HandlePolicy, HeldFile, OperationOptions,
+    ShareFiles, SharePath, Smb2Client, Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
 };
 use filestone_model::file_set::{ClientSet, Layout};
 use filestone_model::measure::RunRecord;
@@ -47,7 +47,7 @@ pub struct OpenShare<'run> {
     sets: Arc<[ClientSet]>,
     own: Option<ScratchDirectory<SharePath>>,
     /// What its clients ask for beside their opens.
-    keeping: Keeping,
+    keeping: HandlePolicy,
     /// The file set of a mix, and whether it is removed at the end.
     file_set: Option<(FileSet<SharePath>, bool)>,
 }
@@ -337,8 +337,8 @@ impl<'run> OpenShare<'run> {
         self.files.paths.get(file?)
     }
 
-    fn kept<'p>(&'p self, file: FileId, path: &'p str) -> Kept<'p> {
-        Kept {
+    fn kept<'p>(&'p self, file: FileId, path: &'p str) -> HeldFile<'p> {
+        HeldFile {
             file,
             path,
             access: ALL_OF_FILE,

@@ -7,7 +7,9 @@ use crate::control::Context;
 use crate::error::RunError;
 use crate::workspace::own_directory::{self, ScratchDirectory};
 use filestone_model::client::handles::Handles;
-use filestone_model::client::smb2::{ALL_OF_FILE, Opened, Opening, ShareFiles, SharePath};
+use filestone_model::client::smb2::{
+    ALL_OF_FILE, CreateParams, CreateResult, ShareFiles, SharePath,
+};
 use filestone_model::made::MadeNames;
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::plan::{Plan, ProbePlan, SmbTarget};
@@ -51,7 +53,7 @@ pub struct Found {
     /// Where it is in the share.
     pub path: String,
     /// What it is.
-    pub opened: Opened,
+    pub opened: CreateResult,
 }
 
 /// What is at the target's path.
@@ -316,8 +318,8 @@ fn written_name(client: u32) -> String {
 }
 
 /// One that must not be there.
-fn new_file(path: &str) -> Opening<'_> {
-    Opening::existing(path, ALL_OF_FILE)
+fn new_file(path: &str) -> CreateParams<'_> {
+    CreateParams::existing(path, ALL_OF_FILE)
         .by(CreateDisposition::CREATE)
         .with(CreateOptions::NON_DIRECTORY_FILE)
 }

@@ -7,7 +7,7 @@ use crate::control::Context;
 use crate::error::RunError;
 use crate::target::plain_socket::{EncodedCall, MARK_LEN, SequenceField, exchange};
 use crate::target::{Job, Rate, TargetError};
-use filestone_model::client::smb2::{ALL_OF_FILE, Opening};
+use filestone_model::client::smb2::{ALL_OF_FILE, CreateParams};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ProbePlan, SmbTarget};
 use filestone_model::session::smb2::{BYTES_OF_CREDIT, Established};
@@ -72,7 +72,7 @@ pub fn measure(job: &Job<'_>, time: Duration, context: &mut Context<'_>) -> Resu
 
 fn open(connection: &mut Connection, target: &SmbTarget) -> Result<FileId, RunError> {
     let path = share_path(target);
-    let opening = Opening::existing(&path, ALL_OF_FILE);
+    let opening = CreateParams::existing(&path, ALL_OF_FILE);
     let opened = connection.call(async |link| link.open(&opening).await);
     let opened = opened.map_err(|unmet| unmet.at(&target.to_string(), "CREATE").into_run_error());
     opened.map(|opened| opened.file_id)

@@ -5,7 +5,7 @@
 //! is repeated, which begins with opening the files that it needs.
 
 use super::connection::{Answers, Connection, REPEATS_MAX, RequestError};
-use filestone_model::client::desk::Failure;
+use filestone_model::client::desk::ActionError;
 use filestone_model::client::smb2::Link;
 use filestone_model::output::WriteData;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ impl Connection {
     /// ends before that, `requests` runs again; objects that the first attempt created exist then.
     pub fn call<T>(
         &mut self,
-        requests: impl AsyncFnMut(Link) -> Result<T, Failure>,
+        requests: impl AsyncFnMut(Link) -> Result<T, ActionError>,
     ) -> Result<T, RequestError> {
         self.call_with(&WriteData::PATTERN, requests)
     }
@@ -24,7 +24,7 @@ impl Connection {
     pub fn call_with<T>(
         &mut self,
         source: &WriteData,
-        mut requests: impl AsyncFnMut(Link) -> Result<T, Failure>,
+        mut requests: impl AsyncFnMut(Link) -> Result<T, ActionError>,
     ) -> Result<T, RequestError> {
         self.whole(|own| own.step(source, requests(Link::HERE)))
     }

@@ -7,8 +7,8 @@ use crate::driver::Dial;
 use crate::error::RunError;
 use crate::target::TargetError;
 use crate::target::addresses::resolve;
-use filestone_model::client::smb2::{Keeping, Protection, Terms, Way};
-use filestone_model::measure::run_record::Account;
+use filestone_model::client::smb2::{ConnectOptions, ConnectionSetup, HandlePolicy, Protection};
+use filestone_model::measure::run_record::SessionIdentity;
 use filestone_model::password::Password;
 use filestone_model::plan::{Plan, SmbDialect, SmbProtection, SmbTarget, TransportKind};
 use filestone_wire::pattern;
@@ -56,12 +56,12 @@ fn mechanism(target: &SmbTarget, password: Option<&Password>) -> Ntlm {
 }
 
 /// What `target` says is wanted, by this password.
-pub fn terms(target: &SmbTarget, password: Option<&Password>) -> Terms {
+pub fn terms(target: &SmbTarget, password: Option<&Password>) -> ConnectOptions {
     let dialects = match target.dialect {
         Some(one) => vec![dialect(one)],
-        None => Terms::DIALECTS.to_vec(),
+        None => ConnectOptions::DIALECTS.to_vec(),
     };
-    Terms {
+    ConnectOptions {
         dialects,
         ciphers: vec![
             Cipher::AES_128_GCM,
@@ -81,7 +81,7 @@ pub fn terms(target: &SmbTarget, password: Option<&Password>) -> Terms {
 }
 
 /// The ways of so many connections of another client on the same terms.
-pub fn of_connections(way: &Way, count: u32) -> Vec<Arc<Way>> {
+pub fn of_connections(way: &ConnectionSetup, count: u32) -> Vec<Arc<ConnectionSetup>> {
     let first = of_another_client(way);
     let others = (1..count).map(|channel| Arc::new(first.of_channel(channel, any_bytes())));
     std::iter::once(Arc::clone(&first)).chain(others).collect()
@@ -89,8 +89,8 @@ pub fn of_connections(way: &Way, count: u32) -> Vec<Arc<Way>> {
 
 /// The way of another client on the same terms: servers take connections with the same ClientGuid
 /// for those of one machine, and Samba serves them by one process.
-pub fn of_another_client(way: &Way) -> Arc<Way> {
-    Arc::new(Way::new(Terms {
+pub fn of_another_client(way: &ConnectionSetup) -> Arc<ConnectionSetup> {
+    Arc::new(ConnectionSetup::new(ConnectOptions {
         client_guid: any_bytes(),
         ..way.terms.clone()
     }))
@@ -130,7 +130,7 @@ pub fn reach(
 
 /// The same, by what is known without a plan.
 pub fn reach_by(approach: &ShareAddress<'_>, target: &SmbTarget) -> Result<Connection, RunError> {
-    let way = Arc::new(Way::new(terms(target, approach.password)));
+    let way = Arc::new(ConnectionSetup::new(terms(target, approach.password)));
     let pattern: Arc<[u8]> = pattern::table().into();
     let mut last = None;
     let addresses = match (&target.host, approach.built_in) {
@@ -171,7 +171,7 @@ pub fn reach_by(approach: &ShareAddress<'_>, target: &SmbTarget) -> Result<Conne
 pub fn guest_remark(connection: &Connection, target: &SmbTarget) -> Option<String> {
     let user = target.user.as_deref()?;
     let session = connection.session_record()?;
-    (session.account != Account::User).then(|| {
+    (session.account != SessionIdentity::User).then(|| {
         format!(
             "{} lets the clients in as guests, and not as the user {user}",
             target.host_name()
@@ -185,11 +185,11 @@ pub fn share_path(target: &SmbTarget) -> String {
 }
 
 /// What is asked for beside opens.
-pub fn keeping(target: &SmbTarget) -> Keeping {
-    Keeping {
+pub fn keeping(target: &SmbTarget) -> HandlePolicy {
+    HandlePolicy {
         oplock: target.oplock,
         is_durable: target.durable,
         seed: u128::from_le_bytes(any_bytes()),
-        ..Keeping::default()
+        ..HandlePolicy::default()
     }
 }

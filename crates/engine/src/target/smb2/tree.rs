@@ -10,13 +10,14 @@ use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use crate::workspace::tree::{
     Directory, Found, FoundMarker, MarkerLock, Name, RefusalKind, Step, Tree, TreeError, TreeResult,
 };
-use filestone_model::client::desk::Failure;
+use filestone_model::client::desk::ActionError;
 use filestone_model::client::smb2::{
-    ALL_OF_FILE, ATTRIBUTES, LISTING, Link, Listed, Opened, Opening, Removal, SharePath,
+    ALL_OF_FILE, ATTRIBUTES, CreateParams, CreateResult, DirEntry, LISTING, Link, Removal,
+    SharePath,
 };
 use filestone_model::load::LineData;
 use filestone_model::made::{Kept, MadeNames};
-use filestone_model::output::{Stretch, WriteData};
+use filestone_model::output::{DataRange, WriteData};
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
 use filestone_wire::smb2::{FileId, Status};
 use std::collections::HashSet;
@@ -50,14 +51,14 @@ impl<'a> ShareTree<'a> {
 
 impl Connection {
     /// What is at a path; `None` if there is nothing.
-    pub fn look_at(&mut self, path: &str) -> Result<Option<Opened>, RequestError> {
-        let opening = Opening::existing(path, ATTRIBUTES);
+    pub fn look_at(&mut self, path: &str) -> Result<Option<CreateResult>, RequestError> {
+        let opening = CreateParams::existing(path, ATTRIBUTES);
         unless_missing(self.call(async |link| link.touch(&opening).await))
     }
 
     /// Makes a directory; `None` if there is something of that name.
     pub fn make_directory(&mut self, path: &str) -> Result<Option<()>, RequestError> {
-        let opening = Opening::existing(path, LISTING)
+        let opening = CreateParams::existing(path, LISTING)
             .by(CreateDisposition::CREATE)
             .with(CreateOptions::DIRECTORY_FILE);
         unless_there(self.call(async |link| link.touch(&opening).await.map(drop)))
@@ -65,13 +66,13 @@ impl Connection {
 
     /// Writes a whole small file that must not be there; `None` if it is.
     fn make_text(&mut self, path: &str, text: &str) -> Result<Option<()>, RequestError> {
-        let opening = Opening::existing(path, ALL_OF_FILE)
+        let opening = CreateParams::existing(path, ALL_OF_FILE)
             .by(CreateDisposition::CREATE)
             .with(CreateOptions::NON_DIRECTORY_FILE);
         unless_there(self.write_text(&opening, text))
     }
 
-    fn write_text(&mut self, opening: &Opening<'_>, text: &str) -> Result<(), RequestError> {
+    fn write_text(&mut self, opening: &CreateParams<'_>, text: &str) -> Result<(), RequestError> {
         let mut data = WriteData::default();
         data.keep(LineData::apart(text.as_bytes()));
         let len = u32::try_from(text.len()).unwrap_or(u32::MAX);
@@ -88,7 +89,7 @@ impl Connection {
 
     /// What a small file says; `None` if there is none.
     fn read_text(&mut self, path: &str) -> Result<Option<String>, RequestError> {
-        let opening = Opening::existing(path, LISTING).with(CreateOptions::NON_DIRECTORY_FILE);
+        let opening = CreateParams::existing(path, LISTING).with(CreateOptions::NON_DIRECTORY_FILE);
         let read = self.call(async |link| {
             let look = |data: &[u8]| String::from_utf8_lossy(data).into_owned();
             link.read_at_path(&opening, 0, MARKER_MAX_BYTES, look).await
@@ -106,13 +107,13 @@ impl Connection {
     pub fn each_entry(
         &mut self,
         path: &str,
-        mut each: impl FnMut(Listed) -> bool,
+        mut each: impl FnMut(DirEntry) -> bool,
     ) -> Result<(), RequestError> {
         let page = self.reaching().way.limits().largest_page();
         let mut shown = Shown::default();
         self.call(async |link| {
             shown.begin();
-            let show = |entry: Listed| shown.is_new(&entry.name) && each(entry);
+            let show = |entry: DirEntry| shown.is_new(&entry.name) && each(entry);
             link.each_entry(path, page, show).await
         })
     }
@@ -130,10 +131,10 @@ impl Connection {
 }
 
 /// Writes the data from `at` to `len`.
-async fn write_on(link: &Link, file_id: FileId, at: &mut u32, len: u32) -> Result<(), Failure> {
+async fn write_on(link: &Link, file_id: FileId, at: &mut u32, len: u32) -> Result<(), ActionError> {
     while *at < len {
         let offset = u64::from(*at);
-        let data = Stretch {
+        let data = DataRange {
             at: offset,
             len: len - *at,
         };
@@ -316,7 +317,7 @@ impl Tree for ShareTree<'_> {
         let failed = |unmet| refused(unmet, Step::RewriteMarker, at, &at.at(name));
         let old = self.connection.look_at(&path).map_err(failed)?;
         let old_len = old.map_or(0, |opened| opened.len);
-        let opening = Opening::existing(&path, ALL_OF_FILE);
+        let opening = CreateParams::existing(&path, ALL_OF_FILE);
         let text = padded(&marker.text(false), old_len);
         let written = self.connection.write_text(&opening, &text);
         written.map_err(failed)

@@ -4,7 +4,7 @@ use super::bench::{ALL, Bench, plan};
 use crate::support::live::serve;
 use filestone_engine::control::NoObserver;
 use filestone_engine::target::nfs3::prepare::file_set::FileSet;
-use filestone_model::file_set::{Changing, Layout, file_name};
+use filestone_model::file_set::{Layout, VolatileDirectory, file_name};
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::workload::ObjectKind;
 use filestone_wire::pattern;
@@ -260,7 +260,7 @@ fn the_changing_directories_hold_what_their_letters_say() {
     let server = serve(|_| {});
     let mut bench = Bench::new(&server);
     let _set = bench.prepare(&plan(2, "1K"), 1).expect("it is made");
-    for changing in Changing::ALL {
+    for changing in VolatileDirectory::ALL {
         let directory = format!("set/client0000/{}", changing.directory());
         let names = bench.names(&directory);
         let numbers = names

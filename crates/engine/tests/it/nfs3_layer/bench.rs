@@ -13,7 +13,7 @@ use filestone_engine::target::nfs3::replay::{Nfs3Options, Nfs3Site, why_lost};
 use filestone_model::client::Client as _;
 use filestone_model::client::nfs3::load::LoadClient;
 use filestone_model::client::nfs3::sequence::Why;
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Expected, Generation, Line, LineData, LoadWork, Status};
 use filestone_model::operation::{Completion, Outcome, SlotId};
@@ -145,7 +145,7 @@ impl Client {
 
     /// Serves the connections for a while; what was submitted, if it has ended.
     fn serve(&mut self) -> Option<Completion> {
-        let mut completed = Completions::default();
+        let mut completed = CompletionBatch::default();
         let until = WaitLimit::sharp(self.sockets.now().after(Duration::from_millis(1)));
         self.sockets
             .wait(until, &mut completed)
@@ -197,7 +197,7 @@ impl Client {
             completion = self.serve();
         }
         assert_eq!(completion, None, "{action:?} has ended by itself");
-        let mut completed = Completions::default();
+        let mut completed = CompletionBatch::default();
         let now = self.sockets.now();
         self.client().break_off(Why::Stopped, now, &mut completed);
         let outcomes = completed.iter().map(|completion| completion.outcome);

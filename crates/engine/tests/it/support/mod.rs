@@ -13,7 +13,7 @@ use filestone_model::plan::{
     ArrivalsPlan, LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan,
 };
 use filestone_model::queueing::{Service, SimulatedServer};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::{Next, Workload};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -61,7 +61,7 @@ pub fn server(service: Service, servers: Option<u32>) -> SimulatedServer {
 pub struct Nulls;
 
 impl Workload for Nulls {
-    fn next(&mut self, _slot: u32, _now: Moment) -> Next<Operation> {
+    fn next(&mut self, _slot: u32, _now: Timestamp) -> Next<Operation> {
         Next::Measured(Operation::Null)
     }
 }
@@ -83,7 +83,7 @@ impl IntervalSink for Direct {
         let mut assembly = self.assembly.borrow_mut();
         self.spare.extend(assembly.take(self.worker, buffer));
         while let Some((_, mut buffer)) = assembly.complete() {
-            buffer.reset(Moment::ZERO);
+            buffer.reset(Timestamp::ZERO);
             self.spare.push(buffer);
         }
     }

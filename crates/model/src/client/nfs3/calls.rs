@@ -7,7 +7,7 @@ use super::Shared;
 use super::procedures::procedure_of;
 use crate::kind::{OpKind, PerKind};
 use crate::operation::{AttributeChange, DirectoryCursor, FileId, Name, Operation, Stability};
-use crate::output::{Output, Splice};
+use crate::output::{DataSegment, Output};
 use crate::plan::{CreateModes, TransportKind};
 use crate::session::rpc::Credentials;
 use filestone_wire::nfs3::write::StableHow;
@@ -186,7 +186,7 @@ fn encode_write(
     args.encode_head(data.len(), &mut writer);
     let at = writer.position();
     writer.pad(data.len());
-    out.splices.push(Splice {
+    out.splices.push(DataSegment {
         at,
         start,
         len: data.len(),

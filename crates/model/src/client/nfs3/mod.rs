@@ -15,17 +15,17 @@ pub use calls::Templates;
 
 use crate::client::handles::Handles;
 use crate::client::{Client, Output, ProtocolError, Verify};
-use crate::completions::Completions;
+use crate::completions::CompletionBatch;
 use crate::language::Operations;
 use crate::operation::{
-    Answer, Completion, Failure, OpKind, Operation, Outcome, ReplyFault, SlotId,
+    Completion, Failure, OpKind, Operation, Outcome, ReplyFault, ReplyInfo, SlotId,
 };
 use crate::plan::{ReadData, TransportKind};
 use crate::session::rpc::{Retransmission, RpcCall, RpcExchange, RpcOptions, RpcSession};
-use crate::time::Moment;
+use crate::time::Timestamp;
 use crate::workload::FileTable;
 use filestone_wire::nfs3::Handle;
-use replies::Checked;
+use replies::ReplySummary;
 use std::sync::Arc;
 
 /// What all clients of a run share.
@@ -81,7 +81,7 @@ struct Asked {
     /// Which client of its worker this is, as its tickets say.
     index: u32,
     /// What the head of a READ reply said whose data are coming in.
-    streaming: Option<Checked>,
+    streaming: Option<ReplySummary>,
     reading: Reading,
 }
 
@@ -176,15 +176,15 @@ impl Client for Nfs3Client {
     }
 
     #[inline]
-    fn transmitted(&mut self, now: Moment) {
+    fn transmitted(&mut self, now: Timestamp) {
         self.session.transmitted(now);
     }
 
     fn handle_input(
         &mut self,
         bytes: &[u8],
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> Result<(), ProtocolError> {
         match self.asked.shared.transport {
             TransportKind::Tcp => self.receive_stream(bytes, now, completed)?,
@@ -211,34 +211,39 @@ impl Client for Nfs3Client {
         }
     }
 
-    fn handle_discarded(&mut self, len: usize, now: Moment, completed: &mut Completions) {
+    fn handle_discarded(&mut self, len: usize, now: Timestamp, completed: &mut CompletionBatch) {
         if let Some(end) = self.session.passed_over(len) {
             self.asked.end_data(end.exchange, now, completed);
         }
     }
 
-    fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Completions) {
+    fn handle_timeout(
+        &mut self,
+        now: Timestamp,
+        out: &mut Output,
+        completed: &mut CompletionBatch,
+    ) {
         let give_up = self.asked.give_up(Outcome::TimedOut, now, completed);
         let send = self.asked.encoder(out);
         self.session.handle_timeout(now, give_up, send);
     }
 
-    fn poll_timeout(&self) -> Moment {
+    fn poll_timeout(&self) -> Timestamp {
         self.session.poll_timeout()
     }
 
-    fn connected(&mut self, now: Moment, out: &mut Output) {
+    fn connected(&mut self, now: Timestamp, out: &mut Output) {
         let send = self.asked.encoder(out);
         self.session.connected(now, send);
     }
 
-    fn disconnected(&mut self, now: Moment, completed: &mut Completions) {
+    fn disconnected(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.asked.streaming = None;
         let give_up = self.asked.give_up(Outcome::Disconnected, now, completed);
         self.session.disconnected(give_up);
     }
 
-    fn abandon(&mut self, now: Moment, completed: &mut Completions) {
+    fn abandon(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         let give_up = self.asked.give_up(Outcome::Skipped, now, completed);
         self.session.abandon(give_up);
     }
@@ -271,12 +276,12 @@ impl Asked {
     fn give_up(
         &self,
         outcome: Outcome,
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> impl FnMut(RpcExchange<OpKind>) {
-        let checked = Checked {
+        let checked = ReplySummary {
             outcome,
-            answer: Answer::Plain,
+            answer: ReplyInfo::Plain,
             data_bytes: 0,
         };
         move |exchange| self.complete(&exchange, checked, now, completed)
@@ -287,9 +292,9 @@ impl Asked {
     fn complete(
         &self,
         exchange: &RpcExchange<OpKind>,
-        checked: Checked,
-        now: Moment,
-        completed: &mut Completions,
+        checked: ReplySummary,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) {
         completed.push(Completion {
             ticket: self.ticket(exchange),
@@ -320,10 +325,10 @@ impl Asked {
     fn complete_alike(
         &self,
         exchange: &RpcExchange<OpKind>,
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> bool {
-        exchange.usable == Moment::ZERO
+        exchange.usable == Timestamp::ZERO
             && exchange.retransmissions == 0
             && completed.extend_plain_run(
                 self.ticket(exchange),
@@ -336,10 +341,10 @@ impl Asked {
 }
 
 /// A reply that could not be understood still ends its operation.
-fn bad_reply(fault: ReplyFault) -> Checked {
-    Checked {
+fn bad_reply(fault: ReplyFault) -> ReplySummary {
+    ReplySummary {
         outcome: Outcome::Failed(Failure::BadReply(fault)),
-        answer: Answer::Plain,
+        answer: ReplyInfo::Plain,
         data_bytes: 0,
     }
 }

@@ -1,12 +1,12 @@
 //! From received bytes to completions: each reply against the operation that it answers.
 
-use super::replies::{self, Checked, ReadRequest};
+use super::replies::{self, ReadRequest, ReplySummary};
 use super::{Asked, Nfs3Client, Reading, bad_reply};
-use crate::completions::Completions;
+use crate::completions::CompletionBatch;
 use crate::failure::{Failure, ReplyFault, StatusSpace, accept_number};
-use crate::operation::{Answer, OpKind, Operation, Outcome};
+use crate::operation::{OpKind, Operation, Outcome, ReplyInfo};
 use crate::session::rpc::{RpcCall, RpcEvent, RpcExchange, RpcStreamError};
-use crate::time::Moment;
+use crate::time::Timestamp;
 use filestone_wire::rpc::{RejectStatus, ReplyBody};
 use filestone_wire::xdr::DecodeError;
 
@@ -31,8 +31,8 @@ impl Nfs3Client {
     pub(super) fn receive_stream(
         &mut self,
         bytes: &[u8],
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> Result<(), RpcStreamError> {
         let mut input = bytes;
         loop {
@@ -77,8 +77,8 @@ impl Nfs3Client {
     pub(super) fn receive_datagram(
         &mut self,
         bytes: &[u8],
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) {
         match self.session.take_datagram(bytes) {
             Ok(RpcEvent::Reply { exchange, results }) => match results {
@@ -98,8 +98,8 @@ impl Asked {
         &mut self,
         exchange: &RpcExchange<OpKind>,
         results: &[u8],
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) {
         let is_done = replies::is_plain_success(exchange.tag, results)
             && self.complete_alike(exchange, now, completed);
@@ -115,19 +115,19 @@ impl Asked {
         &self,
         exchange: &RpcExchange<OpKind>,
         refusal: ReplyBody,
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) {
-        let checked = Checked {
+        let checked = ReplySummary {
             outcome: Outcome::Failed(failure_of(refusal)),
-            answer: Answer::Plain,
+            answer: ReplyInfo::Plain,
             data_bytes: 0,
         };
         self.complete(exchange, checked, now, completed);
     }
 
     #[inline]
-    fn check(&mut self, exchange: &RpcExchange<OpKind>, results: &[u8]) -> Checked {
+    fn check(&mut self, exchange: &RpcExchange<OpKind>, results: &[u8]) -> ReplySummary {
         let verify = match &mut self.reading {
             Reading::Verify(verify) => Some(&mut **verify),
             Reading::Nothing | Reading::Discard | Reading::Deliver => None,
@@ -176,8 +176,8 @@ impl Asked {
     pub(super) fn end_data(
         &mut self,
         exchange: Option<RpcExchange<OpKind>>,
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) {
         let mut checked = self.streaming.take();
         if let Reading::Verify(verify) = &mut self.reading

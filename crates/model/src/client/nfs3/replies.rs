@@ -4,7 +4,7 @@ use super::amounts::{ReadCounts, check_written};
 use super::bad_reply;
 use crate::client::Verify;
 use crate::failure::{ReplyFault, StatusSpace};
-use crate::operation::{Answer, DirectoryCursor, FileId, OpKind, Operation, Outcome};
+use crate::operation::{DirectoryCursor, FileId, OpKind, Operation, Outcome, ReplyInfo};
 use crate::workload::FileTable;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
@@ -15,27 +15,27 @@ use filestone_wire::xdr::{Decode, DecodeError, Reader};
 
 /// What a reply said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Checked {
+pub struct ReplySummary {
     pub outcome: Outcome,
-    pub answer: Answer,
+    pub answer: ReplyInfo,
     pub data_bytes: u32,
 }
 
-const OK: Checked = Checked {
+const OK: ReplySummary = ReplySummary {
     outcome: Outcome::Ok,
-    answer: Answer::Plain,
+    answer: ReplyInfo::Plain,
     data_bytes: 0,
 };
 
 /// What a reply that cannot be decoded is counted as.
-fn undecodable() -> Checked {
+fn undecodable() -> ReplySummary {
     bad_reply(ReplyFault::Undecodable)
 }
 
-const fn failed(status: Status) -> Checked {
-    Checked {
+const fn failed(status: Status) -> ReplySummary {
+    ReplySummary {
         outcome: Outcome::Failed(StatusSpace::Nfs3.failure(status.0)),
-        answer: Answer::Plain,
+        answer: ReplyInfo::Plain,
         data_bytes: 0,
     }
 }
@@ -58,7 +58,7 @@ pub fn check(
     results: &[u8],
     table: &FileTable,
     verify: Option<&mut Verify>,
-) -> Checked {
+) -> ReplySummary {
     match *operation {
         Operation::Null if results.is_empty() => OK,
         Operation::Null => undecodable(),
@@ -93,7 +93,7 @@ fn is_plain_getattr(results: &[u8]) -> bool {
 }
 
 #[inline]
-fn simple<T, A>(reply: Result<Result<T, ReplyFail<A>>, DecodeError>) -> Checked {
+fn simple<T, A>(reply: Result<Result<T, ReplyFail<A>>, DecodeError>) -> ReplySummary {
     match reply {
         Ok(Ok(_)) => OK,
         Ok(Err(fail)) => failed(fail.status),
@@ -105,7 +105,7 @@ fn simple<T, A>(reply: Result<Result<T, ReplyFail<A>>, DecodeError>) -> Checked 
 fn conditional<T, A>(
     reply: Result<Result<T, ReplyFail<A>>, DecodeError>,
     is_consistent: impl FnOnce(&T) -> bool,
-) -> Checked {
+) -> ReplySummary {
     match reply {
         Ok(Ok(ok)) if !is_consistent(&ok) => bad_reply(ReplyFault::Inconsistent),
         reply => simple(reply),
@@ -120,7 +120,7 @@ pub(super) struct ReadRequest {
     pub len: u32,
 }
 
-fn check_read(ok: &read::ReplyOk<'_>, asked: ReadRequest, table: &FileTable) -> Checked {
+fn check_read(ok: &read::ReplyOk<'_>, asked: ReadRequest, table: &FileTable) -> ReplySummary {
     if ok.data.len() > asked.len as usize {
         return bad_reply(ReplyFault::TooMuchData);
     }
@@ -131,7 +131,7 @@ fn check_read(ok: &read::ReplyOk<'_>, asked: ReadRequest, table: &FileTable) -> 
     let file_len = ok.file_attributes.as_ref().map(|file| file.size);
     let amount = asked.answered(ok.count, ok.eof, file_len, table);
     match amount.check() {
-        Ok(()) => Checked {
+        Ok(()) => ReplySummary {
             data_bytes: ok.count,
             ..OK
         },
@@ -168,7 +168,7 @@ pub(super) fn check_read_head(
     results_len: usize,
     asked: ReadRequest,
     table: &FileTable,
-) -> Option<(Checked, usize)> {
+) -> Option<(ReplySummary, usize)> {
     let mut reader = Reader::new(head);
     if reader.u32().ok()? != Status::OK.0 {
         return None;
@@ -184,14 +184,14 @@ pub(super) fn check_read_head(
             .check()
             .is_ok()
         && reader.position().checked_add(padded)? == results_len;
-    let checked = Checked {
+    let checked = ReplySummary {
         data_bytes: count,
         ..OK
     };
     is_usual.then_some((checked, reader.position()))
 }
 
-fn check_other(operation: &Operation, results: &[u8]) -> Checked {
+fn check_other(operation: &Operation, results: &[u8]) -> ReplySummary {
     match *operation {
         // The first three are checked elsewhere, the others refused before the run.
         Operation::Null
@@ -241,7 +241,7 @@ fn check_other(operation: &Operation, results: &[u8]) -> Checked {
     }
 }
 
-fn check_write(results: &[u8], asked: u32, stability: crate::operation::Stability) -> Checked {
+fn check_write(results: &[u8], asked: u32, stability: crate::operation::Stability) -> ReplySummary {
     match write::Reply::from_bytes(results) {
         Ok(Ok(ok)) => {
             // The server may store data better than asked, not less safely (section
@@ -252,7 +252,7 @@ fn check_write(results: &[u8], asked: u32, stability: crate::operation::Stabilit
                 crate::operation::Stability::FileSync => ok.committed == StableHow::FileSync,
             };
             match check_written(asked, ok.count) {
-                Ok(()) if is_stable_enough => Checked {
+                Ok(()) if is_stable_enough => ReplySummary {
                     data_bytes: ok.count,
                     ..OK
                 },
@@ -272,8 +272,8 @@ fn check_listing<'a>(
     asked: u32,
     asked_at: DirectoryCursor,
     mut entry: impl FnMut(&mut Reader<'a>) -> Result<u64, DecodeError>,
-) -> Checked {
-    let mut walk = || -> Result<Checked, DecodeError> {
+) -> ReplySummary {
+    let mut walk = || -> Result<ReplySummary, DecodeError> {
         let mut reader = Reader::new(results);
         let status = Status(reader.u32()?);
         PostOpAttr::decode(&mut reader)?;
@@ -303,8 +303,8 @@ fn check_listing<'a>(
             // No entry and not the end, or a page that was there before: asking again would never end.
             None => return Ok(bad_reply(ReplyFault::Inconsistent)),
         };
-        Ok(Checked {
-            answer: Answer::Directory {
+        Ok(ReplySummary {
+            answer: ReplyInfo::Directory {
                 cursor,
                 end,
                 excess_bytes: excess_bytes.unwrap_or(u32::MAX),

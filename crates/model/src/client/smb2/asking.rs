@@ -27,7 +27,7 @@ pub enum Oplock {
 
 /// By what a server knows a handle that outlives its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Durability {
+pub enum DurableHandleId {
     /// Version 1: by its FileId alone.
     V1,
     /// Version 2, in the 3.x dialects: by its CreateGuid, too.
@@ -40,7 +40,7 @@ pub struct OpenContexts {
     /// The oplock, or the lease.
     pub oplock: Oplock,
     /// Whether the handle is to outlive its connection.
-    pub durability: Option<Durability>,
+    pub durability: Option<DurableHandleId>,
     /// The handle that is taken up again, of one that has outlived it.
     pub reclaims: Option<FileId>,
 }
@@ -70,9 +70,9 @@ impl OpenContexts {
     fn durable(&self) -> Option<RequestContext<'static>> {
         let flags = DurableFlags::NONE;
         Some(match (self.durability?, self.reclaims) {
-            (Durability::V1, None) => RequestContext::DurableRequest,
-            (Durability::V1, Some(file_id)) => RequestContext::DurableReconnect(file_id),
-            (Durability::V2(create_guid), None) => {
+            (DurableHandleId::V1, None) => RequestContext::DurableRequest,
+            (DurableHandleId::V1, Some(file_id)) => RequestContext::DurableReconnect(file_id),
+            (DurableHandleId::V2(create_guid), None) => {
                 RequestContext::DurableRequestV2(DurableRequestV2 {
                     // As long as the server thinks right.
                     timeout: 0,
@@ -80,7 +80,7 @@ impl OpenContexts {
                     create_guid,
                 })
             }
-            (Durability::V2(create_guid), Some(file_id)) => {
+            (DurableHandleId::V2(create_guid), Some(file_id)) => {
                 RequestContext::DurableReconnectV2(DurableReconnectV2 {
                     file_id,
                     create_guid,

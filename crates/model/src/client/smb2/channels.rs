@@ -147,7 +147,7 @@ impl State {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::session::smb2::{Agreed, ChannelSequence, Limits};
+    use crate::session::smb2::{ChannelSequence, Limits, NegotiatedSummary};
     use filestone_wire::smb2::Dialect;
 
     /// Any.
@@ -162,7 +162,7 @@ pub(super) mod tests {
                 large_mtu: true,
                 charges: true,
                 limits: Limits::default(),
-                agreed: Agreed {
+                agreed: NegotiatedSummary {
                     dialect: Dialect::SMB_3_0,
                     cipher: None,
                     signing: None,

@@ -1,30 +1,30 @@
 //! One connection of a client of SMB2, for an event loop: a future in each slot, and the session
 //! that carries their requests.
 
-use super::establish::{Way, establish};
-use super::link::{Forged, Link, Lost, Smb2, Why};
+use super::establish::{ConnectionSetup, establish};
+use super::link::{BadSignature, Link, Lost, Smb2, Why};
 use super::requests::data_read;
 use super::short_way::{self, FastPath};
 use super::terms::ConnectError;
-use crate::client::actor::{Actor, Progress, Task, TaskEnd};
-use crate::client::desk::{Call, Failure, Results};
-use crate::client::inspection::Inspection;
+use crate::client::actor::{Actor, ActorTask, Progress, TaskEnd};
+use crate::client::desk::{ActionError, Call, Results};
+use crate::client::inspection::LazyVerifier;
 use crate::client::line_books::{LineEnd, LineResults, PendingLine};
 use crate::client::{Client, ConnectionSet, Output, ProtocolError};
-use crate::completions::Completions;
-use crate::language::{Language, Operations};
+use crate::completions::CompletionBatch;
+use crate::language::{Operations, WorkType};
 use crate::load::{LineData, Lines, LoadWork, Status};
 use crate::measure::Mismatches;
 use crate::operation::{
-    Answer, Completion, Failure as OperationFailure, Operation, Outcome, ReplyFault, SlotId,
+    Completion, Failure as OperationFailure, Operation, Outcome, ReplyFault, ReplyInfo, SlotId,
 };
 use crate::output::WriteData;
 use crate::payload::Payload;
 use crate::session::smb2::{
-    Answered, Chain, Established, Exchange, NotSmb, OutgoingCompound, Scope, Smb2Options,
-    Smb2Session,
+    CompoundRequest, CompoundResponse, Established, Exchange, OutgoingCompound, Scope, Smb2Options,
+    Smb2Session, SmbStreamError,
 };
-use crate::time::Moment;
+use crate::time::Timestamp;
 use filestone_wire::smb2::codec::Decode;
 use filestone_wire::smb2::compound::Messages;
 use filestone_wire::smb2::{self, Command, FileId, close};
@@ -42,7 +42,7 @@ const SHOWN: usize = 64;
 /// What a client of SMB2 can be asked.
 pub trait Smb2Work {
     /// As a task of an actor.
-    fn task(&self) -> Task<'_>;
+    fn task(&self) -> ActorTask<'_>;
 
     /// As a line of a load, if it is one.
     fn line(&self) -> Option<PendingLine> {
@@ -61,17 +61,17 @@ pub trait Smb2Work {
 }
 
 impl Smb2Work for Operation {
-    fn task(&self) -> Task<'_> {
-        Task::Operation(*self)
+    fn task(&self) -> ActorTask<'_> {
+        ActorTask::Operation(*self)
     }
 }
 
 impl Smb2Work for LoadWork<'_> {
-    fn task(&self) -> Task<'_> {
+    fn task(&self) -> ActorTask<'_> {
         match self {
-            LoadWork::Line(line) => Task::Action(&line.action),
-            LoadWork::EndPass => Task::EndPass,
-            LoadWork::RemoveTree => Task::RemoveTree,
+            LoadWork::Line(line) => ActorTask::Action(&line.action),
+            LoadWork::EndPass => ActorTask::EndPass,
+            LoadWork::RemoveTree => ActorTask::RemoveTree,
         }
     }
 
@@ -104,15 +104,15 @@ struct Leave;
 const LEAVE: SlotId = SlotId { client: 0, slot: 0 };
 
 impl Smb2Work for Leave {
-    fn task(&self) -> Task<'_> {
-        Task::Leave
+    fn task(&self) -> ActorTask<'_> {
+        ActorTask::Leave
     }
 }
 
 /// A language that clients of SMB2 have.
-pub trait Smb2Language: Language {
+pub trait Smb2Language: WorkType {
     /// Looks at a piece of work.
-    fn seen<R>(work: &Self::Work<'_>, look: impl FnOnce(&dyn Smb2Work) -> R) -> R;
+    fn seen<R>(work: &Self::WorkItem<'_>, look: impl FnOnce(&dyn Smb2Work) -> R) -> R;
 }
 
 impl Smb2Language for Operations {
@@ -131,7 +131,7 @@ impl Smb2Language for Lines {
 #[derive(Debug, Clone)]
 pub struct Smb2ClientOptions {
     /// Its way to the share.
-    pub way: Arc<Way>,
+    pub way: Arc<ConnectionSetup>,
     /// The run's table, in which file data lie: of most runs two periods of the pattern.
     pub pattern: Arc<[u8]>,
     /// How long a request may stay unanswered.
@@ -171,10 +171,10 @@ struct UnderWay {
     ticket: SlotId,
     line: Option<PendingLine>,
     /// When something had come in last before it was begun.
-    begun: Moment,
-    usable: Moment,
+    begun: Timestamp,
+    usable: Timestamp,
     /// When its first request was handed over.
-    sent: Option<Moment>,
+    sent: Option<Timestamp>,
     calls: u32,
     bytes_sent: u32,
     bytes_received: u32,
@@ -193,10 +193,10 @@ struct Slot {
     actor: Actor<Smb2>,
     data: WriteData,
     /// Looks at what is read.
-    inspection: Inspection,
+    inspection: LazyVerifier,
     under_way: Option<UnderWay>,
     /// When the pause is over that the future waits for.
-    pause: Option<Moment>,
+    pause: Option<Timestamp>,
     /// Whether a request is under way.
     is_calling: bool,
     /// Whether what it was asked last goes past its actor.
@@ -226,7 +226,7 @@ enum Standing {
         actor: Box<Actor<Smb2>>,
         result: Arc<Mutex<Option<Result<Established, ConnectError>>>>,
         /// When the pause is over that it waits for.
-        pause: Option<Moment>,
+        pause: Option<Timestamp>,
     },
     Ready,
 }
@@ -254,7 +254,7 @@ struct Inner {
     /// Slots whose requests are in the output.
     queued: Vec<u32>,
     /// No pause is over before: most often there is none, and no slot to look at.
-    alarm: Moment,
+    alarm: Timestamp,
     /// Whether something may have ended without a request.
     has_ended: bool,
     books: LineResults,
@@ -262,11 +262,11 @@ struct Inner {
     /// What was to be closed by those who were cut off.
     closing: Vec<FileId>,
     /// Why nothing more can be sent, if that is so.
-    dry: Option<NotSmb>,
+    dry: Option<SmbStreamError>,
     /// Why the connection is of no use any more, if that is so.
     defect: Option<ProtocolError>,
     /// When something came in last.
-    now: Moment,
+    now: Timestamp,
     sent: Vec<u8>,
 }
 
@@ -288,7 +288,7 @@ impl<L: Smb2Language> Smb2Client<L> {
         let slot = |actor| Slot {
             actor,
             data: WriteData::PATTERN,
-            inspection: Inspection::default(),
+            inspection: LazyVerifier::default(),
             under_way: None,
             pause: None,
             is_calling: false,
@@ -313,14 +313,14 @@ impl<L: Smb2Language> Smb2Client<L> {
                 standing,
                 short_way: FastPath::default(),
                 options,
-                alarm: Moment::NEVER,
+                alarm: Timestamp::MAX,
                 has_ended: false,
                 books: LineResults::default(),
                 lost: None,
                 closing: Vec::new(),
                 dry: None,
                 defect: None,
-                now: Moment::ZERO,
+                now: Timestamp::ZERO,
                 sent: Vec::new(),
             },
             language: PhantomData,
@@ -360,7 +360,7 @@ impl<L: Smb2Language> Smb2Client<L> {
     }
 
     /// Breaks off what it is doing: the run is to end, or the connection is given up.
-    pub fn break_off(&mut self, why: &Why, now: Moment, completed: &mut Completions) {
+    pub fn break_off(&mut self, why: &Why, now: Timestamp, completed: &mut CompletionBatch) {
         let slots = self.inner.slots.len() as u32;
         for slot in 0..slots {
             self.catch_up(slot);
@@ -375,8 +375,8 @@ impl<L: Smb2Language> Smb2Client<L> {
     /// that is done.
     ///
     /// The client's own connection does that for those beside it, which only break off: false.
-    pub fn take_leave(&mut self, now: Moment, out: &mut Output) -> bool {
-        self.break_off(&Why::Stopped, now, &mut Completions::default());
+    pub fn take_leave(&mut self, now: Timestamp, out: &mut Output) -> bool {
+        self.break_off(&Why::Stopped, now, &mut CompletionBatch::default());
         self.inner.lost = None;
         self.inner.short_way.close();
         if self.inner.options.lane.beside.is_some() {
@@ -475,13 +475,13 @@ impl Inner {
     }
 
     /// What a slot wants sent.
-    fn chain(&self, slot: u32) -> &Chain {
+    fn chain(&self, slot: u32) -> &CompoundRequest {
         let own = self.slots.get(slot as usize).map(|slot| &slot.actor);
         let actor = own.or(match &self.standing {
             Standing::Establishing { actor, .. } => Some(&**actor),
             Standing::Down | Standing::Ready => None,
         });
-        actor.map_or(&Chain::NONE, |actor| &actor.call().procedure)
+        actor.map_or(&CompoundRequest::NONE, |actor| &actor.call().procedure)
     }
 
     fn put(&mut self, session: &mut Smb2Session, slot: u32, out: &mut Output) {
@@ -543,7 +543,7 @@ impl Inner {
         }
         own.inspection.begin(payload);
         let task = work.task();
-        if let Task::Operation(operation) = task {
+        if let ActorTask::Operation(operation) = task {
             own.last = Some(Last { ticket, operation });
         }
         own.actor.begin(task);
@@ -552,7 +552,7 @@ impl Inner {
             ticket,
             line: work.line(),
             begun: now,
-            usable: Moment::ZERO,
+            usable: Timestamp::ZERO,
             sent: None,
             calls: 0,
             bytes_sent: 0,
@@ -567,7 +567,7 @@ impl Inner {
 
     /// Has the actor of a slot wait for what went out past it at `sent`, if anything did. Whether it
     /// waits for just that: if what was open is not any more, it asks for something else.
-    fn catch_up(&mut self, slot: u32, sent: Option<Moment>) -> bool {
+    fn catch_up(&mut self, slot: u32, sent: Option<Timestamp>) -> bool {
         let own = self.slots.get_mut(slot as usize);
         let Some(own) = own.filter(|own| own.is_short) else {
             return false;
@@ -596,9 +596,9 @@ impl Inner {
     #[inline]
     fn end_short(
         &mut self,
-        answered: &Answered<'_>,
-        now: Moment,
-        completed: &mut Completions,
+        answered: &CompoundResponse<'_>,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> bool {
         let own = self.slots.get_mut(answered.slot as usize);
         let Some(own) = own.filter(|own| own.is_short) else {
@@ -621,8 +621,8 @@ impl Inner {
         completed.push(Completion {
             ticket,
             outcome: Outcome::Ok,
-            answer: Answer::Plain,
-            usable: Moment::ZERO,
+            answer: ReplyInfo::Plain,
+            usable: Timestamp::ZERO,
             sent,
             done: now,
             calls: exchange.calls,
@@ -635,7 +635,7 @@ impl Inner {
     }
 
     /// Lets a future go on; how its task ended, if it has.
-    fn go_on(&mut self, slot: u32, now: Moment) -> Option<TaskEnd> {
+    fn go_on(&mut self, slot: u32, now: Timestamp) -> Option<TaskEnd> {
         let progress = self.actor(slot)?.go_on(now);
         match progress {
             Progress::Called => {
@@ -661,17 +661,17 @@ impl Inner {
     }
 
     /// When a pause is over next, having looked at all.
-    fn next_pause(&self) -> Moment {
+    fn next_pause(&self) -> Timestamp {
         let pauses = self.slots.iter().filter_map(|slot| slot.pause);
         let own = match self.standing {
             Standing::Establishing { pause, .. } => pause,
             Standing::Down | Standing::Ready => None,
         };
-        pauses.chain(own).min().unwrap_or(Moment::NEVER)
+        pauses.chain(own).min().unwrap_or(Timestamp::MAX)
     }
 
     /// Lets those go on whose pauses are over.
-    fn end_pauses(&mut self, now: Moment, completed: &mut Completions) {
+    fn end_pauses(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         for slot in 0..=self.establisher() {
             let pause = self.pause_mut(slot);
             let is_over = pause.is_some_and(|pause| pause.take_if(|end| *end <= now).is_some());
@@ -687,7 +687,7 @@ impl Inner {
     }
 
     /// When the pause of a slot is over.
-    fn pause_mut(&mut self, slot: u32) -> Option<&mut Option<Moment>> {
+    fn pause_mut(&mut self, slot: u32) -> Option<&mut Option<Timestamp>> {
         if let Some(own) = self.slots.get_mut(slot as usize) {
             return Some(&mut own.pause);
         }
@@ -697,7 +697,12 @@ impl Inner {
         }
     }
 
-    fn answered(&mut self, answered: &Answered<'_>, now: Moment, completed: &mut Completions) {
+    fn answered(
+        &mut self,
+        answered: &CompoundResponse<'_>,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) {
         let slot = answered.slot;
         self.now = now;
         if self.end_short(answered, now, completed) {
@@ -731,7 +736,7 @@ impl Inner {
             return self.waiting.push_front(slot);
         }
         if !answered.is_genuine {
-            return self.cut(slot, Why::Refused(Forged), now, completed);
+            return self.cut(slot, Why::Refused(BadSignature), now, completed);
         }
         let (bytes, len) = (answered.bytes, answered.bytes.len());
         if let Some(own) = self.slots.get_mut(slot as usize)
@@ -751,7 +756,7 @@ impl Inner {
     /// The status by which the server says in these responses that the connection's session, or its
     /// tree, is not there any more, if it does. What is set up beside them, and ends by itself, does
     /// not count.
-    fn session_end(&self, answered: &Answered<'_>) -> Option<smb2::Status> {
+    fn session_end(&self, answered: &CompoundResponse<'_>) -> Option<smb2::Status> {
         if !answered.header.status.is_error() {
             return None;
         }
@@ -770,7 +775,7 @@ impl Inner {
     }
 
     /// What a slot waits for will not come: its task ends there.
-    fn cut(&mut self, slot: u32, why: Why, now: Moment, completed: &mut Completions) {
+    fn cut(&mut self, slot: u32, why: Why, now: Timestamp, completed: &mut CompletionBatch) {
         let Some(own) = self.slots.get_mut(slot as usize) else {
             return;
         };
@@ -785,7 +790,7 @@ impl Inner {
         let lives = matches!(why, Why::TimedOut | Why::Refused(_));
         self.lost = Some(Lost {
             procedure: match why {
-                Why::Stopped => Chain::NONE,
+                Why::Stopped => CompoundRequest::NONE,
                 _ => own.actor.call().procedure.clone(),
             },
             why,
@@ -802,7 +807,7 @@ impl Inner {
     }
 
     /// The connection is gone: who waits for an answer decides whether to ask again.
-    fn reset(&mut self, now: Moment, completed: &mut Completions) {
+    fn reset(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.standing = Standing::Down;
         let establisher = self.establisher();
         let waiting = std::mem::take(&mut self.waiting);
@@ -818,7 +823,7 @@ impl Inner {
     }
 
     /// The answer to a slot's request will not come, and another request can be answered.
-    fn reset_slot(&mut self, slot: u32, now: Moment, completed: &mut Completions) {
+    fn reset_slot(&mut self, slot: u32, now: Timestamp, completed: &mut CompletionBatch) {
         if let Some(own) = self.slots.get_mut(slot as usize)
             && let Some(inspector) = own.inspection.inspector()
         {
@@ -835,7 +840,7 @@ impl Inner {
 
     /// What has waited for the connection while the session lived on over others, and was lost with
     /// the last of them, may name what was open in it.
-    fn reset_strays(&mut self, now: Moment, completed: &mut Completions) {
+    fn reset_strays(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         let losses = self.options.way.losses();
         for slot in std::mem::take(&mut self.waiting) {
             let own = self.slots.get(slot as usize);
@@ -847,7 +852,7 @@ impl Inner {
         }
     }
 
-    fn end(&mut self, slot: u32, end: TaskEnd, now: Moment, completed: &mut Completions) {
+    fn end(&mut self, slot: u32, end: TaskEnd, now: Timestamp, completed: &mut CompletionBatch) {
         if slot == self.establisher() {
             return;
         }
@@ -857,15 +862,15 @@ impl Inner {
         let Some(under_way) = own.under_way.take() else {
             return;
         };
-        if end.answer == Err(Failure::Lost)
+        if end.answer == Err(ActionError::Lost)
             && let Some(lost) = own.actor.desk().take_lost()
         {
             self.lost = Some(lost);
         }
         let is_forged = own.is_forged;
         let status = match end.answer {
-            Ok(status) | Err(Failure::Answered(status)) => Some(status),
-            Err(Failure::Lost | Failure::Reset) => None,
+            Ok(status) | Err(ActionError::Answered(status)) => Some(status),
+            Err(ActionError::Lost | ActionError::Reset) => None,
         };
         let fault = own.inspection.take_fault();
         let status = status.map(|status| status.with_fault(fault));
@@ -887,7 +892,7 @@ impl Inner {
             answer: end.found,
             usable: under_way.usable,
             // What was not sent has no time.
-            sent: under_way.sent.unwrap_or(Moment::NEVER),
+            sent: under_way.sent.unwrap_or(Timestamp::MAX),
             done: now,
             calls: under_way.calls,
             retransmissions: 0,
@@ -897,8 +902,12 @@ impl Inner {
         });
     }
 
-    fn outcome_of_lost(&self, under_way: &UnderWay, answer: Result<Status, Failure>) -> Outcome {
-        if answer == Err(Failure::Reset) {
+    fn outcome_of_lost(
+        &self,
+        under_way: &UnderWay,
+        answer: Result<Status, ActionError>,
+    ) -> Outcome {
+        if answer == Err(ActionError::Reset) {
             return Outcome::Disconnected;
         }
         match self.lost.as_ref().map(|lost| &lost.why) {
@@ -956,9 +965,9 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         self.inner.options.lane.beside
     }
 
-    fn submit(&mut self, ticket: SlotId, work: L::Work<'_>, out: &mut Output) {
+    fn submit(&mut self, ticket: SlotId, work: L::WorkItem<'_>, out: &mut Output) {
         let goes_short = L::seen(&work, |work| match work.task() {
-            Task::Operation(operation) => self.go_short_first(ticket, operation, out),
+            ActorTask::Operation(operation) => self.go_short_first(ticket, operation, out),
             _ => false,
         });
         if goes_short {
@@ -968,7 +977,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         self.flush(out);
     }
 
-    fn end_at_once(&mut self, now: Moment, completed: &mut Completions) {
+    fn end_at_once(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         if !std::mem::take(&mut self.inner.has_ended) {
             return;
         }
@@ -998,7 +1007,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         }
     }
 
-    fn transmitted(&mut self, now: Moment) {
+    fn transmitted(&mut self, now: Timestamp) {
         self.session.transmitted(now);
         let Inner { slots, queued, .. } = &mut self.inner;
         for slot in queued.drain(..) {
@@ -1012,8 +1021,8 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
     fn handle_input(
         &mut self,
         bytes: &[u8],
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> Result<(), ProtocolError> {
         let Self { session, inner, .. } = self;
         let received = session.receive(bytes, |answered| {
@@ -1039,7 +1048,12 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         self.session.receive_len(room.min(RECEIVED_AT_A_TIME))
     }
 
-    fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Completions) {
+    fn handle_timeout(
+        &mut self,
+        now: Timestamp,
+        out: &mut Output,
+        completed: &mut CompletionBatch,
+    ) {
         while let Some(slot) = self.session.timed_out(now, out) {
             self.catch_up(slot);
             if slot == self.inner.establisher() {
@@ -1064,14 +1078,14 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         self.inner.defect.take()
     }
 
-    fn poll_timeout(&self) -> Moment {
+    fn poll_timeout(&self) -> Timestamp {
         if self.inner.dry.is_some() {
-            return Moment::ZERO;
+            return Timestamp::ZERO;
         }
         self.session.poll_timeout().min(self.inner.alarm)
     }
 
-    fn connected(&mut self, now: Moment, out: &mut Output) {
+    fn connected(&mut self, now: Timestamp, out: &mut Output) {
         if matches!(self.inner.standing, Standing::Ready) {
             // It was made before the run.
             self.flush(out);
@@ -1089,7 +1103,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         matches!(self.inner.standing, Standing::Ready)
     }
 
-    fn disconnected(&mut self, now: Moment, completed: &mut Completions) {
+    fn disconnected(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         for slot in 0..self.inner.establisher() {
             self.catch_up(slot);
         }
@@ -1100,7 +1114,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         self.inner.reset(now, completed);
     }
 
-    fn abandon(&mut self, now: Moment, completed: &mut Completions) {
+    fn abandon(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         for slot in 0..self.inner.slots.len() as u32 {
             let own = &self.inner.slots[slot as usize];
             let is_unsent = own.under_way.is_some_and(|way| way.sent.is_none());
@@ -1111,7 +1125,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         }
     }
 
-    fn give_up(&mut self, now: Moment, completed: &mut Completions) {
+    fn give_up(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.break_off(&Why::Disconnected, now, completed);
     }
 
@@ -1130,7 +1144,11 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
 
 impl<L: Smb2Language> Smb2Client<L> {
     /// Takes notice of a connection that has been established, or that cannot be.
-    fn settle(&mut self, now: Moment, completed: &mut Completions) -> Result<(), ProtocolError> {
+    fn settle(
+        &mut self,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), ProtocolError> {
         let Standing::Establishing { result, .. } = &self.inner.standing else {
             return Ok(());
         };
@@ -1172,8 +1190,8 @@ impl Inner {
     }
 }
 
-impl From<NotSmb> for ProtocolError {
-    fn from(error: NotSmb) -> Self {
+impl From<SmbStreamError> for ProtocolError {
+    fn from(error: SmbStreamError) -> Self {
         ProtocolError::Refused(error.to_string())
     }
 }

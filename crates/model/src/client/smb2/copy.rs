@@ -9,9 +9,9 @@
 
 use super::copy_limits::{CopyLimits, ResumeKey, sum_of};
 use super::link::{CompoundResponses, Fault, Link, one};
-use super::opens::Opens;
-use crate::client::desk::{Results, Step};
-use crate::output::Stretch;
+use super::opens::OpenTable;
+use crate::client::desk::{ActionResult, Results};
+use crate::output::DataRange;
 use filestone_wire::smb2::codec::{Array, Decode, Encode, Writer};
 use filestone_wire::smb2::ioctl::{
     self, Chunk, ControlCode, CopychunkCopy, CopychunkResponse, ResumeKeyResponse,
@@ -25,13 +25,13 @@ const ANSWER_MAX: u32 = 64;
 
 /// What is to be copied.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Copied {
+pub(super) struct CopySpec {
     /// The source.
     pub key: ResumeKey,
     /// What it is copied to.
     pub target: FileId,
     /// Where, in both.
-    pub stretch: Stretch,
+    pub stretch: DataRange,
 }
 
 /// Memory of requests to copy.
@@ -43,11 +43,16 @@ pub(super) struct CopyBuffers {
 
 impl CopyBuffers {
     /// Has the server copy, in as many requests as it takes: how many bytes it did.
-    pub async fn copy(&mut self, link: Link, what: Copied, opens: &Opens) -> Step<u32> {
-        let Stretch { at, len } = what.stretch;
+    pub async fn copy(
+        &mut self,
+        link: Link,
+        what: CopySpec,
+        opens: &OpenTable,
+    ) -> ActionResult<u32> {
+        let DataRange { at, len } = what.stretch;
         let (mut done, mut refusals) = (0, 0);
         while done < len {
-            let left = Stretch {
+            let left = DataRange {
                 at: at.saturating_add(done.into()),
                 len: len - done,
             };
@@ -85,7 +90,7 @@ enum Answer {
 
 /// What became of these chunks. Other than with other commands, an error has a body of its own
 /// here, too.
-fn answer_to(results: Results<'_>, chunks: &[Chunk]) -> Result<Step<Answer>, Fault> {
+fn answer_to(results: Results<'_>, chunks: &[Chunk]) -> Result<ActionResult<Answer>, Fault> {
     let message = CompoundResponses::of(results).message()?;
     let message = message.filter(|message| message.header.command == Command::Ioctl);
     let Some(message) = message else {
@@ -124,7 +129,10 @@ const fn request(code: ControlCode, file_id: FileId, input: &[u8]) -> ioctl::Req
 
 impl Link {
     /// FSCTL_SRV_REQUEST_RESUME_KEY: by what a copy knows this open as its source.
-    pub(super) fn resume_key(&self, source: FileId) -> impl Future<Output = Step<ResumeKey>> {
+    pub(super) fn resume_key(
+        &self,
+        source: FileId,
+    ) -> impl Future<Output = ActionResult<ResumeKey>> {
         let request = request(ControlCode::SRV_REQUEST_RESUME_KEY, source, &[]);
         self.send(
             move |chaining| {
@@ -149,7 +157,7 @@ impl Link {
         target: FileId,
         input: &[u8],
         chunks: &[Chunk],
-    ) -> impl Future<Output = Step<Answer>> {
+    ) -> impl Future<Output = ActionResult<Answer>> {
         let request = request(ControlCode::SRV_COPYCHUNK, target, input);
         let payload = (input.len() as u32).max(ANSWER_MAX);
         self.send(

@@ -1,6 +1,6 @@
 //! What a server copies at once, and how a copy is divided by that (MS-SMB2, section 3.3.3).
 
-use crate::output::Stretch;
+use crate::output::DataRange;
 use filestone_wire::smb2::ioctl::{Chunk, CopychunkResponse, RESUME_KEY_LEN};
 
 /// By what the server knows the source of a copy.
@@ -49,7 +49,7 @@ impl CopyLimits {
     }
 
     /// The next request for what is left of a copy to the same place of another file.
-    pub fn divide(self, left: Stretch, chunks: &mut Vec<Chunk>) {
+    pub fn divide(self, left: DataRange, chunks: &mut Vec<Chunk>) {
         chunks.clear();
         let mut rest = left.len.min(self.total);
         let mut at = left.at;

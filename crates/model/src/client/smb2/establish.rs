@@ -6,9 +6,11 @@ use super::link::Link;
 use super::negotiate::{negotiate, validate};
 use super::negotiated::Negotiated;
 use super::requests::Tree;
-use super::session_setup::{Entry, encrypts, protects, set_up, signs};
-use super::terms::{ConnectError, OneChannel, Result, SetupStep, Terms, refused};
-use crate::session::smb2::{Agreed, ChannelSequence, Established, KeyUse, Limits};
+use super::session_setup::{SessionSetupKind, encrypts, protects, set_up, signs};
+use super::terms::{
+    ConnectError, ConnectOptions, MultichannelUnavailable, Result, SetupStep, refused,
+};
+use crate::session::smb2::{ChannelSequence, Established, KeyUse, Limits, NegotiatedSummary};
 use filestone_wire::smb2::session_setup::SessionFlags;
 use filestone_wire::smb2::tree_connect::{ShareFlags, ShareType};
 use filestone_wire::smb2::{Dialect, Status};
@@ -20,9 +22,9 @@ const LOOK_NANOS: u64 = 1_000_000;
 
 /// The way of one connection of a client to a share.
 #[derive(Debug)]
-pub struct Way {
+pub struct ConnectionSetup {
     /// What it wants.
-    pub terms: Terms,
+    pub terms: ConnectOptions,
     /// What its connection as it is now has come to, once it has.
     negotiated: Mutex<Option<Arc<Negotiated>>>,
     /// What it shares with the client's other connections.
@@ -35,9 +37,9 @@ pub struct Way {
     limits: Mutex<Limits>,
 }
 
-impl Way {
+impl ConnectionSetup {
     /// That of a client's first connection, which was not gone yet.
-    pub fn new(terms: Terms) -> Self {
+    pub fn new(terms: ConnectOptions) -> Self {
         Self {
             terms,
             negotiated: Mutex::new(None),
@@ -51,7 +53,7 @@ impl Way {
     /// That of another connection of the same client.
     pub fn of_channel(&self, channel: u32, salt: [u8; 32]) -> Self {
         Self {
-            terms: Terms {
+            terms: ConnectOptions {
                 salt,
                 ..self.terms.clone()
             },
@@ -115,11 +117,11 @@ impl Way {
 
 /// Logs on once more over a connection that has been established, or is about to be, and off
 /// again.
-pub async fn log_on_and_off(link: Link, way: &Way) -> Result<()> {
+pub async fn log_on_and_off(link: Link, way: &ConnectionSetup) -> Result<()> {
     let terms = &way.terms;
     // The first request may wait for the next connection: what was agreed upon for that counts.
     let negotiated = || way.noted().clone().ok_or(ConnectError::Reset);
-    let (session, negotiated) = set_up(link, terms, Entry::Beside, negotiated).await?;
+    let (session, negotiated) = set_up(link, terms, SessionSetupKind::Beside, negotiated).await?;
     let protects = protects(terms, &negotiated, &session)?;
     let logged_off = link.log_off(session.scope(0, protects)).await;
     logged_off.map_err(refused(SetupStep::LogOff))
@@ -127,7 +129,7 @@ pub async fn log_on_and_off(link: Link, way: &Way) -> Result<()> {
 
 /// A tree on the terms, over a connection that is new: in a session of its own, or in that of the
 /// client's other connections.
-pub async fn establish(link: Link, way: &Way) -> Result<Established> {
+pub async fn establish(link: Link, way: &ConnectionSetup) -> Result<Established> {
     loop {
         let turn = match way.terms.channels {
             0 | 1 => SetupRole::Make,
@@ -150,14 +152,14 @@ pub async fn establish(link: Link, way: &Way) -> Result<Established> {
 }
 
 /// A session, and a tree of it.
-async fn make(link: Link, way: &Way) -> Result<Shared> {
+async fn make(link: Link, way: &ConnectionSetup) -> Result<Shared> {
     let terms = &way.terms;
     let negotiated = Arc::new(negotiate(link, terms).await?);
     way.note(&negotiated);
-    let entry = Entry::After(way.channels.previous());
+    let entry = SessionSetupKind::After(way.channels.previous());
     let (session, _) = set_up(link, terms, entry, || Ok(Arc::clone(&negotiated))).await?;
     if terms.channels > 1 && session.keys.is_none() {
-        return Err(ConnectError::OneChannel(OneChannel::Guest));
+        return Err(ConnectError::OneChannel(MultichannelUnavailable::Guest));
     }
     let protects = match protects(terms, &negotiated, &session)? {
         // In 3.1.1 a TREE_CONNECT is signed in any case (section 3.2.4.1.1).
@@ -196,7 +198,7 @@ async fn make(link: Link, way: &Way) -> Result<Shared> {
         large_mtu: negotiated.is_large_mtu(),
         charges: negotiated.dialect.0 > Dialect::SMB_2_0_2.0,
         limits: negotiated.limits,
-        agreed: Agreed {
+        agreed: NegotiatedSummary {
             dialect: negotiated.dialect,
             cipher: negotiated.cipher.filter(|_| is_encrypted),
             signing: signs.then_some(negotiated.signing),
@@ -215,10 +217,10 @@ async fn make(link: Link, way: &Way) -> Result<Shared> {
 
 /// One more connection of a session (section 3.2.5.3.3), by an authentication of its own: it has a
 /// key of its own to sign with, and all else of the session's.
-async fn bind(link: Link, way: &Way, session: &Arc<Shared>) -> Result<Established> {
+async fn bind(link: Link, way: &ConnectionSetup, session: &Arc<Shared>) -> Result<Established> {
     let (of_session, own) = (&session.negotiated, &session.established);
     // Only the dialect of the session is offered (section 3.2.4.2.2.2).
-    let terms = Terms {
+    let terms = ConnectOptions {
         dialects: vec![of_session.dialect],
         ..way.terms.clone()
     };
@@ -229,7 +231,7 @@ async fn bind(link: Link, way: &Way, session: &Arc<Shared>) -> Result<Establishe
             "the server agrees to other terms for one more connection than for the session",
         ));
     }
-    let bound = set_up(link, &terms, Entry::Bind(own), || {
+    let bound = set_up(link, &terms, SessionSetupKind::Bind(own), || {
         Ok(Arc::clone(&negotiated))
     })
     .await;

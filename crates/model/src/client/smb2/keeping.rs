@@ -1,10 +1,10 @@
 //! What the clients of a run ask for beside their opens, by the dialect, and what comes of handles that
 //! outlive their connection (MS-SMB2, sections 3.2.4.3.5 to 3.2.4.3.9 and 3.2.4.4).
 
-use super::asking::{Durability, OpenContexts, Oplock};
+use super::asking::{DurableHandleId, OpenContexts, Oplock};
 use super::link::Link;
-use super::requests::{Opened, Opening};
-use crate::client::desk::{Failure, Step};
+use super::requests::{CreateParams, CreateResult};
+use crate::client::desk::{ActionError, ActionResult};
 use crate::measure::run_record::DurableHandles;
 use crate::plan::SmbOplock;
 use filestone_wire::smb2::{Dialect, FileId, LeaseKey};
@@ -35,7 +35,7 @@ impl DurableCounts {
 
 /// What the clients of a run ask for beside their opens.
 #[derive(Debug, Clone, Default)]
-pub struct Keeping {
+pub struct HandlePolicy {
     /// What files are opened with.
     pub oplock: SmbOplock,
     /// Whether handles that stay open are to outlive their connections.
@@ -46,7 +46,7 @@ pub struct Keeping {
     pub counts: Arc<DurableCounts>,
 }
 
-impl Keeping {
+impl HandlePolicy {
     /// What is asked for with an open that is closed at once.
     pub fn asking(&self, dialect: Dialect, path: &str) -> OpenContexts {
         let has_leases = dialect.0 > Dialect::SMB_2_0_2.0;
@@ -74,9 +74,9 @@ impl Keeping {
         let number = self.counts.asked.fetch_add(1, Ordering::Relaxed);
         let durability = if dialect.0 >= Dialect::SMB_3_0.0 {
             let guid = self.seed.wrapping_add(number.into());
-            Durability::V2(guid.to_le_bytes())
+            DurableHandleId::V2(guid.to_le_bytes())
         } else {
-            Durability::V1
+            DurableHandleId::V1
         };
         OpenContexts {
             durability: Some(durability),
@@ -100,7 +100,7 @@ impl Keeping {
     }
 
     /// CREATE of what stays open: with how it can be taken up again, if the server says that.
-    pub async fn open(&self, link: Link, opening: &Opening<'_>) -> Step<Opened> {
+    pub async fn open(&self, link: Link, opening: &CreateParams<'_>) -> ActionResult<CreateResult> {
         let opened = link.open(opening).await?;
         let is_granted = opened.is_durable && opening.asking.durability.is_some();
         self.counts
@@ -119,9 +119,9 @@ impl Keeping {
     pub async fn reclaim(
         &self,
         link: Link,
-        opening: &Opening<'_>,
+        opening: &CreateParams<'_>,
         file_id: FileId,
-    ) -> Step<Option<FileId>> {
+    ) -> ActionResult<Option<FileId>> {
         let asking = OpenContexts {
             reclaims: Some(file_id),
             ..opening.asking
@@ -129,7 +129,7 @@ impl Keeping {
         let (count, reclaimed) = match link.open(&opening.asking(asking)).await {
             Ok(opened) => (&self.counts.reclaimed, Some(opened.file_id)),
             // STATUS_OBJECT_NAME_NOT_FOUND by the book; whatever it is, an open says what is wrong.
-            Err(Failure::Answered(_)) => (&self.counts.gone, None),
+            Err(ActionError::Answered(_)) => (&self.counts.gone, None),
             Err(lost) => return Err(lost),
         };
         count.fetch_add(1, Ordering::Relaxed);
@@ -141,12 +141,12 @@ impl Keeping {
 mod tests {
     use super::*;
 
-    fn keeping(oplock: SmbOplock, is_durable: bool) -> Keeping {
-        Keeping {
+    fn keeping(oplock: SmbOplock, is_durable: bool) -> HandlePolicy {
+        HandlePolicy {
             oplock,
             is_durable,
             seed: 0x0123_4567_89ab_cdef_0011_2233_4455_6677,
-            ..Keeping::default()
+            ..HandlePolicy::default()
         }
     }
 
@@ -156,13 +156,13 @@ mod tests {
         let of = |dialect| leasing.asking_to_stay(dialect, "a");
         let oldest = of(Dialect::SMB_2_0_2);
         assert_eq!(oldest.oplock, Oplock::Batch);
-        assert_eq!(oldest.durability, Some(Durability::V1));
+        assert_eq!(oldest.durability, Some(DurableHandleId::V1));
         let old = of(Dialect::SMB_2_1);
         assert!(matches!(old.oplock, Oplock::Lease(_)));
-        assert_eq!(old.durability, Some(Durability::V1));
+        assert_eq!(old.durability, Some(DurableHandleId::V1));
         let new = of(Dialect::SMB_3_0);
         assert!(matches!(new.oplock, Oplock::LeaseV2(_)));
-        assert!(matches!(new.durability, Some(Durability::V2(_))));
+        assert!(matches!(new.durability, Some(DurableHandleId::V2(_))));
         assert_ne!(new.durability, of(Dialect::SMB_3_1_1).durability);
         let not = keeping(SmbOplock::Lease, false).asking_to_stay(Dialect::SMB_2_0_2, "a");
         assert_eq!(not, OpenContexts::NOTHING);

@@ -1,10 +1,10 @@
 //! Calls of SMB2 on a desk: chains of requests.
 
-use crate::client::desk::{self, Calls, Failure, Lent, Results, Step};
+use crate::client::desk::{self, ActionError, ActionResult, Calls, CurrentCall, Results};
 use crate::failure::StatusSpace;
 use crate::load::Status;
-use crate::output::Stretch;
-use crate::session::smb2::{Chain, NotSmb, Part, Scope};
+use crate::output::DataRange;
+use crate::session::smb2::{CompoundRequest, Part, Scope, SmbStreamError};
 use filestone_wire::smb2::codec::{Decode, DecodeError, Encode, Writer};
 use filestone_wire::smb2::compound::{Message, Messages};
 use filestone_wire::smb2::{self, Command, close};
@@ -17,7 +17,7 @@ pub struct Smb2;
 /// How a server's answer is refused: it is not known to be the server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the signature of a response is missing or wrong")]
-pub struct Forged;
+pub struct BadSignature;
 
 /// What a desk shows on which nothing was ever laid.
 static NOTHING: desk::CallState<Smb2> = desk::CallState::new();
@@ -30,35 +30,35 @@ thread_local! {
 type Lending = Cell<Option<Box<desk::CallState<Smb2>>>>;
 
 impl Calls for Smb2 {
-    type Called = Chain;
+    type Procedure = CompoundRequest;
     type DecodeError = DecodeError;
-    type Refusal = Forged;
-    type NotOurs = NotSmb;
+    type Refusal = BadSignature;
+    type BadMessage = SmbStreamError;
 
-    const NONE: Chain = Chain::NONE;
+    const NONE: CompoundRequest = CompoundRequest::NONE;
 
     fn nothing() -> &'static desk::CallState<Self> {
         &NOTHING
     }
 
     #[inline]
-    fn lent() -> &'static Lent<Self> {
+    fn lent() -> &'static CurrentCall<Self> {
         &LENT
     }
 }
 
 /// Where a driver finds calls of SMB2, and puts their results.
-pub type Desk = desk::Desk<Smb2>;
+pub type Desk = desk::CallSlot<Smb2>;
 /// What is wrong with results.
-pub type Fault = desk::Fault<Smb2>;
+pub type Fault = desk::ReplyError<Smb2>;
 /// By what a future calls.
-pub type Link = desk::Link<Smb2>;
+pub type Link = desk::CallHandle<Smb2>;
 /// Why a client cannot go on.
-pub type Lost = desk::Lost<Smb2>;
+pub type Lost = desk::ClientError<Smb2>;
 /// What is wrong with a call that ends a client.
-pub type Why = desk::Why<Smb2>;
+pub type Why = desk::ClientErrorKind<Smb2>;
 /// What a decoder makes of results.
-pub type Decoded<T> = Result<Step<T>, Fault>;
+pub type DecodeResult<T> = Result<ActionResult<T>, Fault>;
 
 impl From<DecodeError> for Fault {
     fn from(error: DecodeError) -> Self {
@@ -71,28 +71,28 @@ pub const fn answer(status: smb2::Status) -> Status {
     Status::Failed(StatusSpace::Nt.status(status.0))
 }
 
-impl From<smb2::Status> for Failure {
+impl From<smb2::Status> for ActionError {
     fn from(status: smb2::Status) -> Self {
-        Failure::Answered(answer(status))
+        ActionError::Answered(answer(status))
     }
 }
 
 /// Whether the server answered with this status.
-pub fn is(failure: Failure, status: smb2::Status) -> bool {
-    failure == Failure::Answered(answer(status))
+pub fn is(failure: ActionError, status: smb2::Status) -> bool {
+    failure == ActionError::Answered(answer(status))
 }
 
 /// A chain that is being put together.
 #[derive(Debug)]
 pub struct CompoundBuilder<'b> {
     bodies: &'b mut Vec<u8>,
-    chain: Chain,
+    chain: CompoundRequest,
 }
 
 impl<'b> CompoundBuilder<'b> {
     /// Of requests in the session's tree, whose bodies are appended.
     pub fn new(bodies: &'b mut Vec<u8>) -> Self {
-        let chain = Chain::NONE;
+        let chain = CompoundRequest::NONE;
         Self { bodies, chain }
     }
 
@@ -149,7 +149,7 @@ impl<'b> CompoundBuilder<'b> {
     }
 
     /// All of it.
-    pub fn chain(self) -> Chain {
+    pub fn chain(self) -> CompoundRequest {
         self.chain
     }
 }
@@ -159,13 +159,13 @@ impl Link {
     #[inline]
     pub fn send<T, D>(
         &self,
-        build: impl FnOnce(CompoundBuilder<'_>) -> Chain,
+        build: impl FnOnce(CompoundBuilder<'_>) -> CompoundRequest,
         decode: D,
-    ) -> desk::Reply<Smb2, D>
+    ) -> desk::CallFuture<Smb2, D>
     where
-        D: FnOnce(Results<'_>) -> Decoded<T>,
+        D: FnOnce(Results<'_>) -> DecodeResult<T>,
     {
-        self.send_with(build, Stretch::default(), usize::MAX, decode)
+        self.send_with(build, DataRange::default(), usize::MAX, decode)
     }
 
     /// The same with data after the last request, a WRITE, or where only the first `kept_max`
@@ -173,13 +173,13 @@ impl Link {
     #[inline]
     pub fn send_with<T, D>(
         &self,
-        build: impl FnOnce(CompoundBuilder<'_>) -> Chain,
-        data: Stretch,
+        build: impl FnOnce(CompoundBuilder<'_>) -> CompoundRequest,
+        data: DataRange,
         kept_max: usize,
         decode: D,
-    ) -> desk::Reply<Smb2, D>
+    ) -> desk::CallFuture<Smb2, D>
     where
-        D: FnOnce(Results<'_>) -> Decoded<T>,
+        D: FnOnce(Results<'_>) -> DecodeResult<T>,
     {
         self.ask(
             |out| build(CompoundBuilder::new(out)),
@@ -249,7 +249,7 @@ impl<'r> CompoundResponses<'r> {
     }
 
     /// `value`, unless something failed.
-    pub fn finish<T>(self, value: Option<T>) -> Decoded<T> {
+    pub fn finish<T>(self, value: Option<T>) -> DecodeResult<T> {
         match (self.failed, value) {
             (Some(status), _) => Ok(Err(status.into())),
             (None, Some(value)) => Ok(Ok(value)),
@@ -265,7 +265,7 @@ pub fn one<'r, T: Decode<'r>, U>(
     results: Results<'r>,
     command: Command,
     keep: impl FnOnce(T) -> U,
-) -> Decoded<U> {
+) -> DecodeResult<U> {
     let mut responses = CompoundResponses::of(results);
     let body = responses.take::<T>(command)?;
     responses.finish(body.map(keep))

@@ -4,20 +4,22 @@
 //! read.
 
 use super::asking::OpenContexts;
-use super::establish::Way;
-use super::keeping::Keeping;
+use super::establish::ConnectionSetup;
+use super::keeping::HandlePolicy;
 use super::link::Link;
 use super::open_files::{Held, OpenFile, OpenFiles};
-use super::requests::{ALL_OF_FILE, ATTRIBUTES, LISTING, Opened, Opening, READING, WRITING};
+use super::requests::{
+    ALL_OF_FILE, ATTRIBUTES, CreateParams, CreateResult, LISTING, READING, WRITING,
+};
 use super::trees::Removal;
-use crate::client::actor::{Kind, TaskEnd, ended, next_task};
-use crate::client::desk::{Failure, Step};
+use crate::client::actor::{ActorTaskKind, TaskEnd, ended, next_task};
+use crate::client::desk::{ActionError, ActionResult};
 use crate::client::kept_action::OwnedAction;
 use crate::client::own_paths::{below_clients, check_own, is_clients, is_own};
 use crate::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
 use crate::load::{Action, CLIENTS, Cause, MARKER, Status};
 use crate::made::MadeNames;
-use crate::output::Stretch;
+use crate::output::DataRange;
 use crate::session::smb2::Scope;
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions, ShareAccess};
 use filestone_wire::smb2::info::{FileBasicInformation, FileInfoClass, FsInfoClass, InfoClass};
@@ -37,11 +39,11 @@ pub struct ShareLoadOptions {
     /// The most that one READ asks for, and one WRITE sends.
     pub transfers: ShareTransfers,
     /// What is asked for beside an open.
-    pub keeping: Keeping,
+    pub keeping: HandlePolicy,
     /// The names that the run can make, which are all that it removes.
     pub made: Arc<MadeNames>,
     /// The client's way to the share.
-    pub way: Arc<Way>,
+    pub way: Arc<ConnectionSetup>,
     /// How often a line is tried again whose connection was lost: what was open is opened again
     /// before, and locked again.
     pub retries: u32,
@@ -85,12 +87,12 @@ pub(super) async fn replay(link: Link, options: ShareLoadOptions) {
         let task = next_task(&mut kept).await;
         lines.moved = 0;
         let answer = match task {
-            Kind::Action => lines.carry_out(kept.action()).await,
-            Kind::EndPass => lines.end_pass().await,
-            Kind::RemoveTree => lines.remove_own_tree().await,
-            Kind::Leave => lines.leave().await,
+            ActorTaskKind::Action => lines.carry_out(kept.action()).await,
+            ActorTaskKind::EndPass => lines.end_pass().await,
+            ActorTaskKind::RemoveTree => lines.remove_own_tree().await,
+            ActorTaskKind::Leave => lines.leave().await,
             // What is asked of a load's clients are lines.
-            Kind::Operation(_) => Err(Failure::refused(Cause::Other)),
+            ActorTaskKind::Operation(_) => Err(ActionError::refused(Cause::Other)),
         };
         ended(TaskEnd::plain(answer, lines.moved));
     }
@@ -195,10 +197,10 @@ fn length(expected: u64, got: u64) -> Status {
 }
 
 /// Refuses what ends beyond what a file can have.
-fn check_range(Held { offset, len }: Held) -> Step<()> {
+fn check_range(Held { offset, len }: Held) -> ActionResult<()> {
     match offset.checked_add(len) {
         Some(_) => Ok(()),
-        None => Err(Failure::refused(Cause::Other)),
+        None => Err(ActionError::refused(Cause::Other)),
     }
 }
 
@@ -213,13 +215,13 @@ const LOCKED: LockFlags = LockFlags(LockFlags::EXCLUSIVE_LOCK.0 | LockFlags::FAI
 
 impl Lines {
     /// Carries out one line: once more if the connection was lost meanwhile.
-    async fn carry_out(&mut self, action: Action<'_>) -> Step<Status> {
+    async fn carry_out(&mut self, action: Action<'_>) -> ActionResult<Status> {
         let (mut left, mut is_doubtful) = (self.options.retries, false);
         loop {
             self.moved = 0;
             match self.attempt(action, is_doubtful).await {
-                Err(Failure::Reset) if left > 0 => (left, is_doubtful) = (left - 1, true),
-                Err(Failure::Reset) => return Err(Failure::Lost),
+                Err(ActionError::Reset) if left > 0 => (left, is_doubtful) = (left - 1, true),
+                Err(ActionError::Reset) => return Err(ActionError::Lost),
                 answer => return answer,
             }
         }
@@ -227,7 +229,7 @@ impl Lines {
 
     /// Carries out one line, with what it needs open: the connection may have been lost since the
     /// last one, or since this one was begun, so that nobody knows whether it was done.
-    async fn attempt(&mut self, action: Action<'_>, is_doubtful: bool) -> Step<Status> {
+    async fn attempt(&mut self, action: Action<'_>, is_doubtful: bool) -> ActionResult<Status> {
         let losses = self.options.way.losses();
         if self.losses != losses {
             self.reopen(losses).await?;
@@ -242,7 +244,7 @@ impl Lines {
     /// A handle that has outlived its connection has the locks that it had then: a lock that is to
     /// be taken may be held already, and one that is to go may be gone. The opposite is asked for
     /// first, however that is answered.
-    async fn settle(&self, action: Action<'_>) -> Step<()> {
+    async fn settle(&self, action: Action<'_>) -> ActionResult<()> {
         let (number, offset, length, flags) = match action {
             Action::LockX {
                 handle,
@@ -266,14 +268,14 @@ impl Lines {
             flags,
         };
         match self.link.lock(file.file_id, range).await {
-            Err(Failure::Answered(_)) => Ok(()),
+            Err(ActionError::Answered(_)) => Ok(()),
             settled => settled,
         }
     }
 
     /// Takes up again what was open over a connection that is gone and has outlived that; else opens
     /// it, and locks what was locked.
-    async fn reopen(&mut self, losses: u32) -> Step<()> {
+    async fn reopen(&mut self, losses: u32) -> ActionResult<()> {
         for number in self.open.numbers() {
             let Some(file) = self.open.get(number).filter(|file| file.losses != losses) else {
                 continue;
@@ -290,7 +292,7 @@ impl Lines {
     }
 
     /// What has outlived its connection, with its locks.
-    async fn reclaim(&self, file: &OpenFile) -> Step<Option<FileId>> {
+    async fn reclaim(&self, file: &OpenFile) -> ActionResult<Option<FileId>> {
         let Some(asking) = file.outlives else {
             return Ok(None);
         };
@@ -298,7 +300,7 @@ impl Lines {
         keeping.reclaim(self.link, &opening, file.file_id).await
     }
 
-    async fn open_anew(&self, file: &OpenFile) -> Step<(FileId, Option<OpenContexts>)> {
+    async fn open_anew(&self, file: &OpenFile) -> ActionResult<(FileId, Option<OpenContexts>)> {
         let asking = self.asking_to_stay(&file.path, file.options);
         let opening = file.opening().asking(asking);
         let opened = self.options.keeping.open(self.link, &opening).await?;
@@ -325,7 +327,7 @@ impl Lines {
 
     // One line per verb where it fits, as in the table of the documentation.
     #[rustfmt::skip]
-    async fn answer(&mut self, action: Action<'_>) -> Step<Status> {
+    async fn answer(&mut self, action: Action<'_>) -> ActionResult<Status> {
         match action {
             Action::NtCreateX { path, options, disposition, handle } => {
                 self.nt_create_x(path, options, disposition, handle).await
@@ -362,12 +364,12 @@ impl Lines {
                 self.link.query_file_system(class_of_file_system(level)).await.map(done)
             }
             // Refused before the run.
-            crate::only_in_nfs_loads!() => Err(Failure::refused(Cause::Other)),
+            crate::only_in_nfs_loads!() => Err(ActionError::refused(Cause::Other)),
         }
     }
 
     /// Where a path of the load is in the share: goes into `path`.
-    fn place(&mut self, path: &[u8]) -> Step<()> {
+    fn place(&mut self, path: &[u8]) -> ActionResult<()> {
         self.path.clear();
         let (start, rest) = match path.split_at_checked(CLIENTS.len()) {
             Some((first, rest))
@@ -384,7 +386,7 @@ impl Lines {
         if !self.path.is_empty() {
             self.path.push('\\');
         }
-        let rest = str::from_utf8(rest).map_err(|_| Failure::refused(Cause::NotFound))?;
+        let rest = str::from_utf8(rest).map_err(|_| ActionError::refused(Cause::NotFound))?;
         self.path
             .extend(rest.chars().map(|c| if c == '/' { '\\' } else { c }));
         Ok(())
@@ -396,7 +398,7 @@ impl Lines {
         options: u64,
         how: Disposition,
         number: u64,
-    ) -> Step<Status> {
+    ) -> ActionResult<Status> {
         self.place(path)?;
         let is_directory = options & OPTION_DIRECTORY != 0;
         let is_own = is_own(path) && how != Disposition::OpenToRead;
@@ -407,7 +409,7 @@ impl Lines {
                 Disposition::Open | Disposition::OpenToRead | Disposition::OpenIf
             )
         {
-            return Err(Failure::refused(Cause::Denied));
+            return Err(ActionError::refused(Cause::Denied));
         }
         let access = match (is_own, is_directory) {
             (true, false) => ALL_OF_FILE,
@@ -421,7 +423,7 @@ impl Lines {
         };
         let options = options_of(options);
         let place = std::mem::take(&mut self.path);
-        let opening = Opening::existing(&place, access)
+        let opening = CreateParams::existing(&place, access)
             .by(disposition)
             .with(options)
             .asking(self.asking_to_stay(&place, options));
@@ -438,10 +440,10 @@ impl Lines {
     async fn keep(
         &mut self,
         number: u64,
-        opened: Opened,
-        opening: &Opening<'_>,
+        opened: CreateResult,
+        opening: &CreateParams<'_>,
         is_own: bool,
-    ) -> Step<Status> {
+    ) -> ActionResult<Status> {
         let file = OpenFile {
             file_id: opened.file_id,
             outlives: opened.is_durable.then_some(opening.asking),
@@ -461,7 +463,12 @@ impl Lines {
 
     /// The OPEN of loads that name files by path, as libsmbclient opens: a file, and nobody else may
     /// take it away meanwhile.
-    async fn open_by_path(&mut self, path: &[u8], mode: OpenMode, number: u64) -> Step<Status> {
+    async fn open_by_path(
+        &mut self,
+        path: &[u8],
+        mode: OpenMode,
+        number: u64,
+    ) -> ActionResult<Status> {
         self.place(path)?;
         let changes = mode.writes || mode.creates || mode.cuts;
         if changes {
@@ -472,7 +479,7 @@ impl Lines {
             options = options.with(CreateOptions::WRITE_THROUGH);
         }
         let place = std::mem::take(&mut self.path);
-        let opening = Opening::existing(&place, access_of(mode))
+        let opening = CreateParams::existing(&place, access_of(mode))
             .by(disposition_of(mode))
             .with(options)
             .sharing(SHARED_BY_PATH)
@@ -487,7 +494,7 @@ impl Lines {
     }
 
     /// A whole directory, with the attributes of what is in it.
-    async fn read_directory(&mut self, path: &[u8]) -> Step<Status> {
+    async fn read_directory(&mut self, path: &[u8]) -> ActionResult<Status> {
         self.place(path)?;
         let place = std::mem::take(&mut self.path);
         let page = self.page_len();
@@ -498,11 +505,11 @@ impl Lines {
 
     /// dbench 1's open: creates the file if it is not there and gives it a length, by writing
     /// what is missing.
-    async fn open_x(&mut self, path: &[u8], len: u64, number: u64) -> Step<Status> {
+    async fn open_x(&mut self, path: &[u8], len: u64, number: u64) -> ActionResult<Status> {
         self.place(path)?;
         let is_own = is_own(path);
         let place = std::mem::take(&mut self.path);
-        let opening = Opening::existing(&place, if is_own { ALL_OF_FILE } else { LISTING })
+        let opening = CreateParams::existing(&place, if is_own { ALL_OF_FILE } else { LISTING })
             .by(if is_own {
                 CreateDisposition::OPEN_IF
             } else {
@@ -527,16 +534,16 @@ impl Lines {
         Ok(Status::Ok)
     }
 
-    async fn close(&mut self, number: u64) -> Step<Status> {
+    async fn close(&mut self, number: u64) -> ActionResult<Status> {
         let file_id = self.open.find(number)?.file_id;
         let closed = self.link.close(file_id).await;
-        if closed != Err(Failure::Reset) {
+        if closed != Err(ActionError::Reset) {
             self.open.remove(number);
         }
         closed.map(done)
     }
 
-    async fn read_x(&mut self, number: u64, extent: Held, expected: u64) -> Step<Status> {
+    async fn read_x(&mut self, number: u64, extent: Held, expected: u64) -> ActionResult<Status> {
         check_range(extent)?;
         let file_id = self.open.find(number)?.file_id;
         let most = self.options.transfers.read;
@@ -554,19 +561,19 @@ impl Lines {
         }
     }
 
-    async fn write_x(&mut self, number: u64, extent: Held, expected: u64) -> Step<Status> {
+    async fn write_x(&mut self, number: u64, extent: Held, expected: u64) -> ActionResult<Status> {
         let file = self.open.find_own(number)?;
         let file_id = file.file_id;
         self.write_out(file_id, extent).await?;
         Ok(length(expected, extent.len))
     }
 
-    async fn write_out(&mut self, file_id: FileId, extent: Held) -> Step<()> {
+    async fn write_out(&mut self, file_id: FileId, extent: Held) -> ActionResult<()> {
         check_range(extent)?;
         let most = self.options.transfers.write;
         let mut written = 0;
         loop {
-            let data = Stretch {
+            let data = DataRange {
                 at: written,
                 len: piece(extent.len, written, most),
             };
@@ -581,7 +588,7 @@ impl Lines {
         }
     }
 
-    async fn lock(&mut self, number: u64, extent: Held) -> Step<Status> {
+    async fn lock(&mut self, number: u64, extent: Held) -> ActionResult<Status> {
         let file_id = self.open.find(number)?.file_id;
         let range = LockElement {
             offset: extent.offset,
@@ -593,7 +600,7 @@ impl Lines {
         Ok(Status::Ok)
     }
 
-    async fn unlock(&mut self, number: u64, extent: Held) -> Step<Status> {
+    async fn unlock(&mut self, number: u64, extent: Held) -> ActionResult<Status> {
         let file_id = self.open.find(number)?.file_id;
         let range = LockElement {
             offset: extent.offset,
@@ -606,20 +613,20 @@ impl Lines {
         Ok(Status::Ok)
     }
 
-    async fn remove(&mut self, path: &[u8], options: CreateOptions) -> Step<Status> {
+    async fn remove(&mut self, path: &[u8], options: CreateOptions) -> ActionResult<Status> {
         check_own(path)?;
         self.place(path)?;
         self.link.remove(&self.path, options).await.map(done)
     }
 
     /// `clients` was made when the run began, so that it exists is what the load wants.
-    async fn make_directory(&mut self, path: &[u8]) -> Step<Status> {
+    async fn make_directory(&mut self, path: &[u8]) -> ActionResult<Status> {
         if is_clients(path) {
             return Ok(Status::Ok);
         }
         check_own(path)?;
         self.place(path)?;
-        let opening = Opening::existing(&self.path, LISTING)
+        let opening = CreateParams::existing(&self.path, LISTING)
             .by(CreateDisposition::CREATE)
             .with(CreateOptions::DIRECTORY_FILE);
         self.link.touch(&opening).await.map(|_| Status::Ok)
@@ -627,7 +634,7 @@ impl Lines {
 
     /// `clients` belongs to the run and stays. To a load that takes it away it is empty when no
     /// client has anything in it.
-    async fn remove_directory(&mut self, path: &[u8]) -> Step<Status> {
+    async fn remove_directory(&mut self, path: &[u8]) -> ActionResult<Status> {
         if !is_clients(path) {
             return self.remove(path, CreateOptions::DIRECTORY_FILE).await;
         }
@@ -646,7 +653,7 @@ impl Lines {
         }
     }
 
-    async fn rename(&mut self, from: &[u8], to: &[u8]) -> Step<Status> {
+    async fn rename(&mut self, from: &[u8], to: &[u8]) -> ActionResult<Status> {
         check_own(from)?;
         check_own(to)?;
         self.place(from)?;
@@ -659,18 +666,18 @@ impl Lines {
             .map(done)
     }
 
-    async fn query_path(&mut self, path: &[u8], level: u64) -> Step<Status> {
+    async fn query_path(&mut self, path: &[u8], level: u64) -> ActionResult<Status> {
         self.place(path)?;
-        let opening = Opening::existing(&self.path, ATTRIBUTES);
+        let opening = CreateParams::existing(&self.path, ATTRIBUTES);
         let class = InfoClass::File(class_of(level));
         let queried = self.link.query_path(&opening, class).await;
         queried.map(|_| Status::Ok)
     }
 
-    async fn find_first(&mut self, path: &[u8]) -> Step<Status> {
+    async fn find_first(&mut self, path: &[u8]) -> ActionResult<Status> {
         let Split { parent, name } = split(path);
         self.place(parent)?;
-        let name = str::from_utf8(name).map_err(|_| Failure::refused(Cause::NotFound))?;
+        let name = str::from_utf8(name).map_err(|_| ActionError::refused(Cause::NotFound))?;
         // The whole directory, as every other layer takes a pattern without a name.
         let pattern = if name.is_empty() { "*" } else { name };
         let page = self.page_len();
@@ -678,7 +685,7 @@ impl Lines {
         found.map(|_| Status::Ok)
     }
 
-    async fn set_file(&mut self, number: u64) -> Step<Status> {
+    async fn set_file(&mut self, number: u64) -> ActionResult<Status> {
         let file_id = self.open.find_own(number)?.file_id;
         // Times that stay as they are: what is asked is the request.
         let information = FileBasicInformation {
@@ -694,7 +701,7 @@ impl Lines {
 
     /// A whole tree; well done too if there is none. What no run of this load makes stays, and with it
     /// the tree.
-    async fn deltree(&mut self, path: &[u8]) -> Step<Status> {
+    async fn deltree(&mut self, path: &[u8]) -> ActionResult<Status> {
         let own = is_clients(path).then(|| format!("{CLIENTS}/client{}", self.options.client));
         let path = own.as_deref().map_or(path, str::as_bytes);
         check_own(path)?;
@@ -721,12 +728,12 @@ impl Lines {
     }
 
     /// Closes what a pass has left open.
-    async fn end_pass(&mut self) -> Step<Status> {
+    async fn end_pass(&mut self) -> ActionResult<Status> {
         for mut file in self.open.take_all() {
             match self.let_go(&mut file).await {
                 // What was open is gone with its connection, or once more what has outlived it.
-                Ok(()) | Err(Failure::Answered(_) | Failure::Reset) => {}
-                Err(Failure::Lost) => return Err(Failure::Lost),
+                Ok(()) | Err(ActionError::Answered(_) | ActionError::Reset) => {}
+                Err(ActionError::Lost) => return Err(ActionError::Lost),
             }
         }
         Ok(Status::Ok)
@@ -734,7 +741,7 @@ impl Lines {
 
     /// Closes a file; what has outlived its connection is taken up again for that, since nobody else
     /// may open it otherwise until the server has given it up.
-    async fn let_go(&self, file: &mut OpenFile) -> Step<()> {
+    async fn let_go(&self, file: &mut OpenFile) -> ActionResult<()> {
         loop {
             let losses = self.options.way.losses();
             if file.losses != losses && file.outlives.is_some() {
@@ -744,28 +751,28 @@ impl Lines {
                 }
             }
             match self.link.close(file.file_id).await {
-                Err(Failure::Reset) if file.outlives.is_some() => {}
+                Err(ActionError::Reset) if file.outlives.is_some() => {}
                 closed => return closed,
             }
         }
     }
 
     /// This client's tree. The end of the run reports what stays.
-    async fn remove_own_tree(&mut self) -> Step<Status> {
+    async fn remove_own_tree(&mut self) -> ActionResult<Status> {
         let own = format!("client{}", self.options.client);
         let path = format!("{}\\{own}", self.options.clients);
         let removed = self.link.remove_tree(&path, &own, self.removal());
         removed.await.map(|_| Status::Ok)
     }
 
-    async fn leave(&mut self) -> Step<Status> {
+    async fn leave(&mut self) -> ActionResult<Status> {
         self.end_pass().await?;
         for left in [
             self.link.tree_disconnect(Scope::Tree).await,
             self.link.log_off(Scope::Session).await,
         ] {
-            if matches!(left, Err(Failure::Lost | Failure::Reset)) {
-                return Err(Failure::Lost);
+            if matches!(left, Err(ActionError::Lost | ActionError::Reset)) {
+                return Err(ActionError::Lost);
             }
         }
         Ok(Status::Ok)

@@ -39,23 +39,24 @@ mod trees;
 
 pub use client::{ChannelPosition, Smb2Client, Smb2ClientOptions, Smb2Language, Smb2Work};
 
-pub use asking::{Durability, OpenContexts, Oplock};
+pub use asking::{DurableHandleId, OpenContexts, Oplock};
 pub use channels::Channels;
-pub use establish::{Way, establish};
-pub use keeping::{DurableCounts, Keeping};
-pub use link::{CompoundBuilder, Desk, Fault, Forged, Link, Lost, Smb2, Why, answer, is};
+pub use establish::{ConnectionSetup, establish};
+pub use keeping::{DurableCounts, HandlePolicy};
+pub use link::{BadSignature, CompoundBuilder, Desk, Fault, Link, Lost, Smb2, Why, answer, is};
 pub use load::{ShareLoadOptions, ShareTransfers};
 pub use negotiate::negotiate;
 pub use negotiated::Negotiated;
-pub use opens::{Handle, Look, OpenKey, Opens};
+pub use opens::{Handle, HandleState, OpenKey, OpenTable};
 pub use operations::{
-    ClientState, Kept, OperationOptions, ShareFiles, SharePath, WATCHES_TAKE_NANOS, supports,
+    ClientState, HeldFile, OperationOptions, ShareFiles, SharePath, WATCHES_TAKE_NANOS, supports,
 };
 pub use requests::{
-    ALL_OF_FILE, ATTRIBUTES, DELETING, LISTING, Listed, Opened, Opening, Page, Tree, is_not_there,
+    ALL_OF_FILE, ATTRIBUTES, CreateParams, CreateResult, DELETING, DirEntry, LISTING, Page, Tree,
+    is_not_there,
 };
-pub use session_setup::SetUp;
-pub use terms::{ConnectError, OneChannel, Protection, SetupStep, Terms};
+pub use session_setup::EstablishedSession;
+pub use terms::{ConnectError, ConnectOptions, MultichannelUnavailable, Protection, SetupStep};
 pub use trees::Removal;
 
 use crate::client::actor::Actor;

@@ -1,9 +1,11 @@
 //! NEGOTIATE, and what proves that nobody has changed it (MS-SMB2, sections 3.2.4.2.2 and 3.2.5.2).
 
-use super::link::{Decoded, Link, one};
+use super::link::{DecodeResult, Link, one};
 use super::negotiated::Negotiated;
-use super::terms::{ConnectError, OneChannel, Protection, Result, SetupStep, Terms, refused};
-use crate::client::desk::{Failure, Results, Step};
+use super::terms::{
+    ConnectError, ConnectOptions, MultichannelUnavailable, Protection, Result, SetupStep, refused,
+};
+use crate::client::desk::{ActionError, ActionResult, Results};
 use crate::session::smb2::{Limits, Preauth, Scope};
 use filestone_wire::smb2::codec::{Array, Decode, Encode, Text};
 use filestone_wire::smb2::ioctl::{
@@ -15,7 +17,7 @@ use filestone_wire::smb2::negotiate::{
 use filestone_wire::smb2::{Capabilities, Command, Dialect, FileId, SecurityMode};
 
 /// NEGOTIATE, on these terms.
-pub async fn negotiate(link: Link, terms: &Terms) -> Result<Negotiated> {
+pub async fn negotiate(link: Link, terms: &ConnectOptions) -> Result<Negotiated> {
     let negotiated = ask_to_negotiate(link, terms).await;
     let mut negotiated = negotiated.map_err(refused(SetupStep::Negotiate))??;
     let requires_signing = negotiated
@@ -51,9 +53,9 @@ pub async fn negotiate(link: Link, terms: &Terms) -> Result<Negotiated> {
 }
 
 /// Whether a session can have several connections.
-fn has_channels(negotiated: &Negotiated) -> std::result::Result<(), OneChannel> {
+fn has_channels(negotiated: &Negotiated) -> std::result::Result<(), MultichannelUnavailable> {
     if negotiated.dialect.0 < Dialect::SMB_3_0.0 {
-        return Err(OneChannel::Dialect(negotiated.dialect));
+        return Err(MultichannelUnavailable::Dialect(negotiated.dialect));
     }
     let offers = negotiated
         .capabilities
@@ -61,11 +63,11 @@ fn has_channels(negotiated: &Negotiated) -> std::result::Result<(), OneChannel> 
     if offers {
         Ok(())
     } else {
-        Err(OneChannel::Server)
+        Err(MultichannelUnavailable::Server)
     }
 }
 
-async fn ask_to_negotiate(link: Link, terms: &Terms) -> Step<Result<Negotiated>> {
+async fn ask_to_negotiate(link: Link, terms: &ConnectOptions) -> ActionResult<Result<Negotiated>> {
     let algorithms = [
         SigningAlgorithm::AES_GMAC,
         SigningAlgorithm::AES_CMAC,
@@ -106,7 +108,7 @@ async fn ask_to_negotiate(link: Link, terms: &Terms) -> Step<Result<Negotiated>>
     }))
 }
 
-fn negotiated(results: Results<'_>) -> Decoded<Result<Negotiated>> {
+fn negotiated(results: Results<'_>) -> DecodeResult<Result<Negotiated>> {
     one(
         results,
         Command::Negotiate,
@@ -165,7 +167,7 @@ fn negotiated(results: Results<'_>) -> Decoded<Result<Negotiated>> {
 /// more.
 pub(super) async fn validate(
     link: Link,
-    terms: &Terms,
+    terms: &ConnectOptions,
     negotiated: &Negotiated,
     scope: Scope,
 ) -> Result<()> {
@@ -198,7 +200,7 @@ pub(super) async fn validate(
     let said = match asked.await {
         Ok(said) => said.map_err(|_| ConnectError::Changed)?,
         // A server that does not know it has still signed its answer.
-        Err(Failure::Answered(_)) => return Ok(()),
+        Err(ActionError::Answered(_)) => return Ok(()),
         Err(failure) => return Err(refused(SetupStep::Validate)(failure)),
     };
     let is_same = said.dialect == negotiated.dialect

@@ -1,8 +1,8 @@
 //! What a load file has open on a share, by its own numbers.
 
 use super::asking::OpenContexts;
-use super::requests::Opening;
-use crate::client::desk::{Failure, Step};
+use super::requests::CreateParams;
+use crate::client::desk::{ActionError, ActionResult};
 use crate::load::Cause;
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions, ShareAccess};
 use filestone_wire::smb2::{AccessMask, FileId};
@@ -36,8 +36,8 @@ pub(super) struct OpenFile {
 
 impl OpenFile {
     /// How it is opened again, or taken up.
-    pub fn opening(&self) -> Opening<'_> {
-        Opening::existing(&self.path, self.access)
+    pub fn opening(&self) -> CreateParams<'_> {
+        CreateParams::existing(&self.path, self.access)
             .by(CreateDisposition::OPEN_IF)
             .with(self.options)
             .sharing(self.sharing)
@@ -56,18 +56,18 @@ impl OpenFiles {
     }
 
     /// An open file.
-    pub fn find(&mut self, number: u64) -> Step<&mut OpenFile> {
-        let unknown = || Failure::refused(Cause::UnknownHandle);
+    pub fn find(&mut self, number: u64) -> ActionResult<&mut OpenFile> {
+        let unknown = || ActionError::refused(Cause::UnknownHandle);
         self.0.get_mut(&number).ok_or_else(unknown)
     }
 
     /// An open file that the run may change.
-    pub fn find_own(&mut self, number: u64) -> Step<&mut OpenFile> {
+    pub fn find_own(&mut self, number: u64) -> ActionResult<&mut OpenFile> {
         let file = self.find(number)?;
         if file.is_own {
             Ok(file)
         } else {
-            Err(Failure::refused(Cause::Denied))
+            Err(ActionError::refused(Cause::Denied))
         }
     }
 

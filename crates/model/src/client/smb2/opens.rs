@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a client has open.
 #[derive(Debug, Default)]
-pub struct Opens(Mutex<Maps>);
+pub struct OpenTable(Mutex<Maps>);
 
 /// By what something open is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,7 +47,7 @@ impl Handle {
 
 /// What is found under a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum HandleState {
     /// It is open.
     Here(smb2::FileId),
     /// Its connection is gone: whoever sees that takes it up again, and says how that went.
@@ -80,22 +80,22 @@ struct Maps {
     entries: HashMap<OpenKey, Entry>,
 }
 
-impl Opens {
+impl OpenTable {
     fn maps(&self) -> MutexGuard<'_, Maps> {
         // All slots of a client are on one thread, and nothing can panic while it is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What is under a key. What is away is this caller's to take up again.
-    pub fn look(&self, key: OpenKey) -> Option<Look> {
+    pub fn look(&self, key: OpenKey) -> Option<HandleState> {
         let mut maps = self.maps();
         let entry = maps.entries.get_mut(&key)?;
         Some(match entry.state {
-            State::Here => Look::Here(entry.handle.file_id),
-            State::Coming => Look::Coming,
+            State::Here => HandleState::Here(entry.handle.file_id),
+            State::Coming => HandleState::Coming,
             State::Away => {
                 entry.state = State::Coming;
-                Look::Away(entry.handle)
+                HandleState::Away(entry.handle)
             }
         })
     }
@@ -194,7 +194,7 @@ impl Maps {
 
 #[cfg(test)]
 mod tests {
-    use super::super::asking::{Durability, Oplock};
+    use super::super::asking::{DurableHandleId, Oplock};
     use super::*;
 
     const FILE: FileId = FileId(3);
@@ -209,7 +209,7 @@ mod tests {
             file: Some(FILE),
             outlives: is_durable.then_some(OpenContexts {
                 oplock: Oplock::Batch,
-                durability: Some(Durability::V1),
+                durability: Some(DurableHandleId::V1),
                 reclaims: None,
             }),
         }
@@ -217,29 +217,29 @@ mod tests {
 
     #[test]
     fn what_does_not_outlive_its_connection_is_gone_with_it() {
-        let opens = Opens::default();
+        let opens = OpenTable::default();
         let plain = handle(1, false);
         assert_eq!(opens.hold(FILE, plain), None);
         assert_eq!(opens.hold(FILE, handle(2, false)), Some(plain.file_id));
         opens.see_losses(0);
-        assert_eq!(opens.look(KEY), Some(Look::Here(plain.file_id)));
+        assert_eq!(opens.look(KEY), Some(HandleState::Here(plain.file_id)));
         opens.see_losses(1);
         assert_eq!(opens.look(KEY), None);
     }
 
     #[test]
     fn one_slot_takes_up_again_what_outlives_its_connection() {
-        let opens = Opens::default();
+        let opens = OpenTable::default();
         let durable = handle(1, true);
         opens.insert(KEY, durable);
         opens.see_losses(1);
         assert_eq!(opens.here(KEY), None);
-        assert_eq!(opens.look(KEY), Some(Look::Away(durable)));
-        assert_eq!(opens.look(KEY), Some(Look::Coming));
+        assert_eq!(opens.look(KEY), Some(HandleState::Away(durable)));
+        assert_eq!(opens.look(KEY), Some(HandleState::Coming));
         // The connection is lost once more before that is done.
         opens.see_losses(2);
         opens.stays_away(KEY, durable);
-        assert_eq!(opens.look(KEY), Some(Look::Away(durable)));
+        assert_eq!(opens.look(KEY), Some(HandleState::Away(durable)));
         opens.insert(KEY, handle(2, true));
         assert_eq!(opens.take(KEY), Some(handle(2, true).file_id));
         assert_eq!(opens.any(), None);

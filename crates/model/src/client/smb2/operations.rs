@@ -16,26 +16,28 @@
 //! | Copy | IOCTL on what is held open, as often as it takes |
 
 use super::asking::OpenContexts;
-use super::copy::{Copied, CopyBuffers};
-use super::establish::{Way, log_on_and_off};
-use super::keeping::Keeping;
+use super::copy::{CopyBuffers, CopySpec};
+use super::establish::{ConnectionSetup, log_on_and_off};
+use super::keeping::HandlePolicy;
 use super::link::Link;
 use super::link::is;
-use super::opens::{Handle, Look, OpenKey, Opens};
-use super::requests::{ALL_OF_FILE, ATTRIBUTES, LISTING, Listed, Opened, Opening, is_not_there};
+use super::opens::{Handle, HandleState, OpenKey, OpenTable};
+use super::requests::{
+    ALL_OF_FILE, ATTRIBUTES, CreateParams, CreateResult, DirEntry, LISTING, is_not_there,
+};
 use super::terms::ConnectError;
-use crate::client::actor::{Kind, TaskEnd, ended, next_task};
-use crate::client::desk::{Failure, Step};
+use crate::client::actor::{ActorTaskKind, TaskEnd, ended, next_task};
+use crate::client::desk::{ActionError, ActionResult};
 use crate::client::handles::Handles;
 use crate::client::kept_action::OwnedAction;
 use crate::client::{Unsupported, Verify};
 use crate::kind::OpKind;
 use crate::load::{Cause, Status};
 use crate::operation::{
-    Answer, AttributeChange, DirectoryCursor, FileId, Name, OpenAccess, OpenId, Operation,
-    ReplyFault, Stability,
+    AttributeChange, DirectoryCursor, FileId, Name, OpenAccess, OpenId, Operation, ReplyFault,
+    ReplyInfo, Stability,
 };
-use crate::output::Stretch;
+use crate::output::DataRange;
 use crate::page_guard::{PageGuard, PageNames};
 use crate::session::smb2::Scope;
 use crate::workload::FileTable;
@@ -67,7 +69,7 @@ pub struct OperationOptions {
     /// Whether files stay open once they have been opened: what is asked is the one request.
     pub holds_files: bool,
     /// What is asked for beside an open.
-    pub keeping: Keeping,
+    pub keeping: HandlePolicy,
 }
 
 /// Whether SMB2 has an operation of this kind.
@@ -100,7 +102,7 @@ pub fn supports(kind: OpKind) -> Result<(), Unsupported> {
 
 /// A file that is to stay open.
 #[derive(Debug, Clone, Copy)]
-pub struct Kept<'k> {
+pub struct HeldFile<'k> {
     /// The run's name for it.
     pub file: FileId,
     /// Where it is.
@@ -108,13 +110,13 @@ pub struct Kept<'k> {
     /// What it is opened for.
     pub access: AccessMask,
     /// What is asked for beside that.
-    pub keeping: &'k Keeping,
+    pub keeping: &'k HandlePolicy,
 }
 
-impl Kept<'_> {
-    async fn open(&self, link: Link, dialect: Dialect) -> Step<Handle> {
+impl HeldFile<'_> {
+    async fn open(&self, link: Link, dialect: Dialect) -> ActionResult<Handle> {
         let asking = self.keeping.asking_to_stay(dialect, self.path);
-        let opening = Opening::existing(self.path, self.access).asking(asking);
+        let opening = CreateParams::existing(self.path, self.access).asking(asking);
         let opened = self.keeping.open(link, &opening).await?;
         Ok(Handle {
             file_id: opened.file_id,
@@ -128,9 +130,9 @@ impl Kept<'_> {
 #[derive(Debug, Clone)]
 pub struct ClientState {
     /// Its way to the share.
-    pub way: Arc<Way>,
+    pub way: Arc<ConnectionSetup>,
     /// What it has open.
-    pub opens: Arc<Opens>,
+    pub opens: Arc<OpenTable>,
     /// What the data that it reads are compared with, if they are.
     pub verify: Option<Arc<Mutex<Verify>>>,
 }
@@ -141,7 +143,7 @@ pub const WATCHES_TAKE_NANOS: u64 = 200_000_000;
 
 impl ClientState {
     /// Of a client that has nothing open.
-    pub fn new(way: Arc<Way>) -> Self {
+    pub fn new(way: Arc<ConnectionSetup>) -> Self {
         let opens = Arc::default();
         Self {
             way,
@@ -169,7 +171,7 @@ impl ClientState {
 
     /// Over another connection of the same client.
     #[must_use]
-    pub fn over(&self, way: Arc<Way>) -> Self {
+    pub fn over(&self, way: Arc<ConnectionSetup>) -> Self {
         Self {
             way,
             ..self.clone()
@@ -178,7 +180,12 @@ impl ClientState {
 
     /// Opens a directory in which no other slot of any client does anything, and has the server
     /// keep its changes.
-    pub async fn watch(&self, link: Link, directory: &str, slot: u32) -> Step<smb2::FileId> {
+    pub async fn watch(
+        &self,
+        link: Link,
+        directory: &str,
+        slot: u32,
+    ) -> ActionResult<smb2::FileId> {
         self.watch_anew(link, directory, slot, 0).await
     }
 
@@ -190,9 +197,9 @@ impl ClientState {
         directory: &str,
         slot: u32,
         losses: u32,
-    ) -> Step<smb2::FileId> {
+    ) -> ActionResult<smb2::FileId> {
         let path = self.own_path(directory, slot);
-        let opening = Opening::existing(&path, LISTING)
+        let opening = CreateParams::existing(&path, LISTING)
             .by(CreateDisposition::OPEN_IF)
             .with(DIRECTORY);
         let opened = link.open(&opening).await?.file_id;
@@ -208,21 +215,21 @@ impl ClientState {
     }
 
     /// Opens a file for a slot that is to lock ranges of it.
-    pub async fn open(&self, link: Link, what: &Kept<'_>, slot: u32) -> Step<()> {
+    pub async fn open(&self, link: Link, what: &HeldFile<'_>, slot: u32) -> ActionResult<()> {
         let handle = what.open(link, self.way.dialect()).await?;
         self.opens.insert(OpenKey::Open(OpenId(slot)), handle);
         Ok(())
     }
 
     /// Holds a file open.
-    pub async fn hold(&self, link: Link, what: &Kept<'_>) -> Step<smb2::FileId> {
+    pub async fn hold(&self, link: Link, what: &HeldFile<'_>) -> ActionResult<smb2::FileId> {
         let handle = what.open(link, self.way.dialect()).await?;
         self.opens.hold(what.file, handle);
         Ok(handle.file_id)
     }
 
     /// Holds a file open that the server is to copy from, and has it give that a name.
-    pub async fn hold_source(&self, link: Link, what: &Kept<'_>) -> Step<()> {
+    pub async fn hold_source(&self, link: Link, what: &HeldFile<'_>) -> ActionResult<()> {
         let opened = self.hold(link, what).await?;
         let key = link.resume_key(opened).await?;
         self.opens.keep_resume_key(what.file, key);
@@ -237,7 +244,7 @@ impl ClientState {
 }
 
 /// What one slot of a client does.
-pub(super) struct Operating {
+pub(super) struct SlotTask {
     link: Link,
     options: OperationOptions,
     /// Which slot it is.
@@ -258,7 +265,7 @@ pub(super) struct Operating {
     path: String,
     other: String,
     moved: u64,
-    found: Answer,
+    found: ReplyInfo,
     fault: Option<ReplyFault>,
 }
 
@@ -274,7 +281,7 @@ struct Listing {
 
 /// Does what it is told, for ever.
 pub(super) async fn operate(link: Link, options: OperationOptions, slot: u32, client: ClientState) {
-    let mut operating = Operating {
+    let mut operating = SlotTask {
         link,
         options,
         slot,
@@ -288,7 +295,7 @@ pub(super) async fn operate(link: Link, options: OperationOptions, slot: u32, cl
         path: String::new(),
         other: String::new(),
         moved: 0,
-        found: Answer::Plain,
+        found: ReplyInfo::Plain,
         fault: None,
     };
     let mut kept = OwnedAction::default();
@@ -296,13 +303,15 @@ pub(super) async fn operate(link: Link, options: OperationOptions, slot: u32, cl
         let task = next_task(&mut kept).await;
         operating.see_losses();
         operating.moved = 0;
-        operating.found = Answer::Plain;
+        operating.found = ReplyInfo::Plain;
         operating.fault = None;
         let answer = match task {
-            Kind::Operation(operation) => operating.carry_out(operation).await,
-            Kind::Leave => operating.say_goodbye().await,
+            ActorTaskKind::Operation(operation) => operating.carry_out(operation).await,
+            ActorTaskKind::Leave => operating.say_goodbye().await,
             // Lines are asked of a load's clients.
-            Kind::Action | Kind::EndPass | Kind::RemoveTree => Err(Failure::refused(Cause::Other)),
+            ActorTaskKind::Action | ActorTaskKind::EndPass | ActorTaskKind::RemoveTree => {
+                Err(ActionError::refused(Cause::Other))
+            }
         };
         ended(TaskEnd {
             answer: answer.map(|()| Status::Ok),
@@ -314,7 +323,7 @@ pub(super) async fn operate(link: Link, options: OperationOptions, slot: u32, cl
 }
 
 /// A bad argument of the workload: nothing is asked.
-const UNKNOWN: Failure = Failure::refused(Cause::Other);
+const UNKNOWN: ActionError = ActionError::refused(Cause::Other);
 
 /// How long a slot waits before it looks again whether another one has opened what it needs.
 const LOOK_NANOS: u64 = 2_000_000;
@@ -335,7 +344,7 @@ fn join(path: &mut String, name: &str) {
     path.push_str(name);
 }
 
-impl Operating {
+impl SlotTask {
     /// Forgets what was open over a connection that is gone, in whichever slot that was seen.
     fn see_losses(&mut self) {
         let losses = self.client.way.losses();
@@ -348,7 +357,7 @@ impl Operating {
         }
     }
 
-    async fn carry_out(&mut self, operation: Operation) -> Step<()> {
+    async fn carry_out(&mut self, operation: Operation) -> ActionResult<()> {
         match operation {
             Operation::Null => self.link.echo().await,
             Operation::GetAttr { file } => self.attributes(file).await,
@@ -364,7 +373,7 @@ impl Operating {
                 len,
                 stability,
             } => {
-                self.write(file, Stretch { at: offset, len }, stability)
+                self.write(file, DataRange { at: offset, len }, stability)
                     .await
             }
             Operation::Create { directory, name } => self.make(directory, name, FILE).await,
@@ -419,7 +428,7 @@ impl Operating {
         }
     }
 
-    async fn rename(&mut self, operation: Operation) -> Step<()> {
+    async fn rename(&mut self, operation: Operation) -> ActionResult<()> {
         let Operation::Rename {
             from_directory,
             from,
@@ -435,13 +444,13 @@ impl Operating {
         self.link.rename(&self.other, &self.path, true).await
     }
 
-    fn path_of(&self, file: FileId) -> Step<&str> {
+    fn path_of(&self, file: FileId) -> ActionResult<&str> {
         let path = self.options.files.paths.get(file);
         path.map(|path| &**path).ok_or(UNKNOWN)
     }
 
     /// The path of a name goes into `path`.
-    fn set_path(&mut self, directory: FileId, name: Name) -> Step<()> {
+    fn set_path(&mut self, directory: FileId, name: Name) -> ActionResult<()> {
         use std::fmt::Write;
         let files = &self.options.files;
         let parent = files.paths.get(directory).ok_or(UNKNOWN)?;
@@ -462,13 +471,23 @@ impl Operating {
         Ok(())
     }
 
-    async fn look_up(&mut self, directory: FileId, name: Name, access: AccessMask) -> Step<()> {
+    async fn look_up(
+        &mut self,
+        directory: FileId,
+        name: Name,
+        access: AccessMask,
+    ) -> ActionResult<()> {
         self.set_path(directory, name)?;
-        let opening = Opening::existing(&self.path, access);
+        let opening = CreateParams::existing(&self.path, access);
         self.link.touch(&opening).await.map(drop)
     }
 
-    async fn open_as(&mut self, open: OpenId, file: FileId, access: OpenAccess) -> Step<()> {
+    async fn open_as(
+        &mut self,
+        open: OpenId,
+        file: FileId,
+        access: OpenAccess,
+    ) -> ActionResult<()> {
         // A connection was lost, and the session was not: a lock may be held that nobody knows of.
         let key = OpenKey::Open(open);
         if let Some(before) = self.present(key).await? {
@@ -480,7 +499,7 @@ impl Operating {
         Ok(())
     }
 
-    async fn close(&mut self, open: OpenId) -> Step<()> {
+    async fn close(&mut self, open: OpenId) -> ActionResult<()> {
         let key = OpenKey::Open(open);
         let file_id = self.present(key).await?.ok_or(self.missing())?;
         self.client.opens.take(key);
@@ -488,19 +507,24 @@ impl Operating {
     }
 
     /// Closes what may be closed already.
-    async fn close_quietly(&self, file_id: smb2::FileId) -> Step<()> {
+    async fn close_quietly(&self, file_id: smb2::FileId) -> ActionResult<()> {
         match self.link.close(file_id).await {
-            Err(Failure::Answered(_)) | Ok(()) => Ok(()),
+            Err(ActionError::Answered(_)) | Ok(()) => Ok(()),
             lost => lost,
         }
     }
 
-    async fn access(&mut self, file: FileId) -> Step<()> {
-        let opening = Opening::existing(self.path_of(file)?, AccessMask::MAXIMUM_ALLOWED);
+    async fn access(&mut self, file: FileId) -> ActionResult<()> {
+        let opening = CreateParams::existing(self.path_of(file)?, AccessMask::MAXIMUM_ALLOWED);
         self.link.touch(&opening).await.map(drop)
     }
 
-    async fn make(&mut self, directory: FileId, name: Name, options: CreateOptions) -> Step<()> {
+    async fn make(
+        &mut self,
+        directory: FileId,
+        name: Name,
+        options: CreateOptions,
+    ) -> ActionResult<()> {
         self.set_path(directory, name)?;
         // A file that is there is truncated, as by NFS's CREATE.
         let how = if options == DIRECTORY {
@@ -508,27 +532,32 @@ impl Operating {
         } else {
             CreateDisposition::OVERWRITE_IF
         };
-        let opening = Opening::existing(&self.path, ALL_OF_FILE)
+        let opening = CreateParams::existing(&self.path, ALL_OF_FILE)
             .by(how)
             .with(options)
             .asking(self.asking(&self.path));
         self.link.touch(&opening).await.map(drop)
     }
 
-    async fn remove(&mut self, directory: FileId, name: Name, options: CreateOptions) -> Step<()> {
+    async fn remove(
+        &mut self,
+        directory: FileId,
+        name: Name,
+        options: CreateOptions,
+    ) -> ActionResult<()> {
         self.set_path(directory, name)?;
         self.link.remove(&self.path, options).await
     }
 
-    async fn link_to(&mut self, file: FileId, directory: FileId, name: Name) -> Step<()> {
+    async fn link_to(&mut self, file: FileId, directory: FileId, name: Name) -> ActionResult<()> {
         self.set_path(directory, name)?;
         let from = self.path_of(file)?;
         self.link.link(from, &self.path, true).await
     }
 
-    async fn open_file(&self, file: FileId, access: AccessMask) -> Step<Opened> {
+    async fn open_file(&self, file: FileId, access: AccessMask) -> ActionResult<CreateResult> {
         let path = self.path_of(file)?;
-        let opening = Opening::existing(path, access).asking(self.asking(path));
+        let opening = CreateParams::existing(path, access).asking(self.asking(path));
         self.link.open(&opening).await
     }
 
@@ -539,8 +568,8 @@ impl Operating {
     }
 
     /// Opens what stays open.
-    async fn open_to_stay(&self, file: FileId, access: AccessMask) -> Step<Handle> {
-        let kept = Kept {
+    async fn open_to_stay(&self, file: FileId, access: AccessMask) -> ActionResult<Handle> {
+        let kept = HeldFile {
             file,
             path: self.path_of(file)?,
             access,
@@ -551,17 +580,17 @@ impl Operating {
 
     /// What is open under a key; if its connection is gone, and it has outlived that, once it is
     /// taken up again.
-    async fn present(&self, key: OpenKey) -> Step<Option<smb2::FileId>> {
+    async fn present(&self, key: OpenKey) -> ActionResult<Option<smb2::FileId>> {
         let opens = &self.client.opens;
         loop {
             match opens.look(key) {
                 None => return Ok(None),
-                Some(Look::Here(file_id)) => return Ok(Some(file_id)),
-                Some(Look::Coming) => {
+                Some(HandleState::Here(file_id)) => return Ok(Some(file_id)),
+                Some(HandleState::Coming) => {
                     self.link.pause(LOOK_NANOS).await?;
                     opens.see_losses(self.client.way.losses());
                 }
-                Some(Look::Away(handle)) => match self.reclaim(handle).await {
+                Some(HandleState::Away(handle)) => match self.reclaim(handle).await {
                     Ok(Some(file_id)) => opens.insert(key, Handle { file_id, ..handle }),
                     Ok(None) => {
                         opens.take(key);
@@ -576,25 +605,25 @@ impl Operating {
     }
 
     /// Why what should be open is not.
-    const fn missing(&self) -> Failure {
+    const fn missing(&self) -> ActionError {
         match self.losses {
             0 => UNKNOWN,
             // It was open over a connection that was lost, if over another one of the client's.
-            _ => Failure::Reset,
+            _ => ActionError::Reset,
         }
     }
 
-    async fn reclaim(&self, handle: Handle) -> Step<Option<smb2::FileId>> {
+    async fn reclaim(&self, handle: Handle) -> ActionResult<Option<smb2::FileId>> {
         let (Some(file), Some(asking)) = (handle.file, handle.outlives) else {
             return Ok(None);
         };
-        let opening = Opening::existing(self.path_of(file)?, ALL_OF_FILE).asking(asking);
+        let opening = CreateParams::existing(self.path_of(file)?, ALL_OF_FILE).asking(asking);
         let keeping = &self.options.keeping;
         keeping.reclaim(self.link, &opening, handle.file_id).await
     }
 
     /// What is held open of a file; it is opened if it is not.
-    async fn held(&self, file: FileId) -> Step<smb2::FileId> {
+    async fn held(&self, file: FileId) -> ActionResult<smb2::FileId> {
         let (key, opens) = (OpenKey::Held(file), &self.client.opens);
         if let Some(held) = self.present(key).await? {
             return Ok(held);
@@ -625,17 +654,17 @@ impl Operating {
         }
     }
 
-    async fn attributes(&mut self, file: FileId) -> Step<()> {
+    async fn attributes(&mut self, file: FileId) -> ActionResult<()> {
         let class = InfoClass::File(FileInfoClass::NETWORK_OPEN);
         if self.options.holds_files {
             let held = self.held(file).await?;
             return self.link.query(held, class).await;
         }
-        let opening = Opening::existing(self.path_of(file)?, ATTRIBUTES);
+        let opening = CreateParams::existing(self.path_of(file)?, ATTRIBUTES);
         self.link.query_path(&opening, class).await.map(drop)
     }
 
-    async fn change(&mut self, file: FileId, change: AttributeChange) -> Step<()> {
+    async fn change(&mut self, file: FileId, change: AttributeChange) -> ActionResult<()> {
         let basic = |last_write_time| FileBasicInformation {
             creation_time: FileTime::default(),
             last_access_time: FileTime::default(),
@@ -669,16 +698,16 @@ impl Operating {
         file: FileId,
         class: FileInfoClass,
         information: &impl smb2::codec::Encode,
-    ) -> Step<()> {
+    ) -> ActionResult<()> {
         if self.options.holds_files {
             let held = self.held(file).await?;
             return self.link.set(held, class, information).await;
         }
-        let opening = Opening::existing(self.path_of(file)?, ALL_OF_FILE);
+        let opening = CreateParams::existing(self.path_of(file)?, ALL_OF_FILE);
         self.link.set_at_path(&opening, class, information).await
     }
 
-    async fn read(&mut self, file: FileId, offset: u64, len: u32) -> Step<()> {
+    async fn read(&mut self, file: FileId, offset: u64, len: u32) -> ActionResult<()> {
         let (mut count, mut is_right) = (0, true);
         let client = self.client.clone();
         let look = |data: &[u8]| {
@@ -686,7 +715,7 @@ impl Operating {
             is_right = client.is_right(file, offset, data);
         };
         if !self.options.holds_files {
-            let opening = Opening::existing(self.path_of(file)?, LISTING);
+            let opening = CreateParams::existing(self.path_of(file)?, LISTING);
             self.link.read_at_path(&opening, offset, len, look).await?;
         } else if client.verify.is_some() {
             let held = self.held(file).await?;
@@ -709,7 +738,12 @@ impl Operating {
         Ok(())
     }
 
-    async fn write(&mut self, file: FileId, data: Stretch, stability: Stability) -> Step<()> {
+    async fn write(
+        &mut self,
+        file: FileId,
+        data: DataRange,
+        stability: Stability,
+    ) -> ActionResult<()> {
         let is_through = stability != Stability::Unstable;
         let count = if self.options.holds_files {
             let held = self.held(file).await?;
@@ -727,7 +761,7 @@ impl Operating {
     }
 
     /// Has the server copy. Where the connection was lost, what is copied is opened again first.
-    async fn copy(&mut self, operation: Operation) -> Step<()> {
+    async fn copy(&mut self, operation: Operation) -> ActionResult<()> {
         let Operation::Copy {
             from,
             to,
@@ -747,10 +781,10 @@ impl Operating {
             }
         };
         let target = self.held(to).await?;
-        let what = Copied {
+        let what = CopySpec {
             key,
             target,
-            stretch: Stretch { at, len },
+            stretch: DataRange { at, len },
         };
         let copying = self.copying.copy(self.link, what, &self.client.opens);
         let count = copying.await?;
@@ -759,18 +793,23 @@ impl Operating {
         Ok(())
     }
 
-    async fn flush(&mut self, file: FileId) -> Step<()> {
+    async fn flush(&mut self, file: FileId) -> ActionResult<()> {
         if self.options.holds_files {
             let held = self.held(file).await?;
             return self.link.flush(held).await;
         }
-        let opening = Opening::existing(self.path_of(file)?, ALL_OF_FILE);
+        let opening = CreateParams::existing(self.path_of(file)?, ALL_OF_FILE);
         self.link.flush_at_path(&opening).await
     }
 
     /// A page of a listing. The server knows how far it is: the cursor only says whether it
     /// begins.
-    async fn list(&mut self, directory: FileId, cursor: DirectoryCursor, len: u32) -> Step<()> {
+    async fn list(
+        &mut self,
+        directory: FileId,
+        cursor: DirectoryCursor,
+        len: u32,
+    ) -> ActionResult<()> {
         let is_first = cursor.cookie == 0;
         let listing = match self.listing {
             Some(listing) if listing.directory == directory => listing,
@@ -779,7 +818,7 @@ impl Operating {
                     self.link.close(other.open).await?;
                 }
                 self.listing = None;
-                let opening = Opening::existing(self.path_of(directory)?, LISTING)
+                let opening = CreateParams::existing(self.path_of(directory)?, LISTING)
                     .with(CreateOptions::DIRECTORY_FILE);
                 let open = self.link.open(&opening).await?.file_id;
                 Listing {
@@ -793,7 +832,7 @@ impl Operating {
         self.listing = Some(listing);
         let len = self.client.way.limits().page(len);
         let mut names = PageNames::default();
-        let look = |entry: Listed| names.add(entry.name.as_bytes());
+        let look = |entry: DirEntry| names.add(entry.name.as_bytes());
         let page = self.link.list(listing.open, is_first, len, look).await?;
         let (pages, mut guard) = if is_first {
             (1, PageGuard::default())
@@ -809,7 +848,7 @@ impl Operating {
         if !leads_on {
             return Err(UNKNOWN);
         }
-        self.found = Answer::Directory {
+        self.found = ReplyInfo::Directory {
             cursor: DirectoryCursor {
                 cookie: pages,
                 ..DirectoryCursor::default()
@@ -820,7 +859,13 @@ impl Operating {
         Ok(())
     }
 
-    async fn lock(&mut self, open: OpenId, offset: u64, length: u64, flags: LockFlags) -> Step<()> {
+    async fn lock(
+        &mut self,
+        open: OpenId,
+        offset: u64,
+        length: u64,
+        flags: LockFlags,
+    ) -> ActionResult<()> {
         let file_id = self
             .present(OpenKey::Open(open))
             .await?
@@ -833,7 +878,7 @@ impl Operating {
         self.link.lock(file_id, range).await
     }
 
-    async fn log_on_and_off(&mut self) -> Step<()> {
+    async fn log_on_and_off(&mut self) -> ActionResult<()> {
         match log_on_and_off(self.link, &self.client.way).await {
             Err(ConnectError::Forged) => self.fault = Some(ReplyFault::Forged),
             Err(why) => return Err(why.into_failure()),
@@ -842,7 +887,7 @@ impl Operating {
         Ok(())
     }
 
-    async fn connect_tree(&mut self) -> Step<()> {
+    async fn connect_tree(&mut self) -> ActionResult<()> {
         let share = &self.client.way.terms.share;
         let tree = self.link.tree_connect(share, Scope::Session).await?;
         let scope = Scope::OtherTree(tree.tree_id);
@@ -850,12 +895,12 @@ impl Operating {
     }
 
     /// Has one change reported that this slot makes itself: a file comes or goes.
-    async fn be_notified(&mut self, directory: FileId) -> Step<()> {
+    async fn be_notified(&mut self, directory: FileId) -> ActionResult<()> {
         if let Some(doubtful) = self.doubtful.take() {
             self.close_quietly(doubtful).await?;
         }
         let answer = self.be_notified_once(directory).await;
-        if answer == Err(Failure::Reset) {
+        if answer == Err(ActionError::Reset) {
             self.doubts += 1;
             self.coming = None;
             self.doubtful = self.client.opens.take(OpenKey::Open(OpenId(self.slot)));
@@ -863,7 +908,7 @@ impl Operating {
         answer
     }
 
-    async fn be_notified_once(&mut self, directory: FileId) -> Step<()> {
+    async fn be_notified_once(&mut self, directory: FileId) -> ActionResult<()> {
         let watched = match self.client.opens.here(OpenKey::Open(OpenId(self.slot))) {
             Some(watched) => watched,
             None => {
@@ -879,7 +924,7 @@ impl Operating {
         }
         let own = self.client.own_path(self.path_of(directory)?, self.slot);
         let path = file_in(&own, self.doubts);
-        let opening = Opening::existing(&path, ALL_OF_FILE.with(AccessMask::DELETE))
+        let opening = CreateParams::existing(&path, ALL_OF_FILE.with(AccessMask::DELETE))
             .by(CreateDisposition::CREATE)
             .with(FILE.with(CreateOptions::DELETE_ON_CLOSE));
         let made = self.link.notify_of_open(watched, &opening).await?;
@@ -888,19 +933,19 @@ impl Operating {
     }
 
     /// Closes what is open, and gives the session up.
-    async fn say_goodbye(&mut self) -> Step<()> {
+    async fn say_goodbye(&mut self) -> ActionResult<()> {
         if let Some(listing) = self.listing.take() {
             self.link.close(listing.open).await?;
         }
         while let Some(key) = self.client.opens.any() {
             // What another slot was about to open or to take up again is not coming any more.
             let open = match self.client.opens.look(key) {
-                Some(Look::Here(file_id)) => Some(file_id),
-                Some(Look::Away(handle)) => match self.reclaim(handle).await {
-                    Err(Failure::Answered(_)) => None,
+                Some(HandleState::Here(file_id)) => Some(file_id),
+                Some(HandleState::Away(handle)) => match self.reclaim(handle).await {
+                    Err(ActionError::Answered(_)) => None,
                     reclaimed => reclaimed?,
                 },
-                Some(Look::Coming) | None => None,
+                Some(HandleState::Coming) | None => None,
             };
             self.client.opens.take(key);
             if let Some(file_id) = open {
@@ -913,10 +958,10 @@ impl Operating {
 }
 
 /// What the server says does not matter; that it is gone does.
-fn unless_lost(answer: Step<()>) -> Step<()> {
+fn unless_lost(answer: ActionResult<()>) -> ActionResult<()> {
     match answer {
-        Ok(()) | Err(Failure::Answered(_)) => Ok(()),
-        Err(Failure::Lost | Failure::Reset) => Err(Failure::Lost),
+        Ok(()) | Err(ActionError::Answered(_)) => Ok(()),
+        Err(ActionError::Lost | ActionError::Reset) => Err(ActionError::Lost),
     }
 }
 

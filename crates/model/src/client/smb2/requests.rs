@@ -3,9 +3,9 @@
 //! What is about a path and not about something open is a compound: CREATE, the request, CLOSE.
 
 use super::asking::OpenContexts;
-use super::link::{CompoundBuilder, CompoundResponses, Decoded, Fault, Link, is, one};
-use crate::client::desk::{Failure, Results, Step};
-use crate::output::Stretch;
+use super::link::{CompoundBuilder, CompoundResponses, DecodeResult, Fault, Link, is, one};
+use crate::client::desk::{ActionError, ActionResult, Results};
+use crate::output::DataRange;
 use crate::session::smb2::Scope;
 use filestone_wire::smb2::codec::{Array, Decode, Encode, Reader, Text, Writer};
 use filestone_wire::smb2::compound::Messages;
@@ -29,7 +29,7 @@ const INTERFACES_LEN: u32 = 64 << 10;
 
 /// How something is opened, or made.
 #[derive(Debug, Clone, Copy)]
-pub struct Opening<'p> {
+pub struct CreateParams<'p> {
     /// From the share's root, with `\` between names, and without one in front.
     pub path: &'p str,
     /// What it is opened for.
@@ -85,7 +85,7 @@ pub const WRITING: AccessMask = AccessMask(
 pub const SHARE_ALL: ShareAccess =
     ShareAccess(ShareAccess::READ.0 | ShareAccess::WRITE.0 | ShareAccess::DELETE.0);
 
-impl<'p> Opening<'p> {
+impl<'p> CreateParams<'p> {
     /// What is there, whatever it is.
     pub const fn existing(path: &'p str, access: AccessMask) -> Self {
         Self {
@@ -153,7 +153,7 @@ impl<'p> Opening<'p> {
 
 /// What CREATE answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Opened {
+pub struct CreateResult {
     /// The server's name for it.
     pub file_id: FileId,
     /// Bytes of it.
@@ -166,7 +166,7 @@ pub struct Opened {
     pub is_durable: bool,
 }
 
-impl Opened {
+impl CreateResult {
     fn of(response: &create::Response<'_>) -> Self {
         Self {
             file_id: response.file_id,
@@ -211,7 +211,7 @@ fn read_request(file_id: FileId, offset: u64, length: u32) -> read::Request<'sta
 }
 
 /// How many bytes a READ has brought, from how its response begins.
-fn read_count(results: Results<'_>, asked: u32) -> Decoded<u32> {
+fn read_count(results: Results<'_>, asked: u32) -> DecodeResult<u32> {
     let mut reader = Reader::new(results.bytes);
     let header =
         <filestone_wire::smb2::Header as filestone_wire::smb2::codec::Decode>::decode(&mut reader)?;
@@ -256,7 +256,7 @@ pub(super) fn data_read(results: Results<'_>) -> &[u8] {
 
 /// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct DirEntry {
     /// Its name.
     pub name: String,
     /// Whether it is a directory.
@@ -276,7 +276,7 @@ pub struct Page {
 
 impl Link {
     /// ECHO.
-    pub fn echo(&self) -> impl Future<Output = Step<()>> {
+    pub fn echo(&self) -> impl Future<Output = ActionResult<()>> {
         self.send(
             move |chaining| {
                 let chaining = chaining.of(Scope::Session);
@@ -289,7 +289,7 @@ impl Link {
     }
 
     /// FSCTL_QUERY_NETWORK_INTERFACE_INFO: by which interfaces the server can be reached.
-    pub fn interfaces(&self) -> impl Future<Output = Step<Vec<NetworkInterface>>> {
+    pub fn interfaces(&self) -> impl Future<Output = ActionResult<Vec<NetworkInterface>>> {
         let request = ioctl::Request {
             control_code: ControlCode::QUERY_NETWORK_INTERFACE_INFO,
             file_id: FileId::OF_PREVIOUS,
@@ -316,21 +316,27 @@ impl Link {
     }
 
     /// CREATE.
-    pub fn open(&self, opening: &Opening<'_>) -> impl Future<Output = Step<Opened>> {
+    pub fn open(
+        &self,
+        opening: &CreateParams<'_>,
+    ) -> impl Future<Output = ActionResult<CreateResult>> {
         self.send(
             |chaining| opening.add(chaining).chain(),
             |results| {
                 one(
                     results,
                     Command::Create,
-                    |response: create::Response<'_>| Opened::of(&response),
+                    |response: create::Response<'_>| CreateResult::of(&response),
                 )
             },
         )
     }
 
     /// CREATE and CLOSE.
-    pub fn touch(&self, opening: &Opening<'_>) -> impl Future<Output = Step<Opened>> {
+    pub fn touch(
+        &self,
+        opening: &CreateParams<'_>,
+    ) -> impl Future<Output = ActionResult<CreateResult>> {
         self.on_open(
             opening,
             |chaining| chaining,
@@ -343,18 +349,18 @@ impl Link {
     /// `keep` says what is kept.
     fn on_open<M, T>(
         &self,
-        opening: &Opening<'_>,
+        opening: &CreateParams<'_>,
         middle: impl FnOnce(CompoundBuilder<'_>) -> CompoundBuilder<'_>,
         take: impl FnOnce(&mut CompoundResponses<'_>) -> Result<Option<M>, Fault>,
-        keep: impl FnOnce(Opened, M) -> T,
-    ) -> impl Future<Output = Step<T>> {
+        keep: impl FnOnce(CreateResult, M) -> T,
+    ) -> impl Future<Output = ActionResult<T>> {
         let build = |chaining: CompoundBuilder<'_>| {
             closing(middle(opening.add(chaining)), FileId::OF_PREVIOUS).chain()
         };
         self.send(build, |results| {
             let mut responses = CompoundResponses::of(results);
             let opened = responses.take::<create::Response<'_>>(Command::Create)?;
-            let opened = opened.map(|response| Opened::of(&response));
+            let opened = opened.map(|response| CreateResult::of(&response));
             let taken = take(&mut responses)?;
             responses.take_closed()?;
             let value = opened.zip(taken);
@@ -363,7 +369,7 @@ impl Link {
     }
 
     /// CLOSE.
-    pub fn close(&self, file_id: FileId) -> impl Future<Output = Step<()>> {
+    pub fn close(&self, file_id: FileId) -> impl Future<Output = ActionResult<()>> {
         self.send(
             |chaining| closing(chaining, file_id).chain(),
             |results| {
@@ -375,12 +381,17 @@ impl Link {
     }
 
     /// READ: how many bytes came; none at the end of the file. Their values are not looked at.
-    pub fn read(&self, file_id: FileId, offset: u64, len: u32) -> impl Future<Output = Step<u32>> {
+    pub fn read(
+        &self,
+        file_id: FileId,
+        offset: u64,
+        len: u32,
+    ) -> impl Future<Output = ActionResult<u32>> {
         let build = |chaining: CompoundBuilder<'_>| {
             let request = read_request(file_id, offset, len);
             chaining.request(Command::Read, len, &request).chain()
         };
-        self.send_with(build, Stretch::default(), READ_HEAD, move |results| {
+        self.send_with(build, DataRange::default(), READ_HEAD, move |results| {
             read_count(results, len)
         })
     }
@@ -392,7 +403,7 @@ impl Link {
         offset: u64,
         len: u32,
         look: impl FnOnce(&[u8]) -> T,
-    ) -> impl Future<Output = Step<T>> {
+    ) -> impl Future<Output = ActionResult<T>> {
         let build = |chaining: CompoundBuilder<'_>| {
             let request = read_request(file_id, offset, len);
             chaining.request(Command::Read, len, &request).chain()
@@ -411,11 +422,11 @@ impl Link {
     /// CREATE, READ and CLOSE, with what `look` makes of the data; none at the end of the file.
     pub fn read_at_path<T>(
         &self,
-        opening: &Opening<'_>,
+        opening: &CreateParams<'_>,
         offset: u64,
         len: u32,
         look: impl FnOnce(&[u8]) -> T,
-    ) -> impl Future<Output = Step<T>> {
+    ) -> impl Future<Output = ActionResult<T>> {
         self.on_open(
             opening,
             move |chaining| {
@@ -431,7 +442,7 @@ impl Link {
     }
 
     /// CREATE, FLUSH and CLOSE.
-    pub async fn flush_at_path(&self, opening: &Opening<'_>) -> Step<()> {
+    pub async fn flush_at_path(&self, opening: &CreateParams<'_>) -> ActionResult<()> {
         let flushed = self.on_open(
             opening,
             |chaining| {
@@ -452,9 +463,9 @@ impl Link {
         &self,
         file_id: FileId,
         offset: u64,
-        data: Stretch,
+        data: DataRange,
         is_through: bool,
-    ) -> impl Future<Output = Step<u32>> {
+    ) -> impl Future<Output = ActionResult<u32>> {
         let head = write::Request {
             offset,
             file_id,
@@ -489,7 +500,7 @@ impl Link {
     }
 
     /// FLUSH.
-    pub fn flush(&self, file_id: FileId) -> impl Future<Output = Step<()>> {
+    pub fn flush(&self, file_id: FileId) -> impl Future<Output = ActionResult<()>> {
         self.send(
             move |chaining| {
                 chaining
@@ -501,7 +512,11 @@ impl Link {
     }
 
     /// QUERY_INFO of something open.
-    pub fn query(&self, file_id: FileId, class: InfoClass) -> impl Future<Output = Step<()>> {
+    pub fn query(
+        &self,
+        file_id: FileId,
+        class: InfoClass,
+    ) -> impl Future<Output = ActionResult<()>> {
         self.send(
             |chaining| querying(chaining, file_id, class).chain(),
             |results| {
@@ -517,9 +532,9 @@ impl Link {
     /// CREATE, QUERY_INFO and CLOSE.
     pub fn query_path(
         &self,
-        opening: &Opening<'_>,
+        opening: &CreateParams<'_>,
         class: InfoClass,
-    ) -> impl Future<Output = Step<Opened>> {
+    ) -> impl Future<Output = ActionResult<CreateResult>> {
         self.on_open(
             opening,
             move |chaining| querying(chaining, FileId::OF_PREVIOUS, class),
@@ -532,8 +547,8 @@ impl Link {
     }
 
     /// QUERY_INFO of the file system, of the share's root, with CREATE and CLOSE.
-    pub async fn query_file_system(&self, class: FsInfoClass) -> Step<()> {
-        let root = Opening::existing("", ATTRIBUTES).with(CreateOptions::DIRECTORY_FILE);
+    pub async fn query_file_system(&self, class: FsInfoClass) -> ActionResult<()> {
+        let root = CreateParams::existing("", ATTRIBUTES).with(CreateOptions::DIRECTORY_FILE);
         let queried = self.query_path(&root, InfoClass::FileSystem(class));
         queried.await.map(drop)
     }
@@ -544,7 +559,7 @@ impl Link {
         file_id: FileId,
         class: FileInfoClass,
         information: &impl Encode,
-    ) -> impl Future<Output = Step<()>> {
+    ) -> impl Future<Output = ActionResult<()>> {
         self.send(
             |chaining| setting(chaining, file_id, class, information).chain(),
             |results| one(results, Command::SetInfo, |_: set_info::Response| ()),
@@ -554,10 +569,10 @@ impl Link {
     /// CREATE, SET_INFO and CLOSE.
     pub fn set_at_path(
         &self,
-        opening: &Opening<'_>,
+        opening: &CreateParams<'_>,
         class: FileInfoClass,
         information: &impl Encode,
-    ) -> impl Future<Output = Step<()>> {
+    ) -> impl Future<Output = ActionResult<()>> {
         self.on_open(
             opening,
             move |chaining| setting(chaining, FileId::OF_PREVIOUS, class, information),
@@ -570,36 +585,42 @@ impl Link {
     }
 
     /// CREATE, SET_INFO with another name, and CLOSE.
-    pub async fn rename(&self, from: &str, to: &str, replaces: bool) -> Step<()> {
+    pub async fn rename(&self, from: &str, to: &str, replaces: bool) -> ActionResult<()> {
         self.name(from, to, FileInfoClass::RENAME, replaces).await
     }
 
     /// CREATE, SET_INFO with one more name, and CLOSE.
-    pub async fn link(&self, from: &str, to: &str, replaces: bool) -> Step<()> {
+    pub async fn link(&self, from: &str, to: &str, replaces: bool) -> ActionResult<()> {
         self.name(from, to, FileInfoClass::LINK, replaces).await
     }
 
-    async fn name(&self, from: &str, to: &str, class: FileInfoClass, replaces: bool) -> Step<()> {
+    async fn name(
+        &self,
+        from: &str,
+        to: &str,
+        class: FileInfoClass,
+        replaces: bool,
+    ) -> ActionResult<()> {
         let information = FileRenameInformation {
             replace_if_exists: replaces,
             name: Text::from(to),
         };
-        let opening = Opening::existing(from, DELETING);
+        let opening = CreateParams::existing(from, DELETING);
         self.set_at_path(&opening, class, &information).await
     }
 
     /// CREATE, SET_INFO with a disposition, and CLOSE: what is at a path is taken away.
-    pub async fn remove(&self, path: &str, options: CreateOptions) -> Step<()> {
+    pub async fn remove(&self, path: &str, options: CreateOptions) -> ActionResult<()> {
         let information = FileDispositionInformation {
             delete_pending: true,
         };
-        let opening = Opening::existing(path, DELETING).with(options);
+        let opening = CreateParams::existing(path, DELETING).with(options);
         self.set_at_path(&opening, FileInfoClass::DISPOSITION, &information)
             .await
     }
 
     /// SET_INFO with another length.
-    pub async fn set_len(&self, file_id: FileId, end_of_file: u64) -> Step<()> {
+    pub async fn set_len(&self, file_id: FileId, end_of_file: u64) -> ActionResult<()> {
         let information = FileEndOfFileInformation { end_of_file };
         self.set(file_id, FileInfoClass::END_OF_FILE, &information)
             .await
@@ -607,8 +628,9 @@ impl Link {
 
     /// CREATE of a directory, QUERY_DIRECTORY with a pattern, and CLOSE: how many entries fit, of
     /// which at most `max` are counted.
-    pub async fn find(&self, directory: &str, pattern: &str, page_len: u32) -> Step<u64> {
-        let opening = Opening::existing(directory, LISTING).with(CreateOptions::DIRECTORY_FILE);
+    pub async fn find(&self, directory: &str, pattern: &str, page_len: u32) -> ActionResult<u64> {
+        let opening =
+            CreateParams::existing(directory, LISTING).with(CreateOptions::DIRECTORY_FILE);
         self.on_open(
             &opening,
             |chaining| listing(chaining, FileId::OF_PREVIOUS, pattern, true, page_len),
@@ -630,8 +652,8 @@ impl Link {
         file_id: FileId,
         is_first: bool,
         page_len: u32,
-        mut look: impl FnMut(Listed),
-    ) -> impl Future<Output = Step<Page>> {
+        mut look: impl FnMut(DirEntry),
+    ) -> impl Future<Output = ActionResult<Page>> {
         self.send(
             |chaining| listing(chaining, file_id, "*", is_first, page_len).chain(),
             move |results| {
@@ -665,7 +687,7 @@ impl Link {
         &self,
         file_id: FileId,
         range: lock::LockElement,
-    ) -> impl Future<Output = Step<()>> {
+    ) -> impl Future<Output = ActionResult<()>> {
         let locks = [range];
         self.send(
             move |chaining| {
@@ -681,7 +703,7 @@ impl Link {
     }
 
     /// CHANGE_NOTIFY, and CANCEL: from then on the server keeps changes for whoever asks.
-    pub async fn watch(&self, directory: FileId) -> Step<()> {
+    pub async fn watch(&self, directory: FileId) -> ActionResult<()> {
         let asked = self.send(
             move |chaining| notifying(chaining, directory).cancelled().chain(),
             |results| {
@@ -702,15 +724,15 @@ impl Link {
     pub fn notify_of_open(
         &self,
         directory: FileId,
-        opening: &Opening<'_>,
-    ) -> impl Future<Output = Step<FileId>> {
+        opening: &CreateParams<'_>,
+    ) -> impl Future<Output = ActionResult<FileId>> {
         self.send(
             move |chaining| opening.add(notifying(chaining, directory)).chain(),
             |results| {
                 reported(
                     results,
                     Command::Create,
-                    |response: create::Response<'_>| Opened::of(&response).file_id,
+                    |response: create::Response<'_>| CreateResult::of(&response).file_id,
                 )
             },
         )
@@ -721,7 +743,7 @@ impl Link {
         &self,
         directory: FileId,
         file_id: FileId,
-    ) -> impl Future<Output = Step<()>> {
+    ) -> impl Future<Output = ActionResult<()>> {
         self.send(
             move |chaining| closing(notifying(chaining, directory), file_id).chain(),
             |results| reported(results, Command::Close, |_: close::Response| ()),
@@ -729,7 +751,11 @@ impl Link {
     }
 
     /// TREE_CONNECT: what the server says of the share, and its TreeId.
-    pub fn tree_connect(&self, path: &str, scope: Scope) -> impl Future<Output = Step<Tree>> {
+    pub fn tree_connect(
+        &self,
+        path: &str,
+        scope: Scope,
+    ) -> impl Future<Output = ActionResult<Tree>> {
         self.send(
             move |chaining| {
                 let request = tree_connect::Request {
@@ -756,7 +782,7 @@ impl Link {
     }
 
     /// TREE_DISCONNECT.
-    pub fn tree_disconnect(&self, scope: Scope) -> impl Future<Output = Step<()>> {
+    pub fn tree_disconnect(&self, scope: Scope) -> impl Future<Output = ActionResult<()>> {
         self.send(
             move |chaining| {
                 let request = tree_disconnect::Request {};
@@ -776,7 +802,7 @@ impl Link {
     }
 
     /// LOGOFF.
-    pub fn log_off(&self, scope: Scope) -> impl Future<Output = Step<()>> {
+    pub fn log_off(&self, scope: Scope) -> impl Future<Output = ActionResult<()>> {
         self.send(
             move |chaining| {
                 let chaining = chaining.of(scope);
@@ -836,7 +862,7 @@ fn reported<'r, T: Decode<'r>, U>(
     results: Results<'r>,
     change: Command,
     keep: impl FnOnce(T) -> U,
-) -> Decoded<U> {
+) -> DecodeResult<U> {
     let (mut kept, mut failed) = (None, None);
     let (mut keep, mut is_reported) = (Some(keep), false);
     for message in Messages::of(results.bytes) {
@@ -901,10 +927,10 @@ fn listing<'b>(
     chaining.request(Command::QueryDirectory, page_len, &request)
 }
 
-fn entries(data: &[u8]) -> impl Iterator<Item = Result<Listed, Fault>> {
+fn entries(data: &[u8]) -> impl Iterator<Item = Result<DirEntry, Fault>> {
     Entries::of(DirectoryClass::IdBothDirectory, data).map(|entry| {
         let entry = entry?;
-        Ok(Listed {
+        Ok(DirEntry {
             name: entry.name.to_string(),
             is_directory: entry.file_attributes.contains(FileAttributes::DIRECTORY),
             len: entry.end_of_file,
@@ -913,7 +939,7 @@ fn entries(data: &[u8]) -> impl Iterator<Item = Result<Listed, Fault>> {
 }
 
 /// Whether nothing is at a path, or on the way to it.
-pub fn is_not_there(failure: Failure) -> bool {
+pub fn is_not_there(failure: ActionError) -> bool {
     [
         Status::OBJECT_NAME_NOT_FOUND,
         Status::OBJECT_PATH_NOT_FOUND,

@@ -3,8 +3,10 @@
 
 use super::link::{CompoundResponses, Fault, Link, one};
 use super::negotiated::Negotiated;
-use super::terms::{ConnectError, OneChannel, Protection, Result, SetupStep, Terms, refused};
-use crate::client::desk::Step;
+use super::terms::{
+    ConnectError, ConnectOptions, MultichannelUnavailable, Protection, Result, SetupStep, refused,
+};
+use crate::client::desk::ActionResult;
 use crate::session::smb2::{Established, KeyUse, Mechanism, Preauth, Scope, SessionKeys};
 use filestone_wire::smb2::session_setup::{self, SessionFlags, SetupFlags};
 use filestone_wire::smb2::spnego::{self, NegTokenInit, NegTokenResp};
@@ -16,7 +18,7 @@ const ROUNDS_MAX: usize = 8;
 
 /// A session.
 #[derive(Debug, Clone)]
-pub struct SetUp {
+pub struct EstablishedSession {
     /// SessionId.
     pub session_id: u64,
     /// Its keys, unless nobody was authenticated.
@@ -27,7 +29,7 @@ pub struct SetUp {
     pub(super) session_key: Option<[u8; 16]>,
 }
 
-impl SetUp {
+impl EstablishedSession {
     /// Messages of this session, before it is the connection's.
     pub fn scope(&self, tree_id: u32, protects: KeyUse) -> Scope {
         Scope::Other {
@@ -74,7 +76,7 @@ impl Round {
 
 /// For what a connection sets a session up.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Entry<'s> {
+pub(super) enum SessionSetupKind<'s> {
     /// To be bound to this one.
     Bind(&'s Established),
     /// In place of one that is gone, if there was one: the server ends what it still has of it
@@ -89,14 +91,14 @@ pub(super) enum Entry<'s> {
 /// connection to one.
 pub(super) async fn set_up(
     link: Link,
-    terms: &Terms,
-    entry: Entry<'_>,
+    terms: &ConnectOptions,
+    entry: SessionSetupKind<'_>,
     negotiated: impl Fn() -> Result<Arc<Negotiated>>,
-) -> Result<(SetUp, Arc<Negotiated>)> {
+) -> Result<(EstablishedSession, Arc<Negotiated>)> {
     let (binds_to, previous) = match entry {
-        Entry::Bind(own) => (Some(own), 0),
-        Entry::After(previous) => (None, previous),
-        Entry::Beside => (None, 0),
+        SessionSetupKind::Bind(own) => (Some(own), 0),
+        SessionSetupKind::After(previous) => (None, previous),
+        SessionSetupKind::Beside => (None, 0),
     };
     let mut mechanism = terms.mechanisms.begin();
     let mechanisms = [spnego::Mechanism::NTLMSSP];
@@ -165,11 +167,11 @@ fn scope_of_setup(session_id: u64, binds_to: Option<&Established>) -> Scope {
 
 async fn round(
     link: Link,
-    terms: &Terms,
+    terms: &ConnectOptions,
     scope: Scope,
     previous_session_id: u64,
     token: &[u8],
-) -> Step<Round> {
+) -> ActionResult<Round> {
     let binds = matches!(
         scope,
         Scope::Other {
@@ -223,15 +225,15 @@ async fn round(
 
 /// The session that the last round has made.
 fn finished(
-    terms: &Terms,
+    terms: &ConnectOptions,
     negotiated: &Negotiated,
     mechanism: &dyn Mechanism,
     round: &Round,
     preauth: &Preauth,
-) -> Result<SetUp> {
+) -> Result<EstablishedSession> {
     let is_nobody = round.is_nobodys();
     let session_key = mechanism.session_key().filter(|_| !is_nobody);
-    let mut session = SetUp {
+    let mut session = EstablishedSession {
         session_id: round.session_id,
         keys: None,
         flags: round.flags,
@@ -268,10 +270,10 @@ fn bound(
     mechanism: &dyn Mechanism,
     round: &Round,
     preauth: &Preauth,
-) -> Result<SetUp> {
+) -> Result<EstablishedSession> {
     let key = mechanism.session_key().filter(|_| !round.is_nobodys());
     let (Some(key), Some(of_session)) = (key, &own.keys) else {
-        return Err(ConnectError::OneChannel(OneChannel::Guest));
+        return Err(ConnectError::OneChannel(MultichannelUnavailable::Guest));
     };
     let keys = of_session
         .derive_for_channel(&negotiated.material(&key, preauth))
@@ -280,7 +282,7 @@ fn bound(
     if !round.is_signed || !keys.signer.verify(&round.message, &mut Vec::new()) {
         return Err(ConnectError::Forged);
     }
-    Ok(SetUp {
+    Ok(EstablishedSession {
         session_id: own.session_id,
         keys: Some(Arc::new(keys)),
         flags: round.flags,
@@ -289,7 +291,11 @@ fn bound(
 }
 
 /// What the keys of a session are used for.
-pub(super) fn protects(terms: &Terms, negotiated: &Negotiated, session: &SetUp) -> Result<KeyUse> {
+pub(super) fn protects(
+    terms: &ConnectOptions,
+    negotiated: &Negotiated,
+    session: &EstablishedSession,
+) -> Result<KeyUse> {
     let signs = signs(terms, negotiated, session)?;
     Ok(if encrypts(terms, negotiated, session, false)? {
         KeyUse::Encrypts
@@ -301,7 +307,11 @@ pub(super) fn protects(terms: &Terms, negotiated: &Negotiated, session: &SetUp) 
 }
 
 /// Whether messages are signed.
-pub(super) fn signs(terms: &Terms, negotiated: &Negotiated, session: &SetUp) -> Result<bool> {
+pub(super) fn signs(
+    terms: &ConnectOptions,
+    negotiated: &Negotiated,
+    session: &EstablishedSession,
+) -> Result<bool> {
     let is_wanted = negotiated
         .security_mode
         .contains(SecurityMode::SIGNING_REQUIRED);
@@ -318,9 +328,9 @@ pub(super) fn signs(terms: &Terms, negotiated: &Negotiated, session: &SetUp) -> 
 
 /// Whether messages are encrypted.
 pub(super) fn encrypts(
-    terms: &Terms,
+    terms: &ConnectOptions,
     negotiated: &Negotiated,
-    session: &SetUp,
+    session: &EstablishedSession,
     share_wants_it: bool,
 ) -> Result<bool> {
     let is_wanted = share_wants_it || session.flags.contains(SessionFlags::ENCRYPT_DATA);

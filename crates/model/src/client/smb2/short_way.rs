@@ -10,7 +10,7 @@ use super::requests::READ_HEAD;
 use crate::client::Output;
 use crate::client::desk::Call;
 use crate::operation::{OpKind, Operation};
-use crate::session::smb2::{Answered, Smb2Session, Template};
+use crate::session::smb2::{CompoundResponse, Smb2Session, Template};
 use filestone_wire::smb2::codec::{Decode, Reader};
 use filestone_wire::smb2::{Command, HEADER_LEN, Status, echo, flush, query_info, read};
 
@@ -26,7 +26,7 @@ pub(super) struct FastPath {
 
 /// Where an operation goes the short way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fit {
+pub(super) struct FastPathMatch {
     /// Where it reads.
     offset: Option<u64>,
 }
@@ -76,7 +76,7 @@ impl FastPath {
 
     /// How an operation goes this way, after so many losses of the session, if it does.
     #[inline]
-    pub fn fit(&self, operation: &Operation, losses: u32) -> Option<Fit> {
+    pub fn fit(&self, operation: &Operation, losses: u32) -> Option<FastPathMatch> {
         if losses != self.losses {
             return None;
         }
@@ -88,15 +88,15 @@ impl FastPath {
                     ..
                 },
                 Operation::Read { file, offset, len },
-            ) if kept == file && kept_len == len => Some(Fit {
+            ) if kept == file && kept_len == len => Some(FastPathMatch {
                 offset: Some(*offset),
             }),
-            (Operation::Null, Operation::Null) => Some(Fit { offset: None }),
+            (Operation::Null, Operation::Null) => Some(FastPathMatch { offset: None }),
             (Operation::GetAttr { file: kept }, Operation::GetAttr { file })
             | (Operation::Commit { file: kept, .. }, Operation::Commit { file, .. })
                 if kept == file =>
             {
-                Some(Fit { offset: None })
+                Some(FastPathMatch { offset: None })
             }
             _ => None,
         }
@@ -104,7 +104,13 @@ impl FastPath {
 
     /// Puts the request out for a slot; whether there were credits for it.
     #[inline]
-    pub fn put(&self, session: &mut Smb2Session, slot: u32, fit: Fit, out: &mut Output) -> bool {
+    pub fn put(
+        &self,
+        session: &mut Smb2Session,
+        slot: u32,
+        fit: FastPathMatch,
+        out: &mut Output,
+    ) -> bool {
         session.put_again(slot, &self.template, fit.offset, out)
     }
 }
@@ -112,7 +118,7 @@ impl FastPath {
 /// How many bytes an operation has moved that was answered as it is most often: with success, and
 /// with all that was asked for.
 #[inline]
-pub(super) fn moved(operation: &Operation, answered: &Answered<'_>) -> Option<u32> {
+pub(super) fn moved(operation: &Operation, answered: &CompoundResponse<'_>) -> Option<u32> {
     let header = answered.header;
     let command = command_of(operation)?;
     let is_plain = answered.is_genuine && !answered.wants_next;

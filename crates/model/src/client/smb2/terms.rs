@@ -1,6 +1,6 @@
 //! What a client wants of a server, and why it does not get it.
 
-use crate::client::desk::Failure;
+use crate::client::desk::ActionError;
 use crate::load::Cause;
 use crate::session::smb2::{MechanismError, Mechanisms};
 use filestone_wire::smb2::negotiate::Cipher;
@@ -23,7 +23,7 @@ pub enum Protection {
 
 /// What a client wants of a connection.
 #[derive(Debug, Clone)]
-pub struct Terms {
+pub struct ConnectOptions {
     /// Dialects that are offered, the oldest first.
     pub dialects: Vec<Dialect>,
     /// Ciphers that are offered, the preferred one first.
@@ -46,7 +46,7 @@ pub struct Terms {
     pub channels: u32,
 }
 
-impl Terms {
+impl ConnectOptions {
     /// All dialects, the oldest first.
     pub const DIALECTS: [Dialect; 5] = [
         Dialect::SMB_2_0_2,
@@ -98,7 +98,7 @@ pub enum SetupStep {
 
 /// Why a session has no more than one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum OneChannel {
+pub enum MultichannelUnavailable {
     /// The dialect has no more.
     #[error("the server chose dialect {0}, in which a session has one connection")]
     Dialect(Dialect),
@@ -143,7 +143,7 @@ pub enum ConnectError {
     Terms(&'static str),
     /// A session has no more than one connection, and more were asked for.
     #[error("{0}, and --connections-per-client asks for more")]
-    OneChannel(OneChannel),
+    OneChannel(MultichannelUnavailable),
     /// Its token cannot be read.
     #[error("the server's token of SPNEGO: {0}")]
     Token(TokenError),
@@ -174,12 +174,12 @@ pub enum ConnectError {
 
 impl ConnectError {
     /// As what became of an operation.
-    pub fn into_failure(self) -> Failure {
+    pub fn into_failure(self) -> ActionError {
         match self {
-            Self::Lost => Failure::Lost,
-            Self::Reset => Failure::Reset,
+            Self::Lost => ActionError::Lost,
+            Self::Reset => ActionError::Reset,
             Self::Refused { status, .. } => status.into(),
-            _ => Failure::refused(Cause::Other),
+            _ => ActionError::refused(Cause::Other),
         }
     }
 }
@@ -200,13 +200,13 @@ impl From<MechanismError> for ConnectError {
 pub(super) type Result<T> = std::result::Result<T, ConnectError>;
 
 /// What became of a step, as why there is no connection.
-pub(super) fn refused(step: SetupStep) -> impl Fn(Failure) -> ConnectError {
+pub(super) fn refused(step: SetupStep) -> impl Fn(ActionError) -> ConnectError {
     move |failure| match failure {
-        Failure::Answered(crate::load::Status::Failed(status)) => ConnectError::Refused {
+        ActionError::Answered(crate::load::Status::Failed(status)) => ConnectError::Refused {
             step,
             status: Status(status.number),
         },
-        Failure::Reset => ConnectError::Reset,
-        Failure::Answered(_) | Failure::Lost => ConnectError::Lost,
+        ActionError::Reset => ConnectError::Reset,
+        ActionError::Answered(_) | ActionError::Lost => ConnectError::Lost,
     }
 }

@@ -1,16 +1,18 @@
 //! A client of a load, asked and answered by hand: what it asks after its connection was lost.
 
-use super::keeping::Keeping;
+use super::keeping::HandlePolicy;
 use super::link::Smb2;
-use super::{Protection, ShareLoadOptions, ShareTransfers, Terms, Way, replaying};
-use crate::client::actor::{Actor, Progress, Task};
+use super::{
+    ConnectOptions, ConnectionSetup, Protection, ShareLoadOptions, ShareTransfers, replaying,
+};
+use crate::client::actor::{Actor, ActorTask, Progress};
 use crate::client::desk::Results;
 use crate::load::action::Disposition;
 use crate::load::{Action, Status};
 use crate::measure::run_record::DurableHandles;
 use crate::plan::SmbOplock;
 use crate::session::smb2::{Mechanism, MechanismError, Mechanisms};
-use crate::time::Moment;
+use crate::time::Timestamp;
 use filestone_wire::smb2::codec::{Decode, Encode};
 use filestone_wire::smb2::compound::Messages;
 use filestone_wire::smb2::create::{
@@ -50,9 +52,9 @@ impl Mechanism for Nobody {
 }
 
 /// Those of whoever wants nothing.
-pub(super) fn terms() -> Terms {
-    Terms {
-        dialects: Terms::DIALECTS.to_vec(),
+pub(super) fn terms() -> ConnectOptions {
+    ConnectOptions {
+        dialects: ConnectOptions::DIALECTS.to_vec(),
         ciphers: Vec::new(),
         client_guid: [0; 16],
         salt: [0; 32],
@@ -68,8 +70,8 @@ pub(super) fn terms() -> Terms {
 /// A client of a load, over a connection that is made and lost as a test wants.
 struct Bench {
     actor: Actor<Smb2>,
-    way: Arc<Way>,
-    keeping: Keeping,
+    way: Arc<ConnectionSetup>,
+    keeping: HandlePolicy,
 }
 
 const HELD: u64 = 10;
@@ -91,13 +93,13 @@ enum Asked {
 
 impl Bench {
     fn new() -> Self {
-        let way = Arc::new(Way::new(terms()));
+        let way = Arc::new(ConnectionSetup::new(terms()));
         way.make_of_tests();
-        let keeping = Keeping {
+        let keeping = HandlePolicy {
             oplock: SmbOplock::Lease,
             is_durable: true,
             seed: 5,
-            ..Keeping::default()
+            ..HandlePolicy::default()
         };
         let actor = replaying(ShareLoadOptions {
             client: 0,
@@ -120,8 +122,8 @@ impl Bench {
     }
 
     fn begin(&mut self, action: &Action<'_>) -> Progress {
-        self.actor.begin(Task::Action(action));
-        self.actor.go_on(Moment::ZERO)
+        self.actor.begin(ActorTask::Action(action));
+        self.actor.go_on(Timestamp::ZERO)
     }
 
     /// The command that is asked, which is one, and its body.
@@ -175,7 +177,7 @@ impl Bench {
         bytes.extend(body.to_bytes());
         let len = bytes.len();
         self.actor.desk().answer(Results { bytes: &bytes, len });
-        self.actor.go_on(Moment::ZERO)
+        self.actor.go_on(Timestamp::ZERO)
     }
 
     fn refuse(&mut self, command: Command, status: smb2::Status) -> Progress {
@@ -217,7 +219,7 @@ impl Bench {
         self.way.make_of_tests();
         is_waited_for.then(|| {
             self.actor.desk().reset();
-            self.actor.go_on(Moment::ZERO)
+            self.actor.go_on(Timestamp::ZERO)
         })
     }
 

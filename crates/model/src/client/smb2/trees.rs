@@ -1,11 +1,11 @@
 //! Directories of a share: listed to their end, and trees taken away.
 
 use super::link::{Link, is};
-use super::requests::{LISTING, Listed, Opening, is_not_there};
-use crate::client::desk::Step;
+use super::requests::{CreateParams, DirEntry, LISTING, is_not_there};
+use crate::client::desk::ActionResult;
 use crate::made::{Kept, MadeNames};
 use crate::page_guard::{PageGuard, PageNames};
-use crate::session::smb2::Chain;
+use crate::session::smb2::CompoundRequest;
 use filestone_wire::smb2::Status;
 use filestone_wire::smb2::create::CreateOptions;
 
@@ -39,14 +39,14 @@ impl Link {
         &self,
         path: &str,
         page_len: u32,
-        mut each: impl FnMut(Listed) -> bool,
-    ) -> Step<()> {
-        let opening = Opening::existing(path, LISTING).with(CreateOptions::DIRECTORY_FILE);
+        mut each: impl FnMut(DirEntry) -> bool,
+    ) -> ActionResult<()> {
+        let opening = CreateParams::existing(path, LISTING).with(CreateOptions::DIRECTORY_FILE);
         let directory = self.open(&opening).await?.file_id;
         let (mut guard, mut is_first, mut is_over) = (PageGuard::default(), true, false);
         let listed = loop {
             let mut names = PageNames::default();
-            let look = |entry: Listed| {
+            let look = |entry: DirEntry| {
                 names.add(entry.name.as_bytes());
                 if !is_over && entry.name != "." && entry.name != ".." {
                     is_over = each(entry);
@@ -60,7 +60,7 @@ impl Link {
             if let Err(what) = guard.page(&names) {
                 // The directory is closed before the reason is told, which ends what is asked.
                 self.close(directory).await?;
-                return Err(self.violated(Chain::NONE, what));
+                return Err(self.violated(CompoundRequest::NONE, what));
             }
             is_first = false;
             self.go_on()?;
@@ -71,7 +71,12 @@ impl Link {
 
     /// Removes all that the run can have made in the directory at `path`, its own one, but the entry
     /// `keep`; what stays.
-    pub async fn empty_but(&self, path: &str, keep: &str, removal: Removal<'_>) -> Step<Kept> {
+    pub async fn empty_but(
+        &self,
+        path: &str,
+        keep: &str,
+        removal: Removal<'_>,
+    ) -> ActionResult<Kept> {
         let mut kept = Kept::default();
         let top = self.level(path.into(), String::new(), keep, removal, &mut kept);
         self.walk(top.await?, removal, &mut kept).await?;
@@ -80,7 +85,12 @@ impl Link {
 
     /// Removes what is at a path, which is at `below` in the run's directory, with all in it that the
     /// run can have made; what stays. Well done too if there is nothing.
-    pub async fn remove_tree(&self, path: &str, below: &str, removal: Removal<'_>) -> Step<Kept> {
+    pub async fn remove_tree(
+        &self,
+        path: &str,
+        below: &str,
+        removal: Removal<'_>,
+    ) -> ActionResult<Kept> {
         let mut kept = Kept::default();
         if !removal.made.has(below.as_bytes()) {
             kept.add(below.as_bytes());
@@ -101,7 +111,7 @@ impl Link {
     }
 
     /// Removes what is in a directory, and the directories below it; and it, unless it is the run's own.
-    async fn walk(&self, top: Level, removal: Removal<'_>, kept: &mut Kept) -> Step<()> {
+    async fn walk(&self, top: Level, removal: Removal<'_>, kept: &mut Kept) -> ActionResult<()> {
         let mut levels = vec![top];
         while let Some(level) = levels.last_mut() {
             self.go_on()?;
@@ -111,7 +121,10 @@ impl Link {
                     join(&level.below, &name, '/'),
                 );
                 if levels.len() >= DEPTH_MAX {
-                    return Err(self.violated(Chain::NONE, "directories without end in each other"));
+                    return Err(self.violated(
+                        CompoundRequest::NONE,
+                        "directories without end in each other",
+                    ));
                 }
                 match self.level(path, below, "", removal, kept).await {
                     Err(failure) if is_not_there(failure) => {}
@@ -139,7 +152,7 @@ impl Link {
         keep: &str,
         removal: Removal<'_>,
         kept: &mut Kept,
-    ) -> Step<Level> {
+    ) -> ActionResult<Level> {
         let (mut files, mut directories, before) = (Vec::new(), Vec::new(), kept.count);
         self.each_entry(&path, removal.page, |entry| {
             let place = join(&below, &entry.name, '/');
@@ -169,7 +182,7 @@ impl Link {
     }
 
     /// Removes an emptied directory; whether it is gone.
-    async fn remove_empty(&self, done: &Level, kept: &mut Kept) -> Step<bool> {
+    async fn remove_empty(&self, done: &Level, kept: &mut Kept) -> ActionResult<bool> {
         let options = CreateOptions::DIRECTORY_FILE;
         match self.take_away(&done.path, options).await {
             // Something was made there a moment ago.
@@ -182,7 +195,7 @@ impl Link {
     }
 
     /// Whoever removed it, it is gone.
-    pub async fn take_away(&self, path: &str, options: CreateOptions) -> Step<()> {
+    pub async fn take_away(&self, path: &str, options: CreateOptions) -> ActionResult<()> {
         match self.remove(path, options).await {
             Err(failure) if is_not_there(failure) => Ok(()),
             removed => removed,

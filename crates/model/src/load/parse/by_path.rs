@@ -4,14 +4,14 @@
 //! Which load it is, the first line tells that only one kind has; those before wait for it.
 
 use super::super::action::OpenMode;
-use super::super::asked::LONGEST_BY_PATH;
+use super::super::build_action::LONGEST_BY_PATH;
 use super::super::code::{NAMES, NUMBERS, ONLY_OPENS, Operand, Step};
 use super::super::expected::Expected;
 use super::super::names;
 use super::super::number::Number;
 use super::super::random_string;
 use super::super::verb::{self, FileAddressing, Verb};
-use super::emit::Columns;
+use super::emit::ColumnSpans;
 use super::tokens::{self, Token};
 use super::{Compiler, shown};
 use crate::operation::OpKind;
@@ -80,7 +80,7 @@ impl Compiler {
         let Some((path, numbers)) = arguments.split_first() else {
             return;
         };
-        let mut columns = Columns::default();
+        let mut columns = ColumnSpans::default();
         let mut step = Step {
             kind: verb.kind,
             expected,

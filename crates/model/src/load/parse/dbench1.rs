@@ -4,7 +4,7 @@
 //! put below it: the traced machine kept its own files beside it. What a reply
 //! must tell before the request can be carried out waits for it.
 
-use super::super::asked;
+use super::super::build_action;
 use super::super::code::{NAMES, NUMBERS, Operand, Step};
 use super::super::expected::Expected;
 use super::super::names::{self, NameId};
@@ -167,7 +167,7 @@ impl Compiler {
     }
 
     fn check_length(&mut self, kind: OpKind, place: usize, len: u64) {
-        if let Err(what) = asked::check(kind, place, len) {
+        if let Err(what) = build_action::check(kind, place, len) {
             self.wrong(1, what, None);
         }
     }

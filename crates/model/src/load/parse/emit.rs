@@ -11,7 +11,7 @@ use crate::operation::OpKind;
 
 /// Columns of what a line says, for messages.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Columns {
+pub(super) struct ColumnSpans {
     pub(super) names: [u32; 2],
     pub(super) numbers: [u32; 4],
 }
@@ -43,7 +43,12 @@ impl Compiler {
     }
 
     /// Follows what an operation does with handles, and finds wrong ones.
-    pub(super) fn follow_handles(&mut self, step: &Step, place: Option<Place>, columns: &Columns) {
+    pub(super) fn follow_handles(
+        &mut self,
+        step: &Step,
+        place: Option<Place>,
+        columns: &ColumnSpans,
+    ) {
         let in_loop = self.is_in_loop();
         let [first, _, third, _] = step.numbers;
         let (handle, column) = match step.kind {
@@ -143,7 +148,7 @@ impl Compiler {
     }
 
     /// Follows what an operation makes, and finds names that nothing can have.
-    pub(super) fn follow_files(&mut self, step: &Step, columns: &Columns) {
+    pub(super) fn follow_files(&mut self, step: &Step, columns: &ColumnSpans) {
         let [first, second] = step.names;
         let [first_column, second_column] = columns.names;
         if step.expected == Expected::Success {

@@ -18,10 +18,10 @@ use super::code::Writer;
 use super::compiled::Load;
 use super::diagnostic::{Diagnostics, LoadError, LoadErrors, shown};
 use super::generation::Generation;
-use super::names::{Names, Seen};
+use super::names::{Interner, Names};
 use super::number::Number;
 use super::status;
-use super::verb::{self, Family, FileAddressing};
+use super::verb::{self, FileAddressing, VerbSet};
 use crate::operation::OpKind;
 use existence::PossibleNames;
 use handles::{Handles, SourcePosition};
@@ -69,8 +69,8 @@ pub struct Compiler {
     diagnostics: Diagnostics,
     writer: Writer,
     names: Names,
-    seen_names: Seen,
-    seen_texts: Seen,
+    seen_names: Interner,
+    seen_texts: Interner,
     expressions: Vec<Number>,
     seen_expressions: HashMap<Box<[u8]>, u32>,
     texts: Vec<Box<[u8]>>,
@@ -91,7 +91,7 @@ pub struct Compiler {
     /// Whether any line may change anything.
     changes: bool,
     /// The first verb that belongs to one family only, and its line.
-    family: Option<(Family, &'static str, u32)>,
+    family: Option<(VerbSet, &'static str, u32)>,
     is_mixed: bool,
     /// Lines that began with a verb or directive, and lines that did not.
     recognised: u64,
@@ -114,8 +114,8 @@ impl Compiler {
             diagnostics: Diagnostics::default(),
             writer: Writer::default(),
             names: Names::default(),
-            seen_names: Seen::default(),
-            seen_texts: Seen::default(),
+            seen_names: Interner::default(),
+            seen_texts: Interner::default(),
             expressions: Vec::new(),
             seen_expressions: HashMap::new(),
             texts: Vec::new(),
@@ -237,7 +237,7 @@ impl Compiler {
                 (Grammar::Dbench1, _) => Generation::Dbench1,
                 (Grammar::Dbench2, _) => Generation::Dbench2,
                 _ if self.naming == Some(FileAddressing::ByPath) => Generation::Smb,
-                (_, Some((Family::Nfs, ..))) => Generation::Nfs,
+                (_, Some((VerbSet::Nfs, ..))) => Generation::Nfs,
                 _ => Generation::Cifs,
             },
             name,
@@ -342,7 +342,7 @@ fn told_by(line: &[u8]) -> Option<Grammar> {
     let has_status =
         arguments > verb.names.len() + verb.needed && last.is_some_and(status::looks_like_status);
     match verb.in_dbench2 {
-        Some(_) if !has_status && verb.family != Family::Nfs => None,
+        Some(_) if !has_status && verb.family != VerbSet::Nfs => None,
         _ => Some(Grammar::Current),
     }
 }

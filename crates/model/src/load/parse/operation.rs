@@ -1,14 +1,14 @@
 //! Lines of dbench 2 to 5 and smbtorture: one operation each.
 
-use super::super::asked;
+use super::super::build_action;
 use super::super::code::{NAMES, NUMBERS, Operand, Step};
 use super::super::expected::Expected;
 use super::super::names::Place;
 use super::super::number::{self, Number};
 use super::super::safety;
 use super::super::status;
-use super::super::verb::{self, Family, FileAddressing, Verb};
-use super::emit::{self, Columns};
+use super::super::verb::{self, FileAddressing, Verb, VerbSet};
+use super::emit::{self, ColumnSpans};
 use super::handles::SourcePosition;
 use super::tokens::{self, Token, Words};
 use super::{Compiler, shown};
@@ -106,14 +106,14 @@ impl Compiler {
     /// A file has the verbs of one backend.
     fn check_family(&mut self, verb: &'static Verb, column: u32) {
         // These are verbs of both, too.
-        let is_common = verb.family == Family::Either
+        let is_common = verb.family == VerbSet::Either
             || matches!(verb.kind, OpKind::MkDir | OpKind::RmDir | OpKind::Unlink);
         match self.family {
-            None if !is_common || verb.family == Family::Nfs => {
+            None if !is_common || verb.family == VerbSet::Nfs => {
                 self.family = Some((verb.family, verb.word, self.line));
             }
             Some((family, word, line))
-                if verb.family != Family::Either && family != verb.family && !self.is_mixed =>
+                if verb.family != VerbSet::Either && family != verb.family && !self.is_mixed =>
             {
                 self.is_mixed = true;
                 self.wrong(
@@ -151,8 +151,8 @@ impl Compiler {
             self.wrong_count(verb, column, arguments.len());
         }
         match verb.family {
-            Family::Smb => self.operation_by_path(stamp, verb, arguments, expected),
-            Family::Cifs | Family::Nfs | Family::Either => {
+            VerbSet::Smb => self.operation_by_path(stamp, verb, arguments, expected),
+            VerbSet::Cifs | VerbSet::Nfs | VerbSet::Either => {
                 self.operation(stamp, verb, arguments, expected);
             }
         }
@@ -247,7 +247,7 @@ impl Compiler {
         let (names, numbers) = arguments
             .split_at_checked(verb.names.len())
             .unwrap_or((arguments, &[]));
-        let mut columns = Columns::default();
+        let mut columns = ColumnSpans::default();
         let mut step = Step {
             kind: verb.kind,
             expected,
@@ -283,7 +283,7 @@ impl Compiler {
         &mut self,
         step: &mut Step,
         names: &[Token<'_>],
-        columns: &mut Columns,
+        columns: &mut ColumnSpans,
     ) -> Option<Place> {
         let mut first = None;
         for (place, word) in names.iter().enumerate() {
@@ -329,7 +329,7 @@ impl Compiler {
         };
         match parsed {
             Ok(Number::Literal(value)) => {
-                if let Err(what) = asked::check(kind, place, value) {
+                if let Err(what) = build_action::check(kind, place, value) {
                     self.wrong(word.column, what, None);
                 }
                 Operand::Literal(value)
@@ -357,7 +357,7 @@ impl Compiler {
         Operand::Expression(index)
     }
 
-    fn check_access(&mut self, step: &Step, columns: &Columns) {
+    fn check_access(&mut self, step: &Step, columns: &ColumnSpans) {
         let [wanted, granted, ..] = step.numbers;
         let [_, column, ..] = columns.numbers;
         if let (Operand::Literal(wanted), Operand::Literal(granted)) = (wanted, granted)
@@ -383,11 +383,11 @@ impl Compiler {
     }
 }
 
-const fn whose(family: Family) -> &'static str {
+const fn whose(family: VerbSet) -> &'static str {
     match family {
-        Family::Cifs => "a verb of CIFS-style load files",
-        Family::Nfs => "a verb of NFS load files",
-        Family::Smb => "a verb of SMB load files with paths",
-        Family::Either => "a verb of several",
+        VerbSet::Cifs => "a verb of CIFS-style load files",
+        VerbSet::Nfs => "a verb of NFS load files",
+        VerbSet::Smb => "a verb of SMB load files with paths",
+        VerbSet::Either => "a verb of several",
     }
 }

@@ -10,7 +10,7 @@ pub struct LoadStatisticsData {
     /// Operations in one pass, loops and repetitions counted as often as they run.
     pub operations: u64,
     /// Why counting ended before the pass did; `None` when it did not.
-    pub cut_off: Option<CutOff>,
+    pub cut_off: Option<TruncationReason>,
     /// A row per kind of operation, in the order of dbench's own table.
     pub kinds: Vec<KindContents>,
     /// Operations that are expected to fail, by status, most frequent first.
@@ -36,7 +36,7 @@ pub struct LoadStatisticsData {
 /// Why counting ended before the pass did.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum CutOff {
+pub enum TruncationReason {
     /// The pass is longer than is counted.
     Steps,
     /// It has more names, handles or sizes than are kept.
@@ -50,9 +50,9 @@ pub enum CutOff {
     },
 }
 
-impl From<ScriptError> for CutOff {
+impl From<ScriptError> for TruncationReason {
     fn from(error: ScriptError) -> Self {
-        CutOff::Line {
+        TruncationReason::Line {
             line: error.line,
             what: error.what,
         }

@@ -16,7 +16,7 @@ mod outcomes;
 mod sizes;
 mod tree;
 
-pub use contents::{CutOff, LoadStatisticsData};
+pub use contents::{LoadStatisticsData, TruncationReason};
 
 use super::verb::word_of;
 use super::{Generation, Line, Load, Next, Script};
@@ -67,7 +67,7 @@ pub struct LoadStatistics {
     generation: Generation,
     steps: u64,
     operations: u64,
-    cut_off: Option<CutOff>,
+    cut_off: Option<TruncationReason>,
     outcomes: OutcomeStatistics,
     reads: TransferStatistics,
     writes: TransferStatistics,
@@ -148,7 +148,7 @@ impl LoadStatistics {
     }
 
     /// Nothing can be counted beyond this.
-    pub fn cut_off(&mut self, why: CutOff) -> ControlFlow<()> {
+    pub fn cut_off(&mut self, why: TruncationReason) -> ControlFlow<()> {
         self.cut_off = Some(why);
         ControlFlow::Break(())
     }
@@ -193,7 +193,7 @@ impl LoadStatistics {
     fn step(&mut self) -> ControlFlow<()> {
         self.steps += 1;
         if self.steps.saturating_add(self.tree.walked()) >= STEPS_MAX {
-            return self.cut_off(CutOff::Steps);
+            return self.cut_off(TruncationReason::Steps);
         }
         let weight = self.tree.weight()
             + self.handles.weight()
@@ -202,7 +202,7 @@ impl LoadStatistics {
             + self.writes.weight()
             + self.levels.len() as u64 * LEVEL_WEIGHT;
         if weight >= MEMORY_MAX {
-            return self.cut_off(CutOff::Memory);
+            return self.cut_off(TruncationReason::Memory);
         }
         ControlFlow::Continue(())
     }

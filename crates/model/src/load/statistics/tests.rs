@@ -293,7 +293,7 @@ fn names_without_end_are_cut_off_where_memory_would_be() {
         }
     }
     let contents = statistics.finish();
-    assert_eq!(contents.cut_off, Some(CutOff::Memory));
+    assert_eq!(contents.cut_off, Some(TruncationReason::Memory));
     assert_eq!(contents.operations, 64);
 }
 

@@ -1,6 +1,6 @@
 //! A source tree being compiled: docs/loads/build.md.
 
-use super::draw::{Draw, LogNormal};
+use super::draw::{LoadRng, LogNormal};
 use super::writer::Writer;
 
 /// Parts of the program: a directory of sources and a library each.
@@ -44,13 +44,13 @@ struct Header {
 
 struct Build<'a> {
     out: &'a mut Writer,
-    draw: Draw,
+    draw: LoadRng,
     headers: Vec<Header>,
     units: Vec<Unit>,
 }
 
 /// The whole load.
-pub(super) fn write(out: &mut Writer, draw: Draw) {
+pub(super) fn write(out: &mut Writer, draw: LoadRng) {
     let mut build = Build {
         out,
         draw,

@@ -1,6 +1,6 @@
 //! Transactions on a database kept in files: docs/loads/database.md.
 
-use super::draw::{Draw, LogNormal};
+use super::draw::{LoadRng, LogNormal};
 use super::writer::{Handle, Writer};
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ const RECORDS: LogNormal = LogNormal {
 
 struct Database<'a> {
     out: &'a mut Writer,
-    draw: Draw,
+    draw: LoadRng,
     tables: Vec<(Handle, u64)>,
     index: (Handle, u64),
     control: Handle,
@@ -43,7 +43,7 @@ struct Database<'a> {
 }
 
 /// The whole load.
-pub(super) fn write(out: &mut Writer, draw: Draw) {
+pub(super) fn write(out: &mut Writer, draw: LoadRng) {
     let mut database = start(out, draw);
     for number in 1..=TRANSACTIONS {
         database.transact();
@@ -55,7 +55,7 @@ pub(super) fn write(out: &mut Writer, draw: Draw) {
 }
 
 /// The files are made, filled and opened.
-fn start(out: &mut Writer, draw: Draw) -> Database<'_> {
+fn start(out: &mut Writer, draw: LoadRng) -> Database<'_> {
     out.mkdir("base");
     out.mkdir(r"base\log");
     for (path, len) in TABLES.into_iter().chain([INDEX, (CONTROL, PAGE)]) {

@@ -1,7 +1,7 @@
 //! The draws of the models: bounded numbers and sizes, by integers alone.
 
 use super::SyntheticLoad;
-use crate::random::{Generator, Purpose, Rng, stream};
+use crate::random::{Generator, RandomStream, Rng, stream};
 
 /// The seed that the published loads are made from.
 pub(super) const SEED: u64 = 1;
@@ -22,7 +22,7 @@ const ROOTS: [u64; 8] = [
 ];
 
 /// The random stream of one load.
-pub(super) struct Draw(Generator);
+pub(super) struct LoadRng(Generator);
 
 /// A log-normal distribution of sizes, cut off at both ends.
 pub(super) struct LogNormal {
@@ -36,9 +36,9 @@ pub(super) struct LogNormal {
     pub max: u64,
 }
 
-impl Draw {
+impl LoadRng {
     pub fn new(load: SyntheticLoad) -> Self {
-        Self(stream(SEED, Purpose::Synthetic, load as u64))
+        Self(stream(SEED, RandomStream::Synthetic, load as u64))
     }
 
     /// A number below `bound`; 0 if that is 0.
@@ -136,7 +136,7 @@ mod tests {
             min: 0,
             max: u64::MAX,
         };
-        let mut draw = Draw::new(SyntheticLoad::Office);
+        let mut draw = LoadRng::new(SyntheticLoad::Office);
         let mut sizes: Vec<u64> = (0..40_001).map(|_| draw.size(&distribution)).collect();
         sizes.sort_unstable();
         // On paper: the quartiles of a normal distribution are at ±0.6745 standard
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn small_numbers_come_more_often_where_that_is_asked() {
-        let mut draw = Draw::new(SyntheticLoad::Build);
+        let mut draw = LoadRng::new(SyntheticLoad::Build);
         let low = (0..10_000).filter(|_| draw.low_below(100) < 20).count();
         // On paper: the square root of 0.2 is 0.447.
         assert!(low.abs_diff(4_472) < 200, "{low}");
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn bounds_are_kept() {
-        let mut draw = Draw::new(SyntheticLoad::Mail);
+        let mut draw = LoadRng::new(SyntheticLoad::Mail);
         for _ in 0..1000 {
             assert!(draw.below(3) < 3);
             assert!((5..=6).contains(&draw.between(5, 6)));

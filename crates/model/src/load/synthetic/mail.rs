@@ -1,6 +1,6 @@
 //! Mail being delivered, read and thrown away: docs/loads/mail.md.
 
-use super::draw::{Draw, LogNormal};
+use super::draw::{LoadRng, LogNormal};
 use super::writer::Writer;
 use std::collections::VecDeque;
 
@@ -32,13 +32,13 @@ struct Maildir {
 
 struct Mail<'a> {
     out: &'a mut Writer,
-    draw: Draw,
+    draw: LoadRng,
     maildirs: [Maildir; 5],
     serial: u64,
 }
 
 /// The whole load.
-pub(super) fn write(out: &mut Writer, draw: Draw) {
+pub(super) fn write(out: &mut Writer, draw: LoadRng) {
     let mut mail = Mail {
         out,
         draw,

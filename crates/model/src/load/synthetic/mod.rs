@@ -23,7 +23,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use draw::Draw;
+use draw::LoadRng;
 use writer::Writer;
 
 /// A synthetic load: one of our own, from a model. The number is part of its seed and never changes.
@@ -81,7 +81,7 @@ impl SyntheticLoad {
     /// The load file.
     pub fn text(self) -> String {
         let mut writer = Writer::begin(self);
-        let draw = Draw::new(self);
+        let draw = LoadRng::new(self);
         match self {
             SyntheticLoad::Office => office::write(&mut writer, draw),
             SyntheticLoad::Build => build::write(&mut writer, draw),

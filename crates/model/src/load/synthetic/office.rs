@@ -1,6 +1,6 @@
 //! People working with documents on a file server: docs/loads/office.md.
 
-use super::draw::{Draw, LogNormal};
+use super::draw::{LoadRng, LogNormal};
 use super::writer::{Handle, Writer};
 
 /// How many operations the load has, about.
@@ -46,14 +46,14 @@ const SAVE_CHUNKS: [u64; 5] = [4096, 8192, 32768, 65536, 65536];
 
 struct Office<'a> {
     out: &'a mut Writer,
-    draw: Draw,
+    draw: LoadRng,
     documents: Vec<String>,
     kept: Vec<(Handle, String)>,
     serial: u64,
 }
 
 /// The whole load.
-pub(super) fn write(out: &mut Writer, draw: Draw) {
+pub(super) fn write(out: &mut Writer, draw: LoadRng) {
     let mut office = Office {
         out,
         draw,

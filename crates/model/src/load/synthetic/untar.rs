@@ -1,7 +1,7 @@
 //! An archive of small files being unpacked, then looked through:
 //! docs/loads/untar.md.
 
-use super::draw::{Draw, LogNormal};
+use super::draw::{LoadRng, LogNormal};
 use super::writer::Writer;
 
 const DIRECTORIES: usize = 110;
@@ -20,7 +20,7 @@ const SIZES: LogNormal = LogNormal {
 const EXTENSIONS: [&str; 6] = ["c", "h", "txt", "py", "mk", "png"];
 
 /// The whole load.
-pub(super) fn write(out: &mut Writer, mut draw: Draw) {
+pub(super) fn write(out: &mut Writer, mut draw: LoadRng) {
     let directories = grow(&mut draw);
     let files = spread(&mut draw, directories.len());
     for (directory, count) in directories.iter().zip(&files) {
@@ -45,7 +45,7 @@ pub(super) fn write(out: &mut Writer, mut draw: Draw) {
 
 /// The directories, each after the one that holds it: a new one goes into any that
 /// is there already, as in the generative model of Agrawal et al.
-fn grow(draw: &mut Draw) -> Vec<String> {
+fn grow(draw: &mut LoadRng) -> Vec<String> {
     let mut directories = vec!["t".to_owned()];
     let mut serial = 0;
     while directories.len() < DIRECTORIES {
@@ -60,7 +60,7 @@ fn grow(draw: &mut Draw) -> Vec<String> {
 }
 
 /// How many files each directory gets: most have few, a few have many.
-fn spread(draw: &mut Draw, directories: usize) -> Vec<u64> {
+fn spread(draw: &mut LoadRng, directories: usize) -> Vec<u64> {
     let mut files = vec![0; directories];
     let mut order: Vec<usize> = (0..directories).collect();
     for last in (1..order.len()).rev() {
@@ -72,7 +72,7 @@ fn spread(draw: &mut Draw, directories: usize) -> Vec<u64> {
     files
 }
 
-fn file_name(directory: &str, number: u64, draw: &mut Draw) -> String {
+fn file_name(directory: &str, number: u64, draw: &mut LoadRng) -> String {
     format!(r"{directory}\f{number:02}.{}", draw.pick(&EXTENSIONS))
 }
 

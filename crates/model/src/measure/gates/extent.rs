@@ -5,7 +5,7 @@ use crate::measure::gate_record::{GateOutcome, GateValue};
 
 /// A number, and where it lies.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Extent {
+pub struct ValueWithInterval {
     /// What the run came to.
     pub value: f64,
     /// The lower end of its interval.
@@ -16,7 +16,7 @@ pub struct Extent {
     pub unknown: Option<String>,
 }
 
-impl Extent {
+impl ValueWithInterval {
     /// One that is what it is.
     pub const fn exactly(value: f64) -> Self {
         Self {

@@ -3,8 +3,8 @@ use crate::gate::{Arithmetic, Relation};
 use crate::measure::caveat::Caveat;
 use crate::measure::verdict::caveats::tests::sound_mix;
 
-fn within(low: f64, high: f64) -> Extent {
-    Extent {
+fn within(low: f64, high: f64) -> ValueWithInterval {
+    ValueWithInterval {
         value: f64::midpoint(low, high),
         low,
         high,
@@ -15,7 +15,7 @@ fn within(low: f64, high: f64) -> Extent {
 #[test]
 fn an_interval_fails_passes_or_cannot_tell() {
     use GateOutcome::{CannotTell, Fails, Passes};
-    let limit = Extent::exactly(2.0);
+    let limit = ValueWithInterval::exactly(2.0);
     // The interval is below the limit, ends at it, holds it, begins at it, is above it.
     let intervals = [
         within(1.0, 1.9),
@@ -58,7 +58,7 @@ fn an_interval_fails_passes_or_cannot_tell() {
 #[test]
 fn a_value_without_an_interval_is_judged_as_it_is() {
     use GateOutcome::{Fails, Passes};
-    let [less, equal, more] = [1.0, 2.0, 3.0].map(Extent::exactly);
+    let [less, equal, more] = [1.0, 2.0, 3.0].map(ValueWithInterval::exactly);
     for (relation, outcomes) in [
         (Relation::Above, [Passes, Passes, Fails]),
         (Relation::AtLeast, [Passes, Fails, Fails]),
@@ -76,7 +76,7 @@ fn a_value_without_an_interval_is_judged_as_it_is() {
 #[test]
 fn calculations_take_the_worst_ends() {
     let (a, b) = (within(1.0, 3.0), within(4.0, 8.0));
-    let of = |how, a: &Extent, b: &Extent, scale| {
+    let of = |how, a: &ValueWithInterval, b: &ValueWithInterval, scale| {
         let found = a.clone().calculated(how, b.clone(), scale);
         found.map(|found| [found.low, found.value, found.high])
     };
@@ -95,7 +95,12 @@ fn calculations_take_the_worst_ends() {
         of(Arithmetic::Divide, &b, &within(0.0, 2.0), 1.0),
         everything
     );
-    let none = of(Arithmetic::Divide, &b, &Extent::exactly(0.0), 1.0);
+    let none = of(
+        Arithmetic::Divide,
+        &b,
+        &ValueWithInterval::exactly(0.0),
+        1.0,
+    );
     assert_eq!(none, Err("it divides by 0".into()));
 }
 

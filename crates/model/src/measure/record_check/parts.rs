@@ -9,10 +9,10 @@ use crate::measure::curve_record::{
 use crate::measure::job_record::HostRecord;
 use crate::measure::ledger::Ledger;
 use crate::measure::mix_record::MixRecord;
-use crate::measure::run_record::{Contradiction, RunRecord, TickRecord};
+use crate::measure::run_record::{InvariantViolation, RunRecord, TickRecord};
 
 /// Checks these parts of a record.
-pub(super) fn check(record: &RunRecord) -> Result<(), Contradiction> {
+pub(super) fn check(record: &RunRecord) -> Result<(), InvariantViolation> {
     check_ledgers(record)?;
     check_ticks(&record.ticks)?;
     for (place, worker) in record.totals.workers.iter().enumerate() {
@@ -31,26 +31,29 @@ pub(super) fn check(record: &RunRecord) -> Result<(), Contradiction> {
 }
 
 /// Checks numbers of which none is less than 0.
-fn check_numbers<const N: usize>(of: &str, numbers: [(&str, f64); N]) -> Result<(), Contradiction> {
+fn check_numbers<const N: usize>(
+    of: &str,
+    numbers: [(&str, f64); N],
+) -> Result<(), InvariantViolation> {
     let mut numbers = numbers.into_iter();
     numbers.try_for_each(|(field, number)| check_number(&format!("{of}.{field}"), number))
 }
 
-fn check_part(what: impl Fn() -> String, part: u64, whole: u64) -> Result<(), Contradiction> {
+fn check_part(what: impl Fn() -> String, part: u64, whole: u64) -> Result<(), InvariantViolation> {
     if part <= whole {
         return Ok(());
     }
     let what = what();
-    Err(Contradiction::Part { what, part, whole })
+    Err(InvariantViolation::Part { what, part, whole })
 }
 
-fn check_ledger(of: impl Fn() -> String, ledger: &Ledger) -> Result<(), Contradiction> {
+fn check_ledger(of: impl Fn() -> String, ledger: &Ledger) -> Result<(), InvariantViolation> {
     let of = |field| format!("{}.{field}", of());
     check_part(|| of("ledger.expected"), ledger.expected, ledger.failed)?;
     check_part(|| of("ledger.unsent"), ledger.unsent, ledger.ok)
 }
 
-fn check_ledgers(record: &RunRecord) -> Result<(), Contradiction> {
+fn check_ledgers(record: &RunRecord) -> Result<(), InvariantViolation> {
     check_ledger(|| "totals".into(), &record.totals.ledger)?;
     for (place, kind) in record.totals.kinds.iter().enumerate() {
         check_ledger(|| format!("totals.kinds[{place}]"), &kind.ledger)?;
@@ -65,7 +68,7 @@ fn check_ledgers(record: &RunRecord) -> Result<(), Contradiction> {
     Ok(())
 }
 
-fn check_ticks(ticks: &[TickRecord]) -> Result<(), Contradiction> {
+fn check_ticks(ticks: &[TickRecord]) -> Result<(), InvariantViolation> {
     for (place, tick) in ticks.iter().enumerate() {
         let of = |what| format!("ticks[{place}]{what}");
         let expected = tick.as_expected();
@@ -76,7 +79,7 @@ fn check_ticks(ticks: &[TickRecord]) -> Result<(), Contradiction> {
     Ok(())
 }
 
-fn check_host(of: &str, host: &HostRecord) -> Result<(), Contradiction> {
+fn check_host(of: &str, host: &HostRecord) -> Result<(), InvariantViolation> {
     let offered = host.offered_load_ops_per_s.unwrap_or(0.0);
     check_ledger(|| of.into(), &host.ledger)?;
     check_numbers(
@@ -91,7 +94,7 @@ fn check_host(of: &str, host: &HostRecord) -> Result<(), Contradiction> {
     )
 }
 
-fn check_curve(curve: &CurveRecord) -> Result<(), Contradiction> {
+fn check_curve(curve: &CurveRecord) -> Result<(), InvariantViolation> {
     for (place, point) in curve.points.iter().enumerate() {
         check_point(&format!("curve.points[{place}]"), point)?;
     }
@@ -114,7 +117,7 @@ fn check_curve(curve: &CurveRecord) -> Result<(), Contradiction> {
     curve.knee.iter().try_for_each(check_knee)
 }
 
-fn check_point(of: &str, point: &CurvePointRecord) -> Result<(), Contradiction> {
+fn check_point(of: &str, point: &CurvePointRecord) -> Result<(), InvariantViolation> {
     let half_width = point.response_time_mean_half_width_ns.unwrap_or(0.0);
     check_ledger(|| of.into(), &point.ledger)?;
     check_numbers(
@@ -142,7 +145,7 @@ fn check_point(of: &str, point: &CurvePointRecord) -> Result<(), Contradiction> 
 }
 
 /// The load and its upper end are where a line leads, which may be anywhere.
-fn check_objective(found: &ObjectiveRecord) -> Result<(), Contradiction> {
+fn check_objective(found: &ObjectiveRecord) -> Result<(), InvariantViolation> {
     check_numbers(
         "objective",
         [
@@ -162,7 +165,7 @@ fn check_objective(found: &ObjectiveRecord) -> Result<(), Contradiction> {
     found.tried.iter().enumerate().try_for_each(check_tried)
 }
 
-fn check_mix(mix: &MixRecord) -> Result<(), Contradiction> {
+fn check_mix(mix: &MixRecord) -> Result<(), InvariantViolation> {
     check_numbers(
         "mix",
         [
@@ -187,7 +190,10 @@ fn check_mix(mix: &MixRecord) -> Result<(), Contradiction> {
     Ok(())
 }
 
-fn check_shares(of: &str, shares: impl Iterator<Item = [f64; 2]>) -> Result<(), Contradiction> {
+fn check_shares(
+    of: &str,
+    shares: impl Iterator<Item = [f64; 2]>,
+) -> Result<(), InvariantViolation> {
     let mut shares = shares.enumerate();
     shares.try_for_each(|(place, [want, got])| {
         let shares = [("want_percent", want), ("got_percent", got)];
@@ -196,7 +202,7 @@ fn check_shares(of: &str, shares: impl Iterator<Item = [f64; 2]>) -> Result<(), 
 }
 
 /// What an operation costs is a slope, which chance may make less than 0; its interval has a width.
-fn check_cost(cost: &CostRecord) -> Result<(), Contradiction> {
+fn check_cost(cost: &CostRecord) -> Result<(), InvariantViolation> {
     for (place, figure) in cost.figures.iter().enumerate() {
         let of = format!("cost.figures[{place}].per_operation");
         check_half_width(&of, figure.per_operation)?;
@@ -208,7 +214,7 @@ fn check_cost(cost: &CostRecord) -> Result<(), Contradiction> {
     cost.wire.iter().try_for_each(check_wire_cost)
 }
 
-fn check_wire_cost(wire: &WireCostRecord) -> Result<(), Contradiction> {
+fn check_wire_cost(wire: &WireCostRecord) -> Result<(), InvariantViolation> {
     let (messages, model) = (
         wire.message_bytes_per_operation,
         wire.model_bytes_per_operation,
@@ -239,7 +245,7 @@ fn check_wire_cost(wire: &WireCostRecord) -> Result<(), Contradiction> {
     Ok(())
 }
 
-fn check_half_width(of: &str, cost: Option<CostEstimate>) -> Result<(), Contradiction> {
+fn check_half_width(of: &str, cost: Option<CostEstimate>) -> Result<(), InvariantViolation> {
     let half_width = cost.map_or(0.0, |cost| cost.half_width);
     check_number(&format!("{of}.half_width"), half_width)
 }

@@ -18,7 +18,8 @@ use crate::measure::mix_record::{WireLimitRecord, WireRecord};
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::{ClientRecord, ReplayRecord};
 use crate::measure::run_record::{
-    Account, FailureCount, IntervalRecord, Phase, SessionRecord, TickRecord, Totals, WorkerRecord,
+    FailureCount, IntervalRecord, Phase, SessionIdentity, SessionRecord, TickRecord, Totals,
+    WorkerRecord,
 };
 use crate::measure::verdict::caveats::find;
 use crate::measure::verdict::caveats::tests::run_of_30_s;
@@ -338,7 +339,7 @@ fn forge(record: &mut RunRecord, fault: ReplyFault) {
 fn nothing(_: &mut RunRecord) {}
 
 /// A share, for the user alice, whose clients the server takes for this.
-fn session_of(record: &mut RunRecord, account: Account) {
+fn session_of(record: &mut RunRecord, account: SessionIdentity) {
     let mut target = SmbTarget::new("fs", "bench");
     target.user = Some("alice".into());
     record.plan.target = TargetPlan::Smb(target);
@@ -501,8 +502,8 @@ const CASES: &[Case] = &[
     ),
     case(
         "not-the-user",
-        |record| session_of(record, Account::Guest),
-        |record| session_of(record, Account::User),
+        |record| session_of(record, SessionIdentity::Guest),
+        |record| session_of(record, SessionIdentity::User),
     ),
     case(
         "reconnected",

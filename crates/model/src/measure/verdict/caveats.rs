@@ -17,10 +17,10 @@ use super::{Check, CheckSubject, checks, of_warm_up};
 use crate::failure::ReplyFault;
 use crate::measure::absence::AbsenceCause;
 use crate::measure::caveat::Caveat;
-use crate::measure::flow::Flow;
+use crate::measure::flow::LittlesLaw;
 use crate::measure::processors::ProcessorsRecord;
 use crate::measure::replay_record::ReplayRecord;
-use crate::measure::run_record::{Account, RunOutcome, RunRecord};
+use crate::measure::run_record::{RunOutcome, RunRecord, SessionIdentity};
 use crate::measure::short_reads::ShortReads;
 use crate::measure::unexpected;
 use crate::operation::OpKind;
@@ -126,7 +126,7 @@ fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
         });
     }
     let session = record.target.session.as_ref();
-    let is_other = session.is_some_and(|session| session.account != Account::User);
+    let is_other = session.is_some_and(|session| session.account != SessionIdentity::User);
     if let Some(user) = record.plan.target.user().filter(|_| is_other) {
         let user = user.into();
         caveats.push(Caveat::NotTheUser { user });
@@ -363,7 +363,7 @@ fn find_outlasted(record: &RunRecord, caveats: &mut Vec<Caveat>) {
     }
     let ended = totals.achieved_load_ops_per_s * record.window_ns as f64 / 1e9;
     let ended = ended.round() as u64 + totals.ledger.unsuccessful();
-    let slots = Flow::of(record).slots as u64;
+    let slots = LittlesLaw::of(record).slots as u64;
     // What was due and has not ended in the window was in flight when that was over.
     if ended < slots && ended < totals.ledger.scheduled {
         caveats.push(Caveat::Outlasted {

@@ -17,9 +17,9 @@ pub const ROWS: usize = OpKind::STATELESS.len() + 1;
 /// Calls by procedure; the last number is of calls that are like none.
 pub type Rates = [f64; ROWS];
 /// System calls by kind, and seconds: what the client does by itself, with time.
-pub type Done = [f64; ROWS];
+pub type SyscallCounts = [f64; ROWS];
 
-/// Where time stands among [`Done`].
+/// Where time stands among [`SyscallCounts`].
 const TIME: usize = ROWS - 1;
 
 /// Variance of what is known of a system call's own procedure before it is seen, and of others.
@@ -71,7 +71,7 @@ impl CallModel {
 
     /// Learns from two readings, `seconds` apart: system calls made between them, and calls.
     pub fn learn(&mut self, done: &Calls, seconds: f64, calls: &Rates) {
-        let mut times: Done = [0.0; ROWS];
+        let mut times: SyscallCounts = [0.0; ROWS];
         for (number, kind) in times.iter_mut().zip(OpKind::STATELESS) {
             *number = done[*kind] as f64;
         }

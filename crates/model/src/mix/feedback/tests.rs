@@ -9,7 +9,7 @@ use self::strategy::{FILES, Strategy, carry_out_as_before};
 use super::nhfsstone::{self, Next, Process, Task};
 use super::*;
 use crate::mix::built_in;
-use crate::random::{Generator, Purpose, RngExt, stream};
+use crate::random::{Generator, RandomStream, RngExt, stream};
 use OpKind::{
     Access, Commit, Create, FsInfo, FsStat, GetAttr, Link, Lookup, MkDir, Read, ReadDir,
     ReadDirPlus, ReadLink, Remove, Rename, RmDir, SetAttr, SymLink, Write,
@@ -270,7 +270,7 @@ fn goal(counts: &[MixCount], is_v4: bool) -> FeedbackTarget<'_> {
 /// a millisecond.
 fn run_group(goal: &FeedbackTarget<'_>, mut strategy: Strategy, seed: u64) -> Run {
     let mut group = Group::new(goal);
-    let mut generator = stream(seed, Purpose::Workload, 0);
+    let mut generator = stream(seed, RandomStream::Workload, 0);
     for count in goal.counts {
         let before = strategy.linux.counters.clone();
         for _ in 0..16 {
@@ -424,7 +424,7 @@ fn what_takes_a_change_is_had_at_the_price_of_it() {
 fn a_procedure_that_never_comes_is_asked_by_its_share_and_the_load_is_right() {
     let mix = counts(&[(Read, 40), (Lookup, 40), (FsStat, 20)]);
     let mut group = Group::new(&goal(&mix, false));
-    let mut generator = stream(1, Purpose::Workload, 0);
+    let mut generator = stream(1, RandomStream::Workload, 0);
     let mut seen = Counters::default();
     let mut at_ns = 0.0;
     let mut next = FIRST_CORRECTION_NS;
@@ -558,7 +558,7 @@ fn run_nhfsstone(
     mut swallows: impl FnMut(OpKind) -> bool,
     seed: u64,
 ) -> (Calls, Calls) {
-    let mut generator: Generator = stream(seed, Purpose::Workload, 0);
+    let mut generator: Generator = stream(seed, RandomStream::Workload, 0);
     let number = |generator: &mut Generator| generator.random::<u64>() >> 33;
     let mut processes: Vec<Process> = (0..task.processes)
         .map(|_| Process::new(task, 1000 * (number(&mut generator) % 10) as i64))
@@ -633,7 +633,7 @@ fn nhfsstones_own_arithmetic_asks_no_kind_more_than_ten_times() {
 fn without_counters_the_calls_made_have_the_load_and_the_mix() {
     let counts = counts_of("nhfsstone");
     let mut group = Group::new(&goal(&counts, false));
-    let mut random = stream(1, Purpose::Deck, 0);
+    let mut random = stream(1, RandomStream::Deck, 0);
     let (mut now_s, mut next_s) = (0.0, 1.0);
     while now_s < 30.0 {
         now_s += group.pause_ns() / 1e9 / 8.0;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::queueing::{DeterministicServers, MarkovServers};
-use crate::queueing::{Memory, Service, Stall};
+use crate::queueing::{OverloadPenalty, Service, Stall};
 
 /// Offers loads one after the other, each for some intervals, and keeps what came of it.
 struct Script {
@@ -29,21 +29,21 @@ impl Script {
     }
 }
 
-impl Steering for Script {
+impl LoadController for Script {
     fn first(&mut self) -> f64 {
         self.loads[0]
     }
 
-    fn next(&mut self, observed: &IntervalResult<'_>) -> Direction {
+    fn next(&mut self, observed: &IntervalResult<'_>) -> NextLoad {
         let load = observed.offered_load_ops_per_s;
         self.seen
             .push((load, observed.is_whole, observed.interval.clone()));
         if !self.seen.len().is_multiple_of(self.intervals_each) {
-            return Direction::Stay;
+            return NextLoad::Stay;
         }
         match self.loads.get(self.seen.len() / self.intervals_each) {
-            Some(load) => Direction::Offer(*load),
-            None => Direction::Finish,
+            Some(load) => NextLoad::Offer(*load),
+            None => NextLoad::Finish,
         }
     }
 
@@ -164,7 +164,7 @@ fn a_stall_of_a_second_is_seen_by_all_that_were_due_in_it() {
 #[test]
 fn a_memory_makes_the_way_down_slower_than_the_way_up() {
     let mut server = SimulatedServer::new(1, Service::Exponential { mean_ns: 1e6 });
-    server.memory = Some(Memory {
+    server.memory = Some(OverloadPenalty {
         in_flight: 500,
         factor: 1.5,
         lasts_ns: 60_000_000_000,

@@ -2,7 +2,7 @@
 
 use super::{Retransmission, RpcEvent, RpcOptions};
 use crate::plan::TransportKind;
-use crate::time::Moment;
+use crate::time::Timestamp;
 use filestone_wire::rpc::ReplyBody;
 
 /// A call in a slot.
@@ -23,10 +23,10 @@ pub struct RpcExchange<T> {
     pub slot: u32,
     /// What the owner kept of it.
     pub tag: T,
-    /// When the connection could take it, if it was down; else [`Moment::ZERO`].
-    pub usable: Moment,
+    /// When the connection could take it, if it was down; else [`Timestamp::ZERO`].
+    pub usable: Timestamp,
     /// When it was first handed to the operating system.
-    pub sent: Moment,
+    pub sent: Timestamp,
     /// How often it was sent again.
     pub retransmissions: u32,
     /// Bytes of it, with record marks, each time that it was sent.
@@ -61,9 +61,9 @@ struct Slot<T> {
 #[derive(Debug, Clone, Copy, Default)]
 struct Recovery {
     /// When the connection could take it, if it was down.
-    usable: Moment,
+    usable: Timestamp,
     /// When it is sent again, over UDP.
-    deadline: Moment,
+    deadline: Timestamp,
     /// Pause before the transmission after that.
     pause_nanos: u64,
     retransmissions: u32,
@@ -76,7 +76,7 @@ pub(super) struct Calls<T> {
     slots: Box<[Slot<T>]>,
     /// When each slot's call was handed to the operating system: apart from the
     /// slots, because a batch of calls is stamped at once.
-    sent: Box<[Moment]>,
+    sent: Box<[Timestamp]>,
     recoveries: Box<[Recovery]>,
     /// Whether that has happened to any call since the start.
     pub has_recoveries: bool,
@@ -86,7 +86,7 @@ pub(super) struct Calls<T> {
     pub queued: Vec<u32>,
     pub is_connected: bool,
     /// No deadline is earlier than this.
-    pub next_deadline: Moment,
+    pub next_deadline: Timestamp,
     pub in_flight: u32,
     pub replies: u64,
     pub late_replies: u64,
@@ -110,13 +110,13 @@ impl<T: Copy> Calls<T> {
         };
         Self {
             slots: (0..slots).map(idle).collect(),
-            sent: vec![Moment::ZERO; slots as usize].into_boxed_slice(),
+            sent: vec![Timestamp::ZERO; slots as usize].into_boxed_slice(),
             recoveries: vec![Recovery::default(); slots as usize].into_boxed_slice(),
             has_recoveries: false,
             slot_mask,
             queued: Vec::with_capacity(slots as usize),
             is_connected: false,
-            next_deadline: Moment::NEVER,
+            next_deadline: Timestamp::MAX,
             in_flight: 0,
             replies: 0,
             late_replies: 0,
@@ -168,7 +168,7 @@ impl<T: Copy> Calls<T> {
     }
 
     #[inline]
-    pub fn transmitted(&mut self, now: Moment) {
+    pub fn transmitted(&mut self, now: Timestamp) {
         if self.queued.is_empty() {
             return;
         }
@@ -254,7 +254,7 @@ impl<T: Copy> Calls<T> {
         Some(RpcExchange {
             slot: index as u32,
             tag: slot.tag,
-            usable: Moment::ZERO,
+            usable: Timestamp::ZERO,
             sent: self.sent[index],
             retransmissions: 0,
             bytes_sent: slot.bytes_sent,
@@ -270,7 +270,7 @@ impl<T: Copy> Calls<T> {
             self.in_flight = self.in_flight.saturating_sub(1);
         }
         slot.state = State::Idle;
-        let (mut usable, mut retransmissions) = (Moment::ZERO, 0);
+        let (mut usable, mut retransmissions) = (Timestamp::ZERO, 0);
         if self.has_recoveries {
             let recovery = &self.recoveries[index];
             (usable, retransmissions) = (recovery.usable, recovery.retransmissions);
@@ -308,7 +308,7 @@ impl<T: Copy> Calls<T> {
 
     pub fn handle_timeout(
         &mut self,
-        now: Moment,
+        now: Timestamp,
         mut give_up: impl FnMut(RpcExchange<T>),
         mut resend: impl FnMut(RpcCall<T>) -> u32,
     ) {
@@ -316,7 +316,7 @@ impl<T: Copy> Calls<T> {
             return;
         }
         // What is queued has not been sent, so it cannot be late.
-        let mut next = Moment::NEVER;
+        let mut next = Timestamp::MAX;
         for index in 0..self.slots.len() {
             if self.slots[index].state != State::Sent || self.queued.contains(&(index as u32)) {
                 continue;
@@ -339,7 +339,7 @@ impl<T: Copy> Calls<T> {
     }
 
     /// A datagram has been put out again: twice as long is waited for the reply.
-    fn resent(&mut self, index: usize, bytes: u32, now: Moment) {
+    fn resent(&mut self, index: usize, bytes: u32, now: Timestamp) {
         self.has_recoveries = true;
         let slot = &mut self.slots[index];
         slot.bytes_sent = slot.bytes_sent.saturating_add(bytes);
@@ -352,7 +352,7 @@ impl<T: Copy> Calls<T> {
         recovery.deadline = now.after_nanos(recovery.pause_nanos);
     }
 
-    pub fn connected(&mut self, now: Moment, mut send: impl FnMut(RpcCall<T>) -> u32) {
+    pub fn connected(&mut self, now: Timestamp, mut send: impl FnMut(RpcCall<T>) -> u32) {
         self.is_connected = true;
         for index in 0..self.slots.len() {
             if self.slots[index].state == State::Waiting {

@@ -23,14 +23,14 @@ fn options(transport: TransportKind, slots: u32) -> RpcOptions {
     }
 }
 
-fn at(nanos: u64) -> Moment {
-    Moment::from_nanos(nanos)
+fn at(nanos: u64) -> Timestamp {
+    Timestamp::from_nanos(nanos)
 }
 
 /// A session that is connected, of calls with a letter each.
 fn connected(transport: TransportKind, slots: u32) -> RpcSession<char> {
     let mut session = RpcSession::new(&options(transport, slots), '-');
-    session.connected(Moment::ZERO, |_| panic!("no call waits"));
+    session.connected(Timestamp::ZERO, |_| panic!("no call waits"));
     session
 }
 
@@ -116,7 +116,7 @@ fn an_exchange_says_when_it_was_sent_and_how_long_it_was() {
     let expected = RpcExchange {
         slot: 1,
         tag: 'x',
-        usable: Moment::ZERO,
+        usable: Timestamp::ZERO,
         sent: at(5),
         retransmissions: 0,
         bytes_sent: 10,
@@ -221,7 +221,7 @@ fn a_call_is_given_up_at_its_time_out() {
     assert_eq!(timed_out(&mut session, TIMEOUT + 4), <_>::default());
     assert_eq!(timed_out(&mut session, TIMEOUT + 5).0, "a");
     assert_eq!(timed_out(&mut session, TIMEOUT + 9).0, "b");
-    assert_eq!(session.poll_timeout(), Moment::NEVER);
+    assert_eq!(session.poll_timeout(), Timestamp::MAX);
 }
 
 #[test]

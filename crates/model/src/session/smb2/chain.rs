@@ -72,7 +72,7 @@ pub struct Part {
 /// Requests that go out together: in one compound if there are several, each about the file that
 /// the first of them opens, or apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chain {
+pub struct CompoundRequest {
     parts: [Part; PARTS_MAX],
     /// How many of those there are; the others are all alike.
     len: u8,
@@ -87,7 +87,7 @@ pub struct Chain {
     pub is_cancelled: bool,
 }
 
-impl Chain {
+impl CompoundRequest {
     /// None.
     pub const NONE: Self = Self {
         parts: [Part::NONE; PARTS_MAX],

@@ -1,15 +1,15 @@
 //! One connection of SMB2, without I/O: which response answers which request, and what every
 //! message needs whatever it says (MS-SMB2, sections 3.2.4.1 and 3.2.5.1).
 
-use super::chain::{BYTES_OF_CREDIT, Chain, KeyUse, PARTS_MAX, Scope};
+use super::chain::{BYTES_OF_CREDIT, CompoundRequest, KeyUse, PARTS_MAX, Scope};
 use super::credits::Credits;
 use super::limits::Limits;
-use super::places::Taken;
-use super::slots::{Answered, CancelRoute, Foreign, Slots};
-use super::template::{Manner, Own, Template};
+use super::places::SentRequest;
+use super::slots::{CancelRoute, CompoundResponse, OtherSession, Slots};
+use super::template::{RequestContext, RequestFields, Template};
 use super::{DecryptBuffer, OpeningKey, SessionKeys};
-use crate::output::{Output, Stretch, WriteData};
-use crate::time::Moment;
+use crate::output::{DataRange, Output, WriteData};
+use crate::time::Timestamp;
 use filestone_wire::record::RecordError;
 use filestone_wire::smb2::close::CloseFlags;
 use filestone_wire::smb2::codec::{Decode, DecodeError, Encode, Writer};
@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 /// What came in is not SMB2, or not what a server of it sends. The stream cannot be taken up
 /// again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotSmb {
+pub enum SmbStreamError {
     /// It is no frame.
     #[error("sent what is no frame of SMB: {0}")]
     Frame(#[from] RecordError),
@@ -74,7 +74,7 @@ pub struct Established {
     /// What the server takes at once.
     pub limits: Limits,
     /// What a record says of it.
-    pub agreed: Agreed,
+    pub agreed: NegotiatedSummary,
     /// What its keys are derived from, for whoever is to read a capture of it; none where the
     /// connection is a further channel of a session.
     pub session_key: Option<[u8; 16]>,
@@ -101,7 +101,7 @@ impl ChannelSequence {
 
 /// What a record says of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Agreed {
+pub struct NegotiatedSummary {
     /// The dialect.
     pub dialect: Dialect,
     /// By what messages are encrypted.
@@ -136,11 +136,11 @@ const NONCE_BITS: u32 = 48;
 #[derive(Debug, Clone, Copy)]
 pub struct OutgoingCompound<'a> {
     /// Its requests.
-    pub chain: &'a Chain,
+    pub chain: &'a CompoundRequest,
     /// Their bodies, one after the other.
     pub bodies: &'a [u8],
     /// What a WRITE at its end sends.
-    pub data: Stretch,
+    pub data: DataRange,
     /// Where that is from.
     pub source: &'a WriteData,
     /// The pattern.
@@ -270,7 +270,7 @@ impl Smb2Session {
     }
 
     /// Which requests of a chain go out next, together.
-    fn next_parts(&self, slot: u32, chain: &Chain) -> Range<usize> {
+    fn next_parts(&self, slot: u32, chain: &CompoundRequest) -> Range<usize> {
         let first = self.slots.next_part(slot);
         let together = self.compounds || chain.is_apart;
         let last = if together {
@@ -283,7 +283,7 @@ impl Smb2Session {
 
     /// Whether there are credits for a chain. Where the server never grants as many as a compound
     /// takes, requests go out one by one from then on.
-    pub fn can_send(&mut self, slot: u32, chain: &Chain) -> Result<bool, NotSmb> {
+    pub fn can_send(&mut self, slot: u32, chain: &CompoundRequest) -> Result<bool, SmbStreamError> {
         let mut needed = self.needed(slot, chain);
         if self.credits.has(needed) {
             return Ok(true);
@@ -297,12 +297,12 @@ impl Smb2Session {
         if self.credits.has(needed) {
             Ok(true)
         } else {
-            Err(NotSmb::NoCredits { needed, at_hand })
+            Err(SmbStreamError::NoCredits { needed, at_hand })
         }
     }
 
     /// Credits for the requests of a chain that go out next.
-    fn needed(&self, slot: u32, chain: &Chain) -> u32 {
+    fn needed(&self, slot: u32, chain: &CompoundRequest) -> u32 {
         let now = self.next_parts(slot, chain);
         let going = chain.parts().get(now).unwrap_or_default().iter();
         let charges = going.map(|part| u32::from(self.charge_of(part.charge())));
@@ -338,7 +338,7 @@ impl Smb2Session {
 
     /// Keeps the request that is all of a chain, to be put out by [`Smb2Session::put_again`]; not
     /// of every chain, which it says.
-    pub fn keep(&self, chain: &Chain, bodies: &[u8], template: &mut Template) -> bool {
+    pub fn keep(&self, chain: &CompoundRequest, bodies: &[u8], template: &mut Template) -> bool {
         let [part] = chain.parts() else {
             return false;
         };
@@ -347,7 +347,7 @@ impl Smb2Session {
         }
         let protection = self.protection(chain);
         template.charge = self.charge_of(part.charge());
-        let manner = Manner {
+        let manner = RequestContext {
             session_id: protection.session_id,
             tree_id: protection.tree_id,
             charge: if self.charges() { template.charge } else { 0 },
@@ -377,7 +377,7 @@ impl Smb2Session {
         let taken = self.credits.take(template.charge);
         let frame = out.bytes.len();
         let message_id = taken.message_id;
-        let numbers = Own {
+        let numbers = RequestFields {
             message_id,
             credits: taken.asked,
             sequence: own.sequence.number(),
@@ -391,7 +391,7 @@ impl Smb2Session {
                 self.seal(&protection, frame + 4, &mut out.bytes);
             }
         }
-        let taken = Taken {
+        let taken = SentRequest {
             message_id,
             charge: template.charge,
             stays_open: false,
@@ -401,7 +401,7 @@ impl Smb2Session {
     }
 
     /// When what is in a slot, or was last, was handed to the operating system.
-    pub fn sent(&self, slot: u32) -> Option<Moment> {
+    pub fn sent(&self, slot: u32) -> Option<Timestamp> {
         self.slots.sent(slot)
     }
 
@@ -469,7 +469,7 @@ impl Smb2Session {
             let start = out.bytes.len();
             let charge = self.charge_of(part.charge());
             let taken = self.credits.take(charge);
-            let sent = Taken {
+            let sent = SentRequest {
                 message_id: taken.message_id,
                 charge,
                 stays_open: stays_open && part.command == Command::Create,
@@ -506,7 +506,7 @@ impl Smb2Session {
     }
 
     /// How the messages of a chain are protected, and whose they are.
-    fn protection(&self, chain: &Chain) -> Protection {
+    fn protection(&self, chain: &CompoundRequest) -> Protection {
         let tree_id = match &chain.scope {
             Scope::Connection => return Protection::default(),
             Scope::Other {
@@ -570,18 +570,18 @@ impl Smb2Session {
     }
 
     /// What was put out since the last time has been handed over at `now`.
-    pub fn transmitted(&mut self, now: Moment) {
+    pub fn transmitted(&mut self, now: Timestamp) {
         self.slots.transmitted(now, self.options.timeout_nanos);
     }
 
     /// When [`Smb2Session::timed_out`] has something to say, at the earliest.
-    pub fn poll_timeout(&self) -> Moment {
+    pub fn poll_timeout(&self) -> Timestamp {
         self.slots.next_deadline()
     }
 
     /// A chain that has waited too long, and is given up with that; a CANCEL for it goes out if
     /// the server has said that it is at work on it.
-    pub fn timed_out(&mut self, now: Moment, out: &mut Output) -> Option<u32> {
+    pub fn timed_out(&mut self, now: Timestamp, out: &mut Output) -> Option<u32> {
         let (slot, cancel) = self.slots.timed_out(now)?;
         if let Some(async_id) = cancel {
             self.put_cancel(async_id, out);
@@ -692,8 +692,8 @@ impl Smb2Session {
     pub fn receive(
         &mut self,
         mut input: &[u8],
-        mut answered: impl FnMut(Answered<'_>),
-    ) -> Result<(), NotSmb> {
+        mut answered: impl FnMut(CompoundResponse<'_>),
+    ) -> Result<(), SmbStreamError> {
         let Self {
             slots,
             credits,
@@ -727,24 +727,27 @@ impl Smb2Session {
                 Some(ProtocolId::Transform) => {
                     let encrypted = Encrypted::from_bytes(frame)?;
                     let opener = taking.opener(&encrypted)?;
-                    opener.open(&encrypted, plain).map_err(|_| NotSmb::Forged)?;
+                    opener
+                        .open(&encrypted, plain)
+                        .map_err(|_| SmbStreamError::Forged)?;
                     taking.messages(plain.messages(), frame.len() + 4, true, &mut answered)?;
                 }
                 Some(ProtocolId::Smb1) => {
-                    return Err(NotSmb::Unexpected("a message of SMB1"));
+                    return Err(SmbStreamError::Unexpected("a message of SMB1"));
                 }
                 Some(ProtocolId::Compression) => {
-                    return Err(NotSmb::Unexpected(
+                    return Err(SmbStreamError::Unexpected(
                         "a compressed message, which was not agreed upon",
                     ));
                 }
                 None if frame.is_empty() => {
-                    return Err(NotSmb::Unexpected("a frame without a message"));
+                    return Err(SmbStreamError::Unexpected("a frame without a message"));
                 }
                 None => {
-                    return Err(Header::from_bytes(frame).map_or_else(NotSmb::from, |_| {
-                        NotSmb::Unexpected("a message of another protocol")
-                    }));
+                    return Err(Header::from_bytes(frame)
+                        .map_or_else(SmbStreamError::from, |_| {
+                            SmbStreamError::Unexpected("a message of another protocol")
+                        }));
                 }
             }
         }
@@ -781,13 +784,13 @@ impl Protection {
     }
 
     /// Of a scope with a session of its own: that, and its keys.
-    fn foreign(self, scope: &Scope) -> Option<Foreign> {
+    fn foreign(self, scope: &Scope) -> Option<OtherSession> {
         match scope {
             Scope::Other {
                 protects: KeyUse::Binds,
                 ..
             } => None,
-            Scope::Other { .. } => Some(Foreign {
+            Scope::Other { .. } => Some(OtherSession {
                 session_id: self.session_id,
                 keys: self.keys?,
                 signs: self.signs,
@@ -825,7 +828,7 @@ struct Taking<'s> {
 
 impl Taking<'_> {
     /// What opens messages of the session that this one is said to be of.
-    fn opener(&self, encrypted: &Encrypted<'_>) -> Result<&OpeningKey, NotSmb> {
+    fn opener(&self, encrypted: &Encrypted<'_>) -> Result<&OpeningKey, SmbStreamError> {
         let session_id = encrypted.header.session_id;
         let own = self.own.filter(|own| own.session_id == session_id);
         let keys = match own {
@@ -833,7 +836,7 @@ impl Taking<'_> {
             None => self.slots.keys_of_session(session_id),
         };
         let opener = keys.and_then(|keys| keys.opener.as_deref());
-        opener.ok_or(NotSmb::Forged)
+        opener.ok_or(SmbStreamError::Forged)
     }
 
     #[inline]
@@ -842,13 +845,15 @@ impl Taking<'_> {
         frame: &[u8],
         frame_len: usize,
         is_sealed: bool,
-        answered: &mut impl FnMut(Answered<'_>),
-    ) -> Result<(), NotSmb> {
+        answered: &mut impl FnMut(CompoundResponse<'_>),
+    ) -> Result<(), SmbStreamError> {
         let mut len = frame_len;
         for message in Messages::of(frame) {
             let message = message?;
             if !message.header.is_response() {
-                return Err(NotSmb::Unexpected("a request, which only clients send"));
+                return Err(SmbStreamError::Unexpected(
+                    "a request, which only clients send",
+                ));
             }
             self.message(&message, std::mem::take(&mut len), is_sealed, answered)?;
         }
@@ -861,8 +866,8 @@ impl Taking<'_> {
         message: &Message<'_>,
         len: usize,
         is_sealed: bool,
-        answered: &mut impl FnMut(Answered<'_>),
-    ) -> Result<(), NotSmb> {
+        answered: &mut impl FnMut(CompoundResponse<'_>),
+    ) -> Result<(), SmbStreamError> {
         let header = &message.header;
         if header.is_unasked() {
             return self.note_break(message);
@@ -924,7 +929,7 @@ impl Taking<'_> {
     }
 
     /// What was opened after whoever wanted it had given it up would be open until the session ends.
-    fn note_orphan(&mut self, message: &Message<'_>) -> Result<(), NotSmb> {
+    fn note_orphan(&mut self, message: &Message<'_>) -> Result<(), SmbStreamError> {
         if message.header.status.is_error() {
             return Ok(());
         }
@@ -934,7 +939,7 @@ impl Taking<'_> {
     }
 
     /// A break of an oplock or a lease (section 3.2.5.19): given up at once.
-    fn note_break(&mut self, message: &Message<'_>) -> Result<(), NotSmb> {
+    fn note_break(&mut self, message: &Message<'_>) -> Result<(), SmbStreamError> {
         if message.header.command != Command::OplockBreak {
             return Ok(());
         }

@@ -23,13 +23,14 @@ pub use filestone_protection::{
     SessionKeys, SigningKey, ntlm,
 };
 
-pub use chain::{BYTES_OF_CREDIT, Chain, KeyUse, PARTS_MAX, Part, Scope};
+pub use chain::{BYTES_OF_CREDIT, CompoundRequest, KeyUse, PARTS_MAX, Part, Scope};
 pub use connection::{
-    Agreed, ChannelSequence, Established, NotSmb, OutgoingCompound, Smb2Options, Smb2Session,
+    ChannelSequence, Established, NegotiatedSummary, OutgoingCompound, Smb2Options, Smb2Session,
+    SmbStreamError,
 };
 pub use limits::Limits;
 pub use mechanism::{Mechanism, MechanismError, Mechanisms};
-pub use slots::{Answered, Exchange};
+pub use slots::{CompoundResponse, Exchange};
 pub use template::Template;
 
 #[cfg(test)]

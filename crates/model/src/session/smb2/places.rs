@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 /// A request that goes out.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Taken {
+pub(super) struct SentRequest {
     pub message_id: u64,
     pub charge: u16,
     /// Whether it opens what nothing closes that goes out with it.
@@ -35,7 +35,7 @@ pub(super) enum Owner {
 impl Place {
     /// Of a request of the chain in a slot.
     #[inline]
-    pub fn of(slot: u32, part: u8, taken: Taken) -> Self {
+    pub fn of(slot: u32, part: u8, taken: SentRequest) -> Self {
         Self {
             owner: Owner::Slot(slot),
             part,
@@ -51,12 +51,12 @@ impl Place {
 /// has its place by the last digits of its number, and only what finds somebody there who has waited
 /// for long is looked up by all of them.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct PendingRequests {
     near: Box<[Option<(u64, Place)>]>,
     far: FxHashMap<u64, Place>,
 }
 
-impl Places {
+impl PendingRequests {
     /// With room for so many.
     pub fn new(count: usize) -> Self {
         Self {
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     fn place(slot: u32) -> Place {
-        let taken = Taken {
+        let taken = SentRequest {
             message_id: 0,
             charge: 1,
             stays_open: false,
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn who_waits_for_long_keeps_its_place_and_nobody_else_is_taken_for_it() {
-        let mut places = Places::new(3);
+        let mut places = PendingRequests::new(3);
         // Of four places, 1 and 5 and 9 share one.
         for id in [1, 2, 5, 9] {
             places.insert(id, place(id as u32));

@@ -1,9 +1,9 @@
 //! The chains of a connection that are under way: which message answers which request of which.
 
 use super::SessionKeys;
-use super::chain::{Chain, PARTS_MAX};
-use super::places::{Owner, Place, Places, Taken};
-use crate::time::Moment;
+use super::chain::{CompoundRequest, PARTS_MAX};
+use super::places::{Owner, PendingRequests, Place, SentRequest};
+use crate::time::Timestamp;
 use filestone_wire::smb2::codec::Decode;
 use filestone_wire::smb2::compound::{self, Message};
 use filestone_wire::smb2::{Command, FileId, HEADER_LEN, Header};
@@ -34,7 +34,7 @@ const fn file_id_at(command: Command) -> usize {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Exchange {
     /// When it was handed to the operating system.
-    pub sent: Moment,
+    pub sent: Timestamp,
     /// Requests in it.
     pub calls: u32,
     /// Bytes of it, with the mark of the frame.
@@ -45,7 +45,7 @@ pub struct Exchange {
 
 /// What came in for a chain.
 #[derive(Debug)]
-pub struct Answered<'a> {
+pub struct CompoundResponse<'a> {
     /// Where the chain was.
     pub slot: u32,
     /// Its responses: one message, or all of a compound.
@@ -70,7 +70,7 @@ pub(super) struct CancelRoute {
 
 /// A session other than the connection's own, of which a chain is.
 #[derive(Debug, Clone)]
-pub(super) struct Foreign {
+pub(super) struct OtherSession {
     pub session_id: u64,
     pub keys: Arc<SessionKeys>,
     /// Whether its messages are signed.
@@ -95,8 +95,8 @@ struct Slot {
     /// What its first request to be answered asynchronously is known by.
     pending: Option<CancelRoute>,
     exchange: Exchange,
-    deadline: Option<Moment>,
-    foreign: Option<Foreign>,
+    deadline: Option<Timestamp>,
+    foreign: Option<OtherSession>,
     /// Whether it is to be cancelled once it is pending.
     is_cancelled: bool,
     /// Requests of the chain, and how many of them have been put out.
@@ -113,11 +113,11 @@ struct Slot {
 #[derive(Debug)]
 pub(super) struct Slots {
     slots: Box<[Slot]>,
-    places: Places,
+    places: PendingRequests,
     /// Slots whose chains are in the output and not stamped yet.
     queued: Vec<u32>,
     in_flight: u32,
-    next_deadline: Moment,
+    next_deadline: Timestamp,
     /// What is open for nobody, and is to be closed.
     orphans: Vec<FileId>,
     pub replies: u64,
@@ -129,10 +129,10 @@ impl Slots {
         let slots = slots.max(1) as usize;
         Self {
             slots: (0..slots).map(|_| Slot::default()).collect(),
-            places: Places::new(slots * PARTS_MAX * 2),
+            places: PendingRequests::new(slots * PARTS_MAX * 2),
             queued: Vec::with_capacity(slots),
             in_flight: 0,
-            next_deadline: Moment::NEVER,
+            next_deadline: Timestamp::MAX,
             orphans: Vec::new(),
             replies: 0,
             late_replies: 0,
@@ -148,14 +148,14 @@ impl Slots {
         self.queued.clear();
         self.orphans.clear();
         self.in_flight = 0;
-        self.next_deadline = Moment::NEVER;
+        self.next_deadline = Timestamp::MAX;
     }
 
     pub fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    pub fn next_deadline(&self) -> Moment {
+    pub fn next_deadline(&self) -> Timestamp {
         self.next_deadline
     }
 
@@ -183,7 +183,7 @@ impl Slots {
     }
 
     /// The session of the chain in a slot, if that is not the connection's own.
-    pub fn foreign(&self, slot: u32) -> Option<&Foreign> {
+    pub fn foreign(&self, slot: u32) -> Option<&OtherSession> {
         self.slots.get(slot as usize)?.foreign.as_ref()
     }
 
@@ -195,7 +195,7 @@ impl Slots {
     }
 
     /// A request of the chain in this slot goes out.
-    pub fn sending(&mut self, slot: u32, part: usize, taken: Taken) {
+    pub fn sending(&mut self, slot: u32, part: usize, taken: SentRequest) {
         let Some(own) = self.slots.get_mut(slot as usize) else {
             return;
         };
@@ -223,7 +223,13 @@ impl Slots {
     }
 
     /// The chain in this slot, of so many bytes, is in the output.
-    pub fn put(&mut self, slot: u32, chain: &Chain, len: u32, foreign: Option<Foreign>) {
+    pub fn put(
+        &mut self,
+        slot: u32,
+        chain: &CompoundRequest,
+        len: u32,
+        foreign: Option<OtherSession>,
+    ) {
         if let Some(own) = self.slots.get_mut(slot as usize) {
             own.parts = chain.len() as usize;
             own.is_cancelled = chain.is_cancelled;
@@ -238,7 +244,7 @@ impl Slots {
     /// A request that is all of its chain goes out, of so many bytes, in the connection's own
     /// session.
     #[inline]
-    pub fn put_alone(&mut self, slot: u32, taken: Taken, len: u32) {
+    pub fn put_alone(&mut self, slot: u32, taken: SentRequest, len: u32) {
         let Some(own) = self.slots.get_mut(slot as usize) else {
             return;
         };
@@ -257,16 +263,16 @@ impl Slots {
     }
 
     /// When what is in a slot, or was last, was handed to the operating system.
-    pub fn sent(&self, slot: u32) -> Option<Moment> {
+    pub fn sent(&self, slot: u32) -> Option<Timestamp> {
         let sent = self.slots.get(slot as usize)?.exchange.sent;
-        (sent != Moment::ZERO).then_some(sent)
+        (sent != Timestamp::ZERO).then_some(sent)
     }
 
-    pub fn transmitted(&mut self, now: Moment, timeout_nanos: u64) {
+    pub fn transmitted(&mut self, now: Timestamp, timeout_nanos: u64) {
         let deadline = now.after_nanos(timeout_nanos);
         for slot in self.queued.drain(..) {
             if let Some(own) = self.slots.get_mut(slot as usize) {
-                if own.exchange.sent == Moment::ZERO {
+                if own.exchange.sent == Timestamp::ZERO {
                     own.exchange.sent = now;
                 }
                 own.deadline = Some(deadline);
@@ -276,11 +282,11 @@ impl Slots {
     }
 
     /// A chain whose time is over, which is forgotten with that, and what CANCEL names it by.
-    pub fn timed_out(&mut self, now: Moment) -> Option<(u32, Option<CancelRoute>)> {
+    pub fn timed_out(&mut self, now: Timestamp) -> Option<(u32, Option<CancelRoute>)> {
         if now < self.next_deadline {
             return None;
         }
-        let mut next = Moment::NEVER;
+        let mut next = Timestamp::MAX;
         let mut over = None;
         for (index, slot) in (0..).zip(&self.slots) {
             let Some(deadline) = slot.deadline.filter(|_| slot.is_under_way()) else {
@@ -375,7 +381,7 @@ impl Slots {
         message: &Message<'_>,
         len: usize,
         is_genuine: bool,
-        answered: &mut impl FnMut(Answered<'_>),
+        answered: &mut impl FnMut(CompoundResponse<'_>),
     ) -> Option<CancelRoute> {
         let slot = found.slot?;
         let own = self.slots.get_mut(slot as usize)?;
@@ -411,7 +417,7 @@ impl Slots {
             own.put = 0;
             own.exchange
         };
-        answered(Answered {
+        answered(CompoundResponse {
             slot,
             bytes,
             header: &message.header,

@@ -1,6 +1,6 @@
 //! Requests that go out again and again, alike but for their numbers.
 
-use super::chain::{Chain, Scope};
+use super::chain::{CompoundRequest, Scope};
 use filestone_wire::smb2::transform::TRANSFORM_HEADER_LEN;
 use filestone_wire::smb2::{Command, HEADER_LEN, Header, HeaderFlags, Route};
 
@@ -23,7 +23,7 @@ pub struct Template {
 
 /// What is a request's own.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Own {
+pub(super) struct RequestFields {
     pub message_id: u64,
     /// CreditRequest.
     pub credits: u16,
@@ -35,7 +35,7 @@ pub(super) struct Own {
 
 /// Whose the requests of a connection are, and how they are protected.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Manner {
+pub(super) struct RequestContext {
     pub session_id: u64,
     pub tree_id: u32,
     /// CreditCharge, or 0 where it is no field.
@@ -47,7 +47,7 @@ pub(super) struct Manner {
 impl Template {
     /// Whether a chain can go out again so: one request of the connection's session that opens
     /// nothing, and of which nothing more is wanted than its answer.
-    pub(super) fn suits(chain: &Chain) -> bool {
+    pub(super) fn suits(chain: &CompoundRequest) -> bool {
         let is_plain = !chain.keeps_sent && !chain.is_cancelled && !chain.must_be_signed();
         let [part] = chain.parts() else {
             return false;
@@ -57,7 +57,12 @@ impl Template {
     }
 
     /// Becomes that of a request with this body, in the memory that it has.
-    pub(super) fn become_that_of(&mut self, command: Command, body: &[u8], manner: &Manner) {
+    pub(super) fn become_that_of(
+        &mut self,
+        command: Command,
+        body: &[u8],
+        manner: &RequestContext,
+    ) {
         let flags = if manner.signs {
             HeaderFlags::SIGNED
         } else {
@@ -96,7 +101,7 @@ impl Template {
     /// Appends the frame with what is its own, not signed nor encrypted yet; where its header
     /// begins.
     #[inline]
-    pub(super) fn append(&self, own: Own, out: &mut Vec<u8>) -> usize {
+    pub(super) fn append(&self, own: RequestFields, out: &mut Vec<u8>) -> usize {
         let start = out.len() + self.header_at;
         out.extend_from_slice(&self.frame);
         let Some(message) = out.get_mut(start..) else {

@@ -1,6 +1,6 @@
 use super::*;
-use crate::output::{Output, Stretch, WriteData};
-use crate::time::Moment;
+use crate::output::{DataRange, Output, WriteData};
+use crate::time::Timestamp;
 use filestone_wire::smb2::codec::{Decode, Encode};
 use filestone_wire::smb2::compound;
 use filestone_wire::smb2::create::{self, CreateAction};
@@ -28,7 +28,7 @@ fn established(keys: Option<Arc<SessionKeys>>) -> Established {
         large_mtu: true,
         charges: true,
         limits: Limits::default(),
-        agreed: Agreed {
+        agreed: NegotiatedSummary {
             dialect: Dialect::SMB_3_0,
             cipher: None,
             signing: None,
@@ -87,14 +87,14 @@ impl Bench {
         let sending = OutgoingCompound {
             chain: &chain.chain,
             bodies: &chain.bodies,
-            data: Stretch::default(),
+            data: DataRange::default(),
             source: &WriteData::PATTERN,
             pattern: &[],
         };
         self.out.clear();
         self.session
             .put(slot, &sending, &mut self.out, &mut Vec::new());
-        self.session.transmitted(Moment::from_nanos(1));
+        self.session.transmitted(Timestamp::from_nanos(1));
         headers(&self.out.bytes)
     }
 
@@ -104,7 +104,7 @@ impl Bench {
         received.expect("they are messages of SMB2");
     }
 
-    fn try_receive(&mut self, messages: &[&[u8]]) -> Result<(), NotSmb> {
+    fn try_receive(&mut self, messages: &[&[u8]]) -> Result<(), SmbStreamError> {
         let frame = frame(messages);
         let Self {
             session,
@@ -134,13 +134,13 @@ impl Bench {
 }
 
 struct Asked {
-    chain: Chain,
+    chain: CompoundRequest,
     bodies: Vec<u8>,
 }
 
 fn asked(bodies: &[(Command, Vec<u8>)]) -> Asked {
     let mut asked = Asked {
-        chain: Chain::NONE,
+        chain: CompoundRequest::NONE,
         bodies: Vec::new(),
     };
     for (command, body) in bodies {
@@ -299,7 +299,7 @@ fn an_interim_response_is_none_and_a_time_out_cancels_what_it_promised() {
     message.extend(ErrorResponse::default().to_bytes());
     bench.receive(&[&message]);
     assert_eq!((bench.answers.len(), bench.session.in_flight()), (0, 1));
-    let over = Moment::from_nanos(1 + TIMEOUT);
+    let over = Timestamp::from_nanos(1 + TIMEOUT);
     assert_eq!(bench.session.poll_timeout(), over);
     bench.out.clear();
     let timed_out = bench.session.timed_out(over, &mut bench.out);
@@ -341,7 +341,7 @@ fn a_server_that_grants_nothing_is_waited_for_only_while_it_owes_an_answer() {
     bench.receive(&[&message]);
     let refused = bench.session.can_send(1, &chain);
     assert!(
-        matches!(refused, Err(NotSmb::NoCredits { .. })),
+        matches!(refused, Err(SmbStreamError::NoCredits { .. })),
         "{refused:?}"
     );
 }
@@ -495,7 +495,7 @@ fn what_is_opened_too_late_for_anybody_is_closed() {
         let mut bench = Bench::new(compounds, None);
         let id = bench.put(0, &chain)[0].message_id;
         bench.out.clear();
-        let late = Moment::from_nanos(1).after_nanos(TIMEOUT);
+        let late = Timestamp::from_nanos(1).after_nanos(TIMEOUT);
         assert_eq!(bench.session.timed_out(late, &mut bench.out), Some(0));
         // The slot has something else to do meanwhile.
         bench.put(0, &echo_chain());
@@ -544,7 +544,7 @@ fn what_a_chain_has_opened_is_closed_where_it_breaks_off() {
         if is_answered {
             bench.receive(&[&answer(id, Command::Flush, Status::ACCESS_DENIED)]);
         } else {
-            let late = Moment::from_nanos(1).after_nanos(TIMEOUT);
+            let late = Timestamp::from_nanos(1).after_nanos(TIMEOUT);
             assert_eq!(bench.session.timed_out(late, &mut bench.out), Some(0));
         }
         assert!(bench.session.answer(&mut bench.out));
@@ -560,21 +560,27 @@ fn what_only_clients_send_ends_the_connection() {
     request.extend(echo::Request {}.to_bytes());
     assert!(matches!(
         bench.try_receive(&[&request]),
-        Err(NotSmb::Unexpected(_))
+        Err(SmbStreamError::Unexpected(_))
     ));
     let mut bench = Bench::new(true, None);
     let other = bench.try_receive(&[b"HTTP/1.1 400 Bad Request"]);
-    assert!(matches!(other, Err(NotSmb::Message(_))), "{other:?}");
+    assert!(
+        matches!(other, Err(SmbStreamError::Message(_))),
+        "{other:?}"
+    );
     let mut bench = Bench::new(true, None);
     let empty = bench.try_receive(&[]);
-    assert!(matches!(empty, Err(NotSmb::Unexpected(_))), "{empty:?}");
+    assert!(
+        matches!(empty, Err(SmbStreamError::Unexpected(_))),
+        "{empty:?}"
+    );
 }
 
 #[test]
 fn large_transfers_take_as_many_credits_as_they_need() {
     let mut bench = Bench::new(true, None);
     let mut read = asked(&[(Command::Read, vec![0; 49])]);
-    let mut chain = Chain::NONE;
+    let mut chain = CompoundRequest::NONE;
     for part in read.chain.parts() {
         chain.push(Part {
             payload: 3 * (64 << 10) + 1,
@@ -636,7 +642,7 @@ fn nonces(channel: u16) -> [u64; 2] {
         let sending = OutgoingCompound {
             chain: &asked.chain,
             bodies: &asked.bodies,
-            data: Stretch::default(),
+            data: DataRange::default(),
             source: &WriteData::PATTERN,
             pattern: &[],
         };

@@ -4,7 +4,7 @@ use super::*;
 use crate::measure::Caveat;
 use crate::measure::curve_record::PeakLimit;
 use crate::queueing::{
-    DeterministicServers, MarkovServers, Memory, Service, SimulatedEnd, SimulatedRun,
+    DeterministicServers, MarkovServers, OverloadPenalty, Service, SimulatedEnd, SimulatedRun,
     SimulatedServer, Stall,
 };
 
@@ -186,7 +186,7 @@ fn one_hiccup_does_not_end_the_search() {
 fn the_peak_of_a_server_that_overload_slows_down_is_that_before_it() {
     // From 400 in flight on it serves at half its speed, as one that thrashes.
     let server = SimulatedServer {
-        memory: Some(Memory {
+        memory: Some(OverloadPenalty {
             in_flight: 400,
             factor: 2.0,
             lasts_ns: SECOND / 10,
@@ -222,7 +222,7 @@ fn a_plain_server_goes_down_the_way_it_came_up() {
 #[test]
 fn a_server_that_remembers_its_overload_comes_down_another_way() {
     let server = SimulatedServer {
-        memory: Some(Memory {
+        memory: Some(OverloadPenalty {
             in_flight: 60,
             factor: 1.3,
             lasts_ns: 400 * SECOND,

@@ -2,14 +2,14 @@
 
 use super::{ObjectiveSearch, Stage};
 use crate::measure::curve_record::SearchStopReason;
-use crate::steering::Direction;
+use crate::steering::NextLoad;
 
 /// Loads that differ by less than this share are not worth bisecting any more.
 const BRACKET: f64 = 1.15;
 
 impl ObjectiveSearch {
     /// After another interval while bracketing.
-    pub(super) fn bracket(&mut self) -> Direction {
+    pub(super) fn bracket(&mut self) -> NextLoad {
         let excess = self.dwell.excess(self.law, &self.plan.objective);
         let taken = self.dwell.readings.len();
         let is_hopeless = excess > 10.0 || self.dwell.achieved() < 0.8 * self.dwell.load;
@@ -29,7 +29,7 @@ impl ObjectiveSearch {
             (false, false) => 2,
         };
         if taken < wanted {
-            return Direction::Stay;
+            return NextLoad::Stay;
         }
         // Of a load above the capacity a queue only just begins to grow. Instead of the lowest there is no
         // other to try.
@@ -37,7 +37,7 @@ impl ObjectiveSearch {
         let may_last =
             self.dwell_ns() < self.longest_dwell_ns() as f64 || load <= self.range.lowest;
         if is_too_short && may_last {
-            return Direction::Stay;
+            return NextLoad::Stay;
         }
         self.close_dwell();
         self.bound(load, holds, is_too_short);

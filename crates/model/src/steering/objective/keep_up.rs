@@ -4,7 +4,7 @@
 use super::evidence::Dwell;
 use super::{ObjectiveSearch, Stage};
 use crate::measure::curve_record::SearchStopReason;
-use crate::steering::Direction;
+use crate::steering::NextLoad;
 
 impl ObjectiveSearch {
     /// The highest load that was kept up with below the lowest that was not, with figures
@@ -33,7 +33,7 @@ impl ObjectiveSearch {
 
     /// Where operations are lost or late although those that end are fast, the figure says
     /// nothing: the answer is then between a load that was kept up with and one that was not.
-    pub(super) fn check_keep_up(&mut self) -> Option<Direction> {
+    pub(super) fn check_keep_up(&mut self) -> Option<NextLoad> {
         let (kept, lost) = self.kept_up_between();
         let lost = lost?;
         if self.stage != Stage::KeepUp && self.fit().is_some_and(|line| line.root() < lost) {

@@ -20,7 +20,7 @@ use crate::measure::curve_doubts::SEARCH_RELAXATIONS_MIN;
 use crate::measure::curve_record::{ObjectiveRecord, SearchStopReason};
 use crate::plan::{Figure, Objective, ObjectivePlan};
 use crate::statistics::relaxation_time_ns;
-use crate::steering::{Direction, IntervalResult, RemainingTime, SteeredPoint, Steering};
+use crate::steering::{IntervalResult, LoadController, NextLoad, RemainingTime, SteeredPoint};
 use crate::text::thousands;
 use evidence::{Dwell, read};
 use law::ResponseModel;
@@ -257,7 +257,7 @@ impl ObjectiveSearch {
         self.dwells.push(std::mem::replace(&mut self.dwell, next));
     }
 
-    fn offer(&mut self, load: f64) -> Direction {
+    fn offer(&mut self, load: f64) -> NextLoad {
         let load = load.clamp(self.range.lowest, self.range.highest);
         self.discarded = 0;
         let is_same = load == self.dwell.load;
@@ -266,38 +266,38 @@ impl ObjectiveSearch {
             !is_same && last.is_some_and(|last| last.overloads(self.law, self.objective()));
         self.dwell = Dwell::new(load);
         match (is_same, self.draining) {
-            (true, _) => Direction::Stay,
-            (false, true) => Direction::Offer(0.5 * load),
-            (false, false) => Direction::Offer(load),
+            (true, _) => NextLoad::Stay,
+            (false, true) => NextLoad::Offer(0.5 * load),
+            (false, false) => NextLoad::Offer(load),
         }
     }
 
-    fn finish(&mut self, end: SearchStopReason) -> Direction {
+    fn finish(&mut self, end: SearchStopReason) -> NextLoad {
         self.end = Some(end);
-        Direction::Finish
+        NextLoad::Finish
     }
 
     /// Takes the interval if the effect of the last load is gone from it; otherwise says
     /// what to do until it is.
-    fn take(&mut self, observed: &IntervalResult<'_>) -> Option<Direction> {
+    fn take(&mut self, observed: &IntervalResult<'_>) -> Option<NextLoad> {
         let (reading, steps) = read(observed.interval, &self.plan.objective);
         let is_first = self.dwells.is_empty() && self.discarded == 0;
         let expected = if self.draining { 0.5 } else { 1.0 } * self.dwell.load;
         let at_load = (observed.offered_load_ops_per_s / expected - 1.0).abs() < 1e-6;
         self.discarded += 1;
         if !observed.is_whole || !at_load || (is_first && self.dwell.readings.is_empty()) {
-            return Some(Direction::Stay);
+            return Some(NextLoad::Stay);
         }
         let may_discard = self.dwell.readings.is_empty() && self.discarded < SETTLE_MAX;
         if self.draining {
             if may_discard && reading.excess(self.law, &self.plan.objective) > 1.0 {
-                return Some(Direction::Stay);
+                return Some(NextLoad::Stay);
             }
             self.draining = false;
-            return Some(Direction::Offer(self.dwell.load));
+            return Some(NextLoad::Offer(self.dwell.load));
         }
         if may_discard && reading.is_draining() {
-            return Some(Direction::Stay);
+            return Some(NextLoad::Stay);
         }
         self.dwell.take(reading, &steps);
         None
@@ -309,7 +309,7 @@ fn is_near(dwell: &Dwell, load: f64) -> bool {
     (dwell.load / load - 1.0).abs() <= NEAR
 }
 
-impl Steering for ObjectiveSearch {
+impl LoadController for ObjectiveSearch {
     fn points_since(&self, count: usize) -> Vec<SteeredPoint> {
         let figure = self.plan.objective.figure;
         let point = |dwell: &Dwell| {
@@ -329,9 +329,9 @@ impl Steering for ObjectiveSearch {
         self.range.first
     }
 
-    fn next(&mut self, observed: &IntervalResult<'_>) -> Direction {
+    fn next(&mut self, observed: &IntervalResult<'_>) -> NextLoad {
         if self.end.is_some() {
-            return Direction::Finish;
+            return NextLoad::Finish;
         }
         let started_ns = *self.started_ns.get_or_insert(observed.interval.start_ns);
         let waits = self.take(observed);

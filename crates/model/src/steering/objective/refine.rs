@@ -4,7 +4,7 @@ use super::ObjectiveSearch;
 use super::evidence::Dwell;
 use super::line::Line;
 use crate::measure::curve_record::SearchStopReason;
-use crate::steering::Direction;
+use crate::steering::NextLoad;
 
 /// Stretches near the answer before it is trusted.
 const DWELLS_MIN: usize = 12;
@@ -38,7 +38,7 @@ impl ObjectiveSearch {
 
     /// Moves the centre and how far from it is measured, but not into an overload; a single
     /// one is looked at again first.
-    pub(super) fn aim_at(&mut self, centre: f64, reach: f64) -> Direction {
+    pub(super) fn aim_at(&mut self, centre: f64, reach: f64) -> NextLoad {
         let centre = centre.clamp(0.8 * self.centre, 1.25 * self.centre);
         self.centre = centre.clamp(self.range.lowest, self.range.highest);
         self.reach = reach.clamp(REACH_MIN, REACH_MAX);
@@ -54,7 +54,7 @@ impl ObjectiveSearch {
     }
 
     /// Offers the side of the centre of which less is known.
-    pub(super) fn aim(&mut self) -> Direction {
+    pub(super) fn aim(&mut self) -> NextLoad {
         let window = (2.0 * self.reach).max(0.01);
         let balance: f64 = self
             .near_centre(window)
@@ -72,13 +72,13 @@ impl ObjectiveSearch {
     }
 
     /// After another interval near the answer.
-    pub(super) fn refine(&mut self) -> Direction {
+    pub(super) fn refine(&mut self) -> NextLoad {
         let last = self.dwell.readings.last();
         let interval_ns = last.map_or(0, |last| last.end_ns.saturating_sub(last.start_ns));
         let taken = self.dwell.readings.len();
         let is_far = taken >= 2 && !self.dwell.kept_up();
         if taken < self.dwell_intervals(interval_ns) && !is_far {
-            return Direction::Stay;
+            return NextLoad::Stay;
         }
         self.close_dwell();
         if let Some(direction) = self.check_keep_up() {
@@ -111,7 +111,7 @@ impl ObjectiveSearch {
     }
 
     /// Without a line: goes where the figures near the centre point, and looks further.
-    fn look_further(&mut self) -> Direction {
+    fn look_further(&mut self) -> NextLoad {
         if let Some(last) = self.dwells.last().filter(|last| !last.kept_up()) {
             // What was achieved is about the capacity.
             let step = (0.97 * last.achieved() / self.centre - 1.0).clamp(-0.2, -0.7 * self.reach);

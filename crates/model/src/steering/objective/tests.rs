@@ -312,9 +312,9 @@ fn steer(search: &mut ObjectiveSearch, seconds: u64, capacity: f64, nanos: fn(f6
             interval: &interval,
         };
         match search.next(&observed) {
-            Direction::Stay => {}
-            Direction::Offer(next) => load = next,
-            Direction::Finish => break,
+            NextLoad::Stay => {}
+            NextLoad::Offer(next) => load = next,
+            NextLoad::Finish => break,
         }
     }
 }

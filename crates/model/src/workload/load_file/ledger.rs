@@ -3,7 +3,7 @@
 use crate::measure::Sample;
 use crate::measure::replay_record::{ClientKindRecord, ClientRecord, SkippedLinesRecord};
 use crate::operation::{OpKind, Outcome};
-use crate::time::Moment;
+use crate::time::Timestamp;
 
 /// What one client of a load counts by itself.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl ClientCounters {
         record.lines += 1;
         record.data_bytes = record.data_bytes.saturating_add(data_bytes);
         let completion = &sample.completion;
-        let is_timed = completion.outcome == Outcome::Ok && completion.sent != Moment::NEVER;
+        let is_timed = completion.outcome == Outcome::Ok && completion.sent != Timestamp::MAX;
         if !is_measured || !is_timed {
             return;
         }

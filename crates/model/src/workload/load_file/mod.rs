@@ -8,14 +8,14 @@ mod ledger;
 mod shared;
 
 pub use ledger::ClientCounters;
-pub use shared::{Gauge, SharedLoad};
+pub use shared::{ReplayClientStats, SharedLoad};
 
 use crate::arrivals::Pace;
 use crate::load::{Lines, LoadWork, Peek, Script, is_left_out_of_reading};
 use crate::measure::{Role, Sample};
 use crate::operation::{Completion, OpKind, Outcome};
 use crate::plan::{OnMismatch, Pacing};
-use crate::time::Moment;
+use crate::time::Timestamp;
 use crate::workload::line_source::{Account, LineSource};
 use crate::workload::{Next, Workload};
 use std::sync::Arc;
@@ -52,7 +52,7 @@ enum State {
     /// It goes on with its script.
     Going,
     /// It pauses until this moment.
-    Pausing(Moment),
+    Pausing(Timestamp),
     /// It waits for a sequence point of another client.
     Waiting { client: u32, point: u64 },
     /// Its pass is being ended.
@@ -67,7 +67,7 @@ impl LoadFile {
         Self {
             number,
             script,
-            pace: Pace::new(pacing, Moment::ZERO),
+            pace: Pace::new(pacing, Timestamp::ZERO),
             is_paced: pacing != Pacing::Closed,
             shared,
             state: State::Going,
@@ -90,14 +90,17 @@ impl LoadFile {
     }
 
     /// From `now` on, stamps and rates count anew.
-    fn restart(&mut self, now: Moment) {
+    fn restart(&mut self, now: Timestamp) {
         self.pace.restart(now);
         self.state = State::Going;
     }
 
     /// Goes on to the next line, past all that is none. `None` when that line is due now or was
     /// already; else what to say instead.
-    fn come_to_line(&mut self, now: Moment) -> Result<Option<Moment>, Next<LoadWork<'static>>> {
+    fn come_to_line(
+        &mut self,
+        now: Timestamp,
+    ) -> Result<Option<Timestamp>, Next<LoadWork<'static>>> {
         let mut left_out = 0;
         loop {
             if left_out >= LEFT_OUT_AT_ONCE {
@@ -158,8 +161,8 @@ impl LoadFile {
     fn is_due(
         &self,
         stamp: Option<Duration>,
-        now: Moment,
-    ) -> Result<Option<Moment>, Next<LoadWork<'static>>> {
+        now: Timestamp,
+    ) -> Result<Option<Timestamp>, Next<LoadWork<'static>>> {
         if !self.is_paced {
             return Ok(None);
         }
@@ -211,7 +214,7 @@ impl LineSource for LoadFile {
 }
 
 impl Workload<Lines> for LoadFile {
-    fn next(&mut self, _slot: u32, now: Moment) -> Next<LoadWork<'_>> {
+    fn next(&mut self, _slot: u32, now: Timestamp) -> Next<LoadWork<'_>> {
         if self.ledger.is_fresh {
             // A pass counts from when its client begins.
             self.ledger.is_fresh = false;
@@ -310,7 +313,7 @@ impl Workload<Lines> for LoadFile {
     /// Counts the lines of this pass whose stamps came in the window, and that the
     /// client did not come to: without them a server that lags behind looks better
     /// the more it does so. Lines after a pause are due only after it.
-    fn skip_due(&mut self, opened: Moment, end: Moment, count: &mut dyn FnMut(OpKind)) {
+    fn skip_due(&mut self, opened: Timestamp, end: Timestamp, count: &mut dyn FnMut(OpKind)) {
         if self.state != State::Going {
             return;
         }

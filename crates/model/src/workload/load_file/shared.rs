@@ -1,14 +1,14 @@
 //! What all clients of a load share, and what each shows while it runs.
 
 use crate::plan::{OnMismatch, Plan, ReplayPlan};
-use crate::time::Moment;
+use crate::time::Timestamp;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What all clients of a load share.
 #[derive(Debug)]
 pub struct SharedLoad {
     /// When the measured window opens.
-    pub window_start: Moment,
+    pub window_start: Timestamp,
     /// Whether clients end after one pass.
     pub run_once: bool,
     /// What a mismatch does.
@@ -19,7 +19,7 @@ pub struct SharedLoad {
     pub trunc_io_bytes: Option<u64>,
     /// Sequence points, by client (SETSP, WAITSP); `u64::MAX` once it has ended.
     points: Box<[AtomicU64]>,
-    gauges: Box<[Gauge]>,
+    gauges: Box<[ReplayClientStats]>,
 }
 
 impl SharedLoad {
@@ -27,13 +27,13 @@ impl SharedLoad {
     pub fn new(plan: &Plan, replay: &ReplayPlan) -> Self {
         let clients = 0..plan.clients;
         Self {
-            window_start: Moment::from_nanos(plan.warm_up_ns),
+            window_start: Timestamp::from_nanos(plan.warm_up_ns),
             run_once: replay.run_once,
             on_mismatch: replay.on_mismatch,
             read_only: replay.read_only,
             trunc_io_bytes: replay.trunc_io_bytes,
             points: clients.clone().map(|_| AtomicU64::new(0)).collect(),
-            gauges: clients.map(|_| Gauge::default()).collect(),
+            gauges: clients.map(|_| ReplayClientStats::default()).collect(),
         }
     }
 
@@ -43,11 +43,11 @@ impl SharedLoad {
     }
 
     /// What each client shows.
-    pub fn gauges(&self) -> &[Gauge] {
+    pub fn gauges(&self) -> &[ReplayClientStats] {
         &self.gauges
     }
 
-    pub(super) fn gauge(&self, client: u32) -> &Gauge {
+    pub(super) fn gauge(&self, client: u32) -> &ReplayClientStats {
         &self.gauges[client as usize]
     }
 
@@ -67,7 +67,7 @@ impl SharedLoad {
 
 /// What one client shows while it runs. Only its worker writes; a plain load and store are enough.
 #[derive(Debug, Default)]
-pub struct Gauge {
+pub struct ReplayClientStats {
     /// Lines carried out.
     lines: AtomicU64,
     /// File data moved, warm-up included.
@@ -78,10 +78,10 @@ pub struct Gauge {
     worst: AtomicU64,
 }
 
-impl Gauge {
+impl ReplayClientStats {
     /// A line begins that was due at `due`.
     #[inline]
-    pub(super) fn begin(&self, due: Moment) {
+    pub(super) fn begin(&self, due: Timestamp) {
         self.busy_since.store(due.nanos().max(1), Ordering::Relaxed);
     }
 
@@ -113,7 +113,7 @@ impl Gauge {
 
     /// The longest response time in nanoseconds since this was last asked, a line that has not
     /// ended by `now` included.
-    pub fn worst(&self, now: Moment) -> u64 {
+    pub fn worst(&self, now: Timestamp) -> u64 {
         let stuck = match self.busy_since.load(Ordering::Relaxed) {
             0 => 0,
             since => now.nanos().saturating_sub(since),

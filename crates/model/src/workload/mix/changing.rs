@@ -6,49 +6,51 @@
 //! them rare: a name whose making call is still unanswered after a whole pool of later ones is
 //! passed over, and what failed is put right when the failure is known.
 
-use super::pool::{Levels, NamePool, Taken};
+use super::pool::{NamePool, PoolLimits, Taken};
 use crate::failure::Cause;
-use crate::file_set::{Changing, ChangingDirectories, ClientSet};
+use crate::file_set::{ChangingDirectories, ClientSet, VolatileDirectory};
 use crate::operation::{FileId, Name, OpKind, Operation, Outcome};
 use crate::plan::MixCount;
 use std::collections::VecDeque;
 
 /// What REMOVE can take away, in the order in which it looks: nhfsstone's, which took a hard
 /// link, else a symbolic link, else a file.
-const REMOVABLE: [Changing; 4] = [
-    Changing::Links,
-    Changing::SymbolicLinks,
-    Changing::Nodes,
-    Changing::Created,
+const REMOVABLE: [VolatileDirectory; 4] = [
+    VolatileDirectory::Links,
+    VolatileDirectory::SymbolicLinks,
+    VolatileDirectory::Nodes,
+    VolatileDirectory::Created,
 ];
 
-const fn directory_of(kind: Changing, directories: &ChangingDirectories) -> FileId {
+const fn directory_of(kind: VolatileDirectory, directories: &ChangingDirectories) -> FileId {
     match kind {
-        Changing::Links => directories.links,
-        Changing::SymbolicLinks => directories.symbolic_links,
-        Changing::Nodes => directories.nodes,
-        Changing::Created => directories.created,
-        Changing::Directories => directories.directories,
+        VolatileDirectory::Links => directories.links,
+        VolatileDirectory::SymbolicLinks => directories.symbolic_links,
+        VolatileDirectory::Nodes => directories.nodes,
+        VolatileDirectory::Created => directories.created,
+        VolatileDirectory::Directories => directories.directories,
     }
 }
 
 /// The procedures that make or take names of a kind.
-const fn procedures(kind: Changing) -> &'static [OpKind] {
+const fn procedures(kind: VolatileDirectory) -> &'static [OpKind] {
     match kind {
-        Changing::Links => &[OpKind::Link, OpKind::Remove],
-        Changing::SymbolicLinks => &[OpKind::SymLink, OpKind::Remove],
-        Changing::Nodes => &[OpKind::MkNod, OpKind::Remove],
-        Changing::Created => &[OpKind::Create, OpKind::Remove, OpKind::Rename],
-        Changing::Directories => &[OpKind::MkDir, OpKind::RmDir],
+        VolatileDirectory::Links => &[OpKind::Link, OpKind::Remove],
+        VolatileDirectory::SymbolicLinks => &[OpKind::SymLink, OpKind::Remove],
+        VolatileDirectory::Nodes => &[OpKind::MkNod, OpKind::Remove],
+        VolatileDirectory::Created => &[OpKind::Create, OpKind::Remove, OpKind::Rename],
+        VolatileDirectory::Directories => &[OpKind::MkDir, OpKind::RmDir],
     }
 }
 
 /// The procedures that need names of a kind to be there.
-const fn takers(kind: Changing) -> &'static [OpKind] {
+const fn takers(kind: VolatileDirectory) -> &'static [OpKind] {
     match kind {
-        Changing::Links | Changing::SymbolicLinks | Changing::Nodes => &[],
-        Changing::Created => &[OpKind::Remove, OpKind::Rename],
-        Changing::Directories => &[OpKind::RmDir],
+        VolatileDirectory::Links | VolatileDirectory::SymbolicLinks | VolatileDirectory::Nodes => {
+            &[]
+        }
+        VolatileDirectory::Created => &[OpKind::Remove, OpKind::Rename],
+        VolatileDirectory::Directories => &[OpKind::RmDir],
     }
 }
 
@@ -56,11 +58,17 @@ const fn takers(kind: Changing) -> &'static [OpKind] {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     /// The name comes.
-    Make { kind: Changing, number: u64 },
+    Make {
+        kind: VolatileDirectory,
+        number: u64,
+    },
     /// The name is there and stays.
     MakeAgain { number: u64 },
     /// The name goes.
-    Take { kind: Changing, taken: Taken },
+    Take {
+        kind: VolatileDirectory,
+        taken: Taken,
+    },
     /// A name of a created file goes and another comes.
     Rename { taken: Taken, to: u64 },
 }
@@ -86,16 +94,17 @@ fn share(counts: &[MixCount], kinds: &[OpKind]) -> f64 {
 pub fn spare_names_needed(counts: &[MixCount], slots: u32, operations: Option<u64>) -> u32 {
     let asked = counts.iter().filter(|count| count.count > 0);
     let asked: Vec<OpKind> = asked.map(|count| count.operation).collect();
-    let is_taken = |kind: &Changing| takers(*kind).iter().any(|taker| asked.contains(taker));
-    if !Changing::ALL.iter().any(is_taken) {
+    let is_taken =
+        |kind: &VolatileDirectory| takers(*kind).iter().any(|taker| asked.contains(taker));
+    if !VolatileDirectory::ALL.iter().any(is_taken) {
         return 0;
     }
     // What is only made is counted, too: REMOVE takes from the kind that is most above its
     // level, so all of them should begin at theirs.
-    let changing = Changing::ALL.into_iter();
+    let changing = VolatileDirectory::ALL.into_iter();
     let levels = changing
         .filter(|kind| kind.is_changed_by(&asked))
-        .map(|kind| Levels::new(0, share(counts, procedures(kind)), slots, operations).level);
+        .map(|kind| PoolLimits::new(0, share(counts, procedures(kind)), slots, operations).level);
     levels.max().unwrap_or(0) as u32
 }
 
@@ -103,7 +112,7 @@ pub fn spare_names_needed(counts: &[MixCount], slots: u32, operations: Option<u6
 #[derive(Debug)]
 pub(super) struct ChangingNames {
     directories: ChangingDirectories,
-    pools: [NamePool; Changing::ALL.len()],
+    pools: [NamePool; VolatileDirectory::ALL.len()],
     /// Unmeasured operations that are still to be asked. Their names are fixed already.
     owed: VecDeque<Change>,
     owed_max: usize,
@@ -116,16 +125,16 @@ impl ChangingNames {
         slots: u32,
         operations: Option<u64>,
     ) -> Self {
-        let pools = Changing::ALL.map(|kind| {
+        let pools = VolatileDirectory::ALL.map(|kind| {
             let share = share(counts, procedures(kind));
             NamePool::new(
-                Levels::new(set.spare_names, share, slots, operations),
+                PoolLimits::new(set.spare_names, share, slots, operations),
                 set.spare_names,
                 slots,
             )
         });
-        let is_needed = |kind: Changing| share(counts, takers(kind)) > 0.0;
-        let missing: usize = Changing::ALL
+        let is_needed = |kind: VolatileDirectory| share(counts, takers(kind)) > 0.0;
+        let missing: usize = VolatileDirectory::ALL
             .into_iter()
             .zip(&pools)
             .filter(|(kind, _)| is_needed(*kind))
@@ -138,7 +147,10 @@ impl ChangingNames {
             owed: VecDeque::with_capacity(owed_max),
             owed_max,
         };
-        for kind in Changing::ALL.into_iter().filter(|kind| is_needed(*kind)) {
+        for kind in VolatileDirectory::ALL
+            .into_iter()
+            .filter(|kind| is_needed(*kind))
+        {
             for _ in 0..names.pool(kind).missing() {
                 names.owe_a_name(kind);
             }
@@ -146,14 +158,14 @@ impl ChangingNames {
         names
     }
 
-    fn pool(&mut self, kind: Changing) -> &mut NamePool {
+    fn pool(&mut self, kind: VolatileDirectory) -> &mut NamePool {
         &mut self.pools[kind as usize]
     }
 
     /// CREATE: a new file; when there are enough, the oldest is truncated instead, as
     /// nhfsstone's O_CREAT | O_TRUNC always did.
     pub(super) fn create(&mut self) -> Change {
-        let pool = self.pool(Changing::Created);
+        let pool = self.pool(VolatileDirectory::Created);
         let again = if pool.is_full() {
             pool.make_again()
         } else {
@@ -161,12 +173,12 @@ impl ChangingNames {
         };
         match again {
             Some(number) => Change::MakeAgain { number },
-            None => self.make(Changing::Created),
+            None => self.make(VolatileDirectory::Created),
         }
     }
 
     /// A new name; if that is one too many, an unmeasured operation takes the oldest away.
-    pub(super) fn make(&mut self, kind: Changing) -> Change {
+    pub(super) fn make(&mut self, kind: VolatileDirectory) -> Change {
         let number = self.pool(kind).make();
         // A second time if no name was there to be taken the last time.
         for _ in 0..2 {
@@ -185,7 +197,7 @@ impl ChangingNames {
     /// REMOVE: the oldest name of the kind that is most above its level, or else of the
     /// created files.
     pub(super) fn remove(&mut self) -> Change {
-        let mut most = (0, Changing::Created);
+        let mut most = (0, VolatileDirectory::Created);
         for kind in REMOVABLE {
             let excess = self.pool(kind).excess();
             if excess > most.0 {
@@ -196,7 +208,7 @@ impl ChangingNames {
     }
 
     /// REMOVE or RMDIR of the oldest name of a kind.
-    pub(super) fn take(&mut self, kind: Changing) -> Change {
+    pub(super) fn take(&mut self, kind: VolatileDirectory) -> Change {
         let taken = self.take_from(kind);
         self.make_up(kind);
         Change::Take { kind, taken }
@@ -204,15 +216,15 @@ impl ChangingNames {
 
     /// RENAME: the oldest created file gets a new name.
     pub(super) fn rename(&mut self) -> Change {
-        let taken = self.take_from(Changing::Created);
-        let to = self.pool(Changing::Created).make();
-        self.make_up(Changing::Created);
+        let taken = self.take_from(VolatileDirectory::Created);
+        let to = self.pool(VolatileDirectory::Created).make();
+        self.make_up(VolatileDirectory::Created);
         Change::Rename { taken, to }
     }
 
     /// The oldest name. Where all making has failed there is none; the server is asked for one
     /// that never was, so that its failure is seen.
-    fn take_from(&mut self, kind: Changing) -> Taken {
+    fn take_from(&mut self, kind: VolatileDirectory) -> Taken {
         let pool = self.pool(kind);
         let was_ready = true;
         let number = pool.nothing();
@@ -221,7 +233,7 @@ impl ChangingNames {
 
     /// Unmeasured operations for what was taken; never more than two for one operation, so that a
     /// server on which they fail is not asked for ever.
-    fn make_up(&mut self, kind: Changing) {
+    fn make_up(&mut self, kind: VolatileDirectory) {
         for _ in 0..2 {
             if self.pool(kind).is_below() && self.has_room() {
                 self.owe_a_name(kind);
@@ -229,7 +241,7 @@ impl ChangingNames {
         }
     }
 
-    fn owe_a_name(&mut self, kind: Changing) {
+    fn owe_a_name(&mut self, kind: VolatileDirectory) {
         let number = self.pool(kind).make();
         self.owed.push_back(Change::Make { kind, number });
     }
@@ -248,20 +260,22 @@ impl ChangingNames {
     pub(super) fn operation(&self, change: &Change, file: FileId) -> Operation {
         match *change {
             Change::Make { kind, number } => self.making(kind, number, file),
-            Change::MakeAgain { number } => self.making(Changing::Created, number, file),
+            Change::MakeAgain { number } => self.making(VolatileDirectory::Created, number, file),
             Change::Take { kind, taken } => {
                 let (directory, name) = self.place(kind, taken.number);
                 match kind {
-                    Changing::Directories => Operation::RemoveDirectory { directory, name },
-                    Changing::Links
-                    | Changing::SymbolicLinks
-                    | Changing::Nodes
-                    | Changing::Created => Operation::Remove { directory, name },
+                    VolatileDirectory::Directories => {
+                        Operation::RemoveDirectory { directory, name }
+                    }
+                    VolatileDirectory::Links
+                    | VolatileDirectory::SymbolicLinks
+                    | VolatileDirectory::Nodes
+                    | VolatileDirectory::Created => Operation::Remove { directory, name },
                 }
             }
             Change::Rename { taken, to } => {
-                let (from_directory, from) = self.place(Changing::Created, taken.number);
-                let (to_directory, to) = self.place(Changing::Created, to);
+                let (from_directory, from) = self.place(VolatileDirectory::Created, taken.number);
+                let (to_directory, to) = self.place(VolatileDirectory::Created, to);
                 Operation::Rename {
                     from_directory,
                     from,
@@ -272,18 +286,18 @@ impl ChangingNames {
         }
     }
 
-    fn making(&self, kind: Changing, number: u64, file: FileId) -> Operation {
+    fn making(&self, kind: VolatileDirectory, number: u64, file: FileId) -> Operation {
         let (directory, name) = self.place(kind, number);
         match kind {
-            Changing::Created => Operation::Create { directory, name },
-            Changing::Directories => Operation::MakeDirectory { directory, name },
-            Changing::Nodes => Operation::MakeNode { directory, name },
-            Changing::Links => Operation::Link {
+            VolatileDirectory::Created => Operation::Create { directory, name },
+            VolatileDirectory::Directories => Operation::MakeDirectory { directory, name },
+            VolatileDirectory::Nodes => Operation::MakeNode { directory, name },
+            VolatileDirectory::Links => Operation::Link {
                 file,
                 directory,
                 name,
             },
-            Changing::SymbolicLinks => {
+            VolatileDirectory::SymbolicLinks => {
                 let letter = b't';
                 let target = Name::Numbered { letter, number };
                 Operation::MakeSymlink {
@@ -295,7 +309,7 @@ impl ChangingNames {
         }
     }
 
-    fn place(&self, kind: Changing, number: u64) -> (FileId, Name) {
+    fn place(&self, kind: VolatileDirectory, number: u64) -> (FileId, Name) {
         (directory_of(kind, &self.directories), kind.name(number))
     }
 
@@ -313,17 +327,17 @@ impl ChangingNames {
             // Whatever the server says, the file was there before.
             Change::MakeAgain { number } => {
                 let is_told = !matches!(outcome, Outcome::TimedOut | Outcome::Disconnected);
-                self.settle_made(Changing::Created, number, is_told);
+                self.settle_made(VolatileDirectory::Created, number, is_told);
             }
             Change::Take { kind, taken } => self.settle_taken(kind, taken, outcome),
             Change::Rename { taken, to } => {
-                self.settle_made(Changing::Created, to, *outcome == Outcome::Ok);
-                self.settle_taken(Changing::Created, taken, outcome);
+                self.settle_made(VolatileDirectory::Created, to, *outcome == Outcome::Ok);
+                self.settle_taken(VolatileDirectory::Created, taken, outcome);
             }
         }
     }
 
-    fn settle_made(&mut self, kind: Changing, number: u64, is_there: bool) {
+    fn settle_made(&mut self, kind: VolatileDirectory, number: u64, is_there: bool) {
         if is_there {
             self.pool(kind).is_made(number);
         } else {
@@ -333,7 +347,7 @@ impl ChangingNames {
 
     /// What could not be taken is still there, unless the server does not know it; after a call
     /// without an answer nobody knows, and a name more or less in the directory does no harm.
-    fn settle_taken(&mut self, kind: Changing, taken: Taken, outcome: &Outcome) {
+    fn settle_taken(&mut self, kind: VolatileDirectory, taken: Taken, outcome: &Outcome) {
         let is_there = match outcome {
             Outcome::Ok | Outcome::TimedOut | Outcome::Disconnected => false,
             Outcome::Failed(failure) if failure.cause() == Cause::NotFound => !taken.was_ready,
@@ -345,7 +359,7 @@ impl ChangingNames {
     }
 
     #[cfg(test)]
-    pub(super) fn levels_and_lengths(&mut self) -> Vec<(Levels, usize)> {
+    pub(super) fn levels_and_lengths(&mut self) -> Vec<(PoolLimits, usize)> {
         let pools = self.pools.iter();
         pools.map(|pool| (pool.levels(), pool.len())).collect()
     }

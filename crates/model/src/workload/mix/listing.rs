@@ -1,7 +1,9 @@
 //! Which page of which directory comes next.
 
 use crate::file_set::ClientSet;
-use crate::operation::{Answer, Completion, DirectoryCursor, FileId, OpKind, Operation, Outcome};
+use crate::operation::{
+    Completion, DirectoryCursor, FileId, OpKind, Operation, Outcome, ReplyInfo,
+};
 
 /// A page that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +77,7 @@ impl Listings {
         match (completion.outcome, completion.answer) {
             (
                 Outcome::Ok,
-                Answer::Directory {
+                ReplyInfo::Directory {
                     cursor, end: false, ..
                 },
             ) => *place = cursor,

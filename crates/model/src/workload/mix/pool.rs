@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 /// its making call has long ended: that is what the least number is for. Without it, what is
 /// asked would depend on how fast the server answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Levels {
+pub(super) struct PoolLimits {
     /// Below it an unmeasured operation makes a name.
     pub(super) lower: usize,
     /// What the kind is kept at.
@@ -23,7 +23,7 @@ const TURNS: f64 = 32.0;
 /// Names of one kind at most, so that a file set with many clients stays small.
 const LEAST_MAX: f64 = 4096.0;
 
-impl Levels {
+impl PoolLimits {
     /// The levels of a client with `slots` slots and `spare` names at the start, if so large a
     /// share of its operations, which are no more than `operations`, makes or takes names of the kind.
     pub(super) fn new(spare: u32, share: f64, slots: u32, operations: Option<u64>) -> Self {
@@ -78,7 +78,7 @@ struct Entry {
 #[derive(Debug, Clone)]
 pub(super) struct NamePool {
     entries: VecDeque<Entry>,
-    levels: Levels,
+    levels: PoolLimits,
     /// The number of the next new name.
     next: u64,
     max: usize,
@@ -86,7 +86,7 @@ pub(super) struct NamePool {
 
 impl NamePool {
     /// A pool in which the numbers `0..spare` are there.
-    pub(super) fn new(levels: Levels, spare: u32, slots: u32) -> Self {
+    pub(super) fn new(levels: PoolLimits, spare: u32, slots: u32) -> Self {
         let max = levels.upper + 2 * slots as usize + 2;
         let mut entries = VecDeque::with_capacity(max + 1);
         entries.extend((0..u64::from(spare)).map(|number| Entry {
@@ -202,7 +202,7 @@ impl NamePool {
     }
 
     #[cfg(test)]
-    pub(super) fn levels(&self) -> Levels {
+    pub(super) fn levels(&self) -> PoolLimits {
         self.levels
     }
 
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     fn pool(spare: u32) -> NamePool {
-        NamePool::new(Levels::new(spare, 0.01, 2, None), spare, 2)
+        NamePool::new(PoolLimits::new(spare, 0.01, 2, None), spare, 2)
     }
 
     #[test]
@@ -272,17 +272,17 @@ mod tests {
 
     #[test]
     fn levels_grow_with_slots_and_share() {
-        let levels = Levels::new(0, 0.03, 8, None);
+        let levels = PoolLimits::new(0, 0.03, 8, None);
         assert_eq!((levels.lower, levels.level, levels.upper), (20, 26, 32));
-        let all = Levels::new(0, 1.0, 8, None);
+        let all = PoolLimits::new(0, 1.0, 8, None);
         assert_eq!((all.lower, all.level, all.upper), (268, 281, 294));
-        assert_eq!(Levels::new(1000, 0.03, 8, None).level, 1000);
+        assert_eq!(PoolLimits::new(1000, 0.03, 8, None).level, 1000);
     }
 
     #[test]
     fn few_operations_need_few_names() {
         let levels_of = |operations| {
-            let levels = Levels::new(0, 0.03, 8, Some(operations));
+            let levels = PoolLimits::new(0, 0.03, 8, Some(operations));
             (levels.lower, levels.level, levels.upper)
         };
         assert_eq!(levels_of(0), (0, 0, 0));

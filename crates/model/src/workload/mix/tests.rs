@@ -3,10 +3,10 @@ mod tree;
 use super::*;
 use crate::failure::StatusSpace;
 use crate::measure::Role;
-use crate::operation::{Answer, Outcome, SlotId};
+use crate::operation::{Outcome, ReplyInfo, SlotId};
 use crate::plan::{FileSetPlan, FileSizes, MixCount, Popularity};
 use crate::random::RngExt;
-use crate::time::Moment;
+use crate::time::Timestamp;
 use filestone_wire::nfs3::Status;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -110,14 +110,14 @@ fn alone(kind: OpKind) -> MixPlan {
     fitting(&[(kind, 1)])
 }
 
-fn completion(slot: u32, (outcome, answer): (Outcome, Answer)) -> Completion {
+fn completion(slot: u32, (outcome, answer): (Outcome, ReplyInfo)) -> Completion {
     Completion {
         ticket: SlotId { client: 0, slot },
         outcome,
         answer,
-        usable: Moment::ZERO,
-        sent: Moment::ZERO,
-        done: Moment::ZERO,
+        usable: Timestamp::ZERO,
+        sent: Timestamp::ZERO,
+        done: Timestamp::ZERO,
         calls: 1,
         retransmissions: 0,
         bytes_sent: 0,
@@ -134,7 +134,7 @@ enum Server {
 }
 
 /// What a slot is busy with, and its answer if the server has carried it out.
-type Busy = (Operation, Option<(Outcome, Answer)>);
+type Busy = (Operation, Option<(Outcome, ReplyInfo)>);
 
 /// A client, its slots and the server.
 struct Simulation {
@@ -159,7 +159,7 @@ impl Simulation {
             tree: Tree::new(table, set),
             slots: vec![None; slots_in_use as usize],
             server: Server::BeforeItAnswers,
-            order: stream(order, Purpose::Arrivals, 0),
+            order: stream(order, RandomStream::Arrivals, 0),
             remaining: 0,
         }
     }
@@ -181,7 +181,7 @@ impl Simulation {
                 self.remaining -= 1;
                 let next = self
                     .workload
-                    .next(slot, Moment::ZERO)
+                    .next(slot, Timestamp::ZERO)
                     .measured()
                     .expect("a mix for ever");
                 saw(&next, Role::Measured);
@@ -198,7 +198,7 @@ impl Simulation {
         &mut self,
         count: usize,
         mut saw: impl FnMut(&Operation, Role),
-        mut answer: impl FnMut(&mut Tree, &Operation) -> (Outcome, Answer),
+        mut answer: impl FnMut(&mut Tree, &Operation) -> (Outcome, ReplyInfo),
     ) {
         self.remaining = count;
         for slot in 0..self.slots.len() as u32 {
@@ -370,7 +370,7 @@ fn clients_that_take_turns_ask_what_they_ask_one_after_the_other() {
         .map(|number| {
             let mut client = client(number);
             (0..100)
-                .map_while(|_| client.next(0, Moment::ZERO).measured())
+                .map_while(|_| client.next(0, Timestamp::ZERO).measured())
                 .collect()
         })
         .collect();
@@ -378,7 +378,7 @@ fn clients_that_take_turns_ask_what_they_ask_one_after_the_other() {
     let mut turns: Vec<Vec<Operation>> = vec![vec![]; 3];
     for turn in 0..300 {
         let number = turn * 2 % 3;
-        turns[number].extend(clients[number].next(0, Moment::ZERO).measured());
+        turns[number].extend(clients[number].next(0, Timestamp::ZERO).measured());
     }
     assert_eq!(apart, turns);
     assert_ne!(apart[0], apart[1]);
@@ -409,13 +409,13 @@ fn an_arrival_that_cannot_start_loses_its_card() {
     let (mut all, mut some) = (client(), client());
     for turn in 0..1000 {
         let kind = all
-            .next(0, Moment::ZERO)
+            .next(0, Timestamp::ZERO)
             .measured()
             .map(|operation| operation.kind());
         let other = if turn % 3 == 0 {
             some.skip()
         } else {
-            some.next(0, Moment::ZERO)
+            some.next(0, Timestamp::ZERO)
                 .measured()
                 .map(|operation| operation.kind())
         };
@@ -428,15 +428,15 @@ fn whatever_fails_nothing_grows_and_the_client_finds_its_way_back() {
     for plan in mixes() {
         let mut simulation = Simulation::new(&plan, 1, 0, SLOTS, 1);
         let room = simulation.workload.changing.owed_len().1;
-        let mut chance = stream(2, Purpose::Workload, 0);
+        let mut chance = stream(2, RandomStream::Workload, 0);
         let denied = Outcome::Failed(StatusSpace::Nfs3.failure(Status::ACCES.0));
         simulation.run_with(
             100_000,
             |_, _| {},
             |tree, operation| {
                 match chance.random_range(0..10) {
-                    0 => (denied, Answer::Plain),
-                    1 => (Outcome::TimedOut, Answer::Plain),
+                    0 => (denied, ReplyInfo::Plain),
+                    1 => (Outcome::TimedOut, ReplyInfo::Plain),
                     // Carried out, but the answer was lost.
                     2 => (Outcome::Disconnected, tree.apply(operation).1),
                     _ => tree.apply(operation),
@@ -449,7 +449,7 @@ fn whatever_fails_nothing_grows_and_the_client_finds_its_way_back() {
             100_000,
             |_, _| asked += 1,
             |tree, operation| match changes_names(operation.kind()) {
-                true => (denied, Answer::Plain),
+                true => (denied, ReplyInfo::Plain),
                 false => tree.apply(operation),
             },
         );
@@ -508,7 +508,7 @@ fn a_listing_goes_on_where_its_last_page_ended_and_starts_over_after_a_failure()
     let mut pages = Vec::new();
     for turn in 0..10 {
         let page = workload
-            .next(0, Moment::ZERO)
+            .next(0, Timestamp::ZERO)
             .measured()
             .expect("a mix for ever");
         if let Operation::ReadDirectory {
@@ -520,7 +520,7 @@ fn a_listing_goes_on_where_its_last_page_ended_and_starts_over_after_a_failure()
         let said = match turn {
             2 => (
                 Outcome::Failed(StatusSpace::Nfs3.failure(Status::BAD_COOKIE.0)),
-                Answer::Plain,
+                ReplyInfo::Plain,
             ),
             _ => tree.apply(&page),
         };

@@ -77,7 +77,7 @@ pub(super) fn with_data(file: FileId, files: &Range<u32>, table: &FileTable) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::random::{RandomStream, stream};
     use crate::workload::{FileEntry, ObjectKind};
 
     fn table(lengths: &[u64]) -> FileTable {
@@ -95,7 +95,7 @@ mod tests {
     /// The next `count` transfers of 8 KiB, going through the files in turn.
     fn transfers(access: Access, lengths: &[u64], count: usize) -> Vec<(u32, u64, u32)> {
         let table = table(lengths);
-        let mut generator = stream(1, Purpose::Workload, 0);
+        let mut generator = stream(1, RandomStream::Workload, 0);
         let mut place = Place::default();
         let mut chosen = 0..;
         let mut next = || {

@@ -3,7 +3,7 @@ use crate::failure::StatusSpace;
 use crate::operation::SlotId;
 use crate::operation::{AttributeChange, Stability};
 use crate::plan::{LeftoverPolicy, unmeasured_for};
-use crate::time::Moment;
+use crate::time::Timestamp;
 use crate::workload::{FileEntry, ObjectKind};
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
@@ -53,14 +53,14 @@ fn probe(plan: &ProbePlan, lengths: &[u64], client: u32, slots: u32) -> Probe {
     Probe::new(plan, Arc::new(table(lengths)), client, slots, 1)
 }
 
-fn completion(slot: u32, outcome: Outcome, answer: Answer) -> Completion {
+fn completion(slot: u32, outcome: Outcome, answer: ReplyInfo) -> Completion {
     Completion {
         ticket: SlotId { client: 0, slot },
         outcome,
         answer,
-        usable: Moment::ZERO,
-        sent: Moment::ZERO,
-        done: Moment::ZERO,
+        usable: Timestamp::ZERO,
+        sent: Timestamp::ZERO,
+        done: Timestamp::ZERO,
         calls: 1,
         retransmissions: 0,
         bytes_sent: 0,
@@ -75,7 +75,7 @@ fn drive(
     probe: &mut Probe,
     slots: u32,
     operations: usize,
-    mut answer: impl FnMut(u32, &Operation, bool) -> (Outcome, Answer),
+    mut answer: impl FnMut(u32, &Operation, bool) -> (Outcome, ReplyInfo),
 ) {
     let mut last: Vec<Option<Completion>> = vec![None; slots as usize];
     for slot in (0..slots).cycle().take(operations) {
@@ -84,7 +84,7 @@ fn drive(
             Some(unmeasured) => (unmeasured, true),
             None => (
                 probe
-                    .next(slot, Moment::ZERO)
+                    .next(slot, Timestamp::ZERO)
                     .measured()
                     .expect("a workload for ever"),
                 false,
@@ -96,11 +96,11 @@ fn drive(
 }
 
 /// What a server would say to a page: three pages make a listing.
-fn page(operation: &Operation) -> Answer {
+fn page(operation: &Operation) -> ReplyInfo {
     match operation {
         Operation::ReadDirectory { cursor, .. } | Operation::ReadDirectoryPlus { cursor, .. } => {
             let cookie = cursor.cookie + 10;
-            Answer::Directory {
+            ReplyInfo::Directory {
                 cursor: DirectoryCursor {
                     cookie,
                     verifier: [7; 8],
@@ -110,7 +110,7 @@ fn page(operation: &Operation) -> Answer {
                 excess_bytes: 0,
             }
         }
-        _ => Answer::Plain,
+        _ => ReplyInfo::Plain,
     }
 }
 
@@ -142,7 +142,7 @@ fn exchanges_of_one_protocol_are_repeated_as_they_are() {
         let mut probe = probe(&plan(operation.kind()), &[], 1, 2);
         drive(&mut probe, 2, 6, |_, asked, is_unmeasured| {
             assert_eq!((*asked, is_unmeasured), (operation, false));
-            (Outcome::Ok, Answer::Plain)
+            (Outcome::Ok, ReplyInfo::Plain)
         });
     }
 }
@@ -152,7 +152,7 @@ fn a_client_copies_from_its_source_to_its_own_file() {
     let mut plan = plan(OpKind::Copy);
     plan.size_bytes = 8000;
     let mut probe = probe(&plan, &[20_000, 20_000], 1, 2);
-    let copies = (0..3).map(|slot| probe.next(slot % 2, Moment::ZERO).measured());
+    let copies = (0..3).map(|slot| probe.next(slot % 2, Timestamp::ZERO).measured());
     // The last 4,000 bytes of 20,000 are not copied: each operation moves as much.
     let offsets = [0, 8000, 0];
     for (copy, offset) in copies.zip(offsets) {
@@ -177,7 +177,7 @@ fn the_same_seed_asks_the_same_at_random_and_another_does_not() {
         let table = Arc::new(table(&[1 << 30; 9]));
         let mut probe = Probe::new(&plan, table, 0, 1, seed);
         (0..20)
-            .map(|_| probe.next(0, Moment::ZERO).measured())
+            .map(|_| probe.next(0, Timestamp::ZERO).measured())
             .collect::<Vec<_>>()
     };
     assert_eq!(ask(5), ask(5));
@@ -208,7 +208,7 @@ fn a_sequential_read_wraps_exactly_at_the_end_of_each_file() {
                     "{offset} of {file:?}"
                 );
                 seen.push((file.0, offset));
-                (Outcome::Ok, Answer::Plain)
+                (Outcome::Ok, ReplyInfo::Plain)
             });
             // Every block once, then all over again in the same order.
             let (first, rest) = seen.split_at(blocks as usize);
@@ -236,7 +236,7 @@ fn random_reads_and_writes_stay_inside_their_files_and_reach_all_of_them() {
             };
             assert!(offset < lengths[file.0 as usize - 1] && offset % 4096 == 0);
             seen.insert((file.0, offset));
-            (Outcome::Ok, Answer::Plain)
+            (Outcome::Ok, ReplyInfo::Plain)
         },
     );
     assert_eq!(seen.len(), 1 + 1 + 2 + 25);
@@ -261,7 +261,7 @@ fn random_reads_and_writes_stay_inside_their_files_and_reach_all_of_them() {
                 );
                 assert_eq!(file, FileId(3), "its own");
                 seen.insert(offset);
-                (Outcome::Ok, Answer::Plain)
+                (Outcome::Ok, ReplyInfo::Plain)
             },
         );
         assert_eq!(
@@ -284,7 +284,7 @@ fn a_file_smaller_than_one_write_is_written_at_its_beginning() {
                 ..
             }
         ));
-        (Outcome::Ok, Answer::Plain)
+        (Outcome::Ok, ReplyInfo::Plain)
     });
 }
 
@@ -304,7 +304,7 @@ fn a_commit_is_of_what_its_slot_wrote_before() {
                 }
                 _ => unreachable!("{operation:?}"),
             }
-            (Outcome::Ok, Answer::Plain)
+            (Outcome::Ok, ReplyInfo::Plain)
         },
     );
 }
@@ -324,10 +324,10 @@ fn a_listing_starts_over_at_its_end_and_when_its_place_is_lost() {
             // NFS3ERR_BAD_COOKIE.
             6 => (
                 Outcome::Failed(StatusSpace::Nfs3.failure(10_003)),
-                Answer::Plain,
+                ReplyInfo::Plain,
             ),
             // Nobody knows whether it was good: ask for the same page again.
-            9 => (Outcome::TimedOut, Answer::Plain),
+            9 => (Outcome::TimedOut, ReplyInfo::Plain),
             _ => (Outcome::Ok, page(operation)),
         }
     });
@@ -375,7 +375,7 @@ fn changes_never_meet_a_name_that_is_there_or_miss_one_that_is_not() {
             let mut probe = probe(&plan(kind), &[1], client, 5);
             drive(&mut probe, 5, 500, |_, operation, _| {
                 assert!(names.carry_out(operation), "{operation:?}");
-                (Outcome::Ok, Answer::Plain)
+                (Outcome::Ok, ReplyInfo::Plain)
             });
         }
         // The directory keeps its size: at most one name per slot is there.
@@ -397,8 +397,11 @@ fn what_failed_is_restored_so_that_the_next_can_succeed() {
                     assert_eq!(unmeasured[slot as usize], 1, "one between two measured");
                     // It may find nothing to take away.
                     return match names.carry_out(operation) {
-                        true => (Outcome::Ok, Answer::Plain),
-                        false => (Outcome::Failed(StatusSpace::Nfs3.failure(2)), Answer::Plain),
+                        true => (Outcome::Ok, ReplyInfo::Plain),
+                        false => (
+                            Outcome::Failed(StatusSpace::Nfs3.failure(2)),
+                            ReplyInfo::Plain,
+                        ),
                     };
                 }
                 unmeasured[slot as usize] = 0;
@@ -406,12 +409,15 @@ fn what_failed_is_restored_so_that_the_next_can_succeed() {
                 match measured % 3 {
                     0 if is_carried_out => {
                         names.carry_out(operation);
-                        (Outcome::TimedOut, Answer::Plain)
+                        (Outcome::TimedOut, ReplyInfo::Plain)
                     }
-                    0 => (Outcome::Failed(StatusSpace::Nfs3.failure(5)), Answer::Plain),
+                    0 => (
+                        Outcome::Failed(StatusSpace::Nfs3.failure(5)),
+                        ReplyInfo::Plain,
+                    ),
                     _ => {
                         assert!(names.carry_out(operation), "{}: {operation:?}", kind.name());
-                        (Outcome::Ok, Answer::Plain)
+                        (Outcome::Ok, ReplyInfo::Plain)
                     }
                 }
             });
@@ -439,7 +445,7 @@ fn a_renamed_file_is_renamed_again_without_another_being_made() {
                 }
                 _ => unreachable!("{operation:?}"),
             }
-            (Outcome::Ok, Answer::Plain)
+            (Outcome::Ok, ReplyInfo::Plain)
         },
     );
     assert_eq!(made, 1);
@@ -463,7 +469,7 @@ fn clients_and_slots_never_share_a_name() {
                         (client, slot)
                     );
                 }
-                (Outcome::Ok, Answer::Plain)
+                (Outcome::Ok, ReplyInfo::Plain)
             });
         }
     }
@@ -492,7 +498,7 @@ fn visits_go_through_all_subjects_and_names_in_turn() {
                     } => index,
                     _ => unreachable!("{operation:?}"),
                 });
-                (Outcome::Ok, Answer::Plain)
+                (Outcome::Ok, ReplyInfo::Plain)
             },
         );
         let expected: Vec<u32> = (0..count)
@@ -515,7 +521,7 @@ fn attributes_are_changed_of_the_clients_own_file_only() {
                 let file = FileId(2 + client % 2);
                 let change = AttributeChange::Touch;
                 assert_eq!(*operation, Operation::SetAttr { file, change });
-                (Outcome::Ok, Answer::Plain)
+                (Outcome::Ok, ReplyInfo::Plain)
             },
         );
     }
@@ -527,7 +533,7 @@ fn without_anything_to_work_on_a_workload_ends() {
         let mut probe = Probe::new(&plan(*kind), Arc::new(FileTable::default()), 3, 1, 1);
         assert_eq!(probe.restore(0, None), None);
         assert_eq!(
-            probe.next(0, Moment::ZERO).measured().is_some(),
+            probe.next(0, Timestamp::ZERO).measured().is_some(),
             *kind == OpKind::Null,
             "{}",
             kind.name()

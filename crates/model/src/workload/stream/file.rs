@@ -3,8 +3,8 @@
 use super::pieces::Pieces;
 use super::shared::SharedFleet;
 use crate::load::CLIENTS;
-use crate::payload::{FileKey, Payload, Place, Reading, Unit};
-use crate::plan::{GroupPlan, Offsets, RandomField, RandomFieldFor};
+use crate::payload::{FileKey, Payload, Place, ReadCheck, WriteBlock};
+use crate::plan::{AccessPattern, GroupPlan, RandomField, RandomFieldFor};
 use std::io::Write;
 
 /// What is done with a file.
@@ -75,7 +75,7 @@ impl CurrentFile {
         self.unit_len = owner.write_size.min.max(1);
         let (start, end) = (self.pieces.start(), self.pieces.end());
         let pieces = Pieces::new(start, end, len, group.checksums);
-        let is_drawn = group.offsets == Offsets::Random && self.task != Task::Prepare;
+        let is_drawn = group.offsets == AccessPattern::Random && self.task != Task::Prepare;
         self.pieces = if is_drawn {
             pieces.in_order_of(drawn.order())
         } else {
@@ -138,7 +138,7 @@ impl CurrentFile {
             len: u32::try_from(self.next_len).unwrap_or(u32::MAX),
         };
         let payloads = shared.payloads();
-        let unit = Unit::plain(
+        let unit = WriteBlock::plain(
             payloads.region(pattern),
             group.pattern.begin(),
             place,
@@ -153,11 +153,11 @@ impl CurrentFile {
 
     /// Where the next read is among the writes that the file consists of. Those in a drawn order are of
     /// whole writes.
-    fn reading(&self) -> Reading {
+    fn reading(&self) -> ReadCheck {
         let is_drawn = self.pieces.is_in_drawn_order();
         let before = self.offset.saturating_sub(self.pieces.start());
         let number = before.div_ceil(self.unit_len.max(1));
-        Reading {
+        ReadCheck {
             file: self.key,
             offset: self.offset,
             number: if is_drawn {

@@ -1,11 +1,11 @@
 //! What one client of a fleet shows while it runs, and what it is told. Only its worker writes what it
 //! shows, and only who controls the fleet what it is told; plain loads and stores are enough.
 
-use super::orders::{ClientControl, Command};
+use super::orders::{ClientControl, DesiredState};
 use super::times::{Times, TimesCounted};
 use crate::fleet::EffectiveFrom;
 use crate::measure::fleet_record::{ClientState, ConnectStatus, FleetCounters};
-use crate::time::Moment;
+use crate::time::Timestamp;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
@@ -109,7 +109,7 @@ impl ClientStats {
             EffectiveFrom::NextTransfer => true,
             EffectiveFrom::NextFile => of_file == NO_FILE || of_file == orders.settings,
         };
-        has_taken_up && is_of_file && orders.command == Command::Run
+        has_taken_up && is_of_file && orders.command == DesiredState::Run
     }
 
     /// It begins: from now on it is counted how long its reads and writes take.
@@ -142,7 +142,7 @@ impl ClientStats {
         self.state.store(state as u8, Ordering::Relaxed);
     }
 
-    pub(super) fn fail(&self, since: Option<Moment>) {
+    pub(super) fn fail(&self, since: Option<Timestamp>) {
         let nanos = since.map_or(0, |since| since.nanos().max(1));
         self.failing_since.store(nanos, Ordering::Relaxed);
         if since.is_none() {
@@ -151,20 +151,20 @@ impl ClientStats {
     }
 
     /// It tries again what has failed until then.
-    pub(super) fn retry_until(&self, end: Moment) {
+    pub(super) fn retry_until(&self, end: Timestamp) {
         self.retries_until.store(end.nanos(), Ordering::Relaxed);
     }
 
     /// Until when it tries again what has failed, if something has.
-    pub fn retries_until(&self) -> Option<Moment> {
+    pub fn retries_until(&self) -> Option<Timestamp> {
         match self.retries_until.load(Ordering::Relaxed) {
             0 => None,
-            nanos => Some(Moment::from_nanos(nanos)),
+            nanos => Some(Timestamp::from_nanos(nanos)),
         }
     }
 
     /// When its next transfer is due by its rate, if it has one and does not wait for something else.
-    pub(super) fn due_next(&self, due: Option<Moment>) {
+    pub(super) fn due_next(&self, due: Option<Timestamp>) {
         let nanos = due.map_or(0, |due| due.nanos().max(1));
         self.next_due.store(nanos, Ordering::Relaxed);
     }
@@ -207,7 +207,7 @@ impl ClientStats {
     }
 
     /// What it has done by now, time that it has been failing included.
-    pub fn counters(&self, now: Moment) -> FleetCounters {
+    pub fn counters(&self, now: Timestamp) -> FleetCounters {
         let count = |what: Count| self.count(what);
         let failing = match self.failing_since.load(Ordering::Relaxed) {
             0 => 0,

@@ -17,7 +17,7 @@ mod shelf;
 mod times;
 
 pub use gauge::ClientStats;
-pub use orders::{ActiveSettings, ClientControl, Command, ControlEpoch, SETTINGS_MAX};
+pub use orders::{ActiveSettings, ClientControl, ControlEpoch, DesiredState, SETTINGS_MAX};
 pub use pacer::BEHIND_MAX;
 pub use shared::SharedFleet;
 pub use times::TimesCounted;
@@ -27,15 +27,15 @@ use crate::load::{Action, Expected, Line, LineData, Lines, LoadWork};
 use crate::measure::Sample;
 use crate::measure::fleet_record::{ClientState, ConnectStatus};
 use crate::operation::{Failure, Outcome};
-use crate::payload::{Payload, Reading};
+use crate::payload::{Payload, ReadCheck};
 use crate::plan::{Direction, GroupPlan, RandomFieldFor};
-use crate::time::Moment;
+use crate::time::Timestamp;
 use crate::workload::line_source::{Account, LineSource};
 use crate::workload::{Next, Workload};
 use file::{CurrentFile, Task};
 use gauge::Count;
 use pacer::Pacer;
-use shelf::Asked;
+use shelf::Checkout;
 use std::sync::Arc;
 
 /// The only handle of a client: it has one file open at a time.
@@ -80,7 +80,7 @@ enum Step {
 #[derive(Debug, Clone, Copy)]
 struct Trouble {
     /// When what failed first was due.
-    since: Moment,
+    since: Timestamp,
     step: Step,
     /// At which transfer of the file.
     number: u32,
@@ -109,19 +109,19 @@ pub struct Stream {
     payload: Payload,
     pacer: Pacer,
     /// When it began.
-    began: Moment,
+    began: Timestamp,
     /// Bytes and files that it is done with.
     bytes: u64,
     files: u64,
     /// By when it ends the file that it is at, once it has done enough.
-    grace_end: Moment,
+    grace_end: Timestamp,
     /// Its place in the line of those who wait for a file.
     in_line: Option<u32>,
     nap: u64,
     /// Since when nothing has gone well.
-    failing_since: Option<Moment>,
+    failing_since: Option<Timestamp>,
     trouble: Option<Trouble>,
-    not_before: Moment,
+    not_before: Timestamp,
     is_given_up: bool,
     lost: Option<String>,
     /// How long its files are, if they grow.
@@ -150,17 +150,17 @@ impl Stream {
             prepared: 0,
             passed_over: 0,
             file: CurrentFile::default(),
-            payload: Payload::Reading(Reading::default()),
+            payload: Payload::Reading(ReadCheck::default()),
             pacer: Pacer::default(),
-            began: Moment::ZERO,
+            began: Timestamp::ZERO,
             bytes: 0,
             files: 0,
-            grace_end: Moment::NEVER,
+            grace_end: Timestamp::MAX,
             in_line: None,
             nap: NAP_MIN,
             failing_since: None,
             trouble: None,
-            not_before: Moment::ZERO,
+            not_before: Timestamp::ZERO,
             is_given_up: false,
             lost: None,
             lengths: vec![0; files],
@@ -186,7 +186,7 @@ impl Stream {
 
     /// What it is doing when nothing fails.
     fn enter_usual(&mut self) {
-        let state = if self.grace_end != Moment::NEVER {
+        let state = if self.grace_end != Timestamp::MAX {
             ClientState::Quiescing
         } else if matches!(self.step, Step::MakeDirectory) || self.file.task == Task::Prepare {
             ClientState::Starting
@@ -230,7 +230,7 @@ impl Stream {
 
     /// Takes up what it was told.
     #[cold]
-    fn take_up(&mut self, orders: ClientControl, group: &GroupPlan, now: Moment) {
+    fn take_up(&mut self, orders: ClientControl, group: &GroupPlan, now: Timestamp) {
         let before = std::mem::replace(&mut self.orders, orders);
         self.gauge().take_up(orders);
         if before.settings != orders.settings {
@@ -243,8 +243,8 @@ impl Stream {
             return;
         }
         match orders.command {
-            Command::Run => self.go_on(now),
-            Command::Quiesce if self.grace_end == Moment::NEVER => {
+            DesiredState::Run => self.go_on(now),
+            DesiredState::Quiesce if self.grace_end == Timestamp::MAX => {
                 self.grace_end = now.after_nanos(group.quiesce.grace_ns);
                 if self.state == ClientState::Running {
                     self.enter_usual();
@@ -252,8 +252,8 @@ impl Stream {
             }
             // The pause before something is tried again is cut short once. What stops the client looks at what
             // it was told until it has.
-            Command::Stop => self.not_before = now,
-            Command::Quiesce => {}
+            DesiredState::Stop => self.not_before = now,
+            DesiredState::Quiesce => {}
         }
     }
 
@@ -268,7 +268,7 @@ impl Stream {
     }
 
     /// The rate of the file that it is at, or of the next one, is another.
-    fn change_pace(&mut self, group: &GroupPlan, now: Moment) {
+    fn change_pace(&mut self, group: &GroupPlan, now: Timestamp) {
         let drawn = self.drawn(group);
         let rate = group.rate.map(|rate| {
             let per_s = drawn.number(crate::plan::RandomField::Rate, rate.per_s);
@@ -281,11 +281,11 @@ impl Stream {
     }
 
     /// It is told to go on, or to begin again.
-    fn go_on(&mut self, now: Moment) {
+    fn go_on(&mut self, now: Timestamp) {
         match self.step {
             Step::Ended => {}
             Step::Held => {
-                self.grace_end = Moment::NEVER;
+                self.grace_end = Timestamp::MAX;
                 self.not_before = now;
                 self.pacer.pause();
                 self.step = Step::Begin;
@@ -301,7 +301,7 @@ impl Stream {
             | Step::SyncBeforeClose
             | Step::Close
             | Step::Abandon => {
-                self.grace_end = Moment::NEVER;
+                self.grace_end = Timestamp::MAX;
                 if self.state == ClientState::Quiescing {
                     self.enter_usual();
                 }
@@ -310,7 +310,7 @@ impl Stream {
     }
 
     /// It has nothing open, and waits until it is told to go on.
-    fn hold(&mut self, now: Moment) {
+    fn hold(&mut self, now: Timestamp) {
         self.let_go();
         self.end_failing(now);
         self.trouble = None;
@@ -320,7 +320,7 @@ impl Stream {
     }
 
     /// One that is told to stop ends the file that it has open where it is, and begins no other.
-    fn come_to_stop(&mut self, now: Moment) {
+    fn come_to_stop(&mut self, now: Timestamp) {
         match self.step {
             Step::Transfer | Step::SyncAfterWrite | Step::SyncBeforeClose => {
                 self.step = Step::Close;
@@ -336,15 +336,15 @@ impl Stream {
     fn come_to_operation(
         &mut self,
         group: &GroupPlan,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<(), Next<LoadWork<'static>>> {
         match self.orders.command {
-            Command::Stop => self.come_to_stop(now),
-            Command::Quiesce if self.step == Step::Begin => self.hold(now),
-            Command::Quiesce | Command::Run => {}
+            DesiredState::Stop => self.come_to_stop(now),
+            DesiredState::Quiesce if self.step == Step::Begin => self.hold(now),
+            DesiredState::Quiesce | DesiredState::Run => {}
         }
         if self.step == Step::Held {
-            return Err(Next::NotBefore(Moment::NEVER));
+            return Err(Next::NotBefore(Timestamp::MAX));
         }
         if self.step != Step::Ended && now < self.not_before {
             return Err(Next::NotBefore(self.not_before));
@@ -369,9 +369,9 @@ impl Stream {
         }
         if self.step == Step::Choose {
             self.gauge().begin_file(None);
-            if self.orders.command == Command::Quiesce {
+            if self.orders.command == DesiredState::Quiesce {
                 self.hold(now);
-                return Err(Next::NotBefore(Moment::NEVER));
+                return Err(Next::NotBefore(Timestamp::MAX));
             }
             if self.has_done_enough(group, now) {
                 self.end(ClientState::Stopped, None);
@@ -403,19 +403,19 @@ impl Stream {
         }
     }
 
-    fn has_done_enough(&self, group: &GroupPlan, now: Moment) -> bool {
+    fn has_done_enough(&self, group: &GroupPlan, now: Timestamp) -> bool {
         let quiesce = &group.quiesce;
         quiesce.files.is_some_and(|files| self.files >= files)
             || quiesce.bytes.is_some_and(|bytes| self.bytes >= bytes)
             || quiesce
                 .after_ns
                 .is_some_and(|nanos| now.nanos_since(self.began) >= nanos)
-            || self.grace_end != Moment::NEVER
+            || self.grace_end != Timestamp::MAX
     }
 
     /// Who has done enough in the middle of a file has its grace to come to the end of that.
-    fn look_at_quiescence(&mut self, group: &GroupPlan, now: Moment) {
-        if self.grace_end == Moment::NEVER
+    fn look_at_quiescence(&mut self, group: &GroupPlan, now: Timestamp) {
+        if self.grace_end == Timestamp::MAX
             && self.file.task != Task::Prepare
             && self.has_done_enough(group, now)
         {
@@ -425,7 +425,7 @@ impl Stream {
     }
 
     /// Chooses the next file; when to ask again, if there is none now.
-    fn choose(&mut self, group: &GroupPlan, now: Moment) -> Option<Moment> {
+    fn choose(&mut self, group: &GroupPlan, now: Timestamp) -> Option<Timestamp> {
         let files = group.files.max(1);
         let drawn = self.drawn(group);
         let turn = (self.serial % u64::from(files)) as u32;
@@ -485,8 +485,8 @@ impl Stream {
         writer: u32,
         file: u32,
         group: &GroupPlan,
-        now: Moment,
-    ) -> Option<Moment> {
+        now: Timestamp,
+    ) -> Option<Timestamp> {
         let Some(shelf) = self.shared.shelf(writer) else {
             self.step = Step::Ended;
             return None;
@@ -494,12 +494,12 @@ impl Stream {
         let asked = shelf.ask(file, self.in_line);
         self.file.key.file = file;
         self.in_line = match asked {
-            Asked::Waits(since) => Some(since),
-            Asked::Lent(_) | Asked::Never => None,
+            Checkout::Waits(since) => Some(since),
+            Checkout::Lent(_) | Checkout::Never => None,
         };
         match asked {
-            Asked::Waits(_) => Some(self.nap_from(now)),
-            Asked::Never => {
+            Checkout::Waits(_) => Some(self.nap_from(now)),
+            Checkout::Never => {
                 self.passed_over += 1;
                 self.serial += 1;
                 if self.passed_over >= group.files {
@@ -509,7 +509,7 @@ impl Stream {
                 }
                 Some(now)
             }
-            Asked::Lent(content) => {
+            Checkout::Lent(content) => {
                 let drawn = self.drawn(group);
                 self.end_wait(now);
                 self.passed_over = 0;
@@ -531,7 +531,7 @@ impl Stream {
     }
 
     /// It waits for a file; when to ask for it again.
-    fn nap_from(&mut self, now: Moment) -> Moment {
+    fn nap_from(&mut self, now: Timestamp) -> Timestamp {
         if self.state != ClientState::Waiting {
             self.enter(ClientState::Waiting);
             self.pacer.wait(now);
@@ -542,7 +542,7 @@ impl Stream {
     }
 
     /// The file is there. What it has waited for it is nothing that its schedule is late by.
-    fn end_wait(&mut self, now: Moment) {
+    fn end_wait(&mut self, now: Timestamp) {
         if self.nap != NAP_MIN {
             self.nap = NAP_MIN;
             self.pacer.restart(now);
@@ -631,7 +631,7 @@ impl Stream {
     }
 
     /// An operation has ended well.
-    fn went_well(&mut self, group: &GroupPlan, done: Moment) {
+    fn went_well(&mut self, group: &GroupPlan, done: Timestamp) {
         if let Some(trouble) = self.trouble {
             self.leave_trouble(trouble, done);
         }
@@ -656,7 +656,7 @@ impl Stream {
     }
 
     /// It fails no longer; says whether it did.
-    fn end_failing(&mut self, now: Moment) -> bool {
+    fn end_failing(&mut self, now: Timestamp) -> bool {
         let Some(since) = self.failing_since.take() else {
             return false;
         };
@@ -693,7 +693,7 @@ impl Stream {
             Task::Prepare => self.prepared += u32::from(is_whole),
             Task::Write if is_whole => {
                 self.gauge().add(Count::FilesWritten, 1);
-                let content = shelf::Content {
+                let content = shelf::FileVersion {
                     pass: key.pass,
                     len: self.file.written_len(),
                 };
@@ -736,7 +736,7 @@ impl Stream {
 
     /// That a file can be closed or opened shows nothing of what has failed in it; that data are moved
     /// again does, and the trouble is over when it is beyond what has failed.
-    fn leave_trouble(&mut self, trouble: Trouble, done: Moment) {
+    fn leave_trouble(&mut self, trouble: Trouble, done: Timestamp) {
         let is_at_data = match self.step {
             Step::Transfer | Step::SyncAfterWrite | Step::SyncBeforeClose | Step::Close => true,
             Step::Begin
@@ -758,7 +758,7 @@ impl Stream {
     }
 
     /// An operation has failed that was due at `due`.
-    fn failed(&mut self, group: &GroupPlan, due: Moment, done: Moment) {
+    fn failed(&mut self, group: &GroupPlan, due: Timestamp, done: Timestamp) {
         self.gauge().add(Count::Failures, 1);
         let (failed, number) = (self.step, self.file.number());
         let has_moved = self.failing_since.is_none();
@@ -826,7 +826,7 @@ fn open_mode(task: Task, group: &GroupPlan) -> OpenMode {
 }
 
 impl Workload<Lines> for Stream {
-    fn next(&mut self, _slot: u32, now: Moment) -> Next<LoadWork<'_>> {
+    fn next(&mut self, _slot: u32, now: Timestamp) -> Next<LoadWork<'_>> {
         let shared = Arc::clone(&self.shared);
         let orders = self.gauge().orders();
         let Some(settings) = shared.settings(orders.settings) else {
@@ -881,7 +881,7 @@ impl Workload<Lines> for Stream {
         let completion = &sample.completion;
         let health = &shared.plan().health;
         let delay = completion.sent.nanos_since(sample.ready);
-        let is_sent = completion.sent != Moment::NEVER;
+        let is_sent = completion.sent != Timestamp::MAX;
         if is_sent
             && self.step == Step::Transfer
             && health.lateness_ns.is_some_and(|limit| delay > limit)

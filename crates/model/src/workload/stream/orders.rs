@@ -12,7 +12,7 @@ pub const SETTINGS_MAX: usize = 4096;
 
 /// Whether a client goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Command {
+pub enum DesiredState {
     /// It does.
     #[default]
     Run = 0,
@@ -28,7 +28,7 @@ pub struct ClientControl {
     /// The place of its settings.
     pub settings: u32,
     /// Whether it goes on.
-    pub command: Command,
+    pub command: DesiredState,
     /// How often it was told whether to go on, modulo 2³⁰.
     pub number: u32,
 }
@@ -40,14 +40,14 @@ impl ClientControl {
     pub const fn of_group(place: usize) -> Self {
         Self {
             settings: place as u32,
-            command: Command::Run,
+            command: DesiredState::Run,
             number: 0,
         }
     }
 
     /// The same, and it is told this.
     #[must_use]
-    pub const fn told(self, command: Command) -> Self {
+    pub const fn told(self, command: DesiredState) -> Self {
         Self {
             command,
             number: self.number.wrapping_add(1) & NUMBER_MASK,
@@ -63,9 +63,9 @@ impl ClientControl {
         Self {
             settings: (packed >> 32) as u32,
             command: match packed & 3 {
-                0 => Command::Run,
-                1 => Command::Quiesce,
-                _ => Command::Stop,
+                0 => DesiredState::Run,
+                1 => DesiredState::Quiesce,
+                _ => DesiredState::Stop,
             },
             number: packed as u32 >> 2,
         }
@@ -153,7 +153,7 @@ mod tests {
         let mut orders = ClientControl::of_group(4095);
         assert_eq!(ClientControl::unpacked(orders.packed()), orders);
         orders.number = NUMBER_MASK;
-        for command in [Command::Run, Command::Quiesce, Command::Stop] {
+        for command in [DesiredState::Run, DesiredState::Quiesce, DesiredState::Stop] {
             let told = orders.told(command);
             assert_eq!((told.number, told.settings), (0, 4095));
             assert_eq!(ClientControl::unpacked(told.packed()), told);

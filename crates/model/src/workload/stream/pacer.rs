@@ -6,7 +6,7 @@
 //! does not come back with all that it had to do meanwhile. What it does not make up for is counted.
 
 use crate::plan::RateUnit;
-use crate::time::Moment;
+use crate::time::Timestamp;
 
 /// So much of its schedule a client makes up for at most.
 pub const BEHIND_MAX: u64 = 1_000_000_000;
@@ -17,11 +17,11 @@ pub(super) struct Pacer {
     unit: Option<RateUnit>,
     nanos_per_unit: f64,
     /// When the file's first transfer was due; none before the first file.
-    base: Option<Moment>,
+    base: Option<Timestamp>,
     /// Nanoseconds since then that its transfers take.
     owed: f64,
     /// When the last transfer was due, and its bytes.
-    last: Option<Moment>,
+    last: Option<Timestamp>,
     last_bytes: u64,
     /// What it was late by and does not make up for, in nanoseconds, since that was taken last.
     forgiven: u64,
@@ -35,7 +35,7 @@ pub(super) struct Charged {
     /// What was late before it and is not made up for.
     pub forgiven_ns: u64,
     /// When the next one is due.
-    pub next_due: Moment,
+    pub next_due: Timestamp,
 }
 
 impl Pacer {
@@ -52,7 +52,7 @@ impl Pacer {
     /// From now on so many units are moved per second, or as many as can be. Of the wait for a transfer the
     /// same share is left as before, of what it takes now: clients that took turns still do, and together
     /// move from now on what the new rate says. What is late stays late.
-    pub fn change(&mut self, rate: Option<(RateUnit, f64)>, now: Moment) {
+    pub fn change(&mut self, rate: Option<(RateUnit, f64)>, now: Timestamp) {
         let Some((unit, per_s)) = rate else {
             *self = Self::default();
             return;
@@ -66,7 +66,7 @@ impl Pacer {
             let takes = self.units(self.last_bytes) * self.nanos_per_unit;
             let due = now.after_nanos((left * takes).round() as u64);
             let last = due.nanos().saturating_sub(takes.round() as u64);
-            (self.base, self.last) = (Some(due), Some(Moment::from_nanos(last)));
+            (self.base, self.last) = (Some(due), Some(Timestamp::from_nanos(last)));
         }
     }
 
@@ -77,7 +77,7 @@ impl Pacer {
 
     /// It waits for something to transfer from now on, which it is not late by; but what it is late by
     /// already is not made up for.
-    pub fn wait(&mut self, now: Moment) {
+    pub fn wait(&mut self, now: Timestamp) {
         if let (Some(base), Some(_)) = (self.base, self.unit) {
             let due = base.after_nanos(self.owed.round() as u64);
             self.forgiven = self.forgiven.saturating_add(now.nanos_since(due));
@@ -86,14 +86,14 @@ impl Pacer {
     }
 
     /// When the next transfer is due, of a client that is free since `now`; `None` without a rate.
-    pub fn due(&mut self, now: Moment) -> Option<Moment> {
+    pub fn due(&mut self, now: Timestamp) -> Option<Timestamp> {
         self.unit?;
         let base = *self.base.get_or_insert(now);
         let due = base.after_nanos(self.owed.round() as u64);
         if now.nanos_since(due) <= BEHIND_MAX {
             return Some(due);
         }
-        let kept = Moment::from_nanos(now.nanos().saturating_sub(BEHIND_MAX));
+        let kept = Timestamp::from_nanos(now.nanos().saturating_sub(BEHIND_MAX));
         self.forgiven = self.forgiven.saturating_add(kept.nanos_since(due));
         let due = kept;
         (self.base, self.owed) = (Some(due), 0.0);
@@ -101,7 +101,7 @@ impl Pacer {
     }
 
     /// The next transfer is due now: there was nothing to transfer before.
-    pub fn restart(&mut self, now: Moment) {
+    pub fn restart(&mut self, now: Timestamp) {
         (self.base, self.owed) = (Some(now), 0.0);
     }
 
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_schedule_is_exact_over_files_and_forgets_what_is_long_past() {
         const MS: u64 = 1_000_000;
-        let at = Moment::from_nanos;
+        let at = Timestamp::from_nanos;
         let mut pacer = Pacer::default();
         assert_eq!(pacer.due(at(5)), None);
         // 4096 bytes at 32.768 Mbit/s take a millisecond.
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_is_late_when_a_wait_begins_is_not_made_up_for_and_the_wait_is_not_late() {
-        let at = |millis: u64| Moment::from_nanos(millis * 1_000_000);
+        let at = |millis: u64| Timestamp::from_nanos(millis * 1_000_000);
         let mut pacer = Pacer::default();
         pacer.go_by(RateUnit::OperationsPerS, 100.0);
         assert_eq!(pacer.due(at(0)), Some(at(0)));
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn clients_that_took_turns_still_do_when_their_rate_is_changed() {
-        let at = Moment::from_nanos;
+        let at = Timestamp::from_nanos;
         const MS: u64 = 1_000_000;
         // A hundred clients with one a second each, one after the other each 10 ms.
         for (rate, each) in [(2.0, 500), (0.5, 2000)] {
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_changed_rate_holds_for_the_transfer_that_is_waited_for() {
         const MS: u64 = 1_000_000;
-        let at = |millis| Moment::from_nanos(millis * MS);
+        let at = |millis| Timestamp::from_nanos(millis * MS);
         let ops = |per_s| Some((RateUnit::OperationsPerS, per_s));
         let mut pacer = Pacer::default();
         // One each 10 s: at 2 s four fifths of the wait are left, and are 80 ms at ten a second.

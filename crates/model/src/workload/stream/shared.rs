@@ -6,7 +6,7 @@ use super::shelf::PublishedFiles;
 use crate::fleet::{EffectiveFrom, is_always_ready};
 use crate::payload::{Pattern, Payloads};
 use crate::plan::{FleetPlan, GroupPlan, Plan};
-use crate::time::Moment;
+use crate::time::Timestamp;
 
 /// What all clients of a fleet share.
 #[derive(Debug)]
@@ -86,9 +86,9 @@ impl SharedFleet {
     }
 
     /// When a client begins.
-    pub fn begins(&self, client: u32) -> Moment {
+    pub fn begins(&self, client: u32) -> Timestamp {
         let begins = self.beginnings.get(client as usize);
-        Moment::from_nanos(begins.copied().unwrap_or(0))
+        Timestamp::from_nanos(begins.copied().unwrap_or(0))
     }
 
     /// What each client shows.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Content {
+pub struct FileVersion {
     /// The pass that wrote it.
     pub pass: u32,
     /// Bytes of it.
@@ -14,9 +14,9 @@ pub struct Content {
 
 /// What comes of asking for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum Checkout {
     /// It is the reader's until it is given back.
-    Lent(Content),
+    Lent(FileVersion),
     /// Not yet: the reader waits in line, by this number.
     Waits(u32),
     /// It never will be: the writer has ended without it.
@@ -25,7 +25,7 @@ pub enum Asked {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct File {
-    content: Content,
+    content: FileVersion,
     is_whole: bool,
     /// Whether the writer waits for it.
     is_wanted: bool,
@@ -67,26 +67,26 @@ impl PublishedFiles {
     }
 
     /// Asks for a file to read it; `since` is what it was answered that waits in line already.
-    pub fn ask(&self, file: u32, since: Option<u32>) -> Asked {
+    pub fn ask(&self, file: u32, since: Option<u32>) -> Checkout {
         let asked = self.with(file, |file, has_ended| match since {
             // It was lent to all who waited when it became whole.
-            Some(since) if file.completions != since => Asked::Lent(file.content),
+            Some(since) if file.completions != since => Checkout::Lent(file.content),
             Some(_) if has_ended => {
                 file.waiting = file.waiting.saturating_sub(1);
-                Asked::Never
+                Checkout::Never
             }
-            Some(since) => Asked::Waits(since),
+            Some(since) => Checkout::Waits(since),
             None if file.is_whole && (!file.is_wanted || has_ended) => {
                 file.readers += 1;
-                Asked::Lent(file.content)
+                Checkout::Lent(file.content)
             }
-            None if has_ended => Asked::Never,
+            None if has_ended => Checkout::Never,
             None => {
                 file.waiting += 1;
-                Asked::Waits(file.completions)
+                Checkout::Waits(file.completions)
             }
         });
-        asked.unwrap_or(Asked::Never)
+        asked.unwrap_or(Checkout::Never)
     }
 
     /// Waits in line no longer.
@@ -119,7 +119,7 @@ impl PublishedFiles {
     }
 
     /// A file is whole.
-    pub fn complete(&self, file: u32, content: Content) {
+    pub fn complete(&self, file: u32, content: FileVersion) {
         self.with(file, |file, _| {
             file.content = content;
             file.is_whole = true;
@@ -138,22 +138,22 @@ impl PublishedFiles {
 mod tests {
     use super::*;
 
-    const CONTENT: Content = Content { pass: 1, len: 10 };
+    const CONTENT: FileVersion = FileVersion { pass: 1, len: 10 };
 
     #[test]
     fn readers_wait_for_a_file_and_writers_for_readers() {
         let shelf = PublishedFiles::new(1);
-        assert_eq!(shelf.ask(0, None), Asked::Waits(0));
+        assert_eq!(shelf.ask(0, None), Checkout::Waits(0));
         assert!(shelf.begin(0));
-        assert_eq!(shelf.ask(0, Some(0)), Asked::Waits(0));
+        assert_eq!(shelf.ask(0, Some(0)), Checkout::Waits(0));
         shelf.complete(0, CONTENT);
         // Who has waited comes before the writer, who comes before others.
         assert!(!shelf.begin(0));
-        assert_eq!(shelf.ask(0, Some(0)), Asked::Lent(CONTENT));
-        assert_eq!(shelf.ask(0, None), Asked::Waits(1));
+        assert_eq!(shelf.ask(0, Some(0)), Checkout::Lent(CONTENT));
+        assert_eq!(shelf.ask(0, None), Checkout::Waits(1));
         shelf.give_back(0);
         assert!(shelf.begin(0));
-        assert_eq!(shelf.ask(0, Some(1)), Asked::Waits(1));
+        assert_eq!(shelf.ask(0, Some(1)), Checkout::Waits(1));
     }
 
     #[test]
@@ -161,22 +161,22 @@ mod tests {
         let shelf = PublishedFiles::new(2);
         assert!(shelf.begin(0));
         shelf.complete(0, CONTENT);
-        assert_eq!(shelf.ask(1, None), Asked::Waits(0));
+        assert_eq!(shelf.ask(1, None), Checkout::Waits(0));
         shelf.end();
-        assert_eq!(shelf.ask(1, Some(0)), Asked::Never);
-        assert_eq!(shelf.ask(1, None), Asked::Never);
-        assert_eq!(shelf.ask(0, None), Asked::Lent(CONTENT));
-        assert_eq!(shelf.ask(7, None), Asked::Never);
+        assert_eq!(shelf.ask(1, Some(0)), Checkout::Never);
+        assert_eq!(shelf.ask(1, None), Checkout::Never);
+        assert_eq!(shelf.ask(0, None), Checkout::Lent(CONTENT));
+        assert_eq!(shelf.ask(7, None), Checkout::Never);
     }
 
     #[test]
     fn who_leaves_gives_back_what_was_lent_meanwhile() {
         let shelf = PublishedFiles::new(1);
-        assert_eq!(shelf.ask(0, None), Asked::Waits(0));
+        assert_eq!(shelf.ask(0, None), Checkout::Waits(0));
         shelf.leave(0, 0);
         shelf.complete(0, CONTENT);
         assert!(shelf.begin(0));
-        assert_eq!(shelf.ask(0, None), Asked::Waits(1));
+        assert_eq!(shelf.ask(0, None), Checkout::Waits(1));
         shelf.complete(0, CONTENT);
         shelf.leave(0, 1);
         assert!(shelf.begin(0));

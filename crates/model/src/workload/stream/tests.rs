@@ -6,12 +6,12 @@ use crate::fleet::EffectiveFrom;
 use crate::fleet_control::ChangeLog;
 use crate::measure::Role;
 use crate::measure::fleet_record::{ChangeKind, ChangeRecord, SettingsGeneration};
-use crate::operation::{Answer, Completion, OpKind, SlotId};
-use crate::payload::{DataVerifier, Unit};
+use crate::operation::{Completion, OpKind, ReplyInfo, SlotId};
+use crate::payload::{DataVerifier, WriteBlock};
 use crate::plan::fleet_of_tests::pairs;
 use crate::plan::{
-    FleetPlan, LocalTarget, Offsets, Plan, QuiescePlan, RampPlan, RatePlan, RateUnit, Span,
-    TargetPlan, WorkloadPlan,
+    AccessPattern, FleetPlan, LocalTarget, Plan, QuiescePlan, RampPlan, RatePlan, RateUnit,
+    TargetPlan, ValueRange, WorkloadPlan,
 };
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ struct World {
     shared: Arc<SharedFleet>,
     clients: Vec<Stream>,
     /// When each client is asked next, or its operation ends.
-    wakes: Vec<Moment>,
+    wakes: Vec<Timestamp>,
     under_way: Vec<Option<UnderWay>>,
     inspectors: Vec<DataVerifier>,
     open: Vec<Option<Vec<u8>>>,
@@ -47,8 +47,8 @@ struct World {
 struct UnderWay {
     kind: OpKind,
     role: Role,
-    due: Moment,
-    begun: Moment,
+    due: Timestamp,
+    begun: Timestamp,
     outcome: Outcome,
     data_bytes: u64,
 }
@@ -77,7 +77,7 @@ impl World {
             clients: (0..clients)
                 .map(|number| Stream::new(number, &shared))
                 .collect(),
-            wakes: vec![Moment::ZERO; count],
+            wakes: vec![Timestamp::ZERO; count],
             under_way: vec![None; count],
             inspectors: vec![DataVerifier::default(); count],
             open: vec![None; count],
@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    fn end(&mut self, client: usize, under_way: UnderWay, now: Moment) {
+    fn end(&mut self, client: usize, under_way: UnderWay, now: Timestamp) {
         let sample = Sample {
             kind: under_way.kind,
             role: under_way.role,
@@ -119,8 +119,8 @@ impl World {
             completion: Completion {
                 ticket: SlotId { client: 0, slot: 0 },
                 outcome: under_way.outcome,
-                answer: Answer::Plain,
-                usable: Moment::ZERO,
+                answer: ReplyInfo::Plain,
+                usable: Timestamp::ZERO,
                 sent: under_way.begun,
                 done: now,
                 calls: 1,
@@ -133,7 +133,7 @@ impl World {
         self.clients[client].ended(&sample);
     }
 
-    fn ask(&mut self, client: usize, now: Moment) {
+    fn ask(&mut self, client: usize, now: Timestamp) {
         let Self {
             shared,
             clients,
@@ -154,7 +154,7 @@ impl World {
                 return;
             }
             Next::Nothing => {
-                self.wakes[client] = Moment::NEVER;
+                self.wakes[client] = Timestamp::MAX;
                 return;
             }
         };
@@ -197,7 +197,7 @@ impl World {
         });
         let end = now.nanos() + self.service;
         let is_kept = self.frozen.contains(&end);
-        self.wakes[client] = Moment::from_nanos(if is_kept { self.frozen.end } else { end });
+        self.wakes[client] = Timestamp::from_nanos(if is_kept { self.frozen.end } else { end });
     }
 
     /// Lets the world go on until this time; then these clients are told something, as those who wait see
@@ -214,7 +214,7 @@ impl World {
             self.shared.order(client, told(orders));
             let client = client as usize;
             if self.under_way[client].is_none() && self.clients[client].is_called() {
-                self.wakes[client] = self.wakes[client].min(Moment::from_nanos(at));
+                self.wakes[client] = self.wakes[client].min(Timestamp::from_nanos(at));
             }
         }
         self.shared.order_count().increase();
@@ -235,7 +235,7 @@ impl World {
     }
 
     fn counters(&self, client: usize, now: u64) -> crate::measure::fleet_record::FleetCounters {
-        self.shared.gauges()[client].counters(Moment::from_nanos(now))
+        self.shared.gauges()[client].counters(Timestamp::from_nanos(now))
     }
 
     fn state(&self, client: usize) -> ClientState {
@@ -289,7 +289,7 @@ impl Server<'_> {
         Outcome::Ok
     }
 
-    fn write(&mut self, unit: &Unit, offset: u64, len: u64) {
+    fn write(&mut self, unit: &WriteBlock, offset: u64, len: u64) {
         let mut data = Vec::new();
         unit.fill(len, self.table, &mut data);
         let path = self.open.as_ref().expect("it is open");
@@ -331,7 +331,7 @@ fn writer() -> FleetPlan {
     let mut fleet = pairs();
     fleet.groups.truncate(1);
     fleet.groups[0].count = 1;
-    fleet.groups[0].file_size = Span::always(4 * 4096);
+    fleet.groups[0].file_size = ValueRange::always(4 * 4096);
     fleet
 }
 
@@ -343,7 +343,7 @@ fn what_a_client_falls_behind_its_rate_by_is_counted_beyond_the_second_that_it_m
         let mut fleet = writer();
         fleet.groups[0].rate = Some(RatePlan {
             unit: RateUnit::OperationsPerS,
-            per_s: Span::always(100.0),
+            per_s: ValueRange::always(100.0),
         });
         let mut world = World::new(fleet, service);
         world.run(until);
@@ -367,7 +367,7 @@ fn a_writer_follows_its_schedule_exactly() {
     // A write each 10 ms.
     fleet.groups[0].rate = Some(RatePlan {
         unit: RateUnit::OperationsPerS,
-        per_s: Span::always(100.0),
+        per_s: ValueRange::always(100.0),
     });
     let mut world = World::new(fleet, MS);
     world.run(SECOND);
@@ -397,7 +397,7 @@ fn rates_in_bits_lie_within_their_caps() {
     fleet.groups[0].count = 3;
     fleet.groups[0].rate = Some(RatePlan {
         unit: RateUnit::BitsPerS,
-        per_s: Span { min: 1e6, max: 2e6 },
+        per_s: ValueRange { min: 1e6, max: 2e6 },
     });
     let mut world = World::new(fleet, MS / 10);
     world.run(20 * SECOND);
@@ -424,12 +424,12 @@ fn rates_in_bits_lie_within_their_caps() {
 fn readers_wait_for_writers_and_find_what_they_wrote() {
     let mut fleet = pairs();
     for group in &mut fleet.groups {
-        group.file_size = Span {
+        group.file_size = ValueRange {
             min: 10_000,
             max: 20_000,
         };
-        group.read_size = Span { min: 1, max: 9000 };
-        group.write_size = Span { min: 80, max: 5000 };
+        group.read_size = ValueRange { min: 1, max: 9000 };
+        group.write_size = ValueRange { min: 80, max: 5000 };
     }
     let mut world = World::new(fleet, MS);
     world.run(20 * SECOND);
@@ -457,10 +457,10 @@ fn files_are_moved_at_random_offsets_each_once() {
     let mut fleet = pairs();
     for group in &mut fleet.groups {
         (group.count, group.files) = (1, 1);
-        group.offsets = Offsets::Random;
-        group.file_size = Span::always(40 * 4096 + 20);
+        group.offsets = AccessPattern::Random;
+        group.file_size = ValueRange::always(40 * 4096 + 20);
     }
-    fleet.groups[1].read_size = Span::always(2 * 4096);
+    fleet.groups[1].read_size = ValueRange::always(2 * 4096);
     fleet.groups[0].quiesce.files = Some(2);
     let mut world = World::new(fleet, MS);
     world.run(SECOND);
@@ -500,7 +500,7 @@ fn files_are_moved_at_random_offsets_each_once() {
 
 #[test]
 fn corrupted_data_are_found_and_counted_once() {
-    for offsets in [Offsets::Sequential, Offsets::Random] {
+    for offsets in [AccessPattern::Sequential, AccessPattern::Random] {
         let mut fleet = pairs();
         for group in &mut fleet.groups {
             (group.count, group.offsets) = (1, offsets);
@@ -611,7 +611,7 @@ fn clients_quiesce_after_files_bytes_or_a_time() {
             "{wanted:?}"
         );
         assert_eq!(world.state(0), ClientState::Stopped);
-        assert_eq!(world.wakes, [Moment::NEVER]);
+        assert_eq!(world.wakes, [Timestamp::MAX]);
         assert_eq!(world.open, [None]);
     }
 }
@@ -638,7 +638,7 @@ fn writer_of_four_a_second() -> FleetPlan {
     let mut fleet = writer();
     fleet.groups[0].rate = Some(RatePlan {
         unit: RateUnit::OperationsPerS,
-        per_s: Span::always(4.0),
+        per_s: ValueRange::always(4.0),
     });
     fleet
 }
@@ -685,7 +685,7 @@ fn a_client_gives_up_when_its_server_has_forgotten_its_files() {
         assert_eq!(counters.failing_ns, (last - 3002) * MS);
         assert_eq!((counters.writes, counters.files_written), (12, 3));
         assert_eq!(world.state(0), ClientState::Failed);
-        assert_eq!(world.wakes, [Moment::NEVER]);
+        assert_eq!(world.wakes, [Timestamp::MAX]);
     }
 }
 
@@ -693,7 +693,7 @@ fn a_client_gives_up_when_its_server_has_forgotten_its_files() {
 fn who_comes_only_as_far_as_before_gives_up_too() {
     // The third write of each file finds no room.
     let mut fleet = writer();
-    fleet.groups[0].file_size = Span::always(2 * 4096 + 100);
+    fleet.groups[0].file_size = ValueRange::always(2 * 4096 + 100);
     let mut world = World::new(fleet, MS);
     world.room = Some(2 * 4096);
     world.run(20 * SECOND);
@@ -732,7 +732,7 @@ fn who_fails_for_too_long_gives_up_and_keeps_nobody_waiting() {
         (world.state(0), world.state(1)),
         (ClientState::Failed, ClientState::Failed)
     );
-    assert_eq!(world.wakes, [Moment::NEVER; 2]);
+    assert_eq!(world.wakes, [Timestamp::MAX; 2]);
     let failing = world.counters(0, 60 * SECOND).failing_ns;
     assert!((3_500 * MS..5 * SECOND).contains(&failing), "{failing}");
     let lost = world.clients.pop().expect("two").into_account(None).lost;
@@ -745,12 +745,12 @@ fn who_fails_for_too_long_gives_up_and_keeps_nobody_waiting() {
 #[test]
 fn a_lost_connection_is_tried_again_too() {
     let mut client = World::new(writer(), MS).clients.remove(0);
-    let Next::Unmeasured(_) = client.next(0, Moment::ZERO) else {
+    let Next::Unmeasured(_) = client.next(0, Timestamp::ZERO) else {
         panic!("the directory comes first");
     };
     client.give_up();
     assert!(client.is_given_up());
-    assert!(client.next(0, Moment::ZERO).measured().is_none());
+    assert!(client.next(0, Timestamp::ZERO).measured().is_none());
 }
 
 #[test]
@@ -786,7 +786,7 @@ fn syncs_and_unlinks_come_where_they_are_asked_for() {
 fn ops(per_s: f64) -> Option<RatePlan> {
     Some(RatePlan {
         unit: RateUnit::OperationsPerS,
-        per_s: Span::always(per_s),
+        per_s: ValueRange::always(per_s),
     })
 }
 
@@ -820,8 +820,8 @@ fn sizes_hold_from_the_next_file_on_and_are_read_back_whole() {
     // A file takes an open, four transfers and a close, twice: the directory, then 12 ms each. At 30 ms
     // the third is being written.
     let changed = world.settings(|group| {
-        group.write_size = Span::always(8192);
-        group.file_size = Span::always(20_000);
+        group.write_size = ValueRange::always(8192);
+        group.file_size = ValueRange::always(20_000);
         group.pattern = crate::payload::Pattern::Prbs15;
     });
     world.tell(30 * MS, 0..1, |orders| ClientControl {
@@ -846,23 +846,25 @@ fn who_is_told_to_quiesce_ends_its_file_and_every_byte_is_there() {
     fleet.groups[0].count = 3;
     let mut world = World::new(fleet, MS);
     // A file takes 6 ms after the directory's 1 ms: at 100 ms the 17th has been begun.
-    world.tell(100 * MS, 0..2, |orders| orders.told(Command::Quiesce));
+    world.tell(100 * MS, 0..2, |orders| orders.told(DesiredState::Quiesce));
     world.run(SECOND);
     for client in 0..2 {
         let counters = world.counters(client, SECOND);
         assert_eq!((counters.files_written, counters.writes), (17, 68));
         assert_eq!(counters.bytes_written, 17 * 16_384);
         assert_eq!(world.state(client), ClientState::Stopped);
-        assert_eq!(world.wakes[client], Moment::NEVER);
+        assert_eq!(world.wakes[client], Timestamp::MAX);
     }
     let others = |path: &[u8]| String::from_utf8_lossy(path).contains("client2/");
     let own = world.files.iter().filter(|(path, _)| !others(path));
     assert!(own.clone().count() == 4 && own.clone().all(|(_, file)| file.len() == 16_384));
     assert_eq!(world.state(2), ClientState::Running);
     // Told again, it changes nothing; told to run, it begins again, with its directory.
-    world.tell(2 * SECOND, 0..1, |orders| orders.told(Command::Quiesce));
+    world.tell(2 * SECOND, 0..1, |orders| {
+        orders.told(DesiredState::Quiesce)
+    });
     assert_eq!(world.counters(0, 2 * SECOND).writes, 68);
-    world.tell(3 * SECOND, 0..1, |orders| orders.told(Command::Run));
+    world.tell(3 * SECOND, 0..1, |orders| orders.told(DesiredState::Run));
     world.run(3 * SECOND + 62 * MS);
     assert_eq!(world.counters(0, 0).files_written, 17 + 10);
     assert_eq!(world.counters(1, 0).files_written, 17);
@@ -874,7 +876,9 @@ fn without_grace_a_file_is_closed_where_it_is() {
     fleet.groups[0].quiesce.grace_ns = 2 * MS;
     let mut world = World::new(fleet, MS);
     // Writes begin at 2, 3 and 4 ms. It hears of it when the first has ended, and has 2 ms from then on.
-    world.tell(5 * MS / 2, 0..1, |orders| orders.told(Command::Quiesce));
+    world.tell(5 * MS / 2, 0..1, |orders| {
+        orders.told(DesiredState::Quiesce)
+    });
     world.run(SECOND);
     let counters = world.counters(0, SECOND);
     assert_eq!((counters.files_written, counters.writes), (0, 3));
@@ -888,11 +892,11 @@ fn who_is_told_to_stop_ends_its_operation_and_begins_again_with_its_file() {
     fleet.groups[0].count = 1;
     fleet.groups[1].count = 1;
     for group in &mut fleet.groups {
-        (group.files, group.file_size) = (1, Span::always(4 * 4096));
+        (group.files, group.file_size) = (1, ValueRange::always(4 * 4096));
     }
     let mut world = World::new(fleet, MS);
     // Directory and open until 2 ms; at 4.5 ms the third of four writes is under way.
-    world.tell(9 * MS / 2, 0..1, |orders| orders.told(Command::Stop));
+    world.tell(9 * MS / 2, 0..1, |orders| orders.told(DesiredState::Stop));
     world.run(SECOND);
     let counters = world.counters(0, SECOND);
     assert_eq!((counters.writes, counters.files_written), (3, 0));
@@ -900,7 +904,7 @@ fn who_is_told_to_stop_ends_its_operation_and_begins_again_with_its_file() {
     assert!(world.open.iter().all(Option::is_none));
     // Whoever reads its files waits for it, and is not told that there will be none.
     assert_eq!(world.state(1), ClientState::Waiting);
-    world.tell(SECOND, 0..1, |orders| orders.told(Command::Run));
+    world.tell(SECOND, 0..1, |orders| orders.told(DesiredState::Run));
     world.run(2 * SECOND);
     // They take turns with their one file, of which nothing is wrong.
     let (written, read) = (world.counters(0, 0), world.counters(1, 0));
@@ -908,7 +912,7 @@ fn who_is_told_to_stop_ends_its_operation_and_begins_again_with_its_file() {
     assert!(read.files_read > 10, "{read:?}");
     assert_eq!((read.checksum_errors, read.failures), (0, 0));
     // A reader that is stopped gives back what it has; its writer goes on.
-    world.tell(2 * SECOND, 1..2, |orders| orders.told(Command::Stop));
+    world.tell(2 * SECOND, 1..2, |orders| orders.told(DesiredState::Stop));
     world.run(2 * SECOND + 100 * MS);
     let before = world.counters(0, 0).files_written;
     world.run(3 * SECOND);
@@ -925,13 +929,13 @@ fn who_has_not_begun_or_waits_for_its_transfer_is_stopped_at_once() {
         every_ns: 10 * SECOND,
     });
     let mut world = World::new(fleet, MS);
-    world.tell(SECOND, 0..2, |orders| orders.told(Command::Stop));
+    world.tell(SECOND, 0..2, |orders| orders.told(DesiredState::Stop));
     // One close for the file that is open.
     world.run(SECOND + 2 * MS);
     assert_eq!([world.state(0), world.state(1)], [ClientState::Stopped; 2]);
     assert!(world.open.iter().all(Option::is_none));
     // The one whose step is still to come waits for that; the other begins at once.
-    world.tell(2 * SECOND, 0..2, |orders| orders.told(Command::Run));
+    world.tell(2 * SECOND, 0..2, |orders| orders.told(DesiredState::Run));
     world.run(9 * SECOND);
     assert_eq!(world.due_ms(0), [2, 2002]);
     assert!(world.due_ms(1).is_empty());
@@ -945,19 +949,19 @@ fn who_fails_is_stopped_when_its_file_is_closed() {
     world.down = 100 * MS..SECOND;
     // A write that is due at 100 ms fails, and would be tried again at 201 ms. It closes its file at
     // 150 ms instead, which fails as well, and so at 351 and 752 ms; at 1553 ms it does not.
-    world.tell(150 * MS, 0..1, |orders| orders.told(Command::Stop));
+    world.tell(150 * MS, 0..1, |orders| orders.told(DesiredState::Stop));
     world.run(160 * MS);
     assert_eq!(world.state(0), ClientState::Failing);
     // What failed first was due at 100 ms.
     let until = world.shared.gauges()[0].retries_until();
-    assert_eq!(until, Some(Moment::from_nanos(3600 * MS)));
+    assert_eq!(until, Some(Timestamp::from_nanos(3600 * MS)));
     assert_eq!(world.counters(0, 0).failures, 2);
     world.run(2 * SECOND);
     assert_eq!(world.state(0), ClientState::Stopped);
     let counters = world.counters(0, 2 * SECOND);
     assert_eq!((counters.failures, counters.failing_ns), (4, 1454 * MS));
     assert_eq!(world.shared.gauges()[0].retries_until(), None);
-    world.tell(2 * SECOND, 0..1, |orders| orders.told(Command::Run));
+    world.tell(2 * SECOND, 0..1, |orders| orders.told(DesiredState::Run));
     world.run(3 * SECOND);
     assert_eq!(world.state(0), ClientState::Running);
     assert!(world.counters(0, 0).files_written > 100);
@@ -968,8 +972,8 @@ fn who_is_stopped_while_it_prepares_prepares_that_file_anew() {
     let mut fleet = writer();
     fleet.groups[0].direction = Direction::Read;
     let mut world = World::new(fleet, MS);
-    world.tell(4 * MS, 0..1, |orders| orders.told(Command::Stop));
-    world.tell(SECOND, 0..1, |orders| orders.told(Command::Run));
+    world.tell(4 * MS, 0..1, |orders| orders.told(DesiredState::Stop));
+    world.tell(SECOND, 0..1, |orders| orders.told(DesiredState::Run));
     world.run(2 * SECOND);
     let counters = world.counters(0, 0);
     assert_eq!((counters.checksum_errors, counters.failures), (0, 0));
@@ -1048,7 +1052,7 @@ fn who_is_told_goes_by_it_when_its_transfer_its_file_or_all_it_does_has_ended() 
     );
     let longer = world.settings(|group| {
         group.rate = ops(4.0);
-        group.file_size = Span::always(8 * 4096);
+        group.file_size = ValueRange::always(8 * 4096);
     });
     world.tell(300 * MS, 0..1, |orders| ClientControl {
         settings: longer,
@@ -1061,11 +1065,11 @@ fn who_is_told_goes_by_it_when_its_transfer_its_file_or_all_it_does_has_ended() 
     let file = settled_at(&mut world, EffectiveFrom::NextFile, 700 * MS);
     assert_eq!(file, 800 * MS);
     // The next has eight writes, from 1002 to 2752 ms. Who is to quiesce has settled when it is closed.
-    world.tell(1100 * MS, 0..1, |orders| orders.told(Command::Quiesce));
+    world.tell(1100 * MS, 0..1, |orders| orders.told(DesiredState::Quiesce));
     let stopped = settled_at(&mut world, EffectiveFrom::NextTransfer, 1100 * MS);
     assert_eq!(stopped, 2800 * MS);
     assert_eq!(world.state(0), ClientState::Stopped);
-    world.tell(5 * SECOND, 0..1, |orders| orders.told(Command::Run));
+    world.tell(5 * SECOND, 0..1, |orders| orders.told(DesiredState::Run));
     let begun = settled_at(&mut world, EffectiveFrom::NextFile, 5 * SECOND);
     assert_eq!(begun, 5050 * MS);
 }

@@ -10,11 +10,11 @@ use super::opened_set::{FILE, FILE_MODE, OpenedSet};
 use super::populate::{self, directory_of};
 use crate::target::local::tree::listing::Listing;
 use filestone_model::file_set::{
-    Changing, FILES_PER_DIRECTORY, FileSampler, Layout, file_name, link_name,
+    FILES_PER_DIRECTORY, FileSampler, Layout, VolatileDirectory, file_name, link_name,
 };
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{Access, MixPlan, Popularity};
-use filestone_model::random::{Generator, Purpose, RngExt, stream};
+use filestone_model::random::{Generator, RandomStream, RngExt, stream};
 use filestone_model::{only_in_loads, only_in_probes};
 use filestone_wire::pattern;
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -88,7 +88,7 @@ impl SyscallResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct UnmeasuredOperation {
     pub kind: OpKind,
-    pub changing: Changing,
+    pub changing: VolatileDirectory,
 }
 
 /// What has to be done so that operations can be, and the set keeps its proportions.
@@ -108,11 +108,11 @@ impl Prerequisites {
         match kind {
             OpKind::RmDir if self.lacks_directory => Some(UnmeasuredOperation {
                 kind: OpKind::MkDir,
-                changing: Changing::Directories,
+                changing: VolatileDirectory::Directories,
             }),
             OpKind::Remove if self.lacks_file => Some(UnmeasuredOperation {
                 kind: OpKind::Create,
-                changing: Changing::Created,
+                changing: VolatileDirectory::Created,
             }),
             _ => None,
         }
@@ -141,7 +141,7 @@ pub(super) struct Caller {
     files: Vec<Option<OwnedFd>>,
     /// Which are open, the one that has been for longest first.
     open: VecDeque<u32>,
-    names: [Names; Changing::ALL.len()],
+    names: [Names; VolatileDirectory::ALL.len()],
     renamed: usize,
     access: Access,
     generator: Generator,
@@ -181,7 +181,7 @@ impl Caller {
                 FileSampler::new(&popularity, working_files).ok()
             }
         };
-        let names = Changing::ALL.map(|changing| {
+        let names = VolatileDirectory::ALL.map(|changing| {
             if changing.is_changed_by(kinds) {
                 Names::new(layout.spare_names())
             } else {
@@ -200,7 +200,7 @@ impl Caller {
             names,
             renamed: 0,
             access: mix.access,
-            generator: stream(seed, Purpose::Workload, u64::from(client)),
+            generator: stream(seed, RandomStream::Workload, u64::from(client)),
             buffer: vec![0; mix.transfer_bytes.max(1) as usize],
             listing: Listing::new(),
             fresh: UncachedFiles::new(layout.files_per_client(), layout.symbolic_links(kinds)),
@@ -231,7 +231,7 @@ impl Caller {
             rustix::fs::fchmod(self.file()?, FILE_MODE)?;
             self.fresh.changed(file);
         }
-        if self.set.changing(Changing::Created).is_ok() {
+        if self.set.changing(VolatileDirectory::Created).is_ok() {
             let more = needed.files - set_files;
             self.fresh.make_files(&self.set, more)?;
         }
@@ -252,7 +252,7 @@ impl Caller {
 impl SystemCalls for Caller {
     fn needs(&self) -> Prerequisites {
         Prerequisites {
-            lacks_directory: self.names(Changing::Directories).is_empty(),
+            lacks_directory: self.names(VolatileDirectory::Directories).is_empty(),
             lacks_file: self.removable().is_none(),
             after: self.after(),
         }
@@ -287,12 +287,12 @@ impl SystemCalls for Caller {
             OpKind::Read => self.read(),
             OpKind::Write => self.write(),
             OpKind::Commit => self.commit(),
-            OpKind::Create => self.make(Changing::Created).map(|()| one),
-            OpKind::MkDir => self.make(Changing::Directories).map(|()| one),
-            OpKind::SymLink => self.make(Changing::SymbolicLinks).map(|()| one),
-            OpKind::MkNod => self.make(Changing::Nodes).map(|()| one),
+            OpKind::Create => self.make(VolatileDirectory::Created).map(|()| one),
+            OpKind::MkDir => self.make(VolatileDirectory::Directories).map(|()| one),
+            OpKind::SymLink => self.make(VolatileDirectory::SymbolicLinks).map(|()| one),
+            OpKind::MkNod => self.make(VolatileDirectory::Nodes).map(|()| one),
             OpKind::Link => {
-                self.make(Changing::Links)?;
+                self.make(VolatileDirectory::Links)?;
                 self.fresh.changed(self.current);
                 Ok(one)
             }
@@ -317,19 +317,19 @@ impl SystemCalls for Caller {
 impl Caller {
     /// A file for one that REMOVE took, or the oldest of too many names gone.
     fn after(&self) -> Option<UnmeasuredOperation> {
-        if self.names(Changing::Created).is_short() {
+        if self.names(VolatileDirectory::Created).is_short() {
             return Some(UnmeasuredOperation {
                 kind: OpKind::Create,
-                changing: Changing::Created,
+                changing: VolatileDirectory::Created,
             });
         }
-        let changing = Changing::ALL;
+        let changing = VolatileDirectory::ALL;
         let overfull = changing
             .into_iter()
             .find(|changing| self.names(*changing).is_overfull())?;
         Some(UnmeasuredOperation {
             kind: match overfull {
-                Changing::Directories => OpKind::RmDir,
+                VolatileDirectory::Directories => OpKind::RmDir,
                 _ => OpKind::Remove,
             },
             changing: overfull,
@@ -344,11 +344,11 @@ impl Caller {
         };
     }
 
-    fn names(&self, changing: Changing) -> &Names {
+    fn names(&self, changing: VolatileDirectory) -> &Names {
         &self.names[changing as usize]
     }
 
-    fn names_mut(&mut self, changing: Changing) -> &mut Names {
+    fn names_mut(&mut self, changing: VolatileDirectory) -> &mut Names {
         &mut self.names[changing as usize]
     }
 
@@ -444,8 +444,8 @@ impl Caller {
         let wanted = rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK;
         match self.fresh.take_unchecked() {
             Some(Unchecked::Made(number)) => {
-                let directory = self.set.changing(Changing::Created)?;
-                let name = Changing::Created.file_name(number);
+                let directory = self.set.changing(VolatileDirectory::Created)?;
+                let name = VolatileDirectory::Created.file_name(number);
                 rustix::fs::accessat(directory, name, wanted, AtFlags::empty())?;
                 Ok(done)
             }
@@ -486,7 +486,7 @@ impl Caller {
                 (name, false) => (name, done.and(OpKind::Remove, 1)),
             },
         };
-        let directory = self.set.changing(Changing::SymbolicLinks)?;
+        let directory = self.set.changing(VolatileDirectory::SymbolicLinks)?;
         rustix::fs::readlinkat(directory, name, Vec::new())?;
         Ok(done)
     }
@@ -650,10 +650,10 @@ impl Caller {
         self.generator.random_range(0..transfers)
     }
 
-    fn make(&mut self, changing: Changing) -> Result<(), Errno> {
+    fn make(&mut self, changing: VolatileDirectory) -> Result<(), Errno> {
         let number = self.names_mut(changing).make();
         match changing {
-            Changing::Links => populate::link(&self.set, self.current, number)?,
+            VolatileDirectory::Links => populate::link(&self.set, self.current, number)?,
             _ => populate::make(&self.set, changing, number)?,
         }
         self.names_mut(changing).add(number);
@@ -662,14 +662,14 @@ impl Caller {
 
     /// What REMOVE takes next: the newest hard link, or else the newest symbolic link, pipe
     /// or file.
-    fn removable(&self) -> Option<Changing> {
+    fn removable(&self) -> Option<VolatileDirectory> {
         let order = [
-            Changing::Links,
-            Changing::SymbolicLinks,
-            Changing::Nodes,
-            Changing::Created,
+            VolatileDirectory::Links,
+            VolatileDirectory::SymbolicLinks,
+            VolatileDirectory::Nodes,
+            VolatileDirectory::Created,
         ];
-        let is_there = |changing: &Changing| !self.names(*changing).is_empty();
+        let is_there = |changing: &VolatileDirectory| !self.names(*changing).is_empty();
         order.into_iter().find(is_there)
     }
 
@@ -680,13 +680,13 @@ impl Caller {
     }
 
     fn remove_directory(&mut self) -> Result<(), Errno> {
-        let number = self.names_mut(Changing::Directories).take_newest();
-        self.unlink(Changing::Directories, number.ok_or(Errno::NOENT)?)
+        let number = self.names_mut(VolatileDirectory::Directories).take_newest();
+        self.unlink(VolatileDirectory::Directories, number.ok_or(Errno::NOENT)?)
     }
 
-    fn unlink(&self, changing: Changing, number: u64) -> Result<(), Errno> {
+    fn unlink(&self, changing: VolatileDirectory, number: u64) -> Result<(), Errno> {
         let flags = match changing {
-            Changing::Directories => AtFlags::REMOVEDIR,
+            VolatileDirectory::Directories => AtFlags::REMOVEDIR,
             _ => AtFlags::empty(),
         };
         let directory = self.set.changing(changing)?;
@@ -699,8 +699,8 @@ impl Caller {
             0 => RENAMED,
             _ => [RENAMED[1], RENAMED[0]],
         };
-        let directory = self.set.changing(Changing::Created)?;
-        let [from, to] = [from, to].map(|number| Changing::Created.file_name(number));
+        let directory = self.set.changing(VolatileDirectory::Created)?;
+        let [from, to] = [from, to].map(|number| VolatileDirectory::Created.file_name(number));
         rustix::fs::renameat(directory, from, directory, to)?;
         self.renamed = 1 - self.renamed;
         Ok(())

@@ -5,7 +5,7 @@ use crate::error::RunError;
 use filestone_model::measure::mix_record::CorrectionRecord;
 use filestone_model::mix::Counters;
 use filestone_model::mix::feedback::Group;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -108,14 +108,14 @@ impl ClientGroup {
     }
 
     /// Shows when the next operation of a client is due.
-    pub fn show_due(&self, client: u32, due: Moment) {
+    pub fn show_due(&self, client: u32, due: Timestamp) {
         if let Some(place) = self.due.get(client as usize) {
             place.store(due.nanos(), Ordering::Relaxed);
         }
     }
 
     /// Operations that are due, and wait because their client is not free.
-    pub fn waiting(&self, now: Moment) -> f64 {
+    pub fn waiting(&self, now: Timestamp) -> f64 {
         let pause_ns = self.pause_ns();
         if pause_ns <= 0.0 {
             return 0.0;

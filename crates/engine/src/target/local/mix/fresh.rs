@@ -7,7 +7,7 @@
 //! and when these are used up, an operation makes a change of its own, which is counted with it.
 
 use super::opened_set::{LINK_TARGET, OpenedSet};
-use filestone_model::file_set::{Changing, link_name};
+use filestone_model::file_set::{VolatileDirectory, link_name};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -94,8 +94,8 @@ impl UncachedFiles {
     pub fn make_files(&mut self, set: &OpenedSet, count: u64) -> Result<(), Errno> {
         for number in MADE_FROM..MADE_FROM + count {
             let flags = OFlags::CREATE | OFlags::TRUNC | super::opened_set::FILE;
-            let directory = set.changing(Changing::Created)?;
-            let name = Changing::Created.file_name(number);
+            let directory = set.changing(VolatileDirectory::Created)?;
+            let name = VolatileDirectory::Created.file_name(number);
             let file = rustix::fs::openat(directory, &name, flags, super::opened_set::FILE_MODE)?;
             // Opening may tell the client what it would have to ask for.
             rustix::fs::fchmod(&file, super::opened_set::FILE_MODE)?;
@@ -110,7 +110,7 @@ impl UncachedFiles {
         if count == 0 {
             return Ok(());
         }
-        let directory = set.changing(Changing::SymbolicLinks)?;
+        let directory = set.changing(VolatileDirectory::SymbolicLinks)?;
         for number in MADE_FROM..MADE_FROM + count {
             rustix::fs::symlinkat(LINK_TARGET, directory, link(number))?;
         }
@@ -121,7 +121,7 @@ impl UncachedFiles {
     /// must be some clock ticks after they were made, to be seen as a change.
     pub fn change_links(&mut self, set: &OpenedSet, count: u64) -> Result<(), Errno> {
         for number in (MADE_FROM..MADE_FROM + count).chain(0..self.has_second.len() as u64) {
-            let directory = set.changing(Changing::SymbolicLinks)?;
+            let directory = set.changing(VolatileDirectory::SymbolicLinks)?;
             let (one, second) = (link(number), second_name(number));
             rustix::fs::linkat(directory, one, directory, second, AtFlags::empty())?;
             if let Some(has_second) = self.has_second.get_mut(number as usize) {
@@ -138,7 +138,7 @@ impl UncachedFiles {
         let number = self.next_link % self.has_second.len().max(1);
         self.next_link = number + 1;
         let has_second = self.has_second.get_mut(number).ok_or(Errno::NOENT)?;
-        let directory = set.changing(Changing::SymbolicLinks)?;
+        let directory = set.changing(VolatileDirectory::SymbolicLinks)?;
         let (one, second) = (link(number as u64), second_name(number as u64));
         if *has_second {
             rustix::fs::unlinkat(directory, second, AtFlags::empty())?;
@@ -153,14 +153,14 @@ impl UncachedFiles {
 /// The name of a symbolic link: made here, or always there.
 fn link(number: u64) -> String {
     match number {
-        MADE_FROM.. => Changing::SymbolicLinks.file_name(number),
+        MADE_FROM.. => VolatileDirectory::SymbolicLinks.file_name(number),
         _ => link_name(u32::try_from(number).unwrap_or(u32::MAX)),
     }
 }
 
 fn second_name(number: u64) -> String {
     let of_set = if number < MADE_FROM { OF_SET } else { 0 };
-    Changing::SymbolicLinks.file_name(MADE_FROM | SECOND | of_set | number)
+    VolatileDirectory::SymbolicLinks.file_name(MADE_FROM | SECOND | of_set | number)
 }
 
 /// Whether a name is of what was made here.
@@ -190,7 +190,8 @@ mod tests {
 
     #[test]
     fn names_that_are_made_here_are_no_others() {
-        let second = |number| Changing::SymbolicLinks.number_of(second_name(number).as_bytes());
+        let second =
+            |number| VolatileDirectory::SymbolicLinks.number_of(second_name(number).as_bytes());
         for number in [0, 7, MADE_FROM, MADE_FROM + 7] {
             let second = second(number).expect("a name that comes and goes");
             assert!(is_made_here(second) && second != number, "{second:x}");

@@ -4,7 +4,7 @@ use crate::error::RunError;
 use crate::target::local::tree::{self, DIRECTORY};
 use crate::workspace::Purpose;
 use crate::workspace::tree::{DIRECTORY_MODE, FILE_MODE as OWN_FILE_MODE};
-use filestone_model::file_set::{Changing, Layout, client_directory, files_directory};
+use filestone_model::file_set::{Layout, VolatileDirectory, client_directory, files_directory};
 use filestone_model::operation::OpKind;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -39,7 +39,7 @@ pub(super) struct OpenedSet {
     /// Those of the data files.
     pub directories: Vec<OwnedFd>,
     /// Those of names that come and go, as far as the mix needs them.
-    changing: [Option<OwnedFd>; Changing::ALL.len()],
+    changing: [Option<OwnedFd>; VolatileDirectory::ALL.len()],
     /// How many directories had to be made, and how many were there.
     pub made: u64,
     pub found: u64,
@@ -67,8 +67,8 @@ impl OpenedSet {
         let directories = (0..layout.file_directories())
             .map(|index| open(root.as_fd(), &files_directory(index), &path))
             .collect::<Result<_, _>>()?;
-        let mut changing: [Option<OwnedFd>; Changing::ALL.len()] = Default::default();
-        for (place, kind) in changing.iter_mut().zip(Changing::ALL) {
+        let mut changing: [Option<OwnedFd>; VolatileDirectory::ALL.len()] = Default::default();
+        for (place, kind) in changing.iter_mut().zip(VolatileDirectory::ALL) {
             if kind.is_needed_by(kinds) {
                 *place = Some(open(root.as_fd(), kind.directory(), &path)?);
             }
@@ -85,7 +85,7 @@ impl OpenedSet {
     }
 
     /// The directory of names of that kind.
-    pub fn changing(&self, changing: Changing) -> Result<BorrowedFd<'_>, Errno> {
+    pub fn changing(&self, changing: VolatileDirectory) -> Result<BorrowedFd<'_>, Errno> {
         let directory = self.changing.get(changing as usize);
         let directory = directory.and_then(Option::as_ref);
         directory.map(AsFd::as_fd).ok_or(Errno::NOENT)

@@ -12,8 +12,8 @@ use filestone_model::mix::feedback::nhfsstone::{self, FIRST_SAMPLE_SECONDS, Next
 use filestone_model::mix::feedback::{Calls, Group};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, FeedbackArithmetic, MixPlan, Plan};
-use filestone_model::random::{Generator, Purpose, RngExt, exponential, stream};
-use filestone_model::time::Moment;
+use filestone_model::random::{Generator, RandomStream, RngExt, exponential, stream};
+use filestone_model::time::Timestamp;
 
 /// Operations that are counted as due and not begun at most, for each client.
 const SKIPPED_MAX: u64 = 10_000_000;
@@ -36,8 +36,8 @@ enum Pace {
 impl Pacer {
     /// For one client of `plan`, whose group begins with this mean pause.
     pub fn new(plan: &Plan, mix: &MixPlan, client: u32, pause_ns: f64) -> Self {
-        let mut arrivals = stream(plan.seed, Purpose::Arrivals, client.into());
-        let mut deck = stream(plan.seed, Purpose::Deck, client.into());
+        let mut arrivals = stream(plan.seed, RandomStream::Arrivals, client.into());
+        let mut deck = stream(plan.seed, RandomStream::Deck, client.into());
         let load = plan.arrivals.offered_load();
         let pace = match (mix.local.arithmetic, load, plan.arrivals) {
             (_, None, _) | (_, _, ArrivalsPlan::Closed | ArrivalsPlan::Levels(_)) => Pace::Closed,
@@ -66,10 +66,10 @@ impl Pacer {
     }
 
     /// When the next operation is due, of a client that came free at `free_at`.
-    pub fn due(&self, free_at: Moment) -> Moment {
+    pub fn due(&self, free_at: Timestamp) -> Timestamp {
         match &self.pace {
             Pace::Closed => free_at,
-            Pace::Open { due_ns, .. } => Moment::from_nanos(due_ns.round() as u64),
+            Pace::Open { due_ns, .. } => Timestamp::from_nanos(due_ns.round() as u64),
             Pace::Nhfsstone { process, random } => {
                 free_at.after_nanos(process.sleep_ms(*random).saturating_mul(1_000_000))
             }
@@ -115,7 +115,7 @@ impl Pacer {
 
     /// By nhfsstone's arithmetic: whether, after an operation that ended at `now`, it is time
     /// to look at the counters.
-    pub fn wants_counters(&mut self, now: Moment) -> bool {
+    pub fn wants_counters(&mut self, now: Timestamp) -> bool {
         match &mut self.pace {
             Pace::Closed | Pace::Open { .. } => false,
             Pace::Nhfsstone { process, .. } => {
@@ -125,7 +125,7 @@ impl Pacer {
     }
 
     /// By nhfsstone's arithmetic: takes them; `None` when the run is over.
-    pub fn correct(&mut self, now: Moment, seen: &Calls) -> Option<CorrectionRecord> {
+    pub fn correct(&mut self, now: Timestamp, seen: &Calls) -> Option<CorrectionRecord> {
         match &mut self.pace {
             Pace::Closed | Pace::Open { .. } => None,
             Pace::Nhfsstone { process, .. } => process.correct(milliseconds(now), seen),
@@ -133,13 +133,13 @@ impl Pacer {
     }
 
     /// How many operations are still due before `end`, from `opened` on. Uses them up.
-    pub fn skip(&mut self, opened: Moment, end: Moment, pause_ns: f64) -> u64 {
+    pub fn skip(&mut self, opened: Timestamp, end: Timestamp, pause_ns: f64) -> u64 {
         let mut count = 0;
         while pause_ns > 0.0 && count < SKIPPED_MAX {
             let Pace::Open { due_ns, .. } = &self.pace else {
                 break;
             };
-            let due = Moment::from_nanos(due_ns.round() as u64);
+            let due = Timestamp::from_nanos(due_ns.round() as u64);
             if due >= end {
                 break;
             }
@@ -170,6 +170,6 @@ fn number(generator: &mut Generator) -> u64 {
     generator.random::<u64>() >> 33
 }
 
-fn milliseconds(now: Moment) -> i64 {
+fn milliseconds(now: Timestamp) -> i64 {
     i64::try_from(now.nanos() / 1_000_000).unwrap_or(i64::MAX)
 }

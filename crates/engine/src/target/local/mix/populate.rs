@@ -11,7 +11,9 @@ use crate::error::RunError;
 use crate::target::local::tree::{DIRECTORY, LocalTree};
 use crate::workspace::tree::Directory;
 use crate::workspace::{Purpose, set_removal};
-use filestone_model::file_set::{Changing, FILES_PER_DIRECTORY, Layout, file_name, link_name};
+use filestone_model::file_set::{
+    FILES_PER_DIRECTORY, Layout, VolatileDirectory, file_name, link_name,
+};
 use filestone_model::operation::OpKind;
 use filestone_wire::pattern;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -59,7 +61,7 @@ pub(super) fn populate(
     for link in 0..layout.symbolic_links(kinds) {
         let name = link_name(link);
         let was_there = set
-            .changing(Changing::SymbolicLinks)
+            .changing(VolatileDirectory::SymbolicLinks)
             .and_then(|sym| symbolic_link(sym, &name, &layout.link_target(link)))
             .map_err(|errno| refused(&set.path.join(&name), errno, "making or mending it"))?;
         populated.count(was_there);
@@ -81,7 +83,7 @@ pub(super) fn settle(
     kinds: &[OpKind],
     populated: &mut Populated,
 ) -> Result<(), RunError> {
-    let needed = Changing::ALL.into_iter();
+    let needed = VolatileDirectory::ALL.into_iter();
     for changing in needed.filter(|changing| changing.is_needed_by(kinds)) {
         settle_one(set, layout, changing, kinds, populated)?;
     }
@@ -91,7 +93,7 @@ pub(super) fn settle(
 fn settle_one(
     set: &OpenedSet,
     layout: &Layout,
-    changing: Changing,
+    changing: VolatileDirectory,
     kinds: &[OpKind],
     populated: &mut Populated,
 ) -> Result<(), RunError> {
@@ -100,7 +102,7 @@ fn settle_one(
     let is_changed = changing.is_changed_by(kinds);
     let spare = if is_changed { layout.spare_names() } else { 0 };
     let mut wanted: HashSet<u64> = (0..u64::from(spare)).collect();
-    if changing == Changing::Created && kinds.contains(&OpKind::Rename) {
+    if changing == VolatileDirectory::Created && kinds.contains(&OpKind::Rename) {
         wanted.insert(RENAMED[0]);
     }
     let mut there = HashSet::new();
@@ -131,25 +133,30 @@ fn settle_one(
 }
 
 /// Makes one name that comes and goes.
-pub(super) fn make(set: &OpenedSet, changing: Changing, number: u64) -> Result<(), Errno> {
+pub(super) fn make(set: &OpenedSet, changing: VolatileDirectory, number: u64) -> Result<(), Errno> {
     let directory = set.changing(changing)?;
     let name = changing.file_name(number);
     match changing {
-        Changing::Created => {
+        VolatileDirectory::Created => {
             let flags = OFlags::CREATE | OFlags::TRUNC | FILE;
             rustix::fs::openat(directory, &name, flags, FILE_MODE).map(drop)
         }
-        Changing::Links => link(set, 0, number),
-        Changing::SymbolicLinks => rustix::fs::symlinkat(LINK_TARGET, directory, &name),
-        Changing::Nodes => rustix::fs::mkfifoat(directory, &name, FILE_MODE),
-        Changing::Directories => rustix::fs::mkdirat(directory, &name, Mode::from_raw_mode(0o777)),
+        VolatileDirectory::Links => link(set, 0, number),
+        VolatileDirectory::SymbolicLinks => rustix::fs::symlinkat(LINK_TARGET, directory, &name),
+        VolatileDirectory::Nodes => rustix::fs::mkfifoat(directory, &name, FILE_MODE),
+        VolatileDirectory::Directories => {
+            rustix::fs::mkdirat(directory, &name, Mode::from_raw_mode(0o777))
+        }
     }
 }
 
 /// Makes a hard link to data file `file`.
 pub(super) fn link(set: &OpenedSet, file: u32, number: u64) -> Result<(), Errno> {
-    let (from, to) = (directory_of(set, file)?, set.changing(Changing::Links)?);
-    let name = Changing::Links.file_name(number);
+    let (from, to) = (
+        directory_of(set, file)?,
+        set.changing(VolatileDirectory::Links)?,
+    );
+    let name = VolatileDirectory::Links.file_name(number);
     rustix::fs::linkat(from, file_name(file), to, &name, AtFlags::empty())
 }
 

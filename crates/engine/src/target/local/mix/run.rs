@@ -10,7 +10,7 @@ use crate::control::{Context, Observer};
 use crate::error::RunError;
 use crate::run::{check_files_of_clients, run_on};
 use crate::time::RealTime;
-use filestone_model::file_set::{Changing, Layout};
+use filestone_model::file_set::{Layout, VolatileDirectory};
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{FeedbackArithmetic, MixCount, MixPlan, Plan, WorkloadPlan};
@@ -23,7 +23,7 @@ const OPENED_BRIEFLY: u64 = 2;
 fn files_of_clients(clients: u32, layout: &Layout) -> u64 {
     let of_client = |client| {
         let files = layout.working_files(client).min(OPEN_FILES_MAX as u32);
-        let directories = 1 + layout.file_directories() + Changing::ALL.len() as u32;
+        let directories = 1 + layout.file_directories() + VolatileDirectory::ALL.len() as u32;
         u64::from(files + directories) + OPENED_BRIEFLY
     };
     (0..clients).map(of_client).sum()

@@ -12,7 +12,7 @@ use crate::control::NoObserver;
 use crate::run::{RunHook, RunSnapshot, Stage};
 use crate::time::{Time, VirtualTime};
 use crate::worker::{SampleSink, Worker, WorkerClient, WorkerControl, WorkerEnd, WorkerResult};
-use filestone_model::file_set::Changing;
+use filestone_model::file_set::VolatileDirectory;
 use filestone_model::measure::interval::IntervalCounts;
 use filestone_model::measure::mix_record::CorrectionRecord;
 use filestone_model::measure::{Role, Sample};
@@ -22,7 +22,7 @@ use filestone_model::plan::{
     ArrivalsPlan, FeedbackArithmetic, FileSetPlan, FileSizes, LocalMix, LocalTarget, MixCount,
     MixPlan, Plan, Popularity, TargetPlan, WorkloadPlan,
 };
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use rustix::io::Errno;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -170,7 +170,7 @@ struct Played {
     corrections: Vec<CorrectionRecord>,
     asked: Calls,
     seen: Calls,
-    now: Moment,
+    now: Timestamp,
 }
 
 /// Keeps every sample.
@@ -181,7 +181,7 @@ struct Kept<'run> {
 }
 
 impl SampleSink for Kept<'_> {
-    fn is_measured(&self, _due: Moment) -> bool {
+    fn is_measured(&self, _due: Timestamp) -> bool {
         true
     }
 
@@ -199,25 +199,25 @@ impl SampleSink for Kept<'_> {
         *self.in_flight += 1;
     }
 
-    fn close_window(&mut self, _at: Moment) {}
+    fn close_window(&mut self, _at: Timestamp) {}
 
     fn add(&mut self, _costs: &IntervalCounts) {}
 
-    fn hand_over(&mut self, _boundary: Moment) {}
+    fn hand_over(&mut self, _boundary: Timestamp) {}
 
-    fn finish(self, _now: Moment) {}
+    fn finish(self, _now: Timestamp) {}
 }
 
 /// A time in which the kernel writes its counters, and whoever attends to the run looks at it.
 struct Attended<'run> {
     time: VirtualTime,
     proc: &'run Proc,
-    written: Cell<Moment>,
+    written: Cell<Timestamp>,
     attendant: RefCell<FeedbackController>,
 }
 
 impl Time for Attended<'_> {
-    fn now(&self) -> Moment {
+    fn now(&self) -> Timestamp {
         let now = self.time.now();
         if now >= self.written.get() {
             self.proc.write();
@@ -234,7 +234,7 @@ impl Time for Attended<'_> {
         now
     }
 
-    fn wait(&self, until: Moment) {
+    fn wait(&self, until: Timestamp) {
         self.time.wait(until);
     }
 
@@ -286,7 +286,7 @@ fn run_with<C: SystemCalls>(
     let attended = Attended {
         time: time.clone(),
         proc,
-        written: Cell::new(Moment::ZERO),
+        written: Cell::new(Timestamp::ZERO),
         attendant: RefCell::new(FeedbackController::new(plan, mix, vec![Arc::clone(&group)])),
     };
     let backend = Blocking::new(callers, attended);
@@ -340,7 +340,7 @@ fn what_is_asked_in_time_waits_for_nothing() {
     let outcome = run(&plan, 3 * MS, &proc, &NEVER);
     assert_eq!(outcome.samples.len(), 100);
     for (number, sample) in (0..).zip(&outcome.samples) {
-        let due = Moment::from_nanos(number * 10 * MS);
+        let due = Timestamp::from_nanos(number * 10 * MS);
         assert_eq!((sample.due, sample.ready), (due, due));
         assert_eq!(sample.completion.sent, due);
         assert_eq!(sample.completion.done, due.after_nanos(3 * MS));
@@ -356,8 +356,11 @@ fn what_comes_due_while_a_client_is_busy_waits_and_what_never_begins_is_counted(
     let outcome = run(&plan, 25 * MS, &proc, &NEVER);
     assert_eq!(outcome.samples.len(), 40);
     for (number, sample) in (0..).zip(&outcome.samples) {
-        assert_eq!(sample.due, Moment::from_nanos(number * 10 * MS));
-        assert_eq!(sample.completion.sent, Moment::from_nanos(number * 25 * MS));
+        assert_eq!(sample.due, Timestamp::from_nanos(number * 10 * MS));
+        assert_eq!(
+            sample.completion.sent,
+            Timestamp::from_nanos(number * 25 * MS)
+        );
     }
     assert_eq!(outcome.skipped, 60);
 }
@@ -400,7 +403,7 @@ fn a_run_that_is_stopped_ends_within_its_first_pause() {
     assert!(outcome.samples.is_empty());
     assert!(outcome.end.is_interrupted);
     // So long may a worker sleep, and no part of the pause of some minutes.
-    assert!(outcome.now <= Moment::from_nanos(50 * MS));
+    assert!(outcome.now <= Timestamp::from_nanos(50 * MS));
 }
 
 #[test]
@@ -464,7 +467,7 @@ fn nhfsstones_own_arithmetic_ends_by_the_kernels_count() {
 struct Lacking {
     time: VirtualTime,
     needs: Prerequisites,
-    gone_at: Moment,
+    gone_at: Timestamp,
 }
 
 impl Lacking {
@@ -476,7 +479,7 @@ impl Lacking {
         self.needs.lacks_directory = kind != OpKind::MkDir;
         self.needs.after = (kind == OpKind::RmDir).then_some(UnmeasuredOperation {
             kind: OpKind::Create,
-            changing: Changing::Created,
+            changing: VolatileDirectory::Created,
         });
         Ok(SyscallResult::calls(kind, 1))
     }
@@ -500,7 +503,7 @@ impl SystemCalls for Lacking {
     }
 }
 
-fn lacking(gone_at: Moment) -> Played {
+fn lacking(gone_at: Timestamp) -> Played {
     let plan = blind(plan(&[(OpKind::RmDir, 1)], constant(100.0)));
     let caller = |time| Lacking {
         time,
@@ -516,10 +519,10 @@ fn lacking(gone_at: Moment) -> Played {
 /// Each RMDIR, due every 10 ms, takes a MKDIR of 1 ms before it and a CREATE of 1 ms after it.
 #[test]
 fn what_keeps_the_set_in_its_proportions_is_done_around_an_operation_and_not_measured() {
-    let outcome = lacking(Moment::NEVER);
+    let outcome = lacking(Timestamp::MAX);
     assert_eq!((outcome.samples.len(), outcome.skipped), (300, 0));
     for (number, samples) in (0..).zip(outcome.samples.chunks(3)) {
-        let at = |millis: u64| Moment::from_nanos((number * 10 + millis) * MS);
+        let at = |millis: u64| Timestamp::from_nanos((number * 10 + millis) * MS);
         let told = |sample: &Sample| {
             let moments = (sample.due, sample.ready, sample.completion.done);
             (sample.kind, sample.role, moments)
@@ -540,13 +543,13 @@ fn what_keeps_the_set_in_its_proportions_is_done_around_an_operation_and_not_mea
 
 #[test]
 fn a_client_whose_set_is_gone_ends_with_the_reason_and_the_failure_in_the_books() {
-    let outcome = lacking(Moment::from_nanos(12 * MS));
+    let outcome = lacking(Timestamp::from_nanos(12 * MS));
     let failed = |sample: &&Sample| matches!(sample.completion.outcome, Outcome::Failed(_));
     // The second RMDIR, at 11 ms, comes to nothing.
     assert_eq!(outcome.samples.iter().filter(failed).count(), 1);
     assert_eq!((outcome.samples.len(), outcome.skipped), (5, 0));
     assert_eq!(outcome.lost, [Some("gone".into())]);
-    assert_eq!(outcome.now, Moment::from_nanos(12 * MS));
+    assert_eq!(outcome.now, Timestamp::from_nanos(12 * MS));
     assert!(!outcome.end.is_interrupted);
 }
 
@@ -557,11 +560,11 @@ struct Busy<'run> {
 }
 
 impl Time for Busy<'_> {
-    fn now(&self) -> Moment {
+    fn now(&self) -> Timestamp {
         self.time.now()
     }
 
-    fn wait(&self, until: Moment) {
+    fn wait(&self, until: Timestamp) {
         let calls = until.nanos_since(self.now()) / (10 * MS);
         (0..calls).for_each(|_| self.proc.count(OpKind::GetAttr));
         self.proc.write();

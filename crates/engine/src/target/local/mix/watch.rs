@@ -7,7 +7,7 @@ use crate::error::RunError;
 use crate::run::{RunHook, RunSnapshot, Stage};
 use filestone_model::mix::feedback::{CORRECTION_NS, FIRST_CORRECTION_NS};
 use filestone_model::plan::{FeedbackArithmetic, MixPlan, Plan};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use std::sync::Arc;
 
 /// How often it looks when a number of calls ends the run.
@@ -19,9 +19,9 @@ pub(super) struct FeedbackController {
     /// Whether correcting is its own: by nhfsstone's arithmetic each client does it.
     corrects: bool,
     ends_by_count: bool,
-    window_start: Moment,
+    window_start: Timestamp,
     is_measuring: bool,
-    next_correction: Moment,
+    next_correction: Timestamp,
 }
 
 impl FeedbackController {
@@ -31,13 +31,13 @@ impl FeedbackController {
             corrects: mix.local.arithmetic == FeedbackArithmetic::Exact
                 || plan.arrivals.offered_load().is_none(),
             ends_by_count: plan.count.is_some(),
-            window_start: Moment::from_nanos(plan.warm_up_ns),
+            window_start: Timestamp::from_nanos(plan.warm_up_ns),
             is_measuring: false,
-            next_correction: Moment::from_nanos(FIRST_CORRECTION_NS),
+            next_correction: Timestamp::from_nanos(FIRST_CORRECTION_NS),
         }
     }
 
-    fn look_at(&self, group: &ClientGroup, now: Moment, is_due: bool) -> Result<(), RunError> {
+    fn look_at(&self, group: &ClientGroup, now: Timestamp, is_due: bool) -> Result<(), RunError> {
         let is_complete = || self.is_measuring && group.arithmetic().seems_complete();
         if self.corrects && (is_due || is_complete()) {
             self.correct(group, now)?;
@@ -45,13 +45,13 @@ impl FeedbackController {
         Ok(())
     }
 
-    fn correct(&self, group: &ClientGroup, now: Moment) -> Result<(), RunError> {
+    fn correct(&self, group: &ClientGroup, now: Timestamp) -> Result<(), RunError> {
         let seen = group.seen()?;
         let waiting = group.waiting(now);
         let origin = if self.is_measuring {
             self.window_start
         } else {
-            Moment::ZERO
+            Timestamp::ZERO
         };
         let at_ns = now.nanos_since(origin);
         let mut arithmetic = group.arithmetic();
@@ -71,9 +71,9 @@ impl FeedbackController {
 }
 
 impl RunHook for FeedbackController {
-    fn look(&mut self, at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Moment {
+    fn look(&mut self, at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Timestamp {
         if at.stage != Stage::Running {
-            return Moment::NEVER;
+            return Timestamp::MAX;
         }
         let opens = !self.is_measuring && at.now >= self.window_start;
         self.is_measuring |= opens;
@@ -83,7 +83,7 @@ impl RunHook for FeedbackController {
         }
         for group in &self.groups {
             // At the start of the run it has been done.
-            let restarted = if opens && self.window_start > Moment::ZERO {
+            let restarted = if opens && self.window_start > Timestamp::ZERO {
                 group.restart()
             } else {
                 Ok(())

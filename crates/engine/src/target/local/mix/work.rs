@@ -5,15 +5,15 @@ use super::caller::{Prerequisites, SyscallResult, SystemCalls, UnmeasuredOperati
 use crate::backend::blocking::{BlockingClient, Unended, WorkResult};
 use crate::exhaustion::is_exhausted;
 use filestone_model::failure::StatusSpace;
-use filestone_model::language::{Language, Work};
+use filestone_model::language::{Work, WorkType};
 use filestone_model::operation::{OpKind, Outcome};
 
 /// The language: operations by their kinds.
 #[derive(Debug)]
 pub enum MountKinds {}
 
-impl Language for MountKinds {
-    type Work<'a> = MountWork<'a>;
+impl WorkType for MountKinds {
+    type WorkItem<'a> = MountWork<'a>;
 }
 
 /// What a client is asked.

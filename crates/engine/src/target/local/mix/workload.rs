@@ -10,7 +10,7 @@ use super::work::{Account, Asked, MountKinds, MountWork};
 use filestone_model::measure::Sample;
 use filestone_model::operation::{Completion, OpKind};
 use filestone_model::plan::{MixPlan, Plan};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::{Next, Workload};
 use std::sync::Arc;
 
@@ -26,13 +26,13 @@ pub(super) struct MountMix {
     number: u32,
     pacer: Pacer,
     group: Arc<ClientGroup>,
-    window_start: Moment,
-    window_end: Moment,
+    window_start: Timestamp,
+    window_end: Timestamp,
     /// As what is counted that was due and never chosen.
     measured_kind: OpKind,
     account: Account,
     stage: Stage,
-    free_at: Moment,
+    free_at: Timestamp,
 }
 
 /// How far a client is with an operation.
@@ -41,7 +41,7 @@ enum Stage {
     /// It has none.
     Free,
     /// It has chosen it, and makes what it takes.
-    Preparing { kind: OpKind, due: Moment },
+    Preparing { kind: OpKind, due: Timestamp },
     /// It carries it out, or has done so.
     Operating(OpKind),
     /// It has done so, and puts the set right.
@@ -57,15 +57,15 @@ impl MountMix {
         group: Arc<ClientGroup>,
         needs: Prerequisites,
     ) -> Self {
-        let window_start = Moment::from_nanos(plan.warm_up_ns);
+        let window_start = Timestamp::from_nanos(plan.warm_up_ns);
         Self {
             number,
             pacer: Pacer::new(plan, mix, number, group.pause_ns()),
             group,
             window_start,
-            window_end: plan
-                .duration_ns
-                .map_or(Moment::NEVER, |duration| window_start.after_nanos(duration)),
+            window_end: plan.duration_ns.map_or(Timestamp::MAX, |duration| {
+                window_start.after_nanos(duration)
+            }),
             measured_kind: plan.measured_kind(),
             account: Account {
                 done: Vec::with_capacity(PARTS_MAX),
@@ -73,7 +73,7 @@ impl MountMix {
                 ..Account::default()
             },
             stage: Stage::Free,
-            free_at: Moment::ZERO,
+            free_at: Timestamp::ZERO,
         }
     }
 
@@ -90,11 +90,11 @@ impl MountMix {
     }
 
     /// Chooses the next operation when it is due; else says when to ask again.
-    fn choose(&mut self, now: Moment) -> Result<(OpKind, Moment), Next<MountWork<'static>>> {
+    fn choose(&mut self, now: Timestamp) -> Result<(OpKind, Timestamp), Next<MountWork<'static>>> {
         let due = self.pacer.due(self.free_at);
         self.group.show_due(self.number, due);
         if due >= self.window_end || self.free_at >= self.window_end {
-            return Err(Next::NotBefore(Moment::NEVER));
+            return Err(Next::NotBefore(Timestamp::MAX));
         }
         if due > now {
             return Err(Next::NotBefore(due.min(now.after_nanos(NAP_NANOS))));
@@ -163,7 +163,7 @@ impl Workload<MountKinds> for MountMix {
         true
     }
 
-    fn next(&mut self, _slot: u32, now: Moment) -> Next<MountWork<'_>> {
+    fn next(&mut self, _slot: u32, now: Timestamp) -> Next<MountWork<'_>> {
         if std::mem::take(&mut self.account.has_failed) {
             return Next::Aside(self.work(Asked::Loss));
         }
@@ -210,7 +210,7 @@ impl Workload<MountKinds> for MountMix {
         self.free_at = sample.completion.done;
     }
 
-    fn skip_due(&mut self, opened: Moment, end: Moment, count: &mut dyn FnMut(OpKind)) {
+    fn skip_due(&mut self, opened: Timestamp, end: Timestamp, count: &mut dyn FnMut(OpKind)) {
         // What it carries out at the very end is begun, and not to be counted again.
         self.finish();
         if self.account.lost.is_some() || self.group.is_over() {

@@ -6,13 +6,13 @@ use crate::replay::over_sockets::{LoadConnection, tried_for};
 use crate::target::nfs3::calls;
 use filestone_model::client::nfs3::load::LoadClient;
 use filestone_model::client::nfs3::sequence::{Lost, Why};
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::measure::Mismatches;
 use filestone_model::session::rpc::{JukeboxWaits, RpcProcedure};
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 
 impl LoadConnection for LoadClient {
-    fn stop(&mut self, now: Moment, completed: &mut Completions) {
+    fn stop(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.break_off(Why::Stopped, now, completed);
     }
 

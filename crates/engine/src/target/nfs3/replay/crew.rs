@@ -16,7 +16,7 @@ use crate::target::clients::{
 use crate::worker::WorkerClient;
 use filestone_model::client::nfs3::load::LoadClient;
 use filestone_model::plan::Plan;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::LineSource;
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,14 +103,14 @@ impl<W: LineSource> ClientSpawner<RoundRobin<Nfs3Site>, W> for SocketClients {
 /// second one, to a lock manager.
 fn moments_of<'w, W: LineSource>(
     wanted: &'w Wanted<'_, RoundRobin<Nfs3Site>, W>,
-) -> Option<&'w [Moment]> {
+) -> Option<&'w [Timestamp]> {
     let locks = wanted.replaying.site.of(0).lock_manager().is_some();
     wanted.first_connections.as_deref().filter(|_| !locks)
 }
 
 fn connect_sockets_of<W: LineSource>(
     wanted: &Wanted<'_, RoundRobin<Nfs3Site>, W>,
-    moments: Option<&[Moment]>,
+    moments: Option<&[Timestamp]>,
     context: &mut Context<'_>,
 ) -> Result<ConnectedSockets, RunError> {
     let (plan, sites) = (wanted.plan, &wanted.replaying.site);

@@ -20,11 +20,11 @@ use filestone_model::client::Output;
 use filestone_model::client::smb2::{
     ChannelPosition, Smb2Client, Smb2ClientOptions, Why, replaying,
 };
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::load::Lines;
 use filestone_model::measure::Mismatches;
 use filestone_model::plan::Plan;
-use filestone_model::time::{Moment, nanos_of};
+use filestone_model::time::{Timestamp, nanos_of};
 use filestone_model::workload::LineSource;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -169,7 +169,7 @@ impl LoggingOn<'_> {
     }
 
     /// The client, which connects at `moment` if it has not yet.
-    fn client(&self, joined: Joined, moment: Moment) -> ConnectedClient<Replayer> {
+    fn client(&self, joined: Joined, moment: Timestamp) -> ConnectedClient<Replayer> {
         let Joined {
             number,
             reaching,
@@ -204,7 +204,7 @@ impl LoggingOn<'_> {
 }
 
 impl LoadConnection for Replayer {
-    fn stop(&mut self, now: Moment, completed: &mut Completions) {
+    fn stop(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.break_off(&Why::Stopped, now, completed);
     }
 
@@ -247,7 +247,7 @@ impl LoadConnection for Replayer {
         Some(format!("{address}: {about}{why}"))
     }
 
-    fn leave(&mut self, now: Moment, out: &mut Output) -> bool {
+    fn leave(&mut self, now: Timestamp, out: &mut Output) -> bool {
         self.take_leave(now, out)
     }
 }

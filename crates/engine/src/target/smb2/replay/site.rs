@@ -13,7 +13,7 @@ use crate::workspace::Purpose;
 use crate::workspace::own_directory::REMOVE_LEFTOVER;
 use crate::workspace::test_directory::{self, LeftOver, TestDirectory};
 use crate::workspace::tree::Directory;
-use filestone_model::client::smb2::{ShareLoadOptions, SharePath, ShareTransfers, Way};
+use filestone_model::client::smb2::{ConnectionSetup, ShareLoadOptions, SharePath, ShareTransfers};
 use filestone_model::measure::run_record::{DurableHandles, Target};
 use filestone_model::plan::{LeftoverPolicy, SmbTarget};
 use std::sync::Arc;
@@ -120,7 +120,7 @@ impl ShareSite {
     }
 
     /// What client `client` goes by, whose way to the share is this.
-    pub fn load_options(&self, client: u32, way: Arc<Way>) -> ShareLoadOptions {
+    pub fn load_options(&self, client: u32, way: Arc<ConnectionSetup>) -> ShareLoadOptions {
         ShareLoadOptions {
             way,
             client: self.options.client.saturating_add(client),

@@ -4,8 +4,8 @@ use super::locks::Locks;
 use super::names::Names;
 use super::open_files::OpenFiles;
 use super::paths::{LoadOptions, RunDirectories, VerbExecutor};
-use crate::client::actor::{self, Kind, TaskEnd, ended, next_task};
-use crate::client::desk::Failure;
+use crate::client::actor::{self, ActorTaskKind, TaskEnd, ended, next_task};
+use crate::client::desk::ActionError;
 use crate::client::kept_action::OwnedAction;
 use crate::client::nfs3::sequence::{Link, Rpc};
 use crate::load::{Cause, Status};
@@ -55,13 +55,13 @@ async fn act(mut verbs: VerbExecutor) {
         let kind = next_task(&mut kept).await;
         verbs.moved = 0;
         let answer = match kind {
-            Kind::Action => verbs.carry_out(kept.action()).await,
+            ActorTaskKind::Action => verbs.carry_out(kept.action()).await,
             // What is asked of a load's clients are lines.
-            Kind::Operation(_) => Err(Failure::refused(Cause::Other)),
-            Kind::EndPass => verbs.end_pass().await.map(|()| Status::Ok),
+            ActorTaskKind::Operation(_) => Err(ActionError::refused(Cause::Other)),
+            ActorTaskKind::EndPass => verbs.end_pass().await.map(|()| Status::Ok),
             // A server of NFSv3 keeps nothing of a client.
-            Kind::Leave => Ok(Status::Ok),
-            Kind::RemoveTree => verbs.remove_own_tree().await.map(|()| Status::Ok),
+            ActorTaskKind::Leave => Ok(Status::Ok),
+            ActorTaskKind::RemoveTree => verbs.remove_own_tree().await.map(|()| Status::Ok),
         };
         ended(TaskEnd::plain(answer, verbs.moved));
     }

@@ -2,19 +2,19 @@
 //! the calls.
 //!
 //! With a lock manager a client has two connections, of which each is a [`LoadClient`] to the
-//! loop. Both have the same [`Conversation`]; whichever is answered lets it go on, and says when
+//! loop. Both have the same [`ClientTask`]; whichever is answered lets it go on, and says when
 //! it is the other that has something to send. Without one the conversation is the client's own,
 //! because each call would take a lock seven times.
 
 use super::actor::{ActorOptions, actor};
-use super::conversation::{Conversation, READ_HEAD_MAX};
-use super::held::Held;
+use super::conversation::{ClientTask, READ_HEAD_MAX};
+use super::held::TaskRef;
 use super::locks::NLM;
 use super::outgoing::CallEncoder;
 use crate::client::line_books::LineEnd;
 use crate::client::nfs3::sequence::{Lost, NFS, Why};
 use crate::client::{Client, Output, ProtocolError};
-use crate::completions::Completions;
+use crate::completions::CompletionBatch;
 use crate::load::{Lines, LoadWork};
 use crate::measure::Mismatches;
 use crate::operation::SlotId;
@@ -23,7 +23,7 @@ use crate::session::rpc::{
     Credentials, JukeboxWaits, MARK_LEN, Program, Retransmission, RpcCall, RpcEvent, RpcOptions,
     RpcSession, RpcStreamError,
 };
-use crate::time::Moment;
+use crate::time::Timestamp;
 use filestone_wire::xdr::DecodeError;
 use std::sync::Arc;
 
@@ -67,13 +67,13 @@ pub struct LoadClient {
     /// What is called over it.
     program: Program,
     outgoing: CallEncoder,
-    held: Held,
+    held: TaskRef,
     /// Whether the slot is in use.
     is_calling: bool,
     /// Whether what was submitted last took no call.
     ends_at_once: bool,
     /// When the conversation wants to go on by itself.
-    alarm: Moment,
+    alarm: Timestamp,
     /// The other connection of this client, if that has something to send, among those of the
     /// worker.
     other: Option<u32>,
@@ -85,11 +85,11 @@ impl LoadClient {
     pub fn new(options: &LoadClientOptions) -> Self {
         let actor = actor(&options.actor);
         let pattern = Arc::clone(&options.pattern);
-        let conversation = Conversation::new(actor, pattern, options.actor.timeout_nanos);
+        let conversation = ClientTask::new(actor, pattern, options.actor.timeout_nanos);
         let held = if options.actor.has_lock_manager {
-            Held::shared(conversation)
+            TaskRef::shared(conversation)
         } else {
-            Held::alone(conversation)
+            TaskRef::alone(conversation)
         };
         Self::end(options, NFS, held)
     }
@@ -108,7 +108,7 @@ impl LoadClient {
         Some(locks)
     }
 
-    fn end(options: &LoadClientOptions, program: Program, held: Held) -> Self {
+    fn end(options: &LoadClientOptions, program: Program, held: TaskRef) -> Self {
         let transport = options.transport;
         let session = RpcOptions {
             transport,
@@ -128,7 +128,7 @@ impl LoadClient {
             held,
             is_calling: false,
             ends_at_once: false,
-            alarm: Moment::NEVER,
+            alarm: Timestamp::MAX,
             other: None,
             hands_over: false,
         }
@@ -136,7 +136,7 @@ impl LoadClient {
 
     /// Bytes that it takes besides itself, but for buffers and caches.
     pub fn shared_len(&self) -> usize {
-        size_of::<Conversation>() + self.held.seen(Conversation::future_len)
+        size_of::<ClientTask>() + self.held.seen(ClientTask::future_len)
     }
 
     /// How its last line ended.
@@ -160,11 +160,11 @@ impl LoadClient {
     }
 
     /// Breaks off what it is doing: the run is to end, or the connection is given up.
-    pub fn break_off(&mut self, why: Why, now: Moment, completed: &mut Completions) {
+    pub fn break_off(&mut self, why: Why, now: Timestamp, completed: &mut CompletionBatch) {
         let conversation = &mut *self.held.lend();
         self.session.cancel(SLOT);
         self.is_calling = false;
-        self.alarm = Moment::NEVER;
+        self.alarm = Timestamp::MAX;
         conversation.cut(why, now, completed);
     }
 
@@ -196,8 +196,8 @@ impl LoadClient {
     fn receive_stream(
         &mut self,
         bytes: &[u8],
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> Result<(), RpcStreamError> {
         let conversation = &mut *self.held.lend();
         let mut input = bytes;
@@ -245,7 +245,7 @@ impl LoadClient {
     }
 
     /// One datagram. What is no reply is dropped, as a stray datagram deserves.
-    fn receive_datagram(&mut self, bytes: &[u8], now: Moment, completed: &mut Completions) {
+    fn receive_datagram(&mut self, bytes: &[u8], now: Timestamp, completed: &mut CompletionBatch) {
         match self.session.take_datagram(bytes) {
             Ok(RpcEvent::Reply { exchange, results }) => {
                 self.is_calling = false;
@@ -273,14 +273,14 @@ impl Client for LoadClient {
     }
 
     #[inline]
-    fn end_at_once(&mut self, now: Moment, completed: &mut Completions) {
+    fn end_at_once(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         if std::mem::take(&mut self.ends_at_once) {
             self.held.lend().end_at_once(now, completed);
         }
     }
 
     #[inline]
-    fn transmitted(&mut self, now: Moment) {
+    fn transmitted(&mut self, now: Timestamp) {
         self.session.transmitted(now);
         if self.is_calling {
             self.held.lend().transmitted(now);
@@ -290,8 +290,8 @@ impl Client for LoadClient {
     fn handle_input(
         &mut self,
         bytes: &[u8],
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) -> Result<(), ProtocolError> {
         let received = match self.transport {
             TransportKind::Tcp => self.receive_stream(bytes, now, completed),
@@ -325,7 +325,12 @@ impl Client for LoadClient {
         room.min(RECEIVED_AT_A_TIME)
     }
 
-    fn handle_timeout(&mut self, now: Moment, out: &mut Output, completed: &mut Completions) {
+    fn handle_timeout(
+        &mut self,
+        now: Timestamp,
+        out: &mut Output,
+        completed: &mut CompletionBatch,
+    ) {
         let mut is_over = false;
         {
             let conversation = &mut *self.held.lend();
@@ -351,11 +356,11 @@ impl Client for LoadClient {
         self.settle();
     }
 
-    fn poll_timeout(&self) -> Moment {
+    fn poll_timeout(&self) -> Timestamp {
         self.session.poll_timeout().min(self.alarm)
     }
 
-    fn connected(&mut self, now: Moment, out: &mut Output) {
+    fn connected(&mut self, now: Timestamp, out: &mut Output) {
         {
             let conversation = &mut *self.held.lend();
             self.session.connected(now, |call| {
@@ -367,14 +372,14 @@ impl Client for LoadClient {
     }
 
     /// What was sent goes out again, as it was.
-    fn disconnected(&mut self, _: Moment, _: &mut Completions) {
+    fn disconnected(&mut self, _: Timestamp, _: &mut CompletionBatch) {
         if self.program == NFS {
             self.held.lend().drop_partial_reply();
         }
         self.session.take_back();
     }
 
-    fn abandon(&mut self, now: Moment, completed: &mut Completions) {
+    fn abandon(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         let conversation = &mut *self.held.lend();
         if self.program == NFS && conversation.skip(now, completed) {
             self.session.cancel(SLOT);
@@ -382,7 +387,7 @@ impl Client for LoadClient {
         }
     }
 
-    fn give_up(&mut self, now: Moment, completed: &mut Completions) {
+    fn give_up(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         if self.program == NFS || self.is_calling {
             self.break_off(Why::Disconnected, now, completed);
         }

@@ -3,18 +3,18 @@
 use super::actor::Actor;
 use super::outgoing::CallEncoder;
 use crate::client::Output;
-use crate::client::actor::{Progress, Task, TaskEnd};
-use crate::client::inspection::Inspection;
+use crate::client::actor::{ActorTask, Progress, TaskEnd};
+use crate::client::inspection::LazyVerifier;
 use crate::client::line_books::{LineResults, PendingLine};
-use crate::client::nfs3::sequence::{Failure, Lost, Results, Why};
-use crate::completions::Completions;
+use crate::client::nfs3::sequence::{ActionError, Lost, Results, Why};
+use crate::completions::CompletionBatch;
 use crate::load::LoadWork;
-use crate::operation::{Answer, Completion, Outcome, SlotId};
+use crate::operation::{Completion, Outcome, ReplyInfo, SlotId};
 use crate::output::WriteData;
 use crate::payload::Payload;
-use crate::session::pauses::{BackoffUntil, Pauses};
+use crate::session::pauses::{BackoffSchedule, BackoffUntil};
 use crate::session::rpc::{JukeboxWaits, Program, RpcExchange, RpcProcedure, Traffic};
-use crate::time::Moment;
+use crate::time::Timestamp;
 use filestone_wire::nfs3;
 use filestone_wire::rpc::ReplyBody;
 use std::sync::Arc;
@@ -29,9 +29,9 @@ struct UnderWay {
     ticket: SlotId,
     /// What it expects; `None` of what is not a line.
     line: Option<PendingLine>,
-    usable: Moment,
+    usable: Timestamp,
     /// When its first call was handed over.
-    sent: Option<Moment>,
+    sent: Option<Timestamp>,
     traffic: Traffic,
     retransmissions: u32,
 }
@@ -39,8 +39,8 @@ struct UnderWay {
 /// A pause.
 #[derive(Debug, Clone, Copy)]
 struct Pause {
-    begin: Moment,
-    end: Moment,
+    begin: Timestamp,
+    end: Timestamp,
     /// Whether the server asked for it: the call is made again then.
     is_busy: bool,
 }
@@ -84,7 +84,7 @@ fn data_of(results: &[u8]) -> &[u8] {
 
 /// What a client is doing.
 #[derive(Debug)]
-pub(super) struct Conversation {
+pub(super) struct ClientTask {
     actor: Actor,
     timeout_nanos: u64,
     pattern: Arc<[u8]>,
@@ -96,17 +96,17 @@ pub(super) struct Conversation {
     /// The pauses of the call that the server is not ready for.
     busy: Option<BackoffUntil>,
     read_head: Option<ReadHead>,
-    inspection: Inspection,
+    inspection: LazyVerifier,
     /// How what was begun ended without a call.
     at_once: Option<TaskEnd>,
     pub books: LineResults,
     pub lost: Option<Lost>,
     pub busy_pauses: JukeboxWaits,
     /// When something came in last.
-    now: Moment,
+    now: Timestamp,
 }
 
-impl Conversation {
+impl ClientTask {
     pub fn new(actor: Actor, pattern: Arc<[u8]>, timeout_nanos: u64) -> Self {
         Self {
             actor,
@@ -118,12 +118,12 @@ impl Conversation {
             pause: None,
             busy: None,
             read_head: None,
-            inspection: Inspection::default(),
+            inspection: LazyVerifier::default(),
             at_once: None,
             books: LineResults::default(),
             lost: None,
             busy_pauses: JukeboxWaits::default(),
-            now: Moment::ZERO,
+            now: Timestamp::ZERO,
         }
     }
 
@@ -137,22 +137,22 @@ impl Conversation {
                     Some(Payload::Reading(_)) => {}
                 }
                 self.inspection.begin(line.payload);
-                self.actor.begin(Task::Action(&line.action));
+                self.actor.begin(ActorTask::Action(&line.action));
                 Some(PendingLine::of(line))
             }
             LoadWork::EndPass => {
-                self.actor.begin(Task::EndPass);
+                self.actor.begin(ActorTask::EndPass);
                 None
             }
             LoadWork::RemoveTree => {
-                self.actor.begin(Task::RemoveTree);
+                self.actor.begin(ActorTask::RemoveTree);
                 None
             }
         };
         self.under_way = Some(UnderWay {
             ticket,
             line,
-            usable: Moment::ZERO,
+            usable: Timestamp::ZERO,
             sent: None,
             traffic: Traffic::default(),
             retransmissions: 0,
@@ -162,14 +162,14 @@ impl Conversation {
     }
 
     /// Ends what took no call, now that it is known when.
-    pub fn end_at_once(&mut self, now: Moment, completed: &mut Completions) {
+    pub fn end_at_once(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         if let Some(end) = self.at_once.take() {
             self.end(end, now, completed);
         }
     }
 
     /// Lets the future go on; how its task ended, if it has.
-    fn go_on(&mut self, now: Moment) -> Option<TaskEnd> {
+    fn go_on(&mut self, now: Timestamp) -> Option<TaskEnd> {
         self.now = now;
         match self.actor.go_on(now) {
             Progress::Called => self.is_wanted = true,
@@ -213,11 +213,11 @@ impl Conversation {
     }
 
     /// When it goes on by itself.
-    pub fn alarm(&self) -> Moment {
-        self.pause.map_or(Moment::NEVER, |pause| pause.end)
+    pub fn alarm(&self) -> Timestamp {
+        self.pause.map_or(Timestamp::MAX, |pause| pause.end)
     }
 
-    pub fn transmitted(&mut self, now: Moment) {
+    pub fn transmitted(&mut self, now: Timestamp) {
         if let Some(under_way) = &mut self.under_way {
             under_way.sent.get_or_insert(now);
         }
@@ -230,7 +230,7 @@ impl Conversation {
     }
 
     /// The connection is there that a call waited for: one that was sent before goes out again.
-    pub fn note_usable(&mut self, now: Moment) {
+    pub fn note_usable(&mut self, now: Timestamp) {
         match &mut self.under_way {
             Some(under_way) if under_way.sent.is_none() => under_way.usable = now,
             _ => self.note_retransmission(),
@@ -242,8 +242,8 @@ impl Conversation {
         &mut self,
         exchange: &RpcExchange<()>,
         results: Result<&[u8], ReplyBody>,
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) {
         match results {
             Ok(bytes) => {
@@ -267,8 +267,8 @@ impl Conversation {
         &mut self,
         exchange: &RpcExchange<()>,
         results: Results<'_>,
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) {
         self.note(exchange);
         if self.actor.call().procedure.is_busy(results.bytes) && self.rest(now) {
@@ -288,9 +288,9 @@ impl Conversation {
     }
 
     /// The server is not ready: pauses before the call is made again, if there is time for it.
-    fn rest(&mut self, now: Moment) -> bool {
+    fn rest(&mut self, now: Timestamp) -> bool {
         let limit = self.timeout_nanos;
-        let begin = || BackoffUntil::new(Pauses::BUSY, now, limit);
+        let begin = || BackoffUntil::new(BackoffSchedule::BUSY, now, limit);
         let Some(nanos) = self.busy.get_or_insert_with(begin).next_nanos(now) else {
             return false;
         };
@@ -304,7 +304,7 @@ impl Conversation {
     }
 
     /// The pause is over.
-    pub fn rested(&mut self, now: Moment, completed: &mut Completions) {
+    pub fn rested(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         let Some(pause) = self.pause.take_if(|pause| pause.end <= now) else {
             return;
         };
@@ -319,7 +319,7 @@ impl Conversation {
         }
     }
 
-    fn note_busy(&mut self, pause: Pause, now: Moment) {
+    fn note_busy(&mut self, pause: Pause, now: Timestamp) {
         let nanos = now.nanos_since(pause.begin);
         self.busy_pauses.note(Duration::from_nanos(nanos));
     }
@@ -355,8 +355,8 @@ impl Conversation {
     pub fn end_data(
         &mut self,
         exchange: &RpcExchange<()>,
-        now: Moment,
-        completed: &mut Completions,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
     ) {
         if let Some(head) = self.read_head.take() {
             let results = Results {
@@ -377,7 +377,7 @@ impl Conversation {
     }
 
     /// What is waited for will not come: the task ends there.
-    pub fn cut(&mut self, why: Why, now: Moment, completed: &mut Completions) {
+    pub fn cut(&mut self, why: Why, now: Timestamp, completed: &mut CompletionBatch) {
         self.drop_partial_reply();
         if let Some(pause) = self.pause.take()
             && pause.is_busy
@@ -408,7 +408,7 @@ impl Conversation {
     }
 
     /// Gives back what was never sent; whether there was something.
-    pub fn skip(&mut self, now: Moment, completed: &mut Completions) -> bool {
+    pub fn skip(&mut self, now: Timestamp, completed: &mut CompletionBatch) -> bool {
         let is_unsent = self
             .under_way
             .is_some_and(|under_way| under_way.sent.is_none());
@@ -418,17 +418,17 @@ impl Conversation {
         is_unsent
     }
 
-    fn end(&mut self, end: TaskEnd, now: Moment, completed: &mut Completions) {
+    fn end(&mut self, end: TaskEnd, now: Timestamp, completed: &mut CompletionBatch) {
         let Some(under_way) = self.under_way.take() else {
             return;
         };
-        let is_lost = end.answer == Err(Failure::Lost);
+        let is_lost = end.answer == Err(ActionError::Lost);
         if is_lost && let Some(lost) = self.actor.desk().take_lost() {
             self.lost = Some(lost);
         }
         let status = match end.answer {
-            Ok(status) | Err(Failure::Answered(status)) => Some(status),
-            Err(Failure::Lost | Failure::Reset) => None,
+            Ok(status) | Err(ActionError::Answered(status)) => Some(status),
+            Err(ActionError::Lost | ActionError::Reset) => None,
         };
         let fault = self.inspection.take_fault();
         let status = status.map(|status| status.with_fault(fault));
@@ -448,10 +448,10 @@ impl Conversation {
         completed.push(Completion {
             ticket: under_way.ticket,
             outcome,
-            answer: Answer::Plain,
+            answer: ReplyInfo::Plain,
             usable: under_way.usable,
             // What was not sent has no time.
-            sent: under_way.sent.unwrap_or(Moment::NEVER),
+            sent: under_way.sent.unwrap_or(Timestamp::MAX),
             done: now,
             calls: traffic.calls,
             retransmissions: under_way.retransmissions,

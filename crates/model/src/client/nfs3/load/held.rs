@@ -1,32 +1,32 @@
 //! By what a connection has the conversation of its client.
 
-use super::conversation::Conversation;
+use super::conversation::ClientTask;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// By what a connection has the conversation of its client.
 #[derive(Debug)]
-pub(super) enum Held {
+pub(super) enum TaskRef {
     /// The client has no other connection.
-    Alone(Box<Conversation>),
+    Alone(Box<ClientTask>),
     /// It has one to the lock manager.
-    Shared(Arc<Mutex<Conversation>>),
+    Shared(Arc<Mutex<ClientTask>>),
 }
 
 /// A conversation, for as long as something is done in it.
 pub(super) enum Lent<'h> {
-    Alone(&'h mut Conversation),
-    Shared(MutexGuard<'h, Conversation>),
+    Alone(&'h mut ClientTask),
+    Shared(MutexGuard<'h, ClientTask>),
 }
 
-impl Held {
+impl TaskRef {
     /// That of a client with one connection.
-    pub fn alone(conversation: Conversation) -> Self {
+    pub fn alone(conversation: ClientTask) -> Self {
         Self::Alone(Box::new(conversation))
     }
 
     /// That of a client with two.
-    pub fn shared(conversation: Conversation) -> Self {
+    pub fn shared(conversation: ClientTask) -> Self {
         Self::Shared(Arc::new(Mutex::new(conversation)))
     }
 
@@ -48,7 +48,7 @@ impl Held {
     }
 
     /// What there is to see of it.
-    pub fn seen<R>(&self, look: impl FnOnce(&Conversation) -> R) -> R {
+    pub fn seen<R>(&self, look: impl FnOnce(&ClientTask) -> R) -> R {
         match self {
             Self::Alone(conversation) => look(conversation),
             Self::Shared(conversation) => look(&lock(conversation)),
@@ -56,16 +56,16 @@ impl Held {
     }
 }
 
-fn lock(conversation: &Mutex<Conversation>) -> MutexGuard<'_, Conversation> {
+fn lock(conversation: &Mutex<ClientTask>) -> MutexGuard<'_, ClientTask> {
     // Both connections are on one thread, and nothing can panic while it is held.
     conversation.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Deref for Lent<'_> {
-    type Target = Conversation;
+    type Target = ClientTask;
 
     #[inline]
-    fn deref(&self) -> &Conversation {
+    fn deref(&self) -> &ClientTask {
         match self {
             Self::Alone(conversation) => conversation,
             Self::Shared(conversation) => conversation,
@@ -75,7 +75,7 @@ impl Deref for Lent<'_> {
 
 impl DerefMut for Lent<'_> {
     #[inline]
-    fn deref_mut(&mut self) -> &mut Conversation {
+    fn deref_mut(&mut self) -> &mut ClientTask {
         match self {
             Self::Alone(conversation) => conversation,
             Self::Shared(conversation) => conversation,

@@ -3,10 +3,10 @@
 //! Locks are exclusive and do not offer to wait. The lock manager has a connection of
 //! its own, because it may listen elsewhere.
 
-use crate::client::nfs3::sequence::{Failure, Link, NfsResult};
+use crate::client::nfs3::sequence::{ActionError, Link, NfsResult};
 use crate::failure::StatusSpace;
 use crate::load::Status;
-use crate::session::pauses::{BackoffUntil, Pauses};
+use crate::session::pauses::{BackoffSchedule, BackoffUntil};
 use crate::session::rpc::{Program, RpcProcedure};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nlm::{
@@ -53,7 +53,7 @@ pub(super) const fn answer(status: nlm::Status) -> Status {
 fn granted(stat: nlm::Status) -> NfsResult<()> {
     match stat {
         nlm::Status::GRANTED => Ok(()),
-        status => Err(Failure::Answered(answer(status))),
+        status => Err(ActionError::Answered(answer(status))),
     }
 }
 
@@ -98,7 +98,8 @@ impl Locks {
                 stat => return self.locked(file, stat),
             }
             let (now, limit) = (self.link.now(), self.timeout_nanos);
-            let pauses = pauses.get_or_insert_with(|| BackoffUntil::new(Pauses::LOCK, now, limit));
+            let pauses =
+                pauses.get_or_insert_with(|| BackoffUntil::new(BackoffSchedule::LOCK, now, limit));
             match pauses.next_nanos(now) {
                 Some(nanos) => self.link.pause(nanos).await?,
                 None => break,
@@ -192,8 +193,8 @@ impl Locks {
     pub async fn close_all(&mut self) -> NfsResult<()> {
         while let Some(file) = self.held.pop_first() {
             self.link.go_on()?;
-            if let Err(Failure::Lost) = self.unlock(&file, 0, 0).await {
-                return Err(Failure::Lost);
+            if let Err(ActionError::Lost) = self.unlock(&file, 0, 0).await {
+                return Err(ActionError::Lost);
             }
         }
         Ok(())
@@ -203,8 +204,8 @@ impl Locks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::nfs3::sequence::{Desk, Results, Wanted};
-    use crate::time::Moment;
+    use crate::client::nfs3::sequence::{Desk, Results, WaitReason};
+    use crate::time::Timestamp;
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 
@@ -217,7 +218,7 @@ mod tests {
         let mut locks = Locks::new(Link::HERE, TIMEOUT_NANOS, 0);
         let file = Handle::new(&[1]).expect("a handle");
         let mut locking = pin!(locks.lock(&file, 0, 1));
-        let (mut now, mut called) = (Moment::ZERO, Vec::new());
+        let (mut now, mut called) = (Timestamp::ZERO, Vec::new());
         loop {
             desk.look(now);
             let mut context = Context::from_waker(Waker::noop());
@@ -227,18 +228,18 @@ mod tests {
                 return (outcome, called);
             }
             match desk.wanted() {
-                Wanted::Call => {
+                WaitReason::Call => {
                     let stat = stats.get(called.len()).or(stats.last());
                     let stat = stat.expect("an answer").0.to_be_bytes();
                     called.push(desk.call().procedure.number);
                     let bytes = &[&[0; 4][..], &stat].concat();
                     desk.answer(Results { bytes, len: 8 });
                 }
-                Wanted::Pause(nanos) => {
+                WaitReason::Pause(nanos) => {
                     now = now.after_nanos(nanos);
                     desk.rested();
                 }
-                Wanted::Nothing => panic!("it waits for nothing"),
+                WaitReason::Nothing => panic!("it waits for nothing"),
             }
         }
     }
@@ -252,7 +253,7 @@ mod tests {
         assert_eq!(called, [lock; 3]);
         let (outcome, called) = answered(&[S::BLOCKED, S::DENIED]);
         let denied = answer(S::DENIED);
-        assert!(matches!(outcome, Err(Failure::Answered(status)) if status == denied));
+        assert!(matches!(outcome, Err(ActionError::Answered(status)) if status == denied));
         assert_eq!(called, [lock; 2]);
     }
 
@@ -260,7 +261,7 @@ mod tests {
     fn one_that_stays_blocked_is_cancelled_and_the_answer_is_that() {
         let (outcome, called) = answered(&[nlm::Status::BLOCKED]);
         let blocked = answer(nlm::Status::BLOCKED);
-        assert!(matches!(outcome, Err(Failure::Answered(status)) if status == blocked));
+        assert!(matches!(outcome, Err(ActionError::Answered(status)) if status == blocked));
         let (last, asked) = called.split_last().expect("calls");
         assert_eq!(*last, Procedure::Cancel.number());
         assert!(asked.len() > 1 && asked.iter().all(|call| *call == Procedure::Lock.number()));

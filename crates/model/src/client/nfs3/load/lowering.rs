@@ -6,9 +6,9 @@
 
 use super::names::split;
 use super::open_files::OpenFile;
-use super::paths::{Extent, Found, VerbExecutor};
+use super::paths::{Extent, LookupResult, VerbExecutor};
 use crate::client::nfs3::sequence::{
-    Failure, NfsResult, Object, named, permissions, times_of_server,
+    ActionError, NfsResult, Object, named, permissions, times_of_server,
 };
 use crate::client::own_paths::{below_clients, check_own, is_clients};
 use crate::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
@@ -54,7 +54,7 @@ const fn empties(disposition: Disposition) -> bool {
 impl VerbExecutor {
     /// What a path is, and where: the directory it is in. The directory under test
     /// and `clients` are known.
-    async fn find(&mut self, path: &[u8]) -> NfsResult<(Handle, Found)> {
+    async fn find(&mut self, path: &[u8]) -> NfsResult<(Handle, LookupResult)> {
         let known = match path {
             b"" => Some(self.directories.root),
             path if is_clients(path) => Some(self.directories.clients),
@@ -64,7 +64,7 @@ impl VerbExecutor {
             let attributes = Some(self.nfs.attributes(&handle).await?);
             let object = Object { handle, attributes };
             let spelling = None;
-            return Ok((self.directories.root, Found { object, spelling }));
+            return Ok((self.directories.root, LookupResult { object, spelling }));
         }
         let (parent, name) = split(path);
         let directory = self.walk(parent).await?;
@@ -373,7 +373,7 @@ impl VerbExecutor {
         });
         listed.await?;
         match matching {
-            0 => Err(Failure::refused(Cause::NotFound)),
+            0 => Err(ActionError::refused(Cause::NotFound)),
             _ => Ok(Status::Ok),
         }
     }

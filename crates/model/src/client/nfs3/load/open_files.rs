@@ -1,6 +1,6 @@
 //! What a load file's open handles stand for on an NFS server, which knows none.
 
-use crate::client::nfs3::sequence::{Failure, NfsResult, WriteResult};
+use crate::client::nfs3::sequence::{ActionError, NfsResult, WriteResult};
 use crate::load::Cause;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{Handle, Verifier};
@@ -78,7 +78,7 @@ impl OpenFiles {
     pub fn find(&mut self, number: u64) -> NfsResult<&mut OpenFile> {
         self.0
             .get_mut(&number)
-            .ok_or_else(|| Failure::refused(Cause::UnknownHandle))
+            .ok_or_else(|| ActionError::refused(Cause::UnknownHandle))
     }
 
     /// An open file that was opened to be read.
@@ -87,7 +87,7 @@ impl OpenFiles {
         if file.reads {
             Ok(file)
         } else {
-            Err(Failure::refused(Cause::Denied))
+            Err(ActionError::refused(Cause::Denied))
         }
     }
 
@@ -97,14 +97,14 @@ impl OpenFiles {
         if file.is_own {
             Ok(file)
         } else {
-            Err(Failure::refused(Cause::Denied))
+            Err(ActionError::refused(Cause::Denied))
         }
     }
 
     /// Closes one.
     pub fn remove(&mut self, number: u64) -> NfsResult<OpenFile> {
         let file = self.0.remove(&number);
-        file.ok_or_else(|| Failure::refused(Cause::UnknownHandle))
+        file.ok_or_else(|| ActionError::refused(Cause::UnknownHandle))
     }
 
     /// Closes all.

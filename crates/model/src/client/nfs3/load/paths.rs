@@ -6,7 +6,7 @@
 use super::locks::{self, Locks};
 use super::names::{Names, split};
 use super::open_files::OpenFiles;
-use crate::client::nfs3::sequence::{Failure, Link, NfsResult, Object, answer};
+use crate::client::nfs3::sequence::{ActionError, Link, NfsResult, Object, answer};
 use crate::load::{Action, CLIENTS, Status};
 use crate::made::MadeNames;
 use crate::plan::CreateModes;
@@ -51,7 +51,7 @@ pub struct LoadOptions {
 }
 
 /// What a name was found to be.
-pub(super) struct Found {
+pub(super) struct LookupResult {
     /// The object.
     pub object: Object,
     /// How the server spells it, if not as it was asked for.
@@ -92,8 +92,8 @@ fn is_stale(status: Status) -> bool {
 /// What the server says when a pass is tidied up does not matter; that it is gone does.
 fn unless_lost<T>(result: NfsResult<T>) -> NfsResult<()> {
     match result {
-        Err(Failure::Lost | Failure::Reset) => Err(Failure::Lost),
-        Ok(_) | Err(Failure::Answered(_)) => Ok(()),
+        Err(ActionError::Lost | ActionError::Reset) => Err(ActionError::Lost),
+        Ok(_) | Err(ActionError::Answered(_)) => Ok(()),
     }
 }
 
@@ -101,7 +101,7 @@ impl VerbExecutor {
     /// Carries out one action: what was answered.
     pub async fn carry_out(&mut self, action: Action<'_>) -> NfsResult<Status> {
         let answer = self.answer(action).await;
-        if let Ok(status) | Err(Failure::Answered(status)) = answer
+        if let Ok(status) | Err(ActionError::Answered(status)) = answer
             && is_stale(status)
         {
             // Another program changed the tree; what else it changed is not known.
@@ -223,7 +223,7 @@ impl VerbExecutor {
     }
 
     /// Remembers what a path was found to be.
-    pub fn learn(&mut self, path: &[u8], found: &Found) {
+    pub fn learn(&mut self, path: &[u8], found: &LookupResult) {
         match found.spelling {
             None => self.names.learn(path, found.object.handle),
             Some(_) => self.names.learn_alias(path, found.object.handle),
@@ -232,11 +232,11 @@ impl VerbExecutor {
 
     /// LOOKUP, and if there is no such name and case may differ, what Samba does
     /// then: reads the directory for one that differs only in case.
-    pub async fn look_up(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<Found> {
+    pub async fn look_up(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<LookupResult> {
         let missing = match self.nfs.lookup(directory, name).await {
             Err(failure) if failure.is(nfs3::Status::NOENT) && self.options.ignores_case => failure,
             answer => {
-                return answer.map(|object| Found {
+                return answer.map(|object| LookupResult {
                     object,
                     spelling: None,
                 });
@@ -255,7 +255,7 @@ impl VerbExecutor {
             return Err(missing);
         };
         let object = self.nfs.lookup(directory, &spelt).await?;
-        Ok(Found {
+        Ok(LookupResult {
             object,
             spelling: Some(spelt),
         })

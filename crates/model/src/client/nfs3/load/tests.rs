@@ -3,17 +3,17 @@
 use super::*;
 use crate::client::nfs3::sequence::{Why, answer};
 use crate::client::{Client, Output, ProtocolError};
-use crate::completions::Completions;
+use crate::completions::CompletionBatch;
 use crate::load::action::Disposition;
 use crate::load::{
     Action, Compiler, DataTable, Expected, Line, LineData, Load, LoadWork, Next, Script, Status,
 };
 use crate::made::MadeNames;
 use crate::operation::{Completion, Failure, Outcome, SlotId};
-use crate::payload::{FileKey, Pattern, Payload, Payloads, Place, Reading, Unit};
+use crate::payload::{FileKey, Pattern, Payload, Payloads, Place, ReadCheck, WriteBlock};
 use crate::plan::{CreateModes, TransportKind};
 use crate::session::rpc::Credentials;
-use crate::time::Moment;
+use crate::time::Timestamp;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{
     self, Fattr3, FileHandle, FileType, Handle, Nfstime3, Procedure, Specdata3, WccData, commit,
@@ -61,10 +61,10 @@ struct Bench<S> {
     outputs: Vec<Output>,
     transport: TransportKind,
     pattern: Arc<[u8]>,
-    now: Moment,
+    now: Timestamp,
     seen: Vec<Seen>,
     server: S,
-    completed: Completions,
+    completed: CompletionBatch,
     error: Option<ProtocolError>,
     /// Bytes that arrive at a time.
     piece: usize,
@@ -121,17 +121,17 @@ impl<S: FnMut(&Seen, usize) -> Reaction> Bench<S> {
         }
         let mut outputs: Vec<Output> = clients.iter().map(|_| Output::default()).collect();
         for (client, output) in clients.iter_mut().zip(&mut outputs) {
-            client.connected(Moment::ZERO, output);
+            client.connected(Timestamp::ZERO, output);
         }
         Self {
             clients,
             outputs,
             transport,
             pattern: options.pattern,
-            now: Moment::ZERO,
+            now: Timestamp::ZERO,
             seen: Vec::new(),
             server,
-            completed: Completions::default(),
+            completed: CompletionBatch::default(),
             error: None,
             piece: usize::MAX,
         }
@@ -174,7 +174,7 @@ impl<S: FnMut(&Seen, usize) -> Reaction> Bench<S> {
             None => {
                 let timeouts = self.clients.iter().map(Client::poll_timeout);
                 let next = timeouts.min().expect("a client");
-                assert_ne!(next, Moment::NEVER, "it waits for nothing");
+                assert_ne!(next, Timestamp::MAX, "it waits for nothing");
                 self.now = self.now.max(next);
                 for end in 0..self.clients.len() {
                     let (client, output) = (&mut self.clients[end], &mut self.outputs[end]);
@@ -428,8 +428,8 @@ fn verbs_become_the_calls_of_the_table() {
     let opened = bench.act(OPEN);
     assert_eq!(bench.procedures(), [P::Lookup, P::Lookup, P::Create]);
     assert_eq!((opened.outcome, opened.calls), (Outcome::Ok, 3));
-    assert_eq!(opened.sent, Moment::ZERO);
-    assert_eq!(opened.done, Moment::from_nanos(3 * SERVICE));
+    assert_eq!(opened.sent, Timestamp::ZERO);
+    assert_eq!(opened.done, Timestamp::from_nanos(3 * SERVICE));
     bench.seen.clear();
     let written = bench.act(write_x(100_000));
     assert_eq!(bench.procedures(), [P::Write, P::Write]);
@@ -508,7 +508,7 @@ fn what_needs_no_call_ends_at_once() {
         len,
     });
     assert_eq!((locked.outcome, locked.calls), (Outcome::Ok, 0));
-    assert_eq!((locked.sent, locked.done), (Moment::NEVER, bench.now));
+    assert_eq!((locked.sent, locked.done), (Timestamp::MAX, bench.now));
     let refused = bench.expect(Action::Close { handle: 5 }, Expected::Nt(0xc000_0008));
     assert_eq!(refused.outcome, Outcome::Ok);
     assert!(bench.seen.is_empty());
@@ -652,13 +652,13 @@ fn a_reply_that_is_cut_off_at_any_byte_leaves_nothing_behind() {
             offset,
             len,
         };
-        let unit = Unit::plain(units.region(0), Pattern::Prbs15.begin(), place, 3);
+        let unit = WriteBlock::plain(units.region(0), Pattern::Prbs15.begin(), place, 3);
         unit.with_checksum(key, place, units.table())
             .fill(150, units.table(), &mut room);
         data.extend_from_slice(&room);
     }
     let pieces = [(0, 200), (200, 100)].map(|(offset, len)| {
-        Payload::Reading(Reading {
+        Payload::Reading(ReadCheck {
             file: key,
             offset,
             number: 0,
@@ -861,7 +861,7 @@ fn a_listing_that_leads_in_a_circle_ends_the_client() {
     let mut options = options(TransportKind::Tcp, false);
     options.actor.options.ignores_case = true;
     bench.clients = vec![LoadClient::new(&options)];
-    bench.clients[0].connected(Moment::ZERO, &mut bench.outputs[0]);
+    bench.clients[0].connected(Timestamp::ZERO, &mut bench.outputs[0]);
     let path = b"B";
     let done = bench.act(Action::QueryPathInformation { path, level: 1 });
     assert_eq!(done.outcome, Outcome::Disconnected);

@@ -1,7 +1,7 @@
 //! File data in pieces of the size that the server takes.
 
 use super::paths::{Extent, VerbExecutor};
-use crate::client::nfs3::sequence::{Failure, NfsResult, Stretch, WriteResult};
+use crate::client::nfs3::sequence::{ActionError, DataRange, NfsResult, WriteResult};
 use crate::load::{Cause, Status};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nfs3::write::StableHow;
@@ -10,7 +10,7 @@ use filestone_wire::nfs3::write::StableHow;
 fn check_range(Extent { offset, len }: Extent) -> NfsResult<()> {
     match offset.checked_add(len) {
         Some(_) => Ok(()),
-        None => Err(Failure::refused(Cause::Other)),
+        None => Err(ActionError::refused(Cause::Other)),
     }
 }
 
@@ -96,7 +96,7 @@ impl VerbExecutor {
         check_range(extent)?;
         let mut done = 0;
         loop {
-            let piece = Stretch {
+            let piece = DataRange {
                 at: done,
                 len: piece(len, done, self.directories.transfers.write),
             };

@@ -4,7 +4,7 @@
 use super::locks::Locks;
 use super::names::split;
 use super::paths::{Extent, VerbExecutor};
-use crate::client::nfs3::sequence::{Failure, NfsResult, Object, permissions};
+use crate::client::nfs3::sequence::{ActionError, NfsResult, Object, permissions};
 use crate::client::own_paths::{check_own, is_clients};
 use crate::load::{Cause, Status};
 use crate::operation::Stability;
@@ -220,7 +220,7 @@ impl VerbExecutor {
     fn lock_manager(&mut self) -> NfsResult<&mut Locks> {
         self.locks
             .as_mut()
-            .ok_or_else(|| Failure::refused(Cause::Other))
+            .ok_or_else(|| ActionError::refused(Cause::Other))
     }
 
     pub(super) async fn lock(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {

@@ -1,7 +1,7 @@
 //! Calls of RPC on a desk.
 
-use crate::client::desk::{self, Calls, Failure, Lent, Results};
-use crate::output::Stretch;
+use crate::client::desk::{self, ActionError, Calls, CurrentCall, Results};
+use crate::output::DataRange;
 use crate::session::rpc::{RpcProcedure, RpcStreamError};
 use filestone_wire::rpc::ReplyBody;
 use filestone_wire::xdr::{DecodeError, Encode, Writer};
@@ -22,10 +22,10 @@ thread_local! {
 type Lending = Cell<Option<Box<desk::CallState<Rpc>>>>;
 
 impl Calls for Rpc {
-    type Called = RpcProcedure;
+    type Procedure = RpcProcedure;
     type DecodeError = DecodeError;
     type Refusal = ReplyBody;
-    type NotOurs = RpcStreamError;
+    type BadMessage = RpcStreamError;
 
     const NONE: RpcProcedure = RpcProcedure::NONE;
 
@@ -34,7 +34,7 @@ impl Calls for Rpc {
     }
 
     #[inline]
-    fn lent() -> &'static Lent<Self> {
+    fn lent() -> &'static CurrentCall<Self> {
         &LENT
     }
 }
@@ -42,17 +42,17 @@ impl Calls for Rpc {
 /// A call as it is to go out.
 pub type Call = desk::Call<Rpc>;
 /// Where a driver finds calls of RPC, and puts their results.
-pub type Desk = desk::Desk<Rpc>;
+pub type Desk = desk::CallSlot<Rpc>;
 /// What is wrong with results.
-pub type Fault = desk::Fault<Rpc>;
+pub type Fault = desk::ReplyError<Rpc>;
 /// By what a future calls.
-pub type Link = desk::Link<Rpc>;
+pub type Link = desk::CallHandle<Rpc>;
 /// Why a client cannot go on.
-pub type Lost = desk::Lost<Rpc>;
+pub type Lost = desk::ClientError<Rpc>;
 /// A call that waits for its results.
-pub type Reply<D> = desk::Reply<Rpc, D>;
+pub type Reply<D> = desk::CallFuture<Rpc, D>;
 /// What is wrong with a call that ends a client.
-pub type Why = desk::Why<Rpc>;
+pub type Why = desk::ClientErrorKind<Rpc>;
 
 impl From<DecodeError> for Fault {
     fn from(error: DecodeError) -> Self {
@@ -70,9 +70,15 @@ impl Link {
         decode: D,
     ) -> Reply<D>
     where
-        D: FnOnce(Results<'_>) -> Result<Result<T, Failure>, Fault>,
+        D: FnOnce(Results<'_>) -> Result<Result<T, ActionError>, Fault>,
     {
-        self.call_with(procedure, arguments, Stretch::default(), usize::MAX, decode)
+        self.call_with(
+            procedure,
+            arguments,
+            DataRange::default(),
+            usize::MAX,
+            decode,
+        )
     }
 
     /// The same with file data after the arguments, which end with their length, or where only
@@ -82,12 +88,12 @@ impl Link {
         &self,
         procedure: RpcProcedure,
         arguments: &impl Encode,
-        data: Stretch,
+        data: DataRange,
         kept_max: usize,
         decode: D,
     ) -> Reply<D>
     where
-        D: FnOnce(Results<'_>) -> Result<Result<T, Failure>, Fault>,
+        D: FnOnce(Results<'_>) -> Result<Result<T, ActionError>, Fault>,
     {
         let build = |out: &mut Vec<u8>| {
             arguments.encode(&mut Writer::new(out));

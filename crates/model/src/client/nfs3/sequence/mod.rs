@@ -23,29 +23,29 @@ mod listing;
 mod procedures;
 mod removal;
 
-pub use crate::client::desk::{Failure, Results, Wanted};
-pub use crate::output::Stretch;
+pub use crate::client::desk::{ActionError, Results, WaitReason};
+pub use crate::output::DataRange;
 pub use link::{Call, Desk, Fault, Link, Lost, Reply, Rpc, Why};
 pub use listing::ObjectWithAttributes;
 pub use procedures::{
-    ListingCursor, NFS, ReadBack, WriteResult, called, named, permissions, times_of_server,
+    ListingCursor, NFS, ReadResult, WriteResult, called, named, permissions, times_of_server,
 };
 
-use crate::client::desk::Step;
+use crate::client::desk::ActionResult;
 use crate::failure::StatusSpace;
 use crate::load::Status;
 use filestone_wire::nfs3::{self, Fattr3, Handle};
 
-impl Failure {
+impl ActionError {
     /// Whether the server answered with this status.
     pub fn is(&self, status: nfs3::Status) -> bool {
-        matches!(self, Failure::Answered(answered) if *answered == answer(status))
+        matches!(self, ActionError::Answered(answered) if *answered == answer(status))
     }
 }
 
-impl From<nfs3::Status> for Failure {
+impl From<nfs3::Status> for ActionError {
     fn from(status: nfs3::Status) -> Self {
-        Failure::Answered(answer(status))
+        ActionError::Answered(answer(status))
     }
 }
 
@@ -55,7 +55,7 @@ pub const fn answer(status: nfs3::Status) -> Status {
 }
 
 /// What comes of a step.
-pub type NfsResult<T> = Step<T>;
+pub type NfsResult<T> = ActionResult<T>;
 
 /// An object, and its attributes if the server gave them.
 #[derive(Debug, Clone, Copy)]

@@ -1,10 +1,10 @@
 //! The procedures of NFSv3 as functions: arguments in, what a client needs of the results out.
 
 use super::link::{Fault, Link};
-use super::{Failure, NfsResult, Object};
+use super::{ActionError, NfsResult, Object};
 use crate::client::desk::Results;
 use crate::client::nfs3::amounts::{ReadCounts, check_written, go_on_after};
-use crate::output::Stretch;
+use crate::output::DataRange;
 use crate::session::rpc::{Program, RpcProcedure};
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::symlink::SymlinkData;
@@ -18,7 +18,7 @@ use filestone_wire::xdr::{Decode, DecodeError, Encode, Reader, Writer};
 
 /// What READ answered.
 #[derive(Debug, Clone, Copy)]
-pub struct ReadBack {
+pub struct ReadResult {
     /// Bytes of data.
     pub count: u32,
     /// Whether the file ends there.
@@ -197,7 +197,7 @@ impl Link {
         file: &Handle,
         offset: u64,
         count: u32,
-    ) -> impl Future<Output = NfsResult<ReadBack>> {
+    ) -> impl Future<Output = NfsResult<ReadResult>> {
         let file = file.borrow();
         let arguments = read::Args {
             file,
@@ -208,7 +208,7 @@ impl Link {
         self.call_with(
             called(Procedure::Read),
             &arguments,
-            Stretch::default(),
+            DataRange::default(),
             READ_HEAD_MAX,
             decode,
         )
@@ -234,7 +234,7 @@ impl Link {
         &self,
         file: &Handle,
         offset: u64,
-        data: Stretch,
+        data: DataRange,
         stable: StableHow,
     ) -> impl Future<Output = NfsResult<WriteResult>> {
         let count = data.len;
@@ -425,7 +425,7 @@ impl Link {
 ///
 /// A server may not say that it returned what it did not (section 3.3.6). Another client may
 /// write meanwhile, so the length of the file is not held against it.
-fn read_back(results: Results<'_>, offset: u64, asked: u32) -> Decoded<ReadBack> {
+fn read_back(results: Results<'_>, offset: u64, asked: u32) -> Decoded<ReadResult> {
     let mut reader = Reader::new(results.bytes);
     let status = nfs3::Status(reader.u32()?);
     if status != nfs3::Status::OK {
@@ -449,7 +449,7 @@ fn read_back(results: Results<'_>, offset: u64, asked: u32) -> Decoded<ReadBack>
             if eof { " up to the end" } else { "" }
         )));
     }
-    Ok(Ok(ReadBack { count, eof }))
+    Ok(Ok(ReadResult { count, eof }))
 }
 
 /// What is wrong with results of `results_len` bytes, if they do not end with the data that their
@@ -471,7 +471,7 @@ fn check_data(results_len: usize, head_len: usize, data_len: u32) -> Result<(), 
 fn written(results: Results<'_>, asked: u32) -> Decoded<WriteResult> {
     let ok = match write::Reply::from_bytes(results.bytes)? {
         Ok(ok) => ok,
-        Err(fail) => return Ok(Err(Failure::from(fail.status))),
+        Err(fail) => return Ok(Err(ActionError::from(fail.status))),
     };
     if go_on_after(check_written(asked, ok.count)).is_err() {
         return Err(Fault::Violation(format!(

@@ -1,5 +1,5 @@
 use super::*;
-use crate::client::desk::Wanted;
+use crate::client::desk::WaitReason;
 use crate::client::smb2::Desk;
 use filestone_wire::smb2::compound::append;
 use filestone_wire::smb2::ioctl::RESUME_KEY_LEN;
@@ -65,12 +65,12 @@ fn limited(limits: [u32; 3], asked: &[(u64, u32)]) -> Vec<u8> {
 /// A copy by a server that answers requests for these chunks so: what came of it, or why the
 /// client cannot go on.
 fn copy(
-    opens: &Opens,
-    stretch: Stretch,
+    opens: &OpenTable,
+    stretch: DataRange,
     mut answer: impl FnMut(&[(u64, u32)]) -> Vec<u8>,
-) -> Result<Step<u32>, String> {
+) -> Result<ActionResult<u32>, String> {
     let mut copying = CopyBuffers::default();
-    let what = Copied {
+    let what = CopySpec {
         key: KEY,
         target: TARGET,
         stretch,
@@ -85,7 +85,7 @@ fn copy(
                 None => Ok(done),
             };
         }
-        assert_eq!(desk.wanted(), Wanted::Call);
+        assert_eq!(desk.wanted(), WaitReason::Call);
         let asked = asked_in(&desk.call().arguments);
         let bytes = answer(&asked);
         let (bytes, len) = (&bytes[..], bytes.len());
@@ -110,8 +110,8 @@ fn asked_in(body: &[u8]) -> Vec<(u64, u32)> {
     copy.chunks.iter().map(chunk).collect()
 }
 
-const fn stretch(at: u64, len: u32) -> Stretch {
-    Stretch { at, len }
+const fn stretch(at: u64, len: u32) -> DataRange {
+    DataRange { at, len }
 }
 
 /// Figures that Samba answers with, and Windows (MS-SMB2, section 3.3.3).
@@ -119,7 +119,7 @@ const USUAL: [u32; 3] = [256, 1 << 20, 16 << 20];
 
 #[test]
 fn a_long_copy_is_many_requests_of_sixteen_chunks() {
-    let (opens, mut requests) = (Opens::default(), Vec::new());
+    let (opens, mut requests) = (OpenTable::default(), Vec::new());
     let done = copy(&opens, stretch(4096, 20 << 20), |asked| {
         requests.push((asked.len(), asked[0].0));
         limited(USUAL, asked)
@@ -130,7 +130,7 @@ fn a_long_copy_is_many_requests_of_sixteen_chunks() {
 
 #[test]
 fn what_is_shorter_than_a_chunk_is_one() {
-    let opens = Opens::default();
+    let opens = OpenTable::default();
     let done = copy(&opens, stretch(70_000, 100), |asked| {
         assert_eq!(asked, [(70_000, 100)]);
         copied(asked)
@@ -145,7 +145,7 @@ fn a_server_s_limits_are_taken_once_for_all() {
         [1, 1 << 16, 1 << 30],
         [300, 1000, 1 << 16],
     ] {
-        let (opens, mut refusals) = (Opens::default(), 0);
+        let (opens, mut refusals) = (OpenTable::default(), 0);
         for _ in 0..2 {
             let mut next = 0;
             let done = copy(&opens, stretch(0, 1_000_000), |asked| {
@@ -171,7 +171,7 @@ fn a_refusal_that_is_about_no_limit_is_the_answer() {
     let refused = Ok(Err(Status::INVALID_PARAMETER.into()));
     for figures in [USUAL, [0, 0, 0], [0, 1 << 20, 1 << 20], [u32::MAX; 3]] {
         let mut requests = 0;
-        let done = copy(&Opens::default(), stretch(0, 65_536), |_| {
+        let done = copy(&OpenTable::default(), stretch(0, 65_536), |_| {
             requests += 1;
             said(Status::INVALID_PARAMETER, figures)
         });
@@ -179,7 +179,7 @@ fn a_refusal_that_is_about_no_limit_is_the_answer() {
     }
     // One that always has other limits is not asked for ever.
     let mut requests: u32 = 0;
-    let done = copy(&Opens::default(), stretch(0, 1 << 30), |asked| {
+    let done = copy(&OpenTable::default(), stretch(0, 1 << 30), |asked| {
         requests += 1;
         let limits = [1, asked[0].1 / 2, 1 << 20];
         said(Status::INVALID_PARAMETER, limits)
@@ -191,15 +191,18 @@ fn a_refusal_that_is_about_no_limit_is_the_answer() {
 fn other_failures_have_a_body_of_their_own_or_none() {
     let full = Ok(Err(Status::DISK_FULL.into()));
     let with = |_: &[(u64, u32)]| said(Status::DISK_FULL, [3, 0, 3 << 20]);
-    assert_eq!(copy(&Opens::default(), stretch(0, 1 << 24), with), full);
+    assert_eq!(copy(&OpenTable::default(), stretch(0, 1 << 24), with), full);
     let without = |_: &[(u64, u32)]| response(Status::DISK_FULL, &ErrorResponse::default());
-    assert_eq!(copy(&Opens::default(), stretch(0, 1 << 24), without), full);
+    assert_eq!(
+        copy(&OpenTable::default(), stretch(0, 1 << 24), without),
+        full
+    );
 }
 
 #[test]
 fn a_copy_that_goes_on_no_more_is_short() {
     let mut left = vec![0, 1 << 20];
-    let done = copy(&Opens::default(), stretch(0, 20 << 20), |_| {
+    let done = copy(&OpenTable::default(), stretch(0, 20 << 20), |_| {
         said(Status::SUCCESS, [1, 0, left.pop().unwrap_or_default()])
     });
     assert_eq!(done, Ok(Ok(1 << 20)));
@@ -208,10 +211,10 @@ fn a_copy_that_goes_on_no_more_is_short() {
 #[test]
 fn answers_that_make_no_sense_end_the_client() {
     let more = |_: &[(u64, u32)]| said(Status::SUCCESS, [1, 0, 101]);
-    let why = copy(&Opens::default(), stretch(0, 100), more).expect_err("a violation");
+    let why = copy(&OpenTable::default(), stretch(0, 100), more).expect_err("a violation");
     assert!(why.contains("more data than was asked for"), "{why}");
     let mut cut = said(Status::SUCCESS, [1, 0, 100]);
     cut.truncate(cut.len() - 4);
-    let why = copy(&Opens::default(), stretch(0, 100), |_| cut.clone()).expect_err("cut short");
+    let why = copy(&OpenTable::default(), stretch(0, 100), |_| cut.clone()).expect_err("cut short");
     assert!(why.contains("Decode"), "{why}");
 }

@@ -4,17 +4,17 @@
 use crate::client::handles::Handles;
 use crate::client::smb2::tests::terms;
 use crate::client::smb2::{
-    ChannelPosition, ClientState, Handle, Keeping, OpenKey, OperationOptions, ShareFiles,
-    Smb2Client, Smb2ClientOptions, Way, operating,
+    ChannelPosition, ClientState, ConnectionSetup, Handle, HandlePolicy, OpenKey, OperationOptions,
+    ShareFiles, Smb2Client, Smb2ClientOptions, operating,
 };
 use crate::client::{Client, Output};
-use crate::completions::Completions;
+use crate::completions::CompletionBatch;
 use crate::language::Operations;
 use crate::operation::{Completion, Failure, FileId, Operation, Outcome, ReplyFault, SlotId};
 use crate::session::smb2::{
-    Agreed, ChannelSequence, Established, KeyMaterial, Limits, SessionKeys, Smb2Session,
+    ChannelSequence, Established, KeyMaterial, Limits, NegotiatedSummary, SessionKeys, Smb2Session,
 };
-use crate::time::Moment;
+use crate::time::Timestamp;
 use crate::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::smb2::codec::{Decode, Encode};
 use filestone_wire::smb2::compound::{self, Message};
@@ -50,14 +50,14 @@ fn keys() -> Arc<SessionKeys> {
 struct Bench {
     client: Smb2Client<Operations>,
     out: Output,
-    completed: Completions,
+    completed: CompletionBatch,
     keys: Option<Arc<SessionKeys>>,
     now: u64,
 }
 
 impl Bench {
     fn new(keys: Option<Arc<SessionKeys>>) -> Self {
-        let way = Arc::new(Way::new(terms()));
+        let way = Arc::new(ConnectionSetup::new(terms()));
         let state = ClientState::new(Arc::clone(&way));
         let held = OpenKey::Held(FILE);
         state.opens.insert(held, Handle::plain(OPENED));
@@ -75,7 +75,7 @@ impl Bench {
                 paths,
             }),
             holds_files: true,
-            keeping: Keeping::default(),
+            keeping: HandlePolicy::default(),
         };
         let client_options = Smb2ClientOptions {
             way,
@@ -94,7 +94,7 @@ impl Bench {
             large_mtu: true,
             charges: true,
             limits: Limits::default(),
-            agreed: Agreed {
+            agreed: NegotiatedSummary {
                 dialect: Dialect::SMB_3_0,
                 cipher: None,
                 signing: None,
@@ -108,7 +108,7 @@ impl Bench {
         Self {
             client: Smb2Client::over(session, client_options, actors),
             out: Output::default(),
-            completed: Completions::default(),
+            completed: CompletionBatch::default(),
             keys,
             now: 0,
         }
@@ -139,7 +139,7 @@ impl Bench {
     /// The header of the one request that is in the output, which is sent.
     fn asked(&mut self) -> Option<Header> {
         self.now += 10;
-        self.client.transmitted(Moment::from_nanos(self.now));
+        self.client.transmitted(Timestamp::from_nanos(self.now));
         let bytes = std::mem::take(&mut self.out.bytes);
         let header = Header::from_bytes(bytes.get(4..)?).ok()?;
         assert_eq!(header.session_id, SESSION);
@@ -152,7 +152,7 @@ impl Bench {
         frame.extend_from_slice(message);
         FrameMark::close(&mut frame, start, 0);
         self.now += 100;
-        let now = Moment::from_nanos(self.now);
+        let now = Timestamp::from_nanos(self.now);
         let heard = self.client.handle_input(&frame, now, &mut self.completed);
         heard.expect("it is a message of SMB2");
         self.client.answer(&mut self.out);
@@ -260,8 +260,8 @@ fn a_success_is_told_alike() {
         let end = bench.end();
         assert_eq!((end.ticket, end.outcome), (Bench::ticket(1), Outcome::Ok));
         assert_eq!((end.calls, end.bytes_sent, end.bytes_received), (1, 72, 72));
-        assert_eq!(end.sent, Moment::from_nanos(before + 10));
-        assert_eq!(end.done, Moment::from_nanos(before + 110));
+        assert_eq!(end.sent, Timestamp::from_nanos(before + 10));
+        assert_eq!(end.done, Timestamp::from_nanos(before + 110));
     });
 }
 
@@ -363,8 +363,8 @@ fn an_answer_that_takes_its_time_is_waited_for() {
 fn what_is_not_answered_in_time_is_told_alike_and_its_answer_is_late() {
     both(|mut bench| {
         let id = bench.ask(0, ECHO);
-        let sent = Moment::from_nanos(bench.now);
-        let late = Moment::from_nanos(bench.now + TIMEOUT);
+        let sent = Timestamp::from_nanos(bench.now);
+        let late = Timestamp::from_nanos(bench.now + TIMEOUT);
         let Bench {
             client,
             out,
@@ -387,8 +387,8 @@ fn what_is_not_answered_in_time_is_told_alike_and_its_answer_is_late() {
 fn what_is_lost_with_its_connection_is_told_alike() {
     both(|mut bench| {
         bench.ask(0, ECHO);
-        let sent = Moment::from_nanos(bench.now);
-        let now = Moment::from_nanos(bench.now + 1);
+        let sent = Timestamp::from_nanos(bench.now);
+        let now = Timestamp::from_nanos(bench.now + 1);
         bench.client.disconnected(now, &mut bench.completed);
         let end = bench.end();
         assert_eq!((end.outcome, end.sent), (Outcome::Disconnected, sent));

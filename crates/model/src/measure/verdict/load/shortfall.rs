@@ -1,7 +1,7 @@
 //! Which shortfall a run shows.
 
 use super::{BUSY_PERCENT, generator_use};
-use crate::measure::flow::{Flow, SLOTS_TAKEN_PERCENT};
+use crate::measure::flow::{LittlesLaw, SLOTS_TAKEN_PERCENT};
 use crate::measure::run_record::RunRecord;
 use crate::measure::shortfall::Shortfall;
 
@@ -31,7 +31,7 @@ pub(super) fn of(record: &RunRecord, due_ops_per_s: f64, least: f64) -> Shortfal
     if is_generator_behind(record) {
         return Shortfall::Generator;
     }
-    if Flow::of(record).takes(SLOTS_TAKEN_PERCENT) {
+    if LittlesLaw::of(record).takes(SLOTS_TAKEN_PERCENT) {
         return Shortfall::Slots;
     }
     Shortfall::Server

@@ -3,7 +3,7 @@
 
 use crate::failure::StatusSpace;
 use crate::file_set::{ChangingDirectories, ClientSet, FILES_PER_DIRECTORY};
-use crate::operation::{Answer, DirectoryCursor, FileId, Name, OpKind, Operation, Outcome};
+use crate::operation::{DirectoryCursor, FileId, Name, OpKind, Operation, Outcome, ReplyInfo};
 use crate::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::Status;
 use std::collections::HashSet;
@@ -102,7 +102,7 @@ impl Tree {
     }
 
     /// Does what is asked, as RFC 1813 has it.
-    pub(super) fn apply(&mut self, operation: &Operation) -> (Outcome, Answer) {
+    pub(super) fn apply(&mut self, operation: &Operation) -> (Outcome, ReplyInfo) {
         let answer = match operation {
             Operation::ReadDirectory {
                 directory, cursor, ..
@@ -110,7 +110,7 @@ impl Tree {
             | Operation::ReadDirectoryPlus {
                 directory, cursor, ..
             } if self.set.directories.contains(&directory.0) => page(cursor),
-            _ => Answer::Plain,
+            _ => ReplyInfo::Plain,
         };
         let outcome = match self.carry_out(operation) {
             Ok(()) => Outcome::Ok,
@@ -238,10 +238,10 @@ fn check(is_so: bool, otherwise: Status) -> Result<(), Status> {
 }
 
 /// Three pages make a listing.
-fn page(cursor: &DirectoryCursor) -> Answer {
+fn page(cursor: &DirectoryCursor) -> ReplyInfo {
     let cookie = cursor.cookie + 10;
     let verifier = [7; 8];
-    Answer::Directory {
+    ReplyInfo::Directory {
         cursor: DirectoryCursor {
             cookie,
             verifier,

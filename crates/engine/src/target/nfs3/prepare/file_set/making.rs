@@ -9,7 +9,7 @@ use crate::target::nfs3::calls::{called, permissions};
 use crate::target::nfs3::prepare::PrepareError;
 use crate::target::nfs3::session::{failed, without_results};
 use filestone_model::client::nfs3::amounts::{check_written, go_on_after};
-use filestone_model::file_set::Changing;
+use filestone_model::file_set::VolatileDirectory;
 use filestone_model::plan::CreateModes;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::mknod::MknodData;
@@ -148,20 +148,20 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
         let (parent, name) = (self.handle(spare.directory(self.places)), spare.name());
         let where_ = named(&parent, &name);
         match spare.changing {
-            Changing::Created => make_file(where_, self.modes, out),
-            Changing::Links => {
+            VolatileDirectory::Created => make_file(where_, self.modes, out),
+            VolatileDirectory::Links => {
                 let files = self.places.layout.files_per_client().max(1);
                 let file = Part::File(spare.number % files);
                 let file = self.handle(self.places.index(spare.client, file));
                 let file = file.borrow();
                 link::Args { file, link: where_ }.encode(out);
             }
-            Changing::SymbolicLinks => make_link(where_, SPARE_TARGET, out),
-            Changing::Nodes => {
+            VolatileDirectory::SymbolicLinks => make_link(where_, SPARE_TARGET, out),
+            VolatileDirectory::Nodes => {
                 let what = MknodData::Fifo(permissions(self.modes.file));
                 mknod::Args { where_, what }.encode(out);
             }
-            Changing::Directories => make_directory(where_, self.modes, out),
+            VolatileDirectory::Directories => make_directory(where_, self.modes, out),
         }
     }
 
@@ -173,11 +173,11 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
                 Part::Link(_) => Procedure::Symlink,
             },
             Call::MakeSpare(spare) => match spare.changing {
-                Changing::Created => Procedure::Create,
-                Changing::Links => Procedure::Link,
-                Changing::SymbolicLinks => Procedure::Symlink,
-                Changing::Nodes => Procedure::Mknod,
-                Changing::Directories => Procedure::Mkdir,
+                VolatileDirectory::Created => Procedure::Create,
+                VolatileDirectory::Links => Procedure::Link,
+                VolatileDirectory::SymbolicLinks => Procedure::Symlink,
+                VolatileDirectory::Nodes => Procedure::Mknod,
+                VolatileDirectory::Directories => Procedure::Mkdir,
             },
             Call::LookUp(_) => Procedure::Lookup,
             Call::Truncate(_) => Procedure::Setattr,
