@@ -191,7 +191,7 @@ pub fn run(options: &TrialsOptions) -> bool {
                 percent(Verdict::Worse),
                 percent(Verdict::Better),
                 percent(Verdict::NotWorse),
-                percent(Verdict::CannotTell),
+                percent(Verdict::Inconclusive),
                 format!("{:.1}", pairs as f64 / tried.len().max(1) as f64),
                 if holds { "" } else { "!" }.to_owned(),
             ]);

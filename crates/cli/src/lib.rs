@@ -53,7 +53,7 @@ pub(crate) enum ExitStatus {
     Done,
     /// Measured, but a gate fails, or with a caveat that the user asked to treat as failure; or a
     /// warning, or that it is worse, was what was looked for, and found.
-    Doubtful,
+    CaveatFailure,
     /// It was ended with ^C; what had been measured was reported.
     Interrupted,
     /// The run came to its end, and its numbers do not count.
@@ -61,7 +61,7 @@ pub(crate) enum ExitStatus {
     /// The target was lost in the middle; what had been measured was reported.
     TargetLost,
     /// The record contradicts itself.
-    OutOfBalance,
+    LedgerError,
     /// Another program's exit code, for its own command line.
     Code(u8),
 }
@@ -70,14 +70,14 @@ impl ExitStatus {
     fn code(self) -> u8 {
         match self {
             ExitStatus::Done => 0,
-            ExitStatus::Doubtful => 1,
+            ExitStatus::CaveatFailure => 1,
             // What shells report of a program that ^C ended, so that a script
             // does not take half a run for a whole one.
             ExitStatus::Interrupted => interruption::EXIT_CODE,
             ExitStatus::DoesNotCount | ExitStatus::TargetLost => {
                 exit_code_of(ErrorCategory::Target)
             }
-            ExitStatus::OutOfBalance => exit_code_of(ErrorCategory::Internal),
+            ExitStatus::LedgerError => exit_code_of(ErrorCategory::Internal),
             ExitStatus::Code(code) => code,
         }
     }

@@ -96,7 +96,7 @@ impl Cluster {
     /// Lets the ranks go.
     pub fn leave(mut self) {
         let is_one_lost = !self.members.lost.is_empty();
-        self.members.tell_all(&ToRank::Leave { is_one_lost });
+        self.members.tell_all(&ToRank::Shutdown { is_one_lost });
         self.members.transport.leave(is_one_lost);
     }
 }

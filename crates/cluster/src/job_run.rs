@@ -143,7 +143,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         self.watch();
         if self.said.elapsed() >= ALIVE_EVERY {
             self.said = Instant::now();
-            self.members.tell_all(&ToRank::Alive);
+            self.members.tell_all(&ToRank::KeepAlive);
         }
         std::thread::sleep(match self.phase {
             Phase::Measuring => LOOK_WHILE_MEASURING,
@@ -163,7 +163,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         maker.heard = Instant::now();
         match message {
             FromRank::Ready => maker.progress = Progress::Ready,
-            FromRank::Began { late_ns } => maker.late_ns = late_ns,
+            FromRank::Started { late_ns } => maker.late_ns = late_ns,
             FromRank::Preparing { what } if is_first => self.observer.preparing(&what),
             FromRank::Phase { phase } => {
                 if phase == RunPhase::CleanUp && self.phase == Phase::Measuring {
@@ -188,7 +188,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
                     self.phase = Phase::Ending;
                 }
             }
-            FromRank::Alive
+            FromRank::KeepAlive
             | FromRank::Preparing { .. }
             | FromRank::Found { .. }
             | FromRank::Hello(_)
@@ -217,8 +217,8 @@ impl<'job, 'look> JobRun<'job, 'look> {
             let (progress, left) = steered.progress();
             self.observer.steering(&progress, left);
             match direction {
-                NextLoad::Stay => {}
-                NextLoad::Offer(load_ops_per_s) => {
+                NextLoad::Hold => {}
+                NextLoad::Set(load_ops_per_s) => {
                     self.observer.offered(load_ops_per_s);
                     self.members.tell_all(&ToRank::Offer { load_ops_per_s });
                     self.own.iter().for_each(|own| own.offer(load_ops_per_s));

@@ -125,7 +125,7 @@ impl Members {
     /// Goes on without these ranks. Should they wake up, they hear of it.
     pub fn give_up(&mut self, lost: Vec<u32>) {
         for rank in &lost {
-            self.tell(*rank, &ToRank::GivenUp);
+            self.tell(*rank, &ToRank::Evicted);
         }
         self.lost.extend(lost);
     }
@@ -196,7 +196,7 @@ impl Members {
                 known.wall_ahead_ns = ahead.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
             }
         }
-        self.tell(rank, &ToRank::Pinged);
+        self.tell(rank, &ToRank::PingAck);
         exchanges
     }
 

@@ -16,11 +16,13 @@ pub enum ToRank {
     /// Make your part of this job.
     Run(Box<JobSpec>),
     /// The coordinator is there.
-    Alive,
+    #[serde(rename = "Alive")]
+    KeepAlive,
     /// Say what your clock shows.
     Ping,
     /// No more pings for now.
-    Pinged,
+    #[serde(rename = "Pinged")]
+    PingAck,
     /// Begin when your clock shows this.
     Start { at_ns: u64 },
     /// Offer so many operations per second, all clients of the job together.
@@ -32,10 +34,12 @@ pub enum ToRank {
     /// Somebody stops the job.
     Stop,
     /// There are no more jobs. If a rank was lost, it must not be waited for.
-    Leave { is_one_lost: bool },
+    #[serde(rename = "Leave")]
+    Shutdown { is_one_lost: bool },
     /// You have been silent for too long: the job goes on without you, and your file set is no longer
     /// yours.
-    GivenUp,
+    #[serde(rename = "GivenUp")]
+    Evicted,
 }
 
 /// A job for the ranks.
@@ -57,7 +61,8 @@ pub enum FromRank {
     /// What it is, when it has been started.
     Hello(Box<Hello>),
     /// It is there.
-    Alive,
+    #[serde(rename = "Alive")]
+    KeepAlive,
     /// What it is doing before or after the run.
     Preparing { what: String },
     /// It has found the target.
@@ -73,7 +78,8 @@ pub enum FromRank {
         wall_ns: u64,
     },
     /// It has begun, so long after the moment that was agreed upon.
-    Began { late_ns: u64 },
+    #[serde(rename = "Began")]
+    Started { late_ns: u64 },
     /// Another part of its run begins.
     Phase { phase: RunPhase },
     /// An interval is complete.

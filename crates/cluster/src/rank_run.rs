@@ -229,7 +229,7 @@ impl JobController for Link {
             match self.from_coordinator.recv_timeout(LOOK_EVERY) {
                 Ok(ToRun::Start(at)) => {
                     let late_ns = wait_until(at, stop).as_nanos() as u64;
-                    let _ = self.tell.send(FromRank::Began { late_ns });
+                    let _ = self.tell.send(FromRank::Started { late_ns });
                     return;
                 }
                 // What is ordered before the start is in the plan already.

@@ -29,7 +29,7 @@ pub fn serve(
     runner: &Arc<dyn Runner>,
     stop: &AtomicBool,
 ) -> Result<bool, TransportError> {
-    let alive = encode(&FromRank::Alive);
+    let alive = encode(&FromRank::KeepAlive);
     let mut serving = Serving {
         transport,
         runner,
@@ -101,9 +101,9 @@ impl Serving<'_> {
         self.heard = Instant::now();
         match (decode::<ToRank>(bytes), &self.run) {
             (Some(ToRank::Ping), _) => self.answer()?,
-            (Some(ToRank::Pinged), _) => self.pinged = None,
-            (Some(ToRank::Leave { is_one_lost }), _) => return Ok(Next::Leave { is_one_lost }),
-            (Some(ToRank::GivenUp), _) => return Err(TransportError::GivenUp),
+            (Some(ToRank::PingAck), _) => self.pinged = None,
+            (Some(ToRank::Shutdown { is_one_lost }), _) => return Ok(Next::Leave { is_one_lost }),
+            (Some(ToRank::Evicted), _) => return Err(TransportError::GivenUp),
             (Some(ToRank::Run(order)), None) => {
                 self.silence = Duration::from_millis(order.silence_ms);
                 self.transport.set_patience(self.silence);

@@ -73,7 +73,7 @@ impl Steered {
     /// What comes after this interval of all ranks.
     pub fn decide(&mut self, interval: &IntervalRecord) -> NextLoad {
         if self.is_finished || interval.phase == Phase::Drain {
-            return NextLoad::Stay;
+            return NextLoad::Hold;
         }
         let told = self.told.remove(&interval.start_ns);
         self.told.retain(|start, _| *start > interval.start_ns);
@@ -88,8 +88,8 @@ impl Steered {
         };
         let direction = self.steering().next(&observed);
         match direction {
-            NextLoad::Stay => {}
-            NextLoad::Offer(load) => self.offered_load_ops_per_s = load,
+            NextLoad::Hold => {}
+            NextLoad::Set(load) => self.offered_load_ops_per_s = load,
             NextLoad::Finish => self.is_finished = true,
         }
         direction

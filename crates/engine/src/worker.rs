@@ -231,7 +231,7 @@ impl<B: Backend, K: SampleSink> Line<B, K> {
         slot.ready = ready;
         slot.kind = kind;
         slot.role = role;
-        slot.under_way = SlotActivity::Counted;
+        slot.under_way = SlotActivity::Measured;
         self.busy += 1;
         self.backend.submit(ticket, work, now);
     }
@@ -245,7 +245,7 @@ impl<B: Backend, K: SampleSink> Line<B, K> {
         now: Timestamp,
     ) {
         let slot = &mut slots.slots[ticket.slot as usize];
-        slot.under_way = SlotActivity::Aside;
+        slot.under_way = SlotActivity::Background;
         self.busy += 1;
         self.backend.submit(ticket, work, now);
     }
@@ -486,13 +486,13 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
                 ready: due.max(slots.slots[ticket.slot as usize].free_at),
             },
             Next::Unmeasured(work) => Start::now(work, Role::Unmeasured, now),
-            Next::Aside(work) => return self.line.start_aside(slots, ticket, work, now),
+            Next::Background(work) => return self.line.start_aside(slots, ticket, work, now),
             Next::NotBefore(moment) => {
                 slots.parked = Some(ticket.slot);
                 let later = moment.max(now.after_nanos(1));
                 return self.due.push(Reverse((later, ticket.client)));
             }
-            Next::Nothing => {
+            Next::Idle => {
                 slots.remaining = 0;
                 return;
             }
@@ -608,11 +608,11 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
         let due = slots.due[ticket.slot as usize];
         let slot = &mut slots.slots[ticket.slot as usize];
-        let was = std::mem::replace(&mut slot.under_way, SlotActivity::Nothing);
+        let was = std::mem::replace(&mut slot.under_way, SlotActivity::Idle);
         slot.free_at = completion.done;
         self.line.busy -= 1;
         self.last_done = self.last_done.max(completion.done);
-        if was == SlotActivity::Aside {
+        if was == SlotActivity::Background {
             return;
         }
         let ready = if slots.is_constant { due } else { slot.ready };
@@ -913,7 +913,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         let books = &mut self.line.books;
         for (client, ClientState { slots, .. }) in (0..).zip(&self.clients) {
             for ((slot, state), due) in (0..).zip(&slots.slots).zip(&slots.due) {
-                if state.under_way != SlotActivity::Counted || !books.is_measured(*due) {
+                if state.under_way != SlotActivity::Measured || !books.is_measured(*due) {
                     continue;
                 }
                 if has_timed_out {

@@ -132,7 +132,7 @@ pub enum Next {
     /// What happened.
     Event(Arc<Published>),
     /// It was too slow and has missed something: a fresh snapshot is to be taken.
-    Missed,
+    Lagged,
     /// Nothing comes any more.
     Ended,
 }
@@ -142,7 +142,7 @@ impl Reader {
     pub async fn next(&mut self) -> Next {
         match self.receiver.recv().await {
             Ok(published) => Next::Event(published),
-            Err(broadcast::error::RecvError::Lagged(_)) => Next::Missed,
+            Err(broadcast::error::RecvError::Lagged(_)) => Next::Lagged,
             Err(broadcast::error::RecvError::Closed) => Next::Ended,
         }
     }
@@ -151,7 +151,7 @@ impl Reader {
     pub fn try_next(&mut self) -> Option<Next> {
         match self.receiver.try_recv() {
             Ok(published) => Some(Next::Event(published)),
-            Err(broadcast::error::TryRecvError::Lagged(_)) => Some(Next::Missed),
+            Err(broadcast::error::TryRecvError::Lagged(_)) => Some(Next::Lagged),
             Err(broadcast::error::TryRecvError::Closed) => Some(Next::Ended),
             Err(broadcast::error::TryRecvError::Empty) => None,
         }
@@ -370,7 +370,7 @@ mod tests {
         let feed = feed();
         let (_, mut reader) = feed.read();
         (0..10 * RING).for_each(|number| feed.publish(told(&number.to_string())));
-        assert!(matches!(reader.try_next(), Some(Next::Missed)));
+        assert!(matches!(reader.try_next(), Some(Next::Lagged)));
         let (snapshot, _) = feed.read();
         assert_eq!(snapshot.number, 10 * RING as u64);
         assert_eq!(snapshot.remarks.len(), KEPT_MAX);

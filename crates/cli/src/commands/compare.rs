@@ -56,9 +56,9 @@ pub fn run(options: &CompareOptions) -> Result<ExitStatus, Error> {
         CompareFormat::Svg => picture::render(&percentiles::picture(&compared)?),
     })?;
     Ok(match compared.comparison.verdict {
-        Verdict::Worse => ExitStatus::Doubtful,
+        Verdict::Worse => ExitStatus::CaveatFailure,
         Verdict::Better | Verdict::NotWorse => ExitStatus::Done,
-        Verdict::CannotTell => ExitStatus::Code(CANNOT_TELL),
+        Verdict::Inconclusive => ExitStatus::Code(CANNOT_TELL),
     })
 }
 

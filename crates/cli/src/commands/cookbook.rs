@@ -113,7 +113,7 @@ fn show(rows: &[Row], format: DocumentFormat) -> Result<(), Error> {
 fn ended(rows: &[Row], is_interrupted: bool) -> ExitStatus {
     let exits = rows.iter().map(exit_of_row);
     match exits.max().unwrap_or(ExitStatus::Done) {
-        exit if is_interrupted && exit < ExitStatus::OutOfBalance => ExitStatus::Interrupted,
+        exit if is_interrupted && exit < ExitStatus::LedgerError => ExitStatus::Interrupted,
         exit => exit,
     }
 }
@@ -288,7 +288,7 @@ fn row(
     };
     // The row's own error explains more than the error of changing its size.
     let steered = match exit_of_row(&row) {
-        ExitStatus::Done | ExitStatus::Doubtful => steered,
+        ExitStatus::Done | ExitStatus::CaveatFailure => steered,
         _ => Ok(()),
     };
     Ok((row, steered))
@@ -484,7 +484,7 @@ mod tests {
         let lost = [fine(), lost];
         assert_eq!(ended(&lost, false), ExitStatus::TargetLost);
         assert_eq!(ended(&lost, true), ExitStatus::Interrupted);
-        assert_eq!(ended(&[unbalanced, fine()], true), ExitStatus::OutOfBalance);
+        assert_eq!(ended(&[unbalanced, fine()], true), ExitStatus::LedgerError);
     }
 
     #[test]

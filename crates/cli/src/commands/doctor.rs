@@ -32,7 +32,7 @@ pub fn run(options: &DoctorOptions) -> Result<ExitStatus, Error> {
     Ok(match examination.failure {
         _ if stop.load(Ordering::Relaxed) => ExitStatus::Interrupted,
         Some(error) => ExitStatus::Code(exit_code_of(error.category())),
-        None if diagnosis.worst() >= FindingLevel::Warning => ExitStatus::Doubtful,
+        None if diagnosis.worst() >= FindingLevel::Warning => ExitStatus::CaveatFailure,
         None => ExitStatus::Done,
     })
 }

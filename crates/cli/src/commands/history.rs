@@ -19,7 +19,7 @@ pub fn run(options: &HistoryOptions) -> Result<ExitStatus, Error> {
         HistoryFormat::Svg => picture::render(&drawing::picture(&told)),
     })?;
     Ok(if told.history.is_worse() {
-        ExitStatus::Doubtful
+        ExitStatus::CaveatFailure
     } else {
         ExitStatus::Done
     })

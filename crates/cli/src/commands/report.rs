@@ -69,7 +69,7 @@ pub fn run(options: &ReportOptions) -> Result<ExitStatus, Error> {
         records.iter().for_each(console::failed_gates);
     }
     if is_judged && records.iter().any(has_failed) {
-        return Ok(ExitStatus::Doubtful);
+        return Ok(ExitStatus::CaveatFailure);
     }
     Ok(ExitStatus::Done)
 }

@@ -79,9 +79,9 @@ pub fn execute(measured: &Measurement<'_>, options: &AbOptions) -> Result<ExitSt
     };
     Ok(match verdict {
         _ if end == AbEnd::Interrupted => ExitStatus::Interrupted,
-        Verdict::Worse => ExitStatus::Doubtful,
+        Verdict::Worse => ExitStatus::CaveatFailure,
         Verdict::Better | Verdict::NotWorse => ExitStatus::Done,
-        Verdict::CannotTell => ExitStatus::Code(CANNOT_TELL),
+        Verdict::Inconclusive => ExitStatus::Code(CANNOT_TELL),
     })
 }
 
@@ -160,7 +160,7 @@ impl Blocks<'_> {
             }
         }
         Ok(match self.trial.found().verdict {
-            Verdict::CannotTell => AbEnd::All,
+            Verdict::Inconclusive => AbEnd::All,
             Verdict::Worse | Verdict::Better | Verdict::NotWorse => AbEnd::Clear,
         })
     }
@@ -252,7 +252,7 @@ impl Blocks<'_> {
         match exit_of(&record, &FailingCaveats::None) {
             ExitStatus::Interrupted => return Ok(None),
             ExitStatus::DoesNotCount if !succeeded_in_nothing(&record) => {}
-            exit if exit > ExitStatus::Doubtful => {
+            exit if exit > ExitStatus::CaveatFailure => {
                 return Err(self.failed(arm, "was lost, or nothing succeeded", &mut server));
             }
             _ => {}
@@ -389,7 +389,7 @@ impl Blocks<'_> {
             trial: self.trial,
         };
         if found.order.is_empty() {
-            return Ok(Verdict::CannotTell);
+            return Ok(Verdict::Inconclusive);
         }
         let report = AbReport::of(found);
         let document = json::document(&report.document())?;

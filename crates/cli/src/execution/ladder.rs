@@ -56,7 +56,7 @@ pub fn execute(planned: Vec<PlannedRung>, options: &LadderOptions) -> Result<Exi
         seed,
         calibration: Calibration::unless(options.calibration.no_calibrate),
         places: &places,
-        existing: OnExistingDirectory::GoOn,
+        existing: OnExistingDirectory::Resume,
         mark: None,
         rows: RowStream::Error,
         failing: &FailingCaveats::None,

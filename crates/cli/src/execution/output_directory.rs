@@ -37,9 +37,9 @@ pub enum OnExistingDirectory {
     Refuse,
     /// nct writes its files beside whatever is there, and over those of an earlier run;
     /// its scripts rely on that. Nothing else is touched.
-    WriteBeside,
+    Merge,
     /// Of a run that was broken off, another is made in its place.
-    GoOn,
+    Resume,
     /// What is there was looked at already: an earlier sweep, which goes on.
     Earlier,
 }
@@ -48,8 +48,8 @@ impl OnExistingDirectory {
     /// How the command that asks calls the option.
     const fn option(self) -> &'static str {
         match self {
-            Self::Refuse | Self::GoOn | Self::Earlier => "--output",
-            Self::WriteBeside => "-o",
+            Self::Refuse | Self::Resume | Self::Earlier => "--output",
+            Self::Merge => "-o",
         }
     }
 }
@@ -325,8 +325,8 @@ fn refuse_foreign(
     let found = match existing {
         OnExistingDirectory::Earlier => None,
         OnExistingDirectory::Refuse => refusal_of_any(&names),
-        OnExistingDirectory::WriteBeside => refusal_of_namesakes(path, &names),
-        OnExistingDirectory::GoOn => refusal_of_any(
+        OnExistingDirectory::Merge => refusal_of_namesakes(path, &names),
+        OnExistingDirectory::Resume => refusal_of_any(
             &names
                 .iter()
                 .filter(|name| !is_of_a_run(name))

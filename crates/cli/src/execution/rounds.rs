@@ -140,7 +140,7 @@ impl Rounds<'_> {
         let kept = kept
             .filter(|place| place.join(RECORD_FILE).is_file())
             .count();
-        if self.existing == OnExistingDirectory::GoOn && kept > 0 {
+        if self.existing == OnExistingDirectory::Resume && kept > 0 {
             let runs = counted(kept as u64, "run");
             console::note(&format!("{runs} there already, from an earlier time"));
         }
@@ -232,7 +232,7 @@ impl Driver<'_, '_> {
     /// The run of an earlier time that has the same plan.
     fn found(&self, thing: usize, round: usize) -> Result<Option<RunRecord>, Error> {
         let place = self.rounds.place(thing, round);
-        let place = place.filter(|_| self.rounds.existing == OnExistingDirectory::GoOn);
+        let place = place.filter(|_| self.rounds.existing == OnExistingDirectory::Resume);
         place.map_or(Ok(None), |place| {
             kept_run(&place, &self.rounds.job(thing, round).plan)
         })
@@ -262,7 +262,7 @@ impl Driver<'_, '_> {
             record.headroom.clone_from(headroom);
         }
         let exit = exit_of(&record, &FailingCaveats::None);
-        let is_whole = exit <= ExitStatus::Doubtful;
+        let is_whole = exit <= ExitStatus::CaveatFailure;
         if let Some(directory) = directory {
             let name = if is_whole {
                 RECORD_FILE
@@ -301,7 +301,7 @@ impl Driver<'_, '_> {
     fn without(&mut self, thing: usize, round: usize, error: Error) -> Result<Attempt, Error> {
         let is_refused = error.category == ErrorCategory::Usage;
         if is_refused && self.tally.goes_on_without(thing, &error.what) {
-            self.given_up = ExitStatus::Doubtful;
+            self.given_up = ExitStatus::CaveatFailure;
             return Ok(Attempt::LeftOut);
         }
         Err(Error {
@@ -321,7 +321,7 @@ impl Driver<'_, '_> {
     ) -> Attempt {
         let why = why_not(&record);
         if exit == ExitStatus::DoesNotCount && self.tally.goes_on_without(thing, &why) {
-            self.given_up = ExitStatus::Doubtful;
+            self.given_up = ExitStatus::CaveatFailure;
             return Attempt::LeftOut;
         }
         let name = self.tally.name(thing, round);
@@ -348,7 +348,7 @@ impl Driver<'_, '_> {
     fn leave_out(&mut self, thing: usize, record: RunRecord) {
         self.headrooms[thing].get_or_insert_with(|| record.headroom.clone());
         self.made += 1;
-        self.given_up = ExitStatus::Doubtful;
+        self.given_up = ExitStatus::CaveatFailure;
         self.ended.partial = Some(record);
     }
 

@@ -102,7 +102,7 @@ pub fn execute(sweep: Sweep<'_>, options: &SweepOptions) -> Result<ExitStatus, E
         seed,
         calibration,
         places: &places,
-        existing: OnExistingDirectory::GoOn,
+        existing: OnExistingDirectory::Resume,
         mark: asked.mark,
         rows: match options.format {
             SweepFormat::Text => RowStream::Output,

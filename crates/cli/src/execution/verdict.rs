@@ -10,7 +10,7 @@ use filestone_model::measure::{Caveat, JobRecord, RunRecord};
 /// The exit code that a record deserves, the gravest reason first.
 pub fn exit_of(record: &RunRecord, failing: &FailingCaveats) -> ExitStatus {
     if record.caveats.iter().any(Caveat::is_fatal) || record.totals.ledger.missing() != 0 {
-        return ExitStatus::OutOfBalance;
+        return ExitStatus::LedgerError;
     }
     let has_lost = |job: &JobRecord| !job.lost.is_empty();
     if record.job.as_ref().is_some_and(has_lost) {
@@ -20,9 +20,9 @@ pub fn exit_of(record: &RunRecord, failing: &FailingCaveats) -> ExitStatus {
         RunOutcome::TargetLost { .. } => ExitStatus::TargetLost,
         RunOutcome::Interrupted => ExitStatus::Interrupted,
         RunOutcome::Finished if !validity::counts(record) => ExitStatus::DoesNotCount,
-        RunOutcome::Finished if has_failed(record) => ExitStatus::Doubtful,
+        RunOutcome::Finished if has_failed(record) => ExitStatus::CaveatFailure,
         RunOutcome::Finished if record.caveats.iter().any(|caveat| failing.contains(caveat)) => {
-            ExitStatus::Doubtful
+            ExitStatus::CaveatFailure
         }
         RunOutcome::Finished => ExitStatus::Done,
     }

@@ -156,7 +156,7 @@ pub fn heading(compared: &Compared) -> String {
                 failed.1, failed.0
             );
         }
-        (Some(HigherErrorRate::Base), Verdict::CannotTell) => {
+        (Some(HigherErrorRate::Base), Verdict::Inconclusive) => {
             let failed = failed.0;
             return format!("cannot tell: {failed} of {base}'s operations did not succeed");
         }
@@ -184,7 +184,7 @@ pub fn heading(compared: &Compared) -> String {
                 })
                 .unwrap_or_default()
         }
-        Verdict::CannotTell => {
+        Verdict::Inconclusive => {
             let needed = judged().filter_map(|row| row.runs_needed).max();
             match needed {
                 Some(needed) => format!("cannot tell: {} would", long_runs_told(compared, needed)),
@@ -287,7 +287,7 @@ fn verdict(row: &Row, compared: &Compared) -> String {
     match row.verdict {
         Verdict::Worse | Verdict::Better => word(row).into(),
         Verdict::NotWorse => not_worse(row, compared),
-        Verdict::CannotTell => match row.runs_needed.filter(|_| row.is_judged) {
+        Verdict::Inconclusive => match row.runs_needed.filter(|_| row.is_judged) {
             Some(needed) => format!("cannot tell: {} would", runs_told(compared, needed)),
             None => "cannot tell".into(),
         },

@@ -50,10 +50,10 @@ fn sentences(explanation: &Explanation, page: Page) -> String {
         ExplanationOutcome::TooShort => {
             page.prose(&format!("Too short to say what limited it: {missing}."))
         }
-        ExplanationOutcome::CannotTell => {
+        ExplanationOutcome::Inconclusive => {
             page.prose(&format!("What limited it cannot be told: {missing}."))
         }
-        ExplanationOutcome::Told => {
+        ExplanationOutcome::Known => {
             let limits = explanation.limits.iter();
             let told = limits.map(|limit| {
                 page.prose(&format!(

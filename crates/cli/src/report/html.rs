@@ -172,7 +172,7 @@ fn of_sides(
     let mut sheet = HtmlPage::titled(title);
     let class = match verdict {
         Verdict::Better | Verdict::NotWorse => Validity::Counts.name(),
-        Verdict::CannotTell => Validity::WithCaveats.name(),
+        Verdict::Inconclusive => Validity::WithCaveats.name(),
         Verdict::Worse => Validity::DoesNotCount.name(),
     };
     add_finding(&mut sheet, marked::blocks(said), picture, Some(class));

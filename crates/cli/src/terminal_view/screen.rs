@@ -168,7 +168,7 @@ impl Shown {
             while let Some(next) = reader.try_next() {
                 match next {
                     Next::Event(published) => view.enter(&published.event, self.began.elapsed()),
-                    Next::Missed => {
+                    Next::Lagged => {
                         let (snapshot, fresh) = self.feed.read();
                         reader = fresh;
                         view.renew(snapshot, self.began.elapsed());

@@ -122,7 +122,7 @@ fn a_search_for_an_objective_says_what_it_tried_and_why_it_ended() {
     assert!(!objective.tried.is_empty());
     assert!(matches!(
         objective.end,
-        SearchStopReason::TimeOver | SearchStopReason::Precise
+        SearchStopReason::TimedOut | SearchStopReason::Precise
     ));
     let csv = text(&filestone(&["report", &kept, "--as", "csv"]).stdout);
     assert_eq!(csv.lines().count(), objective.tried.len() + 1, "{csv}");

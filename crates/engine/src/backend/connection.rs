@@ -31,7 +31,7 @@ pub enum Link {
     /// Not now; the next attempt is at this moment.
     Down(Timestamp),
     /// No more.
-    GivenUp,
+    Abandoned,
 }
 
 /// Why a connection was lost.
@@ -80,9 +80,9 @@ impl From<DisconnectReason> for CallError {
 #[derive(Debug)]
 pub enum InitialConnection {
     /// It has been made.
-    Made(OwnedFd),
+    Established(OwnedFd),
     /// It is made at this moment of the run, which goes on meanwhile.
-    At(Timestamp),
+    ScheduledAt(Timestamp),
 }
 
 /// A client whose connection has been made, or is made when it begins.
@@ -165,8 +165,8 @@ impl<C: Client> ClientConnection<C> {
     /// A connection over a socket that is connected.
     pub fn new(connected: ConnectedClient<C>) -> Self {
         let (link, is_new) = match connected.first {
-            InitialConnection::Made(socket) => (Link::Up(socket), false),
-            InitialConnection::At(moment) => (Link::Down(moment), true),
+            InitialConnection::Established(socket) => (Link::Up(socket), false),
+            InitialConnection::ScheduledAt(moment) => (Link::Down(moment), true),
         };
         Self {
             client: connected.client,

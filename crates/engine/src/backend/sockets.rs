@@ -705,7 +705,7 @@ impl<C: Client> Sockets<C> {
         let is_tried = now.nanos_since(connection.lost_at) < self.options.reconnect_nanos;
         // When all is over, nobody waits for one that never was.
         let is_tried = is_tried && !(self.gives_up && connection.is_new);
-        if is_tried || matches!(connection.link, Link::GivenUp) {
+        if is_tried || matches!(connection.link, Link::Abandoned) {
             return Ok(());
         }
         if matches!(connection.link, Link::Connecting(_)) {
@@ -720,7 +720,7 @@ impl<C: Client> Sockets<C> {
             return Err(self.loss());
         }
         if self.gives_up || self.options.on_lost == OnLost::Continue {
-            connection.link = Link::GivenUp;
+            connection.link = Link::Abandoned;
             connection.client.give_up(now, completed);
             self.given_up += 1;
             self.changes.push(ConnectionEvent::GivenUp(client));
@@ -818,7 +818,7 @@ impl<C: Client> Sockets<C> {
             self.check_hope(index as usize, now, completed)?;
             let link = &self.connections[index as usize].link;
             connecting += usize::from(matches!(link, Link::Connecting(_)));
-            if !matches!(link, Link::GivenUp) {
+            if !matches!(link, Link::Abandoned) {
                 self.down.push(index);
             }
         }
@@ -860,8 +860,8 @@ impl<C: Client> Sockets<C> {
         let link = std::mem::replace(&mut connection.link, Link::Down(now));
         let result = match link {
             Link::Up(socket) => Ok(Ok(socket)),
-            Link::GivenUp => {
-                connection.link = Link::GivenUp;
+            Link::Abandoned => {
+                connection.link = Link::Abandoned;
                 return Ok(false);
             }
             Link::Connecting(_) if connection.is_stuck(now) => {

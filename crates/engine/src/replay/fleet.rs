@@ -246,7 +246,7 @@ impl ReplayWorkload for Fleet<'_> {
 
     fn connected(&mut self, times: Vec<Option<u64>>) {
         for (gauge, time) in self.shared.gauges().iter().zip(times) {
-            gauge.connect(time.map_or(ConnectStatus::Awaited, ConnectStatus::Made));
+            gauge.connect(time.map_or(ConnectStatus::Pending, ConnectStatus::Connected));
         }
     }
 

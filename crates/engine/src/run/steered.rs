@@ -55,8 +55,8 @@ impl RunHook for Steered<'_> {
             interval,
         };
         match self.steering.next(&observed) {
-            NextLoad::Stay => {}
-            NextLoad::Offer(load) => {
+            NextLoad::Hold => {}
+            NextLoad::Set(load) => {
                 self.offer.change(load);
                 observer.offered(load);
             }

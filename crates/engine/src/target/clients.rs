@@ -35,7 +35,7 @@ pub fn connect_sockets(
     dial: impl Fn(u32) -> Dial,
     context: &mut Context<'_>,
 ) -> Result<ConnectedSockets, RunError> {
-    connect_wanted(plan, count, OnConnectError::IsAnError, dial, context)
+    connect_wanted(plan, count, OnConnectError::Fail, dial, context)
 }
 
 /// The same, without those that the server does not take.
@@ -45,7 +45,7 @@ fn connect_sockets_that_can_be(
     dial: impl Fn(u32) -> Dial,
     context: &mut Context<'_>,
 ) -> Result<ConnectedSockets, RunError> {
-    connect_wanted(plan, count, OnConnectError::IsLeft, dial, context)
+    connect_wanted(plan, count, OnConnectError::Skip, dial, context)
 }
 
 fn connect_wanted(
@@ -88,7 +88,7 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
     for (number, socket) in (0..).zip(connected.sockets.into_iter().flatten()) {
         of_workers[number as usize % workers].push(ConnectedClient {
             client: make(number),
-            first: InitialConnection::Made(socket),
+            first: InitialConnection::Established(socket),
             dial: dial(number),
         });
     }

@@ -117,11 +117,11 @@ pub(super) struct SlotState {
 /// What goes on in a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SlotActivity {
-    Nothing,
+    Idle,
     /// An operation that is counted and timed.
-    Counted,
+    Measured,
     /// Something that is neither.
-    Aside,
+    Background,
 }
 
 impl<W> ClientState<W> {
@@ -136,7 +136,7 @@ impl<W> ClientState<W> {
             ready: Timestamp::ZERO,
             kind: plan.measured_kind(),
             role: Role::Measured,
-            under_way: SlotActivity::Nothing,
+            under_way: SlotActivity::Idle,
         };
         let (arrivals, count) = if workload.has_own_schedule() {
             (Arrivals::Closed, None)
@@ -237,7 +237,7 @@ impl Slots {
             && !self
                 .slots
                 .iter()
-                .any(|slot| slot.under_way != SlotActivity::Nothing)
+                .any(|slot| slot.under_way != SlotActivity::Idle)
     }
 
     /// Goes on with another offered load of all clients together.

@@ -118,9 +118,9 @@ pub(crate) enum LockHolder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Liveness {
     /// It does.
-    Running,
+    Alive,
     /// It does not, or has given its directory up.
-    Over,
+    Exited,
     /// That cannot be seen from here.
     Unknown,
 }
@@ -173,11 +173,11 @@ impl Owner {
     /// Whether its run still lives.
     pub(crate) fn liveness(&self, lock: LockHolder) -> Liveness {
         if lock == LockHolder::Other {
-            return Liveness::Running;
+            return Liveness::Alive;
         }
         let is_free = lock == LockHolder::Us && (self.has_locked || self.is_this_process());
         if self.is_given_up || is_free {
-            return Liveness::Over;
+            return Liveness::Exited;
         }
         match self.process {
             Some(process) if self.is_of_this_host() => self.liveness_of(process),
@@ -191,9 +191,9 @@ impl Owner {
             .zip(began(process))
             .is_some_and(|(then, now)| then != now);
         if is_another || !Path::new(&format!("/proc/{process}")).exists() {
-            return Liveness::Over;
+            return Liveness::Exited;
         }
-        Liveness::Running
+        Liveness::Alive
     }
 
     fn is_of_this_host(&self) -> bool {
@@ -203,7 +203,7 @@ impl Owner {
     /// Whether it is this very process, and has given nothing up.
     pub(crate) fn is_this_process(&self) -> bool {
         let is_this = self.process == Some(std::process::id()) && self.is_of_this_host();
-        is_this && !self.is_given_up && self.liveness_of(std::process::id()) == Liveness::Running
+        is_this && !self.is_given_up && self.liveness_of(std::process::id()) == Liveness::Alive
     }
 
     /// Whether it is this process, which may have given its directory up. Older markers do not say
@@ -261,12 +261,12 @@ mod tests {
         assert_eq!(owner.host, Some(host::name()));
         assert!(owner.started.is_some() && owner.began.is_some());
         assert!(owner.is_this_process());
-        assert_eq!(liveness(&marker.text(false)), Liveness::Running);
+        assert_eq!(liveness(&marker.text(false)), Liveness::Alive);
         let given_up = Marker {
             is_given_up: true,
             lines: "recipe: version 1\n",
         };
-        assert_eq!(liveness(&given_up.text(true)), Liveness::Over);
+        assert_eq!(liveness(&given_up.text(true)), Liveness::Exited);
         assert!(given_up.text(true).ends_with(given_up.lines));
         assert_eq!(Owner::read("", "made by somebody"), None);
     }
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn whether_a_run_lives_is_only_known_of_a_process_of_this_host() {
         // Numbers of processes are below 2^22.
-        assert_eq!(liveness(&of_process("4294967295")), Liveness::Over);
+        assert_eq!(liveness(&of_process("4294967295")), Liveness::Exited);
         assert_eq!(liveness(&of_process("x")), Liveness::Unknown);
         assert_eq!(
             liveness("made by filestone 0\nprocess: 1\n"),
@@ -331,12 +331,12 @@ mod tests {
     fn a_number_that_was_given_to_another_process_is_not_taken_for_the_run() {
         // Process 1 is always there, and is not this one.
         let alive = of_process("1");
-        assert_eq!(liveness(&alive), Liveness::Running, "a marker of before");
+        assert_eq!(liveness(&alive), Liveness::Alive, "a marker of before");
         let began = began(1).expect("it is there");
         let same = format!("{alive}{BEGAN}{began}\n");
-        assert_eq!(liveness(&same), Liveness::Running);
+        assert_eq!(liveness(&same), Liveness::Alive);
         let other = format!("{alive}{BEGAN}{}\n", began + 1);
-        assert_eq!(liveness(&other), Liveness::Over);
+        assert_eq!(liveness(&other), Liveness::Exited);
     }
 
     #[test]
@@ -344,15 +344,15 @@ mod tests {
         let with = |text: &str, lock| read(text).liveness(lock);
         let alive = of_process("1");
         let has_locked = format!("{alive}{LOCKED}\n");
-        assert_eq!(with(&has_locked, LockHolder::Us), Liveness::Over);
-        assert_eq!(with(&has_locked, LockHolder::Other), Liveness::Running);
-        assert_eq!(with(&alive, LockHolder::Us), Liveness::Running);
+        assert_eq!(with(&has_locked, LockHolder::Us), Liveness::Exited);
+        assert_eq!(with(&has_locked, LockHolder::Other), Liveness::Alive);
+        assert_eq!(with(&alive, LockHolder::Us), Liveness::Alive);
         // This process knows of its own runs that are over.
         let own = Marker::default().text(false);
-        assert_eq!(with(&own, LockHolder::Us), Liveness::Over);
+        assert_eq!(with(&own, LockHolder::Us), Liveness::Exited);
         let elsewhere = "made by filestone 0\nhost: elsewhere.invalid\nprocess: 1\n";
         assert_eq!(with(elsewhere, LockHolder::Us), Liveness::Unknown);
         let locked_elsewhere = format!("{elsewhere}{LOCKED}\n");
-        assert_eq!(with(&locked_elsewhere, LockHolder::Us), Liveness::Over);
+        assert_eq!(with(&locked_elsewhere, LockHolder::Us), Liveness::Exited);
     }
 }

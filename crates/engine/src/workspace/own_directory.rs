@@ -135,7 +135,7 @@ pub(crate) fn find_left_over<T: Tree<Handle: Clone>>(
                 own.remove_by(tree)?;
                 left.removed += 1;
             }
-            Ok(_) if liveness == Liveness::Over => left.found.push(directory.path),
+            Ok(_) if liveness == Liveness::Exited => left.found.push(directory.path),
             Ok(_) | Err(_) => {}
         }
     }

@@ -83,9 +83,9 @@ fn overtaken<H>(directory: &Directory<H>) -> ClaimError {
 fn check_over(owner: Owner, holder: LockHolder, other: OnSpecMismatch) -> Result<(), ClaimError> {
     let purpose = Purpose::FileSet;
     match owner.liveness(holder) {
-        Liveness::Over => Ok(()),
+        Liveness::Exited => Ok(()),
         Liveness::Unknown if other == OnSpecMismatch::RemoveLeftOver => Ok(()),
-        Liveness::Running => Err(ClaimError::InUse { owner, purpose }),
+        Liveness::Alive => Err(ClaimError::InUse { owner, purpose }),
         Liveness::Unknown => Err(ClaimError::Unknown { owner, purpose }),
     }
 }

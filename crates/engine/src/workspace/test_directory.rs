@@ -171,8 +171,8 @@ impl<H> Occupant<H> {
             Self::Owned {
                 owner, liveness, ..
             } => match liveness {
-                Liveness::Running => ClaimError::InUse { owner, purpose },
-                Liveness::Over => ClaimError::Stale { owner },
+                Liveness::Alive => ClaimError::InUse { owner, purpose },
+                Liveness::Exited => ClaimError::Stale { owner },
                 Liveness::Unknown => ClaimError::Unknown { owner, purpose },
             },
         }
@@ -210,8 +210,8 @@ impl<H> Occupant<H> {
 pub(super) fn may_go(liveness: Liveness, policy: LeftoverPolicy) -> bool {
     match policy {
         LeftoverPolicy::Refuse => false,
-        LeftoverPolicy::RemoveIfOver => liveness == Liveness::Over,
-        LeftoverPolicy::Remove => liveness != Liveness::Running,
+        LeftoverPolicy::RemoveIfOver => liveness == Liveness::Exited,
+        LeftoverPolicy::Remove => liveness != Liveness::Alive,
     }
 }
 

@@ -74,7 +74,7 @@ fn way() -> Arc<ConnectionSetup> {
         ciphers: vec![Cipher::AES_128_GCM],
         client_guid: [7; 16],
         salt: [9; 32],
-        signing: Protection::IfAsked,
+        signing: Protection::IfRequired,
         encryption: Protection::Off,
         mechanisms: Arc::new(Ntlm::user("guest", "", "")),
         share: "\\\\server\\export".into(),

@@ -28,7 +28,7 @@ impl LoadController for Stairs {
 
     fn next(&mut self, observed: &IntervalResult<'_>) -> NextLoad {
         if !observed.is_whole {
-            return NextLoad::Stay;
+            return NextLoad::Hold;
         }
         let interval = observed.interval;
         let seconds = (interval.end_ns - interval.start_ns) as f64 / 1e9;
@@ -38,12 +38,12 @@ impl LoadController for Stairs {
         ));
         self.whole += 1;
         if self.whole < 2 {
-            return NextLoad::Stay;
+            return NextLoad::Hold;
         }
         self.whole = 0;
         self.step += 1;
         match self.loads.get(self.step) {
-            Some(load) => NextLoad::Offer(*load),
+            Some(load) => NextLoad::Set(*load),
             None => NextLoad::Finish,
         }
     }

@@ -73,7 +73,7 @@ fn a_healthy_run_has_no_caveat_and_no_failed_check() {
         let record = record(plan, half());
         assert_eq!(find(&record), [], "{arrivals:?}");
         let checks = checks(&record);
-        let all_hold = checks.iter().all(|check| check.verdict == Verdict::Holds);
+        let all_hold = checks.iter().all(|check| check.verdict == Verdict::Passes);
         assert!(all_hold, "{arrivals:?}: {checks:?}");
     }
 }
@@ -164,7 +164,7 @@ fn a_run_of_a_hundred_operations_does_not_tell_a_load() {
     // 91 ± 20 %.
     let achieved = achieved.expect("an open loop");
     assert!(
-        matches!(achieved.verdict, Verdict::CannotTell(_)),
+        matches!(achieved.verdict, Verdict::Inconclusive(_)),
         "{achieved:?}"
     );
     assert_eq!(

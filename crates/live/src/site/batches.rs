@@ -28,11 +28,11 @@ pub enum Batch {
     /// What happened.
     Frames(Bytes),
     /// Nothing happened for long.
-    Still,
+    KeepAlive,
     /// It was too slow and has missed something.
-    Missed,
+    Lagged,
     /// Nothing comes any more.
-    Over,
+    Closed,
 }
 
 impl Batches {
@@ -48,18 +48,18 @@ impl Batches {
     /// Waits for what happens next, and for what follows closely.
     pub async fn next(&mut self) -> Batch {
         if self.is_over {
-            return Batch::Over;
+            return Batch::Closed;
         }
         let mut next = match timeout(SIGN_OF_LIFE, self.reader.next()).await {
             Ok(next) => next,
-            Err(_) => return Batch::Still,
+            Err(_) => return Batch::KeepAlive,
         };
         let due = self.given + APART;
         let mut frames = vec![];
         loop {
             let is_last = match next {
                 Next::Event(published) => self.add(&mut frames, &published),
-                Next::Missed => return Batch::Missed,
+                Next::Lagged => return Batch::Lagged,
                 Next::Ended => {
                     self.is_over = true;
                     true
@@ -88,7 +88,7 @@ impl Batches {
 /// One alone is not copied.
 fn together(frames: Vec<Bytes>) -> Batch {
     match frames.as_slice() {
-        [] => Batch::Over,
+        [] => Batch::Closed,
         [one] => Batch::Frames(one.clone()),
         several => Batch::Frames(several.concat().into()),
     }
@@ -159,7 +159,7 @@ mod tests {
             feed.publish(Event::Closed(Closed::default()));
             assert_eq!(texts(batches.next().await), ["closed"]);
             assert_eq!(begun.elapsed(), Duration::ZERO);
-            assert_eq!(batches.next().await, Batch::Over);
+            assert_eq!(batches.next().await, Batch::Closed);
         });
     }
 
@@ -169,10 +169,10 @@ mod tests {
             let feed = Feed::new("0", vec![]);
             let mut batches = Batches::new(feed.read().1);
             let begun = Instant::now();
-            assert_eq!(batches.next().await, Batch::Still);
+            assert_eq!(batches.next().await, Batch::KeepAlive);
             assert_eq!(begun.elapsed(), SIGN_OF_LIFE);
             (0..10_000).for_each(|_| feed.publish(told("a")));
-            assert_eq!(batches.next().await, Batch::Missed);
+            assert_eq!(batches.next().await, Batch::Lagged);
         });
     }
 }

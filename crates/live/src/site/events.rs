@@ -70,9 +70,9 @@ impl Stream {
         }
         match batches.next().await {
             Batch::Frames(frames) => Some(frames),
-            Batch::Still => Some(Bytes::from_static(b": still here\n\n")),
-            Batch::Missed => Some(self.begin()),
-            Batch::Over => None,
+            Batch::KeepAlive => Some(Bytes::from_static(b": still here\n\n")),
+            Batch::Lagged => Some(self.begin()),
+            Batch::Closed => None,
         }
     }
 

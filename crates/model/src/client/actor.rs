@@ -28,7 +28,7 @@ pub enum ActorTask<'a> {
 /// How a task ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskEnd {
-    /// What was answered; [`ActionError::Lost`] if the client cannot go on.
+    /// What was answered; [`ActionError::ClientFailed`] if the client cannot go on.
     pub answer: ActionResult<Status>,
     /// File data that were moved.
     pub moved: u64,
@@ -165,12 +165,12 @@ impl<C: Calls> Actor<C> {
         let _: Poll<()> = desk.lend(|| future.as_mut().poll(&mut context));
         *tray = LENT.replace(outer);
         match desk.wanted() {
-            WaitReason::Call => Progress::Called,
-            WaitReason::Pause(nanos) => Progress::Pausing(nanos),
+            WaitReason::Reply => Progress::Called,
+            WaitReason::Timer(nanos) => Progress::Pausing(nanos),
             // It waits for nothing and has not ended only if it was told nothing.
-            WaitReason::Nothing => {
+            WaitReason::None => {
                 let end = tray.as_mut().and_then(|tray| tray.end.take());
-                Progress::Ended(end.unwrap_or(TaskEnd::plain(Err(ActionError::Lost), 0)))
+                Progress::Ended(end.unwrap_or(TaskEnd::plain(Err(ActionError::ClientFailed), 0)))
             }
         }
     }

@@ -22,17 +22,17 @@ const RETAINED: usize = 4 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActionError {
     /// The server, or the caller in its place, says no.
-    Answered(Status),
+    Status(Status),
     /// The client cannot go on: [`CallSlot::take_lost`], or the driver, knows why.
-    Lost,
+    ClientFailed,
     /// The connection was lost, and with it what was open over it; another one is made.
-    Reset,
+    ConnectionReset,
 }
 
 impl ActionError {
     /// Refused before anything is sent.
     pub const fn refused(cause: Cause) -> Self {
-        ActionError::Answered(Status::Refused(cause))
+        ActionError::Status(Status::Refused(cause))
     }
 }
 
@@ -79,11 +79,11 @@ pub struct Call<C: Calls> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitReason {
     /// Nothing of a driver.
-    Nothing,
+    None,
     /// The results of [`CallSlot::call`].
-    Call,
+    Reply,
     /// So many nanoseconds to pass.
-    Pause(u64),
+    Timer(u64),
 }
 
 /// Why a client cannot go on.
@@ -101,11 +101,11 @@ pub enum ClientErrorKind<C: Calls> {
     /// Its results cannot be decoded.
     Decode(C::DecodeError),
     /// The server answered what the standard forbids.
-    Violation(String),
+    ProtocolViolation(String),
     /// It was not executed.
     Refused(C::Refusal),
     /// What came is no message of the protocol; with how it began.
-    NotOurs(C::BadMessage, Vec<u8>),
+    BadMessage(C::BadMessage, Vec<u8>),
     /// There was no answer in time.
     TimedOut,
     /// The connection is gone, and was given up.
@@ -125,11 +125,11 @@ enum State {
     /// There is none, and time is to pass.
     Pausing(u64),
     /// The time has passed.
-    Rested,
+    PauseElapsed,
     /// The results are here.
     Answered,
     /// There will be none: the driver knows why.
-    Cut,
+    Failed,
     /// There will be none, but another call can be answered.
     Reset,
 }
@@ -274,14 +274,16 @@ impl<C: Calls> CallHandle<C> {
                 return Ok(());
             }
             papers.lose(C::NONE, ClientErrorKind::Stopped);
-            Err(ActionError::Lost)
+            Err(ActionError::ClientFailed)
         })
     }
 
     /// The server did what the standard forbids.
     pub fn violated(&self, procedure: C::Procedure, what: &str) -> ActionError {
-        Self::lent(|papers| papers.lose(procedure, ClientErrorKind::Violation(what.into())));
-        ActionError::Lost
+        Self::lent(|papers| {
+            papers.lose(procedure, ClientErrorKind::ProtocolViolation(what.into()))
+        });
+        ActionError::ClientFailed
     }
 
     /// Looks at what is lent. If nothing is, nobody will answer.
@@ -322,10 +324,10 @@ impl<C: Calls> CallSlot<C> {
     #[inline]
     pub fn wanted(&self) -> WaitReason {
         match self.papers().state {
-            State::Called => WaitReason::Call,
-            State::Pausing(nanos) => WaitReason::Pause(nanos),
-            State::Idle | State::Rested | State::Answered | State::Cut | State::Reset => {
-                WaitReason::Nothing
+            State::Called => WaitReason::Reply,
+            State::Pausing(nanos) => WaitReason::Timer(nanos),
+            State::Idle | State::PauseElapsed | State::Answered | State::Failed | State::Reset => {
+                WaitReason::None
             }
         }
     }
@@ -357,13 +359,13 @@ impl<C: Calls> CallSlot<C> {
     pub fn rested(&mut self) {
         let papers = self.papers_mut();
         if matches!(papers.state, State::Pausing(_)) {
-            papers.state = State::Rested;
+            papers.state = State::PauseElapsed;
         }
     }
 
     /// What is waited for will not come.
     pub fn cut(&mut self) {
-        self.papers_mut().state = State::Cut;
+        self.papers_mut().state = State::Failed;
     }
 
     /// What is waited for will not come over this connection, but there will be another.
@@ -430,15 +432,15 @@ where
         CallHandle::<C>::lent(|papers| {
             match papers.state {
                 State::Answered => {}
-                State::Cut => {
+                State::Failed => {
                     papers.state = State::Idle;
-                    return Poll::Ready(Err(ActionError::Lost));
+                    return Poll::Ready(Err(ActionError::ClientFailed));
                 }
                 State::Reset => {
                     papers.state = State::Idle;
-                    return Poll::Ready(Err(ActionError::Reset));
+                    return Poll::Ready(Err(ActionError::ConnectionReset));
                 }
-                State::Idle | State::Called | State::Pausing(_) | State::Rested => {
+                State::Idle | State::Called | State::Pausing(_) | State::PauseElapsed => {
                     return Poll::Pending;
                 }
             }
@@ -471,10 +473,10 @@ impl<C: Calls> CallState<C> {
         decoded.unwrap_or_else(|fault| {
             let why = match fault {
                 ReplyError::Decode(error) => ClientErrorKind::Decode(error),
-                ReplyError::Violation(what) => ClientErrorKind::Violation(what),
+                ReplyError::Violation(what) => ClientErrorKind::ProtocolViolation(what),
             };
             self.lose(self.call.procedure.clone(), why);
-            Err(ActionError::Lost)
+            Err(ActionError::ClientFailed)
         })
     }
 }
@@ -488,9 +490,9 @@ impl<C: Calls> Future for Rest<C> {
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<ActionResult<()>> {
         CallHandle::<C>::lent(|papers| {
             let rested = match papers.state {
-                State::Rested => Ok(()),
-                State::Cut => Err(ActionError::Lost),
-                State::Reset => Err(ActionError::Reset),
+                State::PauseElapsed => Ok(()),
+                State::Failed => Err(ActionError::ClientFailed),
+                State::Reset => Err(ActionError::ConnectionReset),
                 State::Idle | State::Called | State::Pausing(_) | State::Answered => {
                     return Poll::Pending;
                 }

@@ -77,7 +77,7 @@ impl Trial {
             planned: PAIRS_MIN,
             found: Comparison {
                 rows: vec![],
-                verdict: Verdict::CannotTell,
+                verdict: Verdict::Inconclusive,
                 failing: None,
             },
             question,
@@ -156,7 +156,7 @@ impl Trial {
             verdict,
             failing: None,
         };
-        verdict != Verdict::CannotTell || pairs >= self.planned
+        verdict != Verdict::Inconclusive || pairs >= self.planned
     }
 
     /// As many pairs as the figure that spreads most takes.
@@ -262,10 +262,10 @@ mod tests {
         let known = tried(trial(100), 0.008, 0.03);
         assert!((19..=22).contains(&known.planned()), "{}", known.planned());
         assert_eq!(known.pairs(), known.planned());
-        assert_eq!(known.found().verdict, Verdict::CannotTell);
+        assert_eq!(known.found().verdict, Verdict::Inconclusive);
         let bounded = tried(trial(12), 0.008, 0.03);
         assert_eq!(bounded.pairs(), 12);
-        assert_eq!(bounded.found().verdict, Verdict::CannotTell);
+        assert_eq!(bounded.found().verdict, Verdict::Inconclusive);
         let needed = bounded.found().rows[0].runs_needed;
         assert!(needed.is_some_and(|needed| needed > 12), "{needed:?}");
     }
@@ -302,6 +302,6 @@ mod tests {
             trial.add(&[], &[]);
         }
         assert!(trial.look());
-        assert_eq!(trial.found().verdict, Verdict::CannotTell);
+        assert_eq!(trial.found().verdict, Verdict::Inconclusive);
     }
 }

@@ -133,7 +133,7 @@ pub enum Verdict {
     /// It is not worse by more than matters.
     NotWorse,
     /// These runs do not tell.
-    CannotTell,
+    Inconclusive,
 }
 
 /// Compares two sides. Figures that decide are corrected for each other only, so that more figures
@@ -166,7 +166,7 @@ impl Comparison {
         self.verdict = match (self.failing, self.verdict) {
             (Some(HigherErrorRate::New), _) => Verdict::Worse,
             // It may only look worse because the base fails quickly.
-            (Some(HigherErrorRate::Base), Verdict::Worse) => Verdict::CannotTell,
+            (Some(HigherErrorRate::Base), Verdict::Worse) => Verdict::Inconclusive,
             (_, verdict) => verdict,
         };
         self
@@ -220,7 +220,7 @@ fn row(question: &ComparisonOptions, pair: &Pair, chance: Chance) -> Row {
     } else if most <= matters {
         Verdict::NotWorse
     } else {
-        Verdict::CannotTell
+        Verdict::Inconclusive
     };
     let runs_needed = || {
         let alarm = 1.0 - CONFIDENCE;
@@ -233,7 +233,7 @@ fn row(question: &ComparisonOptions, pair: &Pair, chance: Chance) -> Row {
         change,
         p_value: chance.p_value,
         verdict,
-        runs_needed: (verdict == Verdict::CannotTell).then(runs_needed),
+        runs_needed: (verdict == Verdict::Inconclusive).then(runs_needed),
         is_judged: question.judged.contains(&pair.figure),
         left_out: pair.left_out,
     }
@@ -245,8 +245,8 @@ fn of_judged(question: &ComparisonOptions, rows: &[Row]) -> Verdict {
     let any = |verdict: Verdict| judged().any(|row| row.verdict == verdict);
     if any(Verdict::Worse) {
         Verdict::Worse
-    } else if judged().count() < question.judged.len().max(1) || any(Verdict::CannotTell) {
-        Verdict::CannotTell
+    } else if judged().count() < question.judged.len().max(1) || any(Verdict::Inconclusive) {
+        Verdict::Inconclusive
     } else if any(Verdict::Better) {
         Verdict::Better
     } else {
@@ -320,12 +320,12 @@ mod tests {
         assert_eq!(verdict(&base, &base), Verdict::NotWorse);
         assert_eq!(
             verdict(&base, &[90.0, 112.0, 95.0, 106.0]),
-            Verdict::CannotTell
+            Verdict::Inconclusive
         );
         let none = Side::of(std::iter::empty());
         assert_eq!(
             compare(&side(&base), &none, &question()).verdict,
-            Verdict::CannotTell
+            Verdict::Inconclusive
         );
     }
 
@@ -349,8 +349,8 @@ mod tests {
 
     #[test]
     fn one_run_each_tells_only_what_runs_do_not_differ_by() {
-        assert_eq!(verdict(&[100.0], &[103.0]), Verdict::CannotTell);
-        assert_eq!(verdict(&[100.0], &[100.0]), Verdict::CannotTell);
+        assert_eq!(verdict(&[100.0], &[103.0]), Verdict::Inconclusive);
+        assert_eq!(verdict(&[100.0], &[100.0]), Verdict::Inconclusive);
         assert_eq!(verdict(&[100.0], &[150.0]), Verdict::Worse);
     }
 
@@ -370,7 +370,7 @@ mod tests {
         let base = [100.0, 100.1, 99.9, 100.0];
         assert_eq!(verdict(&base, &[103.0, 103.1, 102.9]), (1, Verdict::Worse));
         assert_eq!(verdict(&base, &[103.0]), (1, Verdict::Worse));
-        assert_eq!(verdict(&[100.0], &[103.0]), (0, Verdict::CannotTell));
+        assert_eq!(verdict(&[100.0], &[103.0]), (0, Verdict::Inconclusive));
     }
 
     #[test]
@@ -385,7 +385,7 @@ mod tests {
         };
         assert_eq!(found(Verdict::Better, 0.0, 0.011), Verdict::Worse);
         assert_eq!(found(Verdict::Better, 0.0, 0.009), Verdict::Better);
-        assert_eq!(found(Verdict::Worse, 0.5, 0.0), Verdict::CannotTell);
+        assert_eq!(found(Verdict::Worse, 0.5, 0.0), Verdict::Inconclusive);
         assert_eq!(found(Verdict::Better, 0.5, 0.0), Verdict::Better);
     }
 
@@ -451,7 +451,7 @@ mod tests {
         let base = side(&[100.0, 100.1, 99.9]);
         assert_eq!(
             compare(&base, &base, &question).verdict,
-            Verdict::CannotTell
+            Verdict::Inconclusive
         );
     }
 

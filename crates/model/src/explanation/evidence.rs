@@ -93,10 +93,10 @@ impl<'record> Evidence<'record> {
     /// Whether all that was due was achieved; of a run that ended early, until then.
     pub fn is_load_achieved(&self) -> bool {
         self.achieved().is_some_and(|check| match check.verdict {
-            Verdict::CannotTell(InconclusiveReason::EndedEarly) => {
-                check.bound.judge(check.figure, check.chance) == Verdict::Holds
+            Verdict::Inconclusive(InconclusiveReason::EndedEarly) => {
+                check.bound.judge(check.figure, check.chance) == Verdict::Passes
             }
-            verdict => verdict == Verdict::Holds,
+            verdict => verdict == Verdict::Passes,
         })
     }
 
@@ -230,13 +230,13 @@ fn missing_of_load(check: &Check) -> String {
         )
     };
     match check.verdict {
-        Verdict::CannotTell(InconclusiveReason::TooShort { times }) => format!(
+        Verdict::Inconclusive(InconclusiveReason::TooShort { times }) => format!(
             "{}, and {:.0} % are asked for; a run {} times as long would tell",
             achieved(&format!(" (± {:.1})", check.chance)),
             check.bound.least.unwrap_or(0.0),
             times.ceil()
         ),
-        Verdict::CannotTell(_) => {
+        Verdict::Inconclusive(_) => {
             format!("{}, but the run ended before its time", achieved(""))
         }
         _ if check.figure > check.bound.ideal => format!(

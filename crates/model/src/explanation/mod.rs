@@ -45,9 +45,11 @@ pub struct Explanation {
 #[serde(rename_all = "kebab-case")]
 pub enum ExplanationOutcome {
     /// There is at least one limit.
-    Told,
+    #[serde(rename = "told")]
+    Known,
     /// The run was long enough, and no rule holds.
-    CannotTell,
+    #[serde(rename = "cannot-tell")]
+    Inconclusive,
     /// The run was too short to judge.
     TooShort,
 }
@@ -93,11 +95,11 @@ pub fn explain(record: &RunRecord) -> Explanation {
         limits.extend(rule.judge(&evidence));
     }
     if limits.is_empty() {
-        return Explanation::without(ExplanationOutcome::CannotTell, evidence.missing());
+        return Explanation::without(ExplanationOutcome::Inconclusive, evidence.missing());
     }
     Explanation {
         format: FORMAT,
-        outcome: ExplanationOutcome::Told,
+        outcome: ExplanationOutcome::Known,
         limits,
         missing: None,
     }

@@ -353,7 +353,7 @@ impl LoadController for Steady {
         if observed.interval.end_ns >= self.seconds * SECOND {
             NextLoad::Finish
         } else {
-            NextLoad::Stay
+            NextLoad::Hold
         }
     }
 
@@ -647,12 +647,12 @@ fn fixtures() -> Vec<(RunRecord, Vec<&'static str>)> {
             curve(&flat, PeakLimit::Generator),
             vec!["peak-of-generator"],
         ),
-        (curve(&flat, PeakLimit::Given), vec!["loads-given"]),
-        (curve(&bent, PeakLimit::Given), vec!["bend"]),
+        (curve(&flat, PeakLimit::Fixed), vec!["loads-given"]),
+        (curve(&bent, PeakLimit::Fixed), vec!["bend"]),
         (search(SearchStopReason::Precise, 8595.0), vec!["objective"]),
         (search(SearchStopReason::Precise, 8100.0), vec!["objective"]),
         (
-            search(SearchStopReason::AlwaysHolds, 8600.0),
+            search(SearchStopReason::AlwaysMet, 8600.0),
             vec!["objective"],
         ),
         // Two at a time.
@@ -673,7 +673,7 @@ fn fixtures() -> Vec<(RunRecord, Vec<&'static str>)> {
         // None, and too short.
         (hardly_short(), vec![]),
         (with_pauses(), vec![]),
-        (curve(&flat, PeakLimit::Unfinished), vec![]),
+        (curve(&flat, PeakLimit::NotReached), vec![]),
         (half_a_second(), vec![]),
         (a_handful(), vec![]),
         (long_operations(), vec![]),

@@ -93,8 +93,8 @@ impl LadderFigure {
         RungValue {
             value,
             half_width: kept.and_then(|kept| match kept {
-                RecordedInterval::Whole(figure) => Some(figure.half_width()),
-                RecordedInterval::Open(_) => None,
+                RecordedInterval::TwoSided(figure) => Some(figure.half_width()),
+                RecordedInterval::OneSided(_) => None,
             }),
         }
     }

@@ -32,8 +32,8 @@ impl CurveRecord {
         let peak_ops_per_s = self.peak_ops_per_s;
         match self.peak_end {
             PeakLimit::Generator => doubts.push(Caveat::PeakOfGenerator { peak_ops_per_s }),
-            PeakLimit::Unfinished => doubts.push(Caveat::PeakUnfinished { peak_ops_per_s }),
-            PeakLimit::Given | PeakLimit::Server => {}
+            PeakLimit::NotReached => doubts.push(Caveat::PeakUnfinished { peak_ops_per_s }),
+            PeakLimit::Fixed | PeakLimit::Server => {}
         }
         if let Some((points, first)) = such(&|point| !point.is_steady) {
             doubts.push(Caveat::PointsNotSteady {

@@ -40,13 +40,15 @@ pub struct CurveRecord {
 pub enum PeakLimit {
     /// It was given.
     #[default]
-    Given,
+    #[serde(rename = "given")]
+    Fixed,
     /// The server does not keep up with more.
     Server,
     /// The load generator cannot offer more.
     Generator,
     /// The search for it was broken off.
-    Unfinished,
+    #[serde(rename = "unfinished")]
+    NotReached,
 }
 
 /// Which way the points are visited.
@@ -168,11 +170,14 @@ pub enum SearchStopReason {
     /// The interval is as narrow as was asked.
     Precise,
     /// Time was over.
-    TimeOver,
+    #[serde(rename = "time-over")]
+    TimedOut,
     /// The objective does not even hold at the lowest load tried.
-    NeverHolds,
+    #[serde(rename = "never-holds")]
+    NeverMet,
     /// It holds at the highest load that the load generator can offer.
-    AlwaysHolds,
+    #[serde(rename = "always-holds")]
+    AlwaysMet,
     /// Somebody stopped the run.
     Interrupted,
 }
@@ -180,7 +185,7 @@ pub enum SearchStopReason {
 impl SearchStopReason {
     /// Whether the answer is where a line through what was measured meets the objective.
     pub const fn is_of_line(self) -> bool {
-        matches!(self, Self::Precise | Self::TimeOver | Self::Interrupted)
+        matches!(self, Self::Precise | Self::TimedOut | Self::Interrupted)
     }
 }
 

@@ -62,7 +62,7 @@ pub struct OneSidedFigureRecord {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RecordedInterval<'record> {
     /// Both ends.
-    Whole(&'record FigureRecord),
+    TwoSided(&'record FigureRecord),
     /// The lower one alone.
-    Open(&'record OneSidedFigureRecord),
+    OneSided(&'record OneSidedFigureRecord),
 }

@@ -67,9 +67,9 @@ pub enum ConnectStatus {
     /// It needs none.
     None,
     /// It is not there yet.
-    Awaited,
+    Pending,
     /// It was made in so many nanoseconds.
-    Made(u64),
+    Connected(u64),
 }
 
 /// What clients have done, the whole run long.

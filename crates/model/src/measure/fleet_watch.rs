@@ -180,8 +180,8 @@ impl FleetMonitor {
         let so_far = now_ns.saturating_sub(step.start_ns);
         let time = |client: &u32| match of(*client) {
             ConnectStatus::None => None,
-            ConnectStatus::Awaited => Some((so_far, false)),
-            ConnectStatus::Made(nanos) => Some((nanos, true)),
+            ConnectStatus::Pending => Some((so_far, false)),
+            ConnectStatus::Connected(nanos) => Some((nanos, true)),
         };
         let times = members.iter().filter_map(time);
         step.is_connected = times.clone().all(|(_, is_made)| is_made);
@@ -356,7 +356,7 @@ mod tests {
     fn rows_are_added_up_to_steps() {
         let times: Vec<u64> = (0..30).map(|client| 1000 * (client + 1)).collect();
         let mut watch = FleetMonitor::new(&fleet(HealthPlan::default()));
-        let made = |client: u32| ConnectStatus::Made(times[client as usize]);
+        let made = |client: u32| ConnectStatus::Connected(times[client as usize]);
         let mut counters = FleetCounters::default();
         for number in 0..5 {
             counters.checksum_errors = number;
@@ -451,7 +451,7 @@ mod tests {
             ..usual
         };
         let mut watch = FleetMonitor::new(&fleet(health));
-        let made = |client: u32| ConnectStatus::Made(1000 * u64::from(client + 1));
+        let made = |client: u32| ConnectStatus::Connected(1000 * u64::from(client + 1));
         watch.look(1, &FleetCounters::default(), 0);
         watch.connections(1, made);
         assert_eq!(watch.finding(), None);
@@ -471,8 +471,8 @@ mod tests {
         let counters = FleetCounters::default();
         // The server takes fifteen.
         let made = |client: u32| match client {
-            0..15 => ConnectStatus::Made(1000),
-            _ => ConnectStatus::Awaited,
+            0..15 => ConnectStatus::Connected(1000),
+            _ => ConnectStatus::Pending,
         };
         for now in [1, SECOND, SECOND + SECOND / 2] {
             watch.look(now, &counters, 0);

@@ -39,7 +39,8 @@ pub enum GateOutcome {
     /// It is met.
     Fails,
     /// Chance explains either.
-    CannotTell,
+    #[serde(rename = "cannot-tell")]
+    Inconclusive,
 }
 
 /// One side of a gate's comparison.
@@ -62,7 +63,7 @@ impl GateOutcome {
         match self {
             Self::Passes => false,
             Self::Fails => true,
-            Self::CannotTell => strict,
+            Self::Inconclusive => strict,
         }
     }
 }

@@ -48,7 +48,7 @@ impl Run<'_> {
         let sides = sides.and_then(|value| Ok((value, self.extent(&condition.limit)?)));
         let untold = |reason| GateRecord {
             gate: gate.clone(),
-            outcome: GateOutcome::CannotTell,
+            outcome: GateOutcome::Inconclusive,
             unit: None,
             value: None,
             limit: None,
@@ -99,7 +99,7 @@ impl Run<'_> {
                 high: known.high,
                 unknown: None,
             },
-            Err(IntervalUnavailable::FewBeyond { low }) => ValueWithInterval {
+            Err(IntervalUnavailable::TooFewAbove { low }) => ValueWithInterval {
                 value,
                 low: low as f64,
                 high: f64::INFINITY,
@@ -197,7 +197,7 @@ fn lost_clients(record: &RunRecord) -> u64 {
 /// The highest load that keeps the objective. Where it never holds it is below all that were tried,
 /// and where it always does above.
 fn of_search(found: &ObjectiveRecord) -> Option<ValueWithInterval> {
-    let none = (found.end == SearchStopReason::NeverHolds).then_some(0.0);
+    let none = (found.end == SearchStopReason::NeverMet).then_some(0.0);
     let value = found.load_ops_per_s.or(found.held_ops_per_s).or(none)?;
     Some(ValueWithInterval {
         value,
@@ -219,12 +219,12 @@ fn reason(why: IntervalUnavailable) -> String {
             format!("the window has {stretches} stretches, and it takes {STRETCHES_MIN}")
         }
         IntervalUnavailable::Steered => "several loads were offered".into(),
-        IntervalUnavailable::NoOperations | IntervalUnavailable::NoneSeen => {
+        IntervalUnavailable::NoOperations | IntervalUnavailable::NoSamples => {
             "there were none".into()
         }
-        IntervalUnavailable::FewBeyond { .. } => "too few operations lie beyond it".into(),
+        IntervalUnavailable::TooFewAbove { .. } => "too few operations lie beyond it".into(),
         IntervalUnavailable::Extreme => "what lies beyond the longest is not known".into(),
-        IntervalUnavailable::NotKept => "the record does not have what it takes".into(),
+        IntervalUnavailable::NotRecorded => "the record does not have what it takes".into(),
     }
 }
 

@@ -370,8 +370,8 @@ impl Totals {
         let whole = self.figures.iter().find(|figure| figure.name == name);
         let open = || self.open_figures.iter().find(|figure| figure.name == name);
         whole
-            .map(RecordedInterval::Whole)
-            .or_else(|| open().map(RecordedInterval::Open))
+            .map(RecordedInterval::TwoSided)
+            .or_else(|| open().map(RecordedInterval::OneSided))
     }
 
     /// The times of measured operations, of all of them or of one kind.

@@ -238,7 +238,7 @@ pub struct Piece<'p> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerifyError {
     /// No unit begins where one should.
-    NoUnit,
+    NoHeader,
     /// A unit of another run.
     OtherRun,
     /// A unit of another client's file.
@@ -246,9 +246,9 @@ pub enum VerifyError {
     /// A unit of another file of the client.
     OtherFile,
     /// A unit of another place in the file.
-    OtherPlace,
+    WrongOffset,
     /// A unit of another pass: older data than was written last, or newer.
-    OtherPass,
+    WrongPass,
     /// The checksum is another.
     Checksum,
     /// It says that it goes on where none does.
@@ -259,12 +259,12 @@ impl VerifyError {
     /// What a report says of it.
     pub const fn name(self) -> &'static str {
         match self {
-            VerifyError::NoUnit => "no unit where one begins",
+            VerifyError::NoHeader => "no unit where one begins",
             VerifyError::OtherRun => "a unit of another run",
             VerifyError::OtherClient => "a unit of another client",
             VerifyError::OtherFile => "a unit of another file",
-            VerifyError::OtherPlace => "a unit of another place in the file",
-            VerifyError::OtherPass => "a unit of another pass",
+            VerifyError::WrongOffset => "a unit of another place in the file",
+            VerifyError::WrongPass => "a unit of another pass",
             VerifyError::Checksum => "a unit with another checksum",
             VerifyError::TooLong => "a unit that would go on where one ends",
         }
@@ -417,7 +417,7 @@ impl State {
     fn look_at_head(&mut self) {
         self.len = self.word(8);
         if self.word(0) != u32::from_be_bytes(MAGIC) || self.len < HEAD_LEN as u32 {
-            self.note(VerifyError::NoUnit);
+            self.note(VerifyError::NoHeader);
             self.is_lost = true;
             return;
         }
@@ -429,9 +429,9 @@ impl State {
             (self.word(3) != file.file, VerifyError::OtherFile),
             (
                 offset != self.offset || self.word(5) != self.number,
-                VerifyError::OtherPlace,
+                VerifyError::WrongOffset,
             ),
-            (self.word(4) != file.pass, VerifyError::OtherPass),
+            (self.word(4) != file.pass, VerifyError::WrongPass),
         ] {
             if is_wrong {
                 self.note(fault);
@@ -524,14 +524,14 @@ mod tests {
         assert_eq!(fault(&other), Some(VerifyError::Checksum));
         let mut other = file.clone();
         other[200..400].copy_from_slice(&file[400..600]);
-        assert_eq!(fault(&other), Some(VerifyError::OtherPlace));
+        assert_eq!(fault(&other), Some(VerifyError::WrongOffset));
         other[200..400].fill(0);
-        assert_eq!(fault(&other), Some(VerifyError::NoUnit));
+        assert_eq!(fault(&other), Some(VerifyError::NoHeader));
         for (key, wanted) in [
             (FileKey { run: 8, ..FILE }, VerifyError::OtherRun),
             (FileKey { client: 8, ..FILE }, VerifyError::OtherClient),
             (FileKey { file: 8, ..FILE }, VerifyError::OtherFile),
-            (FileKey { pass: 8, ..FILE }, VerifyError::OtherPass),
+            (FileKey { pass: 8, ..FILE }, VerifyError::WrongPass),
         ] {
             assert_eq!(inspect(key, &file, 64), Some(wanted));
         }
@@ -541,7 +541,7 @@ mod tests {
     fn a_hostile_head_is_no_reason_to_stop() {
         let mut file = written(&[200], &Pattern::Zeros);
         file[32..36].copy_from_slice(&39_u32.to_be_bytes());
-        assert_eq!(inspect(FILE, &file, 7), Some(VerifyError::NoUnit));
+        assert_eq!(inspect(FILE, &file, 7), Some(VerifyError::NoHeader));
         file[32..36].copy_from_slice(&u32::MAX.to_be_bytes());
         // The unit never ends; the file does.
         assert_eq!(inspect(FILE, &file, 7), Some(VerifyError::TooLong));

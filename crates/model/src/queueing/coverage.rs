@@ -122,7 +122,9 @@ impl CoverageCase {
         let figure = RunFigure::of_all(Quantity::Time(TimeKind::Response, statistic));
         match run.accuracy(&figure) {
             Ok(known) => coverage.count(truth, known.low, Some(known.high)),
-            Err(IntervalUnavailable::FewBeyond { low }) => coverage.count(truth, low as f64, None),
+            Err(IntervalUnavailable::TooFewAbove { low }) => {
+                coverage.count(truth, low as f64, None)
+            }
             Err(_) => coverage.intervals += 1,
         }
     }
@@ -166,7 +168,7 @@ impl LoadController for Watched {
             None => self.intervals.push(observed.interval.clone()),
         }
         if self.intervals.len() < self.wanted {
-            NextLoad::Stay
+            NextLoad::Hold
         } else {
             NextLoad::Finish
         }

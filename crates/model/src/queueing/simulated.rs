@@ -104,8 +104,8 @@ impl SimulatedRun {
                 interval: &interval,
             };
             match steering.next(&observed) {
-                NextLoad::Stay => {}
-                NextLoad::Offer(load) => change = Some(load),
+                NextLoad::Hold => {}
+                NextLoad::Set(load) => change = Some(load),
                 NextLoad::Finish => end.is_finished = true,
             }
         }

@@ -126,7 +126,7 @@ impl CurveSteering {
         };
         self.stage = Stage::WarmUp;
         self.begin(leg, load);
-        NextLoad::Offer(load)
+        NextLoad::Set(load)
     }
 
     /// Closes the current point and begins another.
@@ -156,7 +156,7 @@ impl CurveSteering {
 
     fn search(&mut self, observed: &IntervalResult<'_>, is_whole: bool) -> NextLoad {
         let Stage::Search(search) = &mut self.stage else {
-            return NextLoad::Stay;
+            return NextLoad::Hold;
         };
         let nanos = nanos_of(observed.interval);
         let step = if search.is_resting() && is_whole {
@@ -168,17 +168,17 @@ impl CurveSteering {
             search.pass(nanos)
         };
         match step {
-            Step::Stay => NextLoad::Stay,
-            Step::Again => {
+            Step::Hold => NextLoad::Hold,
+            Step::Repeat => {
                 let load = search.load();
                 self.begin(SweepDirection::Search, load);
-                NextLoad::Stay
+                NextLoad::Hold
             }
             Step::Try(load) => {
                 self.begin(SweepDirection::Search, load);
-                NextLoad::Offer(load)
+                NextLoad::Set(load)
             }
-            Step::Found(peak) => self.climb(peak),
+            Step::Done(peak) => self.climb(peak),
         }
     }
 
@@ -198,7 +198,7 @@ impl CurveSteering {
             self.current.is_steady = true;
             self.stage = Stage::Measure;
         }
-        NextLoad::Stay
+        NextLoad::Hold
     }
 
     fn measure(&mut self, observed: &IntervalResult<'_>, is_whole: bool) -> NextLoad {
@@ -206,7 +206,7 @@ impl CurveSteering {
             self.current.measure(observed.interval);
         }
         if self.current.tally.nanos < self.measured_ns() {
-            return NextLoad::Stay;
+            return NextLoad::Hold;
         }
         self.place += 1;
         self.visit()

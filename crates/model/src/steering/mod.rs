@@ -25,10 +25,10 @@ pub struct IntervalResult<'run> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NextLoad {
     /// The same again.
-    Stay,
+    Hold,
     /// So many operations per second from now on. What was due before and could not start is
     /// counted as skipped, so that an overload does not follow the run to its next load.
-    Offer(f64),
+    Set(f64),
     /// Nothing: the answer is there.
     Finish,
 }

@@ -177,7 +177,7 @@ mod tests {
     fn without_a_file_there_is_nothing_to_lock() {
         let mut locks = Locks::new(None, 4096, 1);
         assert_eq!(locks.restore(0, None), None);
-        assert_eq!(locks.next(0, Timestamp::ZERO), Next::Nothing);
+        assert_eq!(locks.next(0, Timestamp::ZERO), Next::Idle);
         assert_eq!(locks.restore(9, None), None, "no such slot");
     }
 }

@@ -344,7 +344,7 @@ impl Workload for MixWorkload {
     fn next(&mut self, slot: u32, _now: Timestamp) -> Next<Operation> {
         let drawn = self.deck.draw().and_then(|kind| self.operation(kind));
         let Some((operation, pending)) = drawn else {
-            return Next::Nothing;
+            return Next::Idle;
         };
         if self.restores {
             self.remember(slot, pending);

@@ -107,18 +107,18 @@ pub enum Next<T> {
     /// An unmeasured operation, without which the next measured one could not be.
     Unmeasured(T),
     /// Something that is neither counted nor timed.
-    Aside(T),
+    Background(T),
     /// Nothing before this moment; then it is asked again.
     NotBefore(Timestamp),
     /// Nothing ever again.
-    Nothing,
+    Idle,
 }
 
 impl<T> Next<T> {
     /// A measured operation; none is the end.
     #[inline]
     pub fn or_nothing(operation: Option<T>) -> Self {
-        operation.map_or(Next::Nothing, Next::Measured)
+        operation.map_or(Next::Idle, Next::Measured)
     }
 
     /// The measured operation, if it is one without a schedule.
@@ -127,9 +127,9 @@ impl<T> Next<T> {
             Next::Measured(operation) => Some(operation),
             Next::Due(..)
             | Next::Unmeasured(_)
-            | Next::Aside(_)
+            | Next::Background(_)
             | Next::NotBefore(_)
-            | Next::Nothing => None,
+            | Next::Idle => None,
         }
     }
 }
@@ -220,6 +220,6 @@ struct Nothing;
 
 impl Workload for Nothing {
     fn next(&mut self, _slot: u32, _now: Timestamp) -> Next<Operation> {
-        Next::Nothing
+        Next::Idle
     }
 }

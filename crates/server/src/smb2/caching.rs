@@ -39,9 +39,9 @@ impl OpenRequest {
             CacheGrant::Oplock { .. } | CacheGrant::None => rules::LOOKS,
         };
         let opens = if self.overwrites {
-            BreakTrigger::Overwrites
+            BreakTrigger::Overwrite
         } else {
-            BreakTrigger::Opens
+            BreakTrigger::Open
         };
         (!self.only(looks)).then_some(opens)
     }
@@ -348,7 +348,7 @@ impl GlobalOpenTable {
         let is_refused = file.holders.iter().any(is_excluded);
         // First who may be there at all, then what he sees.
         let must_wait = self.take_back(number, own, |holder| {
-            is_excluded(holder).then_some(BreakTrigger::IsExcluded)
+            is_excluded(holder).then_some(BreakTrigger::SharingViolation)
         });
         if must_wait {
             return Err(OpenConflict::Wait);
@@ -361,7 +361,8 @@ impl GlobalOpenTable {
         }
         // Handles only then: as further steps of the same break these would be of its epoch, and
         // Linux's client (6.1) takes what has an epoch that it knows for done.
-        if contender.removes && self.take_back(number, own, |_| Some(BreakTrigger::Moves)) {
+        if contender.removes && self.take_back(number, own, |_| Some(BreakTrigger::RenameOrDelete))
+        {
             return Err(OpenConflict::Wait);
         }
         Ok(())
@@ -407,7 +408,7 @@ impl GlobalOpenTable {
                 }
                 CacheGrant::Lease(_) | CacheGrant::None => false,
             };
-            (!keeps).then_some(BreakTrigger::Changes)
+            (!keeps).then_some(BreakTrigger::Write)
         });
     }
 
@@ -417,7 +418,7 @@ impl GlobalOpenTable {
         let file = self.files.get(&number);
         let own = file.and_then(|file| open.and_then(|open| file.caching_of(open)));
         self.take_back(number, own, |holder| {
-            (Some(holder.open) != open).then_some(BreakTrigger::Moves)
+            (Some(holder.open) != open).then_some(BreakTrigger::RenameOrDelete)
         })
     }
 

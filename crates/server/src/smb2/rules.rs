@@ -24,15 +24,15 @@ use filestone_wire::smb2::{AccessMask, LeaseState, OplockLevel};
 /// What somebody does to a file that others have open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BreakTrigger {
-    Opens,
+    Open,
     /// Opens it, and replaces its data.
-    Overwrites,
+    Overwrite,
     /// Would open it, if the holder's sharing let him.
-    IsExcluded,
+    SharingViolation,
     /// Renames or removes it.
-    Moves,
+    RenameOrDelete,
     /// Changes its data.
-    Changes,
+    Write,
 }
 
 /// What a deed leaves of what is held, and whether it waits until the rest is given up.
@@ -57,10 +57,10 @@ pub const LOOKS_BESIDE_LEASE: AccessMask = LOOKS.with(AccessMask::READ_CONTROL);
 /// What is left of a lease.
 pub fn lease_after(held: LeaseState, deed: BreakTrigger) -> BreakResult<LeaseState> {
     let (goes, awaited) = match deed {
-        BreakTrigger::Opens => (WRITE, WRITE),
-        BreakTrigger::Overwrites => (ALL, WRITE),
-        BreakTrigger::IsExcluded | BreakTrigger::Moves => (HANDLE, HANDLE),
-        BreakTrigger::Changes => (ALL, LeaseState::NONE),
+        BreakTrigger::Open => (WRITE, WRITE),
+        BreakTrigger::Overwrite => (ALL, WRITE),
+        BreakTrigger::SharingViolation | BreakTrigger::RenameOrDelete => (HANDLE, HANDLE),
+        BreakTrigger::Write => (ALL, LeaseState::NONE),
     };
     BreakResult {
         left: held.without(goes),
@@ -72,16 +72,20 @@ pub fn lease_after(held: LeaseState, deed: BreakTrigger) -> BreakResult<LeaseSta
 pub fn oplock_after(held: OplockLevel, deed: BreakTrigger) -> BreakResult<OplockLevel> {
     use OplockLevel as Level;
     let left = match (held, deed) {
-        (Level::NONE, _) | (_, BreakTrigger::Overwrites | BreakTrigger::Changes) => Level::NONE,
-        (Level::EXCLUSIVE, BreakTrigger::Opens) => Level::II,
-        (Level::BATCH, BreakTrigger::Opens | BreakTrigger::IsExcluded | BreakTrigger::Moves) => {
-            Level::II
-        }
-        (held, BreakTrigger::Opens | BreakTrigger::IsExcluded | BreakTrigger::Moves) => held,
+        (Level::NONE, _) | (_, BreakTrigger::Overwrite | BreakTrigger::Write) => Level::NONE,
+        (Level::EXCLUSIVE, BreakTrigger::Open) => Level::II,
+        (
+            Level::BATCH,
+            BreakTrigger::Open | BreakTrigger::SharingViolation | BreakTrigger::RenameOrDelete,
+        ) => Level::II,
+        (
+            held,
+            BreakTrigger::Open | BreakTrigger::SharingViolation | BreakTrigger::RenameOrDelete,
+        ) => held,
     };
     BreakResult {
         left,
-        waits: left != held && is_exclusive(held) && deed != BreakTrigger::Changes,
+        waits: left != held && is_exclusive(held) && deed != BreakTrigger::Write,
     }
 }
 
@@ -184,7 +188,7 @@ mod tests {
             ("RHW", "H", "RH", ""),
             ("RHW", "HW", "RH", ""),
         ] {
-            let after = lease_after(state(held), BreakTrigger::Opens);
+            let after = lease_after(state(held), BreakTrigger::Open);
             assert_eq!(after.left, state(left), "{held} beside {asked}");
             assert_eq!(after.waits, held.contains('W'));
             let beside = OtherOpens {
@@ -230,29 +234,29 @@ mod tests {
             (left, waits)
         };
         assert_eq!(
-            after(Level::BATCH, BreakTrigger::IsExcluded),
+            after(Level::BATCH, BreakTrigger::SharingViolation),
             (Level::II, true)
         );
         assert_eq!(
-            after(Level::EXCLUSIVE, BreakTrigger::IsExcluded),
+            after(Level::EXCLUSIVE, BreakTrigger::SharingViolation),
             (Level::EXCLUSIVE, false)
         );
         assert_eq!(
-            after(Level::EXCLUSIVE, BreakTrigger::Opens),
+            after(Level::EXCLUSIVE, BreakTrigger::Open),
             (Level::II, true)
         );
         assert_eq!(
-            after(Level::BATCH, BreakTrigger::Overwrites),
+            after(Level::BATCH, BreakTrigger::Overwrite),
             (Level::NONE, true)
         );
         assert_eq!(
-            after(Level::II, BreakTrigger::Overwrites),
+            after(Level::II, BreakTrigger::Overwrite),
             (Level::NONE, false)
         );
-        assert_eq!(after(Level::II, BreakTrigger::Moves), (Level::II, false));
         assert_eq!(
-            after(Level::II, BreakTrigger::Changes),
-            (Level::NONE, false)
+            after(Level::II, BreakTrigger::RenameOrDelete),
+            (Level::II, false)
         );
+        assert_eq!(after(Level::II, BreakTrigger::Write), (Level::NONE, false));
     }
 }

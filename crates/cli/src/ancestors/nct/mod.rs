@@ -62,12 +62,10 @@ fn usage_of(command: Command) -> &'static str {
 fn execute(measured: &Measure) -> Result<ExitStatus, Error> {
     let options = &measured.options;
     let directory = match &options.directory {
-        Some(path) => {
-            match OutputDirectory::claim(Path::new(path), OnExistingDirectory::WriteBeside) {
-                Ok(directory) => Some(directory),
-                Err(error) => return Ok(refuse(&error, EX_OSERR)),
-            }
-        }
+        Some(path) => match OutputDirectory::claim(Path::new(path), OnExistingDirectory::Merge) {
+            Ok(directory) => Some(directory),
+            Err(error) => return Ok(refuse(&error, EX_OSERR)),
+        },
         None => None,
     };
     let stop = interruption::stop_flag()?;

@@ -48,8 +48,7 @@ fn a_directory_gets_the_record_and_everything_made_of_it() {
         "{}",
         again.what
     );
-    OutputDirectory::claim(&path, OnExistingDirectory::WriteBeside)
-        .expect("nct overwrites its own");
+    OutputDirectory::claim(&path, OnExistingDirectory::Merge).expect("nct overwrites its own");
     let _ = fs::remove_dir_all(scratch("whole"));
 }
 
@@ -78,7 +77,7 @@ fn nct_writes_beside_what_is_there_and_touches_nothing_else() {
     fs::write(path.join("thesis.tex"), "x").expect("a new file");
     fs::write(path.join("raw"), "of nct's earlier run").expect("a new file");
     let directory =
-        OutputDirectory::claim(&path, OnExistingDirectory::WriteBeside).expect("room beside them");
+        OutputDirectory::claim(&path, OnExistingDirectory::Merge).expect("room beside them");
     directory
         .keep(&canned::plain(), RECORD_FILE)
         .expect("there is space");
@@ -90,13 +89,11 @@ fn nct_writes_beside_what_is_there_and_touches_nothing_else() {
     assert!(read("raw").starts_with("# Created on"));
     // A file that only has a name of ours is foreign.
     fs::write(path.join("run.json"), "{}").expect("a file");
-    let error =
-        OutputDirectory::claim(&path, OnExistingDirectory::WriteBeside).expect_err("not ours");
+    let error = OutputDirectory::claim(&path, OnExistingDirectory::Merge).expect_err("not ours");
     let expected = format!("-o {}: intervals.dat in it would be", path.display());
     assert!(error.what.starts_with(&expected), "{}", error.what);
     let file = path.join("thesis.tex");
-    let error =
-        OutputDirectory::claim(&file, OnExistingDirectory::WriteBeside).expect_err("a file");
+    let error = OutputDirectory::claim(&file, OnExistingDirectory::Merge).expect_err("a file");
     assert!(error.what.starts_with("-o "), "{}", error.what);
     let _ = fs::remove_dir_all(&path);
 }
@@ -147,7 +144,7 @@ fn a_second_run_with_the_same_directory_is_refused_before_it_begins() {
         OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect("a new directory");
     for existing in [
         OnExistingDirectory::Refuse,
-        OnExistingDirectory::GoOn,
+        OnExistingDirectory::Resume,
         OnExistingDirectory::Earlier,
     ] {
         let error = OutputDirectory::claim(&path, existing).expect_err("it is in use");

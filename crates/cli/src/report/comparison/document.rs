@@ -145,7 +145,7 @@ const fn name(verdict: Verdict) -> &'static str {
         Verdict::Worse => "worse",
         Verdict::Better => "better",
         Verdict::NotWorse => "not-worse",
-        Verdict::CannotTell => "cannot-tell",
+        Verdict::Inconclusive => "cannot-tell",
     }
 }
 

@@ -91,7 +91,7 @@ fn runs_that_are_too_short_alone() {
         })]
     };
     let found = compared(short("a"), short("b"));
-    assert_eq!(found.comparison.verdict, Verdict::CannotTell);
+    assert_eq!(found.comparison.verdict, Verdict::Inconclusive);
     insta::assert_snapshot!(text(&found, Page::default()));
 }
 

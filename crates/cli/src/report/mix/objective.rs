@@ -41,13 +41,13 @@ fn answer(record: &ObjectiveRecord) -> String {
     let upper = per_second(record.upper_ops_per_s, &|load| above(load, half_width));
     let confidence = "with 95 % confidence";
     match (record.end, found, lower, upper) {
-        (SearchStopReason::NeverHolds, _, _, upper) => {
+        (SearchStopReason::NeverMet, _, _, upper) => {
             let below = upper.map_or_else(String::new, |upper| {
                 format!(": the highest load is below {upper}, {confidence}")
             });
             format!("{objective} does not even hold at the lowest load that was tried{below}")
         }
-        (SearchStopReason::AlwaysHolds, _, lower, _) => {
+        (SearchStopReason::AlwaysMet, _, lower, _) => {
             let above = lower.map_or_else(String::new, |lower| {
                 format!(": the highest load is above {lower}, {confidence}")
             });
@@ -132,13 +132,11 @@ fn without_bounds(record: &ObjectiveRecord) -> String {
 /// Why it is not known better.
 const fn because(end: SearchStopReason) -> &'static str {
     match end {
-        SearchStopReason::TimeOver => {
+        SearchStopReason::TimedOut => {
             "; time was over before it was known as precisely as was asked"
         }
         SearchStopReason::Interrupted => "; the search was interrupted",
-        SearchStopReason::Precise
-        | SearchStopReason::NeverHolds
-        | SearchStopReason::AlwaysHolds => "",
+        SearchStopReason::Precise | SearchStopReason::NeverMet | SearchStopReason::AlwaysMet => "",
     }
 }
 
@@ -175,9 +173,9 @@ fn table(record: &ObjectiveRecord, page: Page) -> String {
 const fn at_load(found: LoadVerdict) -> &'static str {
     match found {
         LoadVerdict::NotKeptUp => "not kept up with",
-        LoadVerdict::Judged(Verdict::Holds) => "holds",
+        LoadVerdict::Judged(Verdict::Passes) => "holds",
         LoadVerdict::Judged(Verdict::Fails) => "broken",
-        LoadVerdict::Judged(Verdict::CannotTell(_)) => "cannot tell",
+        LoadVerdict::Judged(Verdict::Inconclusive(_)) => "cannot tell",
     }
 }
 
@@ -277,23 +275,23 @@ mod tests {
         let mut text = String::new();
         for end in [
             SearchStopReason::Precise,
-            SearchStopReason::TimeOver,
-            SearchStopReason::NeverHolds,
-            SearchStopReason::AlwaysHolds,
+            SearchStopReason::TimedOut,
+            SearchStopReason::NeverMet,
+            SearchStopReason::AlwaysMet,
             SearchStopReason::Interrupted,
         ] {
             record.end = end;
             match end {
-                SearchStopReason::NeverHolds => {
+                SearchStopReason::NeverMet => {
                     record.load_ops_per_s = None;
                     record.lower_ops_per_s = None;
                 }
-                SearchStopReason::AlwaysHolds => {
+                SearchStopReason::AlwaysMet => {
                     record.lower_ops_per_s = Some(90_000.0);
                     record.upper_ops_per_s = None;
                 }
                 SearchStopReason::Interrupted => record.lower_ops_per_s = None,
-                SearchStopReason::Precise | SearchStopReason::TimeOver => {}
+                SearchStopReason::Precise | SearchStopReason::TimedOut => {}
             }
             text.push_str(&answer(&record));
             text.push('\n');
@@ -305,7 +303,7 @@ mod tests {
     fn what_never_holds_is_said_so_when_time_is_over_too() {
         let mut record = canned::objective().objective.expect("a search");
         record.objective.below_ns = 1;
-        record.end = SearchStopReason::TimeOver;
+        record.end = SearchStopReason::TimedOut;
         record.load_ops_per_s = None;
         record.lower_ops_per_s = None;
         record.upper_ops_per_s = None;

@@ -63,10 +63,10 @@ const fn name(subject: &CheckSubject) -> &'static str {
 /// that the table says the same as the heading.
 fn verdict_text(record: &RunRecord, check: &Check) -> &'static str {
     match check.verdict {
-        Verdict::Holds => "holds",
+        Verdict::Passes => "holds",
         Verdict::Fails if check.leaves(record) == Validity::DoesNotCount => "FAILS",
         Verdict::Fails => "caveat",
-        Verdict::CannotTell(_) => "cannot tell",
+        Verdict::Inconclusive(_) => "cannot tell",
     }
 }
 
@@ -135,8 +135,8 @@ fn bound(check: &Check) -> String {
 fn explanation(record: &RunRecord, check: &Check) -> String {
     let what = what(record, check);
     match check.verdict {
-        Verdict::CannotTell(untold) => format!("{what}; {}", to_tell(record, untold)),
-        Verdict::Holds | Verdict::Fails => what,
+        Verdict::Inconclusive(untold) => format!("{what}; {}", to_tell(record, untold)),
+        Verdict::Passes | Verdict::Fails => what,
     }
 }
 
@@ -254,7 +254,7 @@ fn to_tell(record: &RunRecord, untold: InconclusiveReason) -> String {
         InconclusiveReason::ConnectionLost => {
             "a lost connection held operations that were not sent".into()
         }
-        InconclusiveReason::Overhang => {
+        InconclusiveReason::WarmUpBacklog => {
             "operations take too long for such a window: run longer, or offer less".into()
         }
         InconclusiveReason::EndedEarly => "the run ended early".into(),

@@ -32,7 +32,7 @@ pub fn facts(record: &RunRecord) -> Vec<Fact> {
         let name = match gate.outcome {
             outcome if outcome.is_failure(strict) => FAILS,
             GateOutcome::Passes => "gate passes",
-            GateOutcome::Fails | GateOutcome::CannotTell => "gate cannot tell",
+            GateOutcome::Fails | GateOutcome::Inconclusive => "gate cannot tell",
         };
         (name, format!("{}: {}", gate.gate, found(gate, strict)))
     };
@@ -55,7 +55,7 @@ fn found(gate: &GateRecord, strict: bool) -> String {
         (Some(figures), Some(reason)) => format!("{figures}; judged by its value, as {reason}"),
         (None, reason) => reason.clone().unwrap_or_default(),
     };
-    if gate.outcome == GateOutcome::CannotTell && strict {
+    if gate.outcome == GateOutcome::Inconclusive && strict {
         return format!("{text}; it cannot be told");
     }
     text

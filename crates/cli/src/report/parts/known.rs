@@ -136,10 +136,10 @@ pub fn why_none(record: &RunRecord, detail: Detail) -> Option<Fact> {
             "none: they take {STRETCHES_MIN} stretches, and the window has {stretches} of {}",
             duration_text(record.plan.interval_ns)
         ),
-        IntervalUnavailable::NoneSeen
-        | IntervalUnavailable::FewBeyond { .. }
+        IntervalUnavailable::NoSamples
+        | IntervalUnavailable::TooFewAbove { .. }
         | IntervalUnavailable::Extreme
-        | IntervalUnavailable::NotKept => "none: nothing ended well".into(),
+        | IntervalUnavailable::NotRecorded => "none: nothing ended well".into(),
     };
     Some(("95 % intervals", reason))
 }

@@ -43,9 +43,9 @@ pub struct ConnectSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnConnectError {
     /// There is no run.
-    IsAnError,
+    Fail,
     /// The run begins without it. Others that the server refuses then are not waited for.
-    IsLeft,
+    Skip,
 }
 
 /// Connections that have been made.
@@ -279,7 +279,7 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
     /// A connection cannot be made.
     fn lack(&mut self, client: u32, error: io::Error) -> Result<(), RunError> {
         let is_of_server = !is_of_this_host(&error) && !is_source_refused(&error);
-        if self.wanted.lack == OnConnectError::IsAnError || self.made() == 0 || !is_of_server {
+        if self.wanted.lack == OnConnectError::Fail || self.made() == 0 || !is_of_server {
             return Err(self.failed(client, error));
         }
         self.lacking += 1;
@@ -393,7 +393,7 @@ mod tests {
             count,
             per_s: None,
             timeout: Duration::from_millis(50),
-            lack: OnConnectError::IsAnError,
+            lack: OnConnectError::Fail,
         }
     }
 
@@ -514,7 +514,7 @@ mod tests {
         let (_bound, full) = nowhere();
         let to = |client| if client < 3 { address } else { full };
         let wanted = ConnectSpec {
-            lack: OnConnectError::IsLeft,
+            lack: OnConnectError::Skip,
             ..wanted(500)
         };
         let connected = connect(&wanted, to).expect("it takes three");

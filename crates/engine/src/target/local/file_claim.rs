@@ -46,9 +46,9 @@ fn take_over(at: &Directory<OwnedFd>, name: &str) -> Result<Option<MarkerLock>, 
     let owner = owner.unwrap_or_else(|| Owner::unknown(&at.path));
     let is_over_by_lock = found.holder == LockHolder::Us;
     match owner.liveness(found.holder) {
-        Liveness::Running => Err(ClaimError::InUse { owner, purpose }.into()),
+        Liveness::Alive => Err(ClaimError::InUse { owner, purpose }.into()),
         Liveness::Unknown if !is_over_by_lock => Err(ClaimError::Unknown { owner, purpose }.into()),
-        Liveness::Over | Liveness::Unknown => {
+        Liveness::Exited | Liveness::Unknown => {
             // Another run may have taken it over between the opening and the locking of the file, and
             // have a claim of that name now.
             if tree::is_still_at(at, &found.lock, name)? {

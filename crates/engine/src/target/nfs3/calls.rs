@@ -98,9 +98,9 @@ pub fn call_failed(
 ) -> CallFailed {
     let source = match lost.why {
         Why::Decode(error) => CallError::Decode(error),
-        Why::Violation(what) => CallError::Violation(what),
+        Why::ProtocolViolation(what) => CallError::Violation(what),
         Why::Refused(refusal) => refusal.into(),
-        Why::NotOurs(error, received) => CallError::not_rpc(error, &received),
+        Why::BadMessage(error, received) => CallError::not_rpc(error, &received),
         Why::TimedOut => CallError::TimedOut(timeout),
         Why::Disconnected => gone,
         Why::Stopped => CallError::Stopped,
@@ -165,21 +165,22 @@ impl Session {
             let polled = desk.lend(|| calls.as_mut().poll(&mut context));
             if let Poll::Ready(result) = polled {
                 return result.map_err(|failure| match failure {
-                    sequence::ActionError::Answered(status) => {
+                    sequence::ActionError::Status(status) => {
                         let number = desk.call().procedure.number;
                         Failure::Answered(status, Procedure::from_number(number))
                     }
-                    sequence::ActionError::Lost | sequence::ActionError::Reset => {
+                    sequence::ActionError::ClientFailed
+                    | sequence::ActionError::ConnectionReset => {
                         Failure::Lost(lost(connection, desk))
                     }
                 });
             }
             match desk.wanted() {
-                WaitReason::Pause(nanos) => {
+                WaitReason::Timer(nanos) => {
                     connection.wait(Duration::from_nanos(nanos))?;
                     desk.rested();
                 }
-                WaitReason::Call | WaitReason::Nothing => exchange(connection, desk, data)?,
+                WaitReason::Reply | WaitReason::None => exchange(connection, desk, data)?,
             }
         }
     }

@@ -330,16 +330,16 @@ impl Connection {
     ) -> Result<T, RequestError> {
         match self.drive(source, requests)? {
             Ok(value) => Ok(value),
-            Err(ActionError::Answered(Status::Failed(status))) => {
+            Err(ActionError::Status(Status::Failed(status))) => {
                 Err(RequestError::Answered(smb2::Status(status.number)))
             }
-            Err(ActionError::Answered(other)) => {
+            Err(ActionError::Status(other)) => {
                 let what = format!("{other:?}");
                 Err(RequestError::Lost(
                     self.failed(ExchangeError::Bad(what)).into(),
                 ))
             }
-            Err(ActionError::Lost | ActionError::Reset) => {
+            Err(ActionError::ClientFailed | ActionError::ConnectionReset) => {
                 let failed = self.why_lost();
                 Err(RequestError::Lost(failed.into()))
             }
@@ -363,7 +363,7 @@ impl Connection {
                 return Ok(value);
             }
             let exchanged = match desk.wanted() {
-                WaitReason::Pause(nanos) => {
+                WaitReason::Timer(nanos) => {
                     let goes_on = self
                         .reaching
                         .cancellation
@@ -375,7 +375,7 @@ impl Connection {
                         Err(ExchangeError::Stopped)
                     }
                 }
-                WaitReason::Call | WaitReason::Nothing => self.exchange(&mut desk, source),
+                WaitReason::Reply | WaitReason::None => self.exchange(&mut desk, source),
             };
             match exchanged {
                 Ok(None) => {}
@@ -582,9 +582,9 @@ pub fn why_in_words(why: Why, timeout: Duration) -> ExchangeError {
         Why::Decode(error) => {
             ExchangeError::Bad(format!("the response cannot be decoded: {error}"))
         }
-        Why::Violation(what) => ExchangeError::Bad(what),
+        Why::ProtocolViolation(what) => ExchangeError::Bad(what),
         Why::Refused(_) => ExchangeError::Forged,
-        Why::NotOurs(error, start) => not_smb(error, &start),
+        Why::BadMessage(error, start) => not_smb(error, &start),
         Why::TimedOut => ExchangeError::TimedOut(timeout),
         Why::Stopped => ExchangeError::Stopped,
         Why::Disconnected => ExchangeError::Closed,

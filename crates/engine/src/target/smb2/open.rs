@@ -307,7 +307,7 @@ impl<'run> OpenShare<'run> {
         let actors = operating(options, slots(), state);
         Ok(ConnectedClient {
             client: Smb2Client::over(made.session, client_options, actors),
-            first: InitialConnection::Made(made.socket),
+            first: InitialConnection::Established(made.socket),
             dial,
         })
     }

@@ -108,7 +108,9 @@ impl Client {
         let options = site.client_options(number, &pattern);
         let connected = |client, dial: &Dial| ConnectedClient {
             client,
-            first: InitialConnection::Made(dial.connect(TIMEOUT).expect("the server is there")),
+            first: InitialConnection::Established(
+                dial.connect(TIMEOUT).expect("the server is there"),
+            ),
             dial: *dial,
         };
         let mut client = LoadClient::new(&options);

@@ -22,7 +22,7 @@ pub(super) struct Shared {
 #[derive(Debug, Clone)]
 pub(super) enum SetupRole {
     /// It makes one.
-    Make,
+    Create,
     /// It is bound to this one.
     Bind(Arc<Shared>),
     /// It waits for the one that another connection is making.
@@ -74,7 +74,7 @@ impl Channels {
             (None, Some(maker)) if maker != channel => SetupRole::Wait,
             (None, _) => {
                 state.maker = Some(channel);
-                SetupRole::Make
+                SetupRole::Create
             }
         }
     }
@@ -186,12 +186,12 @@ pub(super) mod tests {
     #[test]
     fn the_first_makes_a_session_and_the_others_wait_for_it() {
         let channels = Channels::default();
-        assert!(matches!(channels.turn(1), SetupRole::Make));
+        assert!(matches!(channels.turn(1), SetupRole::Create));
         assert!(matches!(channels.turn(0), SetupRole::Wait));
         // One that tries again is still the one.
-        assert!(matches!(channels.turn(1), SetupRole::Make));
+        assert!(matches!(channels.turn(1), SetupRole::Create));
         channels.lose(1);
-        assert!(matches!(channels.turn(0), SetupRole::Make));
+        assert!(matches!(channels.turn(0), SetupRole::Create));
         channels.made(0, session());
         let session = to_bind(&channels, 1);
         assert!(channels.bound(1, &session));
@@ -201,7 +201,7 @@ pub(super) mod tests {
     #[test]
     fn a_session_lives_as_long_as_one_of_its_channels() {
         let channels = Channels::default();
-        assert!(matches!(channels.turn(0), SetupRole::Make));
+        assert!(matches!(channels.turn(0), SetupRole::Create));
         channels.made(0, session());
         let first = to_bind(&channels, 1);
         assert!(channels.bound(1, &first));
@@ -218,18 +218,18 @@ pub(super) mod tests {
         assert!(!channels.bound(0, &first));
         channels.lose(0);
         assert_eq!(channels.losses(), 1);
-        assert!(matches!(channels.turn(1), SetupRole::Make));
+        assert!(matches!(channels.turn(1), SetupRole::Create));
     }
 
     #[test]
     fn a_session_that_the_server_does_not_know_is_gone_for_all() {
         let channels = Channels::default();
-        assert!(matches!(channels.turn(0), SetupRole::Make));
+        assert!(matches!(channels.turn(0), SetupRole::Create));
         channels.made(0, session());
         let old = to_bind(&channels, 1);
         channels.forget(&old);
         assert_eq!(channels.losses(), 1);
-        assert!(matches!(channels.turn(1), SetupRole::Make));
+        assert!(matches!(channels.turn(1), SetupRole::Create));
         channels.made(1, session());
         // Who hears of it later has no say in the next one.
         channels.forget(&old);

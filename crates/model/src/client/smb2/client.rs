@@ -862,15 +862,15 @@ impl Inner {
         let Some(under_way) = own.under_way.take() else {
             return;
         };
-        if end.answer == Err(ActionError::Lost)
+        if end.answer == Err(ActionError::ClientFailed)
             && let Some(lost) = own.actor.desk().take_lost()
         {
             self.lost = Some(lost);
         }
         let is_forged = own.is_forged;
         let status = match end.answer {
-            Ok(status) | Err(ActionError::Answered(status)) => Some(status),
-            Err(ActionError::Lost | ActionError::Reset) => None,
+            Ok(status) | Err(ActionError::Status(status)) => Some(status),
+            Err(ActionError::ClientFailed | ActionError::ConnectionReset) => None,
         };
         let fault = own.inspection.take_fault();
         let status = status.map(|status| status.with_fault(fault));
@@ -907,14 +907,14 @@ impl Inner {
         under_way: &UnderWay,
         answer: Result<Status, ActionError>,
     ) -> Outcome {
-        if answer == Err(ActionError::Reset) {
+        if answer == Err(ActionError::ConnectionReset) {
             return Outcome::Disconnected;
         }
         match self.lost.as_ref().map(|lost| &lost.why) {
             Some(Why::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
             Some(Why::Stopped | Why::TimedOut) => Outcome::TimedOut,
             Some(Why::Decode(_)) => failed(ReplyFault::Undecodable),
-            Some(Why::Violation(_)) => failed(ReplyFault::Inconsistent),
+            Some(Why::ProtocolViolation(_)) => failed(ReplyFault::Inconsistent),
             _ => Outcome::Disconnected,
         }
     }
@@ -1030,7 +1030,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         });
         if let Err(error) = received {
             let start = bytes.get(..SHOWN).unwrap_or(bytes).to_vec();
-            self.break_off(&Why::NotOurs(error.clone(), start), now, completed);
+            self.break_off(&Why::BadMessage(error.clone(), start), now, completed);
             return Err(error.into());
         }
         if let Some(defect) = self.take_defect() {
@@ -1069,7 +1069,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
             self.inner.end_pauses(now, completed);
         }
         if let Some(why) = self.inner.dry.take() {
-            self.break_off(&Why::NotOurs(why, Vec::new()), now, completed);
+            self.break_off(&Why::BadMessage(why, Vec::new()), now, completed);
         }
         self.flush(out);
     }

@@ -121,7 +121,8 @@ pub async fn log_on_and_off(link: Link, way: &ConnectionSetup) -> Result<()> {
     let terms = &way.terms;
     // The first request may wait for the next connection: what was agreed upon for that counts.
     let negotiated = || way.noted().clone().ok_or(ConnectError::Reset);
-    let (session, negotiated) = set_up(link, terms, SessionSetupKind::Beside, negotiated).await?;
+    let (session, negotiated) =
+        set_up(link, terms, SessionSetupKind::Additional, negotiated).await?;
     let protects = protects(terms, &negotiated, &session)?;
     let logged_off = link.log_off(session.scope(0, protects)).await;
     logged_off.map_err(refused(SetupStep::LogOff))
@@ -132,11 +133,11 @@ pub async fn log_on_and_off(link: Link, way: &ConnectionSetup) -> Result<()> {
 pub async fn establish(link: Link, way: &ConnectionSetup) -> Result<Established> {
     loop {
         let turn = match way.terms.channels {
-            0 | 1 => SetupRole::Make,
+            0 | 1 => SetupRole::Create,
             _ => way.channels.turn(way.channel),
         };
         match turn {
-            SetupRole::Make => {
+            SetupRole::Create => {
                 let made = make(link, way).await?;
                 let established = made.established.clone();
                 way.channels.made(way.channel, made);
@@ -156,7 +157,7 @@ async fn make(link: Link, way: &ConnectionSetup) -> Result<Shared> {
     let terms = &way.terms;
     let negotiated = Arc::new(negotiate(link, terms).await?);
     way.note(&negotiated);
-    let entry = SessionSetupKind::After(way.channels.previous());
+    let entry = SessionSetupKind::Reconnect(way.channels.previous());
     let (session, _) = set_up(link, terms, entry, || Ok(Arc::clone(&negotiated))).await?;
     if terms.channels > 1 && session.keys.is_none() {
         return Err(ConnectError::OneChannel(MultichannelUnavailable::Guest));

@@ -129,7 +129,7 @@ impl HandlePolicy {
         let (count, reclaimed) = match link.open(&opening.asking(asking)).await {
             Ok(opened) => (&self.counts.reclaimed, Some(opened.file_id)),
             // STATUS_OBJECT_NAME_NOT_FOUND by the book; whatever it is, an open says what is wrong.
-            Err(ActionError::Answered(_)) => (&self.counts.gone, None),
+            Err(ActionError::Status(_)) => (&self.counts.gone, None),
             Err(lost) => return Err(lost),
         };
         count.fetch_add(1, Ordering::Relaxed);

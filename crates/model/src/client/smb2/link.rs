@@ -73,13 +73,13 @@ pub const fn answer(status: smb2::Status) -> Status {
 
 impl From<smb2::Status> for ActionError {
     fn from(status: smb2::Status) -> Self {
-        ActionError::Answered(answer(status))
+        ActionError::Status(answer(status))
     }
 }
 
 /// Whether the server answered with this status.
 pub fn is(failure: ActionError, status: smb2::Status) -> bool {
-    failure == ActionError::Answered(answer(status))
+    failure == ActionError::Status(answer(status))
 }
 
 /// A chain that is being put together.

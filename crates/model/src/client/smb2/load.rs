@@ -220,8 +220,10 @@ impl Lines {
         loop {
             self.moved = 0;
             match self.attempt(action, is_doubtful).await {
-                Err(ActionError::Reset) if left > 0 => (left, is_doubtful) = (left - 1, true),
-                Err(ActionError::Reset) => return Err(ActionError::Lost),
+                Err(ActionError::ConnectionReset) if left > 0 => {
+                    (left, is_doubtful) = (left - 1, true)
+                }
+                Err(ActionError::ConnectionReset) => return Err(ActionError::ClientFailed),
                 answer => return answer,
             }
         }
@@ -268,7 +270,7 @@ impl Lines {
             flags,
         };
         match self.link.lock(file.file_id, range).await {
-            Err(ActionError::Answered(_)) => Ok(()),
+            Err(ActionError::Status(_)) => Ok(()),
             settled => settled,
         }
     }
@@ -537,7 +539,7 @@ impl Lines {
     async fn close(&mut self, number: u64) -> ActionResult<Status> {
         let file_id = self.open.find(number)?.file_id;
         let closed = self.link.close(file_id).await;
-        if closed != Err(ActionError::Reset) {
+        if closed != Err(ActionError::ConnectionReset) {
             self.open.remove(number);
         }
         closed.map(done)
@@ -732,8 +734,8 @@ impl Lines {
         for mut file in self.open.take_all() {
             match self.let_go(&mut file).await {
                 // What was open is gone with its connection, or once more what has outlived it.
-                Ok(()) | Err(ActionError::Answered(_) | ActionError::Reset) => {}
-                Err(ActionError::Lost) => return Err(ActionError::Lost),
+                Ok(()) | Err(ActionError::Status(_) | ActionError::ConnectionReset) => {}
+                Err(ActionError::ClientFailed) => return Err(ActionError::ClientFailed),
             }
         }
         Ok(Status::Ok)
@@ -751,7 +753,7 @@ impl Lines {
                 }
             }
             match self.link.close(file.file_id).await {
-                Err(ActionError::Reset) if file.outlives.is_some() => {}
+                Err(ActionError::ConnectionReset) if file.outlives.is_some() => {}
                 closed => return closed,
             }
         }
@@ -771,8 +773,11 @@ impl Lines {
             self.link.tree_disconnect(Scope::Tree).await,
             self.link.log_off(Scope::Session).await,
         ] {
-            if matches!(left, Err(ActionError::Lost | ActionError::Reset)) {
-                return Err(ActionError::Lost);
+            if matches!(
+                left,
+                Err(ActionError::ClientFailed | ActionError::ConnectionReset)
+            ) {
+                return Err(ActionError::ClientFailed);
             }
         }
         Ok(Status::Ok)

@@ -200,7 +200,7 @@ pub(super) async fn validate(
     let said = match asked.await {
         Ok(said) => said.map_err(|_| ConnectError::Changed)?,
         // A server that does not know it has still signed its answer.
-        Err(ActionError::Answered(_)) => return Ok(()),
+        Err(ActionError::Status(_)) => return Ok(()),
         Err(failure) => return Err(refused(SetupStep::Validate)(failure)),
     };
     let is_same = said.dialect == negotiated.dialect

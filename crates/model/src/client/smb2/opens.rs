@@ -49,11 +49,11 @@ impl Handle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandleState {
     /// It is open.
-    Here(smb2::FileId),
+    Open(smb2::FileId),
     /// Its connection is gone: whoever sees that takes it up again, and says how that went.
-    Away(Handle),
+    Disconnected(Handle),
     /// Another slot is at that, or about to open it.
-    Coming,
+    Opening,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -64,9 +64,9 @@ struct Entry {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    Here,
-    Away,
-    Coming,
+    Open,
+    Disconnected,
+    Opening,
 }
 
 #[derive(Debug, Default)]
@@ -91,11 +91,11 @@ impl OpenTable {
         let mut maps = self.maps();
         let entry = maps.entries.get_mut(&key)?;
         Some(match entry.state {
-            State::Here => HandleState::Here(entry.handle.file_id),
-            State::Coming => HandleState::Coming,
-            State::Away => {
-                entry.state = State::Coming;
-                HandleState::Away(entry.handle)
+            State::Open => HandleState::Open(entry.handle.file_id),
+            State::Opening => HandleState::Opening,
+            State::Disconnected => {
+                entry.state = State::Opening;
+                HandleState::Disconnected(entry.handle)
             }
         })
     }
@@ -104,17 +104,17 @@ impl OpenTable {
     pub fn here(&self, key: OpenKey) -> Option<smb2::FileId> {
         let maps = self.maps();
         let entry = maps.entries.get(&key)?;
-        (entry.state == State::Here).then_some(entry.handle.file_id)
+        (entry.state == State::Open).then_some(entry.handle.file_id)
     }
 
     /// Holds a file open; what was held of it already, which stays.
     pub fn hold(&self, file: FileId, handle: Handle) -> Option<smb2::FileId> {
         let (key, mut maps) = (OpenKey::Held(file), self.maps());
         match maps.entries.get(&key) {
-            Some(held) if held.state == State::Here => return Some(held.handle.file_id),
+            Some(held) if held.state == State::Open => return Some(held.handle.file_id),
             _ => {}
         }
-        maps.insert(key, handle, State::Here);
+        maps.insert(key, handle, State::Open);
         None
     }
 
@@ -140,7 +140,7 @@ impl OpenTable {
 
     /// From now on this is under the key.
     pub fn insert(&self, key: OpenKey, handle: Handle) {
-        self.maps().insert(key, handle, State::Here);
+        self.maps().insert(key, handle, State::Open);
     }
 
     /// A slot is about to open it: the others wait for that, or until it is removed.
@@ -149,18 +149,18 @@ impl OpenTable {
             persistent: 0,
             volatile: 0,
         });
-        self.maps().insert(key, nothing, State::Coming);
+        self.maps().insert(key, nothing, State::Opening);
     }
 
     /// It could not be tried to the end: it is away as before.
     pub fn stays_away(&self, key: OpenKey, handle: Handle) {
-        self.maps().insert(key, handle, State::Away);
+        self.maps().insert(key, handle, State::Disconnected);
     }
 
     /// What is open under a key, which is forgotten.
     pub fn take(&self, key: OpenKey) -> Option<smb2::FileId> {
         let entry = self.maps().entries.remove(&key)?;
-        (entry.state == State::Here).then_some(entry.handle.file_id)
+        (entry.state == State::Open).then_some(entry.handle.file_id)
     }
 
     /// Any of the keys under which something is.
@@ -176,11 +176,11 @@ impl OpenTable {
             maps.keys.clear();
             maps.entries.retain(|_, entry| {
                 entry.state = match entry.state {
-                    State::Here => State::Away,
+                    State::Open => State::Disconnected,
                     // Who is at it hears of the loss, too.
                     other => other,
                 };
-                entry.state == State::Coming || entry.handle.outlives.is_some()
+                entry.state == State::Opening || entry.handle.outlives.is_some()
             });
         }
     }
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(opens.hold(FILE, plain), None);
         assert_eq!(opens.hold(FILE, handle(2, false)), Some(plain.file_id));
         opens.see_losses(0);
-        assert_eq!(opens.look(KEY), Some(HandleState::Here(plain.file_id)));
+        assert_eq!(opens.look(KEY), Some(HandleState::Open(plain.file_id)));
         opens.see_losses(1);
         assert_eq!(opens.look(KEY), None);
     }
@@ -234,12 +234,12 @@ mod tests {
         opens.insert(KEY, durable);
         opens.see_losses(1);
         assert_eq!(opens.here(KEY), None);
-        assert_eq!(opens.look(KEY), Some(HandleState::Away(durable)));
-        assert_eq!(opens.look(KEY), Some(HandleState::Coming));
+        assert_eq!(opens.look(KEY), Some(HandleState::Disconnected(durable)));
+        assert_eq!(opens.look(KEY), Some(HandleState::Opening));
         // The connection is lost once more before that is done.
         opens.see_losses(2);
         opens.stays_away(KEY, durable);
-        assert_eq!(opens.look(KEY), Some(HandleState::Away(durable)));
+        assert_eq!(opens.look(KEY), Some(HandleState::Disconnected(durable)));
         opens.insert(KEY, handle(2, true));
         assert_eq!(opens.take(KEY), Some(handle(2, true).file_id));
         assert_eq!(opens.any(), None);

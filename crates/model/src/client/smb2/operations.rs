@@ -509,7 +509,7 @@ impl SlotTask {
     /// Closes what may be closed already.
     async fn close_quietly(&self, file_id: smb2::FileId) -> ActionResult<()> {
         match self.link.close(file_id).await {
-            Err(ActionError::Answered(_)) | Ok(()) => Ok(()),
+            Err(ActionError::Status(_)) | Ok(()) => Ok(()),
             lost => lost,
         }
     }
@@ -585,12 +585,12 @@ impl SlotTask {
         loop {
             match opens.look(key) {
                 None => return Ok(None),
-                Some(HandleState::Here(file_id)) => return Ok(Some(file_id)),
-                Some(HandleState::Coming) => {
+                Some(HandleState::Open(file_id)) => return Ok(Some(file_id)),
+                Some(HandleState::Opening) => {
                     self.link.pause(LOOK_NANOS).await?;
                     opens.see_losses(self.client.way.losses());
                 }
-                Some(HandleState::Away(handle)) => match self.reclaim(handle).await {
+                Some(HandleState::Disconnected(handle)) => match self.reclaim(handle).await {
                     Ok(Some(file_id)) => opens.insert(key, Handle { file_id, ..handle }),
                     Ok(None) => {
                         opens.take(key);
@@ -609,7 +609,7 @@ impl SlotTask {
         match self.losses {
             0 => UNKNOWN,
             // It was open over a connection that was lost, if over another one of the client's.
-            _ => ActionError::Reset,
+            _ => ActionError::ConnectionReset,
         }
     }
 
@@ -900,7 +900,7 @@ impl SlotTask {
             self.close_quietly(doubtful).await?;
         }
         let answer = self.be_notified_once(directory).await;
-        if answer == Err(ActionError::Reset) {
+        if answer == Err(ActionError::ConnectionReset) {
             self.doubts += 1;
             self.coming = None;
             self.doubtful = self.client.opens.take(OpenKey::Open(OpenId(self.slot)));
@@ -940,12 +940,12 @@ impl SlotTask {
         while let Some(key) = self.client.opens.any() {
             // What another slot was about to open or to take up again is not coming any more.
             let open = match self.client.opens.look(key) {
-                Some(HandleState::Here(file_id)) => Some(file_id),
-                Some(HandleState::Away(handle)) => match self.reclaim(handle).await {
-                    Err(ActionError::Answered(_)) => None,
+                Some(HandleState::Open(file_id)) => Some(file_id),
+                Some(HandleState::Disconnected(handle)) => match self.reclaim(handle).await {
+                    Err(ActionError::Status(_)) => None,
                     reclaimed => reclaimed?,
                 },
-                Some(HandleState::Coming) | None => None,
+                Some(HandleState::Opening) | None => None,
             };
             self.client.opens.take(key);
             if let Some(file_id) = open {
@@ -960,8 +960,10 @@ impl SlotTask {
 /// What the server says does not matter; that it is gone does.
 fn unless_lost(answer: ActionResult<()>) -> ActionResult<()> {
     match answer {
-        Ok(()) | Err(ActionError::Answered(_)) => Ok(()),
-        Err(ActionError::Lost | ActionError::Reset) => Err(ActionError::Lost),
+        Ok(()) | Err(ActionError::Status(_)) => Ok(()),
+        Err(ActionError::ClientFailed | ActionError::ConnectionReset) => {
+            Err(ActionError::ClientFailed)
+        }
     }
 }
 

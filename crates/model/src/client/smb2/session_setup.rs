@@ -81,9 +81,9 @@ pub(super) enum SessionSetupKind<'s> {
     Bind(&'s Established),
     /// In place of one that is gone, if there was one: the server ends what it still has of it
     /// (section 3.3.5.5.3), which lets go of what was open there, or keeps it to be taken up again.
-    After(u64),
+    Reconnect(u64),
     /// Beside its own.
-    Beside,
+    Additional,
 }
 
 /// SESSION_SETUP, in as many rounds as it takes; with what the connection came to, which
@@ -97,8 +97,8 @@ pub(super) async fn set_up(
 ) -> Result<(EstablishedSession, Arc<Negotiated>)> {
     let (binds_to, previous) = match entry {
         SessionSetupKind::Bind(own) => (Some(own), 0),
-        SessionSetupKind::After(previous) => (None, previous),
-        SessionSetupKind::Beside => (None, 0),
+        SessionSetupKind::Reconnect(previous) => (None, previous),
+        SessionSetupKind::Additional => (None, 0),
     };
     let mut mechanism = terms.mechanisms.begin();
     let mechanisms = [spnego::Mechanism::NTLMSSP];
@@ -321,7 +321,7 @@ pub(super) fn signs(
              given",
         )),
         (Protection::Required, Some(_)) => Ok(true),
-        (Protection::IfAsked, keys) => Ok(is_wanted && keys.is_some()),
+        (Protection::IfRequired, keys) => Ok(is_wanted && keys.is_some()),
         (Protection::Off, _) => Ok(false),
     }
 }
@@ -340,7 +340,7 @@ pub(super) fn encrypts(
             "the server wants all messages encrypted, and --encrypt off is given",
         )),
         (Protection::Off, _) => Ok(false),
-        (Protection::IfAsked, _) if !is_wanted => Ok(false),
+        (Protection::IfRequired, _) if !is_wanted => Ok(false),
         (_, Some(_)) => Ok(true),
         (_, None) if session.keys.is_none() => Err(ConnectError::Terms(
             "the server lets this user in as a guest, whose messages cannot be encrypted",

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub enum Protection {
     /// If the server wants it.
     #[default]
-    IfAsked,
+    IfRequired,
     /// In any case: a server without it is refused.
     Required,
     /// Not: a server that wants it is refused.
@@ -74,7 +74,7 @@ impl ConnectOptions {
     pub(super) fn security_mode(&self) -> SecurityMode {
         match self.signing {
             Protection::Required => SecurityMode::SIGNING_REQUIRED,
-            Protection::IfAsked | Protection::Off => SecurityMode::SIGNING_ENABLED,
+            Protection::IfRequired | Protection::Off => SecurityMode::SIGNING_ENABLED,
         }
     }
 }
@@ -176,8 +176,8 @@ impl ConnectError {
     /// As what became of an operation.
     pub fn into_failure(self) -> ActionError {
         match self {
-            Self::Lost => ActionError::Lost,
-            Self::Reset => ActionError::Reset,
+            Self::Lost => ActionError::ClientFailed,
+            Self::Reset => ActionError::ConnectionReset,
             Self::Refused { status, .. } => status.into(),
             _ => ActionError::refused(Cause::Other),
         }
@@ -202,11 +202,11 @@ pub(super) type Result<T> = std::result::Result<T, ConnectError>;
 /// What became of a step, as why there is no connection.
 pub(super) fn refused(step: SetupStep) -> impl Fn(ActionError) -> ConnectError {
     move |failure| match failure {
-        ActionError::Answered(crate::load::Status::Failed(status)) => ConnectError::Refused {
+        ActionError::Status(crate::load::Status::Failed(status)) => ConnectError::Refused {
             step,
             status: Status(status.number),
         },
-        ActionError::Reset => ConnectError::Reset,
-        ActionError::Answered(_) | ActionError::Lost => ConnectError::Lost,
+        ActionError::ConnectionReset => ConnectError::Reset,
+        ActionError::Status(_) | ActionError::ClientFailed => ConnectError::Lost,
     }
 }

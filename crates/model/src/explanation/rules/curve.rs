@@ -136,7 +136,7 @@ pub(super) fn loads_given(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
         .points
         .iter()
         .filter(|point| point.leg == SweepDirection::Up);
-    let is_given = curve.peak_end == PeakLimit::Given && upward.all(|point| point.kept_up);
+    let is_given = curve.peak_end == PeakLimit::Fixed && upward.all(|point| point.kept_up);
     if !is_given || ends.growth() >= most {
         return None;
     }

@@ -9,9 +9,9 @@ use crate::text::time_text;
 pub(super) fn objective(evidence: &Evidence<'_>, _: f64) -> Option<Told> {
     let found = evidence.record.objective.as_ref()?;
     match found.end {
-        SearchStopReason::AlwaysHolds => Some(of_generator(found)),
+        SearchStopReason::AlwaysMet => Some(of_generator(found)),
         SearchStopReason::Interrupted => None,
-        SearchStopReason::Precise | SearchStopReason::TimeOver | SearchStopReason::NeverHolds => {
+        SearchStopReason::Precise | SearchStopReason::TimedOut | SearchStopReason::NeverMet => {
             of_server(found)
         }
     }

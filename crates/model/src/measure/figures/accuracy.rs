@@ -52,16 +52,16 @@ pub enum IntervalUnavailable {
         stretches: usize,
     },
     /// None was seen, and how many there can be does not follow from stretches without any.
-    NoneSeen,
+    NoSamples,
     /// A percentile's interval reaches beyond the slowest operation: it has a lower end alone.
-    FewBeyond {
+    TooFewAbove {
         /// That end.
         low: u64,
     },
     /// What lies beyond the longest is not known from a run.
     Extreme,
     /// The record's intervals do not have what it takes.
-    NotKept,
+    NotRecorded,
 }
 
 impl FigureEstimate {
@@ -217,9 +217,9 @@ impl<'record> BatchMeans<'record> {
         });
         let rates: Vec<f64> = rates.collect();
         if rates.iter().all(|rate| *rate == 0.0) {
-            return Err(IntervalUnavailable::NotKept);
+            return Err(IntervalUnavailable::NotRecorded);
         }
-        let mean = series::of_means(&rates).ok_or(IntervalUnavailable::NotKept)?;
+        let mean = series::of_means(&rates).ok_or(IntervalUnavailable::NotRecorded)?;
         Ok(around(Estimate { value, ..mean }, rates.len()))
     }
 
@@ -235,9 +235,9 @@ impl<'record> BatchMeans<'record> {
             counted.map(|kind| kind.ledger.unexpected()).sum::<u64>() as f64
         });
         let counts: Vec<f64> = counts.collect();
-        let mean = series::of_means(&counts).ok_or(IntervalUnavailable::NotKept)?;
+        let mean = series::of_means(&counts).ok_or(IntervalUnavailable::NotRecorded)?;
         if mean.value <= 0.0 {
-            return Err(IntervalUnavailable::NoneSeen);
+            return Err(IntervalUnavailable::NoSamples);
         }
         let standard_error = mean.standard_error * value / mean.value;
         let estimate = Estimate {
@@ -264,8 +264,8 @@ impl<'record> BatchMeans<'record> {
         });
         let stretches: Vec<Vec<&DistributionRecord>> = stretches.collect();
         let found = quantile_interval::interval(all, &stretches, quantile);
-        let found = found.ok_or(IntervalUnavailable::NotKept)?;
-        let few_beyond = IntervalUnavailable::FewBeyond { low: found.low };
+        let found = found.ok_or(IntervalUnavailable::NotRecorded)?;
+        let few_beyond = IntervalUnavailable::TooFewAbove { low: found.low };
         let high = found.high.ok_or(few_beyond)? as f64;
         let (value, low) = (found.value as f64, found.low as f64);
         let width = high.max(1.0).ln() - low.max(1.0).ln();
@@ -323,13 +323,15 @@ fn ratio(
     parts: impl Iterator<Item = Part>,
 ) -> Result<FigureEstimate, IntervalUnavailable> {
     let parts: Vec<Part> = parts.collect();
-    let skewed = series::of_skewed_ratio(&parts).ok_or(IntervalUnavailable::NotKept)?;
+    let skewed = series::of_skewed_ratio(&parts).ok_or(IntervalUnavailable::NotRecorded)?;
     let estimate = Estimate {
         value,
         freedom: skewed.freedom,
         ..skewed.mean
     };
-    let logarithm = estimate.logarithm().ok_or(IntervalUnavailable::NotKept)?;
+    let logarithm = estimate
+        .logarithm()
+        .ok_or(IntervalUnavailable::NotRecorded)?;
     let factor = logarithm.half_width().exp();
     Ok(FigureEstimate {
         low: value / factor,

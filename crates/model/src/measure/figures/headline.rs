@@ -24,7 +24,7 @@ pub fn with_headline(run: &BatchMeans<'_>) -> Totals {
     for figure in figures.filter(|figure| HEADLINE.contains(&figure.quantity)) {
         match run.accuracy(&figure) {
             Ok(known) => totals.figures.push(record(&figure, known)),
-            Err(IntervalUnavailable::FewBeyond { low }) => {
+            Err(IntervalUnavailable::TooFewAbove { low }) => {
                 totals.open_figures.push(OneSidedFigureRecord {
                     name: figure.to_string(),
                     unit: figure.quantity.unit().name().into(),

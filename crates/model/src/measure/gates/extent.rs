@@ -87,7 +87,7 @@ impl ValueWithInterval {
         match (is_met, is_excluded) {
             (true, _) => GateOutcome::Fails,
             (false, true) => GateOutcome::Passes,
-            (false, false) => GateOutcome::CannotTell,
+            (false, false) => GateOutcome::Inconclusive,
         }
     }
 

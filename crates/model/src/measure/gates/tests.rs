@@ -14,7 +14,7 @@ fn within(low: f64, high: f64) -> ValueWithInterval {
 
 #[test]
 fn an_interval_fails_passes_or_cannot_tell() {
-    use GateOutcome::{CannotTell, Fails, Passes};
+    use GateOutcome::{Fails, Inconclusive, Passes};
     let limit = ValueWithInterval::exactly(2.0);
     // The interval is below the limit, ends at it, holds it, begins at it, is above it.
     let intervals = [
@@ -27,27 +27,27 @@ fn an_interval_fails_passes_or_cannot_tell() {
     for (relation, outcomes) in [
         (
             Relation::Above,
-            [Passes, Passes, CannotTell, CannotTell, Fails],
+            [Passes, Passes, Inconclusive, Inconclusive, Fails],
         ),
         (
             Relation::AtLeast,
-            [Passes, CannotTell, CannotTell, Fails, Fails],
+            [Passes, Inconclusive, Inconclusive, Fails, Fails],
         ),
         (
             Relation::Below,
-            [Fails, CannotTell, CannotTell, Passes, Passes],
+            [Fails, Inconclusive, Inconclusive, Passes, Passes],
         ),
         (
             Relation::AtMost,
-            [Fails, Fails, CannotTell, CannotTell, Passes],
+            [Fails, Fails, Inconclusive, Inconclusive, Passes],
         ),
         (
             Relation::Equal,
-            [Passes, CannotTell, CannotTell, CannotTell, Passes],
+            [Passes, Inconclusive, Inconclusive, Inconclusive, Passes],
         ),
         (
             Relation::Unequal,
-            [Fails, CannotTell, CannotTell, CannotTell, Fails],
+            [Fails, Inconclusive, Inconclusive, Inconclusive, Fails],
         ),
     ] {
         let found = intervals.clone().map(|one| one.compared(relation, &limit));
@@ -136,7 +136,7 @@ fn a_figure_that_the_run_has_not_cannot_tell() {
     let judged = outcome("write.response_time.p99 > 1ms", |record| {
         record.totals.kinds.clear();
     });
-    assert_eq!(judged.outcome, GateOutcome::CannotTell);
+    assert_eq!(judged.outcome, GateOutcome::Inconclusive);
     let reason = "write.response_time.p99: there was nothing to measure it by";
     assert_eq!(judged.reason.as_deref(), Some(reason));
     assert!(judged.outcome.is_failure(true) && !judged.outcome.is_failure(false));

@@ -319,7 +319,7 @@ fn searched(longest_stretch_ns: u64) -> ObjectiveRecord {
         broken_ops_per_s: None,
         relaxation_time_ns: 1e9,
         longest_stretch_ns,
-        end: SearchStopReason::TimeOver,
+        end: SearchStopReason::TimedOut,
         tried: Vec::new(),
     }
 }
@@ -616,8 +616,8 @@ const CASES: &[Case] = &[
     ),
     case(
         "peak-unfinished",
-        |record| peak(record, PeakLimit::Unfinished),
-        |record| peak(record, PeakLimit::Given),
+        |record| peak(record, PeakLimit::NotReached),
+        |record| peak(record, PeakLimit::Fixed),
     ),
     case(
         "points-not-steady",

@@ -222,7 +222,7 @@ pub(super) fn in_flight(record: &RunRecord, mix: &MixRecord) -> Option<Check> {
     Some(if totals.reconnections + totals.lost_clients > 0 {
         check.unless(Some(InconclusiveReason::ConnectionLost))
     } else if totals.response_time_ns.mean >= overhang_max_ns {
-        check.unless(Some(InconclusiveReason::Overhang))
+        check.unless(Some(InconclusiveReason::WarmUpBacklog))
     } else {
         check
     })

@@ -85,14 +85,14 @@ impl Bound {
     pub fn judge(&self, figure: f64, chance: f64) -> Verdict {
         let ends = [figure - chance, figure + chance];
         if ends.into_iter().all(|end| self.holds(end)) {
-            return Verdict::Holds;
+            return Verdict::Passes;
         }
         let is_below = self.least.is_some_and(|least| figure + chance < least);
         let is_above = self.most.is_some_and(|most| figure - chance > most);
         if is_below || is_above {
             Verdict::Fails
         } else {
-            Verdict::CannotTell(InconclusiveReason::TooShort {
+            Verdict::Inconclusive(InconclusiveReason::TooShort {
                 times: self.times_as_long(figure, chance),
             })
         }
@@ -120,11 +120,11 @@ impl Bound {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Verdict {
     /// The figure is within the bound, with all that chance leaves open.
-    Holds,
+    Passes,
     /// It is outside, whatever chance did.
     Fails,
     /// This run does not tell.
-    CannotTell(InconclusiveReason),
+    Inconclusive(InconclusiveReason),
 }
 
 /// Why a run does not tell.
@@ -140,7 +140,7 @@ pub enum InconclusiveReason {
     /// A connection was lost, and held operations that were not sent.
     ConnectionLost,
     /// Operations take so long that those at the ends of the window decide.
-    Overhang,
+    WarmUpBacklog,
     /// The run ended before its time.
     EndedEarly,
 }
@@ -295,7 +295,7 @@ impl Check {
         match untold {
             None => self,
             Some(untold) => Self {
-                verdict: Verdict::CannotTell(untold),
+                verdict: Verdict::Inconclusive(untold),
                 ..self
             },
         }

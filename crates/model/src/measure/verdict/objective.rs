@@ -41,7 +41,7 @@ impl LoadVerdict {
                 let chance = STANDARD_ERRORS * (allowed * quantile / count).sqrt();
                 Bound::at_most(allowed).judge(tried.above as f64 / count, chance)
             }
-            Figure::Mean if tried.figure_ns < objective.below_ns => Verdict::Holds,
+            Figure::Mean if tried.figure_ns < objective.below_ns => Verdict::Passes,
             Figure::Mean => Verdict::Fails,
         })
     }
@@ -71,18 +71,18 @@ mod tests {
             LoadVerdict::of(&p99, &tried)
         };
         // 100 of 10,000 may be above, and chance makes it 100 ± 19.5.
-        assert_eq!(at(80, 5000.0), LoadVerdict::Judged(Verdict::Holds));
+        assert_eq!(at(80, 5000.0), LoadVerdict::Judged(Verdict::Passes));
         assert_eq!(at(120, 5000.0), LoadVerdict::Judged(Verdict::Fails));
         for above in [81, 100, 119] {
             let untold = at(above, 5000.0);
             let is_untold = matches!(
                 untold,
-                LoadVerdict::Judged(Verdict::CannotTell(InconclusiveReason::TooShort { .. }))
+                LoadVerdict::Judged(Verdict::Inconclusive(InconclusiveReason::TooShort { .. }))
             );
             assert!(is_untold, "{above}: {untold:?}");
         }
         // 98 % of 10,000 less four standard deviations are 9,400.
-        assert_eq!(at(0, 4701.0), LoadVerdict::Judged(Verdict::Holds));
+        assert_eq!(at(0, 4701.0), LoadVerdict::Judged(Verdict::Passes));
         assert_eq!(at(0, 4699.0), LoadVerdict::NotKeptUp);
     }
 }

@@ -62,8 +62,8 @@ pub struct PercentileInterval {
 impl PercentileInterval {
     fn of_kept(kept: RecordedInterval<'_>) -> Self {
         let (low_ns, high_ns) = match kept {
-            RecordedInterval::Whole(kept) => (kept.low, Some(kept.high)),
-            RecordedInterval::Open(kept) => (kept.low, None),
+            RecordedInterval::TwoSided(kept) => (kept.low, Some(kept.high)),
+            RecordedInterval::OneSided(kept) => (kept.low, None),
         };
         Self {
             low_ns,

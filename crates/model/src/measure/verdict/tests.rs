@@ -4,15 +4,15 @@ const PERCENT_10: Bound = Bound::around(0.0, 10.0);
 
 #[test]
 fn a_verdict_has_three_ways() {
-    assert_eq!(PERCENT_10.judge(5.0, 4.9), Verdict::Holds);
+    assert_eq!(PERCENT_10.judge(5.0, 4.9), Verdict::Passes);
     assert_eq!(PERCENT_10.judge(-20.0, 9.9), Verdict::Fails);
-    assert_eq!(PERCENT_10.judge(10.0, 0.0), Verdict::Holds);
+    assert_eq!(PERCENT_10.judge(10.0, 0.0), Verdict::Passes);
     assert_eq!(PERCENT_10.judge(10.1, 0.0), Verdict::Fails);
     let is_untold = |figure, chance| {
         let verdict = PERCENT_10.judge(figure, chance);
         matches!(
             verdict,
-            Verdict::CannotTell(InconclusiveReason::TooShort { .. })
+            Verdict::Inconclusive(InconclusiveReason::TooShort { .. })
         )
     };
     // The bound is between the ends of the interval, or chance is more than the bound.
@@ -24,9 +24,9 @@ fn holds_is_never_said_of_a_figure_outside_the_bound() {
     for figure in (-300..300).map(f64::from) {
         for chance in [0.0, 0.5, 5.0, 50.0] {
             let verdict = PERCENT_10.judge(figure, chance);
-            assert!(verdict != Verdict::Holds || PERCENT_10.holds(figure));
+            assert!(verdict != Verdict::Passes || PERCENT_10.holds(figure));
             assert!(verdict != Verdict::Fails || !PERCENT_10.holds(figure));
-            assert!(chance <= 10.0 || verdict != Verdict::Holds);
+            assert!(chance <= 10.0 || verdict != Verdict::Passes);
         }
     }
 }
@@ -34,7 +34,7 @@ fn holds_is_never_said_of_a_figure_outside_the_bound() {
 #[test]
 fn chance_shrinks_with_the_root_of_the_length() {
     let times = |figure, chance| match PERCENT_10.judge(figure, chance) {
-        Verdict::CannotTell(InconclusiveReason::TooShort { times }) => times,
+        Verdict::Inconclusive(InconclusiveReason::TooShort { times }) => times,
         other => panic!("{figure} ± {chance}: {other:?}"),
     };
     // Four times the bound: sixteen times as long; more is not asked where the figure is farther.
@@ -48,7 +48,10 @@ fn chance_shrinks_with_the_root_of_the_length() {
 #[test]
 fn a_bound_of_one_side_is_judged_on_that_side() {
     let most = Bound::at_most(5000.0);
-    assert_eq!(most.judge(-1.0, 100.0), Verdict::Holds);
+    assert_eq!(most.judge(-1.0, 100.0), Verdict::Passes);
     assert_eq!(most.judge(6000.0, 900.0), Verdict::Fails);
-    assert!(matches!(most.judge(6000.0, 1100.0), Verdict::CannotTell(_)));
+    assert!(matches!(
+        most.judge(6000.0, 1100.0),
+        Verdict::Inconclusive(_)
+    ));
 }

@@ -39,10 +39,10 @@ impl LoadController for Script {
         self.seen
             .push((load, observed.is_whole, observed.interval.clone()));
         if !self.seen.len().is_multiple_of(self.intervals_each) {
-            return NextLoad::Stay;
+            return NextLoad::Hold;
         }
         match self.loads.get(self.seen.len() / self.intervals_each) {
-            Some(load) => NextLoad::Offer(*load),
+            Some(load) => NextLoad::Set(*load),
             None => NextLoad::Finish,
         }
     }

@@ -45,13 +45,13 @@ const HIGHEST_OPS_PER_S: f64 = 1e8;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Step {
     /// Another interval at this load.
-    Stay,
+    Hold,
     /// The first measurement of this load did not count: the same again.
-    Again,
+    Repeat,
     /// Another load.
     Try(f64),
     /// The search is over.
-    Found(Peak),
+    Done(Peak),
 }
 
 /// The highest load to offer, and why it is.
@@ -72,7 +72,7 @@ impl Peak {
     pub fn given(load_ops_per_s: f64) -> Self {
         Self {
             load_ops_per_s,
-            end: PeakLimit::Given,
+            end: PeakLimit::Fixed,
             capacity_ops_per_s: None,
             tried: 0,
         }
@@ -82,7 +82,7 @@ impl Peak {
     pub fn method(&self) -> String {
         let tried = self.tried;
         match (self.end, self.capacity_ops_per_s) {
-            (PeakLimit::Given, _) => "given".into(),
+            (PeakLimit::Fixed, _) => "given".into(),
             (PeakLimit::Generator, _) => format!(
                 "highest load that the load generator can offer; the server kept up with all {tried} loads tried"
             ),
@@ -90,7 +90,7 @@ impl Peak {
                 "highest load kept up with, of {tried} tried; at least {capacity:.0}/s achieved in overload"
             ),
             (PeakLimit::Server, None) => format!("highest load kept up with, of {tried} tried"),
-            (PeakLimit::Unfinished, _) => format!(
+            (PeakLimit::NotReached, _) => format!(
                 "highest load kept up with when the search was broken off, of {tried} tried"
             ),
         }
@@ -157,7 +157,7 @@ impl PeakSearch {
 
     /// The best that is known when the search is broken off.
     pub fn unfinished(&self) -> Peak {
-        self.found(self.kept, PeakLimit::Unfinished)
+        self.found(self.kept, PeakLimit::NotReached)
     }
 
     /// Counts an interval of any kind: the search is bounded.
@@ -171,9 +171,9 @@ impl PeakSearch {
     /// Takes an interval of this length that belongs to no load.
     pub fn pass(&mut self, nanos: u64) -> Step {
         if self.count(nanos) {
-            Step::Stay
+            Step::Hold
         } else {
-            Step::Found(self.unfinished())
+            Step::Done(self.unfinished())
         }
     }
 
@@ -187,7 +187,7 @@ impl PeakSearch {
         self.rested += 1;
         let has_rested = !is_working_off(interval) || self.rested >= REST_INTERVALS_MAX;
         match (self.pass(nanos), self.after_rest) {
-            (Step::Stay, Some(load)) if has_rested => {
+            (Step::Hold, Some(load)) if has_rested => {
                 self.after_rest = None;
                 self.try_load(load)
             }
@@ -195,11 +195,11 @@ impl PeakSearch {
         }
     }
 
-    /// Takes what was counted at this load since it was offered, or since [`Step::Again`], with
+    /// Takes what was counted at this load since it was offered, or since [`Step::Repeat`], with
     /// a last interval of this length.
     pub fn observe(&mut self, at_load: &Tally, nanos: u64) -> Step {
         if !self.count(nanos) {
-            return Step::Found(self.unfinished());
+            return Step::Done(self.unfinished());
         }
         let expected = at_load.expected(self.load);
         let patient = at_load.nanos < LOAD_NANOS_MAX;
@@ -210,18 +210,18 @@ impl PeakSearch {
             return if is_fine {
                 self.lose(at_load)
             } else {
-                Step::Stay
+                Step::Hold
             };
         }
         // Doubling needs no fine verdict; near the peak only a fine one counts.
         if !is_fine && self.lost.is_some() {
-            return Step::Stay;
+            return Step::Hold;
         }
         if is_kept {
             return self.keep(at_load);
         }
         self.failed_once = true;
-        Step::Again
+        Step::Repeat
     }
 
     fn keep(&mut self, at_load: &Tally) -> Step {
@@ -230,13 +230,13 @@ impl PeakSearch {
             self.kept_achieved = self.lost.map(|_| at_load.achieved_at_least());
         }
         if self.limit.is_some_and(|limit| self.load >= limit) {
-            return Step::Found(self.found(self.load, PeakLimit::Generator));
+            return Step::Done(self.found(self.load, PeakLimit::Generator));
         }
         if self.lost.is_some() {
             return self.refine();
         }
         if self.load >= HIGHEST_OPS_PER_S {
-            return Step::Found(self.found(self.load, PeakLimit::Generator));
+            return Step::Done(self.found(self.load, PeakLimit::Generator));
         }
         // Intervals with few operations say little; the next load has more.
         let enough = OPERATIONS_COARSE * self.load / at_load.expected(self.load).max(1.0);
@@ -258,7 +258,7 @@ impl PeakSearch {
     /// The next load between what was kept up with and what was not.
     fn refine(&mut self) -> Step {
         let Some(lost) = self.lost else {
-            return Step::Stay;
+            return Step::Hold;
         };
         let below = BELOW_CAPACITY * self.capacity;
         if !self.tried_below {
@@ -276,7 +276,7 @@ impl PeakSearch {
             if self.kept_achieved.is_none() {
                 return self.try_load(self.kept);
             }
-            return Step::Found(self.found(self.kept, PeakLimit::Server));
+            return Step::Done(self.found(self.kept, PeakLimit::Server));
         }
         // A first load that is too high already has nothing below it to halve towards.
         let next = if self.kept > 0.0 {

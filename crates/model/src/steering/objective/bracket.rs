@@ -29,7 +29,7 @@ impl ObjectiveSearch {
             (false, false) => 2,
         };
         if taken < wanted {
-            return NextLoad::Stay;
+            return NextLoad::Hold;
         }
         // Of a load above the capacity a queue only just begins to grow. Instead of the lowest there is no
         // other to try.
@@ -37,16 +37,16 @@ impl ObjectiveSearch {
         let may_last =
             self.dwell_ns() < self.longest_dwell_ns() as f64 || load <= self.range.lowest;
         if is_too_short && may_last {
-            return NextLoad::Stay;
+            return NextLoad::Hold;
         }
         self.close_dwell();
         self.bound(load, holds, is_too_short);
         let holds = holds && !is_too_short;
         if at_end {
             let end = if holds {
-                SearchStopReason::AlwaysHolds
+                SearchStopReason::AlwaysMet
             } else {
-                SearchStopReason::NeverHolds
+                SearchStopReason::NeverMet
             };
             if holds == (load >= self.range.highest) {
                 return self.finish(end);

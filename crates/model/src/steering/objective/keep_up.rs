@@ -42,7 +42,7 @@ impl ObjectiveSearch {
         self.stage = Stage::KeepUp;
         let Some(kept) = kept else {
             if lost <= self.range.lowest {
-                return Some(self.finish(SearchStopReason::NeverHolds));
+                return Some(self.finish(SearchStopReason::NeverMet));
             }
             return Some(self.offer(0.5 * lost));
         };

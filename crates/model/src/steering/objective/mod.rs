@@ -147,10 +147,10 @@ impl ObjectiveSearch {
         let tried = self.dwells.iter().map(|dwell| dwell.to_record(figure));
         let tried = tried.collect();
         let (load, lower, upper) = match end {
-            SearchStopReason::NeverHolds => (None, None, Some(self.range.lowest)),
-            SearchStopReason::AlwaysHolds => (None, Some(self.range.highest), None),
+            SearchStopReason::NeverMet => (None, None, Some(self.range.lowest)),
+            SearchStopReason::AlwaysMet => (None, Some(self.range.highest), None),
             SearchStopReason::Precise
-            | SearchStopReason::TimeOver
+            | SearchStopReason::TimedOut
             | SearchStopReason::Interrupted => self.answer(),
         };
         let near = load.unwrap_or(self.centre);
@@ -266,9 +266,9 @@ impl ObjectiveSearch {
             !is_same && last.is_some_and(|last| last.overloads(self.law, self.objective()));
         self.dwell = Dwell::new(load);
         match (is_same, self.draining) {
-            (true, _) => NextLoad::Stay,
-            (false, true) => NextLoad::Offer(0.5 * load),
-            (false, false) => NextLoad::Offer(load),
+            (true, _) => NextLoad::Hold,
+            (false, true) => NextLoad::Set(0.5 * load),
+            (false, false) => NextLoad::Set(load),
         }
     }
 
@@ -286,18 +286,18 @@ impl ObjectiveSearch {
         let at_load = (observed.offered_load_ops_per_s / expected - 1.0).abs() < 1e-6;
         self.discarded += 1;
         if !observed.is_whole || !at_load || (is_first && self.dwell.readings.is_empty()) {
-            return Some(NextLoad::Stay);
+            return Some(NextLoad::Hold);
         }
         let may_discard = self.dwell.readings.is_empty() && self.discarded < SETTLE_MAX;
         if self.draining {
             if may_discard && reading.excess(self.law, &self.plan.objective) > 1.0 {
-                return Some(NextLoad::Stay);
+                return Some(NextLoad::Hold);
             }
             self.draining = false;
-            return Some(NextLoad::Offer(self.dwell.load));
+            return Some(NextLoad::Set(self.dwell.load));
         }
         if may_discard && reading.is_draining() {
-            return Some(NextLoad::Stay);
+            return Some(NextLoad::Hold);
         }
         self.dwell.take(reading, &steps);
         None
@@ -337,7 +337,7 @@ impl LoadController for ObjectiveSearch {
         let waits = self.take(observed);
         self.elapsed_ns = observed.interval.end_ns.saturating_sub(started_ns);
         if self.elapsed_ns >= self.plan.search_max_ns {
-            return self.finish(SearchStopReason::TimeOver);
+            return self.finish(SearchStopReason::TimedOut);
         }
         if let Some(direction) = waits {
             return direction;

@@ -78,7 +78,7 @@ impl ObjectiveSearch {
         let taken = self.dwell.readings.len();
         let is_far = taken >= 2 && !self.dwell.kept_up();
         if taken < self.dwell_intervals(interval_ns) && !is_far {
-            return NextLoad::Stay;
+            return NextLoad::Hold;
         }
         self.close_dwell();
         if let Some(direction) = self.check_keep_up() {

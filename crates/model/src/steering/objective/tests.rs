@@ -183,7 +183,7 @@ fn what_never_holds_is_told_within_seconds() {
     let mut search = search_for(objective, 0.03);
     let end = case.run(1).steer(&mut search);
     let record = search.conclude();
-    assert_eq!(record.end, SearchStopReason::NeverHolds);
+    assert_eq!(record.end, SearchStopReason::NeverMet);
     assert_eq!(
         (record.load_ops_per_s, record.upper_ops_per_s),
         (None, Some(10.0))
@@ -206,7 +206,7 @@ fn what_always_holds_ends_at_what_can_be_offered() {
     let mut search = ObjectiveSearch::new(&plan, range);
     case.run(1).steer(&mut search);
     let record = search.conclude();
-    assert_eq!(record.end, SearchStopReason::AlwaysHolds);
+    assert_eq!(record.end, SearchStopReason::AlwaysMet);
     assert_eq!(record.lower_ops_per_s, Some(3000.0));
 }
 
@@ -257,7 +257,7 @@ fn time_is_kept() {
     let end = case.run(1).steer(&mut search);
     assert_eq!(end.time_ns, 90_000_000_000);
     let record = search.conclude();
-    assert_eq!(record.end, SearchStopReason::TimeOver);
+    assert_eq!(record.end, SearchStopReason::TimedOut);
     assert!(record.lower_ops_per_s < record.load_ops_per_s);
     assert!(record.load_ops_per_s < record.upper_ops_per_s);
 }
@@ -312,8 +312,8 @@ fn steer(search: &mut ObjectiveSearch, seconds: u64, capacity: f64, nanos: fn(f6
             interval: &interval,
         };
         match search.next(&observed) {
-            NextLoad::Stay => {}
-            NextLoad::Offer(next) => load = next,
+            NextLoad::Hold => {}
+            NextLoad::Set(next) => load = next,
             NextLoad::Finish => break,
         }
     }
@@ -355,7 +355,7 @@ fn the_lowest_load_is_not_said_to_fail_because_it_was_measured_for_too_short_a_t
     let waits = |load: f64| if load > 1100.0 { 100_000 } else { 500_000_000 };
     steer(&mut search, 200, 1000.0, waits);
     let record = search.conclude();
-    assert_eq!(record.end, SearchStopReason::TimeOver);
+    assert_eq!(record.end, SearchStopReason::TimedOut);
     assert_eq!(record.held_ops_per_s, None);
     assert_eq!(record.broken_ops_per_s, Some(2000.0));
 }

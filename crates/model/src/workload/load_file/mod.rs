@@ -107,7 +107,7 @@ impl LoadFile {
                 return Err(Next::NotBefore(now));
             }
             match self.state {
-                State::Ended => return Err(Next::Nothing),
+                State::Ended => return Err(Next::Idle),
                 State::Pausing(until) if now < until => return Err(Next::NotBefore(until)),
                 State::Pausing(_) => self.restart(now),
                 State::Waiting { client, point } => {
@@ -132,7 +132,7 @@ impl LoadFile {
                     Peek::WaitSequencePoint { client, point } => self.wait_for(client, point),
                     Peek::EndOfPass => {
                         self.state = State::EndingPass;
-                        return Err(Next::Aside(LoadWork::EndPass));
+                        return Err(Next::Background(LoadWork::EndPass));
                     }
                 },
             }
@@ -234,12 +234,12 @@ impl Workload<Lines> for LoadFile {
         } = self;
         let mut line = match script.line() {
             Ok(Some(line)) => line,
-            Ok(None) => return Next::Nothing,
+            Ok(None) => return Next::Idle,
             Err(error) => {
                 ledger.record.lost = Some(error.to_string());
                 *state = State::Ended;
                 shared.publish(ledger.record.client, u64::MAX);
-                return Next::Nothing;
+                return Next::Idle;
             }
         };
         *number = line.number;

@@ -173,8 +173,8 @@ impl ClientStats {
     pub fn connect(&self, connection: ConnectStatus) {
         let nanos = match connection {
             ConnectStatus::None => WITHOUT,
-            ConnectStatus::Awaited => NOT_YET,
-            ConnectStatus::Made(nanos) => nanos.clamp(WITHOUT + 1, NOT_YET - 1),
+            ConnectStatus::Pending => NOT_YET,
+            ConnectStatus::Connected(nanos) => nanos.clamp(WITHOUT + 1, NOT_YET - 1),
         };
         self.connect_nanos.store(nanos, Ordering::Relaxed);
     }
@@ -183,8 +183,8 @@ impl ClientStats {
     pub fn connection(&self) -> ConnectStatus {
         match self.connect_nanos.load(Ordering::Relaxed) {
             WITHOUT => ConnectStatus::None,
-            NOT_YET => ConnectStatus::Awaited,
-            nanos => ConnectStatus::Made(nanos),
+            NOT_YET => ConnectStatus::Pending,
+            nanos => ConnectStatus::Connected(nanos),
         }
     }
 

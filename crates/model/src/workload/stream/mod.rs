@@ -363,8 +363,8 @@ impl Stream {
                 Step::MakeDirectory
             };
             self.enter(match self.gauge().connection() {
-                ConnectStatus::Awaited => ClientState::Connecting,
-                ConnectStatus::None | ConnectStatus::Made(_) => ClientState::Starting,
+                ConnectStatus::Pending => ClientState::Connecting,
+                ConnectStatus::None | ConnectStatus::Connected(_) => ClientState::Starting,
             });
         }
         if self.step == Step::Choose {
@@ -392,7 +392,7 @@ impl Stream {
             }
         }
         if self.step == Step::Ended {
-            return Err(Next::Nothing);
+            return Err(Next::Idle);
         }
         Ok(())
     }
@@ -494,12 +494,12 @@ impl Stream {
         let asked = shelf.ask(file, self.in_line);
         self.file.key.file = file;
         self.in_line = match asked {
-            Checkout::Waits(since) => Some(since),
-            Checkout::Lent(_) | Checkout::Never => None,
+            Checkout::Waiting(since) => Some(since),
+            Checkout::Granted(_) | Checkout::Closed => None,
         };
         match asked {
-            Checkout::Waits(_) => Some(self.nap_from(now)),
-            Checkout::Never => {
+            Checkout::Waiting(_) => Some(self.nap_from(now)),
+            Checkout::Closed => {
                 self.passed_over += 1;
                 self.serial += 1;
                 if self.passed_over >= group.files {
@@ -509,7 +509,7 @@ impl Stream {
                 }
                 Some(now)
             }
-            Checkout::Lent(content) => {
+            Checkout::Granted(content) => {
                 let drawn = self.drawn(group);
                 self.end_wait(now);
                 self.passed_over = 0;
@@ -830,7 +830,7 @@ impl Workload<Lines> for Stream {
         let shared = Arc::clone(&self.shared);
         let orders = self.gauge().orders();
         let Some(settings) = shared.settings(orders.settings) else {
-            return Next::Nothing;
+            return Next::Idle;
         };
         let group = &settings.group;
         if orders != self.orders {
@@ -913,7 +913,7 @@ impl Workload<Lines> for Stream {
     }
 
     fn connected(&mut self, nanos: u64) {
-        self.gauge().connect(ConnectStatus::Made(nanos));
+        self.gauge().connect(ConnectStatus::Connected(nanos));
         if self.state == ClientState::Connecting {
             self.enter(ClientState::Starting);
         }

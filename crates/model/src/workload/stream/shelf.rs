@@ -16,11 +16,11 @@ pub struct FileVersion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checkout {
     /// It is the reader's until it is given back.
-    Lent(FileVersion),
+    Granted(FileVersion),
     /// Not yet: the reader waits in line, by this number.
-    Waits(u32),
+    Waiting(u32),
     /// It never will be: the writer has ended without it.
-    Never,
+    Closed,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -70,23 +70,23 @@ impl PublishedFiles {
     pub fn ask(&self, file: u32, since: Option<u32>) -> Checkout {
         let asked = self.with(file, |file, has_ended| match since {
             // It was lent to all who waited when it became whole.
-            Some(since) if file.completions != since => Checkout::Lent(file.content),
+            Some(since) if file.completions != since => Checkout::Granted(file.content),
             Some(_) if has_ended => {
                 file.waiting = file.waiting.saturating_sub(1);
-                Checkout::Never
+                Checkout::Closed
             }
-            Some(since) => Checkout::Waits(since),
+            Some(since) => Checkout::Waiting(since),
             None if file.is_whole && (!file.is_wanted || has_ended) => {
                 file.readers += 1;
-                Checkout::Lent(file.content)
+                Checkout::Granted(file.content)
             }
-            None if has_ended => Checkout::Never,
+            None if has_ended => Checkout::Closed,
             None => {
                 file.waiting += 1;
-                Checkout::Waits(file.completions)
+                Checkout::Waiting(file.completions)
             }
         });
-        asked.unwrap_or(Checkout::Never)
+        asked.unwrap_or(Checkout::Closed)
     }
 
     /// Waits in line no longer.
@@ -143,17 +143,17 @@ mod tests {
     #[test]
     fn readers_wait_for_a_file_and_writers_for_readers() {
         let shelf = PublishedFiles::new(1);
-        assert_eq!(shelf.ask(0, None), Checkout::Waits(0));
+        assert_eq!(shelf.ask(0, None), Checkout::Waiting(0));
         assert!(shelf.begin(0));
-        assert_eq!(shelf.ask(0, Some(0)), Checkout::Waits(0));
+        assert_eq!(shelf.ask(0, Some(0)), Checkout::Waiting(0));
         shelf.complete(0, CONTENT);
         // Who has waited comes before the writer, who comes before others.
         assert!(!shelf.begin(0));
-        assert_eq!(shelf.ask(0, Some(0)), Checkout::Lent(CONTENT));
-        assert_eq!(shelf.ask(0, None), Checkout::Waits(1));
+        assert_eq!(shelf.ask(0, Some(0)), Checkout::Granted(CONTENT));
+        assert_eq!(shelf.ask(0, None), Checkout::Waiting(1));
         shelf.give_back(0);
         assert!(shelf.begin(0));
-        assert_eq!(shelf.ask(0, Some(1)), Checkout::Waits(1));
+        assert_eq!(shelf.ask(0, Some(1)), Checkout::Waiting(1));
     }
 
     #[test]
@@ -161,22 +161,22 @@ mod tests {
         let shelf = PublishedFiles::new(2);
         assert!(shelf.begin(0));
         shelf.complete(0, CONTENT);
-        assert_eq!(shelf.ask(1, None), Checkout::Waits(0));
+        assert_eq!(shelf.ask(1, None), Checkout::Waiting(0));
         shelf.end();
-        assert_eq!(shelf.ask(1, Some(0)), Checkout::Never);
-        assert_eq!(shelf.ask(1, None), Checkout::Never);
-        assert_eq!(shelf.ask(0, None), Checkout::Lent(CONTENT));
-        assert_eq!(shelf.ask(7, None), Checkout::Never);
+        assert_eq!(shelf.ask(1, Some(0)), Checkout::Closed);
+        assert_eq!(shelf.ask(1, None), Checkout::Closed);
+        assert_eq!(shelf.ask(0, None), Checkout::Granted(CONTENT));
+        assert_eq!(shelf.ask(7, None), Checkout::Closed);
     }
 
     #[test]
     fn who_leaves_gives_back_what_was_lent_meanwhile() {
         let shelf = PublishedFiles::new(1);
-        assert_eq!(shelf.ask(0, None), Checkout::Waits(0));
+        assert_eq!(shelf.ask(0, None), Checkout::Waiting(0));
         shelf.leave(0, 0);
         shelf.complete(0, CONTENT);
         assert!(shelf.begin(0));
-        assert_eq!(shelf.ask(0, None), Checkout::Waits(1));
+        assert_eq!(shelf.ask(0, None), Checkout::Waiting(1));
         shelf.complete(0, CONTENT);
         shelf.leave(0, 1);
         assert!(shelf.begin(0));

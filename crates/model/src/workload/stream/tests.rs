@@ -148,12 +148,12 @@ impl World {
             Next::Measured(work) => (Role::Measured, now, work),
             Next::Due(due, work) => (Role::Measured, due, work),
             Next::Unmeasured(work) => (Role::Unmeasured, now, work),
-            Next::Aside(_) => panic!("a fleet has no asides"),
+            Next::Background(_) => panic!("a fleet has no asides"),
             Next::NotBefore(moment) => {
                 self.wakes[client] = moment.max(now.after_nanos(1));
                 return;
             }
-            Next::Nothing => {
+            Next::Idle => {
                 self.wakes[client] = Timestamp::MAX;
                 return;
             }
@@ -709,14 +709,14 @@ fn who_comes_only_as_far_as_before_gives_up_too() {
 #[test]
 fn a_client_is_connecting_until_it_is_connected() {
     let mut world = World::new(writer(), MS);
-    world.shared.gauges()[0].connect(ConnectStatus::Awaited);
+    world.shared.gauges()[0].connect(ConnectStatus::Pending);
     world.run(1);
     assert_eq!(world.state(0), ClientState::Connecting);
     world.clients[0].connected(77);
     assert_eq!(world.state(0), ClientState::Starting);
     assert_eq!(
         world.shared.gauges()[0].connection(),
-        ConnectStatus::Made(77)
+        ConnectStatus::Connected(77)
     );
 }
 

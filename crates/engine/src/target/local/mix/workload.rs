@@ -105,7 +105,7 @@ impl MountMix {
         let kind = self.pacer.choose(&mut self.group.arithmetic());
         let Some(kind) = kind else {
             self.account.lost = Some("the mix has nothing that could be asked".into());
-            return Err(Next::Nothing);
+            return Err(Next::Idle);
         };
         Ok((kind, due))
     }
@@ -165,10 +165,10 @@ impl Workload<MountKinds> for MountMix {
 
     fn next(&mut self, _slot: u32, now: Timestamp) -> Next<MountWork<'_>> {
         if std::mem::take(&mut self.account.has_failed) {
-            return Next::Aside(self.work(Asked::Loss));
+            return Next::Background(self.work(Asked::Loss));
         }
         if self.account.lost.is_some() || self.group.is_over() {
-            return Next::Nothing;
+            return Next::Idle;
         }
         if let Stage::Preparing { kind, due } = self.stage {
             self.stage = Stage::Operating(kind);

@@ -40,13 +40,13 @@ pub(crate) enum RemoveError {
     },
     /// Somebody holds a file, as on a mount of NFS (`nfs_mount`).
     #[error("cannot remove {name}: the file is in use, or something is mounted on it")]
-    InUse {
+    Busy {
         /// Its name, from the top of the tree on as it is now.
         name: String,
     },
     /// Removing it succeeds, and it is there again.
     #[error("cannot remove {name}: it is listed again each time it was removed")]
-    ListedAgain {
+    ReappearsInListing {
         /// Its name, from the top of the tree on as it is now.
         name: String,
     },
@@ -57,7 +57,7 @@ impl RemoveError {
     fn file(name: &[u8], errno: Errno) -> Self {
         let name = String::from_utf8_lossy(name).into_owned();
         match errno {
-            Errno::BUSY => RemoveError::InUse { name },
+            Errno::BUSY => RemoveError::Busy { name },
             errno => RemoveError::Refused { name, errno },
         }
     }
@@ -79,8 +79,8 @@ impl RemoveError {
         }
         let (RemoveError::Refused { name, .. }
         | RemoveError::Mounted { name }
-        | RemoveError::InUse { name }
-        | RemoveError::ListedAgain { name }) = &mut self;
+        | RemoveError::Busy { name }
+        | RemoveError::ReappearsInListing { name }) = &mut self;
         *name = format!("{}/{name}", String::from_utf8_lossy(directory));
         self
     }
@@ -88,13 +88,13 @@ impl RemoveError {
     /// Whether it is a file that was removed while it was open, and still is.
     pub fn is_still_open(&self) -> bool {
         match self {
-            RemoveError::InUse { name } => {
+            RemoveError::Busy { name } => {
                 let last = name.rsplit('/').next().unwrap_or_default();
                 nfs_mount::is_still_open(last.as_bytes())
             }
             RemoveError::Refused { .. }
             | RemoveError::Mounted { .. }
-            | RemoveError::ListedAgain { .. } => false,
+            | RemoveError::ReappearsInListing { .. } => false,
         }
     }
 
@@ -102,8 +102,8 @@ impl RemoveError {
     pub fn errno(&self) -> Errno {
         match self {
             RemoveError::Refused { errno, .. } => *errno,
-            RemoveError::Mounted { .. } | RemoveError::InUse { .. } => Errno::BUSY,
-            RemoveError::ListedAgain { .. } => Errno::IO,
+            RemoveError::Mounted { .. } | RemoveError::Busy { .. } => Errno::BUSY,
+            RemoveError::ReappearsInListing { .. } => Errno::IO,
         }
     }
 }
@@ -298,7 +298,7 @@ impl Level {
         }
         if self.repeats >= REPEATS_MAX {
             let name = String::from_utf8_lossy(name).into_owned();
-            return Err(RemoveError::ListedAgain { name });
+            return Err(RemoveError::ReappearsInListing { name });
         }
         if !take_away(here, name, kind)? {
             self.directories.push(name.into());

@@ -62,13 +62,13 @@ impl<W: LineSource> ClientSpawner<RoundRobin<Nfs3Site>, W> for SocketClients {
                 {
                     locks.push(ConnectedClient {
                         client,
-                        first: InitialConnection::Made(socket),
+                        first: InitialConnection::Established(socket),
                         dial: dial(plan.clients + number),
                     });
                 }
                 let dial = dial(number);
-                let first = take(number).map(InitialConnection::Made);
-                let first = first.or_else(|| moment(number).map(InitialConnection::At));
+                let first = take(number).map(InitialConnection::Established);
+                let first = first.or_else(|| moment(number).map(InitialConnection::ScheduledAt));
                 clients.extend(first.map(|first| ConnectedClient {
                     client,
                     first,

@@ -176,8 +176,11 @@ impl LoggingOn<'_> {
             made,
         } = joined;
         let (session, first) = match made {
-            Some((made, _)) => (made.session, InitialConnection::Made(made.socket)),
-            None => (reaching.session(SLOTS), InitialConnection::At(moment)),
+            Some((made, _)) => (made.session, InitialConnection::Established(made.socket)),
+            None => (
+                reaching.session(SLOTS),
+                InitialConnection::ScheduledAt(moment),
+            ),
         };
         let options = Smb2ClientOptions {
             way: Arc::clone(&reaching.way),

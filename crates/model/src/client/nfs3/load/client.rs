@@ -302,7 +302,7 @@ impl Client for LoadClient {
         };
         if let Err(error) = received {
             let start = bytes.get(..SHOWN).unwrap_or(bytes).to_vec();
-            self.break_off(Why::NotOurs(error.clone(), start), now, completed);
+            self.break_off(Why::BadMessage(error.clone(), start), now, completed);
             return Err(error.into());
         }
         self.settle();

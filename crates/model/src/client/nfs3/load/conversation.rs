@@ -422,13 +422,13 @@ impl ClientTask {
         let Some(under_way) = self.under_way.take() else {
             return;
         };
-        let is_lost = end.answer == Err(ActionError::Lost);
+        let is_lost = end.answer == Err(ActionError::ClientFailed);
         if is_lost && let Some(lost) = self.actor.desk().take_lost() {
             self.lost = Some(lost);
         }
         let status = match end.answer {
-            Ok(status) | Err(ActionError::Answered(status)) => Some(status),
-            Err(ActionError::Lost | ActionError::Reset) => None,
+            Ok(status) | Err(ActionError::Status(status)) => Some(status),
+            Err(ActionError::ClientFailed | ActionError::ConnectionReset) => None,
         };
         let fault = self.inspection.take_fault();
         let status = status.map(|status| status.with_fault(fault));

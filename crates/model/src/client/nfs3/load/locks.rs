@@ -53,7 +53,7 @@ pub(super) const fn answer(status: nlm::Status) -> Status {
 fn granted(stat: nlm::Status) -> NfsResult<()> {
     match stat {
         nlm::Status::GRANTED => Ok(()),
-        status => Err(ActionError::Answered(answer(status))),
+        status => Err(ActionError::Status(answer(status))),
     }
 }
 
@@ -193,8 +193,8 @@ impl Locks {
     pub async fn close_all(&mut self) -> NfsResult<()> {
         while let Some(file) = self.held.pop_first() {
             self.link.go_on()?;
-            if let Err(ActionError::Lost) = self.unlock(&file, 0, 0).await {
-                return Err(ActionError::Lost);
+            if let Err(ActionError::ClientFailed) = self.unlock(&file, 0, 0).await {
+                return Err(ActionError::ClientFailed);
             }
         }
         Ok(())
@@ -228,18 +228,18 @@ mod tests {
                 return (outcome, called);
             }
             match desk.wanted() {
-                WaitReason::Call => {
+                WaitReason::Reply => {
                     let stat = stats.get(called.len()).or(stats.last());
                     let stat = stat.expect("an answer").0.to_be_bytes();
                     called.push(desk.call().procedure.number);
                     let bytes = &[&[0; 4][..], &stat].concat();
                     desk.answer(Results { bytes, len: 8 });
                 }
-                WaitReason::Pause(nanos) => {
+                WaitReason::Timer(nanos) => {
                     now = now.after_nanos(nanos);
                     desk.rested();
                 }
-                WaitReason::Nothing => panic!("it waits for nothing"),
+                WaitReason::None => panic!("it waits for nothing"),
             }
         }
     }
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(called, [lock; 3]);
         let (outcome, called) = answered(&[S::BLOCKED, S::DENIED]);
         let denied = answer(S::DENIED);
-        assert!(matches!(outcome, Err(ActionError::Answered(status)) if status == denied));
+        assert!(matches!(outcome, Err(ActionError::Status(status)) if status == denied));
         assert_eq!(called, [lock; 2]);
     }
 
@@ -261,7 +261,7 @@ mod tests {
     fn one_that_stays_blocked_is_cancelled_and_the_answer_is_that() {
         let (outcome, called) = answered(&[nlm::Status::BLOCKED]);
         let blocked = answer(nlm::Status::BLOCKED);
-        assert!(matches!(outcome, Err(ActionError::Answered(status)) if status == blocked));
+        assert!(matches!(outcome, Err(ActionError::Status(status)) if status == blocked));
         let (last, asked) = called.split_last().expect("calls");
         assert_eq!(*last, Procedure::Cancel.number());
         assert!(asked.len() > 1 && asked.iter().all(|call| *call == Procedure::Lock.number()));

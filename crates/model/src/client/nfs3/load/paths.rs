@@ -92,8 +92,10 @@ fn is_stale(status: Status) -> bool {
 /// What the server says when a pass is tidied up does not matter; that it is gone does.
 fn unless_lost<T>(result: NfsResult<T>) -> NfsResult<()> {
     match result {
-        Err(ActionError::Lost | ActionError::Reset) => Err(ActionError::Lost),
-        Ok(_) | Err(ActionError::Answered(_)) => Ok(()),
+        Err(ActionError::ClientFailed | ActionError::ConnectionReset) => {
+            Err(ActionError::ClientFailed)
+        }
+        Ok(_) | Err(ActionError::Status(_)) => Ok(()),
     }
 }
 
@@ -101,7 +103,7 @@ impl VerbExecutor {
     /// Carries out one action: what was answered.
     pub async fn carry_out(&mut self, action: Action<'_>) -> NfsResult<Status> {
         let answer = self.answer(action).await;
-        if let Ok(status) | Err(ActionError::Answered(status)) = answer
+        if let Ok(status) | Err(ActionError::Status(status)) = answer
             && is_stale(status)
         {
             // Another program changed the tree; what else it changed is not known.

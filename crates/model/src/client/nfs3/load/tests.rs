@@ -805,7 +805,7 @@ fn what_the_standard_forbids_ends_the_client() {
     let too_much = lost_by(3, read_x(100, 100), |_| {
         Reaction::Results(read_of(50_000, false))
     });
-    let Why::Violation(what) = too_much else {
+    let Why::ProtocolViolation(what) = too_much else {
         panic!("{too_much:?}");
     };
     let said = "asked for 100 bytes, it says it sent 50000 and sent 50000";
@@ -813,7 +813,7 @@ fn what_the_standard_forbids_ends_the_client() {
     let nothing = lost_by(3, read_x(100, 100), |_| {
         Reaction::Results(read_of(0, false))
     });
-    assert!(matches!(nothing, Why::Violation(_)), "{nothing:?}");
+    assert!(matches!(nothing, Why::ProtocolViolation(_)), "{nothing:?}");
     let cut = lost_by(3, read_x(100, 100), |_| {
         let mut results = read_of(100, true);
         results.truncate(150);
@@ -831,7 +831,7 @@ fn what_is_no_rpc_ends_the_client_and_the_connection() {
     assert_eq!(done.outcome, Outcome::Disconnected);
     assert!(matches!(bench.error, Some(ProtocolError::Rpc(_))));
     let lost = bench.clients[0].take_lost().expect("it is lost");
-    let Why::NotOurs(_, start) = lost.why else {
+    let Why::BadMessage(_, start) = lost.why else {
         panic!("{lost:?}");
     };
     assert!(start.starts_with(b"HTTP/1.1"));
@@ -867,7 +867,7 @@ fn a_listing_that_leads_in_a_circle_ends_the_client() {
     assert_eq!(done.outcome, Outcome::Disconnected);
     let lost = bench.clients[0].take_lost().expect("it is lost");
     assert_eq!(lost.procedure.name, "readdir");
-    let Why::Violation(what) = lost.why else {
+    let Why::ProtocolViolation(what) = lost.why else {
         panic!("{lost:?}");
     };
     assert_eq!(what, "the listing leads in a circle");

@@ -39,13 +39,13 @@ use filestone_wire::nfs3::{self, Fattr3, Handle};
 impl ActionError {
     /// Whether the server answered with this status.
     pub fn is(&self, status: nfs3::Status) -> bool {
-        matches!(self, ActionError::Answered(answered) if *answered == answer(status))
+        matches!(self, ActionError::Status(answered) if *answered == answer(status))
     }
 }
 
 impl From<nfs3::Status> for ActionError {
     fn from(status: nfs3::Status) -> Self {
-        ActionError::Answered(answer(status))
+        ActionError::Status(answer(status))
     }
 }
 

@@ -85,7 +85,7 @@ fn copy(
                 None => Ok(done),
             };
         }
-        assert_eq!(desk.wanted(), WaitReason::Call);
+        assert_eq!(desk.wanted(), WaitReason::Reply);
         let asked = asked_in(&desk.call().arguments);
         let bytes = answer(&asked);
         let (bytes, len) = (&bytes[..], bytes.len());
