@@ -5,9 +5,9 @@
 
 mod addresses;
 mod bench;
-mod beside;
 mod bisect;
 mod cipher;
+mod compare_tools;
 mod coverage;
 mod dist;
 mod exchange;
@@ -46,14 +46,14 @@ struct Options {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Check the walls that neither the compiler nor clippy holds.
+    /// Check the architecture rules that neither the compiler nor clippy holds.
     Tidy,
     /// Make, use and remove addresses of a fleet, in network namespaces of its own.
     Addresses(addresses::Addresses),
     /// Measure what recording costs, beside a raw client.
     Bench(bench::Bench),
     /// Replay a load beside dbench and tbench, in turns.
-    Beside(beside::Versus),
+    CompareTools(compare_tools::Versus),
     /// Let git find the commit that makes a server slower, with filestone ab.
     Bisect(bisect::Bisect),
     /// Count the instructions of the hot path.
@@ -105,7 +105,7 @@ fn run(chore: &Chore) -> Result<bool> {
         Chore::Tidy => tidy::run(),
         Chore::Addresses(options) => addresses::run(options),
         Chore::Bench(options) => bench::run(options),
-        Chore::Beside(options) => beside::run(options),
+        Chore::CompareTools(options) => compare_tools::run(options),
         Chore::Bisect(options) => bisect::run(options),
         Chore::Instructions(options) => instructions::run(options),
         Chore::Dist(options) => dist::run(options),

@@ -4,8 +4,8 @@
 use crate::error::{Error, reason};
 use filestone_engine::calibrate::CalibrationTarget;
 use filestone_engine::host::memory_available_bytes;
-use filestone_engine::target::BuiltIn;
-use filestone_engine::target::tbench::replay::SocketOptions;
+use filestone_engine::protocols::BuiltIn;
+use filestone_engine::protocols::tbench::replay::SocketOptions;
 use filestone_model::load::Load;
 use filestone_model::plan::{Interface, NfsTarget, Plan, SmbTarget, TargetPlan, stored_bytes};
 use filestone_model::text::bytes_text;

@@ -6,9 +6,9 @@
 
 use crate::advice;
 use crate::error::{Error, in_our_form, reason};
-use crate::printable::printable;
 use crate::report::parts::gates;
 use crate::report::parts::page::Page;
+use crate::sanitize::printable;
 use anstyle::{AnsiColor, Style};
 use filestone_engine::ErrorCategory;
 use filestone_model::measure::{Caveat, RunRecord};

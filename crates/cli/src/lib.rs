@@ -7,9 +7,9 @@
 #![forbid(unsafe_code)]
 
 mod advice;
-mod ancestors;
 mod built_in;
 mod commands;
+mod compat;
 mod console;
 mod error;
 mod execution;
@@ -17,10 +17,10 @@ mod inputs;
 mod manual;
 mod options;
 mod planning;
-mod printable;
 mod protocols;
 mod quantity;
 mod report;
+mod sanitize;
 mod shell;
 mod terminal_view;
 mod topics;
@@ -34,7 +34,7 @@ pub use manual::manual;
 pub use report::html::live::document as live_document;
 pub use topics::of_command as topic_of_command;
 
-use ancestors::dbench::command_line::Program;
+use compat::dbench::command_line::Program;
 
 use clap::{CommandFactory, FromArgMatches};
 use error::{Error, exit_code_of};
@@ -191,12 +191,12 @@ fn dispatch(command_line: CommandLine) -> Result<ExitStatus, Error> {
 
 fn run_as(ancestor: &CompatTool) -> Result<ExitStatus, Error> {
     match ancestor {
-        CompatTool::Nct(own) => ancestors::nct::run(&own.arguments),
-        CompatTool::Dbench(own) => ancestors::dbench::run(Program::Dbench, &own.arguments),
-        CompatTool::Tbench(own) => ancestors::dbench::run(Program::Tbench, &own.arguments),
-        CompatTool::Nhfsstone(own) => ancestors::nhfsstone::run(&own.arguments),
-        CompatTool::Smbtorture(own) => ancestors::smbtorture::run(&own.arguments),
-        CompatTool::TbenchSrv(own) => ancestors::tbench_srv::run(&own.arguments),
+        CompatTool::Nct(own) => compat::nct::run(&own.arguments),
+        CompatTool::Dbench(own) => compat::dbench::run(Program::Dbench, &own.arguments),
+        CompatTool::Tbench(own) => compat::dbench::run(Program::Tbench, &own.arguments),
+        CompatTool::Nhfsstone(own) => compat::nhfsstone::run(&own.arguments),
+        CompatTool::Smbtorture(own) => compat::smbtorture::run(&own.arguments),
+        CompatTool::TbenchSrv(own) => compat::tbench_srv::run(&own.arguments),
     }
 }
 
@@ -204,7 +204,7 @@ fn run_as(ancestor: &CompatTool) -> Result<ExitStatus, Error> {
 /// it may be: those of `filestone as` that ancestor.
 fn as_called(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let called = arguments.first().map(Path::new).and_then(Path::file_name);
-    let ancestor = ancestors::NAMES
+    let ancestor = compat::NAMES
         .iter()
         .find(|name| called.is_some_and(|called| called == **name));
     if let Some(name) = ancestor {

@@ -3,9 +3,9 @@
 //! The ancestors read their command lines themselves, from tables of their own; here these
 //! tables become options that a page can list.
 
-use crate::ancestors::getopt::{Argument, OptionSpec, Program};
-use crate::ancestors::{dbench, nct, nhfsstone, smbtorture, tbench_srv};
 use crate::command;
+use crate::compat::getopt::{Argument, OptionSpec, Program};
+use crate::compat::{dbench, nct, nhfsstone, smbtorture, tbench_srv};
 use clap::{Arg, ArgAction, Command};
 
 /// What the ancestors have for options and arguments.

@@ -34,9 +34,9 @@ mod message;
 #[cfg(feature = "mpi")]
 mod mpi_transport;
 mod options;
+mod orphan_cleanup;
 mod rank_run;
 mod ranks;
-mod reclaiming;
 mod serving;
 mod steered;
 mod transport;

@@ -6,8 +6,8 @@ use filestone_cluster::{
     TransportError, connect, serve,
 };
 use filestone_engine::control::{Context, NoObserver, Observer};
-use filestone_engine::target::BuiltIn;
-use filestone_engine::target::nfs3::mount::{Caller, mount};
+use filestone_engine::protocols::BuiltIn;
+use filestone_engine::protocols::nfs3::mount::{Caller, mount};
 use filestone_engine::workspace::ProcessIdentity;
 use filestone_engine::{ErrorCategory, Job, Protocols};
 use filestone_model::measure::run_record::{IntervalRecord, RunOutcome};

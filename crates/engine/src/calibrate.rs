@@ -10,9 +10,10 @@ use crate::clock::{Clock, ClockPrecision};
 use crate::control::{Context, NoObserver, Observer};
 use crate::error::RunError;
 use crate::processors::{Meter, ThreadMark};
-pub use crate::target::Rate;
-use crate::target::{BuiltIn, Job, Protocols, run};
+pub use crate::protocols::Rate;
+use crate::protocols::{BuiltIn, Job, Protocols, run};
 use crate::worker::{IntervalSink, Worker, WorkerClient, WorkerControl, own_books};
+use filestone_model::load_control::RemainingTime;
 use filestone_model::measure::processors::{ProcessorsRecord, ThreadTime};
 use filestone_model::measure::run_record::Headroom;
 use filestone_model::measure::{Distribution, IntervalBuffer};
@@ -20,7 +21,6 @@ use filestone_model::operation::{OpKind, Operation, Stability};
 use filestone_model::plan::{
     ArrivalsPlan, LeftoverPolicy, Plan, ProbePlan, TargetPlan, WorkloadPlan,
 };
-use filestone_model::steering::RemainingTime;
 use filestone_model::time::Timestamp;
 use filestone_model::workload::{Next, Workload};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -9,15 +9,15 @@
 //!
 //! What waits for a server looks at its [`Cancellation`] every few hundredths of a second.
 
-use crate::fleet_socket::{FleetControl, SocketChoice};
+use crate::control_socket::{FleetControl, SocketChoice};
 use filestone_model::cost::Counter;
+use filestone_model::load_control::{RemainingTime, SteeredPoint};
 use filestone_model::measure::fleet_record::{ChangeRecord, GroupRecord};
 use filestone_model::measure::run_record::{IntervalRecord, Target};
 use filestone_model::measure::{
     ConnectionsRecord, DistributionRecord, IntervalBuffer, RunPhase, RunRecord,
 };
 use filestone_model::password::Password;
-use filestone_model::steering::{RemainingTime, SteeredPoint};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};

@@ -10,25 +10,25 @@ pub mod backend;
 pub mod calibrate;
 pub mod clock;
 pub mod control;
+pub mod control_socket;
 pub mod doctor;
 pub mod driver;
 pub mod error;
 mod exhaustion;
 mod file_set;
-pub mod fleet_socket;
 pub mod host;
 pub mod load_file;
 mod processors;
+pub mod protocols;
 mod quota;
 pub mod replay;
 pub mod run;
-pub mod target;
 mod threads;
 mod time;
 mod way;
 pub mod worker;
 pub mod workspace;
 
-pub use target::{Job, Protocol, Protocols, reclaim, run};
+pub use protocols::{Job, Protocol, Protocols, reclaim, run};
 
 pub use error::{AreaError, ErrorCategory, RunError};

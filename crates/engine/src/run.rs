@@ -3,20 +3,20 @@
 //! The coordinator is the calling thread. It starts the workers, merges the
 //! intervals that they hand over, and makes the record.
 
-mod attendant;
-mod conducted;
 mod coordinator;
 mod environment;
 mod header;
+mod job_hook;
 mod readings;
+mod run_hook;
 mod steered;
-mod subject;
+mod target_objects;
 
 pub use crate::control::{NoObserver, Observer};
-pub use attendant::{RunHook, RunSnapshot, Stage};
 pub use coordinator::Recording;
 pub(crate) use environment::{check_environment, check_files_of_clients, clients_of, local_ports};
-pub use subject::{
+pub use run_hook::{RunHook, RunSnapshot, Stage};
+pub use target_objects::{
     CallWorker, ConnectedClients, OpenTarget, TargetObjects, WorkerBody, WorkerThread,
 };
 
@@ -27,17 +27,17 @@ use crate::host;
 use crate::threads::start_worker;
 use crate::way;
 use crate::worker::{LiveWorkers, OfferedLoad, WorkerControl};
-use conducted::JobHook;
 use coordinator::{BUFFERS_PER_WORKER, Coordinator, CoordinatorContext, RunFacts};
 use filestone_model::doctor::facts::Place;
+use filestone_model::load_control::curve::CurveSteering;
+use filestone_model::load_control::{LoadController, LoadRange, ObjectiveSearch};
 use filestone_model::measure::connections_record::{ClientMemory, ConnectionsRecord};
 use filestone_model::measure::figures::{self, BatchMeans};
 use filestone_model::measure::run_record::{Headroom, RunRecord, Target, Tool};
 use filestone_model::measure::verdict::caveats;
 use filestone_model::plan::{ArrivalsPlan, Plan, SteeringPlan};
 use filestone_model::plan::{Field, LevelsPlanError, PlanError, SteeringPlanError};
-use filestone_model::steering::curve::CurveSteering;
-use filestone_model::steering::{LoadController, LoadRange, ObjectiveSearch};
+use job_hook::JobHook;
 use readings::Sampler;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

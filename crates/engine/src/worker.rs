@@ -9,18 +9,18 @@
 //! Nothing between a due moment and its completion allocates, locks, formats or
 //! logs (`tests/allocations.rs`).
 
-mod books;
 mod client;
-mod hope;
+mod live_workers;
 mod losses;
-mod offer;
-mod shared_books;
+mod offered_load;
+mod sample_sink;
+mod shared_sample_sink;
 
-pub use books::{IntervalSink, LocalSampleSink, SampleSink};
 pub use client::WorkerClient;
-pub use hope::LiveWorkers;
-pub use offer::OfferedLoad;
-pub use shared_books::{SharedRecorder, SharedSampleSink};
+pub use live_workers::LiveWorkers;
+pub use offered_load::OfferedLoad;
+pub use sample_sink::{IntervalSink, LocalSampleSink, SampleSink};
+pub use shared_sample_sink::{SharedRecorder, SharedSampleSink};
 
 use crate::backend::{Backend, BackendError, ConnectionCounts, WaitLimit};
 use client::{ClientState, SlotActivity, Slots};

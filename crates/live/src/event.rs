@@ -1,10 +1,10 @@
 //! What can happen while a command measures, as it is published.
 
 use crate::shared::Shared;
+use filestone_model::load_control::RemainingTime;
 use filestone_model::measure::run_record::{IntervalRecord, Phase, Target};
 use filestone_model::measure::sample::Role;
 use filestone_model::plan::Plan;
-use filestone_model::steering::RemainingTime;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -10,7 +10,7 @@ use crate::event::{
 };
 use crate::shared::Shared;
 use axum::body::Bytes;
-use filestone_engine::fleet_socket::FleetControl;
+use filestone_engine::control_socket::FleetControl;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::{IntervalRecord, Target};
 #[cfg(feature = "schema")]

@@ -16,7 +16,7 @@ pub mod event;
 pub mod feed;
 pub mod governor;
 pub mod guard;
-pub mod hosting;
+pub mod http_server;
 pub mod metrics_site;
 pub mod publisher;
 pub mod shared;

@@ -8,14 +8,14 @@ use crate::event::{
 use crate::feed::Feed;
 use crate::shared::Shared;
 use filestone_engine::control::{GeneratorUsage, Observer, Progress, ProgressPhase, ServerRates};
-use filestone_engine::fleet_socket::FleetControl;
+use filestone_engine::control_socket::FleetControl;
 use filestone_engine::host;
+use filestone_model::load_control::{RemainingTime, SteeredPoint};
 use filestone_model::measure::fleet_record::ChangeRecord;
 use filestone_model::measure::run_record::{IntervalRecord, KindRecord, RunOutcome, Target};
 use filestone_model::measure::sample::Role;
 use filestone_model::measure::{Caveat, RunRecord, Validity};
 use filestone_model::plan::Plan;
-use filestone_model::steering::{RemainingTime, SteeredPoint};
 use std::cmp::Reverse;
 
 /// Failures that are listed of a run.

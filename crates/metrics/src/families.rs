@@ -5,10 +5,10 @@
 
 use crate::Snapshot;
 use crate::data_model::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType};
+use crate::gauges::RunState;
 use crate::histograms::{histogram, seconds};
-use crate::standing::RunState;
-use crate::sums::{KindSums, Totals};
 use crate::times::Times;
+use crate::totals::{KindSums, Totals};
 use filestone_model::measure::{Ledger, Role, RunPhase};
 
 /// The first part of all names.

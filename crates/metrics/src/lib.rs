@@ -15,18 +15,18 @@ mod data_model;
 mod exposition;
 mod families;
 mod format;
+mod gauges;
 mod histograms;
 mod native;
-mod standing;
-mod sums;
 mod text;
 mod times;
+mod totals;
 
 pub use exposition::{Exposition, ExpositionError};
 pub use format::Format;
-pub use standing::RunState;
-pub use sums::{KindSums, Totals};
+pub use gauges::RunState;
 pub use times::Times;
+pub use totals::{KindSums, Totals};
 
 use filestone_model::measure::connections_record::ConnectionsRecord;
 use filestone_model::measure::fleet_record::GroupRecord;

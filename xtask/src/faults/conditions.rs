@@ -459,7 +459,10 @@ impl Met<'_> {
         let caveats = record.map_or_else(String::new, |record| record["caveats"].to_string());
         let wanted_caveats = condition.caveats;
         if !wanted_caveats.is_empty() && !wanted_caveats.iter().any(|one| caveats.contains(one)) {
-            return Ok(Verdict::bad("UNSAID", format!("the caveats are {caveats}")));
+            return Ok(Verdict::bad(
+                "UNREPORTED_LEFTOVER",
+                format!("the caveats are {caveats}"),
+            ));
         }
         let (left, taken) = match &self.server {
             Some(server) => (server.left()?, server.taken()?),
@@ -471,7 +474,7 @@ impl Met<'_> {
         let stays = condition.deed == Deed::Planted;
         let is_unsaid = |name: &&String| !stays || !caveats.contains(name.as_str());
         Ok(match left.iter().find(is_unsaid) {
-            Some(name) => Verdict::bad("LEFT", format!("{name} is left: {said}")),
+            Some(name) => Verdict::bad("LEFTOVER", format!("{name} is left: {said}")),
             None => Verdict::good(format!("exit code {wanted}")),
         })
     }

@@ -10,8 +10,8 @@ mod attempt;
 mod cell;
 mod command;
 mod conditions;
-mod crowd;
-mod ends;
+mod expected_outcomes;
+mod many_clients;
 mod relay;
 mod server;
 mod verdict;
@@ -92,7 +92,7 @@ pub fn run(options: &Faults) -> Result<bool> {
     };
     let mut is_good = true;
     if options.only.as_deref().is_none_or(|only| only == "crowd") {
-        is_good &= crowd::run(&filestone);
+        is_good &= many_clients::run(&filestone);
     }
     for _ in 0..options.rounds {
         let judged = all(&filestone, options);

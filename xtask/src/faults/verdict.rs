@@ -3,7 +3,7 @@
 use super::attempt::{RUN_LIMIT, Seen};
 use super::cell::{Cell, CommandKind, Fault, Phase};
 use super::command::{WINDOW, is_measured, is_of_clean_up, warm_up};
-use super::ends::{self, End, Reason};
+use super::expected_outcomes::{self, End, Reason};
 use super::relay::Call;
 use filestone_wire::nfs3::Status;
 use serde_json::Value;
@@ -58,7 +58,7 @@ impl Verdict {
 
     fn missed(detail: impl Into<String>) -> Self {
         Self {
-            word: "MISSED",
+            word: "NOT_TRIGGERED",
             kind: VerdictKind::Missed,
             detail: detail.into(),
         }
@@ -227,8 +227,8 @@ fn ended_as_documented(cell: Cell, seen: &Seen, record: Option<&Value>) -> Optio
     let Some(end) = end_of(seen, record) else {
         return Some(Verdict::bad("SIGNAL", format!("{:?}", seen.status)));
     };
-    let expected = ends::expected(cell);
-    if expected.ends.contains(&end) && ends::agrees_with_record(end, record) {
+    let expected = expected_outcomes::expected(cell);
+    if expected.ends.contains(&end) && expected_outcomes::agrees_with_record(end, record) {
         return None;
     }
     let ends: Vec<String> = expected.ends.iter().map(End::to_string).collect();
@@ -274,7 +274,7 @@ fn said_what_is_left(cell: Cell, seen: &Seen, record: Option<&Value>) -> Option<
     let mut left = seen.left.iter();
     let unsaid = left.find(|name| !is_of_leftovers || !said.contains(name.as_str()))?;
     Some(Verdict::bad(
-        "UNSAID",
+        "UNREPORTED_LEFTOVER",
         format!("{unsaid} is left, and nothing says so: {said}"),
     ))
 }
@@ -290,7 +290,7 @@ fn was_removed(cell: Cell, seen: &Seen) -> Option<Verdict> {
     }
     let (status, said, left) = (removal.status, removal.said.trim(), &removal.left);
     Some(Verdict::bad(
-        "LEFT",
+        "LEFTOVER",
         format!(
             "{:?} was left; the run to remove it ended with {status} and left {left:?}\n{said}",
             seen.left

@@ -10,8 +10,8 @@ mod share;
 use canned::{ReplayServer, Reply};
 use filestone_engine::backend::Backend;
 use filestone_engine::load_file::read_text;
+use filestone_engine::protocols::local::replay::{LocalLayer, LocalOptions, LocalSite};
 use filestone_engine::replay::{BlockingWorkDir, Layer, TreeCleanup, WorkDir};
-use filestone_engine::target::local::replay::{LocalLayer, LocalOptions, LocalSite};
 use filestone_engine::worker::{
     IntervalSink, LocalSampleSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };

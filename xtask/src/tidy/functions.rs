@@ -76,7 +76,7 @@ pub fn function_length(tree: &Tree, findings: &mut Findings) {
         for (name, line, length) in lengths(&code) {
             let listed = known.remove(&(file.path.clone(), name.clone()));
             if length > listed.unwrap_or(0).max(LIMIT) {
-                findings.complain(
+                findings.report(
                     format_args!("{}:{line}", file.path),
                     format!(
                         "fn {name} has {length} lines, more than {}",
@@ -85,7 +85,7 @@ pub fn function_length(tree: &Tree, findings: &mut Findings) {
                     "cut it where a thought ends; the list of longer ones may only shrink",
                 );
             } else if listed.is_some_and(|listed| length < listed) {
-                findings.complain(
+                findings.report(
                     KNOWN,
                     format!("{} {name} now has {length} lines", file.path),
                     "well done; lower its entry, or remove it if it is within the limit",
@@ -94,7 +94,7 @@ pub fn function_length(tree: &Tree, findings: &mut Findings) {
         }
     }
     for ((path, name), _) in known {
-        findings.complain(
+        findings.report(
             KNOWN,
             format!("{path} has no fn {name}"),
             "remove the entry",

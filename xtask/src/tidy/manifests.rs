@@ -60,7 +60,7 @@ fn entries<'a>(manifest: &'a File, section: &str) -> Vec<(usize, &'a str)> {
 fn manifest<'t>(tree: &'t Tree, findings: &mut Findings, path: &str) -> Option<&'t File> {
     let file = tree.file(path);
     if file.is_none() {
-        findings.complain(
+        findings.report(
             path,
             "is missing",
             "every crate and xtask each have a manifest",
@@ -75,7 +75,7 @@ fn only(tree: &Tree, findings: &mut Findings, path: &str, allowed: &[&str], why:
     };
     for (line, name) in entries(file, "[dependencies]") {
         if !allowed.contains(&name) {
-            findings.complain(
+            findings.report(
                 format_args!("{path}:{line}"),
                 format!("{name} is not on the short list of what this crate may use"),
                 why,
@@ -96,7 +96,7 @@ pub fn cli_knows_no_protocol(tree: &Tree, findings: &mut Findings) {
     ] {
         for (line, name) in entries(file, section) {
             if name == "filestone-wire" {
-                findings.complain(
+                findings.report(
                     format_args!("{path}:{line}"),
                     "cli lists wire",
                     "a command turns options into a plan; what needs messages belongs into engine or model",
@@ -116,7 +116,7 @@ pub fn model_dependencies(tree: &Tree, findings: &mut Findings) {
          or show in xtask/src/tidy/manifests.rs why this library cannot",
     );
     if tree.file("crates/model/clippy.toml").is_none() {
-        findings.complain(
+        findings.report(
             "crates/model/clippy.toml",
             "is missing",
             "it lists the types and methods that the pure half may not use",
@@ -127,7 +127,7 @@ pub fn model_dependencies(tree: &Tree, findings: &mut Findings) {
 /// An asynchronous runtime, and what needs one.
 const RUNTIMES: &[&str] = &["tokio", "async-std", "smol", "axum", "hyper"];
 
-pub fn runtime_in_live_alone(tree: &Tree, findings: &mut Findings) {
+pub fn async_runtime_only_in_live(tree: &Tree, findings: &mut Findings) {
     for folder in tree.crates() {
         // Browsers are driven by a library that has one.
         if folder == "crates/live" || folder == "xtask" {
@@ -139,7 +139,7 @@ pub fn runtime_in_live_alone(tree: &Tree, findings: &mut Findings) {
         };
         let listed = entries(file, "[dependencies]").into_iter();
         for (line, name) in listed.filter(|(_, name)| RUNTIMES.contains(name)) {
-            findings.complain(
+            findings.report(
                 format_args!("{path}:{line}"),
                 format!("{name} is an asynchronous runtime, or needs one"),
                 "what measures has none: its timers work in milliseconds; what serves people belongs into live",
@@ -178,7 +178,7 @@ pub fn lints_are_inherited(tree: &Tree, findings: &mut Findings) {
             .iter()
             .any(|(_, name)| *name == "workspace")
         {
-            findings.complain(
+            findings.report(
                 &path,
                 "does not inherit the workspace's lints",
                 "add `[lints]` with `workspace = true`: it denies unsafe code, printing and exiting",
@@ -194,7 +194,7 @@ pub fn lints_are_inherited(tree: &Tree, findings: &mut Findings) {
     ] {
         let line = format!("{name} = \"{level}\"");
         if !root.is_some_and(|file| file.text.contains(&line)) {
-            findings.complain(
+            findings.report(
                 "Cargo.toml",
                 format!("the workspace's lints lack `{line}`"),
                 "the walls of ARCHITECTURE.md rest on it",
@@ -210,7 +210,7 @@ pub fn no_unsafe_code(tree: &Tree, findings: &mut Findings) {
         let roots = ["lib.rs", "main.rs"].map(|name| format!("{folder}/src/{name}"));
         for root in roots.iter().filter_map(|path| tree.file(path)) {
             if !root.text.contains("#![forbid(unsafe_code)]") {
-                findings.complain(
+                findings.report(
                     &root.path,
                     "has no #![forbid(unsafe_code)]",
                     "add it: bytes of a peer meet no unsafe code here",
@@ -222,7 +222,7 @@ pub fn no_unsafe_code(tree: &Tree, findings: &mut Findings) {
 
 pub fn lock_file(tree: &Tree, findings: &mut Findings) {
     let Some(lock) = tree.file("Cargo.lock") else {
-        findings.complain(
+        findings.report(
             "Cargo.lock",
             "is missing",
             "commit it: a benchmark is built from known sources",
@@ -232,7 +232,7 @@ pub fn lock_file(tree: &Tree, findings: &mut Findings) {
     let registry = "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
     for (index, line) in lock.text.lines().enumerate() {
         if line.starts_with("source = ") && line != registry {
-            findings.complain(
+            findings.report(
                 format_args!("Cargo.lock:{}", index + 1),
                 format!("{line} is not crates.io"),
                 "build from crates.io only, so that everyone can",

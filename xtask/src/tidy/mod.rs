@@ -1,17 +1,17 @@
-//! Walls that neither the compiler nor clippy holds, as checks.
+//! Architecture rules that neither the compiler nor clippy holds, as checks.
 //!
 //! Each check has a name, which ARCHITECTURE.md must mention, and says in its
 //! messages what to do instead. `cargo test` runs them all.
 
-mod circles;
+mod cycles;
+mod docs;
 mod functions;
-mod habits;
-mod leaks;
+mod layering;
 mod manifests;
-mod pages;
-mod rooms;
+mod private_data;
 mod source;
 mod sources;
+mod style;
 mod tree;
 
 use anyhow::Result;
@@ -44,7 +44,7 @@ struct Complaint {
 }
 
 impl Findings {
-    fn complain(
+    fn report(
         &mut self,
         place: impl fmt::Display,
         what: impl Into<String>,
@@ -88,8 +88,8 @@ const CHECKS: &[Check] = &[
         run: manifests::protection_dependencies,
     },
     Check {
-        name: "runtime-in-live-alone",
-        run: manifests::runtime_in_live_alone,
+        name: "async-runtime-only-in-live",
+        run: manifests::async_runtime_only_in_live,
     },
     Check {
         name: "wire-dependencies",
@@ -124,28 +124,28 @@ const CHECKS: &[Check] = &[
         run: sources::no_panic_on_bytes,
     },
     Check {
-        name: "every-operation-is-decided",
-        run: sources::every_operation_is_decided,
+        name: "no-wildcard-operation-match",
+        run: sources::no_wildcard_operation_match,
     },
     Check {
-        name: "nothing-unfinished",
-        run: sources::nothing_unfinished,
+        name: "no-todo",
+        run: sources::no_todo,
     },
     Check {
-        name: "no-circles",
-        run: circles::no_circles,
+        name: "no-module-cycles",
+        run: cycles::no_module_cycles,
     },
     Check {
-        name: "protocols-in-their-rooms",
-        run: rooms::protocols_in_their_rooms,
+        name: "protocol-layering",
+        run: layering::protocol_layering,
     },
     Check {
         name: "no-tuple-parameters",
-        run: habits::no_tuple_parameters,
+        run: style::no_tuple_parameters,
     },
     Check {
         name: "no-match-on-bool",
-        run: habits::no_match_on_bool,
+        run: style::no_match_on_bool,
     },
     Check {
         name: "function-length",
@@ -153,23 +153,23 @@ const CHECKS: &[Check] = &[
     },
     Check {
         name: "glossary",
-        run: pages::glossary,
+        run: docs::glossary,
     },
     Check {
         name: "architecture",
-        run: pages::architecture,
+        run: docs::architecture,
     },
     Check {
         name: "readme",
-        run: pages::readme,
+        run: docs::readme,
     },
     Check {
         name: "no-private-places",
-        run: leaks::no_private_places,
+        run: private_data::no_private_places,
     },
     Check {
         name: "no-copyleft",
-        run: leaks::no_copyleft,
+        run: private_data::no_copyleft,
     },
 ];
 

@@ -19,7 +19,7 @@ pub fn wire_needs_no_std(tree: &Tree, findings: &mut Findings) {
         .file(root)
         .is_some_and(|file| file.text.contains("#![no_std]"))
     {
-        findings.complain(
+        findings.report(
             root,
             "has no #![no_std]",
             "wire is used where there is no operating system; keep it so",
@@ -29,7 +29,7 @@ pub fn wire_needs_no_std(tree: &Tree, findings: &mut Findings) {
         let code = file.code();
         for word in words(&code, "std") {
             if code[word..].starts_with("std::") || code[..word].ends_with("extern crate ") {
-                findings.complain(
+                findings.report(
                     place(file, &code, word),
                     "wire names std",
                     "use core or alloc; what needs std belongs above the sans-IO line",
@@ -81,7 +81,7 @@ pub fn module_names(tree: &Tree, findings: &mut Findings) {
             .split('/')
             .any(|part| VAGUE.contains(&part));
         if is_vague {
-            findings.complain(
+            findings.report(
                 &file.path,
                 "a module's name says nothing about what it holds",
                 "name it after its content: the glossary has the words",
@@ -93,7 +93,7 @@ pub fn module_names(tree: &Tree, findings: &mut Findings) {
                 .find(|c: char| !c.is_alphanumeric() && c != '_')
                 .unwrap_or(name.len());
             if VAGUE.contains(&&name[..end]) {
-                findings.complain(
+                findings.report(
                     place(file, &file.blanked, at),
                     format!("module `{}` says nothing about what it holds", &name[..end]),
                     "name it after its content: the glossary has the words",
@@ -111,7 +111,7 @@ pub fn only_cli_prints(tree: &Tree, findings: &mut Findings) {
     for file in libraries {
         for lint in ["clippy::print_stdout", "clippy::print_stderr"] {
             if let Some(at) = file.blanked.find(lint) {
-                findings.complain(
+                findings.report(
                     place(file, &file.blanked, at),
                     format!("{lint} is allowed here"),
                     "return the text or a value; only cli prints",
@@ -133,7 +133,7 @@ pub fn no_panic_on_bytes(tree: &Tree, findings: &mut Findings) {
         let code = file.code();
         for phrase in [".unwrap()", "panic!(", "unreachable!("] {
             for (at, _) in code.match_indices(phrase) {
-                findings.complain(
+                findings.report(
                     place(file, &code, at),
                     format!("{phrase} where a peer's bytes are handled"),
                     "return an error; for an invariant, `.expect(\"the invariant in words\")`",
@@ -143,7 +143,7 @@ pub fn no_panic_on_bytes(tree: &Tree, findings: &mut Findings) {
     }
 }
 
-pub fn every_operation_is_decided(tree: &Tree, findings: &mut Findings) {
+pub fn no_wildcard_operation_match(tree: &Tree, findings: &mut Findings) {
     for file in tree
         .sources("crates/")
         .filter(|file| file.path.contains("/src/") && !file.is_test)
@@ -158,7 +158,7 @@ pub fn every_operation_is_decided(tree: &Tree, findings: &mut Findings) {
                 words(pattern, "Operation").any(|at| pattern[at..].starts_with("Operation::"))
             });
             if is_about_operations && patterns.iter().any(|pattern| *pattern == "_") {
-                findings.complain(
+                findings.report(
                     place(file, &code, at),
                     "this match on Operation has a `_` arm",
                     "name every operation: a new verb must stop the build until somebody decides what it means here",
@@ -217,11 +217,11 @@ const PROMISES: &[&str] = &[
     concat!("unimplemented", "!("),
 ];
 
-pub fn nothing_unfinished(tree: &Tree, findings: &mut Findings) {
+pub fn no_todo(tree: &Tree, findings: &mut Findings) {
     for file in tree.sources("") {
         for promise in PROMISES {
             for (at, _) in file.text.match_indices(promise) {
-                findings.complain(
+                findings.report(
                     place(file, &file.text, at),
                     format!("\"{promise}\" promises work instead of doing it"),
                     "do it, or state the limit in docs/limits.md",
@@ -263,9 +263,9 @@ mod tests {
         let number = "fn f() { match n { 1 => Operation::Null, _ => 2 } }";
         let inner =
             "fn f() { match o { Operation::Read { file, .. } => { match n { 1 => 1, _ => 2 } } } }";
-        assert_eq!(complaints(path, wild, every_operation_is_decided), 1);
-        assert_eq!(complaints(path, number, every_operation_is_decided), 0);
-        assert_eq!(complaints(path, inner, every_operation_is_decided), 0);
+        assert_eq!(complaints(path, wild, no_wildcard_operation_match), 1);
+        assert_eq!(complaints(path, number, no_wildcard_operation_match), 0);
+        assert_eq!(complaints(path, inner, no_wildcard_operation_match), 0);
     }
 
     #[test]

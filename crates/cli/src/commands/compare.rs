@@ -4,16 +4,16 @@ use crate::error::Error;
 use crate::execution::ladder_directory;
 use crate::inputs::compared_runs;
 use crate::options::compare::{CompareFormat, CompareOptions};
-use crate::printable::printable;
 use crate::report::comparison::{
     self, Compared, Method, ReadRun, document, picture as percentiles,
 };
 use crate::report::ladder::Ladder;
 use crate::report::ladder::comparison::{self as ladder_comparison, ComparedLadders};
 use crate::report::{html, json, picture};
+use crate::sanitize::printable;
 use crate::{ExitStatus, console};
 use filestone_model::comparison::{
-    ComparabilityCheck, ComparisonOptions, Incompatibility, Side, Verdict, compare, likeness,
+    ComparabilityCheck, ComparisonOptions, Incompatibility, Side, Verdict, comparability, compare,
 };
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -169,10 +169,11 @@ fn unlike(
         return Ok(vec![]);
     };
     let runs = base.iter().chain(new);
-    let uncounted = runs.filter_map(|read| likeness::uncounted(&read.run, read.path.display()));
+    let uncounted =
+        runs.filter_map(|read| comparability::uncounted(&read.run, read.path.display()));
     let mut found: Vec<Incompatibility> = uncounted.collect();
     for other in others.iter().chain(new) {
-        let mut differences = likeness::differences(&first.run, &other.run);
+        let mut differences = comparability::differences(&first.run, &other.run);
         differences.retain(|unlike| !found.contains(unlike));
         found.extend(differences);
     }

@@ -13,7 +13,7 @@ use crate::options::run_report::DocumentFormat;
 use crate::report::cookbook::{self, Row, SIZES};
 use crate::report::json;
 use crate::{ExitStatus, console};
-use filestone_engine::fleet_socket::{ask, running};
+use filestone_engine::control_socket::{ask, running};
 use filestone_engine::host::resident_bytes_of;
 use filestone_model::fleet_control::{Answer, ControlRequest, ListRequest, Request, SetRequest};
 use filestone_model::measure::RunRecord;
@@ -402,7 +402,7 @@ fn read_all(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
 
     fn options() -> CookbookOptions {
         CookbookOptions {
@@ -456,7 +456,7 @@ mod tests {
     #[test]
     fn the_worst_row_decides_the_exit_code() {
         let row = |change: &dyn Fn(&mut RunRecord)| {
-            let mut record = canned::fleet();
+            let mut record = fixtures::fleet();
             record.caveats.clear();
             change(&mut record);
             Row {

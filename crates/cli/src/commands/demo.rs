@@ -17,12 +17,12 @@ use crate::report::parts::units::micros;
 use crate::{ExitStatus, built_in, protocols};
 use filestone_engine::Job;
 use filestone_engine::control::{Context, Observer};
+use filestone_model::load_control::RemainingTime;
 use filestone_model::measure::verdict::caveats::waited_for_processor;
 use filestone_model::measure::{Caveat, DistributionRecord, ProcessorsRecord, RunRecord, validity};
 use filestone_model::operation::{OpKind, Stability};
 use filestone_model::plan::{LeftoverPolicy, Plan, ProbePlan, WorkloadPlan};
 use filestone_model::statistics::series::half_width;
-use filestone_model::steering::RemainingTime;
 use std::sync::atomic::Ordering;
 
 /// One rung of the ladder.
@@ -312,7 +312,7 @@ mod tests {
         assert!(NEXT.lines().all(|line| line.chars().count() <= 80));
     }
 
-    use crate::report::canned;
+    use crate::report::fixtures;
 
     /// Five rounds of all steps, each round slower than the one before; the second step takes 1, 5,
     /// 2, 4 and 3 us longer than the first, the others as long as the second.
@@ -323,7 +323,7 @@ mod tests {
             places.map(move |place| 1000 * (10 * round + if place > 0 { more } else { 0 }))
         });
         let run = |p50| {
-            let mut record = canned::plain();
+            let mut record = fixtures::plain();
             record.totals.response_time_ns.p50 = p50;
             record
         };

@@ -10,7 +10,7 @@ use crate::planning::cost::with_cost;
 use crate::planning::gates::{expecting, with_gates};
 use crate::report::parts::page::Detail;
 use crate::{ExitStatus, console, planning};
-use filestone_engine::fleet_socket::SocketChoice;
+use filestone_engine::control_socket::SocketChoice;
 use filestone_model::fleet::EXAMPLE;
 
 /// Reads the plan, and runs.

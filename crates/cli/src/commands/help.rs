@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::options::help::HelpOptions;
-use crate::printable::excerpt;
+use crate::sanitize::excerpt;
 use crate::topics::{self, Lookup};
 use crate::{ExitStatus, console, manual};
 use std::ffi::OsString;

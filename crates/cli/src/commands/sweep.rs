@@ -11,7 +11,7 @@ use crate::planning::sweep::{line_of_point, parameters};
 use crate::{ExitStatus, console, protocols};
 use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::doctor::examine;
-use filestone_engine::target::ConnectTarget;
+use filestone_engine::protocols::ConnectTarget;
 use filestone_model::plan::missing_in;
 use filestone_model::sweep::{SweepParameter, SweepValue, name_of_point, points};
 use filestone_model::text::bytes_text;

@@ -11,7 +11,7 @@ use filestone_cluster::{
     library_version, serve,
 };
 use filestone_engine::control::{Context, Observer};
-use filestone_engine::fleet_socket::SocketChoice;
+use filestone_engine::control_socket::SocketChoice;
 use filestone_engine::workspace::ProcessIdentity;
 use filestone_model::measure::RunRecord;
 use filestone_model::plan::Plan;

@@ -1,11 +1,11 @@
 //! `filestone ladder`: runs of every rung, as those of the points of a sweep: in rounds, in random order,
 //! and kept in the same way.
 
+use super::caveat_summary::CaveatSummary;
 use super::live::RowStream;
 use super::output_directory::OnExistingDirectory;
 use super::rounds::{Rounds, RoundsEnd};
 use super::sweep::{Found, Place, Points, places, show_points};
-use super::told_caveats::CaveatSummary;
 use super::verdict::FailingCaveats;
 use super::views::RunObservers;
 use super::{Calibration, Job, interruption, ladder_directory};

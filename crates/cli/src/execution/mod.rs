@@ -2,20 +2,20 @@
 //! run one after the other, write the directory, print, warn, choose the exit code.
 
 pub mod ab;
+mod caveat_summary;
 #[cfg(feature = "mpi")]
 pub mod hosts;
 pub mod interruption;
 pub mod ladder;
 pub mod ladder_directory;
 pub mod live;
+mod metrics_observer;
 pub mod output_directory;
 pub mod repeats;
 pub mod rounds;
 pub mod server_command;
 pub mod sweep;
 pub mod sweep_directory;
-mod told_caveats;
-mod told_metrics;
 pub mod verdict;
 pub mod views;
 
@@ -36,7 +36,7 @@ use crate::report::{dbench, html, json, layers, replay, text};
 use crate::{ExitStatus, built_in, protocols};
 use filestone_engine::calibrate::{CalibrationLength, calibrate};
 use filestone_engine::control::{Context, JobController, NoObserver, Observer};
-use filestone_engine::fleet_socket::SocketChoice;
+use filestone_engine::control_socket::SocketChoice;
 use filestone_model::load::Load;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::Headroom;

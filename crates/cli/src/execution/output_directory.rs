@@ -9,8 +9,8 @@ use crate::inputs::record_file::{self, RECORD_FILE};
 use crate::report::gnuplot::{GRAPHS, INTERVALS_FILE, RAW_FILE};
 use crate::report::mix::found;
 use crate::report::picture::render;
-use crate::report::{gallery, gnuplot, hdr, html, json, layers, ticks};
-use filestone_engine::target::local::file_claim::FileClaim;
+use crate::report::{gnuplot, hdr, html, json, layers, picture_list, ticks};
+use filestone_engine::protocols::local::file_claim::FileClaim;
 use filestone_model::measure::RunRecord;
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -171,7 +171,7 @@ impl OutputDirectory {
 
     fn write_rest(&self, record: &RunRecord, terminal: &str) -> Result<(), Error> {
         self.write_file(INTERVAL_LOG_FILE, &hdr::render(record)?)?;
-        for (name, picture) in gallery::files(record) {
+        for (name, picture) in picture_list::files(record) {
             self.write_file(name, &picture)?;
         }
         self.write_file(html::FILE, &html::of_records(std::slice::from_ref(record))?)?;
@@ -392,7 +392,7 @@ fn is_ours(name: &str) -> bool {
     alone.contains(&name)
         || GRAPHS.iter().any(|graph| graph.name == stem)
         || found::STEMS.contains(&stem)
-        || gallery::is_ours(name)
+        || picture_list::is_ours(name)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `--repeat`: several runs of the same, and what they differ by.
 
+use super::caveat_summary::CaveatSummary;
 use super::live::RowStream;
 use super::output_directory::{OnExistingDirectory, OutputDirectory, write_synced};
 use super::rounds::{Rounds, RoundsEnd, StopRule};
-use super::told_caveats::CaveatSummary;
 use super::verdict::FailingCaveats;
 use super::views::RunObservers;
 use super::{Job, Presentation, interruption, refuse_steered};

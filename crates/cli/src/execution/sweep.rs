@@ -1,11 +1,11 @@
 //! `filestone sweep`: runs at every point, in rounds and in random order, until each point is known well
 //! enough; what an earlier time left in the directory counts.
 
+use super::caveat_summary::CaveatSummary;
 use super::live::RowStream;
 use super::output_directory::{OnExistingDirectory, OutputDirectory};
 use super::rounds::{Rounds, RoundsEnd, StopRule};
 use super::sweep_directory;
-use super::told_caveats::CaveatSummary;
 use super::verdict::FailingCaveats;
 use super::views::RunObservers;
 use super::{Job, Measurement, interruption};

@@ -78,7 +78,7 @@ impl FailingCaveats {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use filestone_model::measure::gates::judge;
 
     #[test]
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn the_gravest_reason_decides_the_exit_code() {
         let failing = FailingCaveats::Any;
-        let mut record = canned::with_errors();
+        let mut record = fixtures::with_errors();
         assert_eq!(exit_of(&record, &FailingCaveats::None).code(), 0);
         assert_eq!(exit_of(&record, &failing).code(), 1);
         let kinds = FailingCaveats::parse(Some("debug-build")).expect("a caveat");
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_gate_decides_what_nothing_graver_does() {
-        let mut record = canned::in_stretches();
+        let mut record = fixtures::in_stretches();
         let none = FailingCaveats::None;
         let mut exit_with = |gate: &str, strict: bool, end: RunOutcome| {
             record.plan.gates.fail_if = vec![gate.parse().expect(gate)];
@@ -149,7 +149,7 @@ mod tests {
                 .any(|caveat| matches!(caveat, Caveat::AchievedBelowOffered { .. }))
         };
         // 800 came due in 2 s, where 820 were to be expected, and all were done.
-        let mut record = canned::interrupted();
+        let mut record = fixtures::interrupted();
         record.end = RunOutcome::Finished;
         record.totals.offered_load_ops_per_s = Some(410.0);
         record.plan.arrivals = ArrivalsPlan::Constant {

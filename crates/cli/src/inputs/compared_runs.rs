@@ -101,7 +101,7 @@ fn read_file(path: &Path, judged: &[RunFigure]) -> Result<Vec<ReadRun>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{canned, json};
+    use crate::report::{fixtures, json};
     use std::fs;
 
     #[test]
@@ -109,7 +109,7 @@ mod tests {
         let name = format!("filestone-compared-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         fs::create_dir_all(folder.join("one")).expect("a temporary directory");
-        let record = canned::in_stretches();
+        let record = fixtures::in_stretches();
         let mut old = record.clone();
         old.totals.figures.clear();
         fs::write(folder.join(record_file::REPEATS_FILE), "{}").expect("a temporary file");

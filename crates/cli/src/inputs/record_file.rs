@@ -2,8 +2,8 @@
 
 use crate::console;
 use crate::error::{Error, reason};
-use crate::printable::excerpt;
 pub use crate::report::json::RECORD_FILE;
+use crate::sanitize::excerpt;
 use filestone_model::measure::figures::with_figures;
 use filestone_model::measure::run_record::FORMAT;
 use filestone_model::measure::{RunRecord, validity};
@@ -456,7 +456,7 @@ fn parse_record(path: &Path, value: Value) -> Result<RunRecord, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{canned, json};
+    use crate::report::{fixtures, json};
 
     fn file(name: &str, text: &str) -> PathBuf {
         let path =
@@ -467,7 +467,7 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        for record in canned::all() {
+        for record in fixtures::all() {
             let path = file("same", &json::render(&record).expect("JSON"));
             let plans = read_plans(&path).expect("our own");
             assert_eq!(plans.first(), Some(&record.plan));
@@ -478,7 +478,7 @@ mod tests {
 
     /// The text of a record in which this place holds something else.
     fn changed(place: &str, value: Value) -> String {
-        let text = json::render(&canned::plain()).expect("JSON");
+        let text = json::render(&fixtures::plain()).expect("JSON");
         let mut document: Value = serde_json::from_str(&text).expect("JSON");
         *document.pointer_mut(place).expect(place) = value;
         document.to_string()
@@ -538,7 +538,7 @@ mod tests {
         for path in &paths {
             fs::write(path, "{\"format\": 1}").expect("a temporary file");
         }
-        let text = json::render(&canned::plain()).expect("JSON");
+        let text = json::render(&fixtures::plain()).expect("JSON");
         fs::write(&paths[0], &text).expect("a temporary file");
         fs::write(&paths[4], &text).expect("a temporary file");
         let found = paths
@@ -558,7 +558,7 @@ mod tests {
 
     #[test]
     fn figures_of_an_older_record_are_worked_out() {
-        let record = canned::in_stretches();
+        let record = fixtures::in_stretches();
         assert!(!record.totals.figures.is_empty());
         let mut old = record.clone();
         old.totals.figures.clear();
@@ -608,7 +608,7 @@ mod tests {
 
     #[test]
     fn a_plan_that_no_run_could_follow_is_refused() {
-        let mut plan = canned::plain().plan;
+        let mut plan = fixtures::plain().plan;
         let mut pinned = plan.clone();
         pinned.pin = vec![0, 1024];
         let path = file("pin", &json::document(&pinned).expect("JSON"));
@@ -637,7 +637,7 @@ mod tests {
 
     #[test]
     fn several_records_are_a_list_or_the_layers_of_a_directory() {
-        let records = canned::three_layers();
+        let records = fixtures::three_layers();
         let path = file("list", &json::document(&records).expect("JSON"));
         assert_eq!(read_records(&path).expect("our own"), records);
         let _ = fs::remove_file(path);

@@ -10,7 +10,7 @@ use super::smb::SmbOptions;
 use super::values::within;
 use crate::quantity;
 use clap::{Args, Subcommand};
-use filestone_engine::fleet_socket::SocketChoice;
+use filestone_engine::control_socket::SocketChoice;
 use filestone_model::fleet;
 use filestone_model::payload::Pattern;
 use filestone_model::plan::RatePlan;

@@ -2,7 +2,7 @@
 
 use super::run_report::DocumentFormat;
 use clap::{Args, Subcommand, ValueEnum};
-use filestone_engine::fleet_socket::SocketChoice;
+use filestone_engine::control_socket::SocketChoice;
 use filestone_model::fleet_control::ClientOrder;
 use filestone_model::measure::fleet_record::ClientState;
 use std::convert::Infallible;

@@ -3,7 +3,7 @@
 use super::values::{address, file_size, port_or_any, seed, share_limit, within};
 use crate::{built_in, quantity};
 use clap::{Args, ValueEnum};
-use filestone_engine::target::tbench::replay::SocketOptions;
+use filestone_engine::protocols::tbench::replay::SocketOptions;
 use std::path::PathBuf;
 
 /// `filestone serve`.

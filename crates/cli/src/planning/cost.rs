@@ -26,10 +26,10 @@ pub fn with_cost(mut plan: Plan, options: &CostOptions) -> Result<Plan, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
 
     fn planned(options: &CostOptions) -> Result<Plan, String> {
-        with_cost(canned::plain().plan, options).map_err(|error| error.what)
+        with_cost(fixtures::plain().plan, options).map_err(|error| error.what)
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::options::call_target::CallTarget;
 use crate::options::doctor::{DoctorOptions, DoctorTarget};
 use crate::options::layer_targets::LayerTarget;
 use crate::options::nfs::Transport;
-use filestone_engine::target::ConnectTarget;
+use filestone_engine::protocols::ConnectTarget;
 use filestone_model::plan::TargetPlan;
 
 /// The target, and how a run would connect to it; `None` if there is none.

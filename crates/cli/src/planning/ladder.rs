@@ -7,7 +7,7 @@ use crate::options::echo_address::EchoAddress;
 use crate::options::ladder::LadderOptions;
 use crate::options::probe::{LoadOptions, ProbeOptions, WorkloadOptions};
 use crate::options::run_report::{ExpectOptions, RunReportOptions};
-use filestone_engine::target::echo;
+use filestone_engine::protocols::echo;
 use filestone_model::ladder::Rung;
 use filestone_model::operation::Stability;
 use filestone_model::plan::{Plan, ProbePlan, TransportKind};

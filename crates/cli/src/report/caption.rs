@@ -56,16 +56,16 @@ pub fn line(title: &str, record: &RunRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
 
     #[test]
     fn target_load_date_and_version_are_told() {
         assert_eq!(
-            line("Requests", &canned::plain()),
+            line("Requests", &fixtures::plain()),
             "Requests, read 4 KiB of nfs://server:2049/export/file: 1 client, 8 in flight each, \
              2 s, 2026-01-02 03:04:05 UTC, seed 1, filestone 0.1.0"
         );
-        let picture = picture(&canned::with_errors(), "A title", vec![], vec![]);
+        let picture = picture(&fixtures::with_errors(), "A title", vec![], vec![]);
         assert_eq!(picture.notes, ["caveats: unexpected-outcomes"]);
     }
 

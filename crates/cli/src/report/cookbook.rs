@@ -146,13 +146,13 @@ fn each(rows: &[Row], row: &Row, place: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use filestone_model::measure::fleet_record::SettingsGeneration;
 
     #[test]
     fn each_size_of_each_number_of_clients_has_a_line() {
         let row = |clients, kib: [u64; 3]| {
-            let mut record = canned::fleet();
+            let mut record = fixtures::fleet();
             record.plan.clients = clients;
             for (generation, interval) in [0, 2].into_iter().zip(&mut record.intervals) {
                 interval.settings = Some(SettingsGeneration::new(generation, generation));
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_run_that_does_not_count_is_said_with_the_reason() {
         let row = |clients| {
-            let mut record = canned::fleet();
+            let mut record = fixtures::fleet();
             record.plan.clients = clients;
             Row {
                 record,

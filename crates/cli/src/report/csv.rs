@@ -155,11 +155,11 @@ fn times(row: &DistributionRecord) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
 
     #[test]
     fn rows_of_several_intervals_add_up_to_the_totals() {
-        let record = canned::in_rows_of_two();
+        let record = fixtures::in_rows_of_two();
         let text = render(&record);
         let rows: Vec<Vec<&str>> = text
             .lines()
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn rows_of_a_fleet_say_after_which_changes_they_were_measured() {
-        let text = render(&canned::changed_fleet());
+        let text = render(&fixtures::changed_fleet());
         let cells = |line: &str| -> Option<[String; 2]> {
             let phase = line.split(',').nth(2)?.to_owned();
             Some([phase, line.rsplit(',').next()?.to_owned()])
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn every_row_has_as_many_columns_as_the_header() {
-        let text = render(&canned::with_errors());
+        let text = render(&fixtures::with_errors());
         let counts: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
         assert!(counts.iter().all(|count| *count == counts[0]), "{counts:?}");
         insta::assert_snapshot!(text);

@@ -276,7 +276,7 @@ pub fn general(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
 
     fn progress(phase: ProgressPhase, seconds: f64) -> Progress {
         Progress {
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn tables_and_the_line_in_all_forms() {
-        let record = canned::replayed();
+        let record = fixtures::replayed();
         let plan = record.plan.replay().expect("a replay");
         let replay = record.replay.as_ref().expect("a replay");
         let mut text = String::new();
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn the_throughput_is_what_was_moved_in_the_window() {
-        let mut record = canned::replayed();
+        let mut record = fixtures::replayed();
         record.window_ns = 2_000_000_000;
         let replay = record.replay.as_mut().expect("a replay");
         (replay.bytes_written, replay.bytes_read) = (1_000_000, 500_000);
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn loads_of_dbench_1_have_its_netbench_figures() {
-        let mut record = canned::replayed();
+        let mut record = fixtures::replayed();
         record.window_ns = 2_000_000_000;
         let replay = record.replay.as_mut().expect("a replay");
         (replay.bytes_written, replay.bytes_read) = (60_000_000, 21_340_200);

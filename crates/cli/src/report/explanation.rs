@@ -3,7 +3,7 @@
 use super::parts::heading::what_was_measured;
 use super::parts::page::Page;
 use super::parts::reference::help_line;
-use crate::printable::printable;
+use crate::sanitize::printable;
 use filestone_model::explanation::{Explanation, ExplanationOutcome, explain};
 use filestone_model::measure::RunRecord;
 #[cfg(feature = "schema")]

@@ -309,17 +309,17 @@ fn failures(fleet: &FleetRecord, page: Page) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
 
     #[test]
     fn a_fleet_that_was_stopped() {
-        let record = canned::fleet();
+        let record = fixtures::fleet();
         insta::assert_snapshot!(render(&record, Detail::Whole, Page::default()));
     }
 
     #[test]
     fn a_fleet_that_was_changed_while_it_ran() {
-        let record = canned::changed_fleet();
+        let record = fixtures::changed_fleet();
         let fleet = record.fleet.as_ref().expect("it is a fleet");
         let page = Page::default();
         let tables = steps(&record, fleet, page) + &changes(fleet, page);

@@ -213,11 +213,11 @@ pub fn render(record: &RunRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
 
     #[test]
     fn the_scripts_read_the_files_beside_them() {
-        let record = canned::plain();
+        let record = fixtures::plain();
         let text: String = GRAPHS
             .iter()
             .map(|graph| graph.script("png", &record) + "\n")
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_megabyte_is_a_million_bytes_but_in_ncts_graphs() {
-        let mut record = canned::plain();
+        let mut record = fixtures::plain();
         assert!(render(&record).contains("\nMB = 1e6\n"));
         record.plan.face = "nct".into();
         assert!(render(&record).contains("\nMB = 1048576.0\n"));
@@ -235,12 +235,12 @@ mod tests {
 
     #[test]
     fn the_table_of_intervals_holds_percentiles() {
-        insta::assert_snapshot!(intervals(&canned::with_errors()));
+        insta::assert_snapshot!(intervals(&fixtures::with_errors()));
     }
 
     #[test]
     fn the_report_holds_its_data() {
-        let text = render(&canned::interrupted());
+        let text = render(&fixtures::interrupted());
         assert_eq!(text.matches("EOD").count(), 4);
         assert!(!text.contains("\"raw\""), "{text}");
     }

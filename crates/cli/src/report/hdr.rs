@@ -69,7 +69,7 @@ fn started_at(record: &RunRecord) -> SystemTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use base64::Engine as _;
     use hdrhistogram::Histogram;
     use hdrhistogram::serialization::Deserializer;
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_log_reader_finds_every_interval_again() {
-        let record = canned::with_errors();
+        let record = fixtures::with_errors();
         let text = render(&record).expect("canned records can be rendered");
         assert!(
             text.starts_with("#[Histogram log format version 1.3]\n"),

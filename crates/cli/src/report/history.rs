@@ -3,17 +3,17 @@
 pub mod document;
 pub mod picture;
 
+use super::ascii_plot;
 use super::comparison::ReadRun;
 use super::parts::known::value_within;
 use super::parts::page::Page;
 use super::parts::table::{Column, Table};
 use super::parts::units::counted;
-use super::sketch;
 use crate::error::Error;
-use crate::printable::printable;
 use crate::quantity::{plain, resolution, rounded};
+use crate::sanitize::printable;
 use filestone_model::comparison::repeats::{headline_of, repeated, repeats_best};
-use filestone_model::comparison::{ComparabilityCheck, ComparedRun, RunValue, Side, likeness};
+use filestone_model::comparison::{ComparabilityCheck, ComparedRun, RunValue, Side, comparability};
 use filestone_model::history::{History, LevelChange, RUNS_MIN};
 use filestone_model::measure::figures::RunFigure;
 use filestone_model::statistics::change_points::FALSE_ALARMS;
@@ -154,7 +154,7 @@ fn leave_out(runs: &mut Vec<ReadRun>, notes: &mut Vec<String>) {
         return;
     };
     leave_out_if(runs, notes, |run| {
-        let mut unlike = likeness::differences(run, &newest);
+        let mut unlike = comparability::differences(run, &newest);
         unlike.retain(|unlike| unlike.aspect != ComparabilityCheck::Host);
         let first = unlike.first()?;
         Some(format!("not like the newest: {first}"))
@@ -186,7 +186,7 @@ fn leave_out_if(
 fn hosts(runs: &[ReadRun]) -> Vec<String> {
     let pairs = runs.iter().zip(runs.iter().skip(1));
     let changes = pairs.flat_map(|(before, after)| {
-        let unlike = likeness::differences(&before.run, &after.run).into_iter();
+        let unlike = comparability::differences(&before.run, &after.run).into_iter();
         let unlike = unlike.filter(|unlike| unlike.aspect == ComparabilityCheck::Host);
         unlike.map(|unlike| {
             let at = &after.run.started_at;
@@ -207,7 +207,7 @@ pub fn text(told: &HistoryReport, page: Page) -> String {
     let facts = page.facts(changes) + &page.facts(notes);
     let method = method(told);
     let parts = [
-        page.prose(&heading(told)) + &sketch::render(&picture::picture(told), page),
+        page.prose(&heading(told)) + &ascii_plot::render(&picture::picture(told), page),
         facts,
         table(told, page),
         if method.is_empty() {

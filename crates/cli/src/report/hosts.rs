@@ -136,13 +136,13 @@ fn notes(job: &JobRecord, left_out: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use crate::report::picture::render;
     use filestone_model::measure::job_record::LostHostRecord;
 
     /// A plain run as that of so many hosts, of which the third is slower and the fourth did nothing.
     fn job(count: u32) -> RunRecord {
-        let mut record = canned::job(count);
+        let mut record = fixtures::job(count);
         let job = record.job.as_mut().expect("a job");
         job.hosts[2].response_time_p99_ns *= 8;
         (
@@ -186,6 +186,6 @@ mod tests {
 
     #[test]
     fn a_run_of_one_host_has_none() {
-        assert!(picture(&canned::plain()).is_none());
+        assert!(picture(&fixtures::plain()).is_none());
     }
 }

@@ -30,7 +30,7 @@ use crate::report::comparison::{self, Compared};
 use crate::report::ladder::comparison::{self as ladder_comparison, ComparedLadders};
 use crate::report::ladder::{self, Ladder};
 use crate::report::layers;
-use crate::report::parts::marked::{self, Block};
+use crate::report::parts::markup::{self, Block};
 use crate::report::parts::page::Page;
 use crate::report::picture::Picture;
 use crate::report::repeats::{self, Repeats};
@@ -69,7 +69,7 @@ fn add_layers(sheet: &mut HtmlPage, records: &[RunRecord]) {
     if let Some(picture) = &picture {
         sheet.origin.clone_from(&picture.circumstances);
     }
-    let said = marked::blocks(&layers::render(records, Page::marked()));
+    let said = markup::blocks(&layers::render(records, Page::marked()));
     let together = layers::picture::percentiles(records);
     let charts = [picture, together].into_iter().flatten();
     let charts: Vec<_> = charts.map(|picture| sheet.picture(&picture)).collect();
@@ -99,7 +99,7 @@ pub fn of_sweep(swept: &SweepReport) -> Result<String, Error> {
         .map_or_else(|| "A sweep".into(), |picture| picture.title.clone());
     add_finding(
         &mut sheet,
-        marked::blocks(&sweep::text(swept, Page::marked())),
+        markup::blocks(&sweep::text(swept, Page::marked())),
         picture.as_ref(),
         None,
     );
@@ -119,7 +119,7 @@ pub fn of_ladder(ladder: &Ladder) -> Result<String, Error> {
     sheet.title.clone_from(&picture.title);
     let picture = (ladder.runs() > 0).then_some(picture);
     let said = ladder::text(ladder, Page::marked());
-    add_finding(&mut sheet, marked::blocks(&said), picture.as_ref(), None);
+    add_finding(&mut sheet, markup::blocks(&said), picture.as_ref(), None);
     document::page(&sheet)
 }
 
@@ -127,7 +127,7 @@ pub fn of_ladder(ladder: &Ladder) -> Result<String, Error> {
 pub fn of_ladders(compared: ComparedLadders<'_>) -> Result<String, Error> {
     let mut sheet = HtmlPage::titled("Two ladders");
     let said = ladder_comparison::text(compared, Page::marked());
-    add_finding(&mut sheet, marked::blocks(&said), None, None);
+    add_finding(&mut sheet, markup::blocks(&said), None, None);
     document::page(&sheet)
 }
 
@@ -135,7 +135,7 @@ pub fn of_ladders(compared: ComparedLadders<'_>) -> Result<String, Error> {
 pub fn of_repeats(repeats: &Repeats) -> Result<String, Error> {
     let mut sheet = HtmlPage::titled("Several runs of one plan");
     let said = repeats::text(repeats, Page::marked());
-    add_finding(&mut sheet, marked::blocks(&said), None, None);
+    add_finding(&mut sheet, markup::blocks(&said), None, None);
     document::page(&sheet)
 }
 
@@ -175,7 +175,7 @@ fn of_sides(
         Verdict::Inconclusive => Validity::WithCaveats.name(),
         Verdict::Worse => Validity::DoesNotCount.name(),
     };
-    add_finding(&mut sheet, marked::blocks(said), picture, Some(class));
+    add_finding(&mut sheet, markup::blocks(said), picture, Some(class));
     document::page(&sheet)
 }
 

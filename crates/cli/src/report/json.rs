@@ -23,7 +23,7 @@ pub fn document<T: Serialize>(value: &T) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use serde_json::Value;
     use std::collections::BTreeSet;
 
@@ -50,9 +50,9 @@ mod tests {
     fn the_keys_of_a_record_are_those_that_programs_rely_on() {
         let mut found = BTreeSet::new();
         let records = [
-            canned::with_errors(),
-            canned::interrupted(),
-            canned::in_stretches(),
+            fixtures::with_errors(),
+            fixtures::interrupted(),
+            fixtures::in_stretches(),
         ];
         for record in records {
             let text = render(&record).expect("a record is JSON");

@@ -19,13 +19,13 @@ mod rows;
 use self::comparison::Comparison;
 use self::conclusion::sentence;
 use self::differences::{Estimate, Series};
-use crate::printable::printable;
 use crate::quantity::grouped;
 use crate::report::parts::heading;
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::micros;
 use crate::report::replay::NO_CALL;
+use crate::sanitize::printable;
 use filestone_model::measure::RunRecord;
 
 /// The tables and the sentence; nothing if these are not replays of several layers.

@@ -105,7 +105,7 @@ fn cost(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<Fact> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use filestone_model::measure::verdict::caveats::find;
 
     fn judged(mut record: RunRecord) -> RunRecord {
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_mix_that_counts() {
         insta::assert_snapshot!(render(
-            &judged(canned::mix()),
+            &judged(fixtures::mix()),
             Detail::Whole,
             Page::default()
         ));
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_mix_through_a_mount_that_does_not_count() {
-        let record = judged(canned::mix_through_mount());
+        let record = judged(fixtures::mix_through_mount());
         insta::assert_snapshot!(render(&record, Detail::Clients, Page::default()));
     }
 }

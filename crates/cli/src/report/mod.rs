@@ -5,6 +5,7 @@
 
 pub mod ab;
 pub mod addresses;
+pub mod ascii_plot;
 pub mod caption;
 pub mod comparison;
 pub mod cookbook;
@@ -14,7 +15,6 @@ pub mod doctor;
 pub mod explanation;
 pub mod fleet;
 pub mod fleet_ctl;
-pub mod gallery;
 pub mod gnuplot;
 pub mod hdr;
 pub mod history;
@@ -31,11 +31,11 @@ pub mod over_time;
 pub mod parts;
 pub mod percentiles;
 pub mod picture;
+pub mod picture_list;
 pub mod probe;
 pub mod repeats;
 pub mod replay;
 pub mod rows;
-pub mod sketch;
 pub mod smbtorture;
 pub mod summary;
 pub mod sweep;
@@ -43,7 +43,7 @@ pub mod text;
 pub mod ticks;
 
 #[cfg(test)]
-pub mod canned;
+pub mod fixtures;
 
 use crate::error::Error;
 use filestone_model::measure::RunRecord;
@@ -98,37 +98,37 @@ pub const REPORTS: &[Report] = &[
     Report {
         name: "svg",
         about: "A picture: the curve, the search, the steps, or the percentiles; of several replays, the layers",
-        render: |record, _| gallery::first(record),
+        render: |record, _| picture_list::first(record),
     },
     Report {
         name: "percentiles.svg",
         about: "A picture of the response-time percentiles",
-        render: |record, _| gallery::named(record, "percentiles.svg"),
+        render: |record, _| picture_list::named(record, "percentiles.svg"),
     },
     Report {
         name: "over-time.svg",
         about: "A picture of load, errors and response times over time",
-        render: |record, _| gallery::named(record, "over-time.svg"),
+        render: |record, _| picture_list::named(record, "over-time.svg"),
     },
     Report {
         name: "curve.svg",
         about: "A picture of a load-response curve",
-        render: |record, _| gallery::named(record, "curve.svg"),
+        render: |record, _| picture_list::named(record, "curve.svg"),
     },
     Report {
         name: "search.svg",
         about: "A picture of a search for a load",
-        render: |record, _| gallery::named(record, "search.svg"),
+        render: |record, _| picture_list::named(record, "search.svg"),
     },
     Report {
         name: "steps.svg",
         about: "A picture of the steps of a fleet's ramp",
-        render: |record, _| gallery::named(record, "steps.svg"),
+        render: |record, _| picture_list::named(record, "steps.svg"),
     },
     Report {
         name: "hosts.svg",
         about: "A picture of what each host of a job measured",
-        render: |record, _| gallery::named(record, "hosts.svg"),
+        render: |record, _| picture_list::named(record, "hosts.svg"),
     },
 ];
 
@@ -140,11 +140,11 @@ pub fn named(name: &str) -> Option<&'static Report> {
 #[cfg(test)]
 mod tests {
     use super::parts::page::{Detail, Page};
-    use super::{canned, mix, replay, text};
+    use super::{fixtures, mix, replay, text};
 
     #[test]
     fn no_line_of_a_report_is_longer_than_its_page() {
-        let records = canned::all();
+        let records = fixtures::all();
         for (columns, record) in [80, 100, 132]
             .into_iter()
             .flat_map(|columns| records.iter().map(move |record| (columns, record)))

@@ -245,7 +245,7 @@ fn mean_millis(times: &DistributionRecord) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use filestone_model::measure::mix_record::{
         MixOperationRecord, WireOperationRecord, WireOtherRecord,
     };
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_line_and_the_table_of_the_default_mix() {
-        let record = canned::mix();
+        let record = fixtures::mix();
         let line = report("nhfsstone", &record, false);
         assert!(
             line.starts_with("2 sec 4000 calls 2000.00 calls/sec "),
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn the_line_counts_what_its_table_counts() {
         for (left_over, seconds) in [(1.0, 2.0), (-3.0, 2.0)] {
-            let mut record = canned::mix();
+            let mut record = fixtures::mix();
             record.totals.achieved_load_ops_per_s = (4000.0 + left_over) / seconds;
             let line = report("nhfsstone", &record, false);
             let calls = "2 sec 4000 calls 2000.00 calls/sec ";
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_mix_off_by_more_than_ten_percent_is_no_run_and_shows_its_table() {
-        let mut record = canned::mix();
+        let mut record = fixtures::mix();
         let off_by = |record: &mut RunRecord, percent: f64| {
             let rows = &mut mix_of(record).operations;
             rows.iter_mut()
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn what_only_nfsv3_has_follows_the_eighteen() {
-        let mut record = canned::mix();
+        let mut record = fixtures::mix();
         let further = [(OpKind::Access, 11.0), (OpKind::ReadDirPlus, 2.0)];
         let further = further.map(|(operation, percent)| MixOperationRecord {
             operation,
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn a_run_shorter_than_a_second_has_a_rate() {
-        let mut record = canned::mix();
+        let mut record = fixtures::mix();
         record.window_ns = 250_000_000;
         record.totals.achieved_load_ops_per_s = 16_000.0;
         let text = report("nhfsstone", &record, false);
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn through_a_kernel_mount_calls_are_those_on_the_wire() {
-        let mut record = canned::mix();
+        let mut record = fixtures::mix();
         mix_of(&mut record).wire = Some(WireRecord {
             source: "/proc/self/mountstats".into(),
             operations: vec![WireOperationRecord {
@@ -384,6 +384,6 @@ mod tests {
 
     #[test]
     fn a_record_that_is_no_mix_has_no_such_report() {
-        assert_eq!(report("nhfsstone", &canned::plain(), true), "");
+        assert_eq!(report("nhfsstone", &fixtures::plain(), true), "");
     }
 }

@@ -226,7 +226,7 @@ impl Ranks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use crate::report::picture::render;
     use filestone_model::measure::Distribution;
 
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn bars_and_dots_are_those_of_the_tables() {
-        let mut record = canned::in_stretches();
+        let mut record = fixtures::in_stretches();
         let of = |record: &RunRecord| of_run(TimesOf::all(&record.totals));
         let drawn = at(&of(&record), 100.0);
         let mut figures = record.totals.figures.iter();
@@ -313,13 +313,13 @@ mod tests {
 
     #[test]
     fn a_plain_run() {
-        let picture = picture(&canned::plain()).expect("its load was not steered");
+        let picture = picture(&fixtures::plain()).expect("its load was not steered");
         insta::assert_snapshot!(render(&picture));
     }
 
     #[test]
     fn percentiles_over_several_loads_are_not_drawn() {
-        assert!(picture(&canned::curve()).is_none());
-        assert!(picture(&canned::objective()).is_none());
+        assert!(picture(&fixtures::curve()).is_none());
+        assert!(picture(&fixtures::objective()).is_none());
     }
 }

@@ -3,14 +3,14 @@
 //! What is drawn is a [`Picture`]; the terminal's sketch is made of the same. Loads are in
 //! operations per second, times in seconds, percentiles as 1/(1−p).
 
+mod label_text;
 mod layout;
-mod lettering;
 mod scale;
 mod svg;
 
-pub use lettering::legible;
+pub use label_text::legible;
 #[cfg(test)]
-pub use lettering::width;
+pub use label_text::width;
 pub use scale::Scale;
 pub use svg::render;
 

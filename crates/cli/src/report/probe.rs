@@ -211,7 +211,7 @@ fn what_failed(record: &RunRecord, page: Page) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use filestone_model::measure::OneSidedFigureRecord;
     use filestone_model::measure::caveat::Caveat;
     use filestone_model::measure::verdict::caveats::find;
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn the_answer_is_one_line_or_two_on_a_narrow_page() {
-        let mut record = canned::plain();
+        let mut record = fixtures::plain();
         record.totals.achieved_load_ops_per_s = 24_913.4;
         (record.plan.clients, record.plan.in_flight) = (3, 4);
         let totals = &mut record.totals;
@@ -245,13 +245,13 @@ mod tests {
 
     #[test]
     fn the_answer_says_how_well_its_figures_are_known() {
-        let text = answer_of(&canned::in_stretches());
+        let text = answer_of(&fixtures::in_stretches());
         insta::assert_snapshot!(text);
     }
 
     #[test]
     fn who_was_the_limit_is_said_by_the_rules_of_the_caveats() {
-        let mut record = canned::plain();
+        let mut record = fixtures::plain();
         let mut ends = |busy: f64, is_open: bool, waited: f64| {
             record.totals.workers[0].busy_percent = busy;
             record.totals.workers[0].waited_percent = waited;
@@ -285,7 +285,7 @@ mod tests {
             let line = lines.find(|line| line.starts_with("response time"));
             line.map_or(0, |line| line.matches('~').count())
         };
-        let mut record = canned::in_stretches();
+        let mut record = fixtures::in_stretches();
         // Those of p99.9 and p99.99, by ranks.
         assert_eq!(marks(&record), 2);
         let mut figures = record.totals.figures.iter_mut();
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_percentile_without_an_upper_end_is_not_quoted() {
-        let mut record = canned::in_stretches();
+        let mut record = fixtures::in_stretches();
         let totals = &mut record.totals;
         totals
             .figures
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn reads_that_the_end_of_a_file_cuts_short_are_in_the_answer() {
-        let mut record = canned::plain();
+        let mut record = fixtures::plain();
         let WorkloadPlan::Probe(probe) = &mut record.plan.workload else {
             panic!("a probe");
         };
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn what_did_not_succeed_is_part_of_the_answer() {
-        let record = canned::with_errors();
+        let record = fixtures::with_errors();
         assert!(answer_of(&record).contains("/s, 9 of 600 without success, p50 "));
     }
 }

@@ -351,7 +351,7 @@ fn figure_document(known: &RepeatedFigure) -> RepeatedFigureDocument {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
 
     /// Runs that achieve so many operations per second.
     fn repeats(loads: &[f64], until: Option<f64>) -> Repeats {
@@ -360,7 +360,7 @@ mod tests {
             until,
             pause_ns: 0,
         };
-        let record = canned::in_stretches();
+        let record = fixtures::in_stretches();
         let mut repeats = Repeats::new(std::iter::once(&record.plan), &wanted);
         for load in loads {
             let mut run = record.clone();

@@ -311,13 +311,13 @@ fn lost_clients(replay: &ReplayRecord, page: Page) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use filestone_model::load::Generation;
 
     #[test]
     fn a_replay_without_a_mismatch() {
         insta::assert_snapshot!(render(
-            &canned::replayed(),
+            &fixtures::replayed(),
             Detail::Clients,
             Page::default()
         ));
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn a_paced_replay_over_nfs_with_mismatches_and_a_lost_client() {
         insta::assert_snapshot!(render(
-            &canned::replayed_with_mismatches(),
+            &fixtures::replayed_with_mismatches(),
             Detail::Whole,
             Page::default()
         ));
@@ -334,7 +334,7 @@ mod tests {
 
     #[test]
     fn the_netbench_figures_are_measured_and_the_constant_ones_told_apart() {
-        let mut record = canned::replayed();
+        let mut record = fixtures::replayed();
         let plan = record.plan.replay_mut().expect("a replay");
         plan.loads[0].generation = Generation::Dbench1;
         plan.run_once = true;
@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn what_a_replay_is_about_is_said_before_it_begins() {
-        let mut plan = canned::replayed().plan;
+        let mut plan = fixtures::replayed().plan;
         assert_eq!(
             announcement(&plan),
             "replaying office on local:/srv/test: 2 clients, 1 s of warm-up, then 2 s"

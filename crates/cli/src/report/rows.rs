@@ -117,7 +117,7 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use filestone_model::measure::RunRecord;
 
     fn rows_of(record: &RunRecord, columns: Columns) -> String {
@@ -128,19 +128,19 @@ mod tests {
 
     #[test]
     fn rows_have_ncts_columns_then_percentiles() {
-        let text = rows_of(&canned::with_errors(), Columns::WithPercentiles);
+        let text = rows_of(&fixtures::with_errors(), Columns::WithPercentiles);
         insta::assert_snapshot!(text);
     }
 
     #[test]
     fn rows_of_nct_stop_at_the_maximum() {
-        let text = rows_of(&canned::plain(), Columns::Nct);
+        let text = rows_of(&fixtures::plain(), Columns::Nct);
         insta::assert_snapshot!(text);
     }
 
     #[test]
     fn a_megabyte_is_a_million_bytes_but_in_ncts_rows() {
-        let mut interval = canned::plain().intervals[0].clone();
+        let mut interval = fixtures::plain().intervals[0].clone();
         (interval.bytes_sent, interval.bytes_received) = (1_000_000, 1 << 20);
         let columns = |columns| {
             let row = Rows::new(columns, Page::default()).row(&interval);
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_header_comes_again_after_22_rows() {
-        let record = canned::plain();
+        let record = fixtures::plain();
         let mut rows = Rows::new(Columns::Nct, Page::default());
         let headers = (0..45)
             .filter(|_| rows.row(&record.intervals[0]).contains("SAMPLES"))
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn an_interval_without_an_operation_is_stalled() {
-        let mut interval = canned::plain().intervals[0].clone();
+        let mut interval = fixtures::plain().intervals[0].clone();
         interval.kinds[0].response_time_ns = Default::default();
         let text = Rows::new(Columns::WithPercentiles, Page::of(100)).row(&interval);
         assert!(text.contains("      - stalled       -"), "{text}");

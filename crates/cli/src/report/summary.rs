@@ -128,11 +128,11 @@ fn line([min, average, max]: &[String; 3], total: &str, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
 
     #[test]
     fn the_summary_has_ncts_lines() {
-        let record = canned::plain();
+        let record = fixtures::plain();
         let text = render(&record, Extremes::TrailingSeconds, Page::default())
             + &nct_counters(&record, 2, 8);
         insta::assert_snapshot!(text);
@@ -140,7 +140,7 @@ mod tests {
 
     /// Rows of 500, 100 and 300 requests; the last is half a second long.
     fn uneven() -> RunRecord {
-        let mut record = canned::with_errors();
+        let mut record = fixtures::with_errors();
         record.window_ns = 2_500_000_000;
         record.plan.interval_ns = 1_000_000_000;
         for (row, count) in record.intervals.iter_mut().zip([500, 100, 300]) {
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn an_average_lies_between_its_extremes_in_a_short_run_too() {
-        let mut record = canned::plain();
+        let mut record = fixtures::plain();
         record.window_ns = 550_000_000;
         for extremes in [Extremes::Rows, Extremes::TrailingSeconds] {
             for line in render(&record, extremes, Page::default()).lines().skip(2) {

@@ -11,11 +11,11 @@ pub mod script;
 pub mod study;
 mod unit;
 
+use super::ascii_plot;
 use super::parts::page::Page;
 use super::parts::units::counted;
 use super::picture::Picture;
 use super::repeats::{RepeatsEnd, percent};
-use super::sketch;
 use crate::quantity::{grouped, plain};
 use crate::shell::shell_line;
 use filestone_model::comparison::ComparedRun;
@@ -185,7 +185,7 @@ pub fn text(swept: &SweepReport, page: Page) -> String {
     text.push('\n');
     text.push_str(&columns::table(swept, page));
     if let Some(picture) = sketched(swept) {
-        text.push_str(&sketch::render(&picture, page));
+        text.push_str(&ascii_plot::render(&picture, page));
     }
     text.push('\n');
     for sentence in sentences(swept) {

@@ -38,16 +38,16 @@ pub fn body(record: &RunRecord, detail: Detail, page: Page) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
 
     #[test]
     fn a_plain_run() {
-        insta::assert_snapshot!(render(&canned::plain(), Detail::Whole, Page::default()));
+        insta::assert_snapshot!(render(&fixtures::plain(), Detail::Whole, Page::default()));
     }
 
     #[test]
     fn gates_stand_at_the_end_of_a_run() {
-        let mut record = canned::in_stretches();
+        let mut record = fixtures::in_stretches();
         record.plan.gates.fail_if = [
             "read.response_time.p99 > 100us",
             "response_time.p50 > 1ms",
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn a_run_with_errors_and_companions() {
         insta::assert_snapshot!(render(
-            &canned::with_errors(),
+            &fixtures::with_errors(),
             Detail::Clients,
             Page::default()
         ));
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn an_open_loop_that_was_interrupted() {
         insta::assert_snapshot!(render(
-            &canned::interrupted(),
+            &fixtures::interrupted(),
             Detail::Whole,
             Page::default()
         ));

@@ -3,7 +3,7 @@
 //! Ticks are kept only up to the last operation, so a stretch at the end in
 //! which nothing happened is filled up with empty ones here.
 
-use crate::printable::printable_line;
+use crate::sanitize::printable_line;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::TickRecord;
 use filestone_model::plan::TICK_NANOS;
@@ -127,17 +127,17 @@ pub fn raw(record: &RunRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
 
     #[test]
     fn the_raw_file_has_ncts_ten_columns() {
-        let text = raw(&canned::plain());
+        let text = raw(&fixtures::plain());
         insta::assert_snapshot!(text);
     }
 
     #[test]
     fn ticks_without_operations_at_the_end_are_rows_too() {
-        let mut record = canned::plain();
+        let mut record = fixtures::plain();
         record.ticks.truncate(12);
         record.window_ns = 1_950_000_000;
         let ticks = in_window(&record);

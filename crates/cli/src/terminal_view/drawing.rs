@@ -1,8 +1,8 @@
 //! What is drawn, from what is known: from the top what matters most, so that a small terminal shows that.
 
-use super::look::Theme;
 use super::panels::{chart, figures, footer, help, operations, remarks, title};
 use super::state::View;
+use super::theme::Theme;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use std::time::Duration;

@@ -4,10 +4,10 @@
 //! that tests see what people do. [`screen`] has the terminal, and gives it back on every way out.
 
 pub mod drawing;
-mod look;
 mod panels;
 pub mod screen;
 pub mod state;
+mod theme;
 mod words;
 
 #[cfg(test)]

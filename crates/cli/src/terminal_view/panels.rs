@@ -1,10 +1,10 @@
 //! The parts of the screen.
 
-use super::look::Theme;
 use super::state::{Progress, Sums, View};
+use super::theme::Theme;
 use super::words;
-use crate::printable::printable_line;
 use crate::quantity::grouped;
+use crate::sanitize::printable_line;
 use filestone_live::event::{IntervalFigures, OperationFigures};
 use filestone_model::measure::run_record::Phase;
 use ratatui::Frame;

@@ -5,8 +5,8 @@
 //! (`console::hold`).
 
 use super::drawing::draw;
-use super::look::Theme;
 use super::state::{KeyAction, View};
+use super::theme::Theme;
 use crate::console;
 use crate::error::{Error, reason};
 use crossterm::cursor::{Hide, Show};
@@ -16,7 +16,7 @@ use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use filestone_live::feed::{Feed, Next};
-use filestone_live::hosting::give_way;
+use filestone_live::http_server::give_way;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use std::io::{IsTerminal as _, Stderr, stderr, stdin};

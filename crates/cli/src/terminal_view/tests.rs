@@ -1,8 +1,8 @@
 //! Screens as people see them, of several sizes.
 
 use super::drawing::draw;
-use super::look::Theme;
 use super::state::{KeyAction, View};
+use super::theme::Theme;
 use filestone_live::event::{
     Event, IntervalFigures, KindFigures, NoteText, OperationFigures, RunBegun, RunEnded, Times,
 };

@@ -1,11 +1,11 @@
 //! Command lines as they were meant: a word that another benchmark has, one that is missing, or
 //! one that is misspelt is replaced, until the command line can be read.
 
-use crate::ancestors;
+use crate::compat;
 use crate::options::target;
 use crate::quantity;
 use crate::shell::shell_line;
-use crate::usage::foreign_words::{Equivalent, ForeignOption, foreign_operation, foreign_option};
+use crate::usage::other_tools::{Equivalent, ForeignOption, foreign_operation, foreign_option};
 use crate::usage::{context, name};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use filestone_model::load::diagnostic::suggestion;
@@ -180,7 +180,7 @@ impl Attempt {
             self.reasons
                 .push(format!("{word} is an operation of probe"));
             self.replace(0, 1, &["probe", operation.name()]);
-        } else if ancestors::NAMES.contains(&word) {
+        } else if compat::NAMES.contains(&word) {
             self.reasons
                 .push(format!("{word}'s own command line comes behind as"));
             self.replace(0, 1, &["as", word]);

@@ -2,7 +2,7 @@
 //! expected; then what to do.
 
 mod correction;
-mod foreign_words;
+mod other_tools;
 
 use crate::ExitStatus;
 use crate::console;

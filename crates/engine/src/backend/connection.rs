@@ -1,6 +1,6 @@
 //! One simulated client with its socket: sending its output, receiving its input.
 
-use crate::backend::stamps::Timestamping;
+use crate::backend::timestamping::Timestamping;
 use crate::backend::transmit;
 use crate::clock::Clock;
 use crate::driver::{CallError, Dial, PendingConnection, leave};

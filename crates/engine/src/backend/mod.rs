@@ -1,12 +1,12 @@
 //! What carries operations out: the engine's one door to the outside world.
 
+pub(crate) mod adaptive_spin;
 pub mod blocking;
 pub mod connection;
-pub(crate) mod looking;
 pub mod null;
 pub mod simulated;
 pub mod sockets;
-mod stamps;
+mod timestamping;
 mod transmit;
 
 use crate::error::{AreaError, ErrorCategory};

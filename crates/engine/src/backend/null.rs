@@ -1,7 +1,7 @@
 //! A backend that does nothing: every operation succeeds at once. It shows what
 //! the worker loop, the workload and the recording cost by themselves.
 
-use crate::backend::looking::SPIN_NANOS;
+use crate::backend::adaptive_spin::SPIN_NANOS;
 use crate::backend::sockets::timespec;
 use crate::backend::{Backend, BackendError, WaitLimit};
 use crate::clock::Clock;

@@ -4,10 +4,10 @@
 //! With one connection there is nothing to choose between, so the worker blocks
 //! in `recv` itself and saves a system call for each exchange.
 
+use crate::backend::adaptive_spin::{AdaptiveSpin, SPIN_NANOS, SpinDecision};
 use crate::backend::connection::{
     ClientConnection, ConnectedClient, DisconnectReason, Link, ReceiveMode,
 };
-use crate::backend::looking::{AdaptiveSpin, SPIN_NANOS, SpinDecision};
 use crate::backend::{Backend, BackendError, ConnectionCounts, ConnectionEvent, WaitLimit};
 use crate::clock::Clock;
 use crate::driver::{Dial, PendingConnection};
@@ -20,7 +20,7 @@ use filestone_model::measure::LossReasons;
 use filestone_model::measure::stamps::StampedCall;
 use filestone_model::operation::SlotId;
 use filestone_model::plan::OnLost;
-use filestone_model::session::pauses::BackoffSchedule;
+use filestone_model::session::backoff::BackoffSchedule;
 use filestone_model::time::Timestamp;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;

@@ -9,7 +9,7 @@ mod look;
 
 use crate::control::{Cancellation, Context, cancel_after};
 use crate::error::{AreaError, ErrorCategory, RunError};
-use crate::target::{ConnectTarget, Protocols};
+use crate::protocols::{ConnectTarget, Protocols};
 use filestone_model::doctor::facts::{Facts, TargetFacts, TargetFailure};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! What completes a claimed set.
 
 use super::places::{ObjectTable, Part};
+use super::scan::{self, RepairList};
 use super::server::{Missing, Progress, SetServer, Step};
-use super::survey::{self, RepairList};
 use crate::control::Observer;
 use crate::error::RunError;
 use filestone_model::file_set::VolatileDirectory;
@@ -34,7 +34,7 @@ impl<S: SetServer> Builder<'_, '_, S> {
             .collect();
         self.observer
             .preparing(&format!("checking the file set in {}", paths.join(", ")));
-        survey::find_clients::<S>(self.tree, &mut self.places, &mut self.findings)?;
+        scan::find_clients::<S>(self.tree, &mut self.places, &mut self.findings)?;
         let clients = 0..self.places.layout.clients();
         let roots = clients
             .clone()
@@ -48,7 +48,7 @@ impl<S: SetServer> Builder<'_, '_, S> {
         for (client, is_old) in clients.zip(old_roots) {
             if is_old {
                 let (places, findings) = (&mut self.places, &mut self.findings);
-                survey::find_directories::<S>(self.tree, places, findings, client)?;
+                scan::find_directories::<S>(self.tree, places, findings, client)?;
             }
         }
         let directories = self.directories();
@@ -58,9 +58,9 @@ impl<S: SetServer> Builder<'_, '_, S> {
         for (directory, is_old) in directories.into_iter().zip(is_old) {
             let (places, findings) = (&mut self.places, &mut self.findings);
             if is_old {
-                survey::find_contents::<S>(self.tree, places, findings, directory)?;
+                scan::find_contents::<S>(self.tree, places, findings, directory)?;
             } else {
-                survey::all_spares(places, findings, directory);
+                scan::all_spares(places, findings, directory);
             }
         }
         self.make_contents()

@@ -14,8 +14,8 @@
 mod building;
 mod claims;
 mod places;
+mod scan;
 mod server;
-mod survey;
 
 pub(crate) use places::{ObjectTable, Part, SpareName};
 pub(crate) use server::{ExistingObject, Missing, Progress, SetServer, Step};
@@ -32,9 +32,9 @@ use filestone_model::operation::OpKind;
 use filestone_model::plan::LeftoverPolicy;
 use filestone_model::workload::FileTable;
 use filestone_wire::pattern;
+use scan::RepairList;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
-use survey::RepairList;
 
 /// Most bytes of a WRITE: the period of the pattern.
 const TRANSFER_MAX: u64 = pattern::PERIOD as u64;

@@ -4,9 +4,9 @@
 use super::RunHook;
 use crate::control::Observer;
 use crate::worker::OfferedLoad;
+use filestone_model::load_control::{IntervalResult, LoadController, NextLoad};
 use filestone_model::measure::run_record::{IntervalRecord, Phase};
 use filestone_model::plan::Plan;
-use filestone_model::steering::{IntervalResult, LoadController, NextLoad};
 use filestone_model::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -15,7 +15,7 @@
 
 pub(crate) mod error;
 pub(crate) mod marker;
-pub(crate) mod own_directory;
+pub(crate) mod scratch_directory;
 pub(crate) mod set_directory;
 pub(crate) mod set_removal;
 pub(crate) mod test_directory;

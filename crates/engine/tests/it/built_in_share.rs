@@ -2,7 +2,7 @@
 //! every dialect, as guest and as user, signed and encrypted, and faults are seen as what they are.
 
 use filestone_engine::control::{Context, NoObserver};
-use filestone_engine::target::BuiltIn;
+use filestone_engine::protocols::BuiltIn;
 use filestone_engine::{Job, Protocols, RunError};
 use filestone_model::measure::run_record::{FailureCount, RunOutcome};
 use filestone_model::measure::{Caveat, RunRecord};

@@ -4,10 +4,10 @@
 use crate::support::live::{probe, serve};
 use filestone_engine::calibrate::{CalibrationLength, CalibrationTarget, calibrate};
 use filestone_engine::control::{Context, Observer};
-use filestone_engine::target::{BuiltIn, Protocols};
+use filestone_engine::protocols::{BuiltIn, Protocols};
+use filestone_model::load_control::RemainingTime;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, TransportKind};
-use filestone_model::steering::RemainingTime;
 use filestone_server::{Running, SmbOptions};
 use std::sync::atomic::AtomicBool;
 

@@ -2,7 +2,7 @@
 //! server, without sockets. What has come in of the reply must leave nothing behind. NFS has the
 //! same tests beside its clients, in the model.
 
-use filestone_engine::target::smb2::ntlm::Ntlm;
+use filestone_engine::protocols::smb2::ntlm::Ntlm;
 use filestone_model::client::handles::Handles;
 use filestone_model::client::smb2::{
     ChannelPosition, ClientState, ConnectOptions, ConnectionSetup, HandlePolicy, OperationOptions,

@@ -6,7 +6,7 @@ use crate::support::live::serve;
 use crate::support::mixes::mix;
 use crate::support::replays::{load, plan as replay_plan};
 use filestone_engine::control::{Context, NoObserver};
-use filestone_engine::target::BuiltIn;
+use filestone_engine::protocols::BuiltIn;
 use filestone_engine::{Job, Protocols, RunError};
 use filestone_model::load::Load;
 use filestone_model::measure::{Caveat, RunRecord};

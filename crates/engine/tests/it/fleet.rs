@@ -5,7 +5,7 @@ use crate::support::entry::replay;
 use crate::support::relay::{Fate, Relay};
 use crate::support::scratch::Scratch;
 use filestone_engine::control::NoObserver;
-use filestone_engine::target::BuiltIn;
+use filestone_engine::protocols::BuiltIn;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::fleet_record::{ClientState, GroupRecord, StepRecord};
 use filestone_model::measure::run_record::RunOutcome;

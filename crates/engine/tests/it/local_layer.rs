@@ -2,8 +2,8 @@
 
 use crate::support::local::{Bench, EAGAIN, EEXIST, EINVAL, EISDIR, ELOOP, ENOENT, ENOTEMPTY};
 use crate::support::replays::{errno, nlm};
+use filestone_engine::protocols::local::replay::LocalOptions;
 use filestone_engine::replay::{BlockingWorkDir, Cancellation, Layer};
-use filestone_engine::target::local::replay::LocalOptions;
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Action, Cause, Status};
 use filestone_model::operation::Stability;

@@ -2,10 +2,10 @@
 
 use crate::support::local::Bench;
 use crate::support::scratch::Scratch;
-use filestone_engine::replay::{BlockingWorkDir, Layer, OnExisting, TreeCleanup, WorkDir};
-use filestone_engine::target::local::replay::{
+use filestone_engine::protocols::local::replay::{
     LocalOptions, LocalSite, remove_left_over, remove_left_over_beside,
 };
+use filestone_engine::replay::{BlockingWorkDir, Layer, OnExisting, TreeCleanup, WorkDir};
 use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Status};

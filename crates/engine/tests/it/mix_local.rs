@@ -4,7 +4,7 @@
 use crate::support::scratch::Scratch;
 use crate::support::{SECOND, mixes, scratch};
 use filestone_engine::control::{NoObserver, Observer};
-use filestone_engine::target::local::mix::run_local;
+use filestone_engine::protocols::local::mix::run_local;
 use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::measure::run_record::{IntervalRecord, RunOutcome, RunRecord};
 use filestone_model::measure::{Caveat, Role};

@@ -8,7 +8,7 @@ use crate::support::replays::{load, plan as replay_plan};
 use crate::support::scratch::Scratch;
 use filestone_engine::RunError;
 use filestone_engine::control::{NoObserver, Observer};
-use filestone_engine::target::BuiltIn;
+use filestone_engine::protocols::BuiltIn;
 use filestone_model::load::Load;
 use filestone_model::measure::run_phase::RunPhase;
 use filestone_model::measure::run_record::IntervalRecord;

@@ -5,7 +5,7 @@ use crate::support::replays;
 use crate::support::scratch::{Scratch, local};
 use filestone_engine::control::Observer;
 use filestone_engine::control::{Progress, ProgressPhase};
-use filestone_engine::target::BuiltIn;
+use filestone_engine::protocols::BuiltIn;
 use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::load::Load;
 use filestone_model::measure::{Caveat, RunRecord};

@@ -1,7 +1,7 @@
 //! Requests over TCP, good and bad, and what each got.
 
 use super::*;
-use crate::hosting::{HttpServer, Limits, Site, listen};
+use crate::http_server::{HttpServer, Limits, Site, listen};
 use filestone_model::measure::run_record::Tool;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

@@ -3,7 +3,7 @@
 
 use crate::served::Served;
 use filestone_live::event::{Event, NoteText};
-use filestone_live::hosting::listen;
+use filestone_live::http_server::listen;
 use std::io::{Read, Write};
 
 /// What an attempt gets.

@@ -1,8 +1,8 @@
 //! A page that is served, with a fleet that only notes what it is told.
 
-use filestone_engine::fleet_socket::{FleetControl, RequestHandler};
+use filestone_engine::control_socket::{FleetControl, RequestHandler};
 use filestone_live::feed::Feed;
-use filestone_live::hosting::{HttpServer, Limits, Site, listen};
+use filestone_live::http_server::{HttpServer, Limits, Site, listen};
 use filestone_live::site::{Document, Page};
 use filestone_live::token::Token;
 use filestone_model::fleet_control::ControlAnswer;

@@ -1,7 +1,7 @@
 //! A client, or a slot of one, as a future that is made once, and told what to do again and again.
 
-use super::desk::{ActionError, ActionResult, Call, CallSlot, Calls, WaitReason};
-use super::kept_action::OwnedAction;
+use super::call_slot::{ActionError, ActionResult, Call, CallSlot, Calls, WaitReason};
+use super::owned_action::OwnedAction;
 use crate::load::{Action, Status};
 use crate::operation::{Operation, ReplyFault, ReplyInfo};
 use crate::time::Timestamp;

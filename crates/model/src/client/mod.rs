@@ -14,15 +14,15 @@
 //! queue of its own.
 
 pub mod actor;
+pub mod call_slot;
 mod checksum;
-pub mod desk;
 pub mod echo;
 pub mod handles;
 pub mod inspection;
-pub mod kept_action;
-pub mod line_books;
+pub mod line_results;
 pub mod nfs3;
 pub mod own_paths;
+pub mod owned_action;
 pub mod smb2;
 mod verify;
 

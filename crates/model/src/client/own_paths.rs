@@ -1,7 +1,7 @@
 //! What a load's clients may change on a server: what is below `clients`, and not the file in there
 //! that says whose it is.
 
-use super::desk::{ActionError, ActionResult};
+use super::call_slot::{ActionError, ActionResult};
 use crate::load::{CLIENTS, Cause, MARKER};
 
 /// Whether a path is the directory that all clients have in common.

@@ -5,13 +5,13 @@
 //! of one it is what the run knows of itself, and what runs differ by beyond that ([`side`]).
 
 pub mod ab;
+pub mod comparability;
 pub mod compared_run;
-pub mod likeness;
 pub mod repeats;
 pub mod side;
 
+pub use comparability::{ComparabilityCheck, Incompatibility};
 pub use compared_run::{ComparedRun, RunValue};
-pub use likeness::{ComparabilityCheck, Incompatibility};
 pub use side::{RUN_SPREAD, Side, SideFigure};
 
 use crate::measure::figures::{Direction, RunFigure};

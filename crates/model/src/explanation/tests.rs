@@ -2,6 +2,8 @@
 //! virtual time against a queue.
 
 use super::*;
+use crate::load_control::curve::CurveSteering;
+use crate::load_control::{IntervalResult, LoadController, NextLoad};
 use crate::measure::absence::{AbsenceRecord, Throttling};
 use crate::measure::connections_record::ConnectionsRecord;
 use crate::measure::curve_record::{
@@ -22,8 +24,6 @@ use crate::plan::{
     ObjectivePlan, Pacing, Plan, ProbePlan, ReplayPlan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
 use crate::queueing::{Service, SimulatedRun, SimulatedServer};
-use crate::steering::curve::CurveSteering;
-use crate::steering::{IntervalResult, LoadController, NextLoad};
 
 const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;

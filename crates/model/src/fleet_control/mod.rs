@@ -5,13 +5,13 @@
 //! [`SharedFleet`](crate::workload::stream::SharedFleet).
 
 mod acting;
-mod change_book;
+mod change_log;
 mod controlled;
 mod selection;
 mod viewing;
 
 pub use acting::answer;
-pub use change_book::{ChangeLog, SettingsHistory};
+pub use change_log::{ChangeLog, SettingsHistory};
 pub use controlled::{ByteSnapshot, FleetState};
 pub use selection::clients_of;
 

@@ -9,8 +9,8 @@
 //! every row. What takes longer than ten minutes counts as ten minutes in the
 //! percentiles; the maximum still shows it.
 
-use crate::measure::steps::{Buckets, BucketsError, header_of, total_of};
-pub use crate::measure::steps::{HIGHEST_NANOS, SignificantDigits};
+use crate::measure::buckets::{Buckets, BucketsError, header_of, total_of};
+pub use crate::measure::buckets::{HIGHEST_NANOS, SignificantDigits};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::Deserializer;

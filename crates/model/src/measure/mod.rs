@@ -3,6 +3,7 @@
 
 pub mod absence;
 pub mod assembly;
+pub mod buckets;
 pub mod caveat;
 pub mod connections_record;
 pub mod cost_totals;
@@ -12,8 +13,8 @@ pub mod curve_record;
 pub mod distribution;
 pub mod figure_record;
 pub mod figures;
+pub mod fleet_monitor;
 pub mod fleet_record;
-pub mod fleet_watch;
 pub mod flow;
 pub mod gate_record;
 pub mod gates;
@@ -43,7 +44,6 @@ pub mod sample;
 pub mod short_reads;
 pub mod shortfall;
 pub mod stamps;
-pub mod steps;
 pub mod unexpected;
 pub mod validity;
 mod validity_record;
@@ -59,8 +59,8 @@ pub use distribution::{
 };
 pub use figure_record::{FigureRecord, OneSidedFigureRecord, RecordedInterval};
 pub use figures::RunFigure;
+pub use fleet_monitor::FleetMonitor;
 pub use fleet_record::FleetRecord;
-pub use fleet_watch::FleetMonitor;
 pub use gate_record::{GateOutcome, GateRecord, GateValue};
 pub use host_difference::HostDifference;
 pub use interval::{IntervalBuffer, TickCounts};

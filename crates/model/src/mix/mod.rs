@@ -6,7 +6,6 @@
 
 mod built_in;
 pub mod counters;
-pub mod deck;
 mod error;
 pub mod feedback;
 mod kernel;
@@ -17,13 +16,14 @@ mod parse;
 mod plain;
 mod samba;
 mod section;
+pub mod shuffled_mix;
 
 pub use built_in::{BuiltInMix, DEFAULT, built_in, names};
 pub use counters::{Counters, UnmappedCalls};
-pub use deck::ShuffledMix;
 pub use error::MixError;
 pub use kernel::Mount;
 pub use parse::{parse, parse_mount};
+pub use shuffled_mix::ShuffledMix;
 
 use crate::operation::OpKind;
 use crate::plan::{MixCount, SkippedOperation};

@@ -5,13 +5,13 @@ use super::interrupted::InterruptedServer;
 use super::markov::MarkovServers;
 use super::server::{Service, SimulatedServer};
 use super::simulated::SimulatedRun;
+use crate::load_control::{IntervalResult, LoadController, NextLoad};
 use crate::measure::distribution::DistributionRecord;
 use crate::measure::figures::{
     BatchMeans, IntervalUnavailable, Quantity, RunFigure, Statistic, TimeKind,
 };
 use crate::measure::ledger::Ledger;
 use crate::measure::run_record::{IntervalRecord, Totals};
-use crate::steering::{IntervalResult, LoadController, NextLoad};
 
 /// The statistics whose intervals are looked at.
 pub const COVERED: [Statistic; 3] = [Statistic::Mean, Statistic::P50, Statistic::P99];

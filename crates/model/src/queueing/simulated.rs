@@ -6,13 +6,13 @@
 //! becomes an [`IntervalRecord`] with one measured kind.
 
 use super::server::{SimulatedServer, SimulatedServerState};
+use crate::load_control::{IntervalResult, LoadController, NextLoad};
 use crate::measure::distribution::{Distribution, SignificantDigits};
 use crate::measure::ledger::Ledger;
 use crate::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
 use crate::measure::sample::Role;
 use crate::operation::OpKind;
 use crate::random::{Generator, RandomStream, exponential, stream};
-use crate::steering::{IntervalResult, LoadController, NextLoad};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

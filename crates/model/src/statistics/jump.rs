@@ -7,7 +7,7 @@
 //!
 //! [`broken_line`]: super::broken_line
 
-use super::broken_line::{Breakpoint, Placed, Scaled, bend, fitted};
+use super::segmented::{Breakpoint, Placed, Scaled, bend, fitted};
 
 /// Points that a side has at least: of fewer a single one that is off would be a jump.
 const SIDE_MIN: usize = 2;

@@ -3,7 +3,6 @@
 //! Nothing here knows what was measured. Quantiles of distributions come from `statrs`; golden
 //! values in the tests come from scipy by `xtask/golden/statistics.py`.
 
-pub mod broken_line;
 pub mod change_place;
 pub mod change_points;
 pub mod estimate;
@@ -13,6 +12,7 @@ mod moments;
 pub mod regression;
 mod relaxation;
 pub mod sample_size;
+pub mod segmented;
 pub mod sequential;
 pub mod series;
 pub mod trimmed;

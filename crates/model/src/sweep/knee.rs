@@ -6,8 +6,8 @@
 
 use super::parameter::SweepParameter;
 use crate::measure::knee::{KneeMethod, LoadResponse};
-use crate::statistics::broken_line::{Breakpoint, Placed, bend};
 use crate::statistics::jump::{NonLinearity, crooked};
+use crate::statistics::segmented::{Breakpoint, Placed, bend};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

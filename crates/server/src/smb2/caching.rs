@@ -5,10 +5,10 @@ use filestone_wire::smb2::create::ShareAccess;
 use filestone_wire::smb2::oplock_break::{LeaseBreak, Notification, OplockBreak};
 use filestone_wire::smb2::{AccessMask, FileId, LeaseFlags, LeaseState, OplockLevel, Status};
 
+use super::connection_id::{ConnectionEvent, ConnectionId};
 use super::held::{Breaking, CacheGrant, Lease, LeaseOwner};
-use super::hub::{GlobalOpenTable, OpenEntry, OpenFile};
-use super::place::{ConnectionEvent, ConnectionId};
-use super::rules::{self, BreakResult, BreakTrigger, OtherOpens};
+use super::open_table::{GlobalOpenTable, OpenEntry, OpenFile};
+use super::oplock_rules::{self, BreakResult, BreakTrigger, OtherOpens};
 use crate::tree::InodeNumber;
 
 /// Who wants to open a file that others have open.
@@ -35,8 +35,8 @@ impl OpenRequest {
     /// What opening does to what `holder` keeps: nothing, if all of this only looks.
     fn opens(&self, holder: &OpenEntry) -> Option<BreakTrigger> {
         let looks = match holder.caching {
-            CacheGrant::Lease(_) => rules::LOOKS_BESIDE_LEASE,
-            CacheGrant::Oplock { .. } | CacheGrant::None => rules::LOOKS,
+            CacheGrant::Lease(_) => oplock_rules::LOOKS_BESIDE_LEASE,
+            CacheGrant::Oplock { .. } | CacheGrant::None => oplock_rules::LOOKS,
         };
         let opens = if self.overwrites {
             BreakTrigger::Overwrite
@@ -134,11 +134,11 @@ impl OpenFile {
         let CacheGrant::Oplock { level, breaking } = &mut holder.caching else {
             return (None, false);
         };
-        let BreakResult { left, waits } = rules::oplock_after(*level, deed);
+        let BreakResult { left, waits } = oplock_rules::oplock_after(*level, deed);
         if breaking.is_some() || *level == left {
             return (None, waits);
         }
-        if rules::is_exclusive(*level) {
+        if oplock_rules::is_exclusive(*level) {
             *breaking = Some(left);
         } else {
             *level = left;
@@ -162,9 +162,9 @@ impl OpenFile {
         let Some(lease) = self.lease_mut(owner) else {
             return (None, false);
         };
-        let BreakResult { left, waits } = rules::lease_after(lease.state, deed);
+        let BreakResult { left, waits } = oplock_rules::lease_after(lease.state, deed);
         if let Some(breaking) = &mut lease.breaking {
-            breaking.finally = rules::lease_after(breaking.finally, deed).left;
+            breaking.finally = oplock_rules::lease_after(breaking.finally, deed).left;
             return (None, waits);
         }
         if lease.state == left {
@@ -189,7 +189,7 @@ impl OpenFile {
         let (place, session_id) = (holder.place, holder.session_id);
         let lease = self.lease_mut(owner)?;
         let current_state = lease.state;
-        let flags = if rules::lease_is_answered(current_state) {
+        let flags = if oplock_rules::lease_is_answered(current_state) {
             lease.breaking = Some(Breaking { left, finally });
             LeaseFlags::ACK_REQUIRED
         } else {
@@ -228,19 +228,21 @@ impl OpenFile {
             })
         };
         let is_at_work = |holder: &OpenEntry| {
-            holder.caching != CacheGrant::None || !rules::LOOKS_BESIDE_LEASE.contains(holder.access)
+            holder.caching != CacheGrant::None
+                || !oplock_rules::LOOKS_BESIDE_LEASE.contains(holder.access)
         };
         OtherOpens {
             is_any: others().next().is_some(),
             is_any_at_work: others().any(is_at_work),
             has_oplocks: any_oplock(|_| true),
             keeps_handles: any_lease(LeaseState::HANDLE_CACHING),
-            is_exclusive: any_oplock(rules::is_exclusive) || any_lease(LeaseState::WRITE_CACHING),
+            is_exclusive: any_oplock(oplock_rules::is_exclusive)
+                || any_lease(LeaseState::WRITE_CACHING),
         }
     }
 
     fn grant_oplock(&self, asked: OplockLevel) -> Granted {
-        let level = rules::oplock_beside(asked, self.beside(None));
+        let level = oplock_rules::oplock_beside(asked, self.beside(None));
         let caching = match level {
             OplockLevel::NONE => CacheGrant::None,
             level => CacheGrant::Oplock {
@@ -263,7 +265,7 @@ impl OpenFile {
         if self.lease_mut(owner).is_none() {
             self.leases.push(Lease {
                 owner,
-                state: rules::lease_beside(asked.state, beside),
+                state: oplock_rules::lease_beside(asked.state, beside),
                 breaking: None,
                 epoch: asked.epoch.wrapping_add(1),
                 has_epoch: asked.has_epoch,
@@ -277,7 +279,7 @@ impl OpenFile {
             epoch: None,
         };
         if let Some(lease) = self.lease_mut(owner) {
-            let state = rules::lease_again(lease.state, asked.state, beside);
+            let state = oplock_rules::lease_again(lease.state, asked.state, beside);
             if lease.breaking.is_some() {
                 granted.flags = LeaseFlags::BREAK_IN_PROGRESS;
             } else if state != lease.state {
@@ -404,7 +406,7 @@ impl GlobalOpenTable {
         self.take_back(number, own, |holder| {
             let keeps = match holder.caching {
                 CacheGrant::Oplock { level, .. } => {
-                    holder.open == open && rules::is_exclusive(level)
+                    holder.open == open && oplock_rules::is_exclusive(level)
                 }
                 CacheGrant::Lease(_) | CacheGrant::None => false,
             };
@@ -474,7 +476,7 @@ impl GlobalOpenTable {
         let finally = LeaseState(breaking.finally.0 & state.0);
         let mut takeback = None;
         if finally != state {
-            let left = rules::next_of_lease(state, finally);
+            let left = oplock_rules::next_of_lease(state, finally);
             takeback = file.ask_down(owner, left, finally);
         }
         self.notify(takeback);

@@ -12,9 +12,9 @@ use filestone_wire::smb2::set_info::{Request, Response};
 use filestone_wire::smb2::{AccessMask, FileAttributes, FileTime, Status};
 
 use super::exchange::{Answered, Exchange, Failure, put};
-use super::facts::{UNIT, attributes_of, status_of, timestamp};
-use super::hub::{GlobalOpenTable, Name};
+use super::metadata::{UNIT, attributes_of, status_of, timestamp};
 use super::names::SharePath;
+use super::open_table::{GlobalOpenTable, Name};
 use super::paths::locate;
 use crate::reply::ReplySink;
 use crate::tree::basic::BasicChange;

@@ -9,8 +9,8 @@ use filestone_wire::smb2::spnego::Mechanism;
 use filestone_wire::smb2::{AccessMask, Capabilities, Dialect, FileId, SecurityMode, Status};
 use rustc_hash::FxHashMap;
 
+use super::connection_id::{ConnectionId, RoutedEvent, Waiter};
 use super::names::Pattern;
-use super::place::{ConnectionId, RoutedEvent, Waiter};
 use super::window::Window;
 use crate::tree::InodeNumber;
 use filestone_protection::ntlm::Acceptor;

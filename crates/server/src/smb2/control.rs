@@ -8,7 +8,7 @@ use filestone_wire::smb2::ioctl::{
 use filestone_wire::smb2::{Dialect, Status, change_notify};
 
 use super::exchange::{Answered, Exchange, Failure, put};
-use super::facts::VOLUME;
+use super::metadata::VOLUME;
 use crate::reply::ReplySink;
 use crate::tree::InodeNumber;
 

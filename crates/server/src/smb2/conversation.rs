@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use filestone_protection::DecryptBuffer;
 
-use super::conduct::{SmbOptions, User};
 use super::connection::Connection;
+use super::connection_id::{ConnectionId, RoutedEvent};
 use super::frames::{CloseConnection, Envelope, FaultAction, Moment, SessionEnd};
-use super::place::{ConnectionId, RoutedEvent};
+use super::options::{SmbOptions, User};
 use super::service::{Incoming, RequestContext, SmbService};
 use crate::counters::Tally;
 use crate::reply::ReplySink;

@@ -16,10 +16,10 @@ use filestone_wire::smb2::{
 use super::caching::{Asked, Granted, LeaseAsked, OpenConflict, OpenRequest};
 use super::connection::{Open, Share, WaitingFor};
 use super::exchange::{Answered, Exchange, Failure, put};
-use super::facts::{ALL_ACCESS, FileMetadata, VOLUME, status_of};
 use super::held::{CacheGrant, LeaseOwner};
-use super::hub::{GlobalOpenTable, Name, OpenEntry};
+use super::metadata::{ALL_ACCESS, FileMetadata, VOLUME, status_of};
 use super::names::SharePath;
+use super::open_table::{GlobalOpenTable, Name, OpenEntry};
 use super::paths::{Located, locate};
 use crate::reply::ReplySink;
 use crate::tree::basic::BasicChange;

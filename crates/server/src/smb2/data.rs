@@ -4,12 +4,12 @@ use filestone_wire::smb2::codec::Writer;
 use filestone_wire::smb2::compound::Message;
 use filestone_wire::smb2::{AccessMask, Channel, Status, echo, flush, read, write};
 
-use super::conduct::TRANSFER_MAX;
 use super::connection::Open;
 use super::exchange::{Answered, Exchange, put};
-use super::facts::status_of;
 use super::held::ByteRange;
 use super::locks::Transfer;
+use super::metadata::status_of;
+use super::options::TRANSFER_MAX;
 use crate::reply::ReplySink;
 use crate::tree::basic::BasicChange;
 use crate::tree::{FILE_MAX, Tree};

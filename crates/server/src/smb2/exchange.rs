@@ -6,12 +6,12 @@ use std::time::Duration;
 use filestone_wire::smb2::codec::{DecodeError, Encode, Writer};
 use filestone_wire::smb2::{FileId, FileTime, Header, HeaderFlags, Status};
 
-use super::conduct::SmbOptions;
 use super::connection::{
     ChainState, Connection, KEPT_MAX, Open, Session, Share, WAITING_MAX, WaitingFor,
 };
-use super::hub::{Awaited, GlobalOpenTable};
-use super::place::Waiter;
+use super::connection_id::Waiter;
+use super::open_table::{Awaited, GlobalOpenTable};
+use super::options::SmbOptions;
 use crate::reply::ReplySink;
 use crate::tree::inode::Timestamp;
 use crate::tree::{Identity, InodeNumber, Tree};

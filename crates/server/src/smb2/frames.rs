@@ -15,8 +15,8 @@ use filestone_wire::smb2::{
 };
 
 use super::connection::{ChainState, Connection, Waiting, WaitingFor};
+use super::connection_id::ConnectionEvent;
 use super::exchange::{Answered, Exchange, Failure, Shared};
-use super::place::ConnectionEvent;
 use crate::counters::Tally;
 use crate::reply::ReplySink;
 use crate::tree::inode::Timestamp;

@@ -8,7 +8,7 @@ use filestone_wire::smb2::{AccessMask, OutputBuffer, Status};
 
 use super::connection::Search;
 use super::exchange::{Answered, Exchange};
-use super::facts::{FileMetadata, status_of};
+use super::metadata::{FileMetadata, status_of};
 use super::names::{Pattern, short_name};
 use super::paths::followed;
 use crate::reply::ReplySink;

@@ -8,7 +8,7 @@ use filestone_wire::smb2::{OplockLevel, Status};
 use super::connection::WaitingFor;
 use super::exchange::{Answered, Exchange, Failure, put};
 use super::held::{ByteRange, LeaseOwner, Lock};
-use super::hub::{Awaited, GlobalOpenTable};
+use super::open_table::{Awaited, GlobalOpenTable};
 use crate::reply::ReplySink;
 use crate::tree::InodeNumber;
 

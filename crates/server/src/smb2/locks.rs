@@ -3,7 +3,7 @@
 use filestone_wire::smb2::Status;
 
 use super::held::{ByteRange, Lock};
-use super::hub::GlobalOpenTable;
+use super::open_table::GlobalOpenTable;
 use crate::tree::InodeNumber;
 
 /// Locks that may be held, of all clients together.

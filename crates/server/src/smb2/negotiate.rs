@@ -8,10 +8,10 @@ use filestone_wire::smb2::negotiate::{
 use filestone_wire::smb2::spnego::NegTokenInit;
 use filestone_wire::smb2::{Capabilities, Dialect, SecurityMode, Status};
 
-use super::conduct::{Protection, TRANSFER_MAX};
 use super::connection::{MECHANISMS, NegotiatedState};
 use super::exchange::{Answered, Exchange, Failure, put};
-use super::facts::file_time;
+use super::metadata::file_time;
+use super::options::{Protection, TRANSFER_MAX};
 use crate::reply::ReplySink;
 
 /// The most bytes that a READ, a WRITE or a QUERY carries where none may take several credits.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use filestone_wire::smb2::Status;
 
-use super::facts::status_of;
+use super::metadata::status_of;
 use super::names::SharePath;
 use crate::tree::basic::NamedInode;
 use crate::tree::inode::Kind;

@@ -12,7 +12,7 @@ use filestone_wire::smb2::{AccessMask, Dialect, OutputBuffer, Status};
 
 use super::connection::Open;
 use super::exchange::{Answered, Exchange, Failure, put};
-use super::facts::{FileMetadata, UNIT, VOLUME, file_time};
+use super::metadata::{FileMetadata, UNIT, VOLUME, file_time};
 use super::names::short_name;
 use crate::reply::ReplySink;
 use crate::tree::Tree;

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, RwLock};
 use filestone_protection::DecryptBuffer;
 use filestone_wire::smb2::{Command, Status};
 
-use super::conduct::SmbOptions;
 use super::connection::Connection;
+use super::connection_id::{ConnectionEvent, ConnectionId};
 use super::exchange::Shared;
-use super::facts::file_time;
 use super::frames::{self, CloseConnection, Envelope, FaultAction, Frames, Moment};
-use super::place::{ConnectionEvent, ConnectionId};
+use super::metadata::file_time;
+use super::options::SmbOptions;
 use super::random;
 use crate::counters::Tally;
 use crate::reply::ReplySink;

@@ -10,10 +10,10 @@ use filestone_wire::smb2::spnego::{
 use filestone_wire::smb2::tree_connect::{ShareCapabilities, ShareFlags, ShareType};
 use filestone_wire::smb2::{Dialect, SecurityMode, Status, logoff, tree_connect, tree_disconnect};
 
-use super::conduct::Protection;
 use super::connection::{Authenticating, Session, SessionUser, Share};
 use super::exchange::{Answered, Exchange, put};
-use super::facts::{ALL_ACCESS, file_time};
+use super::metadata::{ALL_ACCESS, file_time};
+use super::options::Protection;
 use super::random;
 use crate::reply::ReplySink;
 

@@ -2,12 +2,12 @@
 //! files as they would open.
 
 use anyhow::{Context, Result};
-use filestone_engine::fleet_socket::{FleetControl, RequestHandler};
+use filestone_engine::control_socket::{FleetControl, RequestHandler};
 use filestone_live::event::{
     Event, IntervalFigures, KindFigures, OperationFigures, RunBegun, Times,
 };
 use filestone_live::feed::Feed;
-use filestone_live::hosting::{HttpServer, Limits, Site, listen};
+use filestone_live::http_server::{HttpServer, Limits, Site, listen};
 use filestone_live::shared::Shared;
 use filestone_live::site::Page;
 use filestone_live::token::Token;

@@ -8,7 +8,7 @@ mod guest;
 mod image;
 mod ksmbd;
 mod mounts;
-mod situations;
+mod scenarios;
 
 use super::{Interop, Needed, checks, fixture, install};
 use crate::process;
@@ -69,7 +69,7 @@ pub fn run(options: &Interop, bed: checks::Bed, start: Instant) -> Result<bool> 
     let ground = Ground { bed, guest };
     is_good &= ksmbd::run(&ground, only)?;
     is_good &= mounts::run(&ground, only, options.thorough)?;
-    is_good &= checks::situations(&ground, situations::ALL, only)?;
+    is_good &= checks::situations(&ground, scenarios::ALL, only)?;
     if !is_good {
         eprintln!("what the guest said last:\n{}", ground.guest.last_words());
     }

@@ -2,14 +2,14 @@
 //! Samba's client against our own server.
 
 mod copies;
-mod forging;
-mod lasting;
+mod durable_handles;
 mod own_server;
 mod packets;
+mod scenarios;
 mod session;
 mod settings;
-mod situations;
 mod small;
+mod tampering;
 
 use super::{Needed, checks, fixture, smb};
 use crate::samba::{self, Samba};
@@ -95,7 +95,7 @@ pub fn run(only: Option<&str>, bed: checks::Bed, start: Instant) -> Result<bool>
         is_good &= smb::ways(&ground.bed, &place, &witness)?;
         is_good &= own_server::ways(&ground.bed)?;
     }
-    is_good &= checks::situations(&ground, situations::ALL, only)?;
+    is_good &= checks::situations(&ground, scenarios::ALL, only)?;
     if !is_good {
         let server = ground.servers.get(Purpose::Open);
         eprintln!("what Samba said last:\n{}", server.last_words());

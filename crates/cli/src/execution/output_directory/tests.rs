@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::canned;
+use crate::report::fixtures;
 
 /// A path below the target directory that no other test uses.
 fn scratch(name: &str) -> PathBuf {
@@ -14,10 +14,10 @@ fn a_directory_gets_the_record_and_everything_made_of_it() {
     let directory =
         OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect("a new directory");
     directory
-        .keep(&canned::plain(), RECORD_FILE)
+        .keep(&fixtures::plain(), RECORD_FILE)
         .expect("there is space");
     directory
-        .write_rest(&canned::plain(), "png")
+        .write_rest(&fixtures::plain(), "png")
         .expect("there is space");
     let mut names: Vec<String> = fs::read_dir(&path)
         .expect("it was made")
@@ -79,10 +79,10 @@ fn nct_writes_beside_what_is_there_and_touches_nothing_else() {
     let directory =
         OutputDirectory::claim(&path, OnExistingDirectory::Merge).expect("room beside them");
     directory
-        .keep(&canned::plain(), RECORD_FILE)
+        .keep(&fixtures::plain(), RECORD_FILE)
         .expect("there is space");
     directory
-        .write_rest(&canned::plain(), "png")
+        .write_rest(&fixtures::plain(), "png")
         .expect("there is space");
     let read = |name| fs::read_to_string(path.join(name)).expect("it is there");
     assert_eq!(read("thesis.tex"), "x");
@@ -105,7 +105,7 @@ fn a_record_that_cannot_be_written_is_not_lost_silently() {
         OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect("a new directory");
     fs::remove_dir_all(&path).expect("it was made");
     let error = directory
-        .write(&canned::plain(), "png")
+        .write(&fixtures::plain(), "png")
         .expect_err("no directory");
     assert!(error.is_record_lost);
     assert!(
@@ -156,7 +156,7 @@ fn a_second_run_with_the_same_directory_is_refused_before_it_begins() {
         assert!(error.what.contains(&process), "{}", error.what);
     }
     first
-        .keep(&canned::plain(), RECORD_FILE)
+        .keep(&fixtures::plain(), RECORD_FILE)
         .expect("it is still the first one's");
     drop(first);
     let error =

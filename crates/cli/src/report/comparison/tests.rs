@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::{canned, json};
+use crate::report::{fixtures, json};
 use filestone_model::comparison::{ComparedRun, compare};
 use filestone_model::measure::RunRecord;
 
@@ -14,7 +14,7 @@ fn question() -> ComparisonOptions {
 
 /// A run whose times are so many times those of the canned one, and whose rates are so much less.
 fn run(name: &str, slower: f64, change: impl Fn(&mut RunRecord)) -> ReadRun {
-    let mut record = canned::in_stretches();
+    let mut record = fixtures::in_stretches();
     record.totals.achieved_load_ops_per_s /= slower;
     record.totals.goodput_bytes_per_s /= slower;
     let times = &mut record.totals.response_time_ns;

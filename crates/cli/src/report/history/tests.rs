@@ -1,12 +1,12 @@
 use super::*;
-use crate::report::canned;
+use crate::report::fixtures;
 use crate::report::picture as pictures;
 use filestone_model::comparison::ComparedRun;
 use filestone_model::measure::Caveat;
 
 /// A run of that day; `value` times as many operations per second as others.
 fn run(day: u32, value: f64) -> ReadRun {
-    let mut record = canned::plain();
+    let mut record = fixtures::plain();
     record.started_at = format!("2026-01-{day:02}T03:00:00Z");
     record.totals.achieved_load_ops_per_s *= value;
     // What is not asked for does not repeat.

@@ -1,7 +1,7 @@
 //! The parts of a text report as markup: sentences, lists of facts, and tables that can be sorted.
 
 use super::document::clean;
-use crate::report::parts::marked::{Block, MarkedColumn, MarkedRow, MarkedTable};
+use crate::report::parts::markup::{Block, MarkedColumn, MarkedRow, MarkedTable};
 use maud::{Markup, html};
 
 /// The first cell of a row that sums up all others, which sorting leaves at the end.

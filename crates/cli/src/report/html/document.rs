@@ -3,8 +3,8 @@
 
 use super::chart::{ChartData, PictureData, as_data};
 use crate::error::Error;
-use crate::printable::excerpt;
 use crate::report::picture::{self, Picture, legible};
+use crate::sanitize::excerpt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};

@@ -4,7 +4,7 @@ use super::blocks;
 use crate::error::Error;
 use crate::quantity::{bytes_text, grouped, time_text};
 use crate::report::json::{self, RECORD_FILE};
-use crate::report::parts::marked::Block;
+use crate::report::parts::markup::Block;
 use crate::report::picture::legible;
 use crate::report::probe;
 use filestone_model::measure::run_record::{Host, Target};

@@ -252,7 +252,7 @@ fn times<'samples>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
 
     fn at(rate: f64, p99: u64, count: u64) -> Sample {
         Sample {
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn an_interval_that_lasted_for_long_takes_no_other_away() {
-        let mut record = canned::plain();
+        let mut record = fixtures::plain();
         let whole = |record: &RunRecord| {
             let times: Vec<_> = record.intervals.iter().map(|_| None).collect();
             let data = data(record, &times).expect("there are intervals");

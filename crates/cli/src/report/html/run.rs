@@ -8,10 +8,10 @@ use crate::advice;
 use crate::error::{Error, in_our_form};
 use crate::report::caption;
 use crate::report::parts::heading::what_was_measured;
-use crate::report::parts::marked::{self, Block};
+use crate::report::parts::markup::{self, Block};
 use crate::report::parts::page::{Detail, Page};
 use crate::report::parts::{costs, gates, stamps, validity};
-use crate::report::{explanation, gallery, hosts, text};
+use crate::report::{explanation, hosts, picture_list, text};
 use filestone_model::measure::validity as rules;
 use filestone_model::measure::{DistributionRecord, RunRecord};
 use maud::{Markup, html};
@@ -25,7 +25,7 @@ pub fn add(sheet: &mut HtmlPage, record: &RunRecord) -> Result<(), Error> {
     sheet.origin = vec![caption::origin(record)];
     let parts = Parts::of(record);
     sheet.section("result", "Result", result(record, &parts));
-    let about = gallery::of_loads(record).map(|picture| sheet.picture(&picture));
+    let about = picture_list::of_loads(record).map(|picture| sheet.picture(&picture));
     if let Some(about) = about {
         sheet.section("loads", "Load by load", about);
     }
@@ -78,7 +78,7 @@ struct Parts {
 impl Parts {
     fn of(record: &RunRecord) -> Self {
         let page = Page::marked();
-        let mut said = marked::blocks(&text::body(record, Detail::Whole, page));
+        let mut said = markup::blocks(&text::body(record, Detail::Whole, page));
         // The title of the page says it already.
         let heading = what_was_measured(record);
         said.retain(|block| !matches!(block, Block::Prose(text) if *text == heading));
@@ -92,10 +92,10 @@ impl Parts {
         let mut parts = Self { lead, rest };
         parts
             .rest
-            .extend(marked::blocks(&stamps::section(record, page)));
+            .extend(markup::blocks(&stamps::section(record, page)));
         parts
             .rest
-            .extend(marked::blocks(&costs::section(record, page)));
+            .extend(markup::blocks(&costs::section(record, page)));
         let known = parts.take_fact(KNOWN);
         parts.lead.extend(known);
         if parts.lead.is_empty() && !parts.rest.is_empty() {
@@ -123,9 +123,9 @@ impl Parts {
 fn result(record: &RunRecord, parts: &Parts) -> Markup {
     let page = Page::marked();
     let class = rules::of(record).name();
-    let verdict = marked::blocks(&validity::heading(record, page));
-    let limits = marked::blocks(&explanation::paragraph(record, page));
-    let gates = marked::blocks(&gates::section(record, page));
+    let verdict = markup::blocks(&validity::heading(record, page));
+    let limits = markup::blocks(&explanation::paragraph(record, page));
+    let gates = markup::blocks(&gates::section(record, page));
     html! {
         div.verdict.(class) { (blocks::all(&verdict)) }
         div.answer { (blocks::all(&parts.lead)) }

@@ -3,7 +3,7 @@
 
 use super::document::hash;
 use super::*;
-use crate::report::canned;
+use crate::report::fixtures;
 use filestone_model::measure::Caveat;
 use filestone_model::plan::TargetPlan;
 use roxmltree::{Document, Node};
@@ -119,12 +119,12 @@ fn of(record: &RunRecord) -> String {
 
 #[test]
 fn every_sort_of_record_has_a_page() {
-    for record in canned::all() {
+    for record in fixtures::all() {
         let page = of(&record);
         check(&record.plan.face, &page);
         assert!(page.len() < 400_000, "{} bytes", page.len());
     }
-    let layers = of_records(&canned::three_layers()).expect("a page");
+    let layers = of_records(&fixtures::three_layers()).expect("a page");
     check("layers", &layers);
     assert!(layers.contains("Percentiles of the service times of office by layer"));
 }
@@ -151,7 +151,7 @@ fn words(page: &str) -> String {
 fn sentences_and_figures_are_those_of_the_text_report() {
     use crate::report::parts::page::{Detail, Page};
     use crate::report::text;
-    for record in canned::all() {
+    for record in fixtures::all() {
         let words = words(&of(&record));
         let page = Page::of(10_000);
         let report = text::body(&record, Detail::Whole, page);
@@ -178,7 +178,7 @@ fn sentences_and_figures_are_those_of_the_text_report() {
 
 /// A record whose every name is this.
 fn named(name: &str) -> Vec<RunRecord> {
-    let mut records = canned::all();
+    let mut records = fixtures::all();
     for record in &mut records {
         record.started_at = name.into();
         record.tool.version = name.into();
@@ -257,7 +257,7 @@ fn controls_and_turned_writing_are_taken_out() {
 
 #[test]
 fn what_a_record_lacks_is_left_out() {
-    let mut record = canned::plain();
+    let mut record = fixtures::plain();
     (record.intervals, record.ticks) = (vec![], vec![]);
     let page = of(&record);
     check("without intervals", &page);

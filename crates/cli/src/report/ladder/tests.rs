@@ -1,6 +1,6 @@
 use super::comparison::{self, ComparedLadders};
 use super::*;
-use crate::report::{canned, json, picture as drawing};
+use crate::report::{fixtures, json, picture as drawing};
 use filestone_model::comparison::ComparedRun;
 use filestone_model::cost::{
     CostEstimate, CostFigure, CostRecord, Counter, MeasuredAt, WireCostRecord,
@@ -25,7 +25,7 @@ fn of_server(counter: Counter, value: f64) -> CostFigure {
 
 /// A call that takes 30 µs more than the server's processor time, of which 1 µs is spent in filestone.
 fn run(operation: OpKind, server_ns: f64, drift_ns: f64) -> RunRecord {
-    let mut record = canned::in_stretches();
+    let mut record = fixtures::in_stretches();
     let plan = &mut record.plan;
     (plan.clients, plan.in_flight) = (1, 1);
     plan.cost = Some(CostPlan::of_this_end(0, 200_000_000));

@@ -188,12 +188,12 @@ fn captioned(records: &[RunRecord], plan: &ReplayPlan, panel: Panel, left_out: u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use crate::report::picture::render;
 
     #[test]
     fn three_layers_are_three_bars_of_each_kind() {
-        let picture = picture(&canned::three_layers()).expect("replays");
+        let picture = picture(&fixtures::three_layers()).expect("replays");
         let panel = &picture.panels[0];
         assert_eq!(panel.y.names.len(), 4);
         assert!(panel.lines.iter().all(|line| line.points.len() == 4));
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_layer_that_never_met_a_kind_has_no_bar_of_it() {
-        let mut records = canned::three_layers();
+        let mut records = fixtures::three_layers();
         records[0].totals.kinds.remove(0);
         let picture = picture(&records).expect("replays");
         let lines = &picture.panels[0].lines;
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn one_record_or_a_probe_has_no_layers() {
-        assert!(picture(&[canned::replayed()]).is_none());
-        assert!(picture(&[canned::plain(), canned::plain()]).is_none());
+        assert!(picture(&[fixtures::replayed()]).is_none());
+        assert!(picture(&[fixtures::plain(), fixtures::plain()]).is_none());
     }
 }

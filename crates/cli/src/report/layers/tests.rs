@@ -1,24 +1,24 @@
 use super::rows::{Row, sums};
 use super::*;
-use crate::report::canned;
+use crate::report::fixtures;
 use filestone_model::measure::{DistributionRecord, MountRecord};
 use filestone_model::operation::OpKind;
 
 #[test]
 fn three_layers_side_by_side() {
-    insta::assert_snapshot!(render(&canned::three_layers(), Page::default()));
+    insta::assert_snapshot!(render(&fixtures::three_layers(), Page::default()));
 }
 
 #[test]
 fn a_kind_that_one_layer_never_met_is_in_no_sum() {
-    let mut records = canned::three_layers();
+    let mut records = fixtures::three_layers();
     records[2].totals.kinds.remove(0);
     insta::assert_snapshot!(render(&records, Page::default()));
 }
 
 #[test]
 fn what_is_answered_without_a_call_is_in_no_sum_difference_or_conclusion() {
-    let mut records = canned::three_layers();
+    let mut records = fixtures::three_layers();
     let of_nfs = records.last_mut().expect("three");
     let kind = of_nfs.totals.kinds.first_mut().expect("a kind");
     // As LockX over NFS without --enable-nlm: answered at once, by nobody.
@@ -42,7 +42,7 @@ fn what_is_answered_without_a_call_is_in_no_sum_difference_or_conclusion() {
 
 #[test]
 fn a_mount_of_a_server_is_not_the_local_file_system() {
-    let mut records = canned::three_layers();
+    let mut records = fixtures::three_layers();
     let mount = MountRecord {
         file_system: "nfs".into(),
         mount_point: "/mnt/nfs".into(),
@@ -133,7 +133,7 @@ fn the_sentence_draws_nothing_from_what_chance_can_explain() {
 
 #[test]
 fn runs_of_one_target_are_rounds_of_one_layer() {
-    let once = canned::three_layers();
+    let once = fixtures::three_layers();
     let records = [once.clone(), once.clone(), once].concat();
     let text = render(&records, Page::default());
     assert!(text.contains("of 3 rounds in turn"), "{text}");
@@ -144,9 +144,9 @@ fn runs_of_one_target_are_rounds_of_one_layer() {
 
 #[test]
 fn one_record_or_a_probe_has_no_layers() {
-    assert_eq!(render(&[canned::replayed()], Page::default()), "");
+    assert_eq!(render(&[fixtures::replayed()], Page::default()), "");
     assert_eq!(
-        render(&[canned::plain(), canned::plain()], Page::default()),
+        render(&[fixtures::plain(), fixtures::plain()], Page::default()),
         ""
     );
 }

@@ -10,11 +10,11 @@ pub use values::csv;
 
 use super::{asked, errors};
 use crate::quantity::{load_text, plain, time_within};
+use crate::report::ascii_plot;
 use crate::report::parts::page::{Fact, Page};
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{load, micros};
 use crate::report::parts::{heading, ledger, percentile};
-use crate::report::sketch;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::curve_record::{
     CurvePointRecord, CurveRecord, HysteresisRecord, SweepDirection,
@@ -27,7 +27,7 @@ use filestone_model::measure::verdict::STANDARD_ERRORS;
 pub fn render(record: &RunRecord, curve: &CurveRecord, page: Page) -> String {
     let mut text = heading::heading(record, page);
     text.push_str(&table(curve, page));
-    text.push_str(&sketch::render(&picture(record, curve), page));
+    text.push_str(&ascii_plot::render(&picture(record, curve), page));
     text.push('\n');
     text.push_str(&page.facts(facts(record, curve)));
     text.push_str(&errors::render(record, page));
@@ -288,14 +288,14 @@ fn hysteresis_text(curve: &CurveRecord, hysteresis: &HysteresisRecord) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use crate::report::mix;
     use crate::report::parts::page::Detail;
 
     #[test]
     fn a_curve_up_and_down() {
         insta::assert_snapshot!(mix::render(
-            &canned::curve(),
+            &fixtures::curve(),
             Detail::Whole,
             Page::default()
         ));
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn every_row_of_the_values_has_as_many_columns_as_the_header() {
-        let record = canned::curve();
+        let record = fixtures::curve();
         let text = csv(record.curve.as_ref().expect("a curve"));
         let counts: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
         assert!(counts.iter().all(|count| *count == counts[0]), "{counts:?}");
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_curve_without_a_point_is_no_panic() {
-        let mut record = canned::curve();
+        let mut record = fixtures::curve();
         record.curve = Some(CurveRecord::default());
         assert!(
             mix::render(&record, Detail::Whole, Page::default()).contains("knee            none")

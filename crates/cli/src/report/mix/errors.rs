@@ -63,7 +63,7 @@ fn never_started(record: &RunRecord, skipped: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use filestone_model::measure::Role;
 
     #[test]
@@ -76,10 +76,10 @@ mod tests {
             }
             render(&record, Page::default())
         };
-        let plain = skipping(canned::mix());
+        let plain = skipping(fixtures::mix());
         assert_eq!(plain.matches("skipped: due, but never sent").count(), 1);
         assert!(plain.contains(" 12,140 "), "{plain}");
-        let steered = skipping(canned::curve())
+        let steered = skipping(fixtures::curve())
             .split_whitespace()
             .collect::<Vec<_>>()
             .join(" ");

@@ -85,12 +85,12 @@ fn removal(names: &[String], targets: &[TargetPlan], sets: &[String]) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use filestone_model::measure::job_record::LostHostRecord;
 
     #[test]
     fn a_set_that_stays_is_said_with_the_command_that_removes_it() {
-        let mut record = canned::mix();
+        let mut record = fixtures::mix();
         let said = what_stays(&record).expect("it stays");
         assert_eq!(
             said,
@@ -106,12 +106,12 @@ mod tests {
         );
         record.plan.mix_mut().expect("a mix").remove_set = true;
         assert_eq!(what_stays(&record), None);
-        assert_eq!(what_stays(&canned::plain()), None);
+        assert_eq!(what_stays(&fixtures::plain()), None);
     }
 
     #[test]
     fn a_set_on_a_mount_is_removed_by_rm() {
-        let said = what_stays(&canned::mix_through_mount()).expect("it stays");
+        let said = what_stays(&fixtures::mix_through_mount()).expect("it stays");
         assert!(
             said.ends_with("this removes it: rm -r /mnt/test/filestone-mix"),
             "{said}"
@@ -120,7 +120,7 @@ mod tests {
 
     /// The sets of a job whose second host was lost, on a server that is there.
     fn of_a_job(address: std::net::SocketAddr) -> RunRecord {
-        let mut record = canned::mix();
+        let mut record = fixtures::mix();
         let target = record.plan.target.nfs3_mut().expect("NFS");
         target.host = Some(address.ip().to_string());
         target.port = Some(address.port());
@@ -129,7 +129,7 @@ mod tests {
         record.plan.mix_mut().expect("a mix").file_set.name = name.into();
         let paths = [format!("/export/{name}-1of2")];
         record.mix.as_mut().expect("a mix").file_set.paths = paths.into();
-        let mut job = canned::job(2).job.expect("a job");
+        let mut job = fixtures::job(2).job.expect("a job");
         job.hosts.truncate(1);
         job.lost = vec![LostHostRecord {
             name: "c".into(),

@@ -143,25 +143,25 @@ fn body(record: &RunRecord, data: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
 
     #[test]
     fn the_scripts_of_a_curve_and_of_a_search() {
-        let scripts = [canned::curve(), canned::objective()]
+        let scripts = [fixtures::curve(), fixtures::objective()]
             .map(|record| script(&record, "png").expect("a steered run"));
         insta::assert_snapshot!(scripts.join("\n"));
     }
 
     #[test]
     fn a_script_with_its_data_reads_no_file() {
-        let text = script_with_data(&canned::curve()).expect("a curve");
+        let text = script_with_data(&fixtures::curve()).expect("a curve");
         assert_eq!(text.matches("EOD").count(), 2);
         assert!(!text.contains("curve.csv"), "{text}");
     }
 
     #[test]
     fn a_name_cannot_end_its_title() {
-        let mut record = canned::curve();
+        let mut record = fixtures::curve();
         record.plan.mix_mut().expect("a mix").name = "it's; system 'x'\nexit".into();
         let text = script(&record, "png").expect("a curve");
         assert!(text.contains("it''s; system ''x'' exit"), "{text}");
@@ -169,6 +169,6 @@ mod tests {
 
     #[test]
     fn a_run_that_was_not_steered_found_nothing() {
-        assert!(files(&canned::mix(), "png").is_none());
+        assert!(files(&fixtures::mix(), "png").is_none());
     }
 }

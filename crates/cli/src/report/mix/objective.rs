@@ -8,7 +8,7 @@ use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{self, micros};
 use crate::report::parts::{heading, ledger};
 use crate::report::picture::{Axis, Form, Line, Mark, Panel, Picture, Span, Style};
-use crate::report::{caption, sketch};
+use crate::report::{ascii_plot, caption};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::curve_record::{ObjectiveRecord, SearchStepRecord, SearchStopReason};
 use filestone_model::measure::verdict::{LoadVerdict, Verdict};
@@ -18,7 +18,7 @@ pub fn render(record: &RunRecord, objective: &ObjectiveRecord, page: Page) -> St
     let mut text = heading::heading(record, page);
     text.push_str(&format!("\n{}", page.prose(&answer(objective))));
     text.push_str(&table(objective, page));
-    text.push_str(&sketch::render(&picture(record, objective), page));
+    text.push_str(&ascii_plot::render(&picture(record, objective), page));
     if let (Some(plan), Some(mix)) = (record.plan.mix(), &record.mix) {
         text.push('\n');
         let asked = asked::facts(record, plan, &mix.file_set);
@@ -256,14 +256,14 @@ pub fn csv(record: &ObjectiveRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use crate::report::mix;
     use crate::report::parts::page::Detail;
 
     #[test]
     fn a_search_that_found_its_load() {
         insta::assert_snapshot!(mix::render(
-            &canned::objective(),
+            &fixtures::objective(),
             Detail::Whole,
             Page::default()
         ));
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn every_end_of_a_search_has_its_sentence() {
-        let mut record = canned::objective().objective.expect("a search");
+        let mut record = fixtures::objective().objective.expect("a search");
         let mut text = String::new();
         for end in [
             SearchStopReason::Precise,
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn what_never_holds_is_said_so_when_time_is_over_too() {
-        let mut record = canned::objective().objective.expect("a search");
+        let mut record = fixtures::objective().objective.expect("a search");
         record.objective.below_ns = 1;
         record.end = SearchStopReason::TimedOut;
         record.load_ops_per_s = None;
@@ -316,6 +316,6 @@ mod tests {
 
     #[test]
     fn the_values_have_a_row_per_load() {
-        insta::assert_snapshot!(csv(&canned::objective().objective.expect("a search")));
+        insta::assert_snapshot!(csv(&fixtures::objective().objective.expect("a search")));
     }
 }

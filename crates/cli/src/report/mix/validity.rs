@@ -283,7 +283,7 @@ fn rounded_up(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use filestone_model::measure::Caveat;
     use filestone_model::measure::run_record::FailureCount;
     use filestone_model::measure::verdict::caveats::find;
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn no_worker_is_busy_for_more_than_all_of_the_time() {
-        let mut record = canned::mix();
+        let mut record = fixtures::mix();
         record.totals.workers[0].busy_percent = 100.6;
         assert!(shown(&record, "headroom").starts_with("100.00 % of the window"));
         // No load was lost.
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn table_and_caveats_say_the_same() {
-        let mut record = canned::mix();
+        let mut record = fixtures::mix();
         // What was counted is more than 5 % above the law, and the dispatch delay explains it.
         let mix = record.mix.as_mut().expect("a mix");
         let law = mix.in_flight_by_littles_law;
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn what_the_warm_up_left_over_is_not_more_than_all_of_what_was_due() {
-        let mut record = canned::mix();
+        let mut record = fixtures::mix();
         record.totals.achieved_load_ops_per_s = 4001.0 / 2.0;
         let text = shown(&record, "achieved");
         assert!(text.starts_with("100.00 "), "{text}");
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_backlog_of_the_warm_up_is_another_load_than_the_one_offered() {
-        let mut record = canned::mix();
+        let mut record = fixtures::mix();
         record.totals.achieved_load_ops_per_s = 1.13 * 2000.0;
         assert_eq!(is(&record, "achieved"), "caveat");
         assert!(has(&record, |caveat| matches!(
@@ -396,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_drift_that_chance_explains_cannot_be_told() {
-        let mut record = canned::mix();
+        let mut record = fixtures::mix();
         let thirds = |record: &mut RunRecord, last: f64, error: f64| {
             let thirds = &mut record.mix.as_mut().expect("a mix").thirds;
             for (third, mean) in thirds.iter_mut().zip([100.0, 100.0, last]) {
@@ -421,7 +421,7 @@ mod tests {
 
     #[test]
     fn a_count_of_random_arrivals_may_take_as_long_as_chance_lets_it() {
-        let mut record = canned::mix();
+        let mut record = fixtures::mix();
         record.plan.count = Some(100);
         record.window_ns = 50_000_000;
         for (achieved, said) in [(1600.0, "cannot tell"), (1500.0, "caveat")] {
@@ -432,7 +432,7 @@ mod tests {
 
     #[test]
     fn errors_that_explain_what_is_missing_are_named() {
-        let mut record = canned::mix();
+        let mut record = fixtures::mix();
         let fail = |record: &mut RunRecord, failure: &str| {
             let kind = &mut record.totals.kinds[0];
             kind.failures = vec![filestone_model::measure::run_record::FailureCount {
@@ -464,7 +464,7 @@ mod tests {
 
     #[test]
     fn what_was_never_sent_is_no_error() {
-        let mut record = canned::mix();
+        let mut record = fixtures::mix();
         record.totals.ledger.skipped = 2966;
         assert_eq!(is(&record, "never sent"), "caveat");
         let text = shown(&record, "never sent");
@@ -475,7 +475,7 @@ mod tests {
     #[test]
     fn unexpected_outcomes_are_a_caveat_and_from_5_percent_on_the_reason_why_not() {
         let failed = |count: u64| {
-            let mut record = canned::mix();
+            let mut record = fixtures::mix();
             let kind = &mut record.totals.kinds[0];
             kind.ledger.ok -= count;
             kind.ledger.failed = count;
@@ -483,7 +483,7 @@ mod tests {
             kind.failures = vec![FailureCount { failure, count }];
             record
         };
-        let kinds = canned::mix().totals.kinds;
+        let kinds = fixtures::mix().totals.kinds;
         let completed: u64 = kinds.iter().map(|kind| kind.ledger.ended()).sum();
         for (count, said) in [
             (completed / 100, "holds"),
@@ -505,7 +505,7 @@ mod tests {
             crate::report::parts::validity::heading(&record, Page::default())
         };
         let late = |share: f64| {
-            let mut record = canned::mix();
+            let mut record = fixtures::mix();
             let totals = &mut record.totals;
             let delay = &mut totals.dispatch_delay_ns;
             delay.mean = share * totals.response_time_ns.mean;
@@ -524,7 +524,7 @@ mod tests {
             said.contains("counts, with caveats: dispatch-delay"),
             "{said}"
         );
-        for record in canned::mixes() {
+        for record in fixtures::mixes() {
             let checks = verdict::checks(&record);
             let has_failed = |check: &Check| verdict_text(&record, check) == "FAILS";
             let fails = checks.iter().any(has_failed);
@@ -535,6 +535,6 @@ mod tests {
 
     #[test]
     fn the_block_of_checks() {
-        insta::assert_snapshot!(render(&canned::mix(), Page::default()));
+        insta::assert_snapshot!(render(&fixtures::mix(), Page::default()));
     }
 }

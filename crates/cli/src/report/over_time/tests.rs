@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::canned;
+use crate::report::fixtures;
 use crate::report::picture::render;
 
 fn line<'picture>(picture: &'picture Picture, name: &str) -> &'picture Line {
@@ -11,7 +11,7 @@ fn line<'picture>(picture: &'picture Picture, name: &str) -> &'picture Line {
 
 /// A record of so many intervals, all like its first.
 fn stretched(count: u64) -> RunRecord {
-    let mut record = canned::with_errors();
+    let mut record = fixtures::with_errors();
     let first = record.intervals[0].clone();
     record.intervals = (0..count)
         .map(|index| IntervalRecord {
@@ -26,7 +26,7 @@ fn stretched(count: u64) -> RunRecord {
 
 #[test]
 fn errors_and_loads_are_rates_in_the_middle_of_their_interval() {
-    let picture = picture(&canned::with_errors());
+    let picture = picture(&fixtures::with_errors());
     let errors = line(&picture, "errors");
     assert_eq!(errors.points.len(), 1);
     assert_eq!((errors.points[0].x, errors.points[0].y), (1.5, 9.0));
@@ -113,9 +113,9 @@ fn a_last_interval_of_a_moment_has_no_rate() {
 
 #[test]
 fn a_steered_run_shows_its_steps() {
-    let picture = picture(&canned::curve());
+    let picture = picture(&fixtures::curve());
     let offered = line(&picture, "offered load");
-    let curve = canned::curve().curve.expect("a curve");
+    let curve = fixtures::curve().curve.expect("a curve");
     assert_eq!(offered.points.len(), 2 * curve.points.len());
     // Two seconds of warm-up before each.
     assert_eq!(picture.panels[0].spans.len(), curve.points.len());

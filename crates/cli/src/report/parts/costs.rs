@@ -136,7 +136,7 @@ fn failure(source: &SourceRecord) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use filestone_model::cost::{CostEstimate, WireCostRecord};
 
     fn known(value: f64, half_width: f64) -> Option<CostEstimate> {
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn what_each_operation_costs_stands_in_a_table() {
-        let mut record = canned::plain();
+        let mut record = fixtures::plain();
         assert_eq!(section(&record, Page::default()), "");
         record.cost = Some(cost());
         insta::assert_snapshot!(section(&record, Page::default()));

@@ -3,8 +3,8 @@
 use super::kinds::measured;
 use super::page::Fact;
 use super::units::{bytes_per_second, counted, operations_per_second};
-use crate::printable::printable;
 use crate::quantity::{bytes_text, grouped, time_text};
+use crate::sanitize::printable;
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::run_record::KindRecord;
 use filestone_model::plan::{Plan, ReadData, WorkloadPlan};
@@ -151,13 +151,13 @@ pub fn memory(record: &RunRecord) -> Option<Fact> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use filestone_model::measure::connections_record::{ClientMemory, ConnectionsRecord};
     use filestone_model::plan::TransportKind;
 
     #[test]
     fn what_makes_rate_and_count_differ_is_said() {
-        let mut record = canned::plain();
+        let mut record = fixtures::plain();
         let mut of = |ended: f64| {
             record.totals.achieved_load_ops_per_s = ended / 2.0;
             achieved_load(&record)
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn how_many_clients_were_connected_is_said() {
-        let mut record = canned::plain();
+        let mut record = fixtures::plain();
         let mut connections = ConnectionsRecord {
             made: 99,
             took_ns: 1_234_567_890,
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_many_clients_take_of_memory_is_said() {
-        let mut record = canned::plain();
+        let mut record = fixtures::plain();
         let memory = ClientMemory {
             before_bytes: 10 << 20,
             after_bytes: 110 << 20,
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn what_of_datagrams_went_missing_or_came_twice_is_said() {
-        let mut record = canned::plain();
+        let mut record = fixtures::plain();
         let in_calls = |record: &RunRecord| {
             let (_, text) = wire_bytes(record);
             text.split_once(" in ").map(|(_, calls)| calls.to_string())
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn what_became_of_read_data_is_said() {
         let mut lines = String::new();
-        for mut record in [canned::plain(), canned::mix(), canned::replayed()] {
+        for mut record in [fixtures::plain(), fixtures::mix(), fixtures::replayed()] {
             for data in [ReadData::Discard, ReadData::Deliver, ReadData::Verify] {
                 record.plan.read_data = Some(data);
                 let (name, said) = read_data(&record.plan).expect("it is said");

@@ -78,13 +78,13 @@ fn clocks(job: &JobRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use filestone_model::job::{HostRun, merge_by_hand};
 
     #[test]
     fn each_host_has_a_row() {
         let run = |part: u32| {
-            let mut record = canned::plain();
+            let mut record = fixtures::plain();
             record.started_at = format!("2026-11-24T16:05:00.{part:03}Z");
             record.plan.duration_ns = Some(record.window_ns);
             HostRun::by_hand(format!("node{part}"), part, record)

@@ -147,7 +147,7 @@ pub fn why_none(record: &RunRecord, detail: Detail) -> Option<Fact> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
 
     fn of(value: f64, half_width: f64) -> FigureRecord {
         FigureRecord {
@@ -195,14 +195,14 @@ mod tests {
 
     #[test]
     fn a_run_that_is_too_short_says_so_if_asked() {
-        let record = canned::plain();
+        let record = fixtures::plain();
         assert_eq!(fact(&record, Detail::Whole), None);
         let (_, why) = fact(&record, Detail::Clients).expect("a reason");
         assert_eq!(
             why,
             "none: they take 10 stretches, and the window has 2 of 1 s"
         );
-        let (_, known) = fact(&canned::in_stretches(), Detail::Whole).expect("20 stretches");
+        let (_, known) = fact(&fixtures::in_stretches(), Detail::Whole).expect("20 stretches");
         assert!(known.starts_with("500 operations/s ± "), "{known}");
     }
 }

@@ -9,7 +9,7 @@ pub mod hosts;
 pub mod kinds;
 pub mod known;
 pub mod ledger;
-pub mod marked;
+pub mod markup;
 pub mod page;
 pub mod percentile;
 pub mod reference;

@@ -6,8 +6,8 @@
 //! A page can also be marked ([`super::marked`]): then each part of a report says what it is, and
 //! whoever shows it lays it out.
 
-use super::marked;
-use crate::printable::printable;
+use super::markup;
+use crate::sanitize::printable;
 
 /// Columns of a terminal that says nothing else.
 const COLUMNS: usize = 80;
@@ -86,7 +86,7 @@ impl Page {
     /// A sentence, in as many lines as it takes.
     pub fn prose(self, text: &str) -> String {
         if self.is_marked {
-            return marked::prose(text);
+            return markup::prose(text);
         }
         wrapped(text, self.columns.min(PROSE_MAX), 0, 0)
     }
@@ -111,7 +111,7 @@ impl Page {
         let width = self.columns.min(PROSE_MAX);
         let fact = |(name, value): (N, String)| {
             if self.is_marked {
-                return marked::fact(name.as_ref(), &value);
+                return markup::fact(name.as_ref(), &value);
             }
             let line = format!("{:<indent$}{value}", name.as_ref());
             let name = name.as_ref().chars().count().max(indent);

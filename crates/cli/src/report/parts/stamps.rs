@@ -26,12 +26,12 @@ pub fn section(record: &RunRecord, page: Page) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use filestone_model::measure::stamps::StampsRecord;
 
     #[test]
     fn the_parts_of_the_way_are_told_with_their_intervals() {
-        let mut record = canned::plain();
+        let mut record = fixtures::plain();
         assert_eq!(section(&record, Page::of(1000)), "");
         let time = |mean, half_width| StampedTime {
             mean,

@@ -4,7 +4,7 @@
 //! The libraries that draw tables (comfy-table, tabled) squeeze or wrap every cell instead, which
 //! makes figures unreadable.
 
-use crate::report::parts::marked::{self, MarkedColumn};
+use crate::report::parts::markup::{self, MarkedColumn};
 use crate::report::parts::page::{Page, wrapped};
 
 /// Blanks between two columns, where nothing else is said.
@@ -108,8 +108,8 @@ impl Table {
             group: column.group.into(),
             is_text: column.is_text,
         });
-        let rows = self.rows.iter().map(|row| marked::row(row));
-        marked::head(columns) + &rows.collect::<String>()
+        let rows = self.rows.iter().map(|row| markup::row(row));
+        markup::head(columns) + &rows.collect::<String>()
     }
 
     /// The greatest width of the cells of a column.

@@ -1,7 +1,7 @@
 //! Where things are in a picture: the frame of a diagram, and labels that keep out of each
 //! other's way.
 
-use super::lettering::width;
+use super::label_text::width;
 use super::{Point, Scale};
 
 /// Width of every picture, in pixels: at this one its text is as large as that of a page.

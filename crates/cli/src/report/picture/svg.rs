@@ -3,8 +3,8 @@
 
 mod shapes;
 
+use super::label_text::{SIZE, escaped, fitted, width, wrapped};
 use super::layout::{Frame, MARGIN, Pixel, Placed, WIDTH, rows_of_labels, without_overlaps};
-use super::lettering::{SIZE, escaped, fitted, width, wrapped};
 use super::{Axis, Panel, Picture, Quantity, Scale};
 use core::fmt::Write;
 
@@ -323,19 +323,19 @@ fn stroke(svg: &mut String, from: Pixel, to: Pixel, look: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::canned;
+    use crate::report::fixtures;
     use crate::report::mix::{curve, objective};
 
     #[test]
     fn a_curve_is_drawn_with_its_axes_its_marks_and_its_circumstances() {
-        let record = canned::curve();
+        let record = fixtures::curve();
         let picture = curve::picture(&record, record.curve.as_ref().expect("a curve"));
         insta::assert_snapshot!(render(&picture));
     }
 
     #[test]
     fn a_search_is_drawn_with_its_bound() {
-        let record = canned::objective();
+        let record = fixtures::objective();
         let found = record.objective.as_ref().expect("a search");
         let svg = render(&objective::picture(&record, found));
         assert_eq!(svg.matches("<polyline").count(), 1);
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn names_cannot_break_out_of_their_element() {
-        let mut record = canned::curve();
+        let mut record = fixtures::curve();
         record.plan.mix_mut().expect("a mix").name = "</text><script>\u{1}".into();
         let picture = curve::picture(&record, record.curve.as_ref().expect("a curve"));
         let svg = render(&picture);
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn nothing_to_draw_is_said() {
-        let mut record = canned::curve();
+        let mut record = fixtures::curve();
         record.curve = Some(Default::default());
         let picture = curve::picture(&record, record.curve.as_ref().expect("a curve"));
         assert!(render(&picture).contains("nothing was measured"));

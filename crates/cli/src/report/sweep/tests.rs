@@ -1,10 +1,10 @@
 use super::*;
-use crate::report::{canned, json};
+use crate::report::{fixtures, json};
 use filestone_model::measure::RunRecord;
 
 /// A run of so many bytes, whose operations take so long, with a caveat from 8 KiB on.
 pub fn run(bytes: f64, mean_ns: f64) -> RunRecord {
-    let mut record = canned::in_stretches();
+    let mut record = fixtures::in_stretches();
     let totals = &mut record.totals;
     totals.figures.clear();
     let factor = mean_ns / totals.response_time_ns.mean;
@@ -33,7 +33,7 @@ pub fn swept(sizes: &str, transports: Option<&str>) -> SweepReport {
     let second = transports.map(|names| SweepParameter::parse("transport", ValueKind::Word, names));
     parameters.extend(second.map(|second| second.expect("names")));
     let points = filestone_model::sweep::points(&parameters).expect("few");
-    let plan = canned::in_stretches().plan;
+    let plan = fixtures::in_stretches().plan;
     let mut swept = SweepReport {
         command: ["probe", "read", "server:/export/file"]
             .map(String::from)

@@ -1,5 +1,5 @@
 use super::*;
-use crate::usage::foreign_words::{operations, options};
+use crate::usage::other_tools::{operations, options};
 
 fn corrected(line: &str) -> Option<Correction> {
     let words: Vec<&str> = line.split_whitespace().collect();

@@ -2,7 +2,7 @@
 
 use super::book::{ReadingLog, Sources};
 use crate::control::{Context, LOOK_EVERY, Observer, ServerRates};
-use crate::run::attendant::{RunHook, RunSnapshot, Stage};
+use crate::run::run_hook::{RunHook, RunSnapshot, Stage};
 use filestone_model::cost::{CostRecord, ReadingPhase};
 use filestone_model::measure::RunRecord;
 use filestone_model::measure::costs::{self, RunPath};

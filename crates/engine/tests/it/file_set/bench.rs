@@ -1,8 +1,8 @@
 //! A server, file sets on it, and calls that look at them and damage them.
 
 use filestone_engine::control::{NoObserver, Observer};
-use filestone_engine::target::nfs3::prepare::file_set::{FileSet, Order, prepare};
-use filestone_engine::target::nfs3::{Session, mount};
+use filestone_engine::protocols::nfs3::prepare::file_set::{FileSet, Order, prepare};
+use filestone_engine::protocols::nfs3::{Session, mount};
 use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::file_set::Layout;
 use filestone_model::operation::OpKind;

@@ -3,7 +3,7 @@
 use super::bench::{Bench, plan, refusal};
 use crate::support::live::serve;
 use filestone_engine::control::{Context, NoObserver};
-use filestone_engine::target::BuiltIn;
+use filestone_engine::protocols::BuiltIn;
 use filestone_engine::workspace::ProcessIdentity;
 use filestone_engine::{Job, Protocols, RunError};
 use filestone_model::operation::OpKind;

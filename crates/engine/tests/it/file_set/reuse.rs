@@ -3,7 +3,7 @@
 use super::bench::{ALL, Bench, plan};
 use crate::support::live::serve;
 use filestone_engine::control::NoObserver;
-use filestone_engine::target::nfs3::prepare::file_set::FileSet;
+use filestone_engine::protocols::nfs3::prepare::file_set::FileSet;
 use filestone_model::file_set::{Layout, VolatileDirectory, file_name};
 use filestone_model::operation::{FileId, OpKind};
 use filestone_model::workload::ObjectKind;

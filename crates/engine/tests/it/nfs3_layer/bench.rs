@@ -8,11 +8,11 @@ use filestone_engine::backend::sockets::{SocketOptions, Sockets};
 use filestone_engine::backend::{Backend, WaitLimit};
 use filestone_engine::clock::Clock;
 use filestone_engine::driver::{Dial, RetryLimit};
+use filestone_engine::protocols::nfs3::replay::{Nfs3Options, Nfs3Site, why_lost};
 use filestone_engine::replay::{Reply, TreeCleanup, WorkDir};
-use filestone_engine::target::nfs3::replay::{Nfs3Options, Nfs3Site, why_lost};
 use filestone_model::client::Client as _;
 use filestone_model::client::nfs3::load::LoadClient;
-use filestone_model::client::nfs3::sequence::Why;
+use filestone_model::client::nfs3::sequence::ClientErrorKind;
 use filestone_model::completions::CompletionBatch;
 use filestone_model::load::action::Disposition;
 use filestone_model::load::{Action, Expected, Generation, Line, LineData, LoadWork, Status};
@@ -201,11 +201,12 @@ impl Client {
         assert_eq!(completion, None, "{action:?} has ended by itself");
         let mut completed = CompletionBatch::default();
         let now = self.sockets.now();
-        self.client().break_off(Why::Stopped, now, &mut completed);
+        self.client()
+            .break_off(ClientErrorKind::Stopped, now, &mut completed);
         let outcomes = completed.iter().map(|completion| completion.outcome);
         assert_eq!(outcomes.collect::<Vec<_>>(), [Outcome::TimedOut]);
         let lost = self.client().take_lost().expect("a reason");
-        assert_eq!(lost.why, Why::Stopped);
+        assert_eq!(lost.why, ClientErrorKind::Stopped);
     }
 
     /// Closes what is open, as after every pass.

@@ -3,9 +3,9 @@
 use super::bench::{Bench, Client, claim, options, target};
 use crate::support::live::serve;
 use crate::support::replays::nfs;
+use filestone_engine::protocols::nfs3::replay::Nfs3Site;
+use filestone_engine::protocols::nfs3::replay::{Nfs3Options, remove_left_over};
 use filestone_engine::replay::{OnExisting, TreeCleanup, WorkDir};
-use filestone_engine::target::nfs3::replay::Nfs3Site;
-use filestone_engine::target::nfs3::replay::{Nfs3Options, remove_left_over};
 use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::load::{Action, Generation, Status};
 use filestone_model::operation::Stability;

@@ -4,9 +4,9 @@
 use super::bench::{Client, options, target};
 use crate::support::live::serve;
 use crate::support::relay::{Relay, Seen, cut_at};
+use filestone_engine::protocols::nfs3::replay::remove_left_over;
+use filestone_engine::protocols::nfs3::replay::{Nfs3Options, Nfs3Site};
 use filestone_engine::replay::{TreeCleanup, WorkDir};
-use filestone_engine::target::nfs3::replay::remove_left_over;
-use filestone_engine::target::nfs3::replay::{Nfs3Options, Nfs3Site};
 use filestone_engine::{ErrorCategory, RunError};
 use filestone_model::load::{Action, Generation, Status};
 use filestone_model::plan::{LeftoverPolicy, NfsTarget};

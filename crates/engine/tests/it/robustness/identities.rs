@@ -7,7 +7,7 @@ use crate::support::mixes::{ALL_22, mix};
 use crate::support::relay::{Fate, Relay};
 use crate::support::replays::{self, load};
 use filestone_engine::control::NoObserver;
-use filestone_engine::target::BuiltIn;
+use filestone_engine::protocols::BuiltIn;
 use filestone_model::measure::{Role, RunRecord};
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};

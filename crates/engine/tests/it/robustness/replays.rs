@@ -7,7 +7,7 @@ use crate::support::live::serve;
 use crate::support::relay::{Fate, Relay, Seen, cut_at};
 use crate::support::replays::{self, load};
 use filestone_engine::control::{NoObserver, Observer};
-use filestone_engine::target::BuiltIn;
+use filestone_engine::protocols::BuiltIn;
 use filestone_model::load::Load;
 use filestone_model::measure::run_record::{IntervalRecord, RunOutcome};
 use filestone_model::measure::{Caveat, RunRecord};

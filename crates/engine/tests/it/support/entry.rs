@@ -1,7 +1,7 @@
 //! Runs through the engine's one entry.
 
 use filestone_engine::control::{Context, Observer};
-use filestone_engine::target::BuiltIn;
+use filestone_engine::protocols::BuiltIn;
 use filestone_engine::{Job, Protocols, RunError};
 use filestone_model::load::Load;
 use filestone_model::measure::RunRecord;

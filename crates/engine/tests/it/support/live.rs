@@ -3,7 +3,7 @@
 use crate::support::entry::run;
 use filestone_engine::RunError;
 use filestone_engine::control::NoObserver;
-use filestone_engine::target::nfs3::Nfs3Error;
+use filestone_engine::protocols::nfs3::Nfs3Error;
 use filestone_model::measure::RunRecord;
 use filestone_model::operation::OpKind;
 use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};

@@ -1,7 +1,7 @@
 //! A directory with a local layer in it.
 
+use filestone_engine::protocols::local::replay::{LocalLayer, LocalOptions, LocalSite};
 use filestone_engine::replay::{BlockingWorkDir, Layer, TreeCleanup, WorkDir};
-use filestone_engine::target::local::replay::{LocalLayer, LocalOptions, LocalSite};
 use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
 use filestone_model::load::{Action, Status};
 use std::path::PathBuf;

@@ -3,10 +3,10 @@
 //! What an operation's call says and what its reply may say is here; which reply answers
 //! which call, and when a call is given up or sent again, is [`RpcSession`]'s.
 
-pub mod amounts;
 mod calls;
 pub mod load;
 pub mod procedures;
+pub mod read_counts;
 mod receive;
 mod replies;
 pub mod sequence;

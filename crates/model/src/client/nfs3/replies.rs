@@ -1,7 +1,7 @@
 //! A reply's results against its call: status, lengths, never more than asked for.
 
-use super::amounts::{ReadCounts, check_written};
 use super::bad_reply;
+use super::read_counts::{ReadCounts, check_written};
 use crate::client::Verify;
 use crate::failure::{ReplyFault, StatusSpace};
 use crate::operation::{DirectoryCursor, FileId, OpKind, Operation, Outcome, ReplyInfo};

@@ -1,15 +1,15 @@
 //! One connection of a client of SMB2, for an event loop: a future in each slot, and the session
 //! that carries their requests.
 
-use super::establish::{ConnectionSetup, establish};
-use super::link::{BadSignature, Link, Lost, Smb2, Why};
+use super::connect_options::ConnectError;
+use super::connection_setup::{ConnectionSetup, establish};
+use super::fast_path::{self, FastPath};
+use super::link::{BadSignature, CallHandle, ClientError, ClientErrorKind, Smb2};
 use super::requests::data_read;
-use super::short_way::{self, FastPath};
-use super::terms::ConnectError;
 use crate::client::actor::{Actor, ActorTask, Progress, TaskEnd};
-use crate::client::desk::{ActionError, Call, Results};
+use crate::client::call_slot::{ActionError, Call, Results};
 use crate::client::inspection::LazyVerifier;
-use crate::client::line_books::{LineEnd, LineResults, PendingLine};
+use crate::client::line_results::{LineEnd, LineResults, PendingLine};
 use crate::client::{Client, ConnectionSet, Output, ProtocolError};
 use crate::completions::CompletionBatch;
 use crate::language::{Operations, WorkType};
@@ -258,7 +258,7 @@ struct Inner {
     /// Whether something may have ended without a request.
     has_ended: bool,
     books: LineResults,
-    lost: Option<Lost>,
+    lost: Option<ClientError>,
     /// What was to be closed by those who were cut off.
     closing: Vec<FileId>,
     /// Why nothing more can be sent, if that is so.
@@ -350,7 +350,7 @@ impl<L: Smb2Language> Smb2Client<L> {
     }
 
     /// Why it cannot go on, if it cannot.
-    pub fn take_lost(&mut self) -> Option<Lost> {
+    pub fn take_lost(&mut self) -> Option<ClientError> {
         self.inner.lost.take()
     }
 
@@ -360,7 +360,12 @@ impl<L: Smb2Language> Smb2Client<L> {
     }
 
     /// Breaks off what it is doing: the run is to end, or the connection is given up.
-    pub fn break_off(&mut self, why: &Why, now: Timestamp, completed: &mut CompletionBatch) {
+    pub fn break_off(
+        &mut self,
+        why: &ClientErrorKind,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) {
         let slots = self.inner.slots.len() as u32;
         for slot in 0..slots {
             self.catch_up(slot);
@@ -376,7 +381,11 @@ impl<L: Smb2Language> Smb2Client<L> {
     ///
     /// The client's own connection does that for those beside it, which only break off: false.
     pub fn take_leave(&mut self, now: Timestamp, out: &mut Output) -> bool {
-        self.break_off(&Why::Stopped, now, &mut CompletionBatch::default());
+        self.break_off(
+            &ClientErrorKind::Stopped,
+            now,
+            &mut CompletionBatch::default(),
+        );
         self.inner.lost = None;
         self.inner.short_way.close();
         if self.inner.options.lane.beside.is_some() {
@@ -507,7 +516,7 @@ impl Inner {
             }
             (None, Standing::Down | Standing::Ready) => return,
         };
-        let asked = asked.filter(|operation| short_way::command_of(operation).is_some());
+        let asked = asked.filter(|operation| fast_path::command_of(operation).is_some());
         let call = actor.call();
         let sending = OutgoingCompound {
             chain: &call.procedure,
@@ -581,7 +590,7 @@ impl Inner {
             return false;
         };
         let is_asked = self.waiting.back() == Some(&slot)
-            && short_way::is_all_of(own.actor.call(), &operation);
+            && fast_path::is_all_of(own.actor.call(), &operation);
         if is_asked {
             self.waiting.pop_back();
             own.is_calling = true;
@@ -607,7 +616,7 @@ impl Inner {
         let Some(Last { ticket, operation }) = own.last else {
             return false;
         };
-        let Some(data_bytes) = short_way::moved(&operation, answered) else {
+        let Some(data_bytes) = fast_path::moved(&operation, answered) else {
             return false;
         };
         own.is_short = false;
@@ -736,7 +745,7 @@ impl Inner {
             return self.waiting.push_front(slot);
         }
         if !answered.is_genuine {
-            return self.cut(slot, Why::Refused(BadSignature), now, completed);
+            return self.cut(slot, ClientErrorKind::Refused(BadSignature), now, completed);
         }
         let (bytes, len) = (answered.bytes, answered.bytes.len());
         if let Some(own) = self.slots.get_mut(slot as usize)
@@ -775,7 +784,13 @@ impl Inner {
     }
 
     /// What a slot waits for will not come: its task ends there.
-    fn cut(&mut self, slot: u32, why: Why, now: Timestamp, completed: &mut CompletionBatch) {
+    fn cut(
+        &mut self,
+        slot: u32,
+        why: ClientErrorKind,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) {
         let Some(own) = self.slots.get_mut(slot as usize) else {
             return;
         };
@@ -787,10 +802,10 @@ impl Inner {
         if let Some(end) = own.at_once.take() {
             return self.end(slot, end, now, completed);
         }
-        let lives = matches!(why, Why::TimedOut | Why::Refused(_));
-        self.lost = Some(Lost {
+        let lives = matches!(why, ClientErrorKind::TimedOut | ClientErrorKind::Refused(_));
+        self.lost = Some(ClientError {
             procedure: match why {
-                Why::Stopped => CompoundRequest::NONE,
+                ClientErrorKind::Stopped => CompoundRequest::NONE,
                 _ => own.actor.call().procedure.clone(),
             },
             why,
@@ -911,10 +926,10 @@ impl Inner {
             return Outcome::Disconnected;
         }
         match self.lost.as_ref().map(|lost| &lost.why) {
-            Some(Why::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
-            Some(Why::Stopped | Why::TimedOut) => Outcome::TimedOut,
-            Some(Why::Decode(_)) => failed(ReplyFault::Undecodable),
-            Some(Why::ProtocolViolation(_)) => failed(ReplyFault::Inconsistent),
+            Some(ClientErrorKind::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
+            Some(ClientErrorKind::Stopped | ClientErrorKind::TimedOut) => Outcome::TimedOut,
+            Some(ClientErrorKind::Decode(_)) => failed(ReplyFault::Undecodable),
+            Some(ClientErrorKind::ProtocolViolation(_)) => failed(ReplyFault::Inconsistent),
             _ => Outcome::Disconnected,
         }
     }
@@ -1030,7 +1045,11 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         });
         if let Err(error) = received {
             let start = bytes.get(..SHOWN).unwrap_or(bytes).to_vec();
-            self.break_off(&Why::BadMessage(error.clone(), start), now, completed);
+            self.break_off(
+                &ClientErrorKind::BadMessage(error.clone(), start),
+                now,
+                completed,
+            );
             return Err(error.into());
         }
         if let Some(defect) = self.take_defect() {
@@ -1063,13 +1082,18 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
                 self.inner.defect = Some(ProtocolError::NotSetUp(why));
                 return;
             }
-            self.inner.cut(slot, Why::TimedOut, now, completed);
+            self.inner
+                .cut(slot, ClientErrorKind::TimedOut, now, completed);
         }
         if self.inner.alarm <= now {
             self.inner.end_pauses(now, completed);
         }
         if let Some(why) = self.inner.dry.take() {
-            self.break_off(&Why::BadMessage(why, Vec::new()), now, completed);
+            self.break_off(
+                &ClientErrorKind::BadMessage(why, Vec::new()),
+                now,
+                completed,
+            );
         }
         self.flush(out);
     }
@@ -1120,13 +1144,14 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
             let is_unsent = own.under_way.is_some_and(|way| way.sent.is_none());
             if is_unsent && own.at_once.is_none() {
                 self.inner.waiting.retain(|waiting| *waiting != slot);
-                self.inner.cut(slot, Why::Stopped, now, completed);
+                self.inner
+                    .cut(slot, ClientErrorKind::Stopped, now, completed);
             }
         }
     }
 
     fn give_up(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
-        self.break_off(&Why::Disconnected, now, completed);
+        self.break_off(&ClientErrorKind::Disconnected, now, completed);
     }
 
     fn in_flight(&self) -> u32 {
@@ -1178,7 +1203,7 @@ impl Inner {
         let result = Arc::new(Mutex::new(None));
         let (way, found) = (Arc::clone(&self.options.way), Arc::clone(&result));
         let actor = Actor::new(async move {
-            let established = establish(Link::HERE, &way).await;
+            let established = establish(CallHandle::HERE, &way).await;
             *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(established);
             std::future::pending::<()>().await;
         });

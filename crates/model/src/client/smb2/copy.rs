@@ -8,9 +8,9 @@
 //! ```
 
 use super::copy_limits::{CopyLimits, ResumeKey, sum_of};
-use super::link::{CompoundResponses, Fault, Link, one};
-use super::opens::OpenTable;
-use crate::client::desk::{ActionResult, Results};
+use super::link::{CallHandle, CompoundResponses, ReplyError, one};
+use super::open_table::OpenTable;
+use crate::client::call_slot::{ActionResult, Results};
 use crate::output::DataRange;
 use filestone_wire::smb2::codec::{Array, Decode, Encode, Writer};
 use filestone_wire::smb2::ioctl::{
@@ -45,7 +45,7 @@ impl CopyBuffers {
     /// Has the server copy, in as many requests as it takes: how many bytes it did.
     pub async fn copy(
         &mut self,
-        link: Link,
+        link: CallHandle,
         what: CopySpec,
         opens: &OpenTable,
     ) -> ActionResult<u32> {
@@ -90,11 +90,13 @@ enum Answer {
 
 /// What became of these chunks. Other than with other commands, an error has a body of its own
 /// here, too.
-fn answer_to(results: Results<'_>, chunks: &[Chunk]) -> Result<ActionResult<Answer>, Fault> {
+fn answer_to(results: Results<'_>, chunks: &[Chunk]) -> Result<ActionResult<Answer>, ReplyError> {
     let message = CompoundResponses::of(results).message()?;
     let message = message.filter(|message| message.header.command == Command::Ioctl);
     let Some(message) = message else {
-        return Err(Fault::Violation("IOCTL was answered as another".into()));
+        return Err(ReplyError::Violation(
+            "IOCTL was answered as another".into(),
+        ));
     };
     let status = message.header.status;
     let Ok(response) = message.reply::<ioctl::Response<'_>>()? else {
@@ -111,7 +113,7 @@ fn answer_to(results: Results<'_>, chunks: &[Chunk]) -> Result<ActionResult<Answ
     let count = said.total_bytes_written;
     if u64::from(count) > sum_of(chunks) {
         let what = "the server copied more data than was asked for";
-        return Err(Fault::Violation(what.into()));
+        return Err(ReplyError::Violation(what.into()));
     }
     Ok(Ok(Answer::Copied(count)))
 }
@@ -127,7 +129,7 @@ const fn request(code: ControlCode, file_id: FileId, input: &[u8]) -> ioctl::Req
     }
 }
 
-impl Link {
+impl CallHandle {
     /// FSCTL_SRV_REQUEST_RESUME_KEY: by what a copy knows this open as its source.
     pub(super) fn resume_key(
         &self,

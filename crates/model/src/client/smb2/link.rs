@@ -1,6 +1,6 @@
 //! Calls of SMB2 on a desk: chains of requests.
 
-use crate::client::desk::{self, ActionError, ActionResult, Calls, CurrentCall, Results};
+use crate::client::call_slot::{self, ActionError, ActionResult, Calls, CurrentCall, Results};
 use crate::failure::StatusSpace;
 use crate::load::Status;
 use crate::output::DataRange;
@@ -20,14 +20,14 @@ pub struct Smb2;
 pub struct BadSignature;
 
 /// What a desk shows on which nothing was ever laid.
-static NOTHING: desk::CallState<Smb2> = desk::CallState::new();
+static NOTHING: call_slot::CallState<Smb2> = call_slot::CallState::new();
 
 thread_local! {
     /// What is lent to the future that this thread polls.
     static LENT: Lending = const { Cell::new(None) };
 }
 
-type Lending = Cell<Option<Box<desk::CallState<Smb2>>>>;
+type Lending = Cell<Option<Box<call_slot::CallState<Smb2>>>>;
 
 impl Calls for Smb2 {
     type Procedure = CompoundRequest;
@@ -37,7 +37,7 @@ impl Calls for Smb2 {
 
     const NONE: CompoundRequest = CompoundRequest::NONE;
 
-    fn nothing() -> &'static desk::CallState<Self> {
+    fn nothing() -> &'static call_slot::CallState<Self> {
         &NOTHING
     }
 
@@ -48,21 +48,21 @@ impl Calls for Smb2 {
 }
 
 /// Where a driver finds calls of SMB2, and puts their results.
-pub type Desk = desk::CallSlot<Smb2>;
+pub type CallSlot = call_slot::CallSlot<Smb2>;
 /// What is wrong with results.
-pub type Fault = desk::ReplyError<Smb2>;
+pub type ReplyError = call_slot::ReplyError<Smb2>;
 /// By what a future calls.
-pub type Link = desk::CallHandle<Smb2>;
+pub type CallHandle = call_slot::CallHandle<Smb2>;
 /// Why a client cannot go on.
-pub type Lost = desk::ClientError<Smb2>;
+pub type ClientError = call_slot::ClientError<Smb2>;
 /// What is wrong with a call that ends a client.
-pub type Why = desk::ClientErrorKind<Smb2>;
+pub type ClientErrorKind = call_slot::ClientErrorKind<Smb2>;
 /// What a decoder makes of results.
-pub type DecodeResult<T> = Result<ActionResult<T>, Fault>;
+pub type DecodeResult<T> = Result<ActionResult<T>, ReplyError>;
 
-impl From<DecodeError> for Fault {
+impl From<DecodeError> for ReplyError {
     fn from(error: DecodeError) -> Self {
-        Fault::Decode(error)
+        ReplyError::Decode(error)
     }
 }
 
@@ -154,14 +154,14 @@ impl<'b> CompoundBuilder<'b> {
     }
 }
 
-impl Link {
+impl CallHandle {
     /// Sends what `build` puts together, and gives what `decode` makes of the responses.
     #[inline]
     pub fn send<T, D>(
         &self,
         build: impl FnOnce(CompoundBuilder<'_>) -> CompoundRequest,
         decode: D,
-    ) -> desk::CallFuture<Smb2, D>
+    ) -> call_slot::CallFuture<Smb2, D>
     where
         D: FnOnce(Results<'_>) -> DecodeResult<T>,
     {
@@ -177,7 +177,7 @@ impl Link {
         data: DataRange,
         kept_max: usize,
         decode: D,
-    ) -> desk::CallFuture<Smb2, D>
+    ) -> call_slot::CallFuture<Smb2, D>
     where
         D: FnOnce(Results<'_>) -> DecodeResult<T>,
     {
@@ -213,18 +213,18 @@ impl<'r> CompoundResponses<'r> {
     }
 
     /// The next response, which has to be to this command; `None` if it failed, or one before.
-    pub fn take<T: Decode<'r>>(&mut self, command: Command) -> Result<Option<T>, Fault> {
+    pub fn take<T: Decode<'r>>(&mut self, command: Command) -> Result<Option<T>, ReplyError> {
         let Some(message) = self.message()? else {
             return match self.failed {
                 // What follows a request that failed need not be answered.
                 Some(_) => Ok(None),
-                None => Err(Fault::Violation(format!("{command} was not answered"))),
+                None => Err(ReplyError::Violation(format!("{command} was not answered"))),
             };
         };
         let header = message.header;
         if header.command != command {
             let what = format!("{command} was answered as {}", header.command);
-            return Err(Fault::Violation(what));
+            return Err(ReplyError::Violation(what));
         }
         match message.reply::<T>()? {
             Ok(body) if !header.status.is_error() || self.failed.is_none() => Ok(Some(body)),
@@ -238,7 +238,7 @@ impl<'r> CompoundResponses<'r> {
 
     /// The response to a CLOSE. Who is told there that the session is gone, or its tree, needs no
     /// other answer: what was open is gone with it.
-    pub fn take_closed(&mut self) -> Result<Option<()>, Fault> {
+    pub fn take_closed(&mut self) -> Result<Option<()>, ReplyError> {
         let before = self.failed;
         let closed = self.take::<close::Response>(Command::Close)?;
         let is_end = before.is_none() && self.failed.is_some_and(smb2::Status::ends_session);
@@ -253,7 +253,7 @@ impl<'r> CompoundResponses<'r> {
         match (self.failed, value) {
             (Some(status), _) => Ok(Err(status.into())),
             (None, Some(value)) => Ok(Ok(value)),
-            (None, None) => Err(Fault::Violation(
+            (None, None) => Err(ReplyError::Violation(
                 "a response without what it has to say".into(),
             )),
         }

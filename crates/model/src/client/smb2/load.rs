@@ -3,19 +3,19 @@
 //! A client works below `clients` of the directory under test; what lies elsewhere in it is only
 //! read.
 
-use super::asking::OpenContexts;
-use super::establish::ConnectionSetup;
-use super::keeping::HandlePolicy;
-use super::link::Link;
+use super::connection_setup::ConnectionSetup;
+use super::handle_policy::HandlePolicy;
+use super::link::CallHandle;
+use super::open_contexts::OpenContexts;
 use super::open_files::{Held, OpenFile, OpenFiles};
 use super::requests::{
     ALL_OF_FILE, ATTRIBUTES, CreateParams, CreateResult, LISTING, READING, WRITING,
 };
 use super::trees::Removal;
 use crate::client::actor::{ActorTaskKind, TaskEnd, ended, next_task};
-use crate::client::desk::{ActionError, ActionResult};
-use crate::client::kept_action::OwnedAction;
+use crate::client::call_slot::{ActionError, ActionResult};
 use crate::client::own_paths::{below_clients, check_own, is_clients, is_own};
+use crate::client::owned_action::OwnedAction;
 use crate::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
 use crate::load::{Action, CLIENTS, Cause, MARKER, Status};
 use crate::made::MadeNames;
@@ -60,7 +60,7 @@ pub struct ShareTransfers {
 
 /// What one client does of its load, and remembers.
 struct Lines {
-    link: Link,
+    link: CallHandle,
     options: ShareLoadOptions,
     open: OpenFiles,
     /// How often the session had been lost when what is open was looked at last.
@@ -72,7 +72,7 @@ struct Lines {
 }
 
 /// Does what it is told, for ever.
-pub(super) async fn replay(link: Link, options: ShareLoadOptions) {
+pub(super) async fn replay(link: CallHandle, options: ShareLoadOptions) {
     let mut lines = Lines {
         link,
         options,

@@ -15,39 +15,45 @@
 //! | `client` | the client as an event loop drives it |
 //! | `short_way` | operations of one request that were asked before, past their actors |
 
-mod asking;
 mod channels;
 mod client;
+mod connect_options;
+mod connection_setup;
 mod copy;
 mod copy_limits;
-mod establish;
-mod keeping;
+mod fast_path;
+mod handle_policy;
 mod link;
 mod load;
 mod negotiate;
 mod negotiated;
+mod open_contexts;
 mod open_files;
-mod opens;
+mod open_table;
 mod operations;
 mod requests;
 mod session_setup;
-mod short_way;
-mod terms;
 #[cfg(test)]
 mod tests;
 mod trees;
 
 pub use client::{ChannelPosition, Smb2Client, Smb2ClientOptions, Smb2Language, Smb2Work};
 
-pub use asking::{DurableHandleId, OpenContexts, Oplock};
 pub use channels::Channels;
-pub use establish::{ConnectionSetup, establish};
-pub use keeping::{DurableCounts, HandlePolicy};
-pub use link::{BadSignature, CompoundBuilder, Desk, Fault, Link, Lost, Smb2, Why, answer, is};
+pub use connect_options::{
+    ConnectError, ConnectOptions, MultichannelUnavailable, Protection, SetupStep,
+};
+pub use connection_setup::{ConnectionSetup, establish};
+pub use handle_policy::{DurableCounts, HandlePolicy};
+pub use link::{
+    BadSignature, CallHandle, CallSlot, ClientError, ClientErrorKind, CompoundBuilder, ReplyError,
+    Smb2, answer, is,
+};
 pub use load::{ShareLoadOptions, ShareTransfers};
 pub use negotiate::negotiate;
 pub use negotiated::Negotiated;
-pub use opens::{Handle, HandleState, OpenKey, OpenTable};
+pub use open_contexts::{DurableHandleId, OpenContexts, Oplock};
+pub use open_table::{Handle, HandleState, OpenKey, OpenTable};
 pub use operations::{
     ClientState, HeldFile, OperationOptions, ShareFiles, SharePath, WATCHES_TAKE_NANOS, supports,
 };
@@ -56,7 +62,6 @@ pub use requests::{
     is_not_there,
 };
 pub use session_setup::EstablishedSession;
-pub use terms::{ConnectError, ConnectOptions, MultichannelUnavailable, Protection, SetupStep};
 pub use trees::Removal;
 
 use crate::client::actor::Actor;
@@ -69,12 +74,12 @@ pub fn operating(
 ) -> Vec<Actor<Smb2>> {
     let actor = |slot| {
         let (options, client) = (options.clone(), client.clone());
-        Actor::new(operations::operate(Link::HERE, options, slot, client))
+        Actor::new(operations::operate(CallHandle::HERE, options, slot, client))
     };
     slots.map(actor).collect()
 }
 
 /// A client of a load.
 pub fn replaying(options: ShareLoadOptions) -> Actor<Smb2> {
-    Actor::new(load::replay(Link::HERE, options))
+    Actor::new(load::replay(CallHandle::HERE, options))
 }

@@ -1,11 +1,11 @@
 //! NEGOTIATE, and what proves that nobody has changed it (MS-SMB2, sections 3.2.4.2.2 and 3.2.5.2).
 
-use super::link::{DecodeResult, Link, one};
-use super::negotiated::Negotiated;
-use super::terms::{
+use super::connect_options::{
     ConnectError, ConnectOptions, MultichannelUnavailable, Protection, Result, SetupStep, refused,
 };
-use crate::client::desk::{ActionError, ActionResult, Results};
+use super::link::{CallHandle, DecodeResult, one};
+use super::negotiated::Negotiated;
+use crate::client::call_slot::{ActionError, ActionResult, Results};
 use crate::session::smb2::{Limits, Preauth, Scope};
 use filestone_wire::smb2::codec::{Array, Decode, Encode, Text};
 use filestone_wire::smb2::ioctl::{
@@ -17,7 +17,7 @@ use filestone_wire::smb2::negotiate::{
 use filestone_wire::smb2::{Capabilities, Command, Dialect, FileId, SecurityMode};
 
 /// NEGOTIATE, on these terms.
-pub async fn negotiate(link: Link, terms: &ConnectOptions) -> Result<Negotiated> {
+pub async fn negotiate(link: CallHandle, terms: &ConnectOptions) -> Result<Negotiated> {
     let negotiated = ask_to_negotiate(link, terms).await;
     let mut negotiated = negotiated.map_err(refused(SetupStep::Negotiate))??;
     let requires_signing = negotiated
@@ -67,7 +67,10 @@ fn has_channels(negotiated: &Negotiated) -> std::result::Result<(), Multichannel
     }
 }
 
-async fn ask_to_negotiate(link: Link, terms: &ConnectOptions) -> ActionResult<Result<Negotiated>> {
+async fn ask_to_negotiate(
+    link: CallHandle,
+    terms: &ConnectOptions,
+) -> ActionResult<Result<Negotiated>> {
     let algorithms = [
         SigningAlgorithm::AES_GMAC,
         SigningAlgorithm::AES_CMAC,
@@ -166,7 +169,7 @@ fn negotiated(results: Results<'_>) -> DecodeResult<Result<Negotiated>> {
 /// FSCTL_VALIDATE_NEGOTIATE_INFO (section 3.2.5.5): what was said before there was a key, once
 /// more.
 pub(super) async fn validate(
-    link: Link,
+    link: CallHandle,
     terms: &ConnectOptions,
     negotiated: &Negotiated,
     scope: Scope,

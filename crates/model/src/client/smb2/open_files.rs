@@ -1,8 +1,8 @@
 //! What a load file has open on a share, by its own numbers.
 
-use super::asking::OpenContexts;
+use super::open_contexts::OpenContexts;
 use super::requests::CreateParams;
-use crate::client::desk::{ActionError, ActionResult};
+use crate::client::call_slot::{ActionError, ActionResult};
 use crate::load::Cause;
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions, ShareAccess};
 use filestone_wire::smb2::{AccessMask, FileId};

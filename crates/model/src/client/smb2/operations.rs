@@ -15,21 +15,21 @@
 //! | Notify | CHANGE_NOTIFY, and what it reports: CREATE or CLOSE of a file that goes with that |
 //! | Copy | IOCTL on what is held open, as often as it takes |
 
-use super::asking::OpenContexts;
+use super::connect_options::ConnectError;
+use super::connection_setup::{ConnectionSetup, log_on_and_off};
 use super::copy::{CopyBuffers, CopySpec};
-use super::establish::{ConnectionSetup, log_on_and_off};
-use super::keeping::HandlePolicy;
-use super::link::Link;
+use super::handle_policy::HandlePolicy;
+use super::link::CallHandle;
 use super::link::is;
-use super::opens::{Handle, HandleState, OpenKey, OpenTable};
+use super::open_contexts::OpenContexts;
+use super::open_table::{Handle, HandleState, OpenKey, OpenTable};
 use super::requests::{
     ALL_OF_FILE, ATTRIBUTES, CreateParams, CreateResult, DirEntry, LISTING, is_not_there,
 };
-use super::terms::ConnectError;
 use crate::client::actor::{ActorTaskKind, TaskEnd, ended, next_task};
-use crate::client::desk::{ActionError, ActionResult};
+use crate::client::call_slot::{ActionError, ActionResult};
 use crate::client::handles::Handles;
-use crate::client::kept_action::OwnedAction;
+use crate::client::owned_action::OwnedAction;
 use crate::client::{Unsupported, Verify};
 use crate::kind::OpKind;
 use crate::load::{Cause, Status};
@@ -114,7 +114,7 @@ pub struct HeldFile<'k> {
 }
 
 impl HeldFile<'_> {
-    async fn open(&self, link: Link, dialect: Dialect) -> ActionResult<Handle> {
+    async fn open(&self, link: CallHandle, dialect: Dialect) -> ActionResult<Handle> {
         let asking = self.keeping.asking_to_stay(dialect, self.path);
         let opening = CreateParams::existing(self.path, self.access).asking(asking);
         let opened = self.keeping.open(link, &opening).await?;
@@ -182,7 +182,7 @@ impl ClientState {
     /// keep its changes.
     pub async fn watch(
         &self,
-        link: Link,
+        link: CallHandle,
         directory: &str,
         slot: u32,
     ) -> ActionResult<smb2::FileId> {
@@ -193,7 +193,7 @@ impl ClientState {
     /// file that came or went before is still open.
     async fn watch_anew(
         &self,
-        link: Link,
+        link: CallHandle,
         directory: &str,
         slot: u32,
         losses: u32,
@@ -215,21 +215,21 @@ impl ClientState {
     }
 
     /// Opens a file for a slot that is to lock ranges of it.
-    pub async fn open(&self, link: Link, what: &HeldFile<'_>, slot: u32) -> ActionResult<()> {
+    pub async fn open(&self, link: CallHandle, what: &HeldFile<'_>, slot: u32) -> ActionResult<()> {
         let handle = what.open(link, self.way.dialect()).await?;
         self.opens.insert(OpenKey::Open(OpenId(slot)), handle);
         Ok(())
     }
 
     /// Holds a file open.
-    pub async fn hold(&self, link: Link, what: &HeldFile<'_>) -> ActionResult<smb2::FileId> {
+    pub async fn hold(&self, link: CallHandle, what: &HeldFile<'_>) -> ActionResult<smb2::FileId> {
         let handle = what.open(link, self.way.dialect()).await?;
         self.opens.hold(what.file, handle);
         Ok(handle.file_id)
     }
 
     /// Holds a file open that the server is to copy from, and has it give that a name.
-    pub async fn hold_source(&self, link: Link, what: &HeldFile<'_>) -> ActionResult<()> {
+    pub async fn hold_source(&self, link: CallHandle, what: &HeldFile<'_>) -> ActionResult<()> {
         let opened = self.hold(link, what).await?;
         let key = link.resume_key(opened).await?;
         self.opens.keep_resume_key(what.file, key);
@@ -245,7 +245,7 @@ impl ClientState {
 
 /// What one slot of a client does.
 pub(super) struct SlotTask {
-    link: Link,
+    link: CallHandle,
     options: OperationOptions,
     /// Which slot it is.
     slot: u32,
@@ -280,7 +280,12 @@ struct Listing {
 }
 
 /// Does what it is told, for ever.
-pub(super) async fn operate(link: Link, options: OperationOptions, slot: u32, client: ClientState) {
+pub(super) async fn operate(
+    link: CallHandle,
+    options: OperationOptions,
+    slot: u32,
+    client: ClientState,
+) {
     let mut operating = SlotTask {
         link,
         options,

@@ -2,9 +2,11 @@
 //!
 //! What is about a path and not about something open is a compound: CREATE, the request, CLOSE.
 
-use super::asking::OpenContexts;
-use super::link::{CompoundBuilder, CompoundResponses, DecodeResult, Fault, Link, is, one};
-use crate::client::desk::{ActionError, ActionResult, Results};
+use super::link::{
+    CallHandle, CompoundBuilder, CompoundResponses, DecodeResult, ReplyError, is, one,
+};
+use super::open_contexts::OpenContexts;
+use crate::client::call_slot::{ActionError, ActionResult, Results};
 use crate::output::DataRange;
 use crate::session::smb2::Scope;
 use filestone_wire::smb2::codec::{Array, Decode, Encode, Reader, Text, Writer};
@@ -227,12 +229,12 @@ fn read_count(results: Results<'_>, asked: u32) -> DecodeResult<u32> {
     reader.skip(1)?;
     let len = reader.u32()?;
     if at < READ_HEAD || at + len as usize > results.len {
-        return Err(Fault::Violation(
+        return Err(ReplyError::Violation(
             "READ brought data that are not there".into(),
         ));
     }
     if len > asked {
-        return Err(Fault::Violation(
+        return Err(ReplyError::Violation(
             "READ brought more data than were asked for".into(),
         ));
     }
@@ -274,7 +276,7 @@ pub struct Page {
     pub is_last: bool,
 }
 
-impl Link {
+impl CallHandle {
     /// ECHO.
     pub fn echo(&self) -> impl Future<Output = ActionResult<()>> {
         self.send(
@@ -351,7 +353,7 @@ impl Link {
         &self,
         opening: &CreateParams<'_>,
         middle: impl FnOnce(CompoundBuilder<'_>) -> CompoundBuilder<'_>,
-        take: impl FnOnce(&mut CompoundResponses<'_>) -> Result<Option<M>, Fault>,
+        take: impl FnOnce(&mut CompoundResponses<'_>) -> Result<Option<M>, ReplyError>,
         keep: impl FnOnce(CreateResult, M) -> T,
     ) -> impl Future<Output = ActionResult<T>> {
         let build = |chaining: CompoundBuilder<'_>| {
@@ -492,7 +494,7 @@ impl Link {
             })?;
             match count {
                 Ok(count) if count > data.len || (count == 0 && data.len > 0) => Err(
-                    Fault::Violation("WRITE took another number of bytes".into()),
+                    ReplyError::Violation("WRITE took another number of bytes".into()),
                 ),
                 count => Ok(count),
             }
@@ -666,7 +668,7 @@ impl Link {
                             look(entry?);
                             count += 1;
                         }
-                        Ok::<u64, Fault>(count)
+                        Ok::<u64, ReplyError>(count)
                     },
                 )?;
                 let entries = match page {
@@ -882,7 +884,7 @@ fn reported<'r, T: Decode<'r>, U>(
     match (failed, kept) {
         (Some(status), _) => Ok(Err(status.into())),
         (None, Some(kept)) if is_reported => Ok(Ok(kept)),
-        (None, _) => Err(Fault::Violation(format!(
+        (None, _) => Err(ReplyError::Violation(format!(
             "CHANGE_NOTIFY and {change} were answered as something else"
         ))),
     }
@@ -927,7 +929,7 @@ fn listing<'b>(
     chaining.request(Command::QueryDirectory, page_len, &request)
 }
 
-fn entries(data: &[u8]) -> impl Iterator<Item = Result<DirEntry, Fault>> {
+fn entries(data: &[u8]) -> impl Iterator<Item = Result<DirEntry, ReplyError>> {
     Entries::of(DirectoryClass::IdBothDirectory, data).map(|entry| {
         let entry = entry?;
         Ok(DirEntry {

@@ -1,12 +1,12 @@
 //! SESSION_SETUP: a session, or one more connection of a session (MS-SMB2, sections 3.2.4.2.3 and
 //! 3.2.5.3).
 
-use super::link::{CompoundResponses, Fault, Link, one};
-use super::negotiated::Negotiated;
-use super::terms::{
+use super::connect_options::{
     ConnectError, ConnectOptions, MultichannelUnavailable, Protection, Result, SetupStep, refused,
 };
-use crate::client::desk::ActionResult;
+use super::link::{CallHandle, CompoundResponses, ReplyError, one};
+use super::negotiated::Negotiated;
+use crate::client::call_slot::ActionResult;
 use crate::session::smb2::{Established, KeyUse, Mechanism, Preauth, Scope, SessionKeys};
 use filestone_wire::smb2::session_setup::{self, SessionFlags, SetupFlags};
 use filestone_wire::smb2::spnego::{self, NegTokenInit, NegTokenResp};
@@ -90,7 +90,7 @@ pub(super) enum SessionSetupKind<'s> {
 /// `negotiated` is asked for once the first of them is answered. It makes a session, or binds the
 /// connection to one.
 pub(super) async fn set_up(
-    link: Link,
+    link: CallHandle,
     terms: &ConnectOptions,
     entry: SessionSetupKind<'_>,
     negotiated: impl Fn() -> Result<Arc<Negotiated>>,
@@ -166,7 +166,7 @@ fn scope_of_setup(session_id: u64, binds_to: Option<&Established>) -> Scope {
 }
 
 async fn round(
-    link: Link,
+    link: CallHandle,
     terms: &ConnectOptions,
     scope: Scope,
     previous_session_id: u64,
@@ -201,7 +201,9 @@ async fn round(
                 .message()?
                 .map(|message| message.header);
             let Some(header) = header else {
-                return Err(Fault::Violation("SESSION_SETUP was not answered".into()));
+                return Err(ReplyError::Violation(
+                    "SESSION_SETUP was not answered".into(),
+                ));
             };
             one(
                 results,

@@ -1,12 +1,12 @@
 //! A client of a load, asked and answered by hand: what it asks after its connection was lost.
 
-use super::keeping::HandlePolicy;
+use super::handle_policy::HandlePolicy;
 use super::link::Smb2;
 use super::{
     ConnectOptions, ConnectionSetup, Protection, ShareLoadOptions, ShareTransfers, replaying,
 };
 use crate::client::actor::{Actor, ActorTask, Progress};
-use crate::client::desk::Results;
+use crate::client::call_slot::Results;
 use crate::load::action::Disposition;
 use crate::load::{Action, Status};
 use crate::measure::run_record::DurableHandles;

@@ -1,8 +1,8 @@
 //! Directories of a share: listed to their end, and trees taken away.
 
-use super::link::{Link, is};
+use super::link::{CallHandle, is};
 use super::requests::{CreateParams, DirEntry, LISTING, is_not_there};
-use crate::client::desk::ActionResult;
+use crate::client::call_slot::ActionResult;
 use crate::made::{Kept, MadeNames};
 use crate::page_guard::{PageGuard, PageNames};
 use crate::session::smb2::CompoundRequest;
@@ -32,7 +32,7 @@ struct Level {
     stays: bool,
 }
 
-impl Link {
+impl CallHandle {
     /// Shows the entries of a directory but `.` and `..`, by pages of `page_len` bytes, until `each` has
     /// seen enough and says so.
     pub async fn each_entry(

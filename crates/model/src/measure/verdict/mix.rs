@@ -4,7 +4,7 @@
 use super::{Bound, Check, CheckSubject, InconclusiveReason, STANDARD_ERRORS, ShareDeviation};
 use crate::measure::mix_record::{MixRecord, ThirdRecord};
 use crate::measure::run_record::RunRecord;
-use crate::mix::deck::CARDS;
+use crate::mix::shuffled_mix::CARDS;
 use crate::operation::OpKind;
 
 /// nhfsstone's limit for the sum of |got − want| over all operations.

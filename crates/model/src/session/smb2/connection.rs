@@ -4,7 +4,7 @@
 use super::chain::{BYTES_OF_CREDIT, CompoundRequest, KeyUse, PARTS_MAX, Scope};
 use super::credits::Credits;
 use super::limits::Limits;
-use super::places::SentRequest;
+use super::pending_requests::SentRequest;
 use super::slots::{CancelRoute, CompoundResponse, OtherSession, Slots};
 use super::template::{RequestContext, RequestFields, Template};
 use super::{DecryptBuffer, OpeningKey, SessionKeys};

@@ -14,7 +14,7 @@ mod connection;
 mod credits;
 mod limits;
 mod mechanism;
-mod places;
+mod pending_requests;
 mod slots;
 mod template;
 

@@ -2,7 +2,7 @@
 
 use super::SessionKeys;
 use super::chain::{CompoundRequest, PARTS_MAX};
-use super::places::{Owner, PendingRequests, Place, SentRequest};
+use super::pending_requests::{Owner, PendingRequests, Place, SentRequest};
 use crate::time::Timestamp;
 use filestone_wire::smb2::codec::Decode;
 use filestone_wire::smb2::compound::{self, Message};

@@ -55,7 +55,7 @@ impl PoolLimits {
     /// How far a mix with as many makers as takers strays from the level by the order of its
     /// deck: four standard deviations in the middle of a deck, and a few cards.
     fn band(share: f64) -> usize {
-        let cards = crate::mix::deck::CARDS as f64;
+        let cards = crate::mix::shuffled_mix::CARDS as f64;
         4 + (2.0 * (cards * share).sqrt()).ceil() as usize
     }
 }

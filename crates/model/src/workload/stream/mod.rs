@@ -7,17 +7,17 @@
 //! Reads and writes are measured, and due by the client's rate; what is between them is not. What fails
 //! is done again, from the begin of its file, until it has failed for as long as the plan allows.
 
+mod client_control;
+mod client_stats;
 mod file;
-mod gauge;
-mod orders;
 mod pacer;
 mod pieces;
+mod published_files;
 mod shared;
-mod shelf;
 mod times;
 
-pub use gauge::ClientStats;
-pub use orders::{ActiveSettings, ClientControl, ControlEpoch, DesiredState, SETTINGS_MAX};
+pub use client_control::{ActiveSettings, ClientControl, ControlEpoch, DesiredState, SETTINGS_MAX};
+pub use client_stats::ClientStats;
 pub use pacer::BEHIND_MAX;
 pub use shared::SharedFleet;
 pub use times::TimesCounted;
@@ -32,10 +32,10 @@ use crate::plan::{Direction, GroupPlan, RandomFieldFor};
 use crate::time::Timestamp;
 use crate::workload::line_source::{Account, LineSource};
 use crate::workload::{Next, Workload};
+use client_stats::Count;
 use file::{CurrentFile, Task};
-use gauge::Count;
 use pacer::Pacer;
-use shelf::Checkout;
+use published_files::Checkout;
 use std::sync::Arc;
 
 /// The only handle of a client: it has one file open at a time.
@@ -693,7 +693,7 @@ impl Stream {
             Task::Prepare => self.prepared += u32::from(is_whole),
             Task::Write if is_whole => {
                 self.gauge().add(Count::FilesWritten, 1);
-                let content = shelf::FileVersion {
+                let content = published_files::FileVersion {
                     pass: key.pass,
                     len: self.file.written_len(),
                 };

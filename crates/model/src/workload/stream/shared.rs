@@ -1,8 +1,8 @@
 //! What all clients of a fleet share.
 
-use super::gauge::ClientStats;
-use super::orders::{ActiveSettings, ClientControl, ControlEpoch, SettingsTable};
-use super::shelf::PublishedFiles;
+use super::client_control::{ActiveSettings, ClientControl, ControlEpoch, SettingsTable};
+use super::client_stats::ClientStats;
+use super::published_files::PublishedFiles;
 use crate::fleet::{EffectiveFrom, is_always_ready};
 use crate::payload::{Pattern, Payloads};
 use crate::plan::{FleetPlan, GroupPlan, Plan};

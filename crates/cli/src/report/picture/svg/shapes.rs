@@ -4,8 +4,8 @@
 //! dashes and symbols tell the lines apart on paper without colour.
 
 use super::{SMALL, stroke, text};
+use crate::report::picture::label_text::width;
 use crate::report::picture::layout::{Frame, Pixel};
-use crate::report::picture::lettering::width;
 use crate::report::picture::{Form, Line, Panel, Point, Quantity, Style, Symbol};
 use core::fmt::Write;
 

@@ -2,7 +2,7 @@ use super::super::tests::run;
 use super::super::{SweepReport, document, heading, script, text};
 use super::*;
 use crate::planning::read_study::{ReadLimits, parameters, points};
-use crate::report::canned;
+use crate::report::fixtures;
 use crate::report::parts::page::Page;
 use crate::report::picture::render;
 use crate::report::repeats::RepeatsEnd;
@@ -85,7 +85,7 @@ fn cost(values: &[SweepValue], spread: f64, has_server: bool) -> CostRecord {
 
 /// The study, with three runs of each point that differ by 1 ‰.
 fn study(has_server: bool) -> SweepReport {
-    let mut plan = canned::in_stretches().plan;
+    let mut plan = fixtures::in_stretches().plan;
     plan.cost = Some(CostPlan {
         process: has_server.then_some(4711),
         ..CostPlan::of_this_end(500_000_000, 500_000_000)

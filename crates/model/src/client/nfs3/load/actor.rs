@@ -5,9 +5,9 @@ use super::names::Names;
 use super::open_files::OpenFiles;
 use super::paths::{LoadOptions, RunDirectories, VerbExecutor};
 use crate::client::actor::{self, ActorTaskKind, TaskEnd, ended, next_task};
-use crate::client::desk::ActionError;
-use crate::client::kept_action::OwnedAction;
-use crate::client::nfs3::sequence::{Link, Rpc};
+use crate::client::call_slot::ActionError;
+use crate::client::nfs3::sequence::{CallHandle, Rpc};
+use crate::client::owned_action::OwnedAction;
 use crate::load::{Cause, Status};
 use crate::made::MadeNames;
 use std::sync::Arc;
@@ -34,10 +34,10 @@ pub type Actor = actor::Actor<Rpc>;
 
 /// A client that has nothing to do yet.
 pub fn actor(options: &ActorOptions) -> Actor {
-    let locks = || Locks::new(Link::HERE, options.timeout_nanos, options.client);
+    let locks = || Locks::new(CallHandle::HERE, options.timeout_nanos, options.client);
     Actor::new(act(VerbExecutor {
         client: options.client,
-        nfs: Link::HERE,
+        nfs: CallHandle::HERE,
         locks: options.has_lock_manager.then(locks),
         directories: options.directories,
         options: options.options,

@@ -8,11 +8,11 @@
 
 use super::actor::{ActorOptions, actor};
 use super::conversation::{ClientTask, READ_HEAD_MAX};
-use super::held::TaskRef;
 use super::locks::NLM;
 use super::outgoing::CallEncoder;
-use crate::client::line_books::LineEnd;
-use crate::client::nfs3::sequence::{Lost, NFS, Why};
+use super::task_ref::TaskRef;
+use crate::client::line_results::LineEnd;
+use crate::client::nfs3::sequence::{ClientError, ClientErrorKind, NFS};
 use crate::client::{Client, Output, ProtocolError};
 use crate::completions::CompletionBatch;
 use crate::load::{Lines, LoadWork};
@@ -145,7 +145,7 @@ impl LoadClient {
     }
 
     /// Why it cannot go on, if it cannot.
-    pub fn take_lost(&mut self) -> Option<Lost> {
+    pub fn take_lost(&mut self) -> Option<ClientError> {
         self.held.lend().lost.take()
     }
 
@@ -160,7 +160,12 @@ impl LoadClient {
     }
 
     /// Breaks off what it is doing: the run is to end, or the connection is given up.
-    pub fn break_off(&mut self, why: Why, now: Timestamp, completed: &mut CompletionBatch) {
+    pub fn break_off(
+        &mut self,
+        why: ClientErrorKind,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) {
         let conversation = &mut *self.held.lend();
         self.session.cancel(SLOT);
         self.is_calling = false;
@@ -302,7 +307,11 @@ impl Client for LoadClient {
         };
         if let Err(error) = received {
             let start = bytes.get(..SHOWN).unwrap_or(bytes).to_vec();
-            self.break_off(Why::BadMessage(error.clone(), start), now, completed);
+            self.break_off(
+                ClientErrorKind::BadMessage(error.clone(), start),
+                now,
+                completed,
+            );
             return Err(error.into());
         }
         self.settle();
@@ -346,9 +355,9 @@ impl Client for LoadClient {
         if is_over {
             // What it waited for is a connection, or the answer.
             let why = if self.session.is_connected() {
-                Why::TimedOut
+                ClientErrorKind::TimedOut
             } else {
-                Why::Disconnected
+                ClientErrorKind::Disconnected
             };
             self.break_off(why, now, completed);
         }
@@ -389,7 +398,7 @@ impl Client for LoadClient {
 
     fn give_up(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         if self.program == NFS || self.is_calling {
-            self.break_off(Why::Disconnected, now, completed);
+            self.break_off(ClientErrorKind::Disconnected, now, completed);
         }
     }
 

@@ -5,14 +5,14 @@ use super::outgoing::CallEncoder;
 use crate::client::Output;
 use crate::client::actor::{ActorTask, Progress, TaskEnd};
 use crate::client::inspection::LazyVerifier;
-use crate::client::line_books::{LineResults, PendingLine};
-use crate::client::nfs3::sequence::{ActionError, Lost, Results, Why};
+use crate::client::line_results::{LineResults, PendingLine};
+use crate::client::nfs3::sequence::{ActionError, ClientError, ClientErrorKind, Results};
 use crate::completions::CompletionBatch;
 use crate::load::LoadWork;
 use crate::operation::{Completion, Outcome, ReplyInfo, SlotId};
 use crate::output::WriteData;
 use crate::payload::Payload;
-use crate::session::pauses::{BackoffSchedule, BackoffUntil};
+use crate::session::backoff::{BackoffSchedule, BackoffUntil};
 use crate::session::rpc::{JukeboxWaits, Program, RpcExchange, RpcProcedure, Traffic};
 use crate::time::Timestamp;
 use filestone_wire::nfs3;
@@ -100,7 +100,7 @@ pub(super) struct ClientTask {
     /// How what was begun ended without a call.
     at_once: Option<TaskEnd>,
     pub books: LineResults,
-    pub lost: Option<Lost>,
+    pub lost: Option<ClientError>,
     pub busy_pauses: JukeboxWaits,
     /// When something came in last.
     now: Timestamp,
@@ -252,7 +252,7 @@ impl ClientTask {
             }
             Err(refusal) => {
                 self.note(exchange);
-                self.cut(Why::Refused(refusal), now, completed);
+                self.cut(ClientErrorKind::Refused(refusal), now, completed);
             }
         }
     }
@@ -377,7 +377,7 @@ impl ClientTask {
     }
 
     /// What is waited for will not come: the task ends there.
-    pub fn cut(&mut self, why: Why, now: Timestamp, completed: &mut CompletionBatch) {
+    pub fn cut(&mut self, why: ClientErrorKind, now: Timestamp, completed: &mut CompletionBatch) {
         self.drop_partial_reply();
         if let Some(pause) = self.pause.take()
             && pause.is_busy
@@ -392,9 +392,9 @@ impl ClientTask {
             return self.end_at_once(now, completed);
         }
         let procedure = self.actor.call().procedure;
-        self.lost = Some(Lost {
+        self.lost = Some(ClientError {
             procedure: match why {
-                Why::Stopped => RpcProcedure::NONE,
+                ClientErrorKind::Stopped => RpcProcedure::NONE,
                 _ => procedure,
             },
             why,
@@ -413,7 +413,7 @@ impl ClientTask {
             .under_way
             .is_some_and(|under_way| under_way.sent.is_none());
         if is_unsent && self.at_once.is_none() {
-            self.cut(Why::Stopped, now, completed);
+            self.cut(ClientErrorKind::Stopped, now, completed);
         }
         is_unsent
     }
@@ -467,8 +467,8 @@ impl ClientTask {
 
     fn outcome_of_lost(&self, under_way: &UnderWay) -> Outcome {
         match self.lost.as_ref().map(|lost| &lost.why) {
-            Some(Why::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
-            Some(Why::Stopped) => Outcome::TimedOut,
+            Some(ClientErrorKind::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
+            Some(ClientErrorKind::Stopped) => Outcome::TimedOut,
             _ => Outcome::Disconnected,
         }
     }

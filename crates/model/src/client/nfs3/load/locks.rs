@@ -3,10 +3,10 @@
 //! Locks are exclusive and do not offer to wait. The lock manager has a connection of
 //! its own, because it may listen elsewhere.
 
-use crate::client::nfs3::sequence::{ActionError, Link, NfsResult};
+use crate::client::nfs3::sequence::{ActionError, CallHandle, NfsResult};
 use crate::failure::StatusSpace;
 use crate::load::Status;
-use crate::session::pauses::{BackoffSchedule, BackoffUntil};
+use crate::session::backoff::{BackoffSchedule, BackoffUntil};
 use crate::session::rpc::{Program, RpcProcedure};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::nlm::{
@@ -24,7 +24,7 @@ const OWNER: &[u8] = b"filestone";
 /// One client's locks.
 #[derive(Debug)]
 pub(super) struct Locks {
-    link: Link,
+    link: CallHandle,
     /// How long a call may stay unanswered.
     timeout_nanos: u64,
     client: i32,
@@ -59,7 +59,7 @@ fn granted(stat: nlm::Status) -> NfsResult<()> {
 
 impl Locks {
     /// Locks of client `client`.
-    pub fn new(link: Link, timeout_nanos: u64, client: u32) -> Self {
+    pub fn new(link: CallHandle, timeout_nanos: u64, client: u32) -> Self {
         Self {
             link,
             timeout_nanos,
@@ -204,7 +204,7 @@ impl Locks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::nfs3::sequence::{Desk, Results, WaitReason};
+    use crate::client::nfs3::sequence::{CallSlot, Results, WaitReason};
     use crate::time::Timestamp;
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
@@ -214,8 +214,8 @@ mod tests {
     /// A lock that a server answers with these, the last again and again; what became of it,
     /// and which procedures were called.
     fn answered(stats: &[nlm::Status]) -> (NfsResult<()>, Vec<u32>) {
-        let mut desk = Desk::default();
-        let mut locks = Locks::new(Link::HERE, TIMEOUT_NANOS, 0);
+        let mut desk = CallSlot::default();
+        let mut locks = Locks::new(CallHandle::HERE, TIMEOUT_NANOS, 0);
         let file = Handle::new(&[1]).expect("a handle");
         let mut locking = pin!(locks.lock(&file, 0, 1));
         let (mut now, mut called) = (Timestamp::ZERO, Vec::new());

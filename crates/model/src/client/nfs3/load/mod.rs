@@ -17,19 +17,19 @@
 mod actor;
 mod client;
 mod conversation;
-mod held;
 mod locks;
 mod lowering;
 mod names;
 mod open_files;
 mod outgoing;
 mod paths;
+mod task_ref;
 #[cfg(test)]
 mod tests;
 mod transfer;
 mod verbs;
 
-pub use crate::client::line_books::LineEnd;
+pub use crate::client::line_results::LineEnd;
 pub use actor::{Actor, ActorOptions};
 pub use client::{LoadClient, LoadClientOptions};
 pub use locks::NLM;

@@ -6,7 +6,7 @@
 use super::locks::{self, Locks};
 use super::names::{Names, split};
 use super::open_files::OpenFiles;
-use crate::client::nfs3::sequence::{ActionError, Link, NfsResult, Object, answer};
+use crate::client::nfs3::sequence::{ActionError, CallHandle, NfsResult, Object, answer};
 use crate::load::{Action, CLIENTS, Status};
 use crate::made::MadeNames;
 use crate::plan::CreateModes;
@@ -62,7 +62,7 @@ pub(super) struct LookupResult {
 #[derive(Debug)]
 pub(super) struct VerbExecutor {
     pub client: u32,
-    pub nfs: Link,
+    pub nfs: CallHandle,
     pub locks: Option<Locks>,
     pub directories: RunDirectories,
     pub options: LoadOptions,

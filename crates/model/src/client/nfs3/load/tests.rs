@@ -1,7 +1,7 @@
 //! A client of a load against a server that answers as a test says, in virtual time.
 
 use super::*;
-use crate::client::nfs3::sequence::{Why, answer};
+use crate::client::nfs3::sequence::{ClientErrorKind, answer};
 use crate::client::{Client, Output, ProtocolError};
 use crate::completions::CompletionBatch;
 use crate::load::action::Disposition;
@@ -585,7 +585,10 @@ fn no_answer_in_time_ends_the_client() {
     assert_eq!(done.outcome, Outcome::Disconnected);
     assert_eq!((done.sent.nanos(), done.done.nanos()), (0, TIMEOUT));
     let lost = bench.clients[0].take_lost().expect("it is lost");
-    assert_eq!((lost.procedure.name, lost.why), ("lookup", Why::TimedOut));
+    assert_eq!(
+        (lost.procedure.name, lost.why),
+        ("lookup", ClientErrorKind::TimedOut)
+    );
     let line = bench.clients[0].line_end().expect("a line");
     assert_eq!(line.status, None);
 }
@@ -709,11 +712,15 @@ fn a_connection_that_is_given_up_loses_the_line() {
     client.disconnected(bench.now, &mut bench.completed);
     assert!(bench.completed.is_empty());
     output.clear();
-    client.break_off(Why::Disconnected, bench.now, &mut bench.completed);
+    client.break_off(
+        ClientErrorKind::Disconnected,
+        bench.now,
+        &mut bench.completed,
+    );
     let ended: Vec<Completion> = bench.completed.iter().collect();
     assert_eq!(ended[0].outcome, Outcome::Disconnected);
     let lost = client.take_lost().expect("it is lost");
-    assert_eq!(lost.why, Why::Disconnected);
+    assert_eq!(lost.why, ClientErrorKind::Disconnected);
     // It can be told to do something else over the next connection.
     client.connected(bench.now, output);
     assert!(output.is_empty());
@@ -773,7 +780,7 @@ fn replies_to_other_calls_are_passed_over() {
 }
 
 /// How a client is lost whose call of that number is answered so.
-fn lost_by(at: usize, action: Action<'_>, bytes: impl Fn(&Seen) -> Reaction) -> Why {
+fn lost_by(at: usize, action: Action<'_>, bytes: impl Fn(&Seen) -> Reaction) -> ClientErrorKind {
     let mut bench = Bench::new(TransportKind::Tcp, false, |call: &Seen, count| {
         if count == at {
             bytes(call)
@@ -797,15 +804,15 @@ fn what_the_standard_forbids_ends_the_client() {
         results.truncate(20);
         Reaction::Results(results)
     });
-    assert!(matches!(short, Why::Decode(_)), "{short:?}");
+    assert!(matches!(short, ClientErrorKind::Decode(_)), "{short:?}");
     let long = lost_by(0, QUERY, |call| {
         Reaction::Results([usual(call), vec![0; 4]].concat())
     });
-    assert!(matches!(long, Why::Decode(_)), "{long:?}");
+    assert!(matches!(long, ClientErrorKind::Decode(_)), "{long:?}");
     let too_much = lost_by(3, read_x(100, 100), |_| {
         Reaction::Results(read_of(50_000, false))
     });
-    let Why::ProtocolViolation(what) = too_much else {
+    let ClientErrorKind::ProtocolViolation(what) = too_much else {
         panic!("{too_much:?}");
     };
     let said = "asked for 100 bytes, it says it sent 50000 and sent 50000";
@@ -813,13 +820,16 @@ fn what_the_standard_forbids_ends_the_client() {
     let nothing = lost_by(3, read_x(100, 100), |_| {
         Reaction::Results(read_of(0, false))
     });
-    assert!(matches!(nothing, Why::ProtocolViolation(_)), "{nothing:?}");
+    assert!(
+        matches!(nothing, ClientErrorKind::ProtocolViolation(_)),
+        "{nothing:?}"
+    );
     let cut = lost_by(3, read_x(100, 100), |_| {
         let mut results = read_of(100, true);
         results.truncate(150);
         Reaction::Results(results)
     });
-    assert!(matches!(cut, Why::Decode(_)), "{cut:?}");
+    assert!(matches!(cut, ClientErrorKind::Decode(_)), "{cut:?}");
 }
 
 #[test]
@@ -831,7 +841,7 @@ fn what_is_no_rpc_ends_the_client_and_the_connection() {
     assert_eq!(done.outcome, Outcome::Disconnected);
     assert!(matches!(bench.error, Some(ProtocolError::Rpc(_))));
     let lost = bench.clients[0].take_lost().expect("it is lost");
-    let Why::BadMessage(_, start) = lost.why else {
+    let ClientErrorKind::BadMessage(_, start) = lost.why else {
         panic!("{lost:?}");
     };
     assert!(start.starts_with(b"HTTP/1.1"));
@@ -867,7 +877,7 @@ fn a_listing_that_leads_in_a_circle_ends_the_client() {
     assert_eq!(done.outcome, Outcome::Disconnected);
     let lost = bench.clients[0].take_lost().expect("it is lost");
     assert_eq!(lost.procedure.name, "readdir");
-    let Why::ProtocolViolation(what) = lost.why else {
+    let ClientErrorKind::ProtocolViolation(what) = lost.why else {
         panic!("{lost:?}");
     };
     assert_eq!(what, "the listing leads in a circle");

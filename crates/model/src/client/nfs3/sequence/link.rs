@@ -1,6 +1,6 @@
 //! Calls of RPC on a desk.
 
-use crate::client::desk::{self, ActionError, Calls, CurrentCall, Results};
+use crate::client::call_slot::{self, ActionError, Calls, CurrentCall, Results};
 use crate::output::DataRange;
 use crate::session::rpc::{RpcProcedure, RpcStreamError};
 use filestone_wire::rpc::ReplyBody;
@@ -12,14 +12,14 @@ use std::cell::Cell;
 pub struct Rpc;
 
 /// What a desk shows on which nothing was ever laid.
-static NOTHING: desk::CallState<Rpc> = desk::CallState::new();
+static NOTHING: call_slot::CallState<Rpc> = call_slot::CallState::new();
 
 thread_local! {
     /// What is lent to the future that this thread polls.
     static LENT: Lending = const { Cell::new(None) };
 }
 
-type Lending = Cell<Option<Box<desk::CallState<Rpc>>>>;
+type Lending = Cell<Option<Box<call_slot::CallState<Rpc>>>>;
 
 impl Calls for Rpc {
     type Procedure = RpcProcedure;
@@ -29,7 +29,7 @@ impl Calls for Rpc {
 
     const NONE: RpcProcedure = RpcProcedure::NONE;
 
-    fn nothing() -> &'static desk::CallState<Self> {
+    fn nothing() -> &'static call_slot::CallState<Self> {
         &NOTHING
     }
 
@@ -40,27 +40,27 @@ impl Calls for Rpc {
 }
 
 /// A call as it is to go out.
-pub type Call = desk::Call<Rpc>;
+pub type Call = call_slot::Call<Rpc>;
 /// Where a driver finds calls of RPC, and puts their results.
-pub type Desk = desk::CallSlot<Rpc>;
+pub type CallSlot = call_slot::CallSlot<Rpc>;
 /// What is wrong with results.
-pub type Fault = desk::ReplyError<Rpc>;
+pub type ReplyError = call_slot::ReplyError<Rpc>;
 /// By what a future calls.
-pub type Link = desk::CallHandle<Rpc>;
+pub type CallHandle = call_slot::CallHandle<Rpc>;
 /// Why a client cannot go on.
-pub type Lost = desk::ClientError<Rpc>;
+pub type ClientError = call_slot::ClientError<Rpc>;
 /// A call that waits for its results.
-pub type Reply<D> = desk::CallFuture<Rpc, D>;
+pub type CallFuture<D> = call_slot::CallFuture<Rpc, D>;
 /// What is wrong with a call that ends a client.
-pub type Why = desk::ClientErrorKind<Rpc>;
+pub type ClientErrorKind = call_slot::ClientErrorKind<Rpc>;
 
-impl From<DecodeError> for Fault {
+impl From<DecodeError> for ReplyError {
     fn from(error: DecodeError) -> Self {
-        Fault::Decode(error)
+        ReplyError::Decode(error)
     }
 }
 
-impl Link {
+impl CallHandle {
     /// Calls a procedure; what `decode` makes of the results.
     #[inline]
     pub fn call<T, D>(
@@ -68,9 +68,9 @@ impl Link {
         procedure: RpcProcedure,
         arguments: &impl Encode,
         decode: D,
-    ) -> Reply<D>
+    ) -> CallFuture<D>
     where
-        D: FnOnce(Results<'_>) -> Result<Result<T, ActionError>, Fault>,
+        D: FnOnce(Results<'_>) -> Result<Result<T, ActionError>, ReplyError>,
     {
         self.call_with(
             procedure,
@@ -91,9 +91,9 @@ impl Link {
         data: DataRange,
         kept_max: usize,
         decode: D,
-    ) -> Reply<D>
+    ) -> CallFuture<D>
     where
-        D: FnOnce(Results<'_>) -> Result<Result<T, ActionError>, Fault>,
+        D: FnOnce(Results<'_>) -> Result<Result<T, ActionError>, ReplyError>,
     {
         let build = |out: &mut Vec<u8>| {
             arguments.encode(&mut Writer::new(out));

@@ -4,7 +4,7 @@
 //! leads in a circle, or does not lead anywhere, is broken off.
 
 use super::NfsResult;
-use super::link::Link;
+use super::link::CallHandle;
 use super::procedures::{ListingCursor, called};
 use crate::page_guard::{PageGuard, PageNames};
 use filestone_wire::nfs3::{
@@ -75,7 +75,7 @@ type Named = Vec<(Box<[u8]>, Option<ObjectWithAttributes>)>;
 /// Bytes of a page with handles.
 const PAGE: u32 = 32 << 10;
 
-impl Link {
+impl CallHandle {
     /// Moves on to the page after this one; whether there is any.
     fn turn(&self, procedure: Procedure, at: &mut Position, after: After) -> NfsResult<bool> {
         let After::Page(next) = after else {

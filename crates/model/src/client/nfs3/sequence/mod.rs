@@ -1,12 +1,12 @@
 //! Calls one after the other, without I/O: what asks is a future, what exchanges is a driver.
 //!
 //! ```text
-//!   future ──arguments──▶ [Desk] ──call──▶ driver ──▶ server
+//!   future ──arguments──▶ [CallSlot] ──call──▶ driver ──▶ server
 //!     ▲                     │                │
 //!     └──────results────────┘◀───results─────┘
 //! ```
 //!
-//! A future calls a procedure of its [`Link`], which encodes the call at once, and is pending
+//! A future calls a procedure of its [`CallHandle`], which encodes the call at once, and is pending
 //! until a driver has answered. The driver polls it, makes the exchange that is wanted then, in
 //! whatever way it waits for servers, and polls again. No waker is used: the driver knows whose
 //! reply it has.
@@ -23,15 +23,17 @@ mod listing;
 mod procedures;
 mod removal;
 
-pub use crate::client::desk::{ActionError, Results, WaitReason};
+pub use crate::client::call_slot::{ActionError, Results, WaitReason};
 pub use crate::output::DataRange;
-pub use link::{Call, Desk, Fault, Link, Lost, Reply, Rpc, Why};
+pub use link::{
+    Call, CallFuture, CallHandle, CallSlot, ClientError, ClientErrorKind, ReplyError, Rpc,
+};
 pub use listing::ObjectWithAttributes;
 pub use procedures::{
     ListingCursor, NFS, ReadResult, WriteResult, called, named, permissions, times_of_server,
 };
 
-use crate::client::desk::ActionResult;
+use crate::client::call_slot::ActionResult;
 use crate::failure::StatusSpace;
 use crate::load::Status;
 use filestone_wire::nfs3::{self, Fattr3, Handle};

@@ -1,9 +1,9 @@
 //! The procedures of NFSv3 as functions: arguments in, what a client needs of the results out.
 
-use super::link::{Fault, Link};
+use super::link::{CallHandle, ReplyError};
 use super::{ActionError, NfsResult, Object};
-use crate::client::desk::Results;
-use crate::client::nfs3::amounts::{ReadCounts, check_written, go_on_after};
+use crate::client::call_slot::Results;
+use crate::client::nfs3::read_counts::{ReadCounts, check_written, go_on_after};
 use crate::output::DataRange;
 use crate::session::rpc::{Program, RpcProcedure};
 use filestone_wire::nfs3::create::CreateHow;
@@ -92,7 +92,7 @@ impl Encode for WriteHead<'_> {
 const READ_HEAD_MAX: usize = 4 + 4 + 84 + 12;
 
 /// What a decoder makes of a reply.
-type Decoded<T> = Result<NfsResult<T>, Fault>;
+type Decoded<T> = Result<NfsResult<T>, ReplyError>;
 
 /// What a client needs of a reply.
 fn answer<T, A, U>(
@@ -113,7 +113,7 @@ fn removed(results: Results<'_>) -> Decoded<()> {
     answer(remove::Reply::from_bytes(results.bytes), drop)
 }
 
-impl Link {
+impl CallHandle {
     /// GETATTR.
     pub fn attributes(&self, object: &Handle) -> impl Future<Output = NfsResult<Fattr3>> {
         let object = object.borrow();
@@ -444,7 +444,7 @@ fn read_back(results: Results<'_>, offset: u64, asked: u32) -> Decoded<ReadResul
         file_len: None,
     };
     if go_on_after(amount.check()).is_err() || data_len != count {
-        return Err(Fault::Violation(format!(
+        return Err(ReplyError::Violation(format!(
             "asked for {asked} bytes, it says it sent {count}{} and sent {data_len}",
             if eof { " up to the end" } else { "" }
         )));
@@ -474,7 +474,7 @@ fn written(results: Results<'_>, asked: u32) -> Decoded<WriteResult> {
         Err(fail) => return Ok(Err(ActionError::from(fail.status))),
     };
     if go_on_after(check_written(asked, ok.count)).is_err() {
-        return Err(Fault::Violation(format!(
+        return Err(ReplyError::Violation(format!(
             "sent {asked} bytes, it says it took {}",
             ok.count
         )));

@@ -7,7 +7,7 @@
 //! system is left alone.
 
 use super::NfsResult;
-use super::link::Link;
+use super::link::CallHandle;
 use super::procedures::called;
 use crate::emptying::DeleteLoopGuard;
 use crate::made::{Kept, MadeNames};
@@ -76,7 +76,7 @@ struct Walk<'m> {
 /// Names in a directory, with what they are if the server says.
 type Batch = Vec<(Vec<u8>, Option<FileType>)>;
 
-impl Link {
+impl CallHandle {
     /// Removes all that the run can have made in `directory`, its own one, but the entry `keep`.
     pub async fn empty_but(
         &self,

@@ -1,6 +1,6 @@
 use super::*;
-use crate::client::desk::WaitReason;
-use crate::client::smb2::Desk;
+use crate::client::call_slot::WaitReason;
+use crate::client::smb2::CallSlot;
 use filestone_wire::smb2::compound::append;
 use filestone_wire::smb2::ioctl::RESUME_KEY_LEN;
 use filestone_wire::smb2::{ErrorResponse, Header, HeaderFlags};
@@ -75,8 +75,8 @@ fn copy(
         target: TARGET,
         stretch,
     };
-    let mut desk = Desk::default();
-    let mut future = pin!(copying.copy(Link::HERE, what, opens));
+    let mut desk = CallSlot::default();
+    let mut future = pin!(copying.copy(CallHandle::HERE, what, opens));
     let mut context = Context::from_waker(Waker::noop());
     loop {
         if let Poll::Ready(done) = desk.lend(|| future.as_mut().poll(&mut context)) {

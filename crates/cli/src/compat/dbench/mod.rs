@@ -1,0 +1,386 @@
+//! `filestone as dbench` and `as tbench`: their command lines, their rows, tables
+//! and exit codes, correct values.
+
+pub mod command_line;
+
+use super::ending::{refuse, show};
+use super::login::Login;
+use super::replayed::{self, has_throughput};
+use crate::error::Error;
+use crate::execution::Job;
+use crate::inputs::credentials::Credentials;
+use crate::inputs::loads::{self, Named};
+use crate::options::nfs::NfsOptions;
+use crate::options::password::PasswordOptions;
+use crate::options::smb::Share;
+use crate::options::target::Target;
+use crate::planning;
+use crate::planning::replay::{BUILT_IN_PATH, TCP_OPTIONS_DEFAULT};
+use crate::planning::{Environment, first_and_rest, nfs_target};
+use crate::report::dbench::{self, Form};
+use crate::{ExitStatus, console};
+use command_line::{Backend, Program, Request, Run, Version};
+use filestone_engine::protocols::tbench::replay::SocketOptions;
+use filestone_model::measure::RunRecord;
+use filestone_model::plan::limits::CLIENTS_OF_REPLAY_MAX;
+use filestone_model::plan::{
+    LeftoverPolicy, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Plan, ReplayPlan, SmbTarget,
+    TargetPlan, TcpReplay, TransportKind, WorkloadPlan,
+};
+
+const SECOND: u64 = 1_000_000_000;
+/// dbench's exit code when a client failed, or when it was called wrongly.
+const FAILURE: u8 = 1;
+/// dbench 5's exit code when it cannot start.
+const CANNOT_START: u8 = 10;
+/// Does what dbench, or tbench, was asked to do.
+pub fn run(program: Program, arguments: &[String]) -> Result<ExitStatus, Error> {
+    match command_line::parse(program, arguments) {
+        Ok(Request::Help) => show(&program.known().help()),
+        Ok(Request::Run(run)) => execute(program, &run),
+        Err(refusal) => Ok(refusal.tell()),
+    }
+}
+
+fn execute(program: Program, run: &Run) -> Result<ExitStatus, Error> {
+    let run = &said(run);
+    let name = replayed::load_name(run.options.load_file.as_deref());
+    let prepared = prepare(run, &name, &Environment::here());
+    let job = match prepared {
+        Ok(job) => job,
+        Err(error) => {
+            let code = match run.version {
+                Version::Five => CANNOT_START,
+                Version::Four => FAILURE,
+            };
+            return Ok(refuse(&error, code));
+        }
+    };
+    console::result(&banner(program, run, &name))?;
+    let form = form(run);
+    let per_client_results = run.options.flags.per_client_results;
+    replayed::execute(
+        &job,
+        replayed::OutputStyle {
+            rows: dbench::rows(form),
+            released: released(run),
+            report: &|measured| {
+                measured.map_or_else(
+                    |_| String::new(),
+                    |record| report(form, record, per_client_results),
+                )
+            },
+            failure: FAILURE,
+        },
+    )
+}
+
+/// Says what of the command line is passed over; the run without that.
+fn said(run: &Run) -> Run {
+    let mut run = run.clone();
+    if let Some(list) = &run.options.tcp_options {
+        let (options, passed_over) = SocketOptions::leniently(list);
+        run.passed_over
+            .extend(passed_over.iter().map(|what| format!("-T: {what}")));
+        run.options.tcp_options = Some(options.to_string());
+    }
+    run.passed_over.iter().for_each(|what| console::note(what));
+    run
+}
+
+const fn form(run: &Run) -> Form {
+    match (run.version, run.options.flags.machine_readable) {
+        (_, true) => Form::Machine,
+        (Version::Four, false) => Form::Four,
+        (Version::Five, false) => Form::Five,
+    }
+}
+
+fn prepare(run: &Run, load: &str, here: &Environment) -> Result<Job, Error> {
+    let loads = loads::list(load)?;
+    let plan = plan(run, &loads, here)?;
+    let jobs = Job::replays(vec![plan], &loads)?;
+    let mut jobs = match &run.backend {
+        Backend::Smb(_, login) => Job::logging_on(jobs, &credentials(login)?)?,
+        Backend::Fileio | Backend::Sockio(_) | Backend::Nfs(_) => jobs,
+    };
+    Ok(jobs.remove(0))
+}
+
+/// By what the user of `--smb-user` logs on.
+fn credentials(login: &Login) -> Result<Credentials, Error> {
+    let credentials = Credentials::read(&PasswordOptions::default())?;
+    Ok(match &login.password {
+        Some(password) if login.user.is_some() => credentials.given(password.clone(), "--smb-user"),
+        Some(_) | None => credentials,
+    })
+}
+
+/// What stands above the rows. It is our program, and says so.
+fn banner(program: Program, run: &Run, load: &str) -> String {
+    let version = match run.version {
+        Version::Four => "4.00",
+        Version::Five => "5.0",
+    };
+    let name = match program {
+        Program::Dbench => "dbench",
+        Program::Tbench => "tbench",
+    };
+    format!(
+        "{name} version {version} as spoken by filestone {}\n\n\
+         Running for {} seconds with load '{load}' and minimum warmup {} secs\n",
+        env!("CARGO_PKG_VERSION"),
+        run.time_limit,
+        run.warm_up,
+    )
+}
+
+/// What stands before the first row, once everything is ready.
+fn released(run: &Run) -> String {
+    let processes = run.processes;
+    match run.version {
+        Version::Four => format!(
+            "{processes} of {processes} processes prepared for launch   0 sec\n\
+             releasing clients\n"
+        ),
+        Version::Five => "Waiting for child processes to finish setup.\nReleasing clients\n".into(),
+    }
+}
+
+fn report(form: Form, record: &RunRecord, per_client_results: bool) -> String {
+    let (Some(plan), Some(replay)) = (record.plan.replay(), &record.replay) else {
+        return String::new();
+    };
+    let mut text = String::from("\n");
+    text.push_str(&dbench::table(form, record, plan));
+    if per_client_results {
+        text.push_str(&dbench::per_client(form, replay, plan));
+    }
+    if has_throughput(record) {
+        text.push_str(&dbench::throughput(form, record, plan));
+    }
+    text
+}
+
+fn plan(run: &Run, loads: &[Named], here: &Environment) -> Result<Plan, Error> {
+    let clients = run
+        .processes
+        .checked_mul(run.options.clients_per_process)
+        .filter(|clients| *clients <= CLIENTS_OF_REPLAY_MAX)
+        .ok_or_else(|| {
+            Error::usage(format!(
+                "{} processes of {} clients: there may be {CLIENTS_OF_REPLAY_MAX} clients",
+                run.processes, run.options.clients_per_process
+            ))
+        })?;
+    let (target, more_targets) = first_and_rest(targets(run, here)?)?;
+    let workers = match &run.backend {
+        Backend::Nfs(_) | Backend::Smb(..) => planning::workers_of(None, clients, &target, here),
+        Backend::Fileio | Backend::Sockio(_) => 1,
+    };
+    Ok(Plan {
+        clients,
+        workers,
+        warm_up_ns: run.warm_up.saturating_mul(SECOND),
+        duration_ns: Some(run.time_limit.saturating_mul(SECOND)),
+        ..Plan::new(
+            "dbench",
+            target,
+            WorkloadPlan::LoadFile(replay_plan(run, loads, more_targets)),
+            here.seed,
+        )
+    }
+    .with_read_data(None))
+}
+
+fn replay_plan(run: &Run, loads: &[Named], more_targets: Vec<TargetPlan>) -> ReplayPlan {
+    let options = &run.options;
+    let flags = options.flags;
+    let names = loads.iter().map(|named| named.name.clone()).collect();
+    ReplayPlan {
+        more_targets,
+        clients_per_thread: options.clients_per_process,
+        pacing: replayed::pacing(options.rate, loads),
+        run_once: flags.run_once,
+        skip_cleanup: flags.skip_cleanup,
+        // dbench works in what an earlier run has left over. No one was asked here,
+        // so what may be a run of another host stays.
+        left_over: LeftoverPolicy::RemoveIfOver,
+        trunc_io_bytes: options.trunc_io,
+        on_mismatch: match run.backend {
+            // A client of dbench ends at a status that it did not expect.
+            Backend::Nfs(_) | Backend::Smb(..) => OnMismatch::Stop,
+            Backend::Fileio | Backend::Sockio(_) => OnMismatch::Count,
+        },
+        resolve: !flags.no_resolve,
+        local: flags.local,
+        nfs3: Nfs3Replay {
+            stable: false,
+            enable_nlm: flags.enable_nlm,
+            nlm_port: None,
+        },
+        tcp: TcpReplay {
+            prefix: options.directory.clone(),
+            socket_options: options
+                .tcp_options
+                .clone()
+                .unwrap_or(TCP_OPTIONS_DEFAULT.into()),
+        },
+        ..ReplayPlan::new(names, planning::replay::kinds(loads))
+    }
+}
+
+fn targets(run: &Run, here: &Environment) -> Result<Vec<TargetPlan>, Error> {
+    match &run.backend {
+        Backend::Fileio => {
+            let directory = Some(run.options.directory.clone());
+            Ok(vec![TargetPlan::Local(LocalTarget { directory })])
+        }
+        Backend::Sockio(server) => Ok(vec![TargetPlan::Tcp(server.clone())]),
+        Backend::Nfs(servers) => servers
+            .iter()
+            .map(|server| export(run, server, here).map(TargetPlan::Nfs3))
+            .collect(),
+        Backend::Smb(place, login) => Ok(vec![TargetPlan::Smb(share(run, place, login))]),
+    }
+}
+
+/// The share of `--smb-share`, and what `-D` names below it.
+fn share(run: &Run, place: &Share, login: &Login) -> SmbTarget {
+    let mut target = SmbTarget {
+        port: place.port,
+        path: place.path.clone(),
+        domain: login.domain.clone().filter(|_| login.user.is_some()),
+        user: login.user.clone(),
+        host: place.host.clone(),
+        ..SmbTarget::new("", &place.share)
+    };
+    let below = below(run);
+    if !below.is_empty() {
+        target.path = format!("{}/{below}", target.path);
+        target.path = target.path.trim_start_matches('/').into();
+    }
+    target
+}
+
+/// `-D` stands before every name, but for leading dots.
+fn below(run: &Run) -> &str {
+    let directory = run.options.directory.trim_start_matches('.');
+    directory.trim_matches('/')
+}
+
+/// An export of `--nfs`, and what `-D` names below it.
+fn export(run: &Run, server: &Target, here: &Environment) -> Result<NfsTarget, Error> {
+    let (options, tcp) = (NfsOptions::default(), TransportKind::Tcp);
+    let mut target = nfs_target(Some(server), &options, tcp, BUILT_IN_PATH, here)?;
+    let below = below(run);
+    if !below.is_empty() {
+        target.path = format!("{}/{below}", target.path.trim_end_matches('/'));
+    }
+    Ok(target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixtures;
+    use filestone_model::measure::run_record::RunOutcome;
+
+    const HERE: Environment = Environment {
+        processors: 8,
+        uid: 0,
+        gid: 0,
+        gids: Vec::new(),
+        seed: 1,
+    };
+
+    fn run_of(program: Program, line: &str) -> Run {
+        let words: Vec<String> = line.split_whitespace().map(String::from).collect();
+        match command_line::parse(program, &words) {
+            Ok(Request::Run(run)) => *run,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn loads() -> Vec<Named> {
+        vec![Named::canned()]
+    }
+
+    #[test]
+    fn command_lines_become_plans() {
+        let mut text = String::new();
+        for (program, line) in [
+            (
+                Program::Dbench,
+                "-sS -t 60 -D /mnt/test --clients-per-process 2 4",
+            ),
+            (Program::Tbench, "-t 10 -R 5 2 far"),
+            (
+                Program::Dbench,
+                "-B nfs --nfs nfs://a/x,nfs://b -D ./deep -c x --run-once --enable-nlm 2",
+            ),
+            (
+                Program::Dbench,
+                "-B smb --smb-share //fs:4450/bench/a --smb-user CORP/anna%secret -D ./deep -c x 2",
+            ),
+        ] {
+            let plan = plan(&run_of(program, line), &loads(), &HERE).expect(line);
+            text.push_str(&serde_json::to_string_pretty(&plan).expect("a plan is JSON"));
+            text.push('\n');
+        }
+        assert!(!text.contains("secret"));
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn what_is_printed_has_dbenchs_form() {
+        let mut text = String::new();
+        for (program, line) in [
+            (Program::Dbench, "-t 60 2"),
+            (Program::Dbench, "-B fileio -c client.txt -t 60 2"),
+            (
+                Program::Dbench,
+                "-B fileio -c client.txt -t 60 --machine-readable --per-client-results 2",
+            ),
+            (Program::Tbench, "-t 60 2"),
+        ] {
+            let run = run_of(program, line);
+            text.push_str(&banner(program, &run, "client.txt"));
+            text.push_str(&released(&run));
+            text.push_str(&report(
+                form(&run),
+                &fixtures::replayed(),
+                run.options.flags.per_client_results,
+            ));
+            text.push_str("----\n");
+        }
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn only_a_run_that_measured_something_has_a_throughput() {
+        let has_line =
+            |record: &RunRecord| report(Form::Four, record, false).contains("Throughput");
+        let whole = fixtures::replayed();
+        assert!(has_line(&whole));
+        assert!(
+            !has_line(&fixtures::replayed_with_mismatches()),
+            "a client was lost"
+        );
+        let mut interrupted = whole.clone();
+        interrupted.end = RunOutcome::Interrupted;
+        assert!(!has_line(&interrupted));
+        let mut nothing = whole;
+        nothing.totals.ledger.failed += nothing.totals.ledger.ok;
+        nothing.totals.ledger.ok = 0;
+        assert!(!has_line(&nothing));
+        let machine = report(Form::Machine, &nothing, false);
+        assert!(!machine.contains(";0;"), "{machine}");
+    }
+
+    #[test]
+    fn too_many_clients_are_refused() {
+        let run = run_of(Program::Dbench, "--clients-per-process 70000 70000");
+        assert!(plan(&run, &loads(), &HERE).is_err());
+    }
+}

@@ -1,0 +1,169 @@
+//! What the ancestors that replay load files have in common: the load without a name, when its
+//! lines are due, how a run is shown, and how it ends.
+
+use super::ending::{self, refuse};
+use crate::error::Error;
+use crate::execution::interruption;
+use crate::execution::live::{Live, RowStream};
+use crate::execution::{Calibration, Job, measure};
+use crate::inputs::loads::Named;
+use crate::planning::replay::LOAD_DEFAULT;
+use crate::report::rows::ProgressRow;
+use crate::{ExitStatus, console};
+use filestone_model::measure::run_record::RunOutcome;
+use filestone_model::measure::{RunRecord, validity};
+use filestone_model::plan::Pacing;
+use std::path::Path;
+
+/// Where dbench 1 and 2 look for their load file, and smbtorture.
+const LOAD_FILE_HERE: &str = "client.txt";
+/// Where dbench 4.0 looks for its load file.
+const LOAD_FILE_DEFAULT: &str = "/usr/share/dbench/client.txt";
+
+/// The load: the one that is asked for, or the ancestors'. Versions 1 and 2 of dbench looked for
+/// it in the working directory, as smbtorture does, 4.0 where it is installed; what is not asked
+/// for by name is said.
+pub fn load_name(asked: Option<&str>) -> String {
+    if let Some(name) = asked {
+        return name.into();
+    }
+    let (name, what) = default_load(&|name| Path::new(name).is_file());
+    if let Some(what) = what {
+        console::note(&what);
+    }
+    name.into()
+}
+
+/// The load of a command line without one, and what is to be said of it.
+fn default_load(is_there: &dyn Fn(&str) -> bool) -> (&'static str, Option<String>) {
+    if is_there(LOAD_FILE_HERE) {
+        let what = format!("replaying {LOAD_FILE_HERE} of the working directory");
+        return (LOAD_FILE_HERE, Some(what));
+    }
+    if is_there(LOAD_FILE_DEFAULT) {
+        return (LOAD_FILE_DEFAULT, None);
+    }
+    let what = format!(
+        "neither {LOAD_FILE_HERE} nor {LOAD_FILE_DEFAULT} is there; replaying filestone's own \
+         load {LOAD_DEFAULT}"
+    );
+    (LOAD_DEFAULT, Some(what))
+}
+
+/// By a rate in bytes per second and client, else by time stamps, if there are any.
+pub fn pacing(rate: Option<f64>, loads: &[Named]) -> Pacing {
+    match rate {
+        Some(bytes_per_s) => Pacing::Rate { bytes_per_s },
+        None if loads.iter().any(|named| named.has_stamps) => Pacing::Stamps { speed: 1.0 },
+        None => Pacing::Closed,
+    }
+}
+
+/// What is printed of a run, and how it ends when it fails.
+pub struct OutputStyle<'run> {
+    /// A row per second.
+    pub rows: ProgressRow,
+    /// Before the first row, once everything is ready.
+    pub released: String,
+    /// At the end, of what was measured or why nothing was.
+    pub report: &'run dyn Fn(Result<&RunRecord, &Error>) -> String,
+    /// The original's exit code for failures.
+    pub failure: u8,
+}
+
+/// Runs a job in an ancestor's form.
+pub fn execute(job: &Job, form: OutputStyle<'_>) -> Result<ExitStatus, Error> {
+    let stop = interruption::stop_flag()?;
+    let mut live = Live::with_progress(&stop, form.rows, RowStream::Output).released(form.released);
+    let measured = measure(job, Calibration::Omit, &stop, &mut live);
+    console::result(&(form.report)(measured.as_ref()))?;
+    let record = match measured {
+        Ok(record) => record,
+        Err(error) => return Ok(refuse(&error, form.failure)),
+    };
+    console::caveats(&record);
+    if !has_throughput(&record) {
+        console::note(&format!("no Throughput: {}", why_not(&record)));
+    }
+    Ok(exit_of(&record, form.failure))
+}
+
+/// Scripts take the line `Throughput` for a result: it stands for a run that came to its
+/// end, with all its clients, and in which something succeeded.
+pub fn has_throughput(record: &RunRecord) -> bool {
+    // Any code of the original's will do: it is not looked at.
+    exit_of(record, 1) == ExitStatus::Done && record.window_ns > 0
+}
+
+/// Why a run has no throughput.
+pub fn why_not(record: &RunRecord) -> String {
+    let clients = record.replay.iter().flat_map(|replay| &replay.clients);
+    let lost: Vec<&str> = clients.filter_map(|one| one.lost.as_deref()).collect();
+    let reasons = validity::reasons(record).join("; ");
+    match (&record.end, lost.first()) {
+        (RunOutcome::Interrupted, _) => "interrupted".into(),
+        (_, Some(why)) => format!("clients lost: {}, the first at {why}", lost.len()),
+        (RunOutcome::TargetLost { .. }, None) => "the server was lost".into(),
+        (RunOutcome::Finished, None) if reasons.is_empty() => "nothing was measured".into(),
+        (RunOutcome::Finished, None) => reasons,
+    }
+}
+
+/// The originals fail when one of their clients does.
+fn exit_of(record: &RunRecord, failure: u8) -> ExitStatus {
+    let mut clients = record.replay.iter().flat_map(|replay| &replay.clients);
+    match ending::exit_of(record, failure) {
+        ExitStatus::Done if clients.any(|client| client.lost.is_some()) => {
+            ExitStatus::Code(failure)
+        }
+        exit => exit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixtures;
+    use filestone_model::measure::Caveat;
+
+    #[test]
+    fn a_lost_client_is_a_failure() {
+        assert_eq!(exit_of(&fixtures::replayed(), 1), ExitStatus::Done);
+        let lost = fixtures::replayed_with_mismatches();
+        assert_eq!(exit_of(&lost, 1), ExitStatus::Code(1));
+        let mut nothing = fixtures::replayed();
+        nothing.totals.ledger.failed += nothing.totals.ledger.ok;
+        nothing.totals.ledger.ok = 0;
+        assert_eq!(exit_of(&nothing, 1), ExitStatus::DoesNotCount);
+    }
+
+    #[test]
+    fn a_run_without_a_throughput_says_why() {
+        let mut late = fixtures::replayed();
+        late.caveats = vec![Caveat::MixInvalid {
+            off_by_percent: 12.0,
+        }];
+        assert!(!has_throughput(&late));
+        assert_eq!(why_not(&late), "the mix is off by 12.0 %");
+        let mut nothing = fixtures::replayed();
+        nothing.totals.ledger.failed += nothing.totals.ledger.ok;
+        nothing.totals.ledger.ok = 0;
+        assert_eq!(why_not(&nothing), "nothing succeeded");
+        let mut short = fixtures::replayed();
+        short.window_ns = 0;
+        assert!(!has_throughput(&short));
+        assert_eq!(why_not(&short), "nothing was measured");
+    }
+
+    #[test]
+    fn a_load_in_the_working_directory_is_found_and_said() {
+        let found = |there: &[&str]| default_load(&|name| there.contains(&name));
+        let (name, what) = found(&[LOAD_FILE_HERE, LOAD_FILE_DEFAULT]);
+        assert_eq!(name, "client.txt");
+        assert!(what.is_some_and(|what| what.contains("working directory")));
+        assert_eq!(found(&[LOAD_FILE_DEFAULT]), (LOAD_FILE_DEFAULT, None));
+        let (name, what) = found(&[]);
+        assert_eq!(name, LOAD_DEFAULT);
+        assert!(what.is_some_and(|what| what.contains("filestone's own load")));
+    }
+}

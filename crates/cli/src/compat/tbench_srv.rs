@@ -1,0 +1,179 @@
+//! `filestone as tbench_srv`: its command line and what it prints.
+
+use crate::compat::getopt::{self, Order};
+use crate::error::Error;
+use crate::execution::interruption;
+use crate::{ExitStatus, built_in, console};
+use filestone_engine::ErrorCategory;
+use filestone_engine::protocols::tbench::replay::SocketOptions;
+use filestone_server::tbench::{self, TbenchServer};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// What tbench_srv ends with when its command line is wrong, or its port taken.
+const EXIT_FAILURE: u8 = 1;
+
+/// How often new connections are looked for, to be shown.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// tbench_srv, as its help shows it.
+pub const PROGRAM: getopt::Program = getopt::Program {
+    name: "tbench_srv",
+    usage: &["tbench_srv [options]"],
+    arguments: &[],
+    notes: "",
+    options: "
+-t LIST     socket options such as \"TCP_NODELAY SO_RCVBUF=65536\" (default: TCP_NODELAY \
+    SO_REUSEADDR)
+-h, --help  print this help
+",
+    order: Order::Anywhere,
+};
+
+/// What tbench_srv was asked to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Request {
+    Help,
+    Serve {
+        options: SocketOptions,
+        /// What was passed over, as the original does, one line each.
+        passed_over: Vec<String>,
+    },
+}
+
+/// Does what tbench_srv was asked to do.
+pub fn run(arguments: &[String]) -> Result<ExitStatus, Error> {
+    let served = match parse(arguments) {
+        Ok(Request::Help) => console::result(&PROGRAM.help()).map(|_| ExitStatus::Done),
+        Ok(Request::Serve {
+            options,
+            passed_over,
+        }) => {
+            passed_over.iter().for_each(|what| console::note(what));
+            serve(&options)
+        }
+        Err(what) => {
+            Err(Error::usage(what).with_help("filestone as tbench_srv -h shows its command line"))
+        }
+    };
+    match served {
+        Err(error)
+            if matches!(
+                error.category,
+                ErrorCategory::Usage | ErrorCategory::Environment
+            ) =>
+        {
+            console::error(&error);
+            Ok(ExitStatus::Code(EXIT_FAILURE))
+        }
+        served => served,
+    }
+}
+
+/// Reads its command line as getopt does.
+fn parse(arguments: &[String]) -> Result<Request, String> {
+    let words = PROGRAM.read(arguments)?;
+    let mut options = SocketOptions::default();
+    let mut passed_over = Vec::new();
+    for given in &words.given {
+        match given.option.short {
+            Some('t') => (options, passed_over) = SocketOptions::leniently(given.value),
+            _ => return Ok(Request::Help),
+        }
+    }
+    if !words.arguments.is_empty() {
+        let further = words.arguments.join(" ");
+        passed_over.push(format!("further arguments are passed over: {further}"));
+    }
+    Ok(Request::Serve {
+        options,
+        passed_over,
+    })
+}
+
+fn serve(socket_options: &SocketOptions) -> Result<ExitStatus, Error> {
+    let stop = interruption::stop_flag()?;
+    let running = start(socket_options)?;
+    console::result("waiting for connections\n")?;
+    let mut shown = 0;
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(LOOK_EVERY);
+        let connections = running.counters().connections;
+        let new = usize::try_from(connections - shown).unwrap_or_default();
+        shown = connections;
+        if new > 0 {
+            console::result(&"^".repeat(new))?;
+        }
+    }
+    running.stop();
+    console::result("\n")?;
+    Ok(ExitStatus::Done)
+}
+
+/// As tbench_srv, at every address of this host, and where there is IPv6, at those too.
+fn start(socket_options: &SocketOptions) -> Result<TbenchServer, Error> {
+    let all: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
+    let start = |addresses| {
+        built_in::start_tbench(addresses, tbench::PORT, socket_options.clone()).map_err(|error| {
+            // Its port is fixed, so it has no option for another.
+            error.with_help("filestone serve --tbench takes another port with --port")
+        })
+    };
+    start(&all[..]).or_else(|_| start(&all[..1]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<Request, String> {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        parse(&words)
+    }
+
+    fn serve(list: &str) -> Result<Request, String> {
+        Ok(Request::Serve {
+            options: list.parse().unwrap(),
+            passed_over: vec![],
+        })
+    }
+
+    #[test]
+    fn its_one_option_is_read_as_getopt_does() {
+        assert_eq!(parsed(&[]), serve("TCP_NODELAY SO_REUSEADDR"));
+        assert_eq!(parsed(&["-t", "SO_KEEPALIVE"]), serve("SO_KEEPALIVE"));
+        assert_eq!(
+            parsed(&["-tSO_SNDBUF=9000,TCP_NODELAY"]),
+            serve("SO_SNDBUF=9000 TCP_NODELAY")
+        );
+        assert_eq!(parsed(&["-h"]), Ok(Request::Help));
+    }
+
+    #[test]
+    fn what_it_does_not_have_is_refused() {
+        assert_eq!(
+            parsed(&["-x"]),
+            Err("-x: tbench_srv has no such option".into())
+        );
+        assert_eq!(parsed(&["-t"]), Err("-t: a value is missing".into()));
+    }
+
+    #[test]
+    fn what_the_original_passes_over_is_passed_over_and_said() {
+        let words = ["further", "-t", "SO_WARP TCP_NODELAY", "words"];
+        let Ok(Request::Serve {
+            options,
+            passed_over,
+        }) = parsed(&words)
+        else {
+            panic!("it serves");
+        };
+        assert_eq!(options, "TCP_NODELAY".parse().unwrap());
+        assert!(passed_over[0].ends_with(": SO_WARP is passed over"));
+        assert_eq!(
+            passed_over[1],
+            "further arguments are passed over: further words"
+        );
+    }
+}

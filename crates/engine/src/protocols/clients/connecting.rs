@@ -1,0 +1,558 @@
+//! The connections of many clients, made before a run: some hundreds at a time, at a pace if one
+//! is asked for.
+//!
+//! A server that has taken a connection already and refuses another one is only busy: the attempt
+//! is made again, with the pauses of a reconnection, until its time-out. One that refuses the very
+//! first is not there.
+
+use crate::control::{Context, LOOK_EVERY};
+use crate::driver::{Dial, PendingConnection};
+use crate::error::{
+    AreaError, ErrorCategory, NO_MORE_SOCKETS, RunError, SOURCES_OF_THIS_HOST, is_of_this_host,
+    is_source_refused,
+};
+use filestone_model::measure::ConnectionsRecord;
+use filestone_model::session::backoff::BackoffSchedule;
+use filestone_model::text::thousands;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// Attempts that are under way at most.
+const PENDING_MAX: usize = 256;
+/// How often it is told how many are connected.
+const TELL_EVERY: Duration = Duration::from_millis(200);
+
+/// The connections that are wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct ConnectSpec {
+    /// How many.
+    pub count: u32,
+    /// How many are begun per second; `None` for as many as can be.
+    pub per_s: Option<f64>,
+    /// How long each of them may take.
+    pub timeout: Duration,
+    /// What becomes of one that cannot be made.
+    pub lack: OnConnectError,
+}
+
+/// What becomes of a connection that cannot be made, when others have been.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnConnectError {
+    /// There is no run.
+    Fail,
+    /// The run begins without it. Others that the server refuses then are not waited for.
+    Skip,
+}
+
+/// Connections that have been made.
+#[derive(Debug)]
+pub struct ConnectedSockets {
+    /// In the order of clients; none of those that could not be made.
+    pub sockets: Vec<Option<OwnedFd>>,
+    /// How long they took.
+    pub record: ConnectionsRecord,
+    /// How long each took, in nanoseconds, in the order of clients; of those that could not be made, 0.
+    pub times: Vec<u64>,
+}
+
+impl ConnectedSockets {
+    /// How long each took that has been made, in the order of clients.
+    pub fn times_of_made(&self) -> Vec<Option<u64>> {
+        let times = self.sockets.iter().zip(&self.times);
+        let time = |(socket, time): (&Option<OwnedFd>, &u64)| socket.as_ref().map(|_| *time);
+        times.map(time).collect()
+    }
+}
+
+/// Not all clients could be connected.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{address}: cannot connect client {} of {}, {} are connected: {source}",
+    thousands(u64::from(*client) + 1), thousands((*wanted).into()), thousands((*made).into())
+)]
+pub struct NotAllConnected {
+    address: SocketAddr,
+    client: u32,
+    wanted: u32,
+    made: u32,
+    source: io::Error,
+}
+
+impl AreaError for NotAllConnected {
+    fn category(&self) -> ErrorCategory {
+        if is_of_this_host(&self.source) || is_source_refused(&self.source) {
+            ErrorCategory::Environment
+        } else {
+            ErrorCategory::Target
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        Some(if is_source_refused(&self.source) {
+            SOURCES_OF_THIS_HOST.into()
+        } else if is_of_this_host(&self.source) {
+            NO_MORE_SOCKETS.into()
+        } else {
+            "the server takes no more connections, or not as fast (--clients, --connect-rate)"
+                .into()
+        })
+    }
+
+    fn is_unreachable(&self) -> bool {
+        self.made == 0
+    }
+}
+
+/// Connects all that are `wanted`, each to where and as `dial` says of its client.
+pub fn connect_many(
+    wanted: &ConnectSpec,
+    dial: impl Fn(u32) -> Dial,
+    context: &mut Context<'_>,
+) -> Result<ConnectedSockets, RunError> {
+    let mut making = Making::new(wanted, dial);
+    let mut tell_at = making.began;
+    while making.made() + making.lacking < wanted.count {
+        context.go_on()?;
+        let now = Instant::now();
+        if now >= tell_at {
+            tell_at = now + TELL_EVERY;
+            tell(context, making.made(), wanted.count);
+        }
+        making.begin_due(now)?;
+        let answered = making.wait(now)?;
+        making.look_at_attempts(&answered)?;
+    }
+    Ok(making.into_connected())
+}
+
+fn tell(context: &mut Context<'_>, made: u32, of: u32) {
+    if of > 1 {
+        let (made, of) = (thousands(made.into()), thousands(of.into()));
+        context.preparing(&format!("connecting {of} clients: {made} connected"));
+    }
+}
+
+/// One client's connection while it is made.
+#[derive(Debug)]
+struct Attempt {
+    client: u32,
+    /// When the first attempt began.
+    began: Instant,
+    /// How often it was refused.
+    refused: u32,
+    state: State,
+}
+
+/// How far an attempt is.
+#[derive(Debug)]
+enum State {
+    /// The server has not answered.
+    Pending(PendingConnection),
+    /// It was refused, and is made again at this moment.
+    Waiting(Instant),
+}
+
+/// All connections while they are made.
+struct Making<'w, D> {
+    wanted: &'w ConnectSpec,
+    dial: D,
+    began: Instant,
+    /// Those under way.
+    attempts: Vec<Attempt>,
+    /// How many have been begun.
+    begun: u32,
+    sockets: Vec<Option<OwnedFd>>,
+    times: Vec<u64>,
+    made: u32,
+    /// Those that could not be made.
+    lacking: u32,
+    refused: u64,
+}
+
+impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
+    fn new(wanted: &'w ConnectSpec, dial: D) -> Self {
+        let count = wanted.count as usize;
+        Self {
+            wanted,
+            dial,
+            began: Instant::now(),
+            attempts: Vec::with_capacity(PENDING_MAX.min(count)),
+            begun: 0,
+            sockets: (0..count).map(|_| None).collect(),
+            times: vec![0; count],
+            made: 0,
+            lacking: 0,
+            refused: 0,
+        }
+    }
+
+    fn made(&self) -> u32 {
+        self.made
+    }
+
+    /// When the next connection may be begun; `None` if all have been, or too many are under way.
+    fn next_due(&self) -> Option<Instant> {
+        if self.begun == self.wanted.count || self.attempts.len() == PENDING_MAX {
+            return None;
+        }
+        let per_s = self.wanted.per_s.unwrap_or(f64::INFINITY);
+        let after = Duration::try_from_secs_f64(f64::from(self.begun) / per_s);
+        Some(self.began + after.unwrap_or(Duration::MAX))
+    }
+
+    /// Begins what is due. Some are connected at once, so there is an end to it: whoever looks on
+    /// is to hear of them.
+    fn begin_due(&mut self, now: Instant) -> Result<(), RunError> {
+        for _ in 0..PENDING_MAX {
+            if self.next_due().is_none_or(|due| due > now) {
+                break;
+            }
+            let client = self.begun;
+            self.begun += 1;
+            let attempt = Attempt {
+                client,
+                began: Instant::now(),
+                refused: 0,
+                state: State::Waiting(now),
+            };
+            self.step(attempt)?;
+        }
+        Ok(())
+    }
+
+    /// What has come of the attempts that are under way, of which these are `answered`.
+    fn look_at_attempts(&mut self, answered: &[bool]) -> Result<(), RunError> {
+        let now = Instant::now();
+        let under_way = Vec::with_capacity(PENDING_MAX);
+        let attempts = std::mem::replace(&mut self.attempts, under_way);
+        for (attempt, is_answered) in attempts.into_iter().zip(answered) {
+            let is_ready = match attempt.state {
+                State::Pending(_) => *is_answered,
+                State::Waiting(until) => until <= now,
+            };
+            if is_ready {
+                self.step(attempt)?;
+            } else if now.duration_since(attempt.began) >= self.wanted.timeout {
+                self.lack(attempt.client, io::ErrorKind::TimedOut.into())?;
+            } else {
+                self.attempts.push(attempt);
+            }
+        }
+        Ok(())
+    }
+
+    /// One attempt as far as it comes without waiting.
+    fn step(&mut self, mut attempt: Attempt) -> Result<(), RunError> {
+        let pending = match attempt.state {
+            State::Pending(pending) => Ok(pending),
+            State::Waiting(_) => (self.dial)(attempt.client).begin(),
+        };
+        match pending.and_then(PendingConnection::check) {
+            Ok(Ok(socket)) => {
+                let took = attempt.began.elapsed().as_nanos();
+                self.times[attempt.client as usize] = u64::try_from(took).unwrap_or(u64::MAX);
+                self.made += 1;
+                self.sockets[attempt.client as usize] = Some(socket);
+                return Ok(());
+            }
+            Ok(Err(pending)) => attempt.state = State::Pending(pending),
+            Err(error) => {
+                // A server that has no room for one has none for the next.
+                let is_late = attempt.began.elapsed() >= self.wanted.timeout || self.lacking > 0;
+                if self.made() == 0 || is_late || !is_busy(&error) {
+                    return self.lack(attempt.client, error);
+                }
+                self.refused += 1;
+                attempt.refused += 1;
+                let pause = BackoffSchedule::RECONNECTION.before(attempt.refused);
+                attempt.state = State::Waiting(Instant::now() + pause);
+            }
+        }
+        self.attempts.push(attempt);
+        Ok(())
+    }
+
+    /// A connection cannot be made.
+    fn lack(&mut self, client: u32, error: io::Error) -> Result<(), RunError> {
+        let is_of_server = !is_of_this_host(&error) && !is_source_refused(&error);
+        if self.wanted.lack == OnConnectError::Fail || self.made() == 0 || !is_of_server {
+            return Err(self.failed(client, error));
+        }
+        self.lacking += 1;
+        Ok(())
+    }
+
+    fn failed(&self, client: u32, source: io::Error) -> RunError {
+        let address = (self.dial)(client).address;
+        match self.wanted.count {
+            1 => RunError::Connect { address, source },
+            wanted => NotAllConnected {
+                address,
+                client,
+                wanted,
+                made: self.made(),
+                source,
+            }
+            .into(),
+        }
+    }
+
+    /// Waits until the server has answered an attempt, or another is to be made. Says of each
+    /// whether it is answered.
+    fn wait(&self, now: Instant) -> Result<Vec<bool>, RunError> {
+        let mut until = now + LOOK_EVERY;
+        if let Some(due) = self.next_due() {
+            until = until.min(due);
+        }
+        let mut pending = Vec::with_capacity(self.attempts.len());
+        for attempt in &self.attempts {
+            match &attempt.state {
+                State::Pending(socket) => pending.push(PollFd::new(socket, PollFlags::OUT)),
+                State::Waiting(moment) => until = until.min(*moment),
+            }
+        }
+        let sleep = Timespec::try_from(until.saturating_duration_since(now)).ok();
+        match poll(&mut pending, sleep.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => {
+                return Err(RunError::System {
+                    what: "wait for connections".into(),
+                    source: error.into(),
+                });
+            }
+        }
+        let mut pending = pending.iter();
+        let mut is_answered = || pending.next().is_some_and(|fd| !fd.revents().is_empty());
+        let each = self.attempts.iter().map(|attempt| match attempt.state {
+            State::Pending(_) => is_answered(),
+            State::Waiting(_) => false,
+        });
+        Ok(each.collect())
+    }
+
+    fn into_connected(self) -> ConnectedSockets {
+        let took = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let mut connected = ConnectedSockets {
+            sockets: self.sockets,
+            record: ConnectionsRecord::default(),
+            times: self.times,
+        };
+        let made = connected.times_of_made().into_iter().flatten();
+        connected.record = ConnectionsRecord::of(made.collect(), took, self.refused);
+        connected
+    }
+}
+
+/// Whether the server may take the connection a little later.
+fn is_busy(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    let busy = [ConnectionAborted, ConnectionRefused, ConnectionReset];
+    busy.contains(&error.kind())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::NoObserver;
+    use filestone_model::plan::{SourceAddresses, TransportKind};
+    use socket2::{Domain, Socket, Type};
+    use std::cell::Cell;
+    use std::net::TcpListener;
+    use std::sync::atomic::AtomicBool;
+
+    fn listener() -> (TcpListener, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("it is bound");
+        (listener, address)
+    }
+
+    /// Where nothing listens, nor can while this is kept.
+    fn nowhere() -> (Socket, SocketAddr) {
+        let bound = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        let any: SocketAddr = ([127, 0, 0, 1], 0).into();
+        bound.bind(&any.into()).expect("a port");
+        let address = bound.local_addr().expect("bound");
+        (bound, address.as_socket().expect("an address of IPv4"))
+    }
+
+    fn dial(address: SocketAddr) -> Dial {
+        Dial {
+            address,
+            transport: TransportKind::Tcp,
+            reserved_port: false,
+            source: None,
+        }
+    }
+
+    fn wanted(count: u32) -> ConnectSpec {
+        ConnectSpec {
+            count,
+            per_s: None,
+            timeout: Duration::from_millis(50),
+            lack: OnConnectError::Fail,
+        }
+    }
+
+    fn connect(
+        wanted: &ConnectSpec,
+        to: impl Fn(u32) -> SocketAddr,
+    ) -> Result<ConnectedSockets, RunError> {
+        let stop = AtomicBool::new(false);
+        let mut observer = NoObserver;
+        let context = &mut Context::new(&stop, &mut observer);
+        connect_many(wanted, |client| dial(to(client)), context)
+    }
+
+    #[test]
+    fn sockets_come_in_the_order_of_clients() {
+        let servers: Vec<_> = (0..3).map(|_| listener()).collect();
+        // More than are under way at a time, fewer than a listener lets wait.
+        let count = PENDING_MAX as u32 + 44;
+        let connected = connect(&wanted(count), |client| servers[client as usize % 3].1);
+        let connected = connected.expect("they listen");
+        assert_eq!(connected.record.made, u64::from(count));
+        for (client, socket) in connected.sockets.into_iter().flatten().enumerate() {
+            let peer = std::net::TcpStream::from(socket).peer_addr();
+            assert_eq!(peer.expect("it is connected"), servers[client % 3].1);
+        }
+    }
+
+    #[test]
+    fn clients_come_from_the_addresses_that_are_asked_for() {
+        let (listener, address) = listener();
+        let sources: SourceAddresses = "127.3.0.7-127.3.0.9".parse().expect("a range");
+        let stop = AtomicBool::new(false);
+        let mut observer = NoObserver;
+        let context = &mut Context::new(&stop, &mut observer);
+        let dial = |client| Dial {
+            source: sources.of_client(client),
+            ..dial(address)
+        };
+        let connected = connect_many(&wanted(4), dial, context).expect("it listens");
+        for source in ["127.3.0.7", "127.3.0.8", "127.3.0.9", "127.3.0.7"] {
+            let (_, peer) = listener.accept().expect("they are connected");
+            assert_eq!(peer.ip().to_string(), source);
+        }
+        assert_eq!(connected.record.made, 4);
+    }
+
+    #[test]
+    fn an_address_of_another_host_or_family_is_named() {
+        let (_listener, address) = listener();
+        for source in ["192.0.2.1", "::1"] {
+            let stop = AtomicBool::new(false);
+            let mut observer = NoObserver;
+            let context = &mut Context::new(&stop, &mut observer);
+            let dial = |_| Dial {
+                source: source.parse().ok(),
+                ..dial(address)
+            };
+            let error = connect_many(&wanted(2), dial, context).expect_err("it is not ours");
+            let text = error.to_string();
+            assert!(text.contains(&format!("from {source}: ")), "{text}");
+            assert!(error.help().is_some_and(|help| help.contains("--source")));
+            assert_eq!(error.category(), ErrorCategory::Environment);
+        }
+    }
+
+    #[test]
+    fn a_pace_is_kept() {
+        let (_listener, address) = listener();
+        let paced = ConnectSpec {
+            per_s: Some(500.0),
+            ..wanted(11)
+        };
+        let connected = connect(&paced, |_| address).expect("it listens");
+        // The eleventh is begun 10 / 500 s after the first.
+        assert!(connected.record.took_ns >= 20_000_000);
+    }
+
+    #[test]
+    fn a_server_that_refuses_for_a_while_is_tried_again() {
+        let (_listener, address) = listener();
+        let (_bound, busy) = nowhere();
+        let attempts = Cell::new(0);
+        let connected = connect(&wanted(2), |client| {
+            attempts.set(attempts.get() + u32::from(client == 1));
+            if client == 1 && attempts.get() < 3 {
+                busy
+            } else {
+                address
+            }
+        });
+        let connected = connected.expect("it listens");
+        assert_eq!(connected.record.refused_attempts, 2);
+        assert_eq!(connected.sockets.len(), 2);
+    }
+
+    #[test]
+    fn a_server_that_takes_no_more_is_given_up_with_its_figures() {
+        let (_listener, address) = listener();
+        let (_bound, full) = nowhere();
+        let to = |client| if client < 3 { address } else { full };
+        let error = connect(&wanted(5), to).expect_err("it takes three");
+        let text = error.to_string();
+        assert!(
+            text.contains("cannot connect client 4 of 5, 3 are connected: Connection refused"),
+            "{text}"
+        );
+        assert_eq!(error.category(), ErrorCategory::Target);
+        assert!(
+            error
+                .help()
+                .is_some_and(|help| help.contains("--connect-rate"))
+        );
+    }
+
+    #[test]
+    fn a_run_that_can_do_without_some_begins_without_them() {
+        let (_listener, address) = listener();
+        let (_bound, full) = nowhere();
+        let to = |client| if client < 3 { address } else { full };
+        let wanted = ConnectSpec {
+            lack: OnConnectError::Skip,
+            ..wanted(500)
+        };
+        let connected = connect(&wanted, to).expect("it takes three");
+        let made: Vec<bool> = connected.sockets.iter().map(Option::is_some).collect();
+        assert!(
+            made.iter()
+                .zip(0..)
+                .all(|(made, client)| *made == (client < 3))
+        );
+        assert_eq!(connected.record.made, 3);
+        assert!(
+            connect(&wanted, |_| full).is_err(),
+            "somebody is to be there"
+        );
+    }
+
+    #[test]
+    fn a_server_that_is_not_there_is_not_waited_for() {
+        let (_bound, nowhere) = nowhere();
+        let patient = ConnectSpec {
+            timeout: Duration::from_secs(3600),
+            ..wanted(5)
+        };
+        let error = connect(&patient, |_| nowhere).expect_err("nothing listens");
+        assert!(error.is_unreachable(), "{error}");
+    }
+
+    #[test]
+    fn who_stops_the_run_need_not_wait_for_its_connections() {
+        let (_listener, address) = listener();
+        let stop = AtomicBool::new(true);
+        let mut observer = NoObserver;
+        let context = &mut Context::new(&stop, &mut observer);
+        let slow = ConnectSpec {
+            per_s: Some(0.001),
+            ..wanted(2)
+        };
+        let error = connect_many(&slow, |_| dial(address), context).expect_err("it is stopped");
+        assert!(matches!(error, RunError::Interrupted), "{error}");
+    }
+}

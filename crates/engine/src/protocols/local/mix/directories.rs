@@ -1,0 +1,147 @@
+//! The directories that a mix goes through: what each is on, and who counts its calls.
+
+use super::error::MountError;
+use super::kernel::Kernel;
+use super::mounted::{self, Mounted};
+use crate::error::RunError;
+use crate::protocols::local::tree::{self, LocalTree};
+use crate::workspace::Purpose;
+use crate::workspace::set_directory::{OnSpecMismatch, SetDirectory};
+use crate::workspace::set_removal;
+use filestone_model::file_set::FileSetSpec;
+use filestone_model::measure::run_record::Target;
+use filestone_model::plan::{FileSetPlan, LeftoverPolicy, MixPlan, Plan, TargetPlan};
+use filestone_model::plan::{MixPlanError, PlanError};
+use rustix::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// A file set in a directory of this host.
+pub(super) type Claim = SetDirectory<OwnedFd>;
+
+/// The directories under test.
+pub(super) struct Directories {
+    paths: Vec<PathBuf>,
+    /// What each is on; empty without feedback where that cannot be known.
+    mounts: Vec<Mounted>,
+    /// One for each mount; empty without feedback.
+    pub kernels: Vec<Kernel>,
+    /// Which of them is each directory's.
+    kernel_of: Vec<usize>,
+}
+
+impl Directories {
+    pub fn find(plan: &Plan, mix: &MixPlan) -> Result<Self, RunError> {
+        let proc_root = mix.local.proc_root.as_deref().unwrap_or("/proc");
+        let proc_root = Path::new(proc_root);
+        let targets = std::iter::once(&plan.target).chain(&mix.more_targets);
+        let paths = targets.map(path_of).collect::<Result<Vec<_>, _>>()?;
+        let mounts = paths.iter().map(|at| mounted::find(proc_root, at));
+        if !mix.local.feedback {
+            return Ok(Self {
+                mounts: mounts.collect::<Result<_, _>>().unwrap_or_default(),
+                kernels: Vec::new(),
+                kernel_of: vec![0; paths.len()],
+                paths,
+            });
+        }
+        let mounts = mounts.collect::<Result<Vec<_>, _>>()?;
+        for (mounted, at) in mounts.iter().zip(&paths) {
+            mounted::must_be_nfs(mounted, at)?;
+        }
+        let (kernels, kernel_of) = Kernel::of_mounts(proc_root, &mounts)?;
+        Ok(Self {
+            paths,
+            mounts,
+            kernels,
+            kernel_of,
+        })
+    }
+
+    pub fn claim(&self, mix: &MixPlan) -> Result<Vec<Claim>, RunError> {
+        let claims = self.paths.iter();
+        claims
+            .map(|at| claim(at, &mix.file_set, mix.left_over))
+            .collect()
+    }
+
+    /// Whether files may be read and written past the client's cache: only NFS takes any length
+    /// at any place so.
+    pub fn is_direct(&self) -> bool {
+        !self.mounts.is_empty() && self.mounts.iter().all(mounted::is_nfs)
+    }
+
+    /// Whether a mount is of NFSv4.
+    pub fn is_v4(&self, mount: usize) -> bool {
+        let mut mounts = self.mounts.iter().zip(&self.kernel_of);
+        mounts.any(|(mounted, of)| *of == mount && mounted.file_system == "nfs4")
+    }
+
+    pub fn target(&self) -> Target {
+        let directories = self.paths.iter().map(|at| at.display().to_string());
+        let sources = self
+            .mounts
+            .iter()
+            .map(|mounted| format!("{} on {}", mounted.file_system, mounted.mount_point));
+        Target {
+            address: "local".into(),
+            local: !self.mounts.iter().any(mounted::is_nfs),
+            export: directories.collect::<Vec<_>>().join(", "),
+            walked: sources.collect::<Vec<_>>().join(", "),
+            object: "directory".into(),
+            mounts: each_once(&self.mounts),
+            ..Target::default()
+        }
+    }
+
+    /// Which mount's each client is: an index of the kernels, or 0 without feedback.
+    pub fn mounts_of_clients(&self, clients: u32) -> Vec<usize> {
+        let mounts = self.kernel_of.iter().cycle();
+        mounts.copied().take(clients as usize).collect()
+    }
+}
+
+fn each_once(mounts: &[Mounted]) -> Vec<Mounted> {
+    let mut each: Vec<Mounted> = Vec::new();
+    for mounted in mounts {
+        if !each.contains(mounted) {
+            each.push(mounted.clone());
+        }
+    }
+    each
+}
+
+/// Claims the set of `plan` in a directory.
+fn claim(
+    directory: &Path,
+    plan: &FileSetPlan,
+    left_over: LeftoverPolicy,
+) -> Result<Claim, RunError> {
+    let target = tree::open(directory, Purpose::FileSet)?;
+    let other = match left_over {
+        LeftoverPolicy::Remove => OnSpecMismatch::RemoveLeftOver,
+        LeftoverPolicy::Refuse | LeftoverPolicy::RemoveIfOver => OnSpecMismatch::Refuse,
+    };
+    let (tree, recipe) = (&mut LocalTree, FileSetSpec::of(plan));
+    let (claim, is_left_over) = SetDirectory::claim(tree, target, &plan.name, &recipe, other)?;
+    if is_left_over {
+        set_removal::empty(tree, &claim.directory)?;
+        claim.enter_recipe(tree, &recipe)?;
+    }
+    Ok(claim)
+}
+
+fn path_of(target: &TargetPlan) -> Result<PathBuf, RunError> {
+    let TargetPlan::Local(local) = target else {
+        return Err(RunError::Internal(
+            "a target of the mix is no directory".into(),
+        ));
+    };
+    let Some(path) = &local.directory else {
+        return Err(PlanError::Mix(MixPlanError::Target(target.to_string())).into());
+    };
+    let found = std::fs::canonicalize(path).map_err(|source| MountError::NoDirectory {
+        path: path.clone(),
+        source,
+    });
+    Ok(found?)
+}

@@ -1,0 +1,114 @@
+//! One client's part of a file set, opened.
+
+use crate::error::RunError;
+use crate::protocols::local::tree::{self, DIRECTORY};
+use crate::workspace::Purpose;
+use crate::workspace::tree::{DIRECTORY_MODE, FILE_MODE as OWN_FILE_MODE};
+use filestone_model::file_set::{Layout, VolatileDirectory, client_directory, files_directory};
+use filestone_model::operation::OpKind;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+
+pub(super) const FILE_MODE: Mode = Mode::from_raw_mode(OWN_FILE_MODE);
+/// How data files are opened.
+pub(super) const FILE: OFlags = OFlags::RDWR
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK);
+
+/// Where symbolic links lead that come and go: nowhere, and by a long name.
+pub(super) const LINK_TARGET: &str = "./a-name-that-leads-nowhere";
+
+/// A refusal of the operating system, about something in a file set.
+pub(super) fn refused(path: &Path, errno: Errno, doing: &'static str) -> RunError {
+    let path = path.to_string_lossy().into_owned();
+    tree::refused(path, Purpose::FileSet, errno, doing)
+}
+
+/// The directories of one client.
+#[derive(Debug)]
+pub(super) struct OpenedSet {
+    /// Its number among all clients.
+    pub client: u32,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its own directory.
+    pub root: OwnedFd,
+    /// Those of the data files.
+    pub directories: Vec<OwnedFd>,
+    /// Those of names that come and go, as far as the mix needs them.
+    changing: [Option<OwnedFd>; VolatileDirectory::ALL.len()],
+    /// How many directories had to be made, and how many were there.
+    pub made: u64,
+    pub found: u64,
+}
+
+impl OpenedSet {
+    /// Opens, and makes where they are missing, the directories of a client.
+    pub fn open(
+        parent: BorrowedFd<'_>,
+        set_path: &Path,
+        client: u32,
+        layout: &Layout,
+        kinds: &[OpKind],
+    ) -> Result<Self, RunError> {
+        let name = client_directory(client);
+        let path = set_path.join(&name);
+        let (mut made, mut found) = (0, 0);
+        let mut open = |parent: BorrowedFd<'_>, name: &str, path: &Path| {
+            let (directory, is_new) = open_or_make(parent, name)
+                .map_err(|errno| refused(&path.join(name), errno, "making or opening it"))?;
+            *(if is_new { &mut made } else { &mut found }) += 1;
+            Ok::<_, RunError>(directory)
+        };
+        let root = open(parent, &name, set_path)?;
+        let directories = (0..layout.file_directories())
+            .map(|index| open(root.as_fd(), &files_directory(index), &path))
+            .collect::<Result<_, _>>()?;
+        let mut changing: [Option<OwnedFd>; VolatileDirectory::ALL.len()] = Default::default();
+        for (place, kind) in changing.iter_mut().zip(VolatileDirectory::ALL) {
+            if kind.is_needed_by(kinds) {
+                *place = Some(open(root.as_fd(), kind.directory(), &path)?);
+            }
+        }
+        Ok(Self {
+            client,
+            path,
+            root,
+            directories,
+            changing,
+            made,
+            found,
+        })
+    }
+
+    /// The directory of names of that kind.
+    pub fn changing(&self, changing: VolatileDirectory) -> Result<BorrowedFd<'_>, Errno> {
+        let directory = self.changing.get(changing as usize);
+        let directory = directory.and_then(Option::as_ref);
+        directory.map(AsFd::as_fd).ok_or(Errno::NOENT)
+    }
+
+    /// Whether the client's own directory is gone, or cannot be looked at: the mount is lost.
+    pub fn lost(&self) -> Option<String> {
+        let path = self.path.display();
+        match rustix::fs::fstat(&self.root) {
+            Ok(status) if status.st_nlink == 0 => Some(format!("{path}: has been removed")),
+            Ok(_) => None,
+            Err(errno) => Some(format!("{path}: {}", std::io::Error::from(errno))),
+        }
+    }
+}
+
+/// A directory, and whether it had to be made.
+fn open_or_make(parent: BorrowedFd<'_>, name: &str) -> Result<(OwnedFd, bool), Errno> {
+    let is_new = match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(DIRECTORY_MODE)) {
+        Ok(()) => true,
+        Err(Errno::EXIST) => false,
+        Err(errno) => return Err(errno),
+    };
+    let directory = rustix::fs::openat(parent, name, DIRECTORY, Mode::empty())?;
+    Ok((directory, is_new))
+}

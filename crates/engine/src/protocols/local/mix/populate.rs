@@ -1,0 +1,213 @@
+//! Making and checking what a client works on, with system calls.
+//!
+//! Everything is in the set's own directory, which is known to be ours; and still only names
+//! of the set are touched in it.
+
+use super::changing::RENAMED;
+use super::opened_set::{FILE, FILE_MODE, LINK_TARGET, OpenedSet, refused};
+use super::uncached_files::is_made_here;
+use crate::control::go_on;
+use crate::error::RunError;
+use crate::protocols::local::tree::{DIRECTORY, LocalTree};
+use crate::workspace::tree::Directory;
+use crate::workspace::{Purpose, set_removal};
+use filestone_model::file_set::{
+    FILES_PER_DIRECTORY, Layout, VolatileDirectory, file_name, link_name,
+};
+use filestone_model::operation::OpKind;
+use filestone_wire::pattern;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::collections::HashSet;
+use std::sync::atomic::AtomicBool;
+
+/// Data are written in pieces of this length.
+const PIECE_BYTES: usize = 1 << 20;
+/// How much was there, and how much had to be made or mended.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Populated {
+    pub found: u64,
+    pub made: u64,
+}
+
+impl Populated {
+    fn count(&mut self, was_there: bool) {
+        *(if was_there {
+            &mut self.found
+        } else {
+            &mut self.made
+        }) += 1;
+    }
+}
+
+/// Makes what is missing in `set` and mends what is wrong.
+pub(super) fn populate(
+    set: &OpenedSet,
+    layout: &Layout,
+    kinds: &[OpKind],
+    stop: &AtomicBool,
+) -> Result<Populated, RunError> {
+    let mut populated = Populated::default();
+    for (file, len) in (0..).zip(layout.lengths(set.client)) {
+        go_on(stop)?;
+        let name = file_name(file);
+        let directory = directory_of(set, file);
+        let was_there = directory
+            .and_then(|directory| data_file(directory, &name, len))
+            .map_err(|errno| refused(&set.path.join(&name), errno, "making or mending it"))?;
+        populated.count(was_there);
+    }
+    for link in 0..layout.symbolic_links(kinds) {
+        let name = link_name(link);
+        let was_there = set
+            .changing(VolatileDirectory::SymbolicLinks)
+            .and_then(|sym| symbolic_link(sym, &name, &layout.link_target(link)))
+            .map_err(|errno| refused(&set.path.join(&name), errno, "making or mending it"))?;
+        populated.count(was_there);
+    }
+    settle(set, layout, kinds, &mut populated)?;
+    Ok(populated)
+}
+
+/// The directory that a data file is in.
+pub(super) fn directory_of(set: &OpenedSet, file: u32) -> Result<BorrowedFd<'_>, Errno> {
+    let directory = set.directories.get((file / FILES_PER_DIRECTORY) as usize);
+    directory.map(AsFd::as_fd).ok_or(Errno::NOENT)
+}
+
+/// Takes the names that come and go back to those that are there at the start.
+pub(super) fn settle(
+    set: &OpenedSet,
+    layout: &Layout,
+    kinds: &[OpKind],
+    populated: &mut Populated,
+) -> Result<(), RunError> {
+    let needed = VolatileDirectory::ALL.into_iter();
+    for changing in needed.filter(|changing| changing.is_needed_by(kinds)) {
+        settle_one(set, layout, changing, kinds, populated)?;
+    }
+    Ok(())
+}
+
+fn settle_one(
+    set: &OpenedSet,
+    layout: &Layout,
+    changing: VolatileDirectory,
+    kinds: &[OpKind],
+    populated: &mut Populated,
+) -> Result<(), RunError> {
+    let path = set.path.join(changing.directory());
+    let failed = |errno| refused(&path, errno, "putting its names right");
+    let is_changed = changing.is_changed_by(kinds);
+    let spare = if is_changed { layout.spare_names() } else { 0 };
+    let mut wanted: HashSet<u64> = (0..u64::from(spare)).collect();
+    if changing == VolatileDirectory::Created && kinds.contains(&OpKind::Rename) {
+        wanted.insert(RENAMED[0]);
+    }
+    let mut there = HashSet::new();
+    let directory = set.changing(changing).map_err(failed)?;
+    let fresh = rustix::fs::openat(directory, c".", DIRECTORY, Mode::empty()).map_err(failed)?;
+    let at = Directory {
+        handle: fresh,
+        path: path.to_string_lossy().into_owned(),
+        purpose: Purpose::FileSet,
+    };
+    let is_ours = |name: &[u8]| changing.number_of(name).is_some();
+    set_removal::remove_each(&mut LocalTree, &at, &is_ours, |name, _| {
+        let number = changing.number_of(name).unwrap_or_default();
+        if wanted.contains(&number) {
+            there.insert(number);
+            return false;
+        }
+        is_changed || is_made_here(number)
+    })?;
+    for number in wanted {
+        let was_there = there.contains(&number);
+        if !was_there {
+            make(set, changing, number).map_err(failed)?;
+        }
+        populated.count(was_there);
+    }
+    Ok(())
+}
+
+/// Makes one name that comes and goes.
+pub(super) fn make(set: &OpenedSet, changing: VolatileDirectory, number: u64) -> Result<(), Errno> {
+    let directory = set.changing(changing)?;
+    let name = changing.file_name(number);
+    match changing {
+        VolatileDirectory::Created => {
+            let flags = OFlags::CREATE | OFlags::TRUNC | FILE;
+            rustix::fs::openat(directory, &name, flags, FILE_MODE).map(drop)
+        }
+        VolatileDirectory::Links => link(set, 0, number),
+        VolatileDirectory::SymbolicLinks => rustix::fs::symlinkat(LINK_TARGET, directory, &name),
+        VolatileDirectory::Nodes => rustix::fs::mkfifoat(directory, &name, FILE_MODE),
+        VolatileDirectory::Directories => {
+            rustix::fs::mkdirat(directory, &name, Mode::from_raw_mode(0o777))
+        }
+    }
+}
+
+/// Makes a hard link to data file `file`.
+pub(super) fn link(set: &OpenedSet, file: u32, number: u64) -> Result<(), Errno> {
+    let (from, to) = (
+        directory_of(set, file)?,
+        set.changing(VolatileDirectory::Links)?,
+    );
+    let name = VolatileDirectory::Links.file_name(number);
+    rustix::fs::linkat(from, file_name(file), to, &name, AtFlags::empty())
+}
+
+/// Makes a data file of that length, or sees that it has it; says whether it was right.
+fn data_file(directory: BorrowedFd<'_>, name: &str, len: u64) -> Result<bool, Errno> {
+    let (file, is_new) = match rustix::fs::openat(directory, name, FILE, Mode::empty()) {
+        Ok(file) => (file, false),
+        Err(Errno::NOENT) => {
+            let flags = FILE | OFlags::CREATE | OFlags::EXCL;
+            (rustix::fs::openat(directory, name, flags, FILE_MODE)?, true)
+        }
+        Err(errno) => return Err(errno),
+    };
+    let status = rustix::fs::fstat(&file)?;
+    if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
+        return Err(Errno::EXIST);
+    }
+    if !is_new && u64::try_from(status.st_size) == Ok(len) {
+        return Ok(true);
+    }
+    rustix::fs::ftruncate(&file, 0)?;
+    write_pattern(&file, len)?;
+    Ok(false)
+}
+
+fn write_pattern(file: &OwnedFd, len: u64) -> Result<(), Errno> {
+    let mut piece = vec![0; PIECE_BYTES.min(usize::try_from(len).unwrap_or(PIECE_BYTES))];
+    let mut offset = 0;
+    while offset < len {
+        let part = (len - offset).min(PIECE_BYTES as u64) as usize;
+        let Some(data) = piece.get_mut(..part) else {
+            return Err(Errno::INVAL);
+        };
+        pattern::fill(offset, data);
+        let written = rustix::io::pwrite(file, data, offset)?;
+        if written == 0 {
+            return Err(Errno::NOSPC);
+        }
+        offset += written as u64;
+    }
+    Ok(())
+}
+
+/// Makes a symbolic link, or sees that it leads where it should; says whether it did.
+fn symbolic_link(directory: BorrowedFd<'_>, name: &str, target: &str) -> Result<bool, Errno> {
+    match rustix::fs::readlinkat(directory, name, Vec::new()) {
+        Ok(found) if found.to_bytes() == target.as_bytes() => return Ok(true),
+        Ok(_) => rustix::fs::unlinkat(directory, name, AtFlags::empty())?,
+        Err(Errno::NOENT) => {}
+        Err(errno) => return Err(errno),
+    }
+    rustix::fs::symlinkat(target, directory, name)?;
+    Ok(false)
+}

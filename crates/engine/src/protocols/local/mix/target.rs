@@ -1,0 +1,152 @@
+//! Directories of this host with a populated file set, as the target of a run: a thread for each
+//! client, and the set left as it was.
+
+use super::caller::SystemCalls;
+use super::directories::Claim;
+use super::feedback_controller::FeedbackController;
+use super::populate::{Populated, settle};
+use super::record::{AllMounts, CleanUpFailure, MountMixResult, complete};
+use super::removal;
+use super::task::{MountMixTask, PreparedRun};
+use super::thread::{CallerThread, ClientEnd};
+use super::workload::MountMix;
+use crate::clock::Clock;
+use crate::control::Context;
+use crate::error::RunError;
+use crate::protocols::local::tree::LocalTree;
+use crate::run::{ConnectedClients, OpenTarget, Recording, RunHook, WorkerBody};
+use crate::worker::SharedRecorder;
+use filestone_model::measure::run_record::{RunRecord, Target};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// What a run is made on.
+pub(super) struct OpenMounts<'run> {
+    task: MountMixTask<'run>,
+    ready: PreparedRun,
+    target: Target,
+    ended: Sender<ClientEnd>,
+    ends: Receiver<ClientEnd>,
+    /// Known when the run is over.
+    came_to: Option<MountMixResult>,
+}
+
+impl<'run> OpenMounts<'run> {
+    pub fn new(task: MountMixTask<'run>, ready: PreparedRun, target: Target) -> Self {
+        let (ended, ends) = channel();
+        Self {
+            task,
+            ready,
+            target,
+            ended,
+            ends,
+            came_to: None,
+        }
+    }
+
+    /// Takes the names that come and go back to those that are there at the start; the first
+    /// error. Takes the clients, for what they hold open must be closed before the set is removed:
+    /// an NFS client renames an open file that is removed, and its directory is not empty then.
+    fn settle(&self, ends: Vec<ClientEnd>) -> Result<(), RunError> {
+        let (layout, kinds) = (&self.task.layout, &self.task.kinds);
+        let mut populated = Populated::default();
+        let settled = ends
+            .iter()
+            .map(|end| settle(end.caller.set(), layout, kinds, &mut populated));
+        settled.fold(Ok(()), Result::and)
+    }
+}
+
+impl OpenTarget for OpenMounts<'_> {
+    fn describe(&self) -> &Target {
+        &self.target
+    }
+
+    fn recording(&self, workers: usize) -> Recording {
+        Recording::Shared(SharedRecorder::new(self.task.plan, workers))
+    }
+
+    fn attendant(&self) -> Option<Box<dyn RunHook>> {
+        let groups = self.ready.groups.clone();
+        let correcting = FeedbackController::new(self.task.plan, self.task.mix, groups);
+        Some(Box::new(correcting))
+    }
+
+    fn connect(
+        &mut self,
+        _clock: &Clock,
+        _context: &mut Context<'_>,
+    ) -> Result<ConnectedClients, RunError> {
+        let MountMixTask {
+            plan, mix, mounts, ..
+        } = &self.task;
+        let groups = &self.ready.groups;
+        groups.iter().try_for_each(|group| group.restart())?;
+        let of_clients = mounts.iter().filter_map(|mount| groups.get(*mount));
+        let callers = self.ready.callers.drain(..);
+        let threads = (0..).zip(of_clients.zip(callers));
+        let threads = threads.map(|(number, (group, caller))| {
+            let group = Arc::clone(group);
+            Box::new(CallerThread {
+                number,
+                workload: MountMix::new(plan, mix, number, group, caller.needs()),
+                caller,
+                ended: self.ended.clone(),
+            }) as Box<dyn WorkerBody>
+        });
+        Ok(ConnectedClients {
+            workers: threads.collect(),
+            connect_times: Vec::new(),
+            record: None,
+        })
+    }
+
+    fn clean_up(&mut self, _context: &mut Context<'_>) -> Result<(), RunError> {
+        // What putting the set right calls is no part of the mix.
+        let together = AllMounts::of(&self.ready.groups);
+        let mut ends: Vec<ClientEnd> = self.ends.try_iter().collect();
+        ends.sort_by_key(|end| end.number);
+        let lost = ends.iter().filter_map(|end| end.lost.clone()).collect();
+        let clients = ends.len() as u64;
+        let mix = self.task.mix;
+        let settled = self.settle(ends).map_err(|error| CleanUpFailure {
+            path: mix.file_set.name.clone(),
+            reason: error.to_string(),
+        });
+        let left = leave(std::mem::take(&mut self.task.claims), mix.remove_set);
+        self.ready.file_set.removed = mix.remove_set && left.is_ok();
+        self.came_to = Some(MountMixResult {
+            together,
+            lost,
+            clients,
+            file_set: std::mem::take(&mut self.ready.file_set),
+            background: self.ready.background,
+            left: left.and(settled),
+        });
+        Ok(())
+    }
+
+    fn complete(&mut self, record: &mut RunRecord) {
+        if let Some(came_to) = self.came_to.take() {
+            complete(record, self.task.mix, came_to);
+        }
+    }
+}
+
+/// Gives the sets up, or takes them away; the first that could not be, and why.
+pub(super) fn leave(claims: Vec<Claim>, remove: bool) -> Result<(), CleanUpFailure> {
+    let mut first = Ok(());
+    for claim in claims {
+        let path = claim.directory.path.clone();
+        let left = if remove {
+            removal::remove(claim)
+        } else {
+            claim.give_up(&mut LocalTree).map_err(RunError::from)
+        };
+        first = first.and(left.map_err(|error| CleanUpFailure {
+            path,
+            reason: error.to_string(),
+        }));
+    }
+    first
+}

@@ -1,0 +1,86 @@
+//! A directory of this host, whatever file system is mounted there.
+
+mod examine;
+pub mod file_claim;
+pub mod mix;
+pub mod replay;
+pub(crate) mod tree;
+
+use super::replay_sites::{SiteOptions, occupied};
+use super::{ConnectTarget, Job, Protocol, TargetError};
+use crate::control::{Cancellation, Context};
+use crate::error::RunError;
+use crate::replay::thread::Threads;
+use filestone_model::doctor::facts::TargetFacts;
+use filestone_model::measure::RunRecord;
+use filestone_model::plan::{LeftoverPolicy, LocalTarget};
+use mix::run_local;
+use replay::{LocalOptions, LocalSite};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What plans call it.
+pub const NAME: &str = "local";
+
+/// System calls of this host.
+pub struct Local;
+
+impl Protocol for Local {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn examine(
+        &self,
+        contact: &ConnectTarget,
+        facts: &mut TargetFacts,
+        _cancellation: &Cancellation,
+    ) -> Result<(), RunError> {
+        let target = contact.target.local().ok_or(TargetError::NoCalls)?;
+        examine::examine(target, facts)
+    }
+
+    fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+        let opening = SiteOptions::of(job)?;
+        opening.replay(context, &Threads, |target| {
+            Some(open(&opening, target.local()?))
+        })
+    }
+
+    fn mix(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+        run_local(job.plan, context.stop, context.observer)
+    }
+}
+
+fn open(opening: &SiteOptions<'_>, target: &LocalTarget) -> Result<LocalSite, RunError> {
+    let replay = &*opening.replay;
+    let options = LocalOptions {
+        sync: replay.local.sync,
+        sync_directories: replay.local.sync_directories,
+        fsync: replay.local.fsync,
+        xattr: replay.local.xattr,
+        resolve: replay.resolve,
+        one_byte_write_fix: replay.local.one_byte_write_fix,
+        stat_check: replay.local.stat_check,
+        fake_io: replay.local.fake_io,
+        direct: replay.local.direct,
+        first_number: replay.first_number,
+        occupied: occupied(replay),
+        made: Arc::clone(&opening.made),
+    };
+    let site = match &target.directory {
+        Some(directory) => {
+            let directory = Path::new(directory);
+            // A lock tells runs on this host apart from what they left.
+            if replay.left_over != LeftoverPolicy::Refuse {
+                replay::remove_left_over_beside(directory, replay.left_over, &options)?;
+            }
+            LocalSite::claim(directory, options)
+        }
+        None => LocalSite::temporary(options),
+    }?;
+    if opening.makes_links {
+        site.expect_links();
+    }
+    Ok(site)
+}

@@ -1,0 +1,267 @@
+//! The verbs of NFS loads, which name their file by path each time, and the system
+//! calls that they become: what a server of that file system would do, without
+//! the network. Names mean exactly what they say, case included, and links are
+//! not followed.
+
+use super::LocalLayer;
+use super::answer::{Answer, Done};
+use super::locks::Range;
+use super::names::LOOK;
+use super::territory::must_be_ours;
+use crate::protocols::local::tree::nfs_mount;
+use filestone_model::load::{Action, Cause, Status};
+use filestone_model::operation::Stability;
+use rustix::fd::AsFd;
+use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags, Timespec, Timestamps};
+use rustix::io::Errno;
+
+/// RFC 1813, section 3.3.4.
+mod access {
+    pub const READ: u64 = 0x01;
+    pub const LOOKUP: u64 = 0x02;
+    pub const MODIFY: u64 = 0x04;
+    pub const EXTEND: u64 = 0x08;
+    pub const DELETE: u64 = 0x10;
+    pub const EXECUTE: u64 = 0x20;
+}
+
+/// dbench's CREATE3 asks for it.
+const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
+
+/// As long as the text of a link can be (PATH_MAX).
+const LINK_MAX_BYTES: usize = 4096;
+
+impl LocalLayer {
+    pub(super) fn carry_out_by_path(&mut self, action: &Action<'_>, data: &[u8]) -> Answer {
+        match *action {
+            Action::GetAttr { path } | Action::Lookup { path } => {
+                Ok(self.names.stat(path).map(|_| Done::OK)?)
+            }
+            Action::SetAttr { path } => self.touch(path),
+            Action::Access {
+                path,
+                wanted,
+                granted,
+            } => self.access(path, wanted, granted),
+            Action::ReadLink { path } => self.read_link(path),
+            Action::Read { path, offset, len } => self.read_path(path, offset, len),
+            Action::Write {
+                path,
+                offset,
+                len,
+                stability,
+            } => self.write_path(path, offset, len, stability, data),
+            Action::Create { path } => self.create_path(path),
+            Action::Symlink { path, target } => self.make_link(path, target),
+            Action::Link { path, existing } => self.link(path, existing),
+            Action::Remove { path } => self.remove(path),
+            Action::ReadDirectoryPlus { path } => {
+                Ok(self.names.list_with_attributes(path).map(|()| Done::OK)?)
+            }
+            Action::FileSystemStatus | Action::FileSystemInfo => self.query_file_system(),
+            Action::PathConfiguration { path } => self.path_configuration(path),
+            Action::Commit { path } => self.commit(path),
+            Action::Lock4 { path, offset, len } => {
+                let range = Range::of_nlm(offset, len);
+                self.named_locks.lock(&self.names, path, range)?;
+                Ok(Done::OK)
+            }
+            Action::Unlock4 { path, offset, len } => {
+                let range = Range::of_nlm(offset, len);
+                self.named_locks.unlock(&self.names, path, range)?;
+                Ok(Done::OK)
+            }
+            Action::Test4 { path, offset, len } => {
+                let range = Range::of_nlm(offset, len);
+                self.named_locks.test(&self.names, path, range)?;
+                Ok(Done::OK)
+            }
+            Action::NtCreateX { .. }
+            | Action::Open { .. }
+            | Action::OpenX { .. }
+            | Action::Close { .. }
+            | Action::ReadX { .. }
+            | Action::WriteX { .. }
+            | Action::Flush { .. }
+            | Action::LockX { .. }
+            | Action::UnlockX { .. }
+            | Action::Unlink { .. }
+            | Action::Mkdir { .. }
+            | Action::Rmdir { .. }
+            | Action::Rename { .. }
+            | Action::Deltree { .. }
+            | Action::FindFirst { .. }
+            | Action::QueryPathInformation { .. }
+            | Action::QueryFileInformation { .. }
+            | Action::SetFileInformation { .. }
+            | Action::QueryFsInformation { .. } => Err(Cause::Other.into()),
+        }
+    }
+
+    /// utimensat: the modification time becomes now.
+    fn touch(&mut self, path: &[u8]) -> Answer {
+        // The clients' directory is everybody's, but it is the run's.
+        if !super::territory::is_clients(path) {
+            must_be_ours(path)?;
+        }
+        let special = |nanoseconds| Timespec {
+            tv_sec: 0,
+            tv_nsec: nanoseconds,
+        };
+        let times = Timestamps {
+            last_access: special(rustix::fs::UTIME_OMIT),
+            last_modification: special(rustix::fs::UTIME_NOW),
+        };
+        let location = self.names.locate(path)?;
+        rustix::fs::utimensat(
+            location.directory(),
+            location.name(),
+            &times,
+            AtFlags::SYMLINK_NOFOLLOW,
+        )?;
+        Ok(Done::OK)
+    }
+
+    /// stat, and faccessat for each kind of permission that is asked about.
+    fn access(&mut self, path: &[u8], wanted: u64, expected: u64) -> Answer {
+        let stat = self.names.stat(path)?;
+        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        let location = self.names.locate(path)?;
+        let mut granted = 0;
+        let (search, change) = if is_directory {
+            (
+                access::LOOKUP,
+                access::MODIFY | access::EXTEND | access::DELETE,
+            )
+        } else {
+            (access::EXECUTE, access::MODIFY | access::EXTEND)
+        };
+        for (bits, permission) in [
+            (access::READ, Access::READ_OK),
+            (search, Access::EXEC_OK),
+            (change, Access::WRITE_OK),
+        ] {
+            if wanted & bits == 0 {
+                continue;
+            }
+            match rustix::fs::accessat(
+                location.directory(),
+                location.name(),
+                permission,
+                AtFlags::empty(),
+            ) {
+                Ok(()) => granted |= wanted & bits,
+                Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(Done::with(if granted == expected {
+            Status::Ok
+        } else {
+            Status::WrongAccess {
+                expected,
+                got: granted,
+            }
+        }))
+    }
+
+    /// readlinkat.
+    fn read_link(&mut self, path: &[u8]) -> Answer {
+        let location = self.names.locate(path)?;
+        let mut text = [0; LINK_MAX_BYTES];
+        rustix::fs::readlinkat_raw(location.directory(), location.name(), &mut text)?;
+        Ok(Done::OK)
+    }
+
+    /// openat, pread, close. Fewer bytes than asked for are no error (READ3).
+    fn read_path(&mut self, path: &[u8], offset: u64, len: u64) -> Answer {
+        if self.options.fake_io {
+            return Ok(Done::data(Status::Ok, len));
+        }
+        let flags = LOOK | self.file_flags();
+        let file = self.names.open(path, flags, Mode::empty())?;
+        let got = self.transfers.read(file.as_fd(), offset, len)?;
+        Ok(Done::data(Status::Ok, got))
+    }
+
+    /// openat, with O_DSYNC or O_SYNC for what must be stable, pwrite, close.
+    fn write_path(
+        &mut self,
+        path: &[u8],
+        offset: u64,
+        len: u64,
+        stability: Stability,
+        data: &[u8],
+    ) -> Answer {
+        must_be_ours(path)?;
+        if self.options.fake_io {
+            return Ok(Done::data(Status::Ok, len));
+        }
+        let stable = match stability {
+            Stability::Unstable => OFlags::empty(),
+            Stability::DataSync => OFlags::DSYNC,
+            Stability::FileSync => OFlags::SYNC,
+        };
+        let flags = OFlags::WRONLY | stable | self.file_flags();
+        let file = self.names.open(path, flags, Mode::empty())?;
+        self.transfers.write(file.as_fd(), offset, len, data)?;
+        if self.options.fsync {
+            rustix::fs::fsync(&file)?;
+        }
+        Ok(Done::data(Status::Ok, len))
+    }
+
+    /// openat with O_CREAT, close.
+    fn create_path(&mut self, path: &[u8]) -> Answer {
+        must_be_ours(path)?;
+        self.names
+            .open(path, OFlags::WRONLY | OFlags::CREATE, FILE_MODE)?;
+        Ok(Done::OK)
+    }
+
+    /// symlinkat, with the text as it is.
+    fn make_link(&mut self, path: &[u8], target: &[u8]) -> Answer {
+        must_be_ours(path)?;
+        self.names.expect_links();
+        let location = self.names.locate(path)?;
+        rustix::fs::symlinkat(target, location.directory(), location.name())?;
+        Ok(Done::OK)
+    }
+
+    /// linkat. What is not ours gets no name of ours: it could be written to.
+    fn link(&mut self, path: &[u8], existing: &[u8]) -> Answer {
+        must_be_ours(path)?;
+        must_be_ours(existing)?;
+        let old = self.names.locate(existing)?;
+        let new = self.names.locate(path)?;
+        rustix::fs::linkat(
+            old.directory(),
+            old.name(),
+            new.directory(),
+            new.name(),
+            AtFlags::empty(),
+        )?;
+        Ok(Done::OK)
+    }
+
+    /// unlinkat; fdatasync of the directory with `--sync-dir`.
+    fn remove(&mut self, path: &[u8]) -> Answer {
+        must_be_ours(path)?;
+        let location = self.names.locate(path)?;
+        nfs_mount::unlink(location.directory(), location.name(), AtFlags::empty())?;
+        self.sync_parent(path)
+    }
+
+    /// stat and statvfs: what a server looks at to answer.
+    fn path_configuration(&mut self, path: &[u8]) -> Answer {
+        self.names.stat(path)?;
+        self.query_file_system()
+    }
+
+    /// openat, fsync, close.
+    fn commit(&mut self, path: &[u8]) -> Answer {
+        let file = self.names.open(path, LOOK, Mode::empty())?;
+        rustix::fs::fsync(file)?;
+        Ok(Done::OK)
+    }
+}

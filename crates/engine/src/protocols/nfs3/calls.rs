@@ -1,0 +1,211 @@
+//! The procedures of NFSv3 as functions, one call at a time.
+//!
+//! What they say and what is kept of their replies is the model's
+//! (`filestone_model::client::nfs3::sequence`); here a connection that blocks drives it.
+
+use crate::driver::{CallError, CallFailed, Endpoint, RpcConnection, RpcProcedure};
+use crate::error::RunError;
+use filestone_model::client::nfs3::sequence::{
+    self, Call, CallHandle, CallSlot, ClientError, ClientErrorKind, DataRange, WaitReason,
+    WriteResult,
+};
+use filestone_model::failure::StatusSpace;
+use filestone_model::load::Status;
+use filestone_model::plan::CreateModes;
+use filestone_wire::nfs3::write::StableHow;
+use filestone_wire::nfs3::{self, Handle, Procedure};
+use filestone_wire::xdr::{Encode, Writer};
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+pub use sequence::{called, named, permissions};
+
+/// Why an action is not done.
+#[derive(Debug)]
+pub enum Failure {
+    /// The server, or the caller in its place, says no: to this procedure, where it is known.
+    Answered(Status, Option<Procedure>),
+    /// There is no way to the server any more.
+    Lost(CallFailed),
+}
+
+impl Failure {
+    /// Whether the server answered with this status.
+    pub fn is(&self, status: nfs3::Status) -> bool {
+        matches!(self, Failure::Answered(answered, _) if *answered == sequence::answer(status))
+    }
+}
+
+impl From<CallFailed> for Failure {
+    fn from(lost: CallFailed) -> Self {
+        Failure::Lost(lost)
+    }
+}
+
+impl From<nfs3::Status> for Failure {
+    fn from(status: nfs3::Status) -> Self {
+        Failure::Answered(sequence::answer(status), None)
+    }
+}
+
+/// A status of NFSv3, if the answer is one.
+pub const fn status_of(answer: Status) -> Option<nfs3::Status> {
+    match answer {
+        Status::Failed(status) if matches!(status.space, StatusSpace::Nfs3) => {
+            Some(nfs3::Status(status.number))
+        }
+        _ => None,
+    }
+}
+
+/// What comes of a step.
+pub type NfsResult<T> = Result<T, Failure>;
+
+/// Arguments that are encoded already.
+struct Encoded<'a>(&'a [u8]);
+
+impl Encode for Encoded<'_> {
+    fn encode(&self, out: &mut Writer<'_>) {
+        out.fixed(self.0);
+    }
+}
+
+/// Makes the exchange that a future waits for, with these file data after its arguments.
+fn exchange(
+    connection: &mut RpcConnection,
+    desk: &mut CallSlot,
+    data: &[u8],
+) -> Result<(), CallFailed> {
+    let Call {
+        procedure,
+        arguments,
+        ..
+    } = desk.call();
+    let bytes = connection.call_with_data(*procedure, &Encoded(arguments), data)?;
+    let len = bytes.len();
+    desk.answer(sequence::Results { bytes, len });
+    Ok(())
+}
+
+/// Why a client of `address` cannot go on, in words. `timeout` is how long its calls may stay
+/// unanswered, `gone` why its connection is.
+pub fn call_failed(
+    address: SocketAddr,
+    lost: ClientError,
+    timeout: Duration,
+    gone: CallError,
+) -> CallFailed {
+    let source = match lost.why {
+        ClientErrorKind::Decode(error) => CallError::Decode(error),
+        ClientErrorKind::ProtocolViolation(what) => CallError::Violation(what),
+        ClientErrorKind::Refused(refusal) => refusal.into(),
+        ClientErrorKind::BadMessage(error, received) => CallError::not_rpc(error, &received),
+        ClientErrorKind::TimedOut => CallError::TimedOut(timeout),
+        ClientErrorKind::Disconnected => gone,
+        ClientErrorKind::Stopped => CallError::Stopped,
+    };
+    CallFailed {
+        address,
+        procedure: lost.procedure,
+        source,
+    }
+}
+
+/// A connection to an NFS server, for calls one at a time.
+#[derive(Debug)]
+pub struct Session {
+    /// Where its calls go.
+    pub connection: RpcConnection,
+    desk: CallSlot,
+}
+
+impl Session {
+    /// Connects. Replies over `record_max` bytes are refused.
+    pub fn connect(endpoint: Endpoint, record_max: usize) -> Result<Self, RunError> {
+        let address = endpoint.dial.address;
+        RpcConnection::connect(endpoint, record_max)
+            .map(Self::over)
+            .map_err(|error| RunError::connecting(address, error))
+    }
+
+    /// Calls over this connection.
+    pub fn over(connection: RpcConnection) -> Self {
+        let desk = CallSlot::default();
+        Self { connection, desk }
+    }
+
+    /// Permissions of what is made for the run.
+    pub fn modes(&self) -> CreateModes {
+        self.connection.endpoint().credentials.modes
+    }
+
+    /// What comes of the calls that `calls` makes.
+    pub fn call<T, F>(&mut self, calls: impl FnOnce(&'static CallHandle) -> F) -> NfsResult<T>
+    where
+        F: Future<Output = sequence::NfsResult<T>>,
+    {
+        self.call_with(&[], calls)
+    }
+
+    /// The same, with these file data in what is written.
+    fn call_with<T, F>(
+        &mut self,
+        data: &[u8],
+        calls: impl FnOnce(&'static CallHandle) -> F,
+    ) -> NfsResult<T>
+    where
+        F: Future<Output = sequence::NfsResult<T>>,
+    {
+        let Self { connection, desk } = self;
+        let mut calls = pin!(desk.lend(|| calls(&CallHandle::HERE)));
+        let mut context = Context::from_waker(Waker::noop());
+        loop {
+            desk.stop(connection.is_cancelled());
+            let polled = desk.lend(|| calls.as_mut().poll(&mut context));
+            if let Poll::Ready(result) = polled {
+                return result.map_err(|failure| match failure {
+                    sequence::ActionError::Status(status) => {
+                        let number = desk.call().procedure.number;
+                        Failure::Answered(status, Procedure::from_number(number))
+                    }
+                    sequence::ActionError::ClientFailed
+                    | sequence::ActionError::ConnectionReset => {
+                        Failure::Lost(lost(connection, desk))
+                    }
+                });
+            }
+            match desk.wanted() {
+                WaitReason::Timer(nanos) => {
+                    connection.wait(Duration::from_nanos(nanos))?;
+                    desk.rested();
+                }
+                WaitReason::Reply | WaitReason::None => exchange(connection, desk, data)?,
+            }
+        }
+    }
+
+    /// WRITE of all of `data`.
+    pub fn write(
+        &mut self,
+        file: &Handle,
+        offset: u64,
+        data: &[u8],
+        stable: StableHow,
+    ) -> NfsResult<WriteResult> {
+        let len = u32::try_from(data.len()).unwrap_or(u32::MAX);
+        let stretch = DataRange { at: 0, len };
+        self.call_with(data, |link| link.write(file, offset, stretch, stable))
+    }
+}
+
+/// Why a future that called over this connection could not go on.
+fn lost(connection: &RpcConnection, desk: &mut CallSlot) -> CallFailed {
+    let lost = desk.take_lost().unwrap_or(ClientError {
+        procedure: RpcProcedure::NONE,
+        why: ClientErrorKind::Disconnected,
+    });
+    let Endpoint { dial, timeout, .. } = connection.endpoint();
+    call_failed(dial.address, lost, *timeout, CallError::Closed)
+}

@@ -1,0 +1,89 @@
+//! What makes the clients of a run, with what all of them share.
+
+use crate::backend::sockets::SocketOptions;
+use crate::driver::{Dial, first_xid};
+use crate::protocols::nfs3::mount::{self, Caller};
+use filestone_model::client::Nfs3Client;
+use filestone_model::client::Verify;
+use filestone_model::client::handles::Handles;
+use filestone_model::client::nfs3::{Reading, Shared, Templates};
+use filestone_model::plan::{NfsTarget, Plan, ReadData};
+use filestone_model::session::rpc::Credentials;
+use filestone_model::workload::FileTable;
+use filestone_wire::nfs3::Handle;
+use filestone_wire::pattern;
+use std::sync::Arc;
+
+/// What all clients need, made once.
+pub struct ClientFactory {
+    shared: Shared,
+    /// As whom the first client calls.
+    credentials: Credentials,
+    pub options: SocketOptions,
+    /// What is done with the data that are read.
+    read_data: Option<ReadData>,
+    /// What compares them, of which each client gets its own.
+    verify: Option<Verify>,
+}
+
+impl ClientFactory {
+    pub fn new(
+        plan: &Plan,
+        target: &NfsTarget,
+        table: &Arc<FileTable>,
+        handles: &Arc<Handles<Handle>>,
+        dial: Dial,
+    ) -> Self {
+        let pattern: Arc<[u8]> = pattern::table().into();
+        let credentials = mount::credentials(&Caller::new(plan, target));
+        let shared = Shared {
+            templates: Arc::new(Templates::new(&credentials)),
+            table: Arc::clone(table),
+            handles: Arc::clone(handles),
+            pattern: Arc::clone(&pattern),
+            timeout_nanos: plan.timeout_ns,
+            transport: target.transport,
+        };
+        let options = SocketOptions {
+            dial,
+            pattern,
+            busy_poll: plan.busy_poll,
+            reconnect_nanos: plan.reconnect_ns,
+            on_lost: plan.on_lost(),
+        };
+        // A plan from elsewhere may leave it open.
+        let read_data = plan.read_data.or_else(|| plan.usual_read_data());
+        let block_len = plan.workload.transfer_bytes().unwrap_or_default();
+        let verify = || Verify::new(Arc::clone(table), Arc::clone(&shared.pattern), block_len);
+        Self {
+            verify: (read_data == Some(ReadData::Verify)).then(verify),
+            read_data,
+            shared,
+            credentials,
+            options,
+        }
+    }
+
+    /// Client `number`.
+    pub fn client(&self, plan: &Plan, number: u32) -> Nfs3Client {
+        let mut shared = self.shared.clone();
+        let identities = &plan.connections.identities;
+        if !identities.is_empty() {
+            let own = self
+                .credentials
+                .clone()
+                .of_client(identities, plan.number_of(number));
+            shared.templates = Arc::new(Templates::new(&own));
+        }
+        Nfs3Client::new(shared, plan.in_flight, self.reading(), first_xid())
+    }
+
+    fn reading(&self) -> Reading {
+        match (self.read_data, &self.verify) {
+            (None, _) => Reading::Nothing,
+            (Some(ReadData::Discard), _) => Reading::Discard,
+            (Some(ReadData::Verify), Some(verify)) => Reading::Verify(Box::new(verify.again())),
+            (Some(ReadData::Deliver | ReadData::Verify), _) => Reading::Deliver,
+        }
+    }
+}

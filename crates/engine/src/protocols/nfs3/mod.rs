@@ -1,0 +1,229 @@
+//! An NFSv3 server: calls of its procedures, and loads that are lowered to them.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `mount` | from a host and a path to a file handle |
+//! | `mount_service`, `portmapper` | who is asked for that |
+//! | `calls` | the procedures as functions, one at a time |
+//! | `session` | the same with paths in their errors |
+//! | `examine` | what a server says of itself, before a run |
+//! | `prepare` | what a run finds or makes on a server before it begins |
+//! | `tree` | its directories as a run's workspace |
+//! | `factory` | the clients of a probe or a mix |
+//! | `replay` | a load's clients |
+//! | `raw` | the same calls over a plain socket, for calibration |
+//!
+//! How calls travel is `driver`'s.
+
+pub mod calls;
+mod error;
+mod examine;
+mod factory;
+pub mod mount;
+mod mount_service;
+pub mod portmapper;
+pub mod prepare;
+mod raw;
+pub mod replay;
+#[cfg(test)]
+pub(crate) mod scripted;
+pub mod session;
+pub(crate) mod tree;
+
+pub use calls::{Failure, NfsResult, Session};
+pub use error::Nfs3Error;
+
+use super::replay_sites::{SiteOptions, occupied};
+use super::{BuiltIn, ConnectTarget, Job, Protocol, Rate, TargetError, clients};
+use crate::clock::Clock;
+use crate::control::{Cancellation, Context, cancel_on};
+use crate::error::RunError;
+use crate::run::{ConnectedClients, OpenTarget, TargetObjects};
+use crate::workspace::ProcessIdentity;
+use factory::ClientFactory;
+use filestone_model::client::Unsupported;
+use filestone_model::client::handles::Handles;
+use filestone_model::client::nfs3::procedures;
+use filestone_model::doctor::facts::TargetFacts;
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::mix_record::FileSetRecord;
+use filestone_model::measure::run_record::Target;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{LeftoverPolicy, NfsTarget, Plan, TargetPlan, WorkloadPlan};
+use filestone_wire::nfs3::Handle;
+use prepare::{Prepared, prepare, prepare_mix, reclaim_mix};
+use replay::{Nfs3Options, Nfs3Site, SocketClients};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What plans call it.
+pub const NAME: &str = "nfs3";
+
+/// NFSv3 over RPC.
+pub struct Nfs3;
+
+impl Protocol for Nfs3 {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn supports(&self, kind: OpKind) -> Result<(), Unsupported> {
+        procedures::supports(kind)
+    }
+
+    fn open<'plan>(
+        &self,
+        plan: &'plan Plan,
+        built_in: BuiltIn,
+        context: &mut Context<'_>,
+    ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
+        let target = plan.target.nfs3().ok_or(TargetError::NoCalls)?;
+        let server = built_in.nfs3;
+        let prepared = match &plan.workload {
+            WorkloadPlan::Probe(_) => {
+                let probe = plan.as_probe_run().ok_or(TargetError::NoCalls)?;
+                prepare(&probe, server, context)?
+            }
+            WorkloadPlan::Mix(mix) => prepare_mix(plan, target, mix, server, context)?,
+            WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => {
+                return Err(TargetError::NoCalls.into());
+            }
+        };
+        Ok(Box::new(OpenNfs3::new(plan, target, prepared)))
+    }
+
+    fn reclaim(
+        &self,
+        job: &Job<'_>,
+        owner: &ProcessIdentity,
+        context: &mut Context<'_>,
+    ) -> Result<(), RunError> {
+        let target = job.plan.target.nfs3().ok_or(TargetError::NoCalls)?;
+        match job.plan.mix() {
+            Some(mix) => reclaim_mix(job.plan, target, mix, owner, job.built_in.nfs3, context),
+            None => Ok(()),
+        }
+    }
+
+    fn calibrated_at(&self) -> Option<TargetPlan> {
+        Some(TargetPlan::Nfs3(NfsTarget::built_in("/export/file")))
+    }
+
+    fn over_plain_socket(
+        &self,
+        job: &Job<'_>,
+        time: Duration,
+        context: &mut Context<'_>,
+    ) -> Result<Rate, RunError> {
+        raw::measure(job, time, context)
+    }
+
+    fn examine(
+        &self,
+        contact: &ConnectTarget,
+        facts: &mut TargetFacts,
+        cancellation: &Cancellation,
+    ) -> Result<(), RunError> {
+        examine::examine(contact, facts, cancellation)
+    }
+
+    fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+        let opening = SiteOptions::of(job)?;
+        let stop = context.stop;
+        opening.replay(context, &SocketClients, |target| {
+            Some(open(&opening, target.nfs3()?, stop))
+        })
+    }
+}
+
+/// A server that has been mounted, and what a run has prepared there.
+struct OpenNfs3<'run> {
+    plan: &'run Plan,
+    target: &'run NfsTarget,
+    prepared: Prepared,
+    handles: Arc<Handles<Handle>>,
+    subjects: TargetObjects,
+}
+
+impl<'run> OpenNfs3<'run> {
+    fn new(plan: &'run Plan, target: &'run NfsTarget, mut prepared: Prepared) -> Self {
+        let sets = prepared.file_set().map(|set| set.clients.clone());
+        let files = std::mem::take(&mut prepared.files);
+        Self {
+            plan,
+            target,
+            handles: Arc::new(files.handles),
+            subjects: TargetObjects {
+                table: Arc::new(files.table),
+                sets: sets.unwrap_or_default().into(),
+            },
+            prepared,
+        }
+    }
+}
+
+impl OpenTarget for OpenNfs3<'_> {
+    fn describe(&self) -> &Target {
+        &self.prepared.target
+    }
+
+    fn file_set(&self) -> Option<FileSetRecord> {
+        self.prepared.file_set().map(|set| set.record.clone())
+    }
+
+    fn own_path(&self) -> Option<&str> {
+        self.prepared.own_path()
+    }
+
+    fn connect(
+        &mut self,
+        clock: &Clock,
+        context: &mut Context<'_>,
+    ) -> Result<ConnectedClients, RunError> {
+        let (plan, dial) = (self.plan, self.prepared.dial);
+        let (subjects, handles) = (&self.subjects, &self.handles);
+        let factory = ClientFactory::new(plan, self.target, &subjects.table, handles, dial);
+        clients::connect(plan, &factory.options, subjects, clock, context, |number| {
+            factory.client(plan, number)
+        })
+    }
+
+    fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
+        self.prepared.clean_up(context)
+    }
+}
+
+fn open(
+    opening: &SiteOptions<'_>,
+    target: &NfsTarget,
+    stop: &AtomicBool,
+) -> Result<Nfs3Site, RunError> {
+    let (plan, replay) = (opening.plan, &*opening.replay);
+    let options = Nfs3Options {
+        resolve: replay.resolve,
+        stable: replay.nfs3.stable,
+        enable_nlm: replay.nfs3.enable_nlm,
+        nlm_port: replay.nfs3.nlm_port,
+        timeout: Duration::from_nanos(plan.timeout_ns),
+        reconnect: Duration::from_nanos(plan.reconnect_ns),
+        source: plan.source_for(|other| other.nfs3() == Some(target)),
+        callers: plan.callers(),
+        first_number: replay.first_number,
+        occupied: occupied(replay),
+        made: Arc::clone(&opening.made),
+        ..Nfs3Options::new(vec![opening.generation])
+    };
+    let built_in = match target.host {
+        Some(_) => None,
+        None => opening.built_in.nfs3,
+    };
+    let policy = replay.left_over;
+    if policy != LeftoverPolicy::Refuse {
+        let cancellation = Cancellation::default();
+        cancel_on(stop, &cancellation, || {
+            replay::remove_left_over_until(target, built_in, &options, policy, &cancellation)
+        })?;
+    }
+    Nfs3Site::claim(target, built_in, options, stop)
+}

@@ -1,0 +1,137 @@
+//! MOUNT version 3 at one place.
+
+use crate::driver::{Program, RpcConnection, RpcProcedure};
+use crate::error::RunError;
+use crate::protocols::nfs3::Nfs3Error;
+use filestone_wire::mount::{self, DirPath, MountStatus};
+use filestone_wire::nfs3::Handle;
+use filestone_wire::rpc::{AUTH_NONE, AUTH_SYS};
+use std::net::SocketAddr;
+
+/// The program.
+pub const MOUNT: Program = Program::new(mount::PROGRAM, mount::VERSION);
+
+/// Exports named in an error at most.
+const EXPORTS_SHOWN: usize = 16;
+
+/// Whether calls with AUTH_SYS are accepted: a server that lists AUTH_NONE ignores who calls, and
+/// one that lists nothing is older than the list.
+fn accepts_auth_sys(flavors: &[u32]) -> bool {
+    flavors.is_empty() || flavors.contains(&AUTH_SYS) || flavors.contains(&AUTH_NONE)
+}
+
+const fn called(procedure: mount::Procedure) -> RpcProcedure {
+    MOUNT.procedure(procedure.number(), "mount")
+}
+
+/// The MOUNT service of a server.
+pub struct MountService(RpcConnection);
+
+impl MountService {
+    /// The service at the other end of `connection`, which is asked whether it is there.
+    pub fn find(mut connection: RpcConnection) -> Result<Self, RunError> {
+        let address = connection.dial().address;
+        connection
+            .call_raw(called(mount::Procedure::Null), &())
+            .map_err(|failed| RunError::calling(address, "MOUNT NULL".into(), failed.source))?;
+        Ok(Self(connection))
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> SocketAddr {
+        self.0.dial().address
+    }
+
+    /// MNT: a handle, or why not. An export that does not accept AUTH_SYS is an error: its handle
+    /// is worth nothing here, and other exports are not tried in its place.
+    pub fn mnt(&mut self, path: &str) -> Result<Result<Handle, MountStatus>, RunError> {
+        let address = self.address();
+        let arguments = DirPath(path.as_bytes());
+        let reply: Result<mount::MntReply<'_>, _> =
+            self.0.call(called(mount::Procedure::Mnt), &arguments);
+        let reply = reply
+            .map_err(|failed| RunError::calling(address, format!("MOUNT {path}"), failed.source))?;
+        let (handle, flavors) = match reply {
+            Ok(ok) => (Handle::from(ok.fhandle), ok.auth_flavors),
+            Err(fail) => return Ok(Err(fail.status)),
+        };
+        if !accepts_auth_sys(&flavors) {
+            self.umnt(path);
+            let path = path.into();
+            return Err(Nfs3Error::OtherFlavors { path, flavors }.into());
+        }
+        Ok(Ok(handle))
+    }
+
+    /// UMNT, so that the server's list of mounts stays true. No more is waited for than its
+    /// reply, and a server that has no list does not matter.
+    pub fn umnt(&mut self, path: &str) {
+        let umnt = called(mount::Procedure::Umnt);
+        let _ = self.0.call_raw(umnt, &DirPath(path.as_bytes()));
+    }
+
+    /// What the server exports, as far as it says.
+    pub fn exports(&mut self) -> Vec<String> {
+        let export = called(mount::Procedure::Export);
+        let Ok(exports) = self.0.call::<mount::ExportReply<'_>>(export, &()) else {
+            return Vec::new();
+        };
+        exports
+            .iter()
+            .take(EXPORTS_SHOWN)
+            .map(|export| String::from_utf8_lossy(export.directory.0).into_owned())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocols::nfs3::scripted;
+    use filestone_wire::nfs3::FileHandle;
+    use filestone_wire::xdr::Encode;
+    use std::io::Write;
+
+    /// What MNT gives at a server that offers these flavors, and the procedures it was called.
+    fn mounted(flavors: &[u32]) -> (Result<bool, RunError>, Vec<u32>) {
+        let auth_flavors = flavors.to_vec();
+        let (connection, server) = scripted::connection(move |call, out| {
+            let fhandle = FileHandle::new(b"root").expect("a handle");
+            let granted = mount::MntOk {
+                fhandle,
+                auth_flavors: auth_flavors.clone(),
+            };
+            let results = match call.procedure {
+                1 => mount::MntReply::Ok(granted).to_bytes(),
+                _ => Vec::new(),
+            };
+            out.write_all(&scripted::reply(call.xid, &results))
+        });
+        let mut service = MountService::find(connection).expect("it is there");
+        let given = service.mnt("/export").map(|given| given.is_ok());
+        drop(service);
+        (given, server.join().expect("it ends"))
+    }
+
+    #[test]
+    fn an_export_that_takes_no_auth_sys_is_refused_with_what_it_takes() {
+        let (refused, called) = mounted(&[390_003, 390_005, 77]);
+        let error = refused.expect_err("it takes no AUTH_SYS");
+        assert_eq!(
+            error.to_string(),
+            "/export: this export accepts only krb5, krb5p and flavor 77, and filestone calls with \
+             AUTH_SYS (sys)"
+        );
+        assert_eq!(error.category(), crate::error::ErrorCategory::Target);
+        // NULL, MNT, UMNT: the server's list of mounts stays true.
+        assert_eq!(called, [0, 1, 3]);
+    }
+
+    #[test]
+    fn auth_sys_among_others_any_caller_and_no_list_are_accepted() {
+        for flavors in [&[390_003, 1][..], &[1], &[0], &[]] {
+            let (given, _) = mounted(flavors);
+            assert!(given.expect("it is mounted"), "{flavors:?}");
+        }
+    }
+}

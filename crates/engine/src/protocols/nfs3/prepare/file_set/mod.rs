@@ -1,0 +1,111 @@
+//! The file set of a mix on an NFS server (`crate::file_set`).
+//!
+//! | module | what is there |
+//! |---|---|
+//! | `making`, `writing` | the calls that make what is missing |
+
+mod making;
+mod writing;
+
+use crate::control::{Cancellation, Observer};
+use crate::driver::Endpoint;
+use crate::driver::window::CallPipeline;
+use crate::error::RunError;
+use crate::file_set::{self, ExistingObject, Missing, SetServer};
+use crate::protocols::nfs3::Session;
+use crate::protocols::nfs3::tree::NfsTree;
+use crate::workspace::tree::Directory;
+use filestone_model::client::nfs3::sequence::ObjectWithAttributes;
+use filestone_model::plan::TransportKind;
+use filestone_wire::nfs3::Handle;
+use making::SetBuilder;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// The largest reply to a single call: a page of a directory, and room.
+const RECORD_MAX: usize = 1 << 20;
+
+/// What shall be there.
+pub type Order<'a> = file_set::FileSetRequest<'a, Handle>;
+/// A file set that is there.
+pub type FileSet = file_set::FileSet<Handle>;
+
+/// Finds, checks and completes the file set, or makes it, for whoever has no run.
+pub fn prepare(
+    session: &Session,
+    order: &Order<'_>,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<FileSet, RunError> {
+    file_set::prepare(session, order, stop, observer)
+}
+
+impl FileSet {
+    /// Gives the set up; it stays on the server.
+    pub fn release(&self, session: &Session) -> Result<(), RunError> {
+        self.give_up(session, &AtomicBool::new(false))
+    }
+
+    /// Takes the set away, unless somebody else has taken it over.
+    pub fn remove(&mut self, session: &Session, stop: &AtomicBool) -> Result<(), RunError> {
+        self.take_away(session, stop)
+    }
+}
+
+/// The server of `session`, called by TCP and until `cancellation`.
+fn endpoint(session: &Session, cancellation: &Cancellation) -> Endpoint {
+    let mut endpoint = session.endpoint().clone();
+    endpoint.has_answered &= endpoint.dial.transport == TransportKind::Tcp;
+    endpoint.dial.transport = TransportKind::Tcp;
+    endpoint.retry.cancellation = cancellation.clone();
+    endpoint
+}
+
+/// A connection for many calls at a time.
+fn window(session: &Session, cancellation: &Cancellation) -> Result<CallPipeline, RunError> {
+    let address = session.dial().address;
+    CallPipeline::connect(endpoint(session, cancellation))
+        .map_err(|error| RunError::connecting(address, error))
+}
+
+impl SetServer for Session {
+    type Handle = Handle;
+    type Entry = ObjectWithAttributes;
+    type Tree<'a> = NfsTree<'a>;
+
+    fn timeout(&self) -> Duration {
+        Session::timeout(self)
+    }
+
+    fn on_tree<R>(
+        &self,
+        cancellation: &Cancellation,
+        work: impl FnOnce(&mut NfsTree<'_>) -> Result<R, RunError>,
+    ) -> Result<R, RunError> {
+        let mut nfs = Session::connect(endpoint(self, cancellation), RECORD_MAX)?;
+        let mut window = window(self, cancellation)?;
+        work(&mut NfsTree {
+            nfs: &mut nfs,
+            window: Some(&mut window),
+        })
+    }
+
+    fn seen(
+        _: &Directory<Handle>,
+        _: &[u8],
+        object: ObjectWithAttributes,
+    ) -> ExistingObject<Handle> {
+        ExistingObject {
+            handle: object.handle,
+            kind: super::kind_of(object.attributes.file_type),
+            len: object.attributes.size,
+        }
+    }
+
+    fn make(tree: &mut NfsTree<'_>, missing: Missing<'_, '_, Handle>) -> Result<u64, RunError> {
+        let modes = tree.nfs.modes();
+        let mut making = SetBuilder::new(missing, modes);
+        tree.run(&mut making)?;
+        Ok(making.made)
+    }
+}

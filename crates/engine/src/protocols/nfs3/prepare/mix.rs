@@ -1,0 +1,141 @@
+//! What a mix needs of its server: the directories that clients use, and the file set in them.
+
+use super::file_set::Order;
+use super::{Prepared, Session, kind_of};
+use crate::control::{Cancellation, Context};
+use crate::error::RunError;
+use crate::file_set::{self, OrphanedSet};
+use crate::protocols::nfs3::mount::{self, Caller, Mounted};
+use crate::protocols::nfs3::prepare::PrepareError;
+use crate::workspace::ProcessIdentity;
+use filestone_model::file_set::Layout;
+use filestone_model::measure::run_record::Target;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{MixPlan, NfsTarget, Plan, TargetPlan};
+use filestone_model::workload::ObjectKind;
+use filestone_wire::nfs3::Handle;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Finds the directories of a mix, and makes or finds the file set in them.
+pub fn prepare_mix(
+    plan: &Plan,
+    target: &NfsTarget,
+    mix: &MixPlan,
+    built_in: Option<SocketAddr>,
+    context: &mut Context<'_>,
+) -> Result<Prepared, RunError> {
+    let layout = Layout::of_numbered(&mix.file_set, plan.clients, plan.whole().numbering())?;
+    let (mut session, mounted, roots) =
+        context.cancellable(|context| find_all(plan, target, mix, built_in, context))?;
+    let (read_max, write_max) = context.cancellable(|_| session.transfer_limits(&mounted.handle));
+    let kinds: Vec<OpKind> = mix.kinds().iter().map(|(kind, _)| *kind).collect();
+    let order = Order {
+        roots: &roots,
+        layout: &layout,
+        plan: &mix.file_set,
+        kinds: &kinds,
+        write_max_bytes: write_max,
+        left_over: mix.left_over,
+    };
+    let mut set = file_set::prepare_run(&session, &order, mix.remove_set, context)?;
+    let target = Target {
+        mounts: vec![],
+        address: session.dial().address.to_string(),
+        built_in: built_in.is_some(),
+        local: session.connection.is_local(),
+        export: mounted.export,
+        walked: mounted.walked,
+        object: ObjectKind::Directory.name().into(),
+        object_bytes: mounted.attributes.size,
+        files: set.record.files,
+        read_max_bytes: read_max,
+        write_max_bytes: write_max,
+        link_mbit_per_s: None,
+        namespace_link: None,
+        session: None,
+    };
+    Ok(Prepared {
+        dial: *session.dial(),
+        files: set.take_files().into(),
+        target,
+        session,
+        own: None,
+        file_set: Some((set, mix.remove_set)),
+    })
+}
+
+/// Removes the file set of a mix whose process is over, or gives it up.
+pub fn reclaim_mix(
+    plan: &Plan,
+    target: &NfsTarget,
+    mix: &MixPlan,
+    owner: &ProcessIdentity,
+    built_in: Option<SocketAddr>,
+    context: &mut Context<'_>,
+) -> Result<(), RunError> {
+    let (session, _, roots) = find_all(plan, target, mix, built_in, context)?;
+    let left = OrphanedSet {
+        roots: &roots,
+        name: &mix.file_set.name,
+        owner,
+        removes: mix.remove_set,
+    };
+    file_set::reclaim(&session, &left, context)
+}
+
+/// The directories, with the first one's session, which is a new one.
+type FoundAll = (Session, Mounted, Vec<(String, Handle)>);
+
+/// Mounts all directories.
+fn find_all(
+    plan: &Plan,
+    first: &NfsTarget,
+    mix: &MixPlan,
+    built_in: Option<SocketAddr>,
+    context: &mut Context<'_>,
+) -> Result<FoundAll, RunError> {
+    context.preparing(&format!("mounting {}", first.path));
+    let (mut session, mounted) = find(plan, first, built_in, &context.cancellation)?;
+    let mut roots = vec![(first.path.clone(), mounted.handle)];
+    for target in &mix.more_targets {
+        let target = same_server(first, target)?;
+        context.preparing(&format!("mounting {}", target.path));
+        let (_, mounted) = find(plan, target, built_in, &context.cancellation)?;
+        roots.push((target.path.clone(), mounted.handle));
+    }
+    session
+        .connection
+        .reconnect_for(Duration::from_nanos(plan.reconnect_ns));
+    Ok((session.again()?, mounted, roots))
+}
+
+/// Mounts one of the directories.
+fn find(
+    plan: &Plan,
+    target: &NfsTarget,
+    built_in: Option<SocketAddr>,
+    cancellation: &Cancellation,
+) -> Result<(Session, Mounted), RunError> {
+    let (mut session, mounted) =
+        mount::mount_until(&Caller::new(plan, target), built_in, cancellation)?;
+    mounted.refuse_link(&mut session, target)?;
+    let kind = kind_of(mounted.attributes.file_type);
+    if kind != ObjectKind::Directory {
+        return Err(PrepareError::NotADirectory {
+            path: target.path.clone(),
+            kind: kind.name(),
+        }
+        .into());
+    }
+    Ok((session, mounted))
+}
+
+/// The further target, if it is on the server of the first. A file handle is good on its own
+/// server only, and so is a connection.
+fn same_server<'t>(first: &NfsTarget, other: &'t TargetPlan) -> Result<&'t NfsTarget, RunError> {
+    let same = other.nfs3().filter(|other| {
+        (&other.host, other.port, other.transport) == (&first.host, first.port, first.transport)
+    });
+    same.ok_or_else(|| PrepareError::DifferentServers.into())
+}

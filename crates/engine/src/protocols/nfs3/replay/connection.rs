@@ -1,0 +1,66 @@
+//! A connection of a load's client, as the worker of any protocol's loads sees it.
+
+use crate::backend::connection::ClientConnection;
+use crate::driver::{CallError, RetryLimit};
+use crate::protocols::nfs3::calls;
+use crate::replay::over_sockets::{LoadConnection, tried_for};
+use filestone_model::client::nfs3::load::LoadClient;
+use filestone_model::client::nfs3::sequence::{ClientError, ClientErrorKind};
+use filestone_model::completions::CompletionBatch;
+use filestone_model::measure::Mismatches;
+use filestone_model::session::rpc::{JukeboxWaits, RpcProcedure};
+use filestone_model::time::Timestamp;
+
+impl LoadConnection for LoadClient {
+    fn stop(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+        self.break_off(ClientErrorKind::Stopped, now, completed);
+    }
+
+    fn take_mismatches(&mut self) -> Mismatches {
+        self.take_mismatches()
+    }
+
+    fn take_busy_pauses(&mut self) -> JukeboxWaits {
+        self.take_busy_pauses()
+    }
+
+    fn why_lost(
+        connection: &mut ClientConnection<Self>,
+        patience: RetryLimit,
+        is_given_up: bool,
+    ) -> Option<String> {
+        why_lost(connection, patience, is_given_up)
+    }
+}
+
+/// Why the client of this connection could not go on, if it could not: one that was given up may
+/// not know.
+pub fn why_lost(
+    connection: &mut ClientConnection<LoadClient>,
+    patience: RetryLimit,
+    is_given_up: bool,
+) -> Option<String> {
+    let lost = connection.client.take_lost();
+    // Nothing was cut off of one that waited for its next line.
+    let idle = || ClientError {
+        procedure: RpcProcedure::NONE,
+        why: ClientErrorKind::Disconnected,
+    };
+    let lost = lost
+        .filter(|lost| lost.why != ClientErrorKind::Stopped)
+        .or_else(|| is_given_up.then(idle))?;
+    let RetryLimit { timeout, reconnect } = patience;
+    let loss = connection.loss.take();
+    let loss = loss.map_or(CallError::Closed, CallError::from);
+    let tried = connection.tried;
+    let tried = tried.map_or(timeout, |tried| tried_for(tried, reconnect));
+    let gone = if tried.is_zero() {
+        loss
+    } else {
+        CallError::Gone {
+            loss: Box::new(loss),
+            tried,
+        }
+    };
+    Some(calls::call_failed(connection.dial.address, lost, timeout, gone).to_string())
+}

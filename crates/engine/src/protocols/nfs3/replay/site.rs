@@ -1,0 +1,332 @@
+//! A directory on an NFS server as the place of a replay.
+
+use super::options::Nfs3Options;
+use crate::control::{Cancellation, cancel_on};
+use crate::driver::{Dial, Endpoint, Retry, at_port, first_xid};
+use crate::error::RunError;
+use crate::protocols::nfs3::Nfs3Error;
+use crate::protocols::nfs3::calls::{Failure, Session};
+use crate::protocols::nfs3::mount::{self, Caller, Mounted};
+use crate::protocols::nfs3::tree::NfsTree;
+use crate::replay::site::{TreeCleanup, WorkDir};
+use crate::workspace::test_directory::{self, LeftOver, TestDirectory};
+use crate::workspace::tree::{Directory, Step};
+use crate::workspace::{Owner, Purpose};
+use filestone_model::client::nfs3::load::{
+    ActorOptions, LoadClientOptions, RunDirectories, Transfers,
+};
+use filestone_model::measure::run_record::Target;
+use filestone_model::plan::{LeftoverPolicy, NfsTarget, TransportKind};
+use filestone_model::session::rpc::Credentials;
+use filestone_model::time::nanos_of;
+use filestone_wire::nfs3::{FileType, Handle};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Most bytes of one READ or WRITE, whatever the server offers.
+const TRANSFER_MAX: u32 = 1 << 20;
+/// The same in one datagram, as clients of NFS over UDP have it.
+const DATAGRAM_TRANSFER_MAX: u32 = 32 << 10;
+/// What is taken of a server that does not say: what the oldest servers take.
+const TRANSFER_UNKNOWN: u32 = 8192;
+/// Bytes of a reply besides its data, and of a page of a directory.
+const REPLY_MARGIN: usize = 64 << 10;
+
+/// A directory on a server, claimed for one run.
+#[derive(Debug)]
+pub struct Nfs3Site {
+    dial: Dial,
+    lock_manager: Option<Dial>,
+    credentials: Credentials,
+    options: Nfs3Options,
+    claim: TestDirectory<Handle>,
+    transfers: Transfers,
+    target: Target,
+    /// Ends the clean-up.
+    cancellation: Cancellation,
+}
+
+/// What is known when the directory under test has been mounted.
+struct Reached {
+    dial: Dial,
+    mounted: Mounted,
+    is_local: bool,
+    credentials: Credentials,
+    nfs: Session,
+}
+
+fn reach(
+    target: &NfsTarget,
+    built_in: Option<SocketAddr>,
+    options: &Nfs3Options,
+    retry: &Retry,
+) -> Result<Reached, RunError> {
+    let caller = caller(target, options);
+    let credentials = mount::credentials(&caller);
+    let (mut session, mounted) = mount::mount_until(&caller, built_in, &retry.cancellation)?;
+    mounted.refuse_link(&mut session, target)?;
+    if mounted.attributes.file_type != FileType::Directory {
+        return Err(Nfs3Error::NotADirectory {
+            path: target.path.clone(),
+        }
+        .into());
+    }
+    let dial = *session.dial();
+    let is_local = session.connection.is_local();
+    let nfs = open(Endpoint {
+        dial,
+        credentials: credentials.clone(),
+        timeout: options.timeout,
+        retry: retry.clone(),
+        has_answered: true,
+    })?;
+    Ok(Reached {
+        dial,
+        mounted,
+        is_local,
+        credentials,
+        nfs,
+    })
+}
+
+fn caller<'t>(target: &'t NfsTarget, options: &Nfs3Options) -> Caller<'t> {
+    let timeout = options.timeout;
+    Caller {
+        target,
+        timeout_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
+        seed: 0,
+        wants_link: false,
+        source: options.source,
+        identities: options.callers.first(),
+    }
+}
+
+fn open(endpoint: Endpoint) -> Result<Session, RunError> {
+    Session::connect(endpoint, TRANSFER_MAX as usize + REPLY_MARGIN)
+}
+
+/// What the server takes at once, as FSINFO says.
+fn transfers(
+    nfs: &mut Session,
+    root: &Directory<Handle>,
+    transport: TransportKind,
+) -> Result<Transfers, RunError> {
+    let most = match transport {
+        TransportKind::Tcp => TRANSFER_MAX,
+        TransportKind::Udp => DATAGRAM_TRANSFER_MAX,
+    };
+    let told = |bytes: u32| match bytes {
+        0 => TRANSFER_UNKNOWN,
+        bytes => bytes.min(most),
+    };
+    match nfs.call(|link| link.file_system_info(&root.handle)) {
+        Ok(info) => Ok(Transfers {
+            read: told(info.rtmax),
+            write: told(info.wtmax),
+        }),
+        Err(Failure::Answered(..)) => Ok(Transfers {
+            read: TRANSFER_UNKNOWN,
+            write: TRANSFER_UNKNOWN,
+        }),
+        Err(failure) => Err(root.failed(Step::Find)(failure).into()),
+    }
+}
+
+/// Where the lock manager is, if it is wanted.
+fn lock_manager(
+    target: &NfsTarget,
+    options: &Nfs3Options,
+    dial: &Dial,
+    cancellation: &Cancellation,
+) -> Result<Option<Dial>, RunError> {
+    if !options.enable_nlm {
+        return Ok(None);
+    }
+    let address = match options.nlm_port {
+        Some(port) => Ok(at_port(dial.address, port)),
+        None => mount::find_lock_manager(&caller(target, options), dial.address, cancellation),
+    };
+    match address {
+        Ok(address) => Ok(Some(Dial { address, ..*dial })),
+        Err(unknown) => Err(Nfs3Error::NoLockManager {
+            host: dial.address.ip(),
+            nfs_port: dial.address.port(),
+            why: unknown.to_string(),
+        }
+        .into()),
+    }
+}
+
+impl Nfs3Site {
+    /// Where the server is.
+    pub fn dial(&self) -> &Dial {
+        &self.dial
+    }
+
+    /// Where its lock manager is, if that is wanted.
+    pub fn lock_manager(&self) -> Option<&Dial> {
+        self.lock_manager.as_ref()
+    }
+
+    /// What client `client` is made of.
+    pub fn client_options(&self, client: u32, pattern: &Arc<[u8]>) -> LoadClientOptions {
+        LoadClientOptions {
+            actor: ActorOptions {
+                client: client.saturating_add(self.options.first_number),
+                directories: RunDirectories {
+                    root: self.claim.root.handle,
+                    clients: self.claim.clients.handle,
+                    transfers: self.transfers,
+                },
+                options: self.options.of_client(client),
+                made: Arc::clone(&self.options.made),
+                has_lock_manager: self.lock_manager.is_some(),
+                timeout_nanos: nanos_of(self.options.timeout),
+            },
+            credentials: self.credentials_of(client),
+            transport: self.dial.transport,
+            pattern: Arc::clone(pattern),
+            first_xid: first_xid(),
+        }
+    }
+
+    fn credentials_of(&self, client: u32) -> Credentials {
+        let own = Credentials {
+            machine_name: format!("filestone-{client}"),
+            ..self.credentials.clone()
+        };
+        match self.options.callers.of(client) {
+            Some(caller) => own.of_client(caller.identities, caller.number),
+            None => own,
+        }
+    }
+
+    /// Mounts the target's path and claims it: makes `clients` in it, or beside one of
+    /// another program's. `built_in` is where the built-in server listens, for
+    /// targets without a host.
+    pub fn claim(
+        target: &NfsTarget,
+        built_in: Option<SocketAddr>,
+        options: Nfs3Options,
+        stop: &AtomicBool,
+    ) -> Result<Self, RunError> {
+        let cancellation = Cancellation::default();
+        cancel_on(stop, &cancellation, || {
+            Self::claim_until(target, built_in, options, &cancellation)
+        })
+    }
+
+    fn claim_until(
+        target: &NfsTarget,
+        built_in: Option<SocketAddr>,
+        options: Nfs3Options,
+        cancellation: &Cancellation,
+    ) -> Result<Self, RunError> {
+        cancellation.go_on()?;
+        let retry = options.retry(cancellation);
+        let mut reached = reach(target, built_in, &options, &retry)?;
+        let lock_manager = lock_manager(target, &options, &reached.dial, cancellation)?;
+        cancellation.go_on()?;
+        let root = root(reached.mounted.handle, &target.path);
+        let transfers = transfers(&mut reached.nfs, &root, target.transport)?;
+        let tree = &mut NfsTree::new(&mut reached.nfs);
+        let claim = TestDirectory::claim(tree, root, options.occupied, &options.made)?;
+        Ok(Self {
+            claim,
+            transfers,
+            target: Target {
+                address: reached.dial.address.to_string(),
+                built_in: built_in.is_some(),
+                local: reached.is_local,
+                export: reached.mounted.export,
+                walked: reached.mounted.walked,
+                object: "directory".into(),
+                read_max_bytes: transfers.read.into(),
+                write_max_bytes: transfers.write.into(),
+                ..Target::default()
+            },
+            dial: reached.dial,
+            lock_manager,
+            credentials: reached.credentials,
+            options,
+            cancellation: Cancellation::default(),
+        })
+    }
+}
+
+/// Removes what a run has left over in the target's directory: only a `clients`
+/// with our marker in it, and only if no run is known to go on in it. `None` if
+/// there is no `clients`.
+pub fn remove_left_over(
+    target: &NfsTarget,
+    built_in: Option<SocketAddr>,
+    timeout: Duration,
+    policy: LeftoverPolicy,
+) -> Result<Option<Owner>, RunError> {
+    let options = Nfs3Options {
+        timeout,
+        ..Nfs3Options::new(Vec::new())
+    };
+    remove_left_over_until(target, built_in, &options, policy, &Cancellation::default())
+}
+
+/// The same, which ends on cancellation.
+pub(crate) fn remove_left_over_until(
+    target: &NfsTarget,
+    built_in: Option<SocketAddr>,
+    options: &Nfs3Options,
+    policy: LeftoverPolicy,
+    cancellation: &Cancellation,
+) -> Result<Option<Owner>, RunError> {
+    let retry = options.retry(cancellation);
+    let mut reached = reach(target, built_in, options, &retry)?;
+    let root = root(reached.mounted.handle, &target.path);
+    let tree = &mut NfsTree::new(&mut reached.nfs);
+    let wanted = LeftOver {
+        policy,
+        occupied: options.occupied,
+        made: &options.made,
+    };
+    Ok(test_directory::remove_left_over(tree, &root, wanted)?)
+}
+
+impl WorkDir for Nfs3Site {
+    fn target(&self) -> Target {
+        self.target.clone()
+    }
+
+    fn remark(&self) -> Option<String> {
+        self.claim.remark()
+    }
+
+    fn cancel_with(&mut self, cancellation: &Cancellation) {
+        self.cancellation = cancellation.clone();
+    }
+
+    fn release(mut self, trees: TreeCleanup) -> Result<(), RunError> {
+        // A connection of its own: one from before a long run may be gone.
+        let mut nfs = open(Endpoint {
+            dial: self.dial,
+            credentials: self.credentials,
+            timeout: self.options.timeout,
+            retry: self.options.retry(&self.cancellation),
+            has_answered: true,
+        })?;
+        let tree = &mut NfsTree::new(&mut nfs);
+        match trees {
+            TreeCleanup::Remove => Ok(self.claim.remove(tree)?),
+            TreeCleanup::Keep => Ok(self.claim.give_up(tree)?),
+        }
+    }
+}
+
+/// The directory under test.
+fn root(handle: Handle, path: &str) -> Directory<Handle> {
+    Directory {
+        handle,
+        path: path.into(),
+        purpose: Purpose::Replay,
+    }
+}

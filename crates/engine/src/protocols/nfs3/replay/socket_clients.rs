@@ -1,0 +1,133 @@
+//! The clients of a load, over sockets: any number of them on each worker's thread.
+
+use super::site::Nfs3Site;
+use crate::backend::connection::{ConnectedClient, InitialConnection};
+use crate::backend::sockets::{SocketOptions, Sockets};
+use crate::control::Context;
+use crate::driver::{Dial, RetryLimit};
+use crate::error::RunError;
+use crate::protocols::clients::{
+    ConnectedSockets, connect_first, connect_sockets, dial_of, moment_of,
+};
+use crate::replay::over_sockets::LoadWorker;
+use crate::replay::replaying::{ClientSpawner, Wanted};
+use crate::replay::round_robin::RoundRobin;
+use crate::run::{ConnectedClients, Recording, WorkerBody};
+use crate::worker::WorkerClient;
+use filestone_model::client::nfs3::load::LoadClient;
+use filestone_model::plan::Plan;
+use filestone_model::time::Timestamp;
+use filestone_model::workload::LineSource;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Clients over sockets.
+pub struct SocketClients;
+
+impl<W: LineSource> ClientSpawner<RoundRobin<Nfs3Site>, W> for SocketClients {
+    fn recording(&self, _plan: &Plan, _workers: usize) -> Recording {
+        Recording::Own
+    }
+
+    fn connect(
+        &self,
+        wanted: &Wanted<'_, RoundRobin<Nfs3Site>, W>,
+        context: &mut Context<'_>,
+    ) -> Result<ConnectedClients, RunError> {
+        let (plan, sites) = (wanted.plan, &wanted.replaying.site);
+        let dial = |place| dial_of_place(plan, sites, place);
+        let moments = moments_of(wanted);
+        let connected = connect_sockets_of(wanted, moments, context)?;
+        let connect_times = connected.times_of_made();
+        let mut sockets = connected.sockets;
+        let mut take = |place: u32| sockets.get_mut(place as usize).and_then(Option::take);
+        let moment = |number: u32| moments.map(|moments| moment_of(moments, number));
+        let options = SocketOptions {
+            dial: *sites.of(0).dial(),
+            pattern: Arc::clone(wanted.table),
+            busy_poll: plan.busy_poll,
+            reconnect_nanos: plan.reconnect_ns,
+            on_lost: plan.on_lost(),
+        };
+        let mut workers: Vec<Box<dyn WorkerBody>> = Vec::new();
+        for worker in 0..plan.workers.max(1) {
+            let numbers: Vec<u32> = plan.clients_of_worker(worker).collect();
+            let (mut clients, mut locks) = (Vec::new(), Vec::new());
+            for (place, number) in (0..).zip(numbers.iter().copied()) {
+                let made = sites.of(number).client_options(number, &options.pattern);
+                let mut client = LoadClient::new(&made);
+                let own = numbers.len() as u32 + place;
+                if let Some(socket) = take(plan.clients + number)
+                    && let Some(client) = client.lock_manager(&made, place, own)
+                {
+                    locks.push(ConnectedClient {
+                        client,
+                        first: InitialConnection::Established(socket),
+                        dial: dial(plan.clients + number),
+                    });
+                }
+                let dial = dial(number);
+                let first = take(number).map(InitialConnection::Established);
+                let first = first.or_else(|| moment(number).map(InitialConnection::ScheduledAt));
+                clients.extend(first.map(|first| ConnectedClient {
+                    client,
+                    first,
+                    dial,
+                }));
+            }
+            clients.append(&mut locks);
+            let member = |number: u32| WorkerClient {
+                number,
+                workload: (wanted.workload)(number),
+            };
+            workers.push(Box::new(LoadWorker {
+                sockets: Sockets::new(wanted.clock.clone(), options.clone(), clients)?,
+                members: numbers.into_iter().map(member).collect(),
+                replaying: Arc::clone(wanted.replaying),
+                cancellations: wanted.cancellations.clone(),
+                patience: RetryLimit {
+                    timeout: Duration::from_nanos(plan.timeout_ns),
+                    reconnect: Duration::from_nanos(plan.reconnect_ns),
+                },
+            }));
+        }
+        Ok(ConnectedClients {
+            workers,
+            record: Some(connected.record),
+            connect_times,
+        })
+    }
+}
+
+/// When each client is to have its connection, if the run can begin without it: not where it has a
+/// second one, to a lock manager.
+fn moments_of<'w, W: LineSource>(
+    wanted: &'w Wanted<'_, RoundRobin<Nfs3Site>, W>,
+) -> Option<&'w [Timestamp]> {
+    let locks = wanted.replaying.site.of(0).lock_manager().is_some();
+    wanted.first_connections.as_deref().filter(|_| !locks)
+}
+
+fn connect_sockets_of<W: LineSource>(
+    wanted: &Wanted<'_, RoundRobin<Nfs3Site>, W>,
+    moments: Option<&[Timestamp]>,
+    context: &mut Context<'_>,
+) -> Result<ConnectedSockets, RunError> {
+    let (plan, sites) = (wanted.plan, &wanted.replaying.site);
+    let dial = |place| dial_of_place(plan, sites, place);
+    if let Some(moments) = moments {
+        return connect_first(plan, moments, dial, context);
+    }
+    let lock_managers = sites.of(0).lock_manager().is_some();
+    let count = plan.clients * (1 + u32::from(lock_managers));
+    connect_sockets(plan, count, dial, context)
+}
+
+/// How the connection at that place is made: first those of all clients, then those to their
+/// lock managers.
+fn dial_of_place(plan: &Plan, sites: &RoundRobin<Nfs3Site>, place: u32) -> Dial {
+    let number = place % plan.clients.max(1);
+    let site = sites.of(number);
+    let lock_manager = site.lock_manager().filter(|_| place >= plan.clients);
+    dial_of(plan, number, *lock_manager.unwrap_or(site.dial()))
+}

@@ -1,0 +1,610 @@
+//! A connection to a share, for requests one at a time: before and after a run.
+
+use super::error::{ExchangeError, ExchangeFailed, SmbError};
+use super::key_log;
+use crate::control::{Cancellation, LOOK_EVERY};
+use crate::driver::{Dial, is_this_host};
+use filestone_model::client::call_slot::{ActionError, Results, WaitReason};
+use filestone_model::client::smb2::{
+    CallHandle, CallSlot, ClientErrorKind, ConnectError, ConnectionSetup, establish,
+};
+use filestone_model::load::Status;
+use filestone_model::measure::run_record::{SessionIdentity, SessionRecord};
+use filestone_model::output::{Output, WriteData};
+use filestone_model::session::smb2::{
+    Limits, NegotiatedSummary, OutgoingCompound, Scope, Smb2Options, Smb2Session, SmbStreamError,
+};
+use filestone_model::time::{Timestamp, nanos_of};
+use filestone_wire::smb2::compound::Messages;
+use filestone_wire::smb2::{self, Command};
+use rustix::io::Errno;
+use rustix::net::{
+    RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recv, sendmsg, shutdown, sockopt,
+};
+use std::io::IoSlice;
+use std::os::fd::OwnedFd;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// The slot of what is asked here.
+const SLOT: u32 = 0;
+/// The largest frame taken: a READ of eight mebibytes, the most that servers offer.
+const FRAME_MAX: usize = (8 << 20) + (64 << 10);
+/// What is received at a time.
+const ROOM: usize = 256 << 10;
+/// How much of what is no message is shown.
+const SHOWN: usize = 40;
+
+/// How often in a row something is begun again that gets no further.
+pub const REPEATS_MAX: u32 = 5;
+
+/// What has been answered over a connection, and over those in whose place it is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Answers {
+    /// Chains of requests.
+    pub chains: u64,
+    /// Those of them that have written, removed or named something.
+    pub changes: u64,
+}
+
+/// How a connection is made.
+#[derive(Debug, Clone)]
+pub struct Reaching {
+    /// Where the server is.
+    pub dial: Dial,
+    /// How a share of it is reached.
+    pub way: Arc<ConnectionSetup>,
+    /// How long a request may stay unanswered.
+    pub timeout: Duration,
+    /// Whether requests that belong together travel together.
+    pub compounds: bool,
+    /// Two periods of the pattern that file data consist of.
+    pub pattern: Arc<[u8]>,
+    /// Ends all waiting.
+    pub cancellation: Cancellation,
+}
+
+impl Reaching {
+    /// A socket that is connected to the server.
+    fn connect(&self) -> Result<OwnedFd, ExchangeFailed> {
+        let socket = self.dial.connect_until(self.timeout, &self.cancellation);
+        socket.map_err(|error| ExchangeFailed {
+            address: self.dial.address,
+            request: String::new(),
+            source: error.into(),
+        })
+    }
+
+    /// A session that is not established yet, for so many requests at a time.
+    pub fn session(&self, slots: u32) -> Smb2Session {
+        Smb2Session::new(Smb2Options {
+            slots,
+            timeout_nanos: nanos_of(self.timeout),
+            frame_max: FRAME_MAX,
+            compounds: self.compounds,
+            channel: self.way.channel() as u16,
+        })
+    }
+}
+
+/// Why something asked of a share was not done.
+#[derive(Debug)]
+pub enum RequestError {
+    /// The server says no.
+    Answered(smb2::Status),
+    /// There is no way to the server any more, or to its share.
+    Lost(SmbError),
+}
+
+impl RequestError {
+    /// As an error about what is at `path`.
+    pub fn at(self, path: &str, request: &'static str) -> SmbError {
+        match self {
+            RequestError::Answered(status) => SmbError::Answered {
+                path: path.into(),
+                request,
+                status,
+            },
+            RequestError::Lost(error) => error,
+        }
+    }
+
+    /// Whether the server answered with one of these.
+    pub fn is_any(&self, statuses: &[smb2::Status]) -> bool {
+        matches!(self, RequestError::Answered(status) if statuses.contains(status))
+    }
+}
+
+/// A connection to a share.
+#[derive(Debug)]
+pub struct Connection {
+    reaching: Reaching,
+    socket: OwnedFd,
+    session: Smb2Session,
+    desk: CallSlot,
+    out: Output,
+    sent: Vec<u8>,
+    room: Box<[u8]>,
+    epoch: Instant,
+    answers: Answers,
+}
+
+/// What a connection becomes whose requests a worker makes.
+pub struct EstablishedConnection {
+    /// Its socket.
+    pub socket: OwnedFd,
+    /// Its session.
+    pub session: Smb2Session,
+}
+
+impl Connection {
+    /// Connects, and goes on as far as the share; `slots` requests may be under way at a time.
+    pub fn make(reaching: &Reaching, slots: u32) -> Result<Self, SmbError> {
+        Self::over(reaching, reaching.connect()?, slots)
+    }
+
+    /// The same over a socket that is connected.
+    pub fn over(reaching: &Reaching, socket: OwnedFd, slots: u32) -> Result<Self, SmbError> {
+        let mut connection = Self {
+            reaching: reaching.clone(),
+            socket,
+            session: reaching.session(slots),
+            desk: CallSlot::default(),
+            out: Output::default(),
+            sent: Vec::new(),
+            room: vec![0; ROOM].into_boxed_slice(),
+            epoch: Instant::now(),
+            answers: Answers::default(),
+        };
+        connection.limit()?;
+        connection.arrive()?;
+        Ok(connection)
+    }
+
+    /// Establishes a new session over a new connection after the server has ended the old session: a
+    /// connection carries one NEGOTIATE (MS-SMB2, section 3.3.5.4).
+    pub fn begin_again(&mut self) -> Result<(), SmbError> {
+        self.connect_again()?;
+        self.arrive()
+    }
+
+    /// Another connection in the place of this one, over which nothing has been said.
+    fn connect_again(&mut self) -> Result<(), SmbError> {
+        // What is open in the old session is closed before the new one is there, which names it.
+        let _ = shutdown(&self.socket, Shutdown::Both);
+        self.reaching.way.lose();
+        self.socket = self.reaching.connect()?;
+        self.session.reset();
+        self.out.clear();
+        self.limit()
+    }
+
+    /// Goes on as far as the share, over another connection if the server ends the session on the way.
+    fn arrive(&mut self) -> Result<(), SmbError> {
+        let mut left = REPEATS_MAX;
+        loop {
+            match self.establish() {
+                Err(SmbError::Setup {
+                    source: ConnectError::Refused { status, .. },
+                    ..
+                }) if status.ends_session() && left > 0 => {
+                    left -= 1;
+                    self.connect_again()?;
+                }
+                established => return established,
+            }
+        }
+    }
+
+    /// Lets calls of the system return in time to look at the cancellation.
+    fn limit(&self) -> Result<(), SmbError> {
+        let limit = Some(
+            self.reaching
+                .timeout
+                .clamp(Duration::from_millis(1), LOOK_EVERY),
+        );
+        sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Recv, limit)
+            .and_then(|()| sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Send, limit))
+            .map_err(|error| self.failed(error.into()).into())
+    }
+
+    fn establish(&mut self) -> Result<(), SmbError> {
+        let way = Arc::clone(&self.reaching.way);
+        let established = self.drive(&WriteData::PATTERN, establish(CallHandle::HERE, &way));
+        match established.map_err(|unmet| unmet.at("", "SESSION_SETUP"))? {
+            Ok(established) => {
+                key_log::note(&established);
+                self.session.establish(established);
+                Ok(())
+            }
+            Err(ConnectError::Lost | ConnectError::Reset) => Err(self.why_lost().into()),
+            Err(source) => Err(SmbError::Setup {
+                address: self.reaching.dial.address,
+                share: self.reaching.way.terms.share.clone(),
+                source,
+            }),
+        }
+    }
+
+    /// Gives the session up, so that a server that takes as many as the run has clients has room for
+    /// all of them, and closes the connection. How that is answered does not matter, as long as it
+    /// is the server that answers.
+    pub fn leave(&mut self) -> Result<(), SmbError> {
+        let link = CallHandle::HERE;
+        let left = self.step(&WriteData::PATTERN, async {
+            link.tree_disconnect(Scope::Tree).await?;
+            link.log_off(Scope::Session).await
+        });
+        let _ = shutdown(&self.socket, Shutdown::Both);
+        match left {
+            Err(RequestError::Lost(error)) if error.is_forgery() => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Gives the connection to a worker.
+    pub fn hand_over(self) -> Result<EstablishedConnection, SmbError> {
+        let unlimited = sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Recv, None)
+            .and_then(|()| sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Send, None));
+        unlimited.map_err(|error| self.failed(error.into()))?;
+        Ok(EstablishedConnection {
+            socket: self.socket,
+            session: self.session,
+        })
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Smb2Session {
+        &self.session
+    }
+
+    /// What the server takes at once: as was agreed upon, and for as many credits as it grants. They
+    /// are asked for until it grants no more.
+    pub fn limits(&mut self) -> Result<Limits, SmbError> {
+        let agreed = self.session.established().map(|own| own.limits);
+        let agreed = agreed.unwrap_or_default();
+        // After a session was lost there are as few as at the beginning.
+        let granted = |own: &Self| (own.reaching.way.losses(), own.session.credits());
+        let mut before = (0, 0);
+        while self.session.credits() < agreed.credits() && granted(self) > before {
+            before = granted(self);
+            let asked = self.call(async |link| link.echo().await);
+            asked.map_err(|unmet| unmet.at("", "ECHO"))?;
+        }
+        Ok(agreed.within(self.session.credits()))
+    }
+
+    /// What was agreed upon, for a record.
+    pub fn session_record(&self) -> Option<SessionRecord> {
+        let agreed = self.session.established()?.agreed;
+        Some(SessionRecord {
+            dialect: agreed.dialect.to_string(),
+            signing: agreed.signing.map(|algorithm| algorithm.to_string()),
+            encryption: agreed.cipher.map(|cipher| cipher.to_string()),
+            account: match agreed {
+                NegotiatedSummary { is_guest: true, .. } => SessionIdentity::Guest,
+                NegotiatedSummary {
+                    is_anonymous: true, ..
+                } => SessionIdentity::Anonymous,
+                _ => SessionIdentity::User,
+            },
+            channels: self.reaching.way.terms.channels,
+            interfaces: Vec::new(),
+            durable: None,
+        })
+    }
+
+    /// How it was made.
+    pub fn reaching(&self) -> &Reaching {
+        &self.reaching
+    }
+
+    /// Whether the server is on this host.
+    pub fn is_local(&self) -> bool {
+        let here = socket2::SockRef::from(&self.socket).local_addr().ok();
+        let here = here.and_then(|address| address.as_socket());
+        is_this_host(self.reaching.dial.address.ip(), here.map(|here| here.ip()))
+    }
+
+    /// Waits, unless the work is to end.
+    pub fn wait(&self, pause: Duration) -> Result<(), RequestError> {
+        if self.reaching.cancellation.pause(pause) {
+            return Ok(());
+        }
+        Err(RequestError::Lost(
+            self.failed(ExchangeError::Stopped).into(),
+        ))
+    }
+
+    /// What has been answered so far.
+    pub const fn answers(&self) -> Answers {
+        self.answers
+    }
+
+    /// Sends these requests once and returns their result. If the server answers that the session or the
+    /// tree connect has ended, it sends no further request and returns that status.
+    pub fn step<T>(
+        &mut self,
+        source: &WriteData,
+        requests: impl Future<Output = Result<T, ActionError>>,
+    ) -> Result<T, RequestError> {
+        match self.drive(source, requests)? {
+            Ok(value) => Ok(value),
+            Err(ActionError::Status(Status::Failed(status))) => {
+                Err(RequestError::Answered(smb2::Status(status.number)))
+            }
+            Err(ActionError::Status(other)) => {
+                let what = format!("{other:?}");
+                Err(RequestError::Lost(
+                    self.failed(ExchangeError::Bad(what)).into(),
+                ))
+            }
+            Err(ActionError::ClientFailed | ActionError::ConnectionReset) => {
+                let failed = self.why_lost();
+                Err(RequestError::Lost(failed.into()))
+            }
+        }
+    }
+
+    /// Makes the exchanges that `requests` waits for.
+    fn drive<T>(
+        &mut self,
+        source: &WriteData,
+        requests: impl Future<Output = T>,
+    ) -> Result<T, RequestError> {
+        let mut desk = std::mem::take(&mut self.desk);
+        let mut requests = pin!(requests);
+        let mut context = Context::from_waker(Waker::noop());
+        loop {
+            desk.stop(self.reaching.cancellation.is_cancelled());
+            let polled = desk.lend(|| requests.as_mut().poll(&mut context));
+            if let Poll::Ready(value) = polled {
+                self.desk = desk;
+                return Ok(value);
+            }
+            let exchanged = match desk.wanted() {
+                WaitReason::Timer(nanos) => {
+                    let goes_on = self
+                        .reaching
+                        .cancellation
+                        .pause(Duration::from_nanos(nanos));
+                    desk.rested();
+                    if goes_on {
+                        Ok(None)
+                    } else {
+                        Err(ExchangeError::Stopped)
+                    }
+                }
+                WaitReason::Reply | WaitReason::None => self.exchange(&mut desk, source),
+            };
+            match exchanged {
+                Ok(None) => {}
+                Ok(Some(ended)) => return Err(RequestError::Answered(ended)),
+                Err(error) => {
+                    let mut failed = self.failed(error);
+                    failed.request = desk.call().procedure.shown();
+                    return Err(RequestError::Lost(failed.into()));
+                }
+            }
+        }
+    }
+
+    fn failed(&self, source: ExchangeError) -> ExchangeFailed {
+        ExchangeFailed {
+            address: self.reaching.dial.address,
+            request: self.desk.call().procedure.shown(),
+            source,
+        }
+    }
+
+    /// Why a future could not go on.
+    fn why_lost(&mut self) -> ExchangeFailed {
+        let lost = self.desk.take_lost();
+        let why = lost.map_or(ClientErrorKind::Disconnected, |lost| lost.why);
+        let source = why_in_words(why, self.reaching.timeout);
+        self.failed(source)
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::ZERO.after(self.epoch.elapsed())
+    }
+
+    /// Sends the chain on the desk, and waits for its responses; the status by which they say that
+    /// the session is gone, or its tree, if they do: then nobody learns of them.
+    fn exchange(
+        &mut self,
+        desk: &mut CallSlot,
+        source: &WriteData,
+    ) -> Result<Option<smb2::Status>, ExchangeError> {
+        self.put(desk, source)?;
+        // What sets a session up says itself how it ends.
+        let is_of_session = self.session.established().is_some()
+            && matches!(desk.call().procedure.scope, Scope::Tree | Scope::Session);
+        loop {
+            let len = self.receive()?;
+            let received = self.room.get(..len).unwrap_or_default();
+            let (mut is_answered, mut wants_next, mut is_genuine) = (false, false, true);
+            let mut said = Said::default();
+            let taken = self.session.receive(received, |answered| {
+                wants_next |= answered.wants_next;
+                is_genuine &= answered.is_genuine;
+                if answered.wants_next {
+                    return;
+                }
+                let (bytes, len) = (answered.bytes, answered.bytes.len());
+                if is_of_session {
+                    said = Said::of(bytes);
+                }
+                if said.ended.is_none() {
+                    desk.answer(Results { bytes, len });
+                }
+                is_answered = true;
+            });
+            taken.map_err(|error| not_smb(error, received))?;
+            match said.ended {
+                // With the session the key is gone to sign that with. Nothing else of it is believed.
+                Some(ended) if is_genuine || said.is_without_key => return Ok(Some(ended)),
+                _ if !is_genuine => return Err(ExchangeError::Forged),
+                _ => {}
+            }
+            if is_answered {
+                self.answers.chains += 1;
+                self.answers.changes += u64::from(said.has_changed);
+                return Ok(None);
+            }
+            if wants_next {
+                self.put(desk, source)?;
+            }
+            if self.session.timed_out(self.now(), &mut self.out).is_some() {
+                return Err(ExchangeError::TimedOut(self.reaching.timeout));
+            }
+            if self.session.answer(&mut self.out) {
+                self.send()?;
+            }
+        }
+    }
+
+    fn put(&mut self, desk: &mut CallSlot, source: &WriteData) -> Result<(), ExchangeError> {
+        let call = desk.call();
+        let can_send = self.session.can_send(SLOT, &call.procedure);
+        if !can_send.map_err(ExchangeError::NotSmb)? {
+            return Err(ExchangeError::NotSmb(SmbStreamError::NoCredits {
+                needed: call.procedure.len(),
+                at_hand: self.session.credits(),
+            }));
+        }
+        let sending = OutgoingCompound {
+            chain: &call.procedure,
+            bodies: &call.arguments,
+            data: call.data,
+            source,
+            pattern: &self.reaching.pattern,
+        };
+        let keeps = call.procedure.keeps_sent;
+        self.session
+            .put(SLOT, &sending, &mut self.out, &mut self.sent);
+        if keeps {
+            std::mem::swap(desk.sent_mut(), &mut self.sent);
+        }
+        let now = self.now();
+        self.session.transmitted(now);
+        self.send()
+    }
+
+    /// Sends all that is in the output.
+    fn send(&mut self) -> Result<(), ExchangeError> {
+        let mut slices = Vec::with_capacity(2 * self.out.splices.len() + 1);
+        let mut from = 0;
+        for splice in &self.out.splices {
+            slices.push(self.out.bytes.get(from..splice.at).unwrap_or_default());
+            let data = self
+                .reaching
+                .pattern
+                .get(splice.start..splice.start + splice.len);
+            slices.push(data.unwrap_or_default());
+            from = splice.at;
+        }
+        slices.push(self.out.bytes.get(from..).unwrap_or_default());
+        let mut slices: Vec<IoSlice<'_>> = slices.into_iter().map(IoSlice::new).collect();
+        let mut rest = &mut slices[..];
+        IoSlice::advance_slices(&mut rest, 0);
+        let began = Instant::now();
+        while !rest.is_empty() {
+            let mut no_control = SendAncillaryBuffer::default();
+            match sendmsg(&self.socket, rest, &mut no_control, SendFlags::NOSIGNAL) {
+                Ok(len) => IoSlice::advance_slices(&mut rest, len),
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if self.reaching.cancellation.is_cancelled() {
+                return Err(ExchangeError::Stopped);
+            }
+            if began.elapsed() > self.reaching.timeout {
+                return Err(ExchangeError::TimedOut(self.reaching.timeout));
+            }
+        }
+        self.out.clear();
+        Ok(())
+    }
+
+    /// Receives once, or waits for a while.
+    fn receive(&mut self) -> Result<usize, ExchangeError> {
+        match recv(&self.socket, &mut self.room[..], RecvFlags::empty()) {
+            Ok((0, _)) => Err(ExchangeError::Closed),
+            Ok((len, _)) => Ok(len),
+            Err(Errno::AGAIN | Errno::INTR) if self.reaching.cancellation.is_cancelled() => {
+                Err(ExchangeError::Stopped)
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// What the responses to a chain say of its session.
+#[derive(Debug, Clone, Copy, Default)]
+struct Said {
+    /// The status by which it is gone, or its tree, if something was to be done yet: what was only
+    /// to be closed is gone with it.
+    ended: Option<smb2::Status>,
+    /// Whether it says so as one that has no key any more.
+    is_without_key: bool,
+    /// Whether something was written, removed or named.
+    has_changed: bool,
+}
+
+impl Said {
+    fn of(responses: &[u8]) -> Self {
+        let mut said = Self::default();
+        for message in Messages::of(responses).map_while(Result::ok) {
+            let smb2::Header {
+                command,
+                status,
+                flags,
+                ..
+            } = message.header;
+            if status.is_error() {
+                let is_end = status.ends_session() && command != Command::Close;
+                said.ended = is_end.then_some(status);
+                said.is_without_key = status == smb2::Status::USER_SESSION_DELETED
+                    && !flags.contains(smb2::HeaderFlags::SIGNED);
+                break;
+            }
+            said.has_changed |= matches!(command, Command::SetInfo | Command::Write);
+        }
+        said
+    }
+}
+
+/// Why a client cannot go on whose requests may stay unanswered for `timeout`.
+pub fn why_in_words(why: ClientErrorKind, timeout: Duration) -> ExchangeError {
+    match why {
+        ClientErrorKind::Decode(error) => {
+            ExchangeError::Bad(format!("the response cannot be decoded: {error}"))
+        }
+        ClientErrorKind::ProtocolViolation(what) => ExchangeError::Bad(what),
+        ClientErrorKind::Refused(_) => ExchangeError::Forged,
+        ClientErrorKind::BadMessage(error, start) => not_smb(error, &start),
+        ClientErrorKind::TimedOut => ExchangeError::TimedOut(timeout),
+        ClientErrorKind::Stopped => ExchangeError::Stopped,
+        ClientErrorKind::Disconnected => ExchangeError::Closed,
+    }
+}
+
+/// What a stream that began with `received` is not.
+fn not_smb(error: SmbStreamError, received: &[u8]) -> ExchangeError {
+    let line = received
+        .split(|byte| *byte == b'\r' || *byte == b'\n')
+        .next()
+        .unwrap_or_default();
+    let start = line.get(..SHOWN).unwrap_or(line);
+    let is_text = start.len() >= 4 && start.iter().all(|byte| (b' '..=b'~').contains(byte));
+    match error {
+        SmbStreamError::Frame(_) if is_text => {
+            ExchangeError::OtherProtocol(String::from_utf8_lossy(start).into_owned())
+        }
+        error => ExchangeError::NotSmb(error),
+    }
+}

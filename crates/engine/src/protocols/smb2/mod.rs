@@ -1,0 +1,181 @@
+//! An SMB2 server: requests of SMB2 and SMB3, and loads that are replayed verb for verb.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `terms`, `ntlm` | what a plan wants of a server; how users prove who they are |
+//! | `channels` | what it says of several connections of a client |
+//! | `connection` | a connection to a share, for requests one at a time |
+//! | `repeating` | what is begun again over another session when the server ends one |
+//! | `logging_on` | clients log on, many at a time |
+//! | `limits` | what a run needs at once, beside what its server takes |
+//! | `key_log` | session keys, for whoever is to read a capture of a run |
+//! | `tree` | a share's directories as a run's workspace |
+//! | `prepare` | what a probe finds or makes on a share before it begins |
+//! | `file_set` | the file set of a mix on a share |
+//! | `filling` | files that are written before a run begins |
+//! | `open` | a share on which a probe or a mix is made |
+//! | `worker` | its clients on one thread: how they run, and take their leave |
+//! | `replay` | a load on a share |
+//! | `raw` | the same requests over a plain socket, for calibration |
+
+mod channels;
+mod connection;
+mod error;
+mod file_set;
+mod filling;
+mod key_log;
+mod limits;
+mod logging_on;
+pub mod ntlm;
+mod open;
+mod prepare;
+mod raw;
+mod repeating;
+mod replay;
+mod terms;
+mod tree;
+mod worker;
+
+pub use error::{ExchangeError, ExchangeFailed, SmbError};
+
+use super::replay_sites::SiteOptions;
+use super::{BuiltIn, ConnectTarget, Job, Protocol, Rate, TargetError};
+use crate::control::{Cancellation, Context, NoObserver};
+use crate::error::RunError;
+use crate::protocols::reaching::{reach, repeated};
+use crate::run::OpenTarget;
+use crate::workspace::ProcessIdentity;
+use filestone_model::client::Unsupported;
+use filestone_model::client::smb2;
+use filestone_model::doctor::facts::TargetFacts;
+use filestone_model::measure::RunRecord;
+use filestone_model::operation::OpKind;
+use filestone_model::plan::{Plan, SmbTarget, TargetPlan, WorkloadPlan};
+use filestone_wire::smb2::Command;
+use open::{OpenShare, reclaim_mix};
+use replay::{OverSockets, ShareSite};
+use std::time::Duration;
+use terms::ShareAddress;
+
+/// What plans call it.
+pub const NAME: &str = "smb";
+
+/// How long one request may take before a run: one that takes longer is worth telling.
+const REQUEST_MAX: Duration = Duration::from_secs(2);
+/// ECHOs made one after the other.
+const ECHOES: usize = 21;
+
+/// SMB2 and SMB3 over TCP.
+pub struct Smb2;
+
+impl Protocol for Smb2 {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn supports(&self, kind: OpKind) -> Result<(), Unsupported> {
+        smb2::supports(kind)
+    }
+
+    fn open<'plan>(
+        &self,
+        plan: &'plan Plan,
+        built_in: BuiltIn,
+        context: &mut Context<'_>,
+    ) -> Result<Box<dyn OpenTarget + 'plan>, RunError> {
+        let target = plan.target.smb().ok_or(TargetError::NoCalls)?;
+        match &plan.workload {
+            WorkloadPlan::Probe(probe) => Ok(Box::new(OpenShare::probe(
+                plan,
+                target,
+                probe,
+                built_in.smb,
+                context,
+            )?)),
+            WorkloadPlan::Mix(mix) => Ok(Box::new(OpenShare::mix(
+                plan,
+                target,
+                mix,
+                built_in.smb,
+                context,
+            )?)),
+            WorkloadPlan::LoadFile(_) | WorkloadPlan::Fleet(_) => Err(TargetError::NoCalls.into()),
+        }
+    }
+
+    fn reclaim(
+        &self,
+        job: &Job<'_>,
+        owner: &ProcessIdentity,
+        context: &mut Context<'_>,
+    ) -> Result<(), RunError> {
+        let target = job.plan.target.smb().ok_or(TargetError::NoCalls)?;
+        match job.plan.mix() {
+            Some(mix) => reclaim_mix(job.plan, target, mix, owner, job.built_in.smb, context),
+            None => Ok(()),
+        }
+    }
+
+    fn request_of(&self, kind: OpKind) -> String {
+        let command = match kind {
+            OpKind::Null => Command::Echo,
+            OpKind::GetAttr => Command::QueryInfo,
+            _ => return kind.name().to_uppercase(),
+        };
+        command.to_string()
+    }
+
+    fn calibrated_at(&self) -> Option<TargetPlan> {
+        Some(TargetPlan::Smb(SmbTarget::built_in("file")))
+    }
+
+    fn over_plain_socket(
+        &self,
+        job: &Job<'_>,
+        time: Duration,
+        context: &mut Context<'_>,
+    ) -> Result<Rate, RunError> {
+        raw::measure(job, time, context)
+    }
+
+    fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+        let opening = SiteOptions::of(job)?;
+        let (stop, password) = (context.stop, context.password);
+        opening.replay(context, &OverSockets, |target| {
+            let target = target.smb()?;
+            let mut silent = NoObserver;
+            let context = Context::new(stop, &mut silent).with_password(password);
+            Some(ShareSite::claim(&opening, target, &context))
+        })
+    }
+
+    fn examine(
+        &self,
+        contact: &ConnectTarget,
+        facts: &mut TargetFacts,
+        cancellation: &Cancellation,
+    ) -> Result<(), RunError> {
+        let target = contact.target.smb().ok_or(TargetError::NoCalls)?;
+        let source = contact.source();
+        let Some(host) = &target.host else {
+            return Err(TargetError::NoServer.into());
+        };
+        reach(host, target.port(), source, facts, cancellation)?;
+        let approach = ShareAddress {
+            password: contact.password.as_ref(),
+            built_in: None,
+            source,
+            timeout: REQUEST_MAX,
+            cancellation,
+        };
+        let mut connection = terms::reach_by(&approach, target)?;
+        prepare::find(&mut connection, target)?;
+        // That a second session is refused is no reason not to look at the rest.
+        facts.channels = channels::examine(&mut connection).ok();
+        facts.call = repeated(ECHOES, || {
+            let answered = connection.call(async |link| link.echo().await);
+            answered.map_err(|unmet| unmet.at(&target.to_string(), "ECHO").into_run_error())
+        })?;
+        Ok(())
+    }
+}

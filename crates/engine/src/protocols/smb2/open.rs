@@ -1,0 +1,653 @@
+//! A share on which a probe or a mix is made.
+
+use super::SmbError;
+use super::channels::interfaces_of;
+use super::connection::{Connection, Reaching};
+use super::limits::limits_for;
+use super::logging_on;
+use super::prepare::{self, Found, FoundFiles, ProbePreparation};
+use super::terms::{guest_remark, keeping, of_another_client, of_connections, reach};
+use super::tree::ShareTree;
+use super::worker::{ShareConnection, ShareWorker};
+use crate::backend::connection::{ConnectedClient, InitialConnection};
+use crate::backend::sockets::{SocketOptions, Sockets};
+use crate::clock::Clock;
+use crate::control::{Cancellation, Context, cancel_clean_up_on};
+use crate::driver::Dial;
+use crate::error::RunError;
+use crate::file_set::{self, FileSet, FileSetRequest, OrphanedSet};
+use crate::protocols::clients::{connect_sockets, dial_of};
+use crate::run::{ConnectedClients, OpenTarget, TargetObjects, WorkerBody};
+use crate::workspace::ProcessIdentity;
+use crate::workspace::scratch_directory::{REMOVE_LEFTOVER, ScratchDirectory};
+use filestone_model::client::Verify;
+use filestone_model::client::smb2::{
+    ALL_OF_FILE, ChannelPosition, ClientState, HandlePolicy, HeldFile, OperationOptions,
+    ShareFiles, SharePath, Smb2Client, Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
+};
+use filestone_model::file_set::{ClientSet, Layout};
+use filestone_model::measure::RunRecord;
+use filestone_model::measure::mix_record::FileSetRecord;
+use filestone_model::measure::run_record::{InterfaceRecord, Target};
+use filestone_model::operation::{FileId, OpKind};
+use filestone_model::plan::{MixPlan, Plan, ProbePlan, ReadData, SmbTarget};
+use filestone_model::session::smb2::Limits;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A share that has been reached, and what a run has prepared there.
+pub struct OpenShare<'run> {
+    plan: &'run Plan,
+    target: &'run SmbTarget,
+    record: Target,
+    connection: Connection,
+    files: Arc<ShareFiles>,
+    sets: Arc<[ClientSet]>,
+    own: Option<ScratchDirectory<SharePath>>,
+    /// What its clients ask for beside their opens.
+    keeping: HandlePolicy,
+    /// The file set of a mix, and whether it is removed at the end.
+    file_set: Option<(FileSet<SharePath>, bool)>,
+}
+
+/// Where a connection goes, and where it stands among those of its client.
+struct Laid {
+    dial: Dial,
+    lane: ChannelPosition,
+}
+
+/// A client that is to log on over its connections.
+struct Joining {
+    number: u32,
+    worker: u32,
+    /// Its place among the clients of its worker.
+    place: u32,
+    /// Where its connections beside its own begin among those of its worker.
+    first_beside: u32,
+    sockets: Vec<Option<OwnedFd>>,
+}
+
+fn no_connection() -> RunError {
+    RunError::Internal("a client without a connection".into())
+}
+
+/// The directories of a mix, and the way to their share.
+struct Directories {
+    connection: Connection,
+    /// What the server takes at once.
+    limits: Limits,
+    first: Found,
+    interfaces: Vec<InterfaceRecord>,
+    /// With what errors call them.
+    roots: Vec<(String, SharePath)>,
+}
+
+impl<'run> OpenShare<'run> {
+    /// The target of a probe.
+    pub fn probe(
+        plan: &'run Plan,
+        target: &'run SmbTarget,
+        probe: &'run ProbePlan,
+        built_in: Option<SocketAddr>,
+        context: &mut Context<'_>,
+    ) -> Result<Self, RunError> {
+        context.cancellable(|context| Self::prepare(plan, target, probe, built_in, context))
+    }
+
+    fn prepare(
+        plan: &'run Plan,
+        target: &'run SmbTarget,
+        probe: &'run ProbePlan,
+        built_in: Option<SocketAddr>,
+        context: &mut Context<'_>,
+    ) -> Result<Self, RunError> {
+        context.preparing(&format!("connecting to {target}"));
+        let mut connection = reach(plan, target, built_in, context)?;
+        tell_of_guest(&connection, target, context);
+        let interfaces = interfaces(&mut connection)?;
+        let limits = limits_for(&mut connection, plan, target);
+        let limits = limits.map_err(SmbError::into_run_error)?;
+        let found = prepare::find(&mut connection, target)?;
+        let mut preparing = ProbePreparation {
+            plan,
+            target,
+            probe,
+            connection: &mut connection,
+            files: FoundFiles::default(),
+            own: None,
+        };
+        let filled = preparing.fill(&found, context);
+        let ProbePreparation { files, own, .. } = preparing;
+        let subjects = files.table.subjects.len() as u64;
+        let files_found = subjects.max(files.table.name_count().into());
+        let mut record = describe(&connection, target, &found, files_found);
+        note_limits(&mut record, limits);
+        note_interfaces(&mut record, interfaces);
+        let mut open = Self {
+            plan,
+            target,
+            record,
+            connection,
+            files: Arc::new(files.into_files()),
+            sets: Arc::default(),
+            own,
+            keeping: keeping(target),
+            file_set: None,
+        };
+        match filled {
+            Ok(()) => Ok(open),
+            Err(error) => {
+                let path = open.own_path().unwrap_or_default().to_owned();
+                Err(match open.clean_up(context) {
+                    Ok(()) => error,
+                    Err(kept) => error.leaving(&path, &kept, REMOVE_LEFTOVER),
+                })
+            }
+        }
+    }
+
+    /// The target of a mix, with its file set.
+    pub fn mix(
+        plan: &'run Plan,
+        target: &'run SmbTarget,
+        mix: &'run MixPlan,
+        built_in: Option<SocketAddr>,
+        context: &mut Context<'_>,
+    ) -> Result<Self, RunError> {
+        let layout = Layout::of_numbered(&mix.file_set, plan.clients, plan.whole().numbering())?;
+        let directories = context
+            .cancellable(|context| Directories::find(plan, target, mix, built_in, context))?;
+        let Directories {
+            mut connection,
+            limits,
+            first,
+            interfaces,
+            roots,
+        } = directories;
+        let kinds: Vec<OpKind> = mix.kinds().iter().map(|(kind, _)| *kind).collect();
+        let mut record = describe(&connection, target, &first, 0);
+        note_limits(&mut record, limits);
+        note_interfaces(&mut record, interfaces);
+        // Its file set is made over a connection of its own.
+        connection.leave().map_err(SmbError::into_run_error)?;
+        let order = FileSetRequest {
+            roots: &roots,
+            layout: &layout,
+            plan: &mix.file_set,
+            kinds: &kinds,
+            write_max_bytes: record.write_max_bytes,
+            left_over: mix.left_over,
+        };
+        let reaching = connection.reaching();
+        let mut set = file_set::prepare_run(reaching, &order, mix.remove_set, context)?;
+        record.files = set.record.files;
+        Ok(Self {
+            plan,
+            target,
+            record,
+            connection,
+            files: Arc::new(set.take_files().into()),
+            sets: set.clients.clone().into(),
+            own: None,
+            keeping: keeping(target),
+            file_set: Some((set, mix.remove_set)),
+        })
+    }
+
+    /// Clients over sockets that are connected, which stand connection by connection: the first of
+    /// all clients, the second of all clients, and so on. For each worker its clients' own
+    /// connections, and behind them those beside them.
+    fn clients(
+        &self,
+        sockets: Vec<Option<OwnedFd>>,
+        context: &mut Context<'_>,
+    ) -> Result<Vec<Vec<ConnectedClient<ShareConnection>>>, RunError> {
+        let (plan, count) = (self.plan, self.target.connections_per_client);
+        let mut sockets = sockets;
+        let mut take = |place: u32| sockets.get_mut(place as usize).and_then(Option::take);
+        let mut joining = Vec::new();
+        for worker in 0..plan.workers.max(1) {
+            let numbers: Vec<u32> = plan.clients_of_worker(worker).collect();
+            for (place, number) in (0..).zip(numbers.iter().copied()) {
+                let of_channel = |channel| take(channel * plan.clients + number);
+                joining.push(Joining {
+                    number,
+                    worker,
+                    place,
+                    first_beside: numbers.len() as u32 + place * (count - 1),
+                    sockets: (0..count).map(of_channel).collect(),
+                });
+            }
+        }
+        let (mut own, mut beside): (Vec<_>, Vec<_>) =
+            (0..plan.workers.max(1)).map(|_| (vec![], vec![])).unzip();
+        let options = self.operation_options();
+        let is_in = |_: &_| true;
+        let log_on = |next, _| self.log_on(next, &options);
+        for (worker, channels) in logging_on::all(joining, context, is_in, log_on)? {
+            let mut channels = channels.into_iter();
+            let to = |of: &mut Vec<Vec<_>>, clients: &mut dyn Iterator<Item = _>| {
+                if let Some(of) = of.get_mut(worker as usize) {
+                    of.extend(clients);
+                }
+            };
+            to(&mut own, &mut channels.by_ref().take(1));
+            to(&mut beside, &mut channels);
+        }
+        for (own, beside) in own.iter_mut().zip(&mut beside) {
+            own.append(beside);
+        }
+        Ok(own)
+    }
+
+    /// The connections of a client, each bound to the session of the first.
+    fn log_on(
+        &self,
+        joining: Joining,
+        options: &OperationOptions,
+    ) -> Result<(u32, Vec<ConnectedClient<ShareConnection>>), RunError> {
+        let count = self.target.connections_per_client;
+        let ways = of_connections(&self.connection.reaching().way, count);
+        let first = ways.first().ok_or_else(no_connection)?;
+        let state = ClientState::new(Arc::clone(first)).verifying(self.verify());
+        let mut clients = Vec::with_capacity(count as usize);
+        for (way, socket) in ways.into_iter().zip(joining.sockets) {
+            let channel = way.channel();
+            let lane = ChannelPosition {
+                count,
+                first: joining.first_beside,
+                beside: (channel > 0).then_some(joining.place),
+            };
+            let socket = socket.ok_or_else(no_connection)?;
+            let dial = self.dial(joining.number, channel);
+            let laid = Laid { dial, lane };
+            let state = state.over(way);
+            clients.push(self.client(joining.number, socket, &laid, &state, options)?);
+        }
+        Ok((joining.worker, clients))
+    }
+
+    /// Where a client's connection goes, and where it comes from: addresses are given to connections
+    /// in turn.
+    fn dial(&self, number: u32, channel: u32) -> Dial {
+        let number = number * self.target.connections_per_client + channel;
+        dial_of(self.plan, number, self.connection.reaching().dial)
+    }
+
+    /// A connection of a client over a socket that is connected.
+    fn client(
+        &self,
+        number: u32,
+        socket: OwnedFd,
+        way: &Laid,
+        state: &ClientState,
+        options: &OperationOptions,
+    ) -> Result<ConnectedClient<ShareConnection>, RunError> {
+        let Laid { dial, lane } = *way;
+        let reaching = Reaching {
+            dial,
+            way: Arc::clone(&state.way),
+            ..self.connection.reaching().clone()
+        };
+        let slots = || (state.way.channel()..self.plan.in_flight).step_by(lane.count as usize);
+        let made = Connection::over(&reaching, socket, slots().count() as u32 + 1);
+        let made = made.and_then(|mut connection| {
+            self.open_first(&mut connection, state, slots(), number)?;
+            connection.hand_over()
+        });
+        let made = made.map_err(SmbError::into_run_error)?;
+        let client_options = Smb2ClientOptions {
+            way: reaching.way,
+            pattern: reaching.pattern,
+            timeout_nanos: self.plan.timeout_ns,
+            lane,
+        };
+        let actors = operating(options, slots(), state);
+        Ok(ConnectedClient {
+            client: Smb2Client::over(made.session, client_options, actors),
+            first: InitialConnection::Established(made.socket),
+            dial,
+        })
+    }
+
+    /// Opens for these slots of a client what would else be opened by its first operations, when
+    /// it is measured.
+    fn open_first(
+        &self,
+        connection: &mut Connection,
+        client: &ClientState,
+        slots: impl Iterator<Item = u32>,
+        number: u32,
+    ) -> Result<(), SmbError> {
+        match self.plan.probe().map(|probe| probe.operation) {
+            Some(OpKind::Notify) => self.watch(connection, client, slots),
+            Some(OpKind::Lock) => self.open_to_lock(connection, client, slots, number),
+            // All connections of a client have its files in common.
+            Some(OpKind::Copy) if client.way.channel() == 0 => {
+                self.open_to_copy(connection, client, number)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where a file of the run is.
+    fn path_of(&self, file: Option<FileId>) -> Option<&SharePath> {
+        self.files.paths.get(file?)
+    }
+
+    fn kept<'p>(&'p self, file: FileId, path: &'p str) -> HeldFile<'p> {
+        HeldFile {
+            file,
+            path,
+            access: ALL_OF_FILE,
+            keeping: &self.keeping,
+        }
+    }
+
+    /// Each slot has its client's file open for itself, so that no other may take its locks for
+    /// its own.
+    fn open_to_lock(
+        &self,
+        connection: &mut Connection,
+        client: &ClientState,
+        slots: impl Iterator<Item = u32>,
+        number: u32,
+    ) -> Result<(), SmbError> {
+        let own = self.files.table.own_file(number);
+        let (Some(file), Some(path)) = (own, self.path_of(own)) else {
+            return Ok(());
+        };
+        let kept = self.kept(file, path);
+        let slots: Vec<u32> = slots.collect();
+        let opened = connection.call(async |link| {
+            client.opens.see_losses(client.way.losses());
+            for slot in &slots {
+                client.open(link, &kept, *slot).await?;
+            }
+            Ok(())
+        });
+        opened.map_err(|unmet| unmet.at(path, "CREATE"))
+    }
+
+    /// A client has both of its files open, and a name for the source.
+    fn open_to_copy(
+        &self,
+        connection: &mut Connection,
+        client: &ClientState,
+        number: u32,
+    ) -> Result<(), SmbError> {
+        let table = &self.files.table;
+        let (source, own) = (table.subject_of(number), table.own_file(number));
+        let (Some(source), Some(own)) = (source, own) else {
+            return Ok(());
+        };
+        let source_path = self.path_of(Some(source)).map(|path| &**path);
+        let own_path = self.path_of(Some(own)).map(|path| &**path);
+        let mut asked = ("", "CREATE");
+        let held = connection.call(async |link| {
+            client.opens.see_losses(client.way.losses());
+            if let Some(path) = source_path {
+                asked = (path, "IOCTL for a copy");
+                client.hold_source(link, &self.kept(source, path)).await?;
+            }
+            if let Some(path) = own_path {
+                asked = (path, "CREATE");
+                client.hold(link, &self.kept(own, path)).await?;
+            }
+            Ok(())
+        });
+        let (path, request) = asked;
+        held.map_err(|unmet| unmet.at(path, request))
+    }
+
+    /// Has the server keep changes for each of these slots of a client, if the run is about them.
+    fn watch(
+        &self,
+        connection: &mut Connection,
+        client: &ClientState,
+        slots: impl Iterator<Item = u32>,
+    ) -> Result<(), SmbError> {
+        let Some(directory) = self.watched() else {
+            return Ok(());
+        };
+        let slots: Vec<u32> = slots.collect();
+        let watched = connection.call(async |link| {
+            client.opens.see_losses(client.way.losses());
+            for slot in &slots {
+                client.watch(link, directory, *slot).await?;
+            }
+            Ok(())
+        });
+        watched.map_err(|unmet| unmet.at(directory, "CHANGE_NOTIFY"))
+    }
+
+    /// Whose changes are reported, in a run that is about them.
+    fn watched(&self) -> Option<&str> {
+        let probe = self.plan.probe()?;
+        let own = self.own.as_ref()?;
+        (probe.operation == OpKind::Notify).then_some(&own.directory.handle)
+    }
+
+    fn operation_options(&self) -> OperationOptions {
+        OperationOptions {
+            files: Arc::clone(&self.files),
+            holds_files: self.plan.mix().is_none(),
+            keeping: self.keeping.clone(),
+        }
+    }
+
+    /// What a client's data are compared with, if they are.
+    fn verify(&self) -> Option<Verify> {
+        let read_data = self.plan.read_data.or_else(|| self.plan.usual_read_data());
+        let verifies = read_data == Some(ReadData::Verify);
+        verifies.then(|| {
+            Verify::new(
+                Arc::clone(&self.files.table),
+                Arc::clone(&self.connection.reaching().pattern),
+                self.plan.workload.transfer_bytes().unwrap_or_default(),
+            )
+        })
+    }
+}
+
+/// Removes the file set of a mix whose process is over, or gives it up.
+pub fn reclaim_mix(
+    plan: &Plan,
+    target: &SmbTarget,
+    mix: &MixPlan,
+    owner: &ProcessIdentity,
+    built_in: Option<SocketAddr>,
+    context: &mut Context<'_>,
+) -> Result<(), RunError> {
+    let directories = Directories::find(plan, target, mix, built_in, context)?;
+    let left = OrphanedSet {
+        roots: &directories.roots,
+        name: &mix.file_set.name,
+        owner,
+        removes: mix.remove_set,
+    };
+    file_set::reclaim(directories.connection.reaching(), &left, context)
+}
+
+impl Directories {
+    fn find(
+        plan: &Plan,
+        first: &SmbTarget,
+        mix: &MixPlan,
+        built_in: Option<SocketAddr>,
+        context: &mut Context<'_>,
+    ) -> Result<Self, RunError> {
+        context.preparing(&format!("connecting to {first}"));
+        let mut connection = reach(plan, first, built_in, context)?;
+        tell_of_guest(&connection, first, context);
+        let interfaces = interfaces(&mut connection)?;
+        let limits = limits_for(&mut connection, plan, first);
+        let limits = limits.map_err(SmbError::into_run_error)?;
+        let found = directory(&mut connection, first)?;
+        let mut roots = vec![(first.to_string(), found.path.as_str().into())];
+        // They are of the same share, which the plan's rules say.
+        for target in mix.more_targets.iter().filter_map(|target| target.smb()) {
+            let found = directory(&mut connection, target)?;
+            roots.push((target.to_string(), found.path.into()));
+        }
+        Ok(Self {
+            connection,
+            limits,
+            first: found,
+            interfaces,
+            roots,
+        })
+    }
+}
+
+/// By which interfaces the server says that it can be reached, if clients may have several
+/// connections.
+fn interfaces(connection: &mut Connection) -> Result<Vec<InterfaceRecord>, RunError> {
+    if connection.reaching().way.terms.channels <= 1 {
+        return Ok(Vec::new());
+    }
+    interfaces_of(connection).map_err(SmbError::into_run_error)
+}
+
+fn note_limits(record: &mut Target, limits: Limits) {
+    record.read_max_bytes = limits.read.into();
+    record.write_max_bytes = limits.write.into();
+}
+
+fn note_interfaces(record: &mut Target, interfaces: Vec<InterfaceRecord>) {
+    if let Some(session) = &mut record.session {
+        session.interfaces = interfaces;
+    }
+}
+
+fn tell_of_guest(connection: &Connection, target: &SmbTarget, context: &mut Context<'_>) {
+    if let Some(remark) = guest_remark(connection, target) {
+        context.observer.remark(&remark);
+    }
+}
+
+/// What is at the target's path, which has to be a directory.
+fn directory(connection: &mut Connection, target: &SmbTarget) -> Result<Found, RunError> {
+    let found = prepare::find(connection, target)?;
+    if found.opened.is_directory() {
+        return Ok(found);
+    }
+    let path = target.to_string();
+    Err(SmbError::NotADirectory { path }.into())
+}
+
+/// What the record says of a target.
+fn describe(connection: &Connection, target: &SmbTarget, found: &Found, files: u64) -> Target {
+    Target {
+        mounts: vec![],
+        address: connection.reaching().dial.address.to_string(),
+        built_in: target.host.is_none(),
+        local: connection.is_local(),
+        export: target.share.clone(),
+        walked: target.path.clone(),
+        object: if found.opened.is_directory() {
+            "directory".into()
+        } else {
+            "file".into()
+        },
+        object_bytes: found.opened.len,
+        files,
+        session: connection.session_record(),
+        ..Target::default()
+    }
+}
+
+impl OpenTarget for OpenShare<'_> {
+    fn describe(&self) -> &Target {
+        &self.record
+    }
+
+    fn file_set(&self) -> Option<FileSetRecord> {
+        let set = self.file_set.as_ref();
+        set.map(|(set, _)| set.record.clone())
+    }
+
+    fn own_path(&self) -> Option<&str> {
+        let set = self.file_set.as_ref();
+        let set = set.and_then(|(set, _)| set.record.paths.first());
+        let own = self.own.as_ref().map(ScratchDirectory::path);
+        own.or(set.map(String::as_str))
+    }
+
+    fn connect(
+        &mut self,
+        clock: &Clock,
+        context: &mut Context<'_>,
+    ) -> Result<ConnectedClients, RunError> {
+        let (plan, own) = (self.plan, self.connection.reaching().dial);
+        let clients = plan.clients.max(1);
+        let left = self.connection.leave();
+        left.map_err(SmbError::into_run_error)?;
+        let dial = |place| self.dial(place % clients, place / clients);
+        let count = plan.clients * self.target.connections_per_client;
+        let connected = connect_sockets(plan, count, dial, context)?;
+        let socket_options = SocketOptions {
+            dial: own,
+            pattern: Arc::clone(&self.connection.reaching().pattern),
+            busy_poll: plan.busy_poll,
+            reconnect_nanos: plan.reconnect_ns,
+            on_lost: plan.on_lost(),
+        };
+        let of_workers = self.clients(connected.sockets, context)?;
+        if self.watched().is_some() {
+            let rested = self
+                .connection
+                .wait(Duration::from_nanos(WATCHES_TAKE_NANOS));
+            rested.map_err(|unmet| unmet.at(&self.target.to_string(), "").into_run_error())?;
+        }
+        let subjects = TargetObjects {
+            table: Arc::clone(&self.files.table),
+            sets: Arc::clone(&self.sets),
+        };
+        let body = |clients| -> Result<Box<dyn WorkerBody>, RunError> {
+            let mut sockets = Sockets::new(clock.clone(), socket_options.clone(), clients)?;
+            if plan.stamps {
+                sockets.stamp();
+            }
+            let subjects = subjects.clone();
+            Ok(Box::new(ShareWorker { sockets, subjects }))
+        };
+        Ok(ConnectedClients {
+            workers: of_workers.into_iter().map(body).collect::<Result<_, _>>()?,
+            connect_times: Vec::new(),
+            record: Some(connected.record),
+        })
+    }
+
+    fn complete(&mut self, record: &mut RunRecord) {
+        if let Some(session) = &mut record.target.session {
+            session.durable = self.keeping.handles();
+        }
+    }
+
+    fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
+        if let Some((set, removes)) = &mut self.file_set {
+            set.end(self.connection.reaching(), *removes, context)?;
+        }
+        let Some(own) = self.own.take() else {
+            return Ok(());
+        };
+        context.preparing("cleaning up");
+        let cancellation = Cancellation::default();
+        let limits = own.limits(self.connection.reaching().timeout);
+        let own_way = &self.connection.reaching().way;
+        let reaching = Reaching {
+            way: of_another_client(own_way),
+            cancellation: cancellation.clone(),
+            ..self.connection.reaching().clone()
+        };
+        cancel_clean_up_on(context.stop, limits, &cancellation, || {
+            // The connection may have been lost with the server: another one is made.
+            let made = Connection::make(&reaching, 1);
+            let mut connection = made.map_err(SmbError::into_run_error)?;
+            own.remove(&mut ShareTree::new(&mut connection))
+        })
+    }
+}

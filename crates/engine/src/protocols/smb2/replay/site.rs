@@ -1,0 +1,170 @@
+//! A directory of a share as the place of a replay.
+
+use crate::control::{Cancellation, Context, cancel_on};
+use crate::error::RunError;
+use crate::protocols::replay_sites::{SiteOptions, occupied};
+use crate::protocols::smb2::SmbError;
+use crate::protocols::smb2::connection::{Connection, Reaching};
+use crate::protocols::smb2::prepare;
+use crate::protocols::smb2::terms::{guest_remark, keeping, reach};
+use crate::protocols::smb2::tree::{ShareDirectory, ShareTree};
+use crate::replay::site::{TreeCleanup, WorkDir};
+use crate::workspace::Purpose;
+use crate::workspace::scratch_directory::REMOVE_LEFTOVER;
+use crate::workspace::test_directory::{self, LeftOver, TestDirectory};
+use crate::workspace::tree::Directory;
+use filestone_model::client::smb2::{ConnectionSetup, ShareLoadOptions, SharePath, ShareTransfers};
+use filestone_model::measure::run_record::{DurableHandles, Target};
+use filestone_model::plan::{LeftoverPolicy, SmbTarget};
+use std::sync::Arc;
+
+/// The most that one READ asks for, and one WRITE sends, whatever the server offers.
+const TRANSFER_MAX: u32 = 1 << 20;
+
+/// A directory of a share, claimed for one run.
+pub struct ShareSite {
+    reaching: Reaching,
+    claim: TestDirectory<SharePath>,
+    options: ShareLoadOptions,
+    record: Target,
+    guest_remark: Option<String>,
+}
+
+impl ShareSite {
+    /// Reaches the share, and claims the target's directory: makes `clients` in it, or beside one
+    /// of another program's.
+    pub fn claim(
+        opening: &SiteOptions<'_>,
+        target: &SmbTarget,
+        context: &Context<'_>,
+    ) -> Result<Self, RunError> {
+        let cancellation = context.cancellation.clone();
+        cancel_on(context.stop, &cancellation, || {
+            Self::claim_until(opening, target, context)
+        })
+    }
+
+    fn claim_until(
+        opening: &SiteOptions<'_>,
+        target: &SmbTarget,
+        context: &Context<'_>,
+    ) -> Result<Self, RunError> {
+        let (plan, replay) = (opening.plan, &*opening.replay);
+        let policy = replay.left_over;
+        let occupied = occupied(replay);
+        let mut connection = reach(plan, target, opening.built_in.smb, context)?;
+        let found = prepare::find(&mut connection, target)?;
+        if !found.opened.is_directory() {
+            let path = target.to_string();
+            return Err(SmbError::NotADirectory { path }.into());
+        }
+        let limits = connection.limits().map_err(SmbError::into_run_error)?;
+        let root = || root(target, &found.path);
+        let tree = &mut ShareTree::new(&mut connection);
+        if policy != LeftoverPolicy::Refuse {
+            let wanted = LeftOver {
+                policy,
+                occupied,
+                made: &opening.made,
+            };
+            test_directory::remove_left_over(tree, &root(), wanted)?;
+        }
+        let claim = TestDirectory::claim(tree, root(), occupied, &opening.made)?;
+        let transfers = ShareTransfers {
+            read: limits.read.min(TRANSFER_MAX),
+            write: limits.write.min(TRANSFER_MAX),
+        };
+        let reaching = connection.reaching().clone();
+        let site = Self {
+            guest_remark: guest_remark(&connection, target),
+            options: ShareLoadOptions {
+                client: replay.first_number,
+                root: (*claim.root.handle).into(),
+                clients: (*claim.clients.handle).into(),
+                transfers,
+                keeping: keeping(target),
+                made: Arc::clone(&opening.made),
+                way: Arc::clone(&reaching.way),
+                retries: replay.smb.retries,
+            },
+            record: Target {
+                address: reaching.dial.address.to_string(),
+                built_in: target.host.is_none(),
+                local: connection.is_local(),
+                export: target.share.clone(),
+                walked: target.path.clone(),
+                object: "directory".into(),
+                read_max_bytes: transfers.read.into(),
+                write_max_bytes: transfers.write.into(),
+                session: connection.session_record(),
+                ..Target::default()
+            },
+            claim,
+            reaching,
+        };
+        match connection.leave().map_err(SmbError::into_run_error) {
+            Ok(()) => Ok(site),
+            Err(error) => {
+                let path = site.claim.clients.path.clone();
+                Err(match site.release(TreeCleanup::Remove) {
+                    Ok(()) => error,
+                    Err(kept) => error.leaving(&path, &kept, REMOVE_LEFTOVER),
+                })
+            }
+        }
+    }
+
+    /// How its clients reach the share.
+    pub fn reaching(&self) -> &Reaching {
+        &self.reaching
+    }
+
+    /// What client `client` goes by, whose way to the share is this.
+    pub fn load_options(&self, client: u32, way: Arc<ConnectionSetup>) -> ShareLoadOptions {
+        ShareLoadOptions {
+            way,
+            client: self.options.client.saturating_add(client),
+            ..self.options.clone()
+        }
+    }
+}
+
+impl WorkDir for ShareSite {
+    fn target(&self) -> Target {
+        self.record.clone()
+    }
+
+    fn remark(&self) -> Option<String> {
+        let remarks = [self.guest_remark.clone(), self.claim.remark()];
+        let remarks: Vec<String> = remarks.into_iter().flatten().collect();
+        (!remarks.is_empty()).then(|| remarks.join("; "))
+    }
+
+    fn durable(&self) -> Option<DurableHandles> {
+        self.options.keeping.handles()
+    }
+
+    fn cancel_with(&mut self, cancellation: &Cancellation) {
+        self.reaching.cancellation = cancellation.clone();
+    }
+
+    fn release(mut self, trees: TreeCleanup) -> Result<(), RunError> {
+        // A connection of its own: one from before a long run may be gone.
+        let made = Connection::make(&self.reaching, 1);
+        let mut connection = made.map_err(SmbError::into_run_error)?;
+        let tree = &mut ShareTree::new(&mut connection);
+        match trees {
+            TreeCleanup::Remove => Ok(self.claim.remove(tree)?),
+            TreeCleanup::Keep => Ok(self.claim.give_up(tree)?),
+        }
+    }
+}
+
+/// The directory under test.
+fn root(target: &SmbTarget, path: &str) -> ShareDirectory {
+    Directory {
+        handle: path.into(),
+        path: target.to_string(),
+        purpose: Purpose::Replay,
+    }
+}

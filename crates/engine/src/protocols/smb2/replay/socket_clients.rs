@@ -1,0 +1,263 @@
+//! The clients of a load on a share, over sockets: any number of them on each worker's thread.
+
+use super::site::ShareSite;
+use crate::backend::connection::{ClientConnection, ConnectedClient, InitialConnection};
+use crate::backend::sockets::{SocketOptions, Sockets};
+use crate::control::Context;
+use crate::driver::{CallError, RetryLimit};
+use crate::error::RunError;
+use crate::protocols::clients::{connect_first, connect_sockets, dial_of, moment_of};
+use crate::protocols::smb2::connection::{
+    Connection, EstablishedConnection, Reaching, why_in_words,
+};
+use crate::protocols::smb2::error::SmbError;
+use crate::protocols::smb2::logging_on::all;
+use crate::protocols::smb2::terms::of_another_client;
+use crate::replay::over_sockets::{LoadConnection, LoadWorker, tried_for};
+use crate::replay::replaying::{ClientSpawner, Wanted};
+use crate::replay::round_robin::RoundRobin;
+use crate::run::{ConnectedClients, Recording, WorkerBody};
+use crate::worker::WorkerClient;
+use filestone_model::client::Output;
+use filestone_model::client::smb2::{
+    ChannelPosition, ClientErrorKind, Smb2Client, Smb2ClientOptions, replaying,
+};
+use filestone_model::completions::CompletionBatch;
+use filestone_model::load::Lines;
+use filestone_model::measure::Mismatches;
+use filestone_model::plan::Plan;
+use filestone_model::time::{Timestamp, nanos_of};
+use filestone_model::workload::LineSource;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// One connection of a load's client.
+type Replayer = Smb2Client<Lines>;
+
+/// Requests of a client at a time: its line's, and those that make its connection again.
+const SLOTS: u32 = 2;
+
+/// Clients over sockets.
+pub struct OverSockets;
+
+impl<W: LineSource> ClientSpawner<RoundRobin<ShareSite>, W> for OverSockets {
+    fn recording(&self, _plan: &Plan, _workers: usize) -> Recording {
+        Recording::Own
+    }
+
+    fn connect(
+        &self,
+        wanted: &Wanted<'_, RoundRobin<ShareSite>, W>,
+        context: &mut Context<'_>,
+    ) -> Result<ConnectedClients, RunError> {
+        let (plan, sites) = (wanted.plan, &wanted.replaying.site);
+        let dial = |number| dial_of(plan, number, sites.of(number).reaching().dial);
+        let moments = wanted.first_connections.as_deref();
+        let connected = match moments {
+            Some(moments) => connect_first(plan, moments, dial, context)?,
+            None => connect_sockets(plan, plan.clients, dial, context)?,
+        };
+        let options = SocketOptions {
+            dial: sites.of(0).reaching().dial,
+            pattern: Arc::clone(wanted.table),
+            busy_poll: plan.busy_poll,
+            reconnect_nanos: plan.reconnect_ns,
+            on_lost: plan.on_lost(),
+        };
+        let workers = plan.workers.max(1) as usize;
+        let mut of_workers: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
+        let logging_on = LoggingOn {
+            plan,
+            table: wanted.table,
+            sites,
+        };
+        let sockets = connected.sockets.into_iter().zip(connected.times);
+        let joining = (0..).zip(sockets);
+        let joining = joining.map(|(number, (socket, connect_nanos))| Joining {
+            number,
+            socket,
+            connect_nanos,
+        });
+        let mut connect_times = Vec::with_capacity(plan.clients as usize);
+        let log_on = |next: Joining, is_anybody_in| {
+            let number = next.number;
+            match logging_on.log_on(next) {
+                // The server has taken others, so that this one is tried again while the run goes on.
+                Err(_) if is_anybody_in && moments.is_some() => Ok(logging_on.left(number)),
+                result => result.map_err(SmbError::into_run_error),
+            }
+        };
+        for joined in all(joining.collect(), context, Joined::is_in, log_on)? {
+            let number = joined.number;
+            connect_times.push(joined.made.as_ref().map(|(_, took)| *took));
+            let client = logging_on.client(joined, moment_of(moments.unwrap_or_default(), number));
+            of_workers[number as usize % workers].push(client);
+        }
+        let member = |number: u32| WorkerClient {
+            number,
+            workload: (wanted.workload)(number),
+        };
+        let body = |(worker, clients)| -> Result<Box<dyn WorkerBody>, RunError> {
+            Ok(Box::new(LoadWorker {
+                sockets: Sockets::new(wanted.clock.clone(), options.clone(), clients)?,
+                members: plan.clients_of_worker(worker).map(member).collect(),
+                replaying: Arc::clone(wanted.replaying),
+                cancellations: wanted.cancellations.clone(),
+                patience: RetryLimit {
+                    timeout: Duration::from_nanos(plan.timeout_ns),
+                    reconnect: Duration::from_nanos(plan.reconnect_ns),
+                },
+            }))
+        };
+        Ok(ConnectedClients {
+            workers: (0..).zip(of_workers).map(body).collect::<Result<_, _>>()?,
+            record: Some(connected.record),
+            connect_times,
+        })
+    }
+}
+
+/// A client that is to log on over a socket that took so long, or that connects later.
+struct Joining {
+    number: u32,
+    socket: Option<OwnedFd>,
+    connect_nanos: u64,
+}
+
+/// A client that has logged on, and how long it took of it from the first attempt to connect on; or one
+/// that is left to the run.
+struct Joined {
+    number: u32,
+    /// Its own way to the share, by which it connects again.
+    reaching: Reaching,
+    made: Option<(EstablishedConnection, u64)>,
+}
+
+impl Joined {
+    /// Whether the server has taken it.
+    const fn is_in(&self) -> bool {
+        self.made.is_some()
+    }
+}
+
+/// How clients log on.
+struct LoggingOn<'w> {
+    plan: &'w Plan,
+    table: &'w Arc<[u8]>,
+    sites: &'w RoundRobin<ShareSite>,
+}
+
+impl LoggingOn<'_> {
+    /// One that is left to the run.
+    fn left(&self, number: u32) -> Joined {
+        Joined {
+            number,
+            reaching: self.reaching(number),
+            made: None,
+        }
+    }
+
+    fn log_on(&self, joining: Joining) -> Result<Joined, SmbError> {
+        let mut joined = self.left(joining.number);
+        if let Some(socket) = joining.socket {
+            let began = Instant::now();
+            let connection = Connection::over(&joined.reaching, socket, SLOTS)?;
+            let made = connection.hand_over()?;
+            let took = nanos_of(began.elapsed());
+            joined.made = Some((made, joining.connect_nanos.saturating_add(took)));
+        }
+        Ok(joined)
+    }
+
+    /// The client, which connects at `moment` if it has not yet.
+    fn client(&self, joined: Joined, moment: Timestamp) -> ConnectedClient<Replayer> {
+        let Joined {
+            number,
+            reaching,
+            made,
+        } = joined;
+        let (session, first) = match made {
+            Some((made, _)) => (made.session, InitialConnection::Established(made.socket)),
+            None => (
+                reaching.session(SLOTS),
+                InitialConnection::ScheduledAt(moment),
+            ),
+        };
+        let options = Smb2ClientOptions {
+            way: Arc::clone(&reaching.way),
+            pattern: Arc::clone(self.table),
+            timeout_nanos: self.plan.timeout_ns,
+            lane: ChannelPosition::ALONE,
+        };
+        let actor = replaying(self.sites.of(number).load_options(number, reaching.way));
+        ConnectedClient {
+            client: Smb2Client::over(session, options, [actor]),
+            first,
+            dial: reaching.dial,
+        }
+    }
+
+    fn reaching(&self, number: u32) -> Reaching {
+        let own = self.sites.of(number).reaching();
+        Reaching {
+            dial: dial_of(self.plan, number, own.dial),
+            way: of_another_client(&own.way),
+            ..own.clone()
+        }
+    }
+}
+
+impl LoadConnection for Replayer {
+    fn stop(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+        self.break_off(&ClientErrorKind::Stopped, now, completed);
+    }
+
+    fn take_mismatches(&mut self) -> Mismatches {
+        self.take_mismatches()
+    }
+
+    fn why_lost(
+        connection: &mut ClientConnection<Self>,
+        patience: RetryLimit,
+        is_given_up: bool,
+    ) -> Option<String> {
+        let lost = connection.client.take_lost();
+        // Who had a line that was not answered by the server goes on with the next.
+        let lost = lost.filter(|lost| {
+            !matches!(
+                lost.why,
+                ClientErrorKind::Stopped | ClientErrorKind::Refused(_)
+            )
+        });
+        if lost.is_none() && !is_given_up {
+            return None;
+        }
+        let RetryLimit { timeout, reconnect } = patience;
+        let address = connection.dial.address;
+        let (request, why) = match lost {
+            Some(lost) => (lost.procedure.shown(), lost.why),
+            None => (String::new(), ClientErrorKind::Disconnected),
+        };
+        let why = match why {
+            ClientErrorKind::Disconnected => {
+                let loss = connection.loss.take();
+                let loss = loss.map_or(CallError::Closed, CallError::from);
+                let tried = connection.tried;
+                let tried = tried.map_or(timeout, |tried| tried_for(tried, reconnect));
+                format!("{loss}; it was tried again for {tried:?}")
+            }
+            why => why_in_words(why, timeout).to_string(),
+        };
+        let about = if request.is_empty() {
+            String::new()
+        } else {
+            format!("{request}: ")
+        };
+        Some(format!("{address}: {about}{why}"))
+    }
+
+    fn leave(&mut self, now: Timestamp, out: &mut Output) -> bool {
+        self.take_leave(now, out)
+    }
+}

@@ -1,0 +1,84 @@
+//! A peer that answers tbench's messages.
+
+pub mod replay;
+
+use super::replay_sites::SiteOptions;
+use super::{ConnectTarget, Job, Protocol, TargetError};
+use crate::control::{Cancellation, Context};
+use crate::error::RunError;
+use crate::protocols::addresses::resolve;
+use crate::protocols::reaching::reach;
+use crate::replay::thread::Threads;
+use filestone_model::doctor::facts::TargetFacts;
+use filestone_model::measure::RunRecord;
+use filestone_model::plan::TcpTarget;
+use replay::{TcpOptions, TcpSite};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// What plans call it.
+pub const NAME: &str = "tcp";
+
+/// How long one of several addresses may take to answer.
+const FIRST_CONTACT: Duration = Duration::from_secs(3);
+
+/// Messages that say how many bytes to answer.
+pub struct Tbench;
+
+impl Protocol for Tbench {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn examine(
+        &self,
+        contact: &ConnectTarget,
+        facts: &mut TargetFacts,
+        cancellation: &Cancellation,
+    ) -> Result<(), RunError> {
+        let target = contact.target.tcp().ok_or(TargetError::NoPeer)?;
+        let host = target.host.as_deref().ok_or(TargetError::NoPeer)?;
+        reach(
+            host,
+            target.port.unwrap_or(replay::PORT),
+            contact.source(),
+            facts,
+            cancellation,
+        )
+    }
+
+    fn replay(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
+        let opening = SiteOptions::of(job)?;
+        opening.replay(context, &Threads, |target| {
+            Some(open(&opening, target.tcp()?))
+        })
+    }
+}
+
+fn open(opening: &SiteOptions<'_>, target: &TcpTarget) -> Result<TcpSite, RunError> {
+    let (timeout, replay) = (opening.plan.timeout_ns, &opening.replay.tcp);
+    let mut options = TcpOptions::planned(replay, opening.generation, timeout)?;
+    let address = match (&target.host, opening.built_in.tcp) {
+        (Some(host), _) => reachable(host, target.port.unwrap_or(replay::PORT))?,
+        (None, Some(address)) => {
+            options.built_in = true;
+            address
+        }
+        (None, None) => return Err(TargetError::NoPeer.into()),
+    };
+    TcpSite::claim(address, options)
+}
+
+/// The first address of a host that takes a connection; a name often has one of
+/// IPv6 and one of IPv4, and tbench_srv listens only on the latter.
+fn reachable(host: &str, port: u16) -> Result<SocketAddr, RunError> {
+    let addresses = resolve(host, port)?;
+    let takes = |address: &&SocketAddr| TcpStream::connect_timeout(address, FIRST_CONTACT).is_ok();
+    let taken = match addresses.as_slice() {
+        [only] => Some(only),
+        several => several.iter().find(takes).or(several.first()),
+    };
+    taken
+        .copied()
+        .ok_or_else(|| TargetError::NoAddress(host.into()).into())
+}

@@ -1,0 +1,270 @@
+//! From a connection to a tree, in a session of its own (MS-SMB2, sections 3.2.4.2 and 3.2.5.2 to
+//! 3.2.5.5) or in that of the client's other connections.
+
+use super::channels::{Channels, SetupRole, Shared};
+use super::connect_options::{
+    ConnectError, ConnectOptions, MultichannelUnavailable, Result, SetupStep, refused,
+};
+use super::link::CallHandle;
+use super::negotiate::{negotiate, validate};
+use super::negotiated::Negotiated;
+use super::requests::Tree;
+use super::session_setup::{SessionSetupKind, encrypts, protects, set_up, signs};
+use crate::session::smb2::{ChannelSequence, Established, KeyUse, Limits, NegotiatedSummary};
+use filestone_wire::smb2::session_setup::SessionFlags;
+use filestone_wire::smb2::tree_connect::{ShareFlags, ShareType};
+use filestone_wire::smb2::{Dialect, Status};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How long a connection waits before it looks again whether another one has made the session.
+const LOOK_NANOS: u64 = 1_000_000;
+
+/// The way of one connection of a client to a share.
+#[derive(Debug)]
+pub struct ConnectionSetup {
+    /// What it wants.
+    pub terms: ConnectOptions,
+    /// What its connection as it is now has come to, once it has.
+    negotiated: Mutex<Option<Arc<Negotiated>>>,
+    /// What it shares with the client's other connections.
+    channels: Arc<Channels>,
+    /// Which of them it is.
+    channel: u32,
+    /// The dialect that was spoken last.
+    dialect: AtomicU16,
+    /// What the server took at once then.
+    limits: Mutex<Limits>,
+}
+
+impl ConnectionSetup {
+    /// That of a client's first connection, which was not gone yet.
+    pub fn new(terms: ConnectOptions) -> Self {
+        Self {
+            terms,
+            negotiated: Mutex::new(None),
+            channels: Arc::default(),
+            channel: 0,
+            dialect: AtomicU16::new(0),
+            limits: Mutex::default(),
+        }
+    }
+
+    /// That of another connection of the same client.
+    pub fn of_channel(&self, channel: u32, salt: [u8; 32]) -> Self {
+        Self {
+            terms: ConnectOptions {
+                salt,
+                ..self.terms.clone()
+            },
+            negotiated: Mutex::new(None),
+            channels: Arc::clone(&self.channels),
+            channel,
+            dialect: AtomicU16::new(0),
+            limits: Mutex::default(),
+        }
+    }
+
+    /// Which of the client's connections it is.
+    pub const fn channel(&self) -> u32 {
+        self.channel
+    }
+
+    /// The connection is gone, and the session with it if it was the last one.
+    pub fn lose(&self) {
+        self.channels.lose(self.channel);
+        *self.noted() = None;
+    }
+
+    /// The dialect that is spoken, or was before its connection was lost.
+    pub fn dialect(&self) -> Dialect {
+        Dialect(self.dialect.load(Ordering::Relaxed))
+    }
+
+    /// What the server takes at once, or did before its connection was lost.
+    pub fn limits(&self) -> Limits {
+        // Nothing can panic while it is held.
+        *self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Comes to a session as a connection does, with nobody on the other side.
+    #[cfg(test)]
+    pub(super) fn make_of_tests(&self) {
+        let shared = super::channels::tests::session();
+        self.note(&shared.negotiated);
+        self.channels.made(self.channel, shared);
+    }
+
+    /// What its connection has come to.
+    fn note(&self, negotiated: &Arc<Negotiated>) {
+        self.dialect.store(negotiated.dialect.0, Ordering::Relaxed);
+        *self.limits.lock().unwrap_or_else(PoisonError::into_inner) = negotiated.limits;
+        *self.noted() = Some(Arc::clone(negotiated));
+    }
+
+    /// How often the session was gone: by which those who have something open see that it is, too.
+    pub fn losses(&self) -> u32 {
+        self.channels.losses()
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Option<Arc<Negotiated>>> {
+        // All slots of a client are on one thread, and nothing can panic while it is held.
+        self.negotiated
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Logs on once more over a connection that has been established, or is about to be, and off
+/// again.
+pub async fn log_on_and_off(link: CallHandle, way: &ConnectionSetup) -> Result<()> {
+    let terms = &way.terms;
+    // The first request may wait for the next connection: what was agreed upon for that counts.
+    let negotiated = || way.noted().clone().ok_or(ConnectError::Reset);
+    let (session, negotiated) =
+        set_up(link, terms, SessionSetupKind::Additional, negotiated).await?;
+    let protects = protects(terms, &negotiated, &session)?;
+    let logged_off = link.log_off(session.scope(0, protects)).await;
+    logged_off.map_err(refused(SetupStep::LogOff))
+}
+
+/// A tree on the terms, over a connection that is new: in a session of its own, or in that of the
+/// client's other connections.
+pub async fn establish(link: CallHandle, way: &ConnectionSetup) -> Result<Established> {
+    loop {
+        let turn = match way.terms.channels {
+            0 | 1 => SetupRole::Create,
+            _ => way.channels.turn(way.channel),
+        };
+        match turn {
+            SetupRole::Create => {
+                let made = make(link, way).await?;
+                let established = made.established.clone();
+                way.channels.made(way.channel, made);
+                return Ok(established);
+            }
+            SetupRole::Bind(session) => return bind(link, way, &session).await,
+            SetupRole::Wait => link
+                .pause(LOOK_NANOS)
+                .await
+                .map_err(refused(SetupStep::Bind))?,
+        }
+    }
+}
+
+/// A session, and a tree of it.
+async fn make(link: CallHandle, way: &ConnectionSetup) -> Result<Shared> {
+    let terms = &way.terms;
+    let negotiated = Arc::new(negotiate(link, terms).await?);
+    way.note(&negotiated);
+    let entry = SessionSetupKind::Reconnect(way.channels.previous());
+    let (session, _) = set_up(link, terms, entry, || Ok(Arc::clone(&negotiated))).await?;
+    if terms.channels > 1 && session.keys.is_none() {
+        return Err(ConnectError::OneChannel(MultichannelUnavailable::Guest));
+    }
+    let protects = match protects(terms, &negotiated, &session)? {
+        // In 3.1.1 a TREE_CONNECT is signed in any case (section 3.2.4.1.1).
+        KeyUse::Nothing if negotiated.dialect == Dialect::SMB_3_1_1 && session.keys.is_some() => {
+            KeyUse::Signs
+        }
+        protects => protects,
+    };
+    let signs = signs(terms, &negotiated, &session)?;
+    let mut is_encrypted = protects == KeyUse::Encrypts;
+    let connected = link.tree_connect(&terms.share, session.scope(0, protects));
+    let Tree { tree_id, share } = connected.await.map_err(refused(SetupStep::TreeConnect))?;
+    if share.share_type != ShareType::DISK {
+        return Err(ConnectError::Share(share.share_type));
+    }
+    let share_encrypts = share.share_flags.contains(ShareFlags::ENCRYPT_DATA);
+    is_encrypted |= encrypts(terms, &negotiated, &session, share_encrypts)?;
+    let is_old = negotiated.dialect.0 < Dialect::SMB_3_1_1.0;
+    let offered_3 = terms
+        .dialects
+        .iter()
+        .any(|dialect| dialect.0 >= Dialect::SMB_3_0.0);
+    if is_old && offered_3 && session.keys.is_some() {
+        let protects = if is_encrypted {
+            KeyUse::Encrypts
+        } else {
+            KeyUse::Signs
+        };
+        validate(link, terms, &negotiated, session.scope(tree_id, protects)).await?;
+    }
+    let established = Established {
+        session_id: session.session_id,
+        tree_id,
+        signs,
+        encrypts: is_encrypted,
+        large_mtu: negotiated.is_large_mtu(),
+        charges: negotiated.dialect.0 > Dialect::SMB_2_0_2.0,
+        limits: negotiated.limits,
+        agreed: NegotiatedSummary {
+            dialect: negotiated.dialect,
+            cipher: negotiated.cipher.filter(|_| is_encrypted),
+            signing: signs.then_some(negotiated.signing),
+            is_guest: session.flags.contains(SessionFlags::IS_GUEST),
+            is_anonymous: session.flags.contains(SessionFlags::IS_NULL),
+        },
+        session_key: session.session_key,
+        keys: session.keys,
+        sequence: ChannelSequence::default(),
+    };
+    Ok(Shared {
+        established,
+        negotiated,
+    })
+}
+
+/// One more connection of a session (section 3.2.5.3.3), by an authentication of its own: it has a
+/// key of its own to sign with, and all else of the session's.
+async fn bind(
+    link: CallHandle,
+    way: &ConnectionSetup,
+    session: &Arc<Shared>,
+) -> Result<Established> {
+    let (of_session, own) = (&session.negotiated, &session.established);
+    // Only the dialect of the session is offered (section 3.2.4.2.2.2).
+    let terms = ConnectOptions {
+        dialects: vec![of_session.dialect],
+        ..way.terms.clone()
+    };
+    let negotiated = Arc::new(negotiate(link, &terms).await?);
+    way.note(&negotiated);
+    if !negotiated.is_same(of_session) {
+        return Err(ConnectError::Terms(
+            "the server agrees to other terms for one more connection than for the session",
+        ));
+    }
+    let bound = set_up(link, &terms, SessionSetupKind::Bind(own), || {
+        Ok(Arc::clone(&negotiated))
+    })
+    .await;
+    let gone = ConnectError::Refused {
+        step: SetupStep::Bind,
+        status: Status::USER_SESSION_DELETED,
+    };
+    if bound.as_ref().err() == Some(&gone) {
+        way.channels.forget(session);
+    }
+    let (bound, _) = bound?;
+    if negotiated.dialect.0 < Dialect::SMB_3_1_1.0 {
+        let protects = if own.encrypts {
+            KeyUse::Encrypts
+        } else {
+            KeyUse::Signs
+        };
+        let scope = bound.scope(own.tree_id, protects);
+        validate(link, &terms, &negotiated, scope).await?;
+    }
+    if !way.channels.bound(way.channel, session) {
+        return Err(ConnectError::Reset);
+    }
+    Ok(Established {
+        keys: bound.keys,
+        large_mtu: negotiated.is_large_mtu(),
+        limits: negotiated.limits,
+        session_key: None,
+        ..own.clone()
+    })
+}

@@ -1,0 +1,429 @@
+//! What connections share: which files are open and how, their locks, and who waits for whom.
+//!
+//! A pure state machine. What another connection has to be told is a [`RoutedEvent`], which the caller
+//! takes along and a worker delivers.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use filestone_wire::smb2::create::ShareAccess;
+use filestone_wire::smb2::{AccessMask, Status};
+use rustc_hash::FxHashMap;
+
+use super::connection_id::{ConnectionEvent, ConnectionId, RoutedEvent, Waiter};
+use super::held::{CacheGrant, Lease, LeaseOwner, Lock};
+use crate::tree::InodeNumber;
+
+/// Opens of all clients together.
+const OPENS_MAX: usize = 1 << 20;
+/// Sessions of all clients together, established or not.
+const SESSIONS_MAX: usize = 1 << 16;
+/// Requests that wait for a lock or for the end of a break, of all clients together.
+const WAITERS_MAX: usize = 4096;
+
+/// A name of a file: of several, the one by which it was opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    /// The directory that it stands in.
+    pub parent: InodeNumber,
+    /// How it is spelt there.
+    pub spelt: Arc<[u8]>,
+}
+
+/// An open of a file, as others see it.
+#[derive(Debug)]
+pub struct OpenEntry {
+    pub open: u64,
+    pub name: Name,
+    pub place: ConnectionId,
+    pub session_id: u64,
+    pub access: AccessMask,
+    pub share: ShareAccess,
+    pub deletes_on_close: bool,
+    pub caching: CacheGrant,
+}
+
+/// What opens are for that keep others from opening (MS-FSA, section 2.1.5.1.2.2).
+const SHARED_BY_READ: AccessMask = AccessMask(AccessMask::READ_DATA.0 | AccessMask::EXECUTE.0);
+const SHARED_BY_WRITE: AccessMask =
+    AccessMask(AccessMask::WRITE_DATA.0 | AccessMask::APPEND_DATA.0);
+
+/// Whether opens with this access touch data or the name; others are never in anybody's way.
+pub fn touches(access: AccessMask) -> bool {
+    let all = SHARED_BY_READ.0 | SHARED_BY_WRITE.0 | AccessMask::DELETE.0;
+    access.0 & all != 0
+}
+
+/// Whether `access` goes beyond what `share` leaves to others.
+fn exceeds(access: AccessMask, share: ShareAccess) -> bool {
+    let is_for = |rights: AccessMask| access.0 & rights.0 != 0;
+    (is_for(SHARED_BY_READ) && !share.contains(ShareAccess::READ))
+        || (is_for(SHARED_BY_WRITE) && !share.contains(ShareAccess::WRITE))
+        || (is_for(AccessMask::DELETE) && !share.contains(ShareAccess::DELETE))
+}
+
+impl OpenEntry {
+    /// Whether an open with this access and sharing cannot be beside this one.
+    pub fn excludes(&self, access: AccessMask, share: ShareAccess) -> bool {
+        touches(access)
+            && touches(self.access)
+            && (exceeds(access, self.share) || exceeds(self.access, share))
+    }
+}
+
+/// A file or directory that is open.
+#[derive(Debug)]
+pub struct OpenFile {
+    /// What is removed when its last open is closed.
+    doomed: Option<Name>,
+    pub holders: Vec<OpenEntry>,
+    pub leases: Vec<Lease>,
+    pub locks: Vec<Lock>,
+    waiters: Vec<(Awaited, Waiter)>,
+    /// Bytes that were asked for, whether they have been written or not.
+    reserved: u64,
+}
+
+/// What a request waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Awaited {
+    Lock,
+    /// That what others cache has been given up.
+    Break,
+}
+
+impl OpenFile {
+    /// Whether it goes with its last open.
+    pub fn is_delete_pending(&self) -> bool {
+        self.doomed.is_some()
+    }
+
+    /// By which name this open has it.
+    pub fn name_of(&self, open: u64) -> Option<&Name> {
+        let holder = self.holders.iter().find(|holder| holder.open == open);
+        holder.map(|holder| &holder.name)
+    }
+
+    /// Whether something is being taken back from somebody.
+    fn is_breaking(&self) -> bool {
+        let mut oplocks = self.holders.iter().map(|holder| holder.caching);
+        let is_breaking = |caching| {
+            matches!(
+                caching,
+                CacheGrant::Oplock {
+                    breaking: Some(_),
+                    ..
+                }
+            )
+        };
+        oplocks.any(is_breaking) || self.leases.iter().any(|lease| lease.breaking.is_some())
+    }
+}
+
+#[derive(Debug)]
+struct SessionEntry {
+    place: ConnectionId,
+    user: String,
+}
+
+/// All of it.
+#[derive(Debug, Default)]
+pub struct GlobalOpenTable {
+    pub(super) files: FxHashMap<InodeNumber, OpenFile>,
+    sessions: FxHashMap<u64, SessionEntry>,
+    open_count: usize,
+    pub(super) lock_count: usize,
+    waiter_count: usize,
+    /// The files of leases: each is of one.
+    pub(super) lease_files: HashMap<LeaseOwner, InodeNumber>,
+    last_number: u64,
+    letters: Vec<RoutedEvent>,
+}
+
+impl GlobalOpenTable {
+    /// A number that no open and no session has or had.
+    pub fn next_number(&mut self) -> u64 {
+        self.last_number += 1;
+        self.last_number
+    }
+
+    /// What is to be delivered.
+    pub fn take_letters(&mut self) -> Vec<RoutedEvent> {
+        std::mem::take(&mut self.letters)
+    }
+
+    pub(super) fn send(&mut self, to: ConnectionId, notice: ConnectionEvent) {
+        self.letters.push(RoutedEvent { to, notice });
+    }
+
+    /// Enters a session that is to be; its number.
+    pub fn add_session(&mut self, place: ConnectionId) -> Result<u64, Status> {
+        if self.sessions.len() >= SESSIONS_MAX {
+            return Err(Status::INSUFFICIENT_RESOURCES);
+        }
+        let id = self.next_number();
+        let user = String::new();
+        self.sessions.insert(id, SessionEntry { place, user });
+        Ok(id)
+    }
+
+    /// Whose a session is; `previous` of the same user gives way to it (section 3.3.5.5.3).
+    pub fn own_session(&mut self, id: u64, user: &str, previous: u64) {
+        if let Some(entry) = self.sessions.get_mut(&id) {
+            entry.user = user.into();
+        }
+        if let Some(old) = self.sessions.get(&previous)
+            && previous != id
+            && old.user == user
+        {
+            self.send(old.place, ConnectionEvent::DropSession(previous));
+        }
+    }
+
+    pub fn remove_session(&mut self, id: u64) {
+        self.sessions.remove(&id);
+    }
+
+    /// The file, if it is open.
+    pub fn file(&self, number: InodeNumber) -> Option<&OpenFile> {
+        self.files.get(&number)
+    }
+
+    /// Whether another open would be one too many.
+    pub fn check_room(&self) -> Result<(), Status> {
+        if self.open_count >= OPENS_MAX {
+            return Err(Status::TOO_MANY_OPENED_FILES);
+        }
+        Ok(())
+    }
+
+    /// Enters an open of a file.
+    pub fn add(&mut self, number: InodeNumber, holder: OpenEntry) {
+        self.open_count += 1;
+        let file = self.files.entry(number).or_insert_with(|| OpenFile {
+            doomed: None,
+            holders: Vec::with_capacity(1),
+            leases: Vec::new(),
+            locks: Vec::new(),
+            waiters: Vec::new(),
+            reserved: 0,
+        });
+        file.holders.push(holder);
+    }
+
+    /// Ends an open; the name that goes with it, if it was the last and the file is to be removed.
+    pub fn close(&mut self, number: InodeNumber, open: u64) -> Option<Name> {
+        let file = self.files.get_mut(&number)?;
+        let index = file.holders.iter().position(|holder| holder.open == open)?;
+        let holder = file.holders.swap_remove(index);
+        self.open_count -= 1;
+        if holder.deletes_on_close {
+            file.doomed.get_or_insert(holder.name);
+        }
+        let before = file.locks.len();
+        file.locks.retain(|lock| lock.open != open);
+        self.lock_count -= before - file.locks.len();
+        for owner in file.drop_unused_leases() {
+            self.lease_files.remove(&owner);
+        }
+        let is_last = file.holders.is_empty();
+        let doomed = file.doomed.take_if(|_| is_last);
+        self.wake(number);
+        if is_last {
+            self.files.remove(&number);
+        }
+        doomed
+    }
+
+    /// Notes that an open file is to have as much room, as long as it is open.
+    pub fn reserve(&mut self, number: InodeNumber, bytes: u64) {
+        if let Some(file) = self.files.get_mut(&number) {
+            file.reserved = bytes;
+        }
+    }
+
+    /// How much room an open file is to have.
+    pub fn reserved(&self, number: InodeNumber) -> u64 {
+        self.file(number).map_or(0, |file| file.reserved)
+    }
+
+    /// Lets a request wait until something about the file changes.
+    pub fn wait(
+        &mut self,
+        number: InodeNumber,
+        awaited: Awaited,
+        waiter: Waiter,
+    ) -> Result<(), Status> {
+        if self.waiter_count >= WAITERS_MAX {
+            return Err(Status::INSUFFICIENT_RESOURCES);
+        }
+        let file = self.files.get_mut(&number).ok_or(Status::FILE_CLOSED)?;
+        file.waiters.push((awaited, waiter));
+        self.waiter_count += 1;
+        Ok(())
+    }
+
+    /// A request waits no more.
+    pub fn stop_waiting(&mut self, number: InodeNumber, waiter: Waiter) {
+        if let Some(file) = self.files.get_mut(&number) {
+            let before = file.waiters.len();
+            file.waiters.retain(|(_, other)| *other != waiter);
+            self.waiter_count -= before - file.waiters.len();
+        }
+    }
+
+    /// Has those who wait for the file try again, in the order in which they came; who waits for
+    /// a break, when none is under way any more: one may have several steps.
+    pub fn wake(&mut self, number: InodeNumber) {
+        let Some(file) = self.files.get_mut(&number) else {
+            return;
+        };
+        let is_breaking = file.is_breaking();
+        let woken = file
+            .waiters
+            .extract_if(.., |(awaited, _)| *awaited == Awaited::Lock || !is_breaking);
+        let woken: Vec<_> = woken.collect();
+        self.waiter_count -= woken.len();
+        for (_, waiter) in woken {
+            self.send(waiter.place, ConnectionEvent::Retry(waiter.async_id));
+        }
+    }
+
+    /// The name by which `open` has the file is to be removed when it is closed, or is not to be
+    /// after all.
+    pub fn set_delete_pending(&mut self, number: InodeNumber, open: u64, is_pending: bool) {
+        if let Some(file) = self.files.get_mut(&number) {
+            file.doomed = file.name_of(open).filter(|_| is_pending).cloned();
+        }
+    }
+
+    /// A name of an open file is another now.
+    pub fn renamed(&mut self, number: InodeNumber, from: &Name, to: &Name) {
+        let Some(file) = self.files.get_mut(&number) else {
+            return;
+        };
+        let names = file.holders.iter_mut().map(|holder| &mut holder.name);
+        for name in names.chain(&mut file.doomed) {
+            if name == from {
+                *name = to.clone();
+            }
+        }
+    }
+
+    /// The files that are open by a name in a directory for which `is_within` holds.
+    pub fn open_within(&self, is_within: impl Fn(InodeNumber) -> bool) -> Vec<InodeNumber> {
+        let lies_within = |file: &OpenFile| {
+            let mut parents = file.holders.iter().map(|holder| holder.name.parent);
+            parents.any(&is_within)
+        };
+        let files = self.files.iter().filter(|(_, file)| lies_within(file));
+        files.map(|(number, _)| *number).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use filestone_wire::smb2::LeaseState;
+    use filestone_wire::smb2::oplock_break::Notification;
+
+    use super::super::caching::{Asked, LeaseAsked, OpenConflict, OpenRequest};
+    use super::*;
+
+    const FILE: InodeNumber = InodeNumber(7);
+
+    fn name(spelt: &str) -> Name {
+        Name {
+            parent: InodeNumber(1),
+            spelt: spelt.as_bytes().into(),
+        }
+    }
+
+    fn holder(open: u64, spelt: &str) -> OpenEntry {
+        OpenEntry {
+            open,
+            name: name(spelt),
+            place: ConnectionId {
+                worker: 0,
+                token: open,
+            },
+            session_id: open,
+            access: AccessMask::READ_DATA.with(AccessMask::WRITE_DATA),
+            share: ShareAccess(7),
+            deletes_on_close: false,
+            caching: CacheGrant::None,
+        }
+    }
+
+    #[test]
+    fn of_two_links_the_one_goes_by_which_it_was_asked() {
+        let mut hub = GlobalOpenTable::default();
+        hub.add(FILE, holder(1, "a"));
+        hub.add(FILE, holder(2, "b"));
+        hub.set_delete_pending(FILE, 2, true);
+        hub.renamed(FILE, &name("b"), &name("c"));
+        assert_eq!(hub.close(FILE, 2), None);
+        assert_eq!(hub.close(FILE, 1), Some(name("c")));
+        let mut goes = holder(3, "a");
+        goes.deletes_on_close = true;
+        hub.add(FILE, goes);
+        hub.add(FILE, holder(4, "c"));
+        assert_eq!(hub.close(FILE, 3), None);
+        assert_eq!(hub.close(FILE, 4), Some(name("a")));
+    }
+
+    fn owner(client: u8) -> LeaseOwner {
+        LeaseOwner {
+            client: [client; 16],
+            key: [client; 16],
+        }
+    }
+
+    fn lease(client: u8, state: LeaseState) -> Asked {
+        Asked::Lease(LeaseAsked {
+            owner: owner(client),
+            state,
+            epoch: 0,
+            has_epoch: false,
+        })
+    }
+
+    /// To whom breaks go, and what they leave.
+    fn breaks(hub: &mut GlobalOpenTable) -> Vec<(u64, LeaseState)> {
+        let letters = hub.take_letters().into_iter();
+        let broken = letters.filter_map(|letter| match letter.notice {
+            ConnectionEvent::Break {
+                notification: Notification::Lease(broken),
+                ..
+            } => Some((letter.to.token, broken.new_state)),
+            _ => None,
+        });
+        broken.collect()
+    }
+
+    #[test]
+    fn a_lease_that_is_being_taken_back_is_taken_back_further_afterwards() {
+        let (read, handle) = (LeaseState::READ_CACHING, LeaseState::HANDLE_CACHING);
+        let mut hub = GlobalOpenTable::default();
+        hub.add(FILE, holder(1, "a"));
+        hub.grant(FILE, 1, lease(1, read.with(handle)));
+        // The same lease over a later connection: there the breaks go.
+        hub.add(FILE, holder(2, "a"));
+        hub.grant(FILE, 2, lease(1, read.with(handle)));
+        hub.close(FILE, 1);
+        hub.add(FILE, holder(3, "a"));
+        let excluding = OpenRequest {
+            access: AccessMask::READ_DATA,
+            share: ShareAccess(0),
+            overwrites: false,
+            removes: false,
+            lease: None,
+        };
+        assert_eq!(hub.contend(FILE, &excluding), Err(OpenConflict::Wait));
+        assert_eq!(breaks(&mut hub), [(2, read)]);
+        // What is written before the answer makes old what has been read.
+        hub.changed(FILE, 3);
+        assert_eq!(breaks(&mut hub), []);
+        assert_eq!(hub.acknowledge_lease(owner(1), read), Ok(()));
+        assert_eq!(breaks(&mut hub), [(2, LeaseState::NONE)]);
+    }
+}

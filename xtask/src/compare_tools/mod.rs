@@ -1,0 +1,203 @@
+//! filestone beside the programs that it succeeds: the same load file, the same
+//! file system or peer, in turns.
+//!
+//! dbench and tbench are Debian's package `dbench` (4.0), smbtorture is that of
+//! `samba-testsuite`. Each pair of runs gives
+//! a ratio; the table has the medians. Both programs are asked for the same time
+//! and the same warm-up, and both figures are read from the same line of output.
+
+mod cases;
+mod dbench;
+mod smb;
+
+use crate::process::{self, Folder};
+use crate::processors;
+use crate::table::lay_out;
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Share of the processors that may be in use before the start.
+const QUIET: f64 = 0.05;
+
+/// Options of `cargo xtask compare-tools`.
+#[derive(Debug, Clone, Args)]
+pub struct Versus {
+    /// Which programs filestone stands beside
+    #[arg(value_enum, default_value_t = Ancestors::Dbench)]
+    pub ancestors: Ancestors,
+    /// Pairs of runs per case
+    #[arg(long, default_value_t = 5)]
+    pub rounds: usize,
+    /// Length of each measured window in seconds; a fifth of it comes before as warm-up
+    #[arg(long, default_value_t = 5)]
+    pub seconds: u32,
+    /// Only cases whose name contains this
+    #[arg(long)]
+    pub only: Option<String>,
+    /// Where files go: a directory of a file system that is worth measuring
+    #[arg(long, default_value = "/dev/shm")]
+    pub directory: PathBuf,
+    /// Print the table for docs/benchmarks.md
+    #[arg(long)]
+    pub markdown: bool,
+    /// Exit with an error if a bar is missed
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Programs that filestone succeeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Ancestors {
+    /// dbench and tbench
+    Dbench,
+    /// smbtorture, both against one Samba
+    Smb,
+}
+
+/// Everything a case needs to run.
+pub struct Bed {
+    /// Our program.
+    pub filestone: PathBuf,
+    /// Where output goes for a moment.
+    pub folder: Folder,
+    /// Where files go.
+    pub directory: PathBuf,
+    /// Seconds per run.
+    pub seconds: u32,
+}
+
+/// One row.
+pub struct Comparison {
+    /// What was compared.
+    pub name: String,
+    /// The ancestor's median.
+    pub theirs: f64,
+    /// Ours.
+    pub ours: f64,
+    /// Median of the pairs' ratios, ours to theirs.
+    pub ratio: f64,
+    /// What the ratio must be.
+    pub bar: Bar,
+    /// Unit of both figures.
+    pub unit: &'static str,
+}
+
+/// What a ratio must be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Bar {
+    /// At least this.
+    AtLeast(f64),
+    /// At most this.
+    AtMost(f64),
+    /// No bar: it explains others.
+    Told,
+}
+
+impl Bar {
+    /// Whether `ratio` meets it.
+    pub fn is_met(self, ratio: f64) -> bool {
+        match self {
+            Bar::AtLeast(bar) => ratio >= bar,
+            Bar::AtMost(bar) => ratio <= bar,
+            Bar::Told => true,
+        }
+    }
+
+    fn text(self) -> String {
+        match self {
+            Bar::AtLeast(bar) => format!("≥ {bar:.2}"),
+            Bar::AtMost(bar) => format!("≤ {bar:.2}"),
+            Bar::Told => String::new(),
+        }
+    }
+}
+
+/// Runs every case and prints the table; whether every bar was met.
+pub fn run(options: &Versus) -> Result<bool> {
+    if options.rounds == 0 || options.seconds == 0 {
+        bail!("--rounds and --seconds must be at least 1");
+    }
+    crate::interop::install(match options.ancestors {
+        Ancestors::Dbench => dbench::NEEDED,
+        Ancestors::Smb => smb::NEEDED,
+    })?;
+    let bed = Bed {
+        filestone: process::build_filestone("dist")?,
+        folder: Folder::new("beside")?,
+        directory: options.directory.clone(),
+        seconds: options.seconds,
+    };
+    let busy_share = processors::busy_share(Duration::from_millis(500))?;
+    if busy_share > QUIET {
+        eprintln!(
+            "note: something else takes {:.0} % of this host's processors: do not quote what follows",
+            busy_share * 100.0
+        );
+    }
+    let rows = match options.ancestors {
+        Ancestors::Dbench => beside_dbench(&bed, options)?,
+        Ancestors::Smb => smb::compare(&bed, options.rounds, options.only.as_deref())?,
+    };
+    let is_met = rows.iter().all(|row| row.bar.is_met(row.ratio));
+    print!("{}", render(&rows, options.markdown));
+    Ok(is_met || !options.strict)
+}
+
+fn beside_dbench(bed: &Bed, options: &Versus) -> Result<Vec<Comparison>> {
+    let wanted = |name: &str| {
+        let only = options.only.as_ref();
+        only.is_none_or(|only| name.contains(only.as_str()))
+    };
+    let mut rows = Vec::new();
+    for case in cases::all().into_iter().filter(|case| wanted(&case.name)) {
+        eprintln!("{}", case.name);
+        rows.push(case.compare(bed, options.rounds)?);
+    }
+    Ok(rows)
+}
+
+fn render(rows: &[Comparison], is_markdown: bool) -> String {
+    let head = ["case", "theirs", "ours", "unit", "ratio", "bar", ""];
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            let verdict = if row.bar.is_met(row.ratio) {
+                ""
+            } else {
+                "MISSED"
+            };
+            vec![
+                row.name.clone(),
+                figure(row.theirs),
+                figure(row.ours),
+                row.unit.into(),
+                format!("{:.3}", row.ratio),
+                row.bar.text(),
+                verdict.into(),
+            ]
+        })
+        .collect();
+    lay_out(&head, &rows, is_markdown)
+}
+
+/// One digit behind the point, of what is below 10 one more.
+fn figure(value: f64) -> String {
+    if value < 10.0 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.1}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_met_at_its_edge() {
+        assert!(Bar::AtLeast(1.0).is_met(1.0) && !Bar::AtLeast(1.0).is_met(0.99));
+        assert!(Bar::AtMost(0.5).is_met(0.5) && !Bar::AtMost(0.5).is_met(0.51));
+    }
+}

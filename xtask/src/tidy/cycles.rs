@@ -1,0 +1,259 @@
+//! No circles between modules: of the modules in one module, each taken with all that is in
+//! it, none uses another that uses it in turn. A module and what is in it may use each other.
+
+use super::Findings;
+use super::source::words;
+use super::tree::Tree;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where a module is: the names from its crate's root to it.
+type Path = Vec<String>;
+
+/// The modules of one crate, each with what it uses.
+struct Modules {
+    /// The file of each.
+    files: BTreeMap<Path, String>,
+    /// Which module names which.
+    uses: Vec<(Path, Path)>,
+}
+
+pub fn no_module_cycles(tree: &Tree, findings: &mut Findings) {
+    for folder in tree.crates() {
+        let modules = Modules::of(tree, &format!("{folder}/src/"));
+        for circle in modules.circles() {
+            findings.report(
+                folder.as_str(),
+                format!("modules in a circle: {}", circle.join(" -> ")),
+                "move what both need into a module of its own, below both",
+            );
+        }
+    }
+}
+
+impl Modules {
+    fn of(tree: &Tree, folder: &str) -> Self {
+        let sources = || tree.sources(folder).filter(|file| !file.is_test);
+        let files: BTreeMap<Path, String> = sources()
+            .map(|file| (module_of(&file.path[folder.len()..]), file.path.clone()))
+            .collect();
+        let mut uses = Vec::new();
+        for file in sources() {
+            let user = module_of(&file.path[folder.len()..]);
+            for named in paths_in(&file.code(), &user) {
+                uses.push((user.clone(), longest_module(&files, named)));
+            }
+        }
+        Self { files, uses }
+    }
+
+    /// Edges between modules in the same module, by that module.
+    fn between_siblings(&self) -> BTreeMap<Path, BTreeMap<String, BTreeSet<String>>> {
+        let mut levels: BTreeMap<Path, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+        for (user, used) in &self.uses {
+            let shared = user.iter().zip(used).take_while(|(a, b)| a == b).count();
+            if let (Some(from), Some(to)) = (user.get(shared), used.get(shared)) {
+                let level = levels.entry(user[..shared].to_vec()).or_default();
+                level.entry(from.clone()).or_default().insert(to.clone());
+            }
+        }
+        levels
+    }
+
+    /// One circle for each module that has some in it, with the files that tie it.
+    fn circles(&self) -> Vec<Vec<String>> {
+        let levels = self.between_siblings();
+        let found = levels.iter().filter_map(|(level, edges)| {
+            let circle = circle_in(edges)?;
+            let pairs = circle.iter().zip(circle.iter().cycle().skip(1));
+            Some(pairs.map(|(from, to)| self.tie(level, from, to)).collect())
+        });
+        found.collect()
+    }
+
+    /// `a (file that names b)`.
+    fn tie(&self, level: &[String], from: &str, to: &str) -> String {
+        let below = |path: &Path, name: &str| {
+            path.starts_with(level) && path.get(level.len()).is_some_and(|part| part == name)
+        };
+        let user = self
+            .uses
+            .iter()
+            .find(|(user, used)| below(user, from) && below(used, to));
+        let file = user.and_then(|(user, _)| self.files.get(user));
+        let file = file.map_or("?", String::as_str);
+        format!("{from} ({file} names {to})")
+    }
+}
+
+/// The module that a file below `src` holds.
+fn module_of(file: &str) -> Path {
+    let stem = file.trim_end_matches(".rs");
+    let mut parts: Path = stem.split('/').map(str::to_owned).collect();
+    if matches!(
+        parts.last().map(String::as_str),
+        Some("mod" | "lib" | "main")
+    ) {
+        parts.pop();
+    }
+    parts
+}
+
+/// The longest part of a path that is a module.
+fn longest_module(files: &BTreeMap<Path, String>, mut path: Path) -> Path {
+    while !path.is_empty() && !files.contains_key(&path) {
+        path.pop();
+    }
+    path
+}
+
+/// What the module names by `crate::` and `super::`, groups taken apart.
+fn paths_in(code: &str, module: &[String]) -> Vec<Path> {
+    let mut found = Vec::new();
+    for at in words(code, "crate") {
+        if let Some(rest) = code[at..].strip_prefix("crate::") {
+            // `$crate` of a macro is the same crate.
+            expand(rest, &[], &mut found);
+        }
+    }
+    for at in words(code, "super") {
+        // Of `super::super::x`, the first takes both steps.
+        if code[..at].ends_with("super::") {
+            continue;
+        }
+        let (mut rest, mut base) = (&code[at..], module);
+        while let Some(after) = rest.strip_prefix("super::") {
+            rest = after;
+            base = &base[..base.len().saturating_sub(1)];
+        }
+        expand(rest, base, &mut found);
+    }
+    found
+}
+
+/// The paths that begin here, after `base`: one, or those of a group in braces.
+fn expand(text: &str, base: &[String], found: &mut Vec<Path>) {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let (mut rest, mut path) = (text, base.to_vec());
+    loop {
+        if let Some(group) = rest.strip_prefix('{') {
+            for part in parts_of_group(group) {
+                expand(part.trim_start(), &path, found);
+            }
+            return;
+        }
+        let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+        if end > 0 {
+            path.push(rest[..end].to_owned());
+        }
+        match rest[end..].strip_prefix("::") {
+            Some(after) if end > 0 => rest = after,
+            _ => break,
+        }
+    }
+    found.push(path);
+}
+
+/// What commas divide in a group, up to its end.
+fn parts_of_group(group: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                parts.push(&group[start..at]);
+                return parts;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&group[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts
+}
+
+/// The shortest circle, if there is one.
+fn circle_in(edges: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
+    let circles = edges.keys().filter_map(|start| way_back(edges, start));
+    circles.min_by_key(Vec::len)
+}
+
+/// The shortest way from a module back to itself.
+fn way_back(edges: &BTreeMap<String, BTreeSet<String>>, start: &str) -> Option<Vec<String>> {
+    let mut seen = BTreeSet::new();
+    let mut ways = std::collections::VecDeque::from([vec![start.to_owned()]]);
+    while let Some(way) = ways.pop_front() {
+        let last = way.last()?;
+        for next in edges.get(last).into_iter().flatten() {
+            if next == start {
+                return Some(way);
+            }
+            if seen.insert(next.clone()) {
+                let mut longer = way.clone();
+                longer.push(next.clone());
+                ways.push_back(longer);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::source::blank;
+    use crate::tidy::tree::File;
+    use std::path::PathBuf;
+
+    fn circles(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+        let files = files.iter().map(|(path, text)| File {
+            path: format!("crates/a/src/{path}"),
+            text: (*text).into(),
+            blanked: blank(text),
+            is_test: false,
+        });
+        let tree = Tree {
+            root: PathBuf::new(),
+            files: files.collect(),
+        };
+        Modules::of(&tree, "crates/a/src/").circles()
+    }
+
+    #[test]
+    fn two_modules_that_use_each_other_are_a_circle() {
+        let one_way = [("lib.rs", ""), ("a.rs", "use crate::b::X;"), ("b.rs", "")];
+        assert!(circles(&one_way).is_empty());
+        let back = [
+            ("lib.rs", ""),
+            ("a.rs", "use crate::b::X;"),
+            ("b/mod.rs", ""),
+            ("b/c.rs", "fn f() { super::super::a::g() }"),
+        ];
+        let found = circles(&back);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0][1].contains("b/c.rs names a"), "{found:?}");
+    }
+
+    #[test]
+    fn a_module_and_what_is_in_it_may_use_each_other() {
+        let nested = [
+            ("lib.rs", ""),
+            ("a.rs", "use crate::a::b::X; mod b;"),
+            ("a/b.rs", "use super::Y; use crate::a::Z;"),
+        ];
+        assert!(circles(&nested).is_empty());
+    }
+
+    #[test]
+    fn groups_are_taken_apart() {
+        let grouped = [
+            ("lib.rs", ""),
+            ("a.rs", "use crate::{c, b::{self, X}};"),
+            ("b.rs", "use super::a::Y;"),
+            ("c.rs", ""),
+        ];
+        assert_eq!(circles(&grouped).len(), 1);
+    }
+}

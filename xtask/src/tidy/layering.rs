@@ -1,0 +1,152 @@
+//! Protocols stay in their own modules: what is not theirs does not name them.
+
+use super::Findings;
+use super::source::line_of;
+use super::tree::Tree;
+
+/// Words of names that are a protocol's, versions aside.
+const PROTOCOLS: &[&str] = &["nfs", "nlm", "smb", "tbench"];
+
+/// Where protocols are written down, each in modules of its own.
+const PROTOCOL_MODULES: &[&str] = &[
+    "crates/wire/",
+    "crates/protection/",
+    "crates/model/src/client/",
+    "crates/model/src/session/",
+    "crates/engine/src/protocols/",
+    "crates/server/",
+    "crates/echo/",
+    // The languages of load files and of counters, which have words for them.
+    "crates/model/src/load/",
+    "crates/model/src/mix/",
+    // Their options and names on command lines, and the command lines of the ancestors.
+    "crates/cli/src/options/",
+    "crates/cli/src/planning/",
+    "crates/cli/src/compat/",
+    // Tools of the workspace, which try and measure them.
+    "xtask/",
+    "fuzz/",
+];
+
+/// Where each has a line or two.
+const REGISTRIES: &[&str] = &[
+    "crates/model/src/kind.rs",
+    "crates/model/src/failure.rs",
+    "crates/model/src/plan.rs",
+    // Names of statuses that users expect.
+    "crates/model/src/plan/expected.rs",
+    "crates/model/src/plan/target.rs",
+    "crates/model/src/plan/target/smb.rs",
+    // The built-in servers, and the program's commands.
+    "crates/cli/src/built_in.rs",
+    "crates/cli/src/commands/serve.rs",
+    "crates/cli/src/lib.rs",
+    "crates/cli/src/manual.rs",
+    "crates/cli/src/protocols.rs",
+    // The tables of nhfsstone, whose names are those of NFS version 2.
+    "crates/cli/src/report/nhfsstone.rs",
+];
+
+pub fn protocol_layering(tree: &Tree, findings: &mut Findings) {
+    let outside = tree.sources("").filter(|file| {
+        let is_protocol_module = PROTOCOL_MODULES
+            .iter()
+            .any(|module| file.path.starts_with(module));
+        !file.is_test && !is_protocol_module && !REGISTRIES.contains(&file.path.as_str())
+    });
+    for file in outside {
+        let code = file.code();
+        for (at, name) in names(&code) {
+            if names_a_protocol(name) {
+                findings.report(
+                    format_args!("{}:{}", file.path, line_of(&code, at)),
+                    format!("{name} names a protocol, in a file that is no protocol's"),
+                    "ask the target, the kind or the status instead; what only one protocol has \
+                     belongs into its module (ARCHITECTURE.md, \"Where to add what\")",
+                );
+            }
+        }
+    }
+}
+
+/// Flags of netlink messages (netlink(7)), which have nothing to do with NLM's locks.
+const NETLINK_FLAGS: &str = "NLM_F_";
+
+fn names_a_protocol(name: &str) -> bool {
+    !name.starts_with(NETLINK_FLAGS) && words(name).any(|word| is_protocol(&word))
+}
+
+/// All names of a text, and where they stand.
+fn names(code: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        at += code[at..].find(is_name)?;
+        let rest = &code[at..];
+        let name = &rest[..rest.find(|c| !is_name(c)).unwrap_or(rest.len())];
+        at += name.len();
+        Some((at - name.len(), name))
+    })
+}
+
+/// What a name in snake, camel or capital letters is made of, in lower case.
+fn words(name: &str) -> impl Iterator<Item = String> {
+    let is_capitals = !name.contains(char::is_lowercase);
+    let mut spaced = String::new();
+    for c in name.chars() {
+        if c == '_' || (c.is_uppercase() && !is_capitals) {
+            spaced.push(' ');
+        }
+        spaced.extend(c.to_lowercase().filter(|c| *c != '_'));
+    }
+    let words: Vec<String> = spaced.split_whitespace().map(str::to_owned).collect();
+    words.into_iter()
+}
+
+/// `nfs`, `nfs3` and `nfsv2`, but not `nfsstat`.
+fn is_protocol(word: &str) -> bool {
+    let unnumbered = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let name = if unnumbered == word {
+        word
+    } else {
+        unnumbered.trim_end_matches('v')
+    };
+    PROTOCOLS.contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protocols_are_found_in_names_of_every_form() {
+        for name in [
+            "nfs3",
+            "NfsTarget",
+            "OpenNfs3",
+            "enable_nlm",
+            "PROCEDURES_OF_NFSV2",
+            "Smb2Client",
+            "NFS",
+            "tbench_port",
+        ] {
+            assert!(names_a_protocol(name), "{name}");
+        }
+        for name in [
+            "nfsstat",
+            "netbench_scale",
+            "nhfsstone",
+            "assembled",
+            "a",
+            "NLM_F_ACK",
+        ] {
+            assert!(!names_a_protocol(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_found_where_they_stand() {
+        let found: Vec<(usize, &str)> = names("a::b_c(d2)").collect();
+        assert_eq!(found, [(0, "a"), (3, "b_c"), (7, "d2")]);
+    }
+}

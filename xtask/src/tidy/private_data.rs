@@ -1,0 +1,75 @@
+//! Rules about what must not be in a published file.
+//!
+//! The words looked for are spelled apart here, so that this file does not
+//! break its own rules.
+
+use super::Findings;
+use super::tree::Tree;
+
+/// Folders that exist on one machine only.
+const PRIVATE_PLACES: &[&str] = &[
+    concat!("/ho", "me/"),
+    concat!("/ro", "ot/"),
+    concat!("/wo", "rk/"),
+    concat!("/Us", "ers/"),
+];
+
+/// What points a build at something other than crates.io.
+const REGISTRIES: &[&str] = &[
+    concat!("index", "-url"),
+    concat!("registry ", "= \"http"),
+    concat!("registry ", "= \"sparse"),
+    concat!("[source", "."),
+    concat!("[regis", "tries"),
+    concat!("replace", "-with"),
+];
+
+const COPYLEFT: &[&str] = &[
+    concat!("GNU GENERAL ", "PUBLIC LICENSE"),
+    concat!("GNU General ", "Public License"),
+    concat!("GNU Lesser ", "General Public"),
+    concat!("GNU Affero ", "General Public"),
+    concat!("SPDX-License-Identifier: ", "GPL"),
+    concat!("SPDX-License-Identifier: ", "LGPL"),
+];
+
+fn search(tree: &Tree, findings: &mut Findings, phrases: &[&str], what: &str, help: &str) {
+    for file in &tree.files {
+        for (index, line) in file.text.lines().enumerate() {
+            if let Some(phrase) = phrases.iter().find(|phrase| line.contains(**phrase)) {
+                findings.report(
+                    format_args!("{}:{}", file.path, index + 1),
+                    format!("\"{phrase}\" {what}"),
+                    help,
+                );
+            }
+        }
+    }
+}
+
+pub fn no_private_places(tree: &Tree, findings: &mut Findings) {
+    search(
+        tree,
+        findings,
+        PRIVATE_PLACES,
+        "is a folder of one machine",
+        "use a relative path, or one that exists everywhere",
+    );
+    search(
+        tree,
+        findings,
+        REGISTRIES,
+        "names a package registry",
+        "settings of one machine belong into that machine's own cargo configuration",
+    );
+}
+
+pub fn no_copyleft(tree: &Tree, findings: &mut Findings) {
+    search(
+        tree,
+        findings,
+        COPYLEFT,
+        "is text of another licence than MIT OR Apache-2.0",
+        "write it anew from the standard; code of the ancestors is not copied",
+    );
+}
