@@ -124,7 +124,7 @@ impl Case {
         run.interval_ns = interval_ms * 1_000_000;
         let mut search = ObjectiveSearch::new(&plan, LoadRange::default());
         let end = run.steer(&mut search);
-        let record = search.conclude();
+        let record = search.into_record();
         let lower = record.lower_ops_per_s.unwrap_or(f64::NAN);
         let upper = record.upper_ops_per_s.unwrap_or(f64::NAN);
         Found {

@@ -113,7 +113,7 @@ impl Samba {
     pub fn wait(&mut self) -> Result<()> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
         let is_up = self.server.wait_for(address, START_LIMIT);
-        is_up.with_context(|| format!("smbd did not come up:\n{}", self.last_words()))
+        is_up.with_context(|| format!("smbd did not come up:\n{}", self.final_output()))
     }
 
     /// The directory behind its shares.
@@ -127,7 +127,7 @@ impl Samba {
     }
 
     /// The end of its log.
-    pub fn last_words(&self) -> String {
+    pub fn final_output(&self) -> String {
         let read = |name| std::fs::read_to_string(self.folder.join(name)).unwrap_or_default();
         let said = read("stderr") + &read("log.smbd");
         let lines: Vec<&str> = said.lines().collect();

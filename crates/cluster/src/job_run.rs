@@ -10,7 +10,7 @@ use crate::ranks::{LoadRank, Progress};
 use crate::serving::{ALIVE_EVERY, COORDINATOR};
 use crate::steered::Steered;
 use filestone_engine::control::Observer;
-use filestone_model::job::{HostRun, IntervalMerger, deal, decide, judge, merge};
+use filestone_model::job::{HostRun, IntervalMerger, deal, decide, evaluate, merge};
 use filestone_model::load_control::NextLoad;
 use filestone_model::measure::job_record::LostHostRecord;
 use filestone_model::measure::{RunPhase, RunRecord};
@@ -113,7 +113,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
     ) -> Result<RunRecord, JobError> {
         self.own = RankRun::start(&order, COORDINATOR, runner);
         self.members.tell_all(&ToRank::Run(Box::new(order)));
-        while !self.makers.iter().all(LoadRank::is_settled) {
+        while !self.makers.iter().all(LoadRank::is_finished) {
             self.turn(stop);
             self.end_if_one_failed();
         }
@@ -124,7 +124,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
             self.turn(stop);
         }
         self.compare_clocks_again();
-        self.conclude(&**runner, stop)
+        self.finish(&**runner, stop)
     }
 
     /// One look at everything.
@@ -279,7 +279,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
             } else {
                 continue;
             };
-            maker.lose(name, reason);
+            maker.mark_lost(name, reason);
             self.merger.finish(place);
             lost.push(maker.rank);
         }
@@ -291,7 +291,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
         if lost.is_empty() {
             return;
         }
-        self.members.give_up(lost);
+        self.members.evict(lost);
         if self.members.options.on_rank_lost == OnRankLost::End {
             self.end();
         }
@@ -324,12 +324,12 @@ impl<'job, 'look> JobRun<'job, 'look> {
             maker.heard = Instant::now();
             if maker.rank == COORDINATOR {
                 let at = self.members.transport.instant_of(at_ns);
-                self.own.iter().for_each(|own| own.begin(at));
+                self.own.iter().for_each(|own| own.start_at(at));
             } else if let Some(offset) = maker.offset {
                 let at_ns = offset.there(at_ns);
                 self.members.tell(maker.rank, &ToRank::Start { at_ns });
             } else {
-                maker.lose("starting", "its clock does not answer".into());
+                maker.mark_lost("starting", "its clock does not answer".into());
                 self.merger.finish(place);
                 lost.push(maker.rank);
             }
@@ -366,7 +366,7 @@ impl<'job, 'look> JobRun<'job, 'look> {
 
     /// The record of what was measured; an error if nothing was. What lost ranks have left is cleaned
     /// up when all that was measured is safe.
-    fn conclude(mut self, runner: &dyn Runner, stop: &AtomicBool) -> Result<RunRecord, JobError> {
+    fn finish(mut self, runner: &dyn Runner, stop: &AtomicBool) -> Result<RunRecord, JobError> {
         let abandoned = self.abandoned();
         let made = self.record();
         let observer = self.observer;
@@ -376,14 +376,14 @@ impl<'job, 'look> JobRun<'job, 'look> {
                     observer.measured(&record);
                 }
                 for remains in reclaim(abandoned, runner, stop, observer) {
-                    remains.enter(&mut record);
+                    remains.record(&mut record);
                 }
                 decide(&mut record);
                 Ok(record)
             }
             Err(error) => {
                 for remains in reclaim(abandoned, runner, stop, observer) {
-                    observer.remark(&remains.in_words());
+                    observer.note(&remains.describe());
                 }
                 Err(error)
             }
@@ -426,9 +426,9 @@ impl<'job, 'look> JobRun<'job, 'look> {
         }
         let mut record = merge(self.plan, &runs, lost)?;
         if let Some(steered) = self.steered.take() {
-            steered.conclude(&mut record);
+            steered.finish(&mut record);
         }
-        judge(&mut record);
+        evaluate(&mut record);
         Ok(record)
     }
 

@@ -123,7 +123,7 @@ impl Members {
     }
 
     /// Goes on without these ranks. Should they wake up, they hear of it.
-    pub fn give_up(&mut self, lost: Vec<u32>) {
+    pub fn evict(&mut self, lost: Vec<u32>) {
         for rank in &lost {
             self.tell(*rank, &ToRank::Evicted);
         }

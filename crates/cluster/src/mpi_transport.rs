@@ -58,7 +58,7 @@ pub fn library_version() -> String {
 
 impl MpiTransport {
     /// Begins with MPI; `None` if that was done before. Only this thread may use it.
-    pub fn begin() -> Option<Self> {
+    pub fn start() -> Option<Self> {
         let (universe, _) = mpi::initialize_with_threading(Threading::Funneled)?;
         let world = universe.world();
         Some(Self {

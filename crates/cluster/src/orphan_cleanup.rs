@@ -67,7 +67,7 @@ pub fn reclaim(
 
 impl CleanUpFailure {
     /// What it is, and why it is there.
-    pub fn in_words(&self) -> String {
+    pub fn describe(&self) -> String {
         let OrphanedPart { whose, .. } = &self.abandoned;
         format!(
             "{} of {whose} stays as it left it: {}",
@@ -82,7 +82,7 @@ impl CleanUpFailure {
     }
 
     /// Enters it into the record.
-    pub fn enter(self, record: &mut RunRecord) {
+    pub fn record(self, record: &mut RunRecord) {
         let path = self.name().to_owned();
         let Self { abandoned, reason } = self;
         let lost = record.job.iter_mut().flat_map(|job| &mut job.lost);

@@ -110,7 +110,7 @@ impl RankRun {
     }
 
     /// The run begins at this moment.
-    pub fn begin(&self, at: Instant) {
+    pub fn start_at(&self, at: Instant) {
         let _ = self.to_run.send(ToRun::Start(at));
     }
 

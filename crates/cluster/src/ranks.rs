@@ -51,7 +51,7 @@ impl LoadRank {
     }
 
     /// Whether it waits for the start, or will never come to it.
-    pub const fn is_settled(&self) -> bool {
+    pub const fn is_finished(&self) -> bool {
         !matches!(self.progress, Progress::Preparing)
     }
 
@@ -61,7 +61,7 @@ impl LoadRank {
     }
 
     /// It is lost.
-    pub fn lose(&mut self, phase: &str, reason: String) {
+    pub fn mark_lost(&mut self, phase: &str, reason: String) {
         self.progress = Progress::Lost(LostHostRecord {
             name: self.host.clone(),
             part: self.part,

@@ -112,7 +112,7 @@ impl Serving<'_> {
             }
             (Some(ToRank::Start { at_ns }), Some(run)) => {
                 self.has_begun = true;
-                run.begin(self.transport.instant_of(at_ns));
+                run.start_at(self.transport.instant_of(at_ns));
             }
             (Some(ToRank::Offer { load_ops_per_s }), Some(run)) => run.offer(load_ops_per_s),
             (Some(ToRank::Finish), Some(run)) => run.finish(),

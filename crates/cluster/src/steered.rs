@@ -111,15 +111,15 @@ impl Steered {
     }
 
     /// Enters what came of it.
-    pub fn conclude(self, record: &mut RunRecord) {
+    pub fn finish(self, record: &mut RunRecord) {
         match self.decider {
             Decider::Curve(steering) => {
-                let curve = steering.conclude();
+                let curve = steering.into_record();
                 record.caveats.extend(curve.doubts());
                 record.curve = Some(curve);
             }
             Decider::Objective(steering) => {
-                let found = steering.conclude();
+                let found = steering.into_record();
                 record.caveats.extend(found.doubt());
                 record.objective = Some(found);
             }

@@ -440,7 +440,7 @@ impl Client for EchoClient {
         self.end_all(State::Sent, Outcome::Disconnected, now, completed);
     }
 
-    fn abandon(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+    fn abort(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.end_all(State::Waiting, Outcome::Skipped, now, completed);
     }
 
@@ -578,7 +578,7 @@ mod tests {
         client.transmitted(Timestamp::from_nanos(1001));
         client.disconnected(Timestamp::from_nanos(1002), &mut completed);
         client.submit(slot(2), Operation::Null, &mut out);
-        client.abandon(Timestamp::from_nanos(1003), &mut completed);
+        client.abort(Timestamp::from_nanos(1003), &mut completed);
         let outcomes: Vec<_> = completed.iter().map(|ended| ended.outcome).collect();
         let expected = [Outcome::TimedOut, Outcome::Disconnected, Outcome::Skipped];
         assert_eq!(

@@ -215,7 +215,7 @@ pub fn calibrate(
             target.layer(),
             case.in_flight
         );
-        agenda.begin(&what, 2 * time, context.observer);
+        agenda.start(&what, 2 * time, context.observer);
         let plan = base_plan(target, *case, ArrivalsPlan::Closed, time);
         let (exchange, of_worker) = exchange(&plan, *case, against.built_in, stop)?;
         exchanges.push(exchange);
@@ -226,7 +226,7 @@ pub fn calibrate(
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        agenda.begin(
+        agenda.start(
             &format!("{starts_per_s} timed starts/s"),
             time,
             context.observer,
@@ -271,7 +271,7 @@ struct Agenda {
 
 impl Agenda {
     /// Says that the next one begins, which takes so long.
-    fn begin(&mut self, what: &str, time: Duration, observer: &mut dyn Observer) {
+    fn start(&mut self, what: &str, time: Duration, observer: &mut dyn Observer) {
         self.begun += 1;
         let left = RemainingTime::About(self.left.as_nanos() as u64);
         let doing = format!("measurement {} of {}, {what}", self.begun, self.all);

@@ -36,7 +36,7 @@ pub trait Observer {
     /// What is being done before or after the measured run.
     fn preparing(&mut self, _what: &str) {}
     /// What whoever asked should know of the target, before the run.
-    fn remark(&mut self, _what: &str) {}
+    fn note(&mut self, _what: &str) {}
     /// The target has been found and everything is looked up.
     fn prepared(&mut self, _target: &Target) {}
     /// Whether it is to be told what the load generator itself came to, which takes some time to add up.
@@ -212,9 +212,9 @@ impl<'run> Context<'run> {
     }
 
     /// An error if the run is to end.
-    pub fn go_on(&self) -> Result<(), Interrupted> {
-        go_on(self.stop)?;
-        self.cancellation.go_on()
+    pub fn check_cancelled(&self) -> Result<(), Interrupted> {
+        check_cancelled(self.stop)?;
+        self.cancellation.check_cancelled()
     }
 
     /// Does `work`, which is cancelled when the run is to end meanwhile.
@@ -225,7 +225,7 @@ impl<'run> Context<'run> {
 }
 
 /// An error if the run is to end.
-pub fn go_on(stop: &AtomicBool) -> Result<(), Interrupted> {
+pub fn check_cancelled(stop: &AtomicBool) -> Result<(), Interrupted> {
     if stop.load(Ordering::Relaxed) {
         return Err(Interrupted);
     }
@@ -248,7 +248,7 @@ impl Cancellation {
     }
 
     /// An error if the work is to end.
-    pub fn go_on(&self) -> Result<(), Interrupted> {
+    pub fn check_cancelled(&self) -> Result<(), Interrupted> {
         if self.is_cancelled() {
             return Err(Interrupted);
         }

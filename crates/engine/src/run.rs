@@ -65,7 +65,7 @@ pub fn by_calls(
         Some(SteeringPlan::Curve(curve)) => {
             let mut steering = CurveSteering::new(curve, limit);
             let mut record = run_steered(plan, open, context, Some(&mut steering))?;
-            let curve = steering.conclude();
+            let curve = steering.into_record();
             record.caveats.extend(curve.doubts());
             record.curve = Some(curve);
             Ok(record)
@@ -78,7 +78,7 @@ pub fn by_calls(
             };
             let mut steering = ObjectiveSearch::new(objective, range);
             let mut record = run_steered(plan, open, context, Some(&mut steering))?;
-            let found = steering.conclude();
+            let found = steering.into_record();
             record.caveats.extend(found.doubt());
             record.objective = Some(found);
             Ok(record)
@@ -128,7 +128,7 @@ pub fn run_on(
         (measured, _) => measured?,
     };
     target.complete(&mut record);
-    look_at_way(&mut record.target);
+    check_path(&mut record.target);
     record.totals = figures::with_headline(&BatchMeans::of(&record));
     let own = std::mem::take(&mut record.caveats);
     record.caveats = caveats::find(&record);
@@ -144,7 +144,7 @@ pub fn run_on(
 
 /// What this host knows of the way to a target: whether that is in another network namespace of this host, or
 /// may be, and how fast the interface is.
-fn look_at_way(target: &mut Target) {
+fn check_path(target: &mut Target) {
     let Ok(address) = target.address.parse() else {
         return;
     };
@@ -219,7 +219,7 @@ fn measure(
         };
         let starts = start_all(scope, plan, clients.workers, thread)?;
         drop(full);
-        look_at_memory(&mut clients.record, |memory| &mut memory.after_bytes);
+        check_memory(&mut clients.record, |memory| &mut memory.after_bytes);
         let mut watch = sources.map(|sources| Sampler::start(plan, sources, context));
         let conductor = context.conductor.as_deref_mut();
         let mut conducted = JobHook::after_start(conductor, context.stop, offer, plan);
@@ -240,7 +240,7 @@ fn measure(
         coordinator.collect(&from_workers, surveyed);
         Ok((started_at, clock, watch))
     })?;
-    look_at_memory(&mut clients.record, |memory| &mut memory.end_bytes);
+    check_memory(&mut clients.record, |memory| &mut memory.end_bytes);
     let mut record = coordinator.into_record(RunFacts {
         target: target.describe(),
         driver,
@@ -249,7 +249,7 @@ fn measure(
         clock: &clock,
         started_at,
     })?;
-    record.cost = watch.map(|watch| watch.conclude(&record));
+    record.cost = watch.map(|watch| watch.finish(&record));
     Ok(record)
 }
 
@@ -272,7 +272,7 @@ fn attending<A: RunHook>(it: &mut Option<A>) -> Option<&mut dyn RunHook> {
 }
 
 /// Notes how much memory is taken now.
-fn look_at_memory(made: &mut Option<ConnectionsRecord>, place: fn(&mut ClientMemory) -> &mut u64) {
+fn check_memory(made: &mut Option<ConnectionsRecord>, place: fn(&mut ClientMemory) -> &mut u64) {
     let memory = made.as_mut().and_then(|made| made.memory.as_mut());
     if let Some(memory) = memory {
         *place(memory) = host::resident_bytes();

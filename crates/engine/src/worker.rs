@@ -26,7 +26,7 @@ use crate::backend::{Backend, BackendError, ConnectionCounts, WaitLimit};
 use client::{ClientState, SlotActivity, Slots};
 use filestone_model::arrivals::counts_of_clients;
 use filestone_model::completions::{CompletionBatch, for_slot};
-use filestone_model::language::{Work, WorkType};
+use filestone_model::language::{WorkItem, WorkType};
 use filestone_model::measure::interval::IntervalCounts;
 use filestone_model::measure::processors::ThreadTime;
 use filestone_model::measure::stamps::StampedCall;
@@ -338,13 +338,13 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         let mut completed = CompletionBatch::with_capacity(slots.sum());
         let mut now = self.line.backend.now();
         self.open_window(now);
-        self.begin(now);
+        self.start(now);
         let lost = loop {
             if self.is_over(now) {
                 break None;
             }
-            self.follow_offer(now);
-            self.follow_orders(now);
+            self.apply_offered_load(now);
+            self.apply_control(now);
             self.start_due(now);
             let until = self.wake_up_at(now);
             let waited = self.line.backend.wait(until, &mut completed);
@@ -357,7 +357,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
             let connected = connected.or_else(|loss| self.take_loss(loss));
             // What ended after a boundary is no part of the interval before it.
             if now > self.next_boundary && completed.run_count() > 0 {
-                self.hand_over(now);
+                self.submit_interval(now);
             }
             self.complete_all(&completed);
             completed.clear();
@@ -382,7 +382,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// Puts slots to work: closed loops at once, open loops by their schedule. Those of an open loop
     /// that have something to prepare follow as they are needed, instead of all at one moment.
-    fn begin(&mut self, now: Timestamp) {
+    fn start(&mut self, now: Timestamp) {
         for client in 0..self.clients.len() as u32 {
             let slots = &mut self.clients[client as usize].slots;
             if let Some(due) = slots.arrivals.next_due() {
@@ -653,7 +653,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         let ClientState { workload, slots } = &mut self.clients[ticket.client as usize];
         if slots.restores
             && !slots.is_given_up
-            && let Some(work) = workload.restore(ticket.slot, after)
+            && let Some(work) = workload.prepare_slot(ticket.slot, after)
         {
             let start = Start::now(work, Role::Unmeasured, now);
             self.line.start(slots, ticket, start, now);
@@ -704,7 +704,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
             }
         }
         if now >= self.next_boundary {
-            self.hand_over(now);
+            self.submit_interval(now);
         }
     }
 
@@ -757,7 +757,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// Goes on with another offered load if somebody has asked for one.
     #[inline]
-    fn follow_offer(&mut self, now: Timestamp) {
+    fn apply_offered_load(&mut self, now: Timestamp) {
         let Some(offer) = self.signals.offer else {
             return;
         };
@@ -771,7 +771,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// Asks those that wait for a moment, and were told something meanwhile.
     #[inline]
-    fn follow_orders(&mut self, now: Timestamp) {
+    fn apply_control(&mut self, now: Timestamp) {
         if let Some(orders) = &self.orders {
             let count = orders.now();
             if count != self.orders_mark {
@@ -865,11 +865,11 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     }
 
     #[cold]
-    fn hand_over(&mut self, now: Timestamp) {
+    fn submit_interval(&mut self, now: Timestamp) {
         let boundary = self.schedule.boundary_before(now);
         self.next_boundary = self.schedule.boundary_after(boundary);
         self.note_costs();
-        self.line.books.hand_over(boundary);
+        self.line.books.submit_interval(boundary);
         // What was in flight since belongs to the next one.
         self.count_in_flight(now);
     }
@@ -906,7 +906,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
 
     /// Counts what has not ended. What was waited for longer than a call may take has timed out:
     /// an operation of many calls, each of which was answered. All else is in flight.
-    fn leave_unended(&mut self, now: Timestamp) {
+    fn count_unended(&mut self, now: Timestamp) {
         let drain_nanos = self.schedule.drain_nanos;
         let is_waited_out = |end: Timestamp| now > end.after_nanos(drain_nanos);
         let has_timed_out = !self.is_interrupted && self.end.is_some_and(is_waited_out);
@@ -932,12 +932,12 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
     fn finish(mut self, now: Timestamp, lost: Option<BackendError>) -> WorkerResult<B, W> {
         self.note_costs();
         let mut abandoned = CompletionBatch::default();
-        self.line.backend.abandon(&mut abandoned);
+        self.line.backend.abort(&mut abandoned);
         // No slot goes on from here: what it began now would never be sent.
         abandoned
             .iter()
             .for_each(|completion| self.end_operation(&completion));
-        self.leave_unended(now);
+        self.count_unended(now);
         let window_end = self.end.unwrap_or(now);
         let connections = self.line.backend.connection_counts(window_end);
         self.line.books.finish(now);

@@ -243,7 +243,7 @@ impl State {
     }
 
     fn publish(&mut self, event: Event) {
-        self.enter(&event);
+        self.record(&event);
         self.snapshot.number += 1;
         if let Event::RunBegun(begun) = &event {
             self.sinks.iter_mut().for_each(|sink| sink.run_begun(begun));
@@ -259,7 +259,7 @@ impl State {
     }
 
     /// Keeps what a late reader must know.
-    fn enter(&mut self, event: &Event) {
+    fn record(&mut self, event: &Event) {
         let known = &mut self.snapshot;
         match event {
             Event::RunBegun(begun) => {

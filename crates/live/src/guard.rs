@@ -64,7 +64,7 @@ impl RequestGuard {
     }
 
     /// Whether the host and the origin of a request are ours.
-    pub fn admit(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Refused> {
+    pub fn authorize(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Refused> {
         let host = sole(headers, &HOST).ok_or(Refused::Host)?;
         if !self.is_ours(host) || uri.authority().is_some_and(|own| own.as_str() != host) {
             return Err(Refused::Host);
@@ -160,7 +160,7 @@ impl IntoResponse for Refused {
 /// Lets through what is admitted, and marks every answer. For [`axum::middleware::from_fn_with_state`].
 pub async fn guarded(State(guard): State<RequestGuard>, request: Request, next: Next) -> Response {
     let (headers, uri) = (request.headers(), request.uri());
-    let admitted = guard.admit(headers, uri).and_then(|()| {
+    let admitted = guard.authorize(headers, uri).and_then(|()| {
         if guard.is_closed && !guard.has_token(headers, uri) {
             return Err(Refused::Token);
         }
@@ -230,17 +230,17 @@ mod tests {
             ("", false),
             ("2130706433", false),
         ] {
-            let admitted = guard.admit(&headers(&[("host", host)]), &Uri::from_static("/"));
+            let admitted = guard.authorize(&headers(&[("host", host)]), &Uri::from_static("/"));
             assert_eq!(admitted.is_ok(), is_ours, "{host}");
         }
         let two = headers(&[("host", "localhost"), ("host", "localhost")]);
         assert_eq!(
-            guard.admit(&two, &Uri::from_static("/")),
+            guard.authorize(&two, &Uri::from_static("/")),
             Err(Refused::Host)
         );
         let none = HeaderMap::new();
         assert_eq!(
-            guard.admit(&none, &Uri::from_static("/")),
+            guard.authorize(&none, &Uri::from_static("/")),
             Err(Refused::Host)
         );
     }
@@ -261,7 +261,7 @@ mod tests {
             ("sec-fetch-site", "same-site", "/api/state", false),
         ] {
             let headers = headers(&[("host", "localhost:80"), (name, value)]);
-            let admitted = guard.admit(&headers, &Uri::from_static(path));
+            let admitted = guard.authorize(&headers, &Uri::from_static(path));
             assert_eq!(admitted.is_ok(), is_admitted, "{name}: {value} for {path}");
         }
     }

@@ -33,7 +33,7 @@ pub struct Publisher {
 
 impl Publisher {
     /// Publishes that the `number`th run of a command begins; `name` is empty of the only one.
-    pub fn begin(feed: &Feed, number: u32, name: &str, plan: &Plan) -> Self {
+    pub fn start(feed: &Feed, number: u32, name: &str, plan: &Plan) -> Self {
         feed.publish(Event::RunBegun(Shared::new(RunBegun {
             number,
             name: name.into(),
@@ -76,7 +76,7 @@ impl Observer for Publisher {
         self.feed.publish(Event::Preparing(NoteText { what }));
     }
 
-    fn remark(&mut self, what: &str) {
+    fn note(&mut self, what: &str) {
         let what = what.into();
         self.feed.publish(Event::Remark(NoteText { what }));
     }

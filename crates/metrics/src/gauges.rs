@@ -62,7 +62,7 @@ impl RunState {
     }
 
     /// A run of this plan begins.
-    pub(crate) fn begin(&mut self, plan: &Plan) {
+    pub(crate) fn start(&mut self, plan: &Plan) {
         self.phase = Some(RunPhase::Preparing);
         self.offered_load_ops_per_s = plan.arrivals.offered_load();
         self.fleet.clear();

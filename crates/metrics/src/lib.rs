@@ -76,13 +76,13 @@ impl Metrics {
     }
 
     /// A run of this plan begins.
-    pub fn begin(&self, plan: &Plan) {
+    pub fn start(&self, plan: &Plan) {
         let known = &mut *self.known();
         // A counter that begins at 0 has its first increase seen.
         for place in plan.kinds() {
             known.running.kinds.entry(place).or_default();
         }
-        known.standing.begin(plan);
+        known.standing.start(plan);
     }
 
     /// Its target has been found.
@@ -96,7 +96,7 @@ impl Metrics {
     }
 
     /// It has come to this part of it.
-    pub fn enter(&self, phase: RunPhase) {
+    pub fn set_phase(&self, phase: RunPhase) {
         self.known().standing.phase = Some(phase);
     }
 

@@ -50,7 +50,7 @@ fn sample(kind: OpKind, due: u64, nanos: u64, outcome: Outcome) -> Sample {
 /// The run of `plan`, of two intervals of a second: 5 reads of 1 ms and one that fails after 3 s, 2 writes
 /// of 2 ms, one of which has no end, and one operation that is skipped.
 fn run(metrics: &Metrics, plan: &Plan) -> RunRecord {
-    metrics.begin(plan);
+    metrics.start(plan);
     let mut assembly = IntervalAggregator::new(plan);
     let window_end = Timestamp::from_nanos(2 * SECOND);
     let buffer = |number: u64| {
@@ -89,7 +89,7 @@ fn run(metrics: &Metrics, plan: &Plan) -> RunRecord {
         metrics.count(&mut buffer);
         record.intervals.push(interval);
     }
-    let (_, ticks, totals) = assembly.conclude(plan, window_end);
+    let (_, ticks, totals) = assembly.finalize(plan, window_end);
     (record.ticks, record.totals) = (ticks, totals);
     record.check().expect("a record in order");
     record
@@ -238,8 +238,8 @@ fn counters_of_several_runs_add_up_and_never_go_down() {
 fn the_phase_and_the_load_are_those_of_the_moment() {
     let (metrics, plan) = (metrics(), plan());
     assert!(!exposed(&metrics).contains("offered_load"));
-    metrics.begin(&plan);
-    metrics.enter(RunPhase::Measure);
+    metrics.start(&plan);
+    metrics.set_phase(RunPhase::Measure);
     metrics.offer(1250.0);
     metrics.found(&Target {
         address: "10.0.0.5:2049".into(),
@@ -267,7 +267,7 @@ fn the_phase_and_the_load_are_those_of_the_moment() {
 #[test]
 fn a_fleet_has_all_states_of_each_group() {
     let metrics = metrics();
-    metrics.begin(&plan());
+    metrics.start(&plan());
     let group = GroupRecord {
         states: vec![StateCount {
             state: ClientState::Running,
@@ -329,7 +329,7 @@ fn every_metric_has_its_unit_and_its_help() {
 fn intervals_of_several_hosts_are_counted_by_their_records() {
     let (plan, alone, job) = (plan(), metrics(), metrics());
     let record = run(&alone, &plan);
-    job.begin(&plan);
+    job.start(&plan);
     record
         .intervals
         .iter()

@@ -23,14 +23,14 @@ fn series() -> BTreeSet<String> {
     let metrics = Metrics::new(Tool::release("1.2.3"));
     let target = TargetPlan::Local(LocalTarget { directory: None });
     let replay = ReplayPlan::new(vec![], vec![OpKind::Read]);
-    metrics.begin(&Plan::new(
+    metrics.start(&Plan::new(
         "replay",
         target,
         WorkloadPlan::LoadFile(replay),
         1,
     ));
     metrics.found(&Target::default());
-    metrics.enter(RunPhase::Measure);
+    metrics.set_phase(RunPhase::Measure);
     metrics.offer(100.0);
     metrics.fleet(&[GroupRecord::total(&[], None)]);
     let exposition = metrics.snapshot().expose(Format::Text).expect("a text");

@@ -9,11 +9,11 @@ use crate::operation::{OpKind, Operation};
 /// A language that workloads and clients have in common.
 pub trait WorkType: 'static {
     /// One piece of work, which may borrow from the workload that hands it out.
-    type WorkItem<'a>: Work;
+    type WorkItem<'a>: WorkItem;
 }
 
 /// What is known of any piece of work.
-pub trait Work {
+pub trait WorkItem {
     /// As what it is counted.
     fn kind(&self) -> OpKind;
 }
@@ -26,7 +26,7 @@ impl WorkType for Operations {
     type WorkItem<'a> = Operation;
 }
 
-impl Work for Operation {
+impl WorkItem for Operation {
     #[inline]
     fn kind(&self) -> OpKind {
         Operation::kind(self)

@@ -294,7 +294,7 @@ impl FaultSource {
     }
 
     /// Decides about one call.
-    pub fn judge(&mut self, asked: RequestKind, since_start: Duration) -> FaultPlan {
+    pub fn evaluate(&mut self, asked: RequestKind, since_start: Duration) -> FaultPlan {
         let mut verdict = FaultPlan::default();
         for fault in &self.faults {
             if !fault.is_due(asked, since_start)
@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn rules_hit_requests_of_smb() {
         let mut faults = source(&["drop,proc=read", "error=STATUS_DISK_FULL,proc=write+echo"]);
-        let mut judge = |command| faults.judge(RequestKind::Command(command), Duration::ZERO);
+        let mut judge = |command| faults.evaluate(RequestKind::Command(command), Duration::ZERO);
         assert!(judge(Command::Read).is_dropped);
         let error = Some(smb2::Status::DISK_FULL);
         assert_eq!(judge(Command::Write).error_of_smb, error);
@@ -402,7 +402,7 @@ mod tests {
         let mut faults = source(&["pending"]);
         let mut judge = |command| {
             faults
-                .judge(RequestKind::Command(command), Duration::ZERO)
+                .evaluate(RequestKind::Command(command), Duration::ZERO)
                 .is_pending
         };
         assert!(judge(Command::Create));
@@ -455,7 +455,7 @@ mod tests {
         let mut faults = source(&["error=NFS3ERR_IO,proc=getattr+read,from=1s,to=2s"]);
         let mut error = |procedure, ms| {
             let asked = RequestKind::Procedure(procedure);
-            faults.judge(asked, Duration::from_millis(ms)).error
+            faults.evaluate(asked, Duration::from_millis(ms)).error
         };
         assert_eq!(error(Procedure::Getattr, 1000), Some(Status::IO));
         assert_eq!(error(Procedure::Read, 1999), Some(Status::IO));
@@ -469,7 +469,7 @@ mod tests {
         let draw = || -> Vec<bool> {
             let mut faults = source(&["drop,p=0.25"]);
             (0..10_000)
-                .map(|_| faults.judge(NULL, Duration::ZERO).is_dropped)
+                .map(|_| faults.evaluate(NULL, Duration::ZERO).is_dropped)
                 .collect()
         };
         let dropped = draw().iter().filter(|&&dropped| dropped).count();
@@ -482,7 +482,7 @@ mod tests {
     fn exponential_delays_have_their_mean() {
         let mut faults = source(&["delay=exp:2ms"]);
         let sum: Duration = (0..10_000)
-            .map(|_| faults.judge(NULL, Duration::ZERO).delay)
+            .map(|_| faults.evaluate(NULL, Duration::ZERO).delay)
             .sum();
         let mean = sum / 10_000;
         assert!((1900..2100).contains(&mean.as_micros()), "{mean:?}");

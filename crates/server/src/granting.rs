@@ -46,7 +46,7 @@ impl GrantDispatcher {
 }
 
 impl GrantSink for GrantDispatcher {
-    fn hand_over(&self, grant: Grant) {
+    fn submit(&self, grant: Grant) {
         let mut work = self.0.work();
         work.grants.push_back(grant);
         if work.threads >= THREADS_MAX {
@@ -75,7 +75,7 @@ impl Shared {
             let Some(service) = self.service.upgrade() else {
                 return;
             };
-            service.settle(&grant, told == GrantReply::Taken);
+            service.finalize(&grant, told == GrantReply::Taken);
         }
     }
 

@@ -83,7 +83,7 @@ impl Queue {
     ///
     /// The call goes to the worker that is free first. Calls are to be told of in the order of
     /// their arrival: one that is told of late has those before it that were told of already.
-    pub fn admit(&mut self, arrival: Duration) -> Duration {
+    pub fn enqueue(&mut self, arrival: Duration) -> Duration {
         let service = self.draw();
         let Some(mut soonest) = self.free_at.peek_mut() else {
             return arrival + service;
@@ -119,7 +119,7 @@ mod tests {
 
     /// Departures of calls that arrive at those milliseconds.
     fn departures(mut queue: Queue, arrivals: &[u64]) -> Vec<u128> {
-        let departures = arrivals.iter().map(|at| queue.admit(ms(*at)));
+        let departures = arrivals.iter().map(|at| queue.enqueue(ms(*at)));
         departures.map(|departure| departure.as_millis()).collect()
     }
 
@@ -152,7 +152,7 @@ mod tests {
                 workers: 2,
             };
             let mut queue = Queue::new(options, seed);
-            (0..100).map(|at| queue.admit(ms(at))).collect()
+            (0..100).map(|at| queue.enqueue(ms(at))).collect()
         };
         assert_eq!(draw(1), draw(1));
         assert_ne!(draw(1), draw(2));
@@ -166,7 +166,7 @@ mod tests {
         let mut sum = Duration::ZERO;
         for _ in 0..CALLS {
             arrival += exponential(ms(1).div_f64(rate), unit(&mut random));
-            sum += queue.admit(arrival) - arrival;
+            sum += queue.enqueue(arrival) - arrival;
         }
         (sum / CALLS).as_secs_f64() * 1e3
     }

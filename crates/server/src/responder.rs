@@ -55,7 +55,7 @@ impl DelayedPath {
             .as_ref()?
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        Some(queue.admit(arrival))
+        Some(queue.enqueue(arrival))
     }
 }
 
@@ -218,7 +218,7 @@ impl Responder {
         let since_start = self.start.elapsed();
         let faults = detour.faults.as_mut();
         let verdict = faults.map_or_else(FaultPlan::default, |faults| {
-            faults.judge(RequestKind::Command(command), since_start)
+            faults.evaluate(RequestKind::Command(command), since_start)
         });
         if verdict.is_disconnected {
             return Outcome::Disconnect;
@@ -315,7 +315,7 @@ impl Responder {
         };
         let faults = detour.faults.as_mut();
         let verdict = faults.map_or_else(FaultPlan::default, |faults| {
-            faults.judge(RequestKind::Procedure(procedure), since_start)
+            faults.evaluate(RequestKind::Procedure(procedure), since_start)
         });
         if verdict.is_disconnected {
             return Outcome::Disconnect;

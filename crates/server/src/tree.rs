@@ -252,7 +252,7 @@ impl Tree {
         InodeNumber((self.slots.len() - 1) as u32)
     }
 
-    /// Keeps an object alive until [`Tree::let_go`], whatever happens to its names.
+    /// Keeps an object alive until [`Tree::release_hold`], whatever happens to its names.
     pub fn hold(&mut self, number: InodeNumber) -> Result<(), Status> {
         let inode = self.inode_mut(number)?;
         inode.holds = inode.holds.saturating_add(1);
@@ -260,7 +260,7 @@ impl Tree {
     }
 
     /// Gives one hold up.
-    pub fn let_go(&mut self, number: InodeNumber) {
+    pub fn release_hold(&mut self, number: InodeNumber) {
         let Ok(inode) = self.inode_mut(number) else {
             return;
         };

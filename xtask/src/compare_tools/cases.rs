@@ -48,7 +48,7 @@ pub fn all() -> Vec<Case> {
 impl Case {
     /// Runs the pairs.
     pub fn compare(&self, bed: &Bed, rounds: usize) -> Result<Comparison> {
-        if !dbench::is_there() {
+        if !dbench::exists() {
             bail!(
                 "{}: there is no such file\nhelp: it is in Debian's package dbench",
                 dbench::LOAD

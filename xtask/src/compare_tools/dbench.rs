@@ -164,7 +164,7 @@ fn read(text: &str) -> Option<(f64, f64)> {
 }
 
 /// Whether the load file is there, for a clearer message than the programs'.
-pub fn is_there() -> bool {
+pub fn exists() -> bool {
     Path::new(LOAD).exists()
 }
 

@@ -145,14 +145,14 @@ impl Cell {
             .into_iter()
             .flat_map(|fault| Phase::ALL.map(|phase| (fault, phase)));
         rows.flat_map(|(fault, phase)| CommandKind::ALL.map(|face| Self { fault, phase, face }))
-            .filter(Self::is_there)
+            .filter(Self::exists)
             .collect()
     }
 }
 
 impl Cell {
     /// A fleet has no warm-up.
-    fn is_there(&self) -> bool {
+    fn exists(&self) -> bool {
         self.face != CommandKind::Fleet || self.phase != Phase::WarmUp
     }
 }

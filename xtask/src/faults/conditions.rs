@@ -401,7 +401,7 @@ impl Met<'_> {
             Value::Array(mut all) => all.pop().unwrap_or_default(),
             record => record,
         });
-        self.judge(status.code(), record.as_ref(), said.trim())
+        self.evaluate(status.code(), record.as_ref(), said.trim())
     }
 
     /// What comes at a moment of the run comes.
@@ -440,7 +440,7 @@ impl Met<'_> {
         Ok(())
     }
 
-    fn judge(&self, code: Option<i32>, record: Option<&Value>, said: &str) -> Result<Verdict> {
+    fn evaluate(&self, code: Option<i32>, record: Option<&Value>, said: &str) -> Result<Verdict> {
         let condition = self.condition;
         if said.contains("panicked") {
             return Ok(Verdict::bad("PANIC", said));

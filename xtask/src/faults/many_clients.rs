@@ -64,7 +64,7 @@ pub fn run(filestone: &Path) -> bool {
     let mut is_good = true;
     for fault in Fault::ALL {
         let verdict = match attempt(filestone, fault) {
-            Ok(seen) => judge(fault, &seen),
+            Ok(seen) => evaluate(fault, &seen),
             Err(error) => Verdict::bad("ERROR", format!("{error:#}")),
         };
         let (name, word) = (fault.name(), verdict.word);
@@ -120,7 +120,7 @@ fn attempt(filestone: &Path, fault: Fault) -> Result<Seen> {
     })
 }
 
-fn judge(fault: Fault, seen: &Seen) -> Verdict {
+fn evaluate(fault: Fault, seen: &Seen) -> Verdict {
     if let Some(verdict) = verdict::balances(&seen.record) {
         return verdict;
     }

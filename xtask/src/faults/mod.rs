@@ -147,7 +147,7 @@ fn one(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Verdict {
     let mut last = Verdict::bad("ERROR", "was not tried");
     for _ in 0..ATTEMPTS {
         last = match attempt::attempt(filestone, cell, prepare_call) {
-            Ok(seen) => verdict::judge(cell, &seen),
+            Ok(seen) => verdict::evaluate(cell, &seen),
             Err(error) => Verdict::bad("ERROR", format!("{error:#}")),
         };
         if last.kind != VerdictKind::Missed {

@@ -126,7 +126,7 @@ impl Server {
             .map_or(Ok(()), |process| process.signal(signal))
     }
 
-    fn look(&self) -> Result<Look> {
+    fn inspect(&self) -> Result<Look> {
         let stream = TcpStream::connect_timeout(&self.address, LOOK_LIMIT)?;
         stream.set_read_timeout(Some(LOOK_LIMIT))?;
         stream.set_write_timeout(Some(LOOK_LIMIT))?;
@@ -141,7 +141,7 @@ impl Server {
 
     /// Takes all the room that is left, for data and then for names.
     pub fn fill(&mut self) -> Result<()> {
-        let mut look = self.look()?;
+        let mut look = self.inspect()?;
         self.fillers.insert(FILLERS.to_owned());
         let Some(file) = look.create(FILLERS)? else {
             bail!("the server was full before");
@@ -164,7 +164,7 @@ impl Server {
 
     /// Puts a file into each directory that a run has made, and into those in it.
     pub fn plant(&mut self) -> Result<()> {
-        let mut look = self.look()?;
+        let mut look = self.inspect()?;
         for outer in self.left()? {
             let mut places = vec![vec![outer.clone()]];
             let within = look.at(&[&outer]).and_then(|outer| look.names(outer));
@@ -186,7 +186,7 @@ impl Server {
 
     /// The planted files that are not there any more.
     pub fn taken(&self) -> Result<Vec<String>> {
-        let mut look = self.look()?;
+        let mut look = self.inspect()?;
         let mut taken = Vec::new();
         for path in &self.planted {
             let names: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -199,7 +199,7 @@ impl Server {
 
     /// Gives the room back.
     pub fn make_room(&mut self) -> Result<()> {
-        let mut look = self.look()?;
+        let mut look = self.inspect()?;
         for name in std::mem::take(&mut self.fillers) {
             look.remove(&name)?;
         }
@@ -208,13 +208,15 @@ impl Server {
 
     /// Whether a file set is there whose marker says that no run uses it.
     pub fn has_set_given_up(&self) -> Result<bool> {
-        let marker = self.look()?.read(&["filestone-set", "made-by-filestone"]);
+        let marker = self
+            .inspect()?
+            .read(&["filestone-set", "made-by-filestone"]);
         Ok(marker.is_ok_and(|text| text.lines().any(|line| line == "given up")))
     }
 
     /// What runs have left in the export.
     pub fn left(&self) -> Result<Vec<String>> {
-        let mut look = self.look()?;
+        let mut look = self.inspect()?;
         let mut names = look.names(look.root)?;
         names.retain(|name| !FIXED.contains(&name.as_str()) && !self.fillers.contains(name));
         Ok(names)
@@ -222,7 +224,7 @@ impl Server {
 
     /// Whether there is nothing in this directory of the export.
     pub fn is_empty(&self, name: &str) -> Result<bool> {
-        let mut look = self.look()?;
+        let mut look = self.inspect()?;
         let directory = exchange::handle_of(&mut look.stream, "/export", &[name])?;
         Ok(look.names(directory)?.is_empty())
     }

@@ -66,7 +66,7 @@ impl Verdict {
 }
 
 /// Judges what was seen of the run of `cell`.
-pub fn judge(cell: Cell, seen: &Seen) -> Verdict {
+pub fn evaluate(cell: Cell, seen: &Seen) -> Verdict {
     let record = record_of(seen);
     let findings = [
         has_ended(seen),

@@ -277,19 +277,19 @@ pub fn lines() -> Lines {
         recorder: recorder(),
         carried_out: 0,
     };
-    lines.carry_out(2);
+    lines.execute(2);
     lines.carried_out = 0;
     lines
 }
 
 impl Lines {
     /// Carries out, compares and records so many lines.
-    pub fn carry_out(&mut self, count: u64) {
+    pub fn execute(&mut self, count: u64) {
         for _ in 0..count {
             let Ok(Next::Operation(line)) = self.script.next() else {
                 return;
             };
-            let reply = self.layer.carry_out(&line.action, line.data.bytes);
+            let reply = self.layer.execute(&line.action, line.data.bytes);
             let reply = reply.expect("the directory is there");
             if line.expected.mismatch(&reply.status).is_none() {
                 self.carried_out += 1;

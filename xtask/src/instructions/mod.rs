@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn every_line_is_as_expected() {
         let mut lines = cases::lines();
-        lines.carry_out(cases::OPERATIONS);
+        lines.execute(cases::OPERATIONS);
         assert_eq!(lines.carried_out, cases::OPERATIONS);
         lines.clean_up();
     }

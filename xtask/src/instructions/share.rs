@@ -112,7 +112,7 @@ fn terms() -> ConnectOptions {
 struct Nobody;
 
 impl Mechanisms for Nobody {
-    fn begin(&self) -> Box<dyn Mechanism> {
+    fn start(&self) -> Box<dyn Mechanism> {
         unreachable!("the session is there already")
     }
 }

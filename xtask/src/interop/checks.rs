@@ -100,7 +100,7 @@ impl Bed {
 }
 
 /// `ok`, the legitimate statuses, or what is wrong.
-pub fn judge(output: &Output, count: u32) -> Result<String, String> {
+pub fn evaluate(output: &Output, count: u32) -> Result<String, String> {
     let record = Record::read(output).map_err(|error| format!("{error:#}"))?;
     let number = |pointer: &str| record.number(pointer).map_err(|error| error.to_string());
     let (scheduled, ok) = (
@@ -155,7 +155,7 @@ pub fn procedures(bed: &Bed, ways: &[Way]) -> Result<bool> {
                 "--transport",
                 transport,
             ];
-            let verdict = judge(&bed.probe(operation, target, &options)?, bed.count);
+            let verdict = evaluate(&bed.probe(operation, target, &options)?, bed.count);
             row.push(match verdict {
                 Ok(verdict) => verdict,
                 Err(what) => {
@@ -228,7 +228,7 @@ fn all_ok(bed: &Bed, operation: &str, target: &str, options: &[&str]) -> Result<
     let count = bed.count.to_string();
     let options = [&["--count", &count], options].concat();
     let output = bed.probe(operation, target, &options)?;
-    match judge(&output, bed.count) {
+    match evaluate(&output, bed.count) {
         Ok(verdict) if verdict == "ok" => Record::read(&output),
         Ok(other) => bail!("answered with {other}"),
         Err(what) => bail!(what),

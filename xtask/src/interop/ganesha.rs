@@ -125,12 +125,13 @@ impl Ganesha {
             log,
             version: version(),
         };
-        ready.with_context(|| format!("nfs-ganesha did not come up:\n{}", ganesha.last_words()))?;
+        ready
+            .with_context(|| format!("nfs-ganesha did not come up:\n{}", ganesha.final_output()))?;
         Ok(ganesha)
     }
 
     /// The end of its log.
-    pub fn last_words(&self) -> String {
+    pub fn final_output(&self) -> String {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(20)..].join("\n")

@@ -163,7 +163,7 @@ fn outside(options: &Interop) -> Result<bool> {
 }
 
 /// Whether a file of that name, with at most one `*` for a folder, is there.
-fn is_there(pattern: &str) -> bool {
+fn exists(pattern: &str) -> bool {
     let Some((before, after)) = pattern.split_once('*') else {
         return std::path::Path::new(pattern).exists();
     };
@@ -181,7 +181,7 @@ const LISTS: &str = "/var/lib/apt/lists";
 pub fn install(needed: &Needed) -> Result<()> {
     let mut missing: Vec<&str> = needed
         .iter()
-        .filter(|(file, _)| !is_there(file))
+        .filter(|(file, _)| !exists(file))
         .map(|(_, package)| *package)
         .collect();
     missing.dedup();
@@ -269,7 +269,7 @@ fn against_ganesha(options: &Interop, bed: &checks::Bed, start: Instant) -> Resu
         checks::figures(bed)?;
     }
     if !is_good {
-        eprintln!("what nfs-ganesha said last:\n{}", server.last_words());
+        eprintln!("what nfs-ganesha said last:\n{}", server.final_output());
     }
     Ok(is_good & checks::server_stops(bed, server)?)
 }
@@ -292,8 +292,8 @@ mod tests {
 
     #[test]
     fn a_program_is_found_behind_a_folder_that_varies() {
-        assert!(is_there("/proc/*/status"));
-        assert!(!is_there("/proc/*/no-such-file"));
-        assert!(is_there("/proc"));
+        assert!(exists("/proc/*/status"));
+        assert!(!exists("/proc/*/no-such-file"));
+        assert!(exists("/proc"));
     }
 }

@@ -247,7 +247,7 @@ fn go(bed: &Bed, place: &Place, way: &Way, row: &mut Row) -> Result<()> {
     for (operation, object) in PROBES {
         let target = place.target(way.account, object);
         let counted = [&["--count", &count, "--in-flight", "4"], &options[..]].concat();
-        match checks::judge(&bed.probe(operation, &target, &counted)?, bed.count) {
+        match checks::evaluate(&bed.probe(operation, &target, &counted)?, bed.count) {
             Ok(verdict) if verdict == "ok" => row.probes += 1,
             Ok(other) | Err(other) => wrong.push(format!("{operation}: {other}")),
         }

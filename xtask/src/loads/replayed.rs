@@ -110,7 +110,7 @@ impl Replay {
             bail!("an empty line");
         };
         let arguments = &arguments[..arguments.len().saturating_sub(1)];
-        let expected = self.carry_out(verb, arguments)?;
+        let expected = self.execute(verb, arguments)?;
         ensure!(*status == expected, "gives {expected}");
         self.statistics.add(verb, status);
         self.note();
@@ -118,7 +118,7 @@ impl Replay {
     }
 
     /// What the operation comes to, having changed the tree accordingly.
-    fn carry_out(&mut self, verb: &str, arguments: &[&str]) -> Result<&'static str> {
+    fn execute(&mut self, verb: &str, arguments: &[&str]) -> Result<&'static str> {
         Ok(match (verb, arguments) {
             ("Deltree", [path]) => self.deltree(&key(path)?),
             ("Mkdir", [path]) => self.mkdir(&key(path)?)?,

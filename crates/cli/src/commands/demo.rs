@@ -128,10 +128,10 @@ pub fn run(options: &DemoOptions) -> Result<ExitStatus, Error> {
         }
     }
     live.finish();
-    conclude(&records, is_text)
+    finish(&records, is_text)
 }
 
-fn conclude(records: &[RunRecord], is_text: bool) -> Result<ExitStatus, Error> {
+fn finish(records: &[RunRecord], is_text: bool) -> Result<ExitStatus, Error> {
     let is_whole = records.len() == LADDER.len() * ROUNDS as usize;
     if !is_text {
         console::result(&json::document(&records)?)?;

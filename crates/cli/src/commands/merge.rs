@@ -24,7 +24,7 @@ pub fn run(options: &MergeOptions) -> Result<ExitStatus, Error> {
     let mut merged = merge_by_hand(&runs).map_err(|error| explained(&error))?;
     if !options.gates.fail_if.is_empty() {
         merged.plan = with_gates(merged.plan, &options.gates)?;
-        merged.gates = gates::judge(&merged);
+        merged.gates = gates::evaluate(&merged);
     }
     if let Some(path) = &options.output {
         let directory = OutputDirectory::claim(path, OnExistingDirectory::Refuse)?;

@@ -10,7 +10,7 @@ use crate::{ExitStatus, console};
 use clap::ValueEnum;
 use filestone_model::gate::GatesPlan;
 use filestone_model::measure::RunRecord;
-use filestone_model::measure::gates::{has_failed, judge};
+use filestone_model::measure::gates::{evaluate, has_failed};
 use std::path::Path;
 
 /// Reads the record and prints the report; caveats go to standard error as ever.
@@ -126,7 +126,7 @@ fn read(options: &ReportOptions) -> Result<Vec<RunRecord>, Error> {
         let mut plan = record.plan.clone();
         plan.gates = GatesPlan::default();
         record.plan = with_gates(plan, &options.gates)?;
-        record.gates = judge(record);
+        record.gates = evaluate(record);
     }
     Ok(records)
 }

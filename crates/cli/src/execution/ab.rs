@@ -153,7 +153,7 @@ impl Blocks<'_> {
                     };
                     measured.push((*arm, run));
                 }
-                self.enter(measured);
+                self.record(measured);
             }
             if self.trial.look() {
                 break;
@@ -170,7 +170,7 @@ impl Blocks<'_> {
     }
 
     /// Counts a pair.
-    fn enter(&mut self, measured: Vec<(Arm, ReadRun)>) {
+    fn record(&mut self, measured: Vec<(Arm, ReadRun)>) {
         for (arm, run) in measured {
             match arm {
                 Arm::A => self.base.push(run),
@@ -329,7 +329,7 @@ impl Blocks<'_> {
         if self.options.switch {
             match server.wait(limit, self.stop) {
                 _ if self.stop.load(Ordering::Relaxed) => return Ok(None),
-                Some(status) if status.success() => server.let_go(),
+                Some(status) if status.success() => server.release(),
                 Some(status) => {
                     return Err(self.failed(arm, &format!("failed ({status})"), &mut server));
                 }

@@ -48,7 +48,7 @@ fn build() -> String {
 /// the others make parts of jobs until it lets them go, and then have an exit code.
 pub fn serve_if_not_first() -> Option<u8> {
     launch::launcher(|name| std::env::var(name).ok())?;
-    let mut transport = Box::new(MpiTransport::begin()?);
+    let mut transport = Box::new(MpiTransport::start()?);
     if transport.size() < 2 {
         transport.leave(false);
         return None;

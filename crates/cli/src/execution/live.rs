@@ -281,7 +281,7 @@ impl Observer for Live<'_> {
         self.bar.tick();
     }
 
-    fn remark(&mut self, what: &str) {
+    fn note(&mut self, what: &str) {
         console::note(what);
     }
 

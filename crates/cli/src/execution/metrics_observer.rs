@@ -15,8 +15,8 @@ pub struct MetricsObserver {
 
 impl MetricsObserver {
     /// A run of this plan begins.
-    pub fn begin(metrics: &Arc<Metrics>, plan: &Plan) -> Self {
-        metrics.begin(plan);
+    pub fn start(metrics: &Arc<Metrics>, plan: &Plan) -> Self {
+        metrics.start(plan);
         Self {
             metrics: Arc::clone(metrics),
         }
@@ -29,7 +29,7 @@ impl Observer for MetricsObserver {
     }
 
     fn phase(&mut self, phase: RunPhase) {
-        self.metrics.enter(phase);
+        self.metrics.set_phase(phase);
     }
 
     fn connected(&mut self, connections: &ConnectionsRecord) {

@@ -68,7 +68,7 @@ pub struct OutputDirectory {
 
 impl Drop for OutputDirectory {
     fn drop(&mut self) {
-        self.abandon();
+        self.abort();
     }
 }
 
@@ -121,7 +121,7 @@ impl OutputDirectory {
     }
 
     /// Takes back what [`claim`](Self::claim) made, when there is nothing to write.
-    fn abandon(&self) {
+    fn abort(&self) {
         if !self.is_claimed.replace(false) {
             return;
         }
@@ -135,7 +135,7 @@ impl OutputDirectory {
     /// Writes the record and everything made of it; has gnuplot draw its scripts if it is there.
     pub fn write(&self, record: &RunRecord, terminal: &str) -> Result<(), WriteError> {
         self.keep(record, RECORD_FILE).map_err(|error| {
-            self.abandon();
+            self.abort();
             WriteError {
                 error: error
                     .with_help("nothing was kept there; the record is on standard output, as JSON"),

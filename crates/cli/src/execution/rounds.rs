@@ -214,7 +214,7 @@ impl Driver<'_, '_> {
     /// A run that is there, or a new one.
     fn attempt(&mut self, thing: usize, round: usize) -> Result<Attempt, Error> {
         if let Some(record) = self.found(thing, round)? {
-            self.enter(thing, record);
+            self.record(thing, record);
             return Ok(Attempt::Counted);
         }
         if self.made > 0 {
@@ -277,7 +277,7 @@ impl Driver<'_, '_> {
         self.made += 1;
         console::failed_gates(&record);
         let told = repeats::line(&record);
-        self.enter(thing, record);
+        self.record(thing, record);
         let left = self.left_text("");
         console::aside(&format!(
             "{}: {told}{left}\n",
@@ -286,7 +286,7 @@ impl Driver<'_, '_> {
         Ok(Attempt::Counted)
     }
 
-    fn enter(&mut self, thing: usize, record: RunRecord) {
+    fn record(&mut self, thing: usize, record: RunRecord) {
         self.headrooms[thing].get_or_insert_with(|| record.headroom.clone());
         self.invalid[thing] = 0;
         self.ended.worst = self.ended.worst.max(exit_of(&record, self.rounds.failing));

@@ -108,7 +108,7 @@ impl ServerCommand {
     }
 
     /// Lets what it has started go on, when it has ended itself.
-    pub fn let_go(&mut self) {
+    pub fn release(&mut self) {
         self.is_over = true;
         self.guard.dismiss();
     }
@@ -124,7 +124,7 @@ impl ServerCommand {
             let _ = kill_process_group(self.group, Signal::KILL);
             self.is_gone_within(STOP_MAX);
         }
-        self.let_go();
+        self.release();
     }
 
     fn is_gone_within(&mut self, most: Duration) -> bool {
@@ -275,7 +275,7 @@ mod tests {
         let going_on = AtomicBool::new(false);
         let status = server.wait(Duration::from_secs(10), &going_on);
         assert!(status.is_some_and(|status| status.success()));
-        server.let_go();
+        server.release();
         let left: i32 = server.said().parse().expect("a number");
         drop(server);
         let left = Pid::from_raw(left).expect("a process");

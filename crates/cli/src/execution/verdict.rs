@@ -79,7 +79,7 @@ impl FailingCaveats {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::measure::gates::judge;
+    use filestone_model::measure::gates::evaluate;
 
     #[test]
     fn only_caveats_that_there_are_can_be_named() {
@@ -119,7 +119,7 @@ mod tests {
             record.plan.gates.fail_if = vec![gate.parse().expect(gate)];
             record.plan.gates.strict = strict;
             record.end = end;
-            record.gates = judge(&record);
+            record.gates = evaluate(&record);
             exit_of(&record, &none).code()
         };
         let lost = || RunOutcome::TargetLost {

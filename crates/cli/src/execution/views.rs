@@ -121,9 +121,9 @@ impl RunObservers {
         }
         let plan = plan_of_all(&job.plan)?;
         let feed = self.feed.as_ref();
-        let mut publisher = feed.map(|feed| Publisher::begin(feed, self.runs.get(), name, &plan));
+        let mut publisher = feed.map(|feed| Publisher::start(feed, self.runs.get(), name, &plan));
         let metrics = self.metrics.as_ref().map(MetricsSite::metrics);
-        let mut told = metrics.map(|metrics| MetricsObserver::begin(metrics, &plan));
+        let mut told = metrics.map(|metrics| MetricsObserver::start(metrics, &plan));
         let measured = {
             let publisher = publisher.as_mut().map(|it| it as &mut dyn Observer);
             let told = told.as_mut().map(|it| it as &mut dyn Observer);
@@ -291,8 +291,8 @@ impl Observer for All<'_> {
         self.0.iter_mut().for_each(|one| one.preparing(what));
     }
 
-    fn remark(&mut self, what: &str) {
-        self.0.iter_mut().for_each(|one| one.remark(what));
+    fn note(&mut self, what: &str) {
+        self.0.iter_mut().for_each(|one| one.note(what));
     }
 
     fn prepared(&mut self, target: &Target) {

@@ -61,7 +61,7 @@ mod tests {
         ]
         .map(|gate| gate.parse().expect(gate))
         .into();
-        record.gates = filestone_model::measure::gates::judge(&record);
+        record.gates = filestone_model::measure::gates::evaluate(&record);
         insta::assert_snapshot!(gates::section(&record, Page::default()));
         let report = render(&record, Detail::Whole, Page::default());
         assert!(report.ends_with(&gates::section(&record, Page::default())));

@@ -167,7 +167,7 @@ impl Shown {
         loop {
             while let Some(next) = reader.try_next() {
                 match next {
-                    Next::Event(published) => view.enter(&published.event, self.began.elapsed()),
+                    Next::Event(published) => view.record(&published.event, self.began.elapsed()),
                     Next::Lagged => {
                         let (snapshot, fresh) = self.feed.read();
                         reader = fresh;

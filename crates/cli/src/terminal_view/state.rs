@@ -157,9 +157,9 @@ impl View {
     }
 
     /// Something happened.
-    pub fn enter(&mut self, event: &Event, now: Duration) {
+    pub fn record(&mut self, event: &Event, now: Duration) {
         match event {
-            Event::RunBegun(begun) => self.begin(begun),
+            Event::RunBegun(begun) => self.start(begun),
             // What comes after all is prepared.
             Event::Preparing(NoteText { what }) if what == RUNNING => self.load_begins(now),
             Event::Preparing(NoteText { what }) => self.preparing = Some(what.clone()),
@@ -211,7 +211,7 @@ impl View {
         self.began = Some(now);
     }
 
-    fn begin(&mut self, begun: &Shared<RunBegun>) {
+    fn start(&mut self, begun: &Shared<RunBegun>) {
         self.run = Some(Shared::clone(begun));
         self.target = None;
         self.preparing = None;

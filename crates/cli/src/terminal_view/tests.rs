@@ -105,10 +105,10 @@ fn prepared() -> Event {
 fn running(seconds: u64) -> View {
     let mut view = View::of(Snapshot::default(), Duration::ZERO);
     for event in [begun(), prepared()] {
-        view.enter(&event, Duration::ZERO);
+        view.record(&event, Duration::ZERO);
     }
     for number in 1..=seconds {
-        view.enter(&interval(number), Duration::from_secs(2 + number));
+        view.record(&interval(number), Duration::from_secs(2 + number));
     }
     view
 }
@@ -154,14 +154,14 @@ fn what_goes_on_before_the_load_is_said() {
     let mut view = View::of(Snapshot::default(), Duration::ZERO);
     let at = |view: &View| view.progress(Duration::from_millis(500)).text;
     assert_eq!(at(&view), "waiting for the first run");
-    view.enter(&begun(), Duration::ZERO);
+    view.record(&begun(), Duration::ZERO);
     assert_eq!(at(&view), "looking for the target");
     let what = "making files".into();
-    view.enter(&Event::Preparing(NoteText { what }), Duration::ZERO);
+    view.record(&Event::Preparing(NoteText { what }), Duration::ZERO);
     assert_eq!(at(&view), "making files");
-    view.enter(&prepared(), Duration::ZERO);
+    view.record(&prepared(), Duration::ZERO);
     let what = "running".into();
-    view.enter(&Event::Preparing(NoteText { what }), Duration::ZERO);
+    view.record(&Event::Preparing(NoteText { what }), Duration::ZERO);
     assert_eq!(at(&view), "warm-up, 2 s left");
     insta::assert_snapshot!(screen(&view, 60, 12, Duration::from_millis(500)));
 }
@@ -233,8 +233,8 @@ fn runs_that_are_over_are_said_and_the_next_begins_anew() {
         achieved_load_ops_per_s: 0.0,
         failures: vec![],
     };
-    view.enter(&Event::RunEnded(Shared::new(ended)), Duration::from_secs(5));
-    view.enter(&begun(), Duration::from_secs(5));
+    view.record(&Event::RunEnded(Shared::new(ended)), Duration::from_secs(5));
+    view.record(&begun(), Duration::from_secs(5));
     assert_eq!((view.all.ended, view.intervals.len()), (0, 0));
     let shown = screen(&view, 60, 14, Duration::from_secs(5));
     assert!(shown.contains("run 1 finished"), "{shown}");

@@ -105,7 +105,7 @@ impl Default for AdaptiveSpin {
 impl AdaptiveSpin {
     /// Whether to look before sleeping, this time.
     #[inline]
-    pub fn begin(&mut self) -> Option<SpinDecision> {
+    pub fn start(&mut self) -> Option<SpinDecision> {
         self.begin_with(monotonic_nanos, waited_nanos)
     }
 
@@ -144,7 +144,7 @@ impl AdaptiveSpin {
         self.unwatched = WATCHED - 1;
         let pause = self.crowded(now(), waited);
         if let Some(pause) = pause {
-            self.give_up(pause);
+            self.back_off(pause);
         }
         pause.is_none()
     }
@@ -172,7 +172,7 @@ impl AdaptiveSpin {
     }
 
     /// Does not look for so many waits.
-    fn give_up(&mut self, pause: u32) {
+    fn back_off(&mut self, pause: u32) {
         // The next look is a trial: it is sampled, and the only one if it is in vain.
         self.score = 1;
         self.unsampled = 0;
@@ -187,7 +187,7 @@ impl AdaptiveSpin {
             let had = thread_nanos().saturating_sub(began);
             (had as f64) < OWN_SHARE * nanos as f64
         });
-        self.learn(match (is_shared, has_found) {
+        self.update(match (is_shared, has_found) {
             (Some(true), _) => Outcome::Harmed,
             (Some(false), true) => Outcome::FoundAlone,
             (None, true) => Outcome::Found,
@@ -195,7 +195,7 @@ impl AdaptiveSpin {
         });
     }
 
-    fn learn(&mut self, outcome: Outcome) {
+    fn update(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Found => self.score = SCORE_MAX.min(self.score + 1),
             Outcome::FoundAlone => {
@@ -204,7 +204,7 @@ impl AdaptiveSpin {
             }
             Outcome::Missed if self.score > 1 => self.score -= 1,
             Outcome::Missed | Outcome::Harmed => {
-                self.give_up(self.next_pause);
+                self.back_off(self.next_pause);
                 self.next_pause = PAUSE_MAX.min(2 * self.next_pause);
             }
         }
@@ -246,7 +246,7 @@ mod tests {
             let now = u64::from(wait) * WAIT_NANOS;
             let waited = (now as f64 * waited_share) as u64;
             if looking.begin_with(|| now, || waited).is_some() {
-                looking.learn(outcome(wait));
+                looking.update(outcome(wait));
                 count += 1;
             }
         }

@@ -19,7 +19,7 @@ pub trait BlockingClient {
     type Language: WorkType;
 
     /// Carries out a piece of work.
-    fn carry_out(
+    fn execute(
         &mut self,
         work: <Self::Language as WorkType>::WorkItem<'_>,
     ) -> Result<WorkResult, Unended>;
@@ -130,7 +130,7 @@ impl<C: BlockingClient, T: Time> Backend for Blocking<C, T> {
             return;
         };
         let sent = self.time.now().max(now);
-        let carried_out = client.carry_out(work);
+        let carried_out = client.execute(work);
         let done = self.time.now().max(sent);
         self.recent = done;
         let carried_out = match carried_out {

@@ -315,7 +315,7 @@ impl<C: Client> ClientConnection<C> {
     /// Has a sample of its calls stamped from now on, where the kernel does that.
     pub(super) fn stamp(&mut self) {
         if let Link::Up(socket) = &self.link {
-            self.stamping = Timestamping::begin(socket).map(Box::new);
+            self.stamping = Timestamping::start(socket).map(Box::new);
         }
     }
 
@@ -329,7 +329,7 @@ impl<C: Client> ClientConnection<C> {
     }
 
     /// Takes the connection down until `again`.
-    pub fn go_down(&mut self, again: Timestamp) {
+    pub fn disconnect(&mut self, again: Timestamp) {
         if let Link::Up(lost) = std::mem::replace(&mut self.link, Link::Down(again)) {
             self.came_from = leave(lost);
         }
@@ -337,10 +337,10 @@ impl<C: Client> ClientConnection<C> {
 
     /// Begins to connect again: from the same port, if that can be had, since servers know a
     /// call that comes again by the port that it came from, too.
-    pub fn begin_again(&mut self, now: Timestamp) -> io::Result<PendingConnection> {
+    pub fn restart(&mut self, now: Timestamp) -> io::Result<PendingConnection> {
         self.attempts += 1;
         self.tried_at = now;
-        self.dial.begin_again(self.came_from)
+        self.dial.restart(self.came_from)
     }
 
     /// Whether an attempt from the same port has been under way for too long: what stands

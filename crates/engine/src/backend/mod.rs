@@ -144,7 +144,7 @@ pub trait Backend {
     ) -> Result<(), BackendError>;
 
     /// Ends operations that were submitted and never sent, as skipped.
-    fn abandon(&mut self, _completed: &mut CompletionBatch) {}
+    fn abort(&mut self, _completed: &mut CompletionBatch) {}
 
     /// Processor time that this thread has used, in nanoseconds.
     fn processor_nanos(&self) -> u64 {

@@ -224,12 +224,12 @@ impl<C: Client> Sockets<C> {
     /// After a run: lets the client of each connection that is up take its leave, and waits for
     /// the completions of those that do, for `most` at most. What becomes of it does not matter
     /// any more.
-    pub fn take_leave(
+    pub fn log_off(
         &mut self,
         most: Duration,
         mut leave: impl FnMut(&mut C, Timestamp, &mut Output) -> bool,
     ) {
-        let (now, mut left) = (self.look(), 0_usize);
+        let (now, mut left) = (self.read_clock(), 0_usize);
         for index in 0..self.connections.len() {
             let connection = &mut self.connections[index];
             let is_up = matches!(connection.link, Link::Up(_));
@@ -239,7 +239,7 @@ impl<C: Client> Sockets<C> {
             }
         }
         let (until, mut completed) = (now.after(most), CompletionBatch::default());
-        while left > 0 && self.look() < until {
+        while left > 0 && self.read_clock() < until {
             if self.wait(WaitLimit::sharp(until), &mut completed).is_err() {
                 return;
             }
@@ -264,7 +264,7 @@ impl<C: Client> Sockets<C> {
 
     /// Looks at the clock.
     #[inline]
-    fn look(&mut self) -> Timestamp {
+    fn read_clock(&mut self) -> Timestamp {
         self.recent = self.clock.now();
         self.recent
     }
@@ -319,7 +319,7 @@ impl<C: Client> Sockets<C> {
         self.is_fresh = true;
         let mut dirty = std::mem::take(&mut self.dirty);
         for index in dirty.drain(..) {
-            let now = self.look();
+            let now = self.read_clock();
             let connection = &mut self.connections[index as usize];
             connection.is_dirty = false;
             let was_blocked = connection.is_blocked;
@@ -331,10 +331,10 @@ impl<C: Client> Sockets<C> {
                     self.watch_room(index as usize, is_blocked)?;
                 }
                 Ok(()) => {}
-                Err(loss) => self.lose(index as usize, loss, completed)?,
+                Err(loss) => self.mark_lost(index as usize, loss, completed)?,
             }
         }
-        // Only `lose` could have put connections here meanwhile, and it does not.
+        // Only `mark_lost` could have put connections here meanwhile, and it does not.
         self.dirty = dirty;
         Ok(())
     }
@@ -356,9 +356,9 @@ impl<C: Client> Sockets<C> {
         }
         if !is_blocked
             && !waits_for_rest
-            && let Some(look) = self.looking.begin()
+            && let Some(look) = self.looking.start()
         {
-            let began = self.look();
+            let began = self.read_clock();
             let to = began.after_nanos(look.nanos).min(until.first());
             let has_found = self.spin_for_one(to, completed)?;
             if self.has_learned(look, began, has_found, until.first()) {
@@ -420,7 +420,7 @@ impl<C: Client> Sockets<C> {
                 Err(Errno::INTR) => return Ok(()),
                 Err(error) => return Err(system("wait for a socket")(error)),
             }
-            self.look();
+            self.read_clock();
         }
         self.spin_for_one(until.first(), completed).map(drop)
     }
@@ -433,7 +433,7 @@ impl<C: Client> Sockets<C> {
         completed: &mut CompletionBatch,
     ) -> Result<bool, BackendError> {
         // What was sent since the last look took its time.
-        let began = self.look();
+        let began = self.read_clock();
         loop {
             let looked = self.recent;
             self.receive(0, ReceiveMode::None, completed)?;
@@ -442,7 +442,7 @@ impl<C: Client> Sockets<C> {
                 self.looking.count(looked.nanos_since(began));
                 return Ok(true);
             }
-            if self.look() >= until {
+            if self.read_clock() >= until {
                 self.looking.count(self.recent.nanos_since(began));
                 return Ok(false);
             }
@@ -483,8 +483,8 @@ impl<C: Client> Sockets<C> {
         if self.options.busy_poll {
             return self.spin_for_many(to).map(drop);
         }
-        if let Some(look) = self.looking.begin() {
-            let began = self.look();
+        if let Some(look) = self.looking.start() {
+            let began = self.read_clock();
             let has_found = self.spin_for_many(to.min(began.after_nanos(look.nanos)))?;
             if self.has_learned(look, began, has_found, to) {
                 return Ok(());
@@ -493,7 +493,7 @@ impl<C: Client> Sockets<C> {
         let sleep = to.nanos_since(self.recent).saturating_sub(SPIN_NANOS);
         if sleep > 0 {
             self.poll_events(sleep)?;
-            self.look();
+            self.read_clock();
             if !self.ready.is_empty() {
                 return Ok(());
             }
@@ -504,7 +504,7 @@ impl<C: Client> Sockets<C> {
     /// Asks again and again until a connection is ready, which it says, or `until` comes.
     fn spin_for_many(&mut self, until: Timestamp) -> Result<bool, BackendError> {
         // What was sent since the last look took its time.
-        let began = self.look();
+        let began = self.read_clock();
         loop {
             let looked = self.recent;
             self.poll_events(0)?;
@@ -512,7 +512,7 @@ impl<C: Client> Sockets<C> {
                 self.looking.count(looked.nanos_since(began));
                 return Ok(true);
             }
-            if self.look() >= until {
+            if self.read_clock() >= until {
                 self.looking.count(self.recent.nanos_since(began));
                 return Ok(false);
             }
@@ -606,17 +606,17 @@ impl<C: Client> Sockets<C> {
                 if answers {
                     self.mark_dirty(index);
                 }
-                self.hand_over(index);
+                self.send_on_sibling(index);
                 Ok(())
             }
             Ok(None) => Ok(()),
-            Err(loss) => self.lose(index, loss, completed),
+            Err(loss) => self.mark_lost(index, loss, completed),
         }
     }
 
     /// Has the other connection of a client send what it has to.
     #[inline]
-    fn hand_over(&mut self, index: usize) {
+    fn send_on_sibling(&mut self, index: usize) {
         let Some(other) = self.connections[index].client.hands_over() else {
             return;
         };
@@ -653,13 +653,13 @@ impl<C: Client> Sockets<C> {
 
     /// A connection is gone: what was in flight on it is accounted for, and it
     /// will be made again.
-    fn lose(
+    fn mark_lost(
         &mut self,
         index: usize,
         loss: DisconnectReason,
         completed: &mut CompletionBatch,
     ) -> Result<(), BackendError> {
-        let now = self.look();
+        let now = self.read_clock();
         let connection = &mut self.connections[index];
         if !matches!(connection.link, Link::Up(_)) {
             return Ok(());
@@ -681,7 +681,7 @@ impl<C: Client> Sockets<C> {
             connection.down_at = now;
         }
         let in_flight = connection.client.in_flight();
-        connection.go_down(now.after(BackoffSchedule::RECONNECTION.before(connection.attempts)));
+        connection.disconnect(now.after(BackoffSchedule::RECONNECTION.before(connection.attempts)));
         self.losses.note(loss.reason(), 1);
         connection.loss = Some(loss);
         connection.clear_output();
@@ -690,12 +690,12 @@ impl<C: Client> Sockets<C> {
         self.down.push(index as u32);
         self.next_scan = now;
         self.last_loss = Some((index as u32, in_flight));
-        self.check_hope(index, now, completed)
+        self.check_live_workers(index, now, completed)
     }
 
     /// Whether it is still worth trying to get this connection back. If one that is gone ends the
     /// run, that is an error.
-    fn check_hope(
+    fn check_live_workers(
         &mut self,
         index: usize,
         now: Timestamp,
@@ -716,12 +716,12 @@ impl<C: Client> Sockets<C> {
         let client = connection.client.beside().unwrap_or(index as u32);
         // When the window is over, the others still end what they are at.
         if self.options.on_lost == OnLost::End && !self.gives_up {
-            connection.client.give_up(now, completed);
+            connection.client.mark_failed(now, completed);
             return Err(self.loss());
         }
         if self.gives_up || self.options.on_lost == OnLost::Continue {
             connection.link = Link::Abandoned;
-            connection.client.give_up(now, completed);
+            connection.client.mark_failed(now, completed);
             self.given_up += 1;
             self.changes.push(ConnectionEvent::GivenUp(client));
         } else if !connection.is_lost {
@@ -732,7 +732,7 @@ impl<C: Client> Sockets<C> {
     }
 
     /// Tells the time to the clients that want to hear of it.
-    fn look_at_timers(
+    fn check_timers(
         &mut self,
         now: Timestamp,
         completed: &mut CompletionBatch,
@@ -751,13 +751,13 @@ impl<C: Client> Sockets<C> {
                 let output = &mut connection.output;
                 connection.client.handle_timeout(now, output, completed);
                 if let Some(defect) = connection.client.take_defect() {
-                    self.lose(index as usize, defect.into(), completed)?;
+                    self.mark_lost(index as usize, defect.into(), completed)?;
                     continue;
                 }
                 if !connection.output.is_empty() {
                     self.mark_dirty(index as usize);
                 }
-                self.hand_over(index as usize);
+                self.send_on_sibling(index as usize);
             }
             let connection = &mut self.connections[index as usize];
             // One that stays as it was is looked at with the next scan.
@@ -768,7 +768,7 @@ impl<C: Client> Sockets<C> {
     }
 
     /// Lost clients over whose new connections a reply has come are back.
-    fn look_at_recovering(&mut self) {
+    fn check_recovering(&mut self) {
         let (connections, changes) = (&mut self.connections, &mut self.changes);
         self.recovering.retain(|index| {
             let connection = &mut connections[*index as usize];
@@ -784,7 +784,7 @@ impl<C: Client> Sockets<C> {
     }
 
     /// New connections that can be used by now have been made.
-    fn look_at_becoming(&mut self) {
+    fn check_connecting(&mut self) {
         let now = self.clock.now();
         let (connections, changes) = (&mut self.connections, &mut self.changes);
         self.becoming.retain(|index| {
@@ -808,14 +808,14 @@ impl<C: Client> Sockets<C> {
         completed: &mut CompletionBatch,
     ) -> Result<(), BackendError> {
         self.next_scan = now.after_nanos(SCAN_NANOS);
-        self.look_at_timers(now, completed)?;
-        self.look_at_recovering();
+        self.check_timers(now, completed)?;
+        self.check_recovering();
         let mut connecting = 0;
         for index in std::mem::take(&mut self.down) {
-            if self.revive(index as usize, now)? {
+            if self.reconnect(index as usize, now)? {
                 continue;
             }
-            self.check_hope(index as usize, now, completed)?;
+            self.check_live_workers(index as usize, now, completed)?;
             let link = &self.connections[index as usize].link;
             connecting += usize::from(matches!(link, Link::Connecting(_)));
             if !matches!(link, Link::Abandoned) {
@@ -823,7 +823,7 @@ impl<C: Client> Sockets<C> {
             }
         }
         self.make_first(now, connecting)?;
-        self.look_at_becoming();
+        self.check_connecting();
         // Attempts go by milliseconds.
         let soon = now.after_nanos(SCAN_NANOS / 10);
         let next = self.later.front().map(|(due, _)| (*due).max(soon));
@@ -843,10 +843,10 @@ impl<C: Client> Sockets<C> {
         while connecting < CONNECTING_MAX
             && let Some((_, index)) = self.later.pop_front_if(|(due, _)| *due <= now)
         {
-            let began = self.look();
+            let began = self.read_clock();
             let connection = &mut self.connections[index as usize];
             (connection.lost_at, connection.down_at) = (began, began);
-            if !self.revive(index as usize, began)? {
+            if !self.reconnect(index as usize, began)? {
                 self.down.push(index);
                 connecting += 1;
             }
@@ -855,7 +855,7 @@ impl<C: Client> Sockets<C> {
     }
 
     /// The next step towards a connection; says whether it is up again.
-    fn revive(&mut self, index: usize, now: Timestamp) -> Result<bool, BackendError> {
+    fn reconnect(&mut self, index: usize, now: Timestamp) -> Result<bool, BackendError> {
         let connection = &mut self.connections[index];
         let link = std::mem::replace(&mut connection.link, Link::Down(now));
         let result = match link {
@@ -866,16 +866,14 @@ impl<C: Client> Sockets<C> {
             }
             Link::Connecting(_) if connection.is_stuck(now) => {
                 connection.came_from = None;
-                connection.begin_again(now).map(Err)
+                connection.restart(now).map(Err)
             }
             Link::Connecting(pending) => pending.check(),
             Link::Down(retry_at) if now < retry_at => {
                 connection.link = Link::Down(retry_at);
                 return Ok(false);
             }
-            Link::Down(_) => connection
-                .begin_again(now)
-                .and_then(PendingConnection::check),
+            Link::Down(_) => connection.restart(now).and_then(PendingConnection::check),
         };
         match result {
             Ok(Ok(socket)) => {
@@ -927,7 +925,7 @@ impl<C: Client> Backend for Sockets<C> {
 
     #[inline]
     fn now(&mut self) -> Timestamp {
-        self.look()
+        self.read_clock()
     }
 
     #[inline]
@@ -957,7 +955,7 @@ impl<C: Client> Backend for Sockets<C> {
             connection.is_dirty = true;
             self.dirty.push(carrier);
         }
-        self.hand_over(index);
+        self.send_on_sibling(index);
     }
 
     #[inline]
@@ -983,7 +981,7 @@ impl<C: Client> Backend for Sockets<C> {
     ) -> Result<(), BackendError> {
         self.flush(completed)?;
         if !self.is_fresh {
-            self.look();
+            self.read_clock();
         }
         self.is_fresh = false;
         if self.early_error.is_some() || !self.early.is_empty() {
@@ -993,7 +991,7 @@ impl<C: Client> Backend for Sockets<C> {
         let away = self.down.len() + self.given_up + self.later.len();
         if away > 0 && away == self.connections.len() {
             // Nothing is connected: sleep until it is time for another attempt.
-            let now = self.look();
+            let now = self.read_clock();
             let sleep = self.next_scan.min(until.first()).nanos_since(now);
             std::thread::sleep(Duration::from_nanos(sleep));
         } else if self.epoll.is_none() {
@@ -1002,7 +1000,7 @@ impl<C: Client> Backend for Sockets<C> {
             self.wait_for_many(until, completed)?;
         }
         if completed.len() == before {
-            self.look();
+            self.read_clock();
         }
         if self.recent >= self.next_scan {
             self.scan(self.recent, completed)?;
@@ -1018,10 +1016,10 @@ impl<C: Client> Backend for Sockets<C> {
         self.early = early;
     }
 
-    fn abandon(&mut self, completed: &mut CompletionBatch) {
-        let now = self.look();
+    fn abort(&mut self, completed: &mut CompletionBatch) {
+        let now = self.read_clock();
         for connection in &mut self.connections {
-            connection.client.abandon(now, completed);
+            connection.client.abort(now, completed);
         }
     }
 

@@ -51,7 +51,7 @@ struct UnderWay {
 
 impl Timestamping {
     /// Stamps what comes over this socket from now on; `None` where the kernel does not.
-    pub fn begin(socket: &OwnedFd) -> Option<Self> {
+    pub fn start(socket: &OwnedFd) -> Option<Self> {
         setsockopt(socket, sockopt::Timestamping, &INCOMING).ok()?;
         Some(Self {
             next: Timestamp::ZERO,

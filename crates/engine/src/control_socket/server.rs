@@ -120,7 +120,7 @@ impl Server {
             let mut answered = false;
             for (connection, is_ready) in self.connections.iter_mut().zip(ready) {
                 if is_ready {
-                    answered |= connection.go_on(&self.control);
+                    answered |= connection.advance(&self.control);
                 }
             }
             self.accept();
@@ -210,7 +210,7 @@ impl Connection {
     }
 
     /// Takes what has come, answers one line, sends what can be sent. Says whether it answered.
-    fn go_on(&mut self, control: &FleetControl) -> bool {
+    fn advance(&mut self, control: &FleetControl) -> bool {
         if !self.out.is_empty() {
             self.write();
             return false;

@@ -19,7 +19,7 @@ const PROCESSES_MAX: usize = 10_000;
 const PROGRAMS_MAX: usize = 5;
 
 /// Looks for half a second; `None` if that was stopped.
-pub fn look(stop: &AtomicBool) -> Option<ActivityFacts> {
+pub fn sample(stop: &AtomicBool) -> Option<ActivityFacts> {
     let allowed = allowed();
     let programs = programs();
     let before = Snapshot::take(&allowed);
@@ -207,6 +207,6 @@ mod tests {
 
     #[test]
     fn a_look_that_is_stopped_is_none() {
-        assert_eq!(look(&AtomicBool::new(true)), None);
+        assert_eq!(sample(&AtomicBool::new(true)), None);
     }
 }

@@ -65,12 +65,12 @@ pub fn examine(
 ) -> Examination {
     context.preparing("looking at this host");
     let mut host = host::facts();
-    host.look = look::look(context.stop);
+    host.look = look::sample(context.stop);
     let mut examination = Examination {
         facts: Facts { host, target: None },
         failure: None,
     };
-    let Some(contact) = contact.filter(|_| context.go_on().is_ok()) else {
+    let Some(contact) = contact.filter(|_| context.check_cancelled().is_ok()) else {
         return examination;
     };
     context.preparing("asking the target");

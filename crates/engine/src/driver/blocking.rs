@@ -125,7 +125,7 @@ impl RpcConnection {
     }
 
     /// Asked between two calls of one action: whether it is to be broken off.
-    pub fn go_on(&self) -> Result<(), CallFailed> {
+    pub fn check_cancelled(&self) -> Result<(), CallFailed> {
         self.wait(Duration::ZERO)
     }
 
@@ -215,9 +215,9 @@ impl RpcConnection {
         data: &[u8],
     ) -> Result<Range<usize>, CallError> {
         if self.is_torn {
-            self.begin_anew()?;
+            self.restart()?;
         }
-        let xid = self.session.begin(SLOT, ()).ok_or(CallError::Closed)?;
+        let xid = self.session.start(SLOT, ()).ok_or(CallError::Closed)?;
         self.out.clear();
         let encode = |out: &mut Writer<'_>| arguments.encode(out);
         let endpoint = &self.endpoint;
@@ -262,7 +262,7 @@ impl RpcConnection {
 
     /// Leaves a connection on which an exchange was broken off in its middle.
     #[cold]
-    fn begin_anew(&mut self) -> Result<(), CallError> {
+    fn restart(&mut self) -> Result<(), CallError> {
         self.session.take_back();
         let socket = self.endpoint.connect()?;
         self.use_socket(socket, 0);
@@ -291,7 +291,7 @@ impl RpcConnection {
             if let Some(results) = self.next_results()? {
                 return Ok(results);
             }
-            if self.look_at_time()? {
+            if self.check_time()? {
                 self.send(data)?;
             }
         }
@@ -315,7 +315,7 @@ impl RpcConnection {
                 // A reply that was not asked for is not ours to judge, but a server that
                 // never stops sending such must not keep us for ever.
                 RpcEvent::Late | RpcEvent::Head { .. } | RpcEvent::Data { .. } => {
-                    self.look_at_time()?;
+                    self.check_time()?;
                 }
                 RpcEvent::Call(_) => return Err(UNASKED_CALL.into()),
             }
@@ -359,7 +359,7 @@ impl RpcConnection {
     }
 
     /// Whether the call is to be sent again; an error once it has waited too long.
-    fn look_at_time(&mut self) -> Result<bool, CallError> {
+    fn check_time(&mut self) -> Result<bool, CallError> {
         let now = self.now();
         let len = self.out.len() as u32;
         let (mut is_over, mut is_due_again) = (false, false);
@@ -389,7 +389,7 @@ impl RpcConnection {
         while sent < total {
             sent += self.send_some(sent, data)?;
             if sent < total {
-                self.look_at_time()?;
+                self.check_time()?;
             }
         }
         Ok(())

@@ -60,7 +60,7 @@ impl Dial {
         timeout: Duration,
         cancellation: &Cancellation,
     ) -> io::Result<OwnedFd> {
-        wait_for(self.begin()?, timeout, cancellation)
+        wait_for(self.start()?, timeout, cancellation)
     }
 
     /// Connects once more in the place of `lost`, from the same port if that can be had: some
@@ -71,22 +71,22 @@ impl Dial {
         timeout: Duration,
         cancellation: &Cancellation,
     ) -> io::Result<OwnedFd> {
-        let pending = self.begin_again(leave(lost))?;
+        let pending = self.restart(leave(lost))?;
         wait_for(pending, timeout, cancellation)
     }
 
     /// Begins to connect once more from `local`, where a lost connection came from; from another
     /// port if that one cannot be had.
-    pub fn begin_again(&self, local: Option<SocketAddr>) -> io::Result<PendingConnection> {
+    pub fn restart(&self, local: Option<SocketAddr>) -> io::Result<PendingConnection> {
         match local.map(|local| self.begin_from(&local.into())) {
-            Some(Err(error)) if is_taken(&error) => self.begin(),
+            Some(Err(error)) if is_taken(&error) => self.start(),
             Some(begun) => begun,
-            None => self.begin(),
+            None => self.start(),
         }
     }
 
     /// Begins to connect without waiting.
-    pub fn begin(&self) -> io::Result<PendingConnection> {
+    pub fn start(&self) -> io::Result<PendingConnection> {
         self.begin_on(self.socket()?)
     }
 

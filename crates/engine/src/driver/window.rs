@@ -222,7 +222,7 @@ impl CallPipeline {
                     .map_err(|source| Failure::Call(any.call, source)),
                 exchanged => exchanged,
             };
-            let going_on = exchanged.and_then(|()| self.look_at_time(&any, &mut pendings));
+            let going_on = exchanged.and_then(|()| self.check_time(&any, &mut pendings));
             going_on.map_err(|failure| match failure {
                 Failure::Work(error) => error,
                 Failure::Call(call, source) => self.failed(work, &call, source),
@@ -241,7 +241,7 @@ impl CallPipeline {
     }
 
     /// Whether to go on, while `any` is waited for.
-    fn look_at_time<W: Work>(
+    fn check_time<W: Work>(
         &self,
         any: &Pending<W::Call>,
         pendings: &mut Pendings<W::Call>,
@@ -312,7 +312,7 @@ impl CallPipeline {
             let Some(pending) = place else {
                 continue;
             };
-            let Some(xid) = self.session.begin(slot, ()) else {
+            let Some(xid) = self.session.start(slot, ()) else {
                 continue;
             };
             let len = encode(&self.endpoint, work, &pending.call, xid, &mut self.out);

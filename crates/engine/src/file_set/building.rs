@@ -40,10 +40,7 @@ impl<S: SetServer> Builder<'_, '_, S> {
             .clone()
             .map(|client| self.places.index(client, Part::Root));
         let roots: Vec<u32> = roots.collect();
-        let old_roots: Vec<bool> = roots
-            .iter()
-            .map(|root| self.places.is_there(*root))
-            .collect();
+        let old_roots: Vec<bool> = roots.iter().map(|root| self.places.exists(*root)).collect();
         self.make_missing(&roots)?;
         for (client, is_old) in clients.zip(old_roots) {
             if is_old {
@@ -52,7 +49,7 @@ impl<S: SetServer> Builder<'_, '_, S> {
             }
         }
         let directories = self.directories();
-        let is_old = directories.iter().map(|one| self.places.is_there(*one));
+        let is_old = directories.iter().map(|one| self.places.exists(*one));
         let is_old: Vec<bool> = is_old.collect();
         self.make_missing(&directories)?;
         for (directory, is_old) in directories.into_iter().zip(is_old) {
@@ -81,7 +78,7 @@ impl<S: SetServer> Builder<'_, '_, S> {
     fn make_missing(&mut self, objects: &[u32]) -> Result<(), RunError> {
         let missing = objects
             .iter()
-            .filter(|object| !self.places.is_there(**object));
+            .filter(|object| !self.places.exists(**object));
         let steps: Vec<Step> = missing.map(|object| Step::Object(*object)).collect();
         self.make(steps.into_iter())
     }
@@ -93,7 +90,7 @@ impl<S: SetServer> Builder<'_, '_, S> {
             .into_iter()
             .partition(|spare| spare.changing == VolatileDirectory::Links);
         let objects = 0..self.places.len();
-        let missing = objects.filter(|object| !self.places.is_there(*object));
+        let missing = objects.filter(|object| !self.places.exists(*object));
         let missing: Vec<u32> = missing.collect();
         let is_file = |object: &&u32| matches!(self.places.part(**object).1, Part::File(_));
         let files = missing.iter().filter(is_file).count() + wrong.len();

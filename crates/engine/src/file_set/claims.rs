@@ -139,7 +139,7 @@ impl<H: Clone + PartialEq> Claims<H> {
     ) -> Result<(), RunError> {
         let mut result = Ok(());
         for home in &self.homes {
-            let given_up = home.give_up(tree);
+            let given_up = home.release(tree);
             result = result.and(given_up.map_err(RunError::from));
         }
         result

@@ -104,7 +104,7 @@ pub struct FileSet<H> {
 
 /// Finds, checks and completes the file set, or makes it.
 ///
-/// The set stays claimed until [`FileSet::give_up`] or [`FileSet::take_away`]; after an error it is
+/// The set stays claimed until [`FileSet::release_claim`] or [`FileSet::remove_tree`]; after an error it is
 /// given up at once. What was half made stays, and is completed by the next run.
 pub(crate) fn prepare<S: SetServer>(
     server: &S,
@@ -112,7 +112,7 @@ pub(crate) fn prepare<S: SetServer>(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<FileSet<S::Handle>, RunError> {
-    begin(server, order, stop, observer).map_err(|unfinished| {
+    start(server, order, stop, observer).map_err(|unfinished| {
         let (error, _) = unfinished.keep(server, stop);
         error
     })
@@ -125,7 +125,7 @@ pub(crate) fn prepare_run<S: SetServer>(
     removes: bool,
     context: &mut Context<'_>,
 ) -> Result<FileSet<S::Handle>, RunError> {
-    let begun = begin(server, order, context.stop, context.observer);
+    let begun = start(server, order, context.stop, context.observer);
     begun.map_err(|unfinished| unfinished.end(server, removes, context))
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn reclaim<S: SetServer>(
 }
 
 /// Finds, checks and completes the file set; after an error, the caller decides on what was made.
-fn begin<S: SetServer>(
+fn start<S: SetServer>(
     server: &S,
     order: &FileSetRequest<'_, S::Handle>,
     stop: &AtomicBool,
@@ -168,7 +168,7 @@ fn begin<S: SetServer>(
     let mut claims = Claims { homes: Vec::new() };
     let cancellation = Cancellation::default();
     let completed = cancel_on(stop, &cancellation, || {
-        cancellation.go_on()?;
+        cancellation.check_cancelled()?;
         server.on_tree(&cancellation, |tree| {
             complete::<S>(tree, order, &mut claims, observer)
         })
@@ -324,7 +324,7 @@ impl<H: Clone + PartialEq> FileSet<H> {
     }
 
     /// Gives the set up; it stays on the server. Ends when somebody stops it.
-    pub(crate) fn give_up<S: SetServer<Handle = H>>(
+    pub(crate) fn release_claim<S: SetServer<Handle = H>>(
         &self,
         server: &S,
         stop: &AtomicBool,
@@ -337,7 +337,7 @@ impl<H: Clone + PartialEq> FileSet<H> {
     ///
     /// If the run has been stopped, that goes on for as long as a call may take; if somebody
     /// stops it now, it ends.
-    pub(crate) fn take_away<S: SetServer<Handle = H>>(
+    pub(crate) fn remove_tree<S: SetServer<Handle = H>>(
         &mut self,
         server: &S,
         stop: &AtomicBool,
@@ -355,9 +355,9 @@ impl<H: Clone + PartialEq> FileSet<H> {
         context: &mut Context<'_>,
     ) -> Result<(), RunError> {
         if !removes {
-            return self.give_up(server, context.stop);
+            return self.release_claim(server, context.stop);
         }
         context.preparing("removing the file set");
-        self.take_away(server, context.stop)
+        self.remove_tree(server, context.stop)
     }
 }

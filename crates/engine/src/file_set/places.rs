@@ -187,12 +187,12 @@ impl<'a, H: Clone> ObjectTable<'a, H> {
     }
 
     /// Whether an object is there.
-    pub fn is_there(&self, index: u32) -> bool {
+    pub fn exists(&self, index: u32) -> bool {
         self.handle(index).is_some()
     }
 
     /// An object is there and has this handle.
-    pub fn learn(&mut self, index: u32, handle: H) {
+    pub fn record_handle(&mut self, index: u32, handle: H) {
         if let Some(placed) = self.entries.get_mut(index as usize) {
             placed.handle = Some(handle);
         }

@@ -57,7 +57,7 @@ pub(crate) fn find_clients<S: SetServer>(
         )?;
         for (client, found) in seen {
             if places.home_index(client) == home_index {
-                learn(places, findings, client, Part::Root, found)?;
+                record_object(places, findings, client, Part::Root, found)?;
             }
         }
     }
@@ -157,13 +157,13 @@ fn find_parts<S: SetServer>(
         },
     )?;
     for (part, found) in seen {
-        learn(places, findings, client, part, found)?;
+        record_object(places, findings, client, part, found)?;
     }
     Ok(())
 }
 
 /// Enters an object that is there.
-fn learn<H: Clone>(
+fn record_object<H: Clone>(
     places: &mut ObjectTable<'_, H>,
     findings: &mut RepairList,
     client: u32,
@@ -177,10 +177,10 @@ fn learn<H: Clone>(
         Part::Link(_) => ObjectKind::SymbolicLink,
     };
     expect(&seen, kind, || places.path(index))?;
-    if places.is_there(index) {
+    if places.exists(index) {
         return Ok(());
     }
-    places.learn(index, seen.handle);
+    places.record_handle(index, seen.handle);
     if kind == ObjectKind::File && seen.len != places.len_of(index) {
         findings.wrong.push(index);
     } else {

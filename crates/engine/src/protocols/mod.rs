@@ -306,7 +306,7 @@ pub fn run(
 ) -> Result<RunRecord, RunError> {
     let mut record = protocols.of(&job.plan.target)?.run(job, context)?;
     record.validity = Some(validity::of(&record));
-    record.gates = gates::judge(&record);
+    record.gates = gates::evaluate(&record);
     Ok(record)
 }
 

@@ -141,7 +141,7 @@ fn receive(
     buffer: &mut [u8],
     looking: &mut AdaptiveSpin,
 ) -> Result<usize, Errno> {
-    let Some(look) = looking.begin() else {
+    let Some(look) = looking.start() else {
         return recv(socket, buffer, RecvFlags::empty()).map(|(_, len)| len);
     };
     let began = Instant::now();

@@ -66,7 +66,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
     fn carry_out_line(&mut self, line: &Line<'_>) -> Result<WorkResult, Unended> {
         let mut reply = match self.answer(line) {
             Ok(reply) => reply,
-            Err(lost) => return self.lose(lost),
+            Err(lost) => return self.mark_lost(lost),
         };
         if let Some(Payload::Reading(_)) = line.payload {
             reply.status = reply.status.with_fault(self.inspector.take_fault());
@@ -97,17 +97,17 @@ impl<'run, L: Layer> LayerClient<'run, L> {
 
     fn answer(&mut self, line: &Line<'_>) -> Result<Reply, LayerLost> {
         match line.payload {
-            None => self.layer.carry_out(&line.action, line.data.bytes),
+            None => self.layer.execute(&line.action, line.data.bytes),
             Some(Payload::Unit(unit)) => {
                 let len = match line.action {
                     Action::WriteX { len, .. } => len,
                     _ => 0,
                 };
                 unit.fill(len, &self.table, &mut self.unit);
-                self.layer.carry_out(&line.action, &self.unit)
+                self.layer.execute(&line.action, &self.unit)
             }
             Some(Payload::Reading(reading)) => {
-                self.inspector.begin(reading);
+                self.inspector.start(reading);
                 let inspector = &mut self.inspector;
                 self.layer.carry_out_seen(&line.action, inspector)
             }
@@ -116,7 +116,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
 
     /// What was broken off because somebody stops the run comes to no end. If nobody does, the
     /// window has been over for as long as a call may take. All else is a loss.
-    fn lose(&mut self, lost: LayerLost) -> Result<WorkResult, Unended> {
+    fn mark_lost(&mut self, lost: LayerLost) -> Result<WorkResult, Unended> {
         match lost {
             LayerLost::Stopped if self.stop.load(Ordering::Relaxed) => Err(Unended::BrokenOff),
             LayerLost::Stopped => Ok(WorkResult::of(Outcome::TimedOut)),
@@ -132,12 +132,12 @@ impl<'run, L: Layer> LayerClient<'run, L> {
 impl<L: Layer> BlockingClient for LayerClient<'_, L> {
     type Language = Lines;
 
-    fn carry_out(&mut self, work: LoadWork<'_>) -> Result<WorkResult, Unended> {
+    fn execute(&mut self, work: LoadWork<'_>) -> Result<WorkResult, Unended> {
         match work {
             LoadWork::Line(line) => self.carry_out_line(&line),
             LoadWork::EndPass => match self.layer.end_pass() {
                 Ok(()) => Ok(WorkResult::of(Outcome::Ok)),
-                Err(lost) => self.lose(lost),
+                Err(lost) => self.mark_lost(lost),
             },
             // Its thread does that when the run is over.
             LoadWork::RemoveTree => Ok(WorkResult::of(Outcome::Skipped)),

@@ -121,7 +121,7 @@ impl<'run> Fleet<'run> {
             Ok(socket) => socket,
             Err(error) if *choice == SocketChoice::Usual => {
                 let told = format!("this fleet cannot be controlled while it runs: {error}");
-                context.observer.remark(&told);
+                context.observer.note(&told);
                 None
             }
             Err(error) => {
@@ -164,21 +164,22 @@ impl RequestHandler for Controller {
         };
         let (answer, change) = answer(&fleet, line);
         if let Some(change) = change {
-            self.enter(change);
+            self.record(change);
         }
         answer
     }
 }
 
 impl Controller {
-    fn enter(&self, change: ChangeRecord) {
+    fn record(&self, change: ChangeRecord) {
         let seen = &mut *lock(&self.seen);
         let at_ns = change.at_ns;
-        seen.changes.enter(change);
+        seen.changes.record(change);
         // Nobody has done anything yet by what held before.
-        if seen.looked.is_none() && self.shared.is_settled(EffectiveFrom::NextFile) {
+        if seen.looked.is_none() && self.shared.is_applied(EffectiveFrom::NextFile) {
             let count = seen.changes.count();
-            seen.changes.settle(count, EffectiveFrom::NextFile, at_ns);
+            seen.changes
+                .mark_applied(count, EffectiveFrom::NextFile, at_ns);
         }
     }
 }
@@ -395,9 +396,9 @@ impl FleetProgress {
         let sum = sum.fold(FleetCounters::default(), FleetCounters::with);
         let seen = &mut *lock(&self.seen);
         (seen.now, seen.looked) = (now, Some(Instant::now()));
-        seen.watch.look(now.nanos(), &sum, host::resident_bytes());
+        seen.watch.sample(now.nanos(), &sum, host::resident_bytes());
         if let Some(bytes) = self.server.and_then(host::resident_bytes_of) {
-            seen.watch.look_at_server(now.nanos(), bytes);
+            seen.watch.check_server(now.nanos(), bytes);
         }
         let gauges = self.shared.gauges();
         seen.watch.connections(now.nanos(), |client| {
@@ -431,7 +432,7 @@ impl FleetProgress {
     }
 
     /// Looks whether clients go by what they were told.
-    fn settle(&self, now: Timestamp) {
+    fn check_applied(&self, now: Timestamp) {
         let (count, unsettled) = {
             let seen = lock(&self.seen);
             (seen.changes.count(), seen.changes.unsettled())
@@ -441,9 +442,11 @@ impl FleetProgress {
         };
         // What is told meanwhile is looked at with the next look.
         let mut settled = [EffectiveFrom::NextFile, EffectiveFrom::NextTransfer].into_iter();
-        let settled = settled.find(|up_to| *up_to <= last && self.shared.is_settled(*up_to));
+        let settled = settled.find(|up_to| *up_to <= last && self.shared.is_applied(*up_to));
         if let Some(up_to) = settled {
-            lock(&self.seen).changes.settle(count, up_to, now.nanos());
+            lock(&self.seen)
+                .changes
+                .mark_applied(count, up_to, now.nanos());
         }
     }
 
@@ -471,7 +474,7 @@ impl RunHook for FleetProgress {
         self.halt_if_ill(halt);
     }
 
-    fn look(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Timestamp {
+    fn poll(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Timestamp {
         self.tell_changes(observer);
         if !self.is_over {
             let asked_until = self.asked_until(at);
@@ -481,13 +484,13 @@ impl RunHook for FleetProgress {
                 observer.fleet(&|| group_records(shared, at.now, asked_until, before.as_ref()));
             }
             self.count(at.now, asked_until);
-            self.settle(at.now);
+            self.check_applied(at.now);
             self.halt_if_ill(at.halt);
             self.is_over = at.stage != Stage::Running;
             lock(&self.seen).is_over = self.is_over;
         }
         self.ending
-            .look(at)
+            .poll(at)
             .min(self.next_look.max(at.now.after_nanos(1)))
     }
 }

@@ -64,7 +64,7 @@ pub trait Layer {
 
     /// Carries out one action. `data` are the bytes that writes take their data
     /// from, over and over; never empty.
-    fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost>;
+    fn execute(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost>;
 
     /// The same, and shows what is read to somebody who looks at it. Who has no data to show has none
     /// that are asked for: whoever reads files overrides it.
@@ -73,7 +73,7 @@ pub trait Layer {
         action: &Action<'_>,
         _inspector: &mut DataVerifier,
     ) -> Result<Reply, LayerLost> {
-        self.carry_out(action, &[0])
+        self.execute(action, &[0])
     }
 
     /// Forgets handles left open by a pass of the load file, closing them, so that

@@ -99,7 +99,7 @@ impl<S: WorkDir, C: LoadConnection, W: LineSource> WorkerBody for LoadWorker<S, 
             let _ = clean_up.run(&cancellations);
         }
         replaying.count_cleaned(clean_up.left);
-        sockets.take_leave(LEAVE_MAX, C::leave);
+        sockets.log_off(LEAVE_MAX, C::leave);
     }
 }
 
@@ -185,14 +185,14 @@ impl<'run, S: WorkDir, C: LoadConnection, A> CleanUp<'run, S, C, A> {
             let until = WaitLimit::sharp(self.sockets.now().after(LOOK_EVERY));
             self.sockets.wait(until, &mut completed)?;
             for completion in completed.iter() {
-                self.go_on(completion.ticket, completion.outcome);
+                self.resume(completion.ticket, completion.outcome);
             }
             completed.clear();
         }
         Ok(())
     }
 
-    fn go_on(&mut self, ticket: SlotId, outcome: Outcome) {
+    fn resume(&mut self, ticket: SlotId, outcome: Outcome) {
         let Some(stage) = self.stages.get_mut(ticket.client as usize) else {
             return;
         };

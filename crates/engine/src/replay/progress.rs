@@ -45,7 +45,7 @@ impl Ending {
     }
 
     /// Looks at a run, and says when to look again.
-    pub fn look(&mut self, at: &RunSnapshot<'_>) -> Timestamp {
+    pub fn poll(&mut self, at: &RunSnapshot<'_>) -> Timestamp {
         self.cancel(at);
         at.now.after(LOOK_EVERY)
     }
@@ -186,9 +186,9 @@ impl ReplayProgress {
 }
 
 impl RunHook for ReplayProgress {
-    fn look(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Timestamp {
+    fn poll(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Timestamp {
         self.note_phase(at, observer);
-        let again = self.ending.look(at);
+        let again = self.ending.poll(at);
         if at.now >= self.row || at.stage == Stage::Left {
             observer.progress(&self.progress(at.now));
             let rows = 1 + at.now.nanos_since(self.row) / ROW;

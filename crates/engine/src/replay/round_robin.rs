@@ -79,8 +79,8 @@ impl<S: WorkDir> WorkDir for RoundRobin<S> {
         first
     }
 
-    fn remark(&self) -> Option<String> {
-        let remarks: Vec<String> = self.sites.iter().filter_map(WorkDir::remark).collect();
+    fn note(&self) -> Option<String> {
+        let remarks: Vec<String> = self.sites.iter().filter_map(WorkDir::note).collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 

@@ -14,7 +14,7 @@ pub trait WorkDir: Send + Sync + 'static {
     fn target(&self) -> Target;
 
     /// What whoever asked should know of the place.
-    fn remark(&self) -> Option<String> {
+    fn note(&self) -> Option<String> {
         None
     }
 

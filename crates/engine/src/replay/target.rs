@@ -27,8 +27,8 @@ pub fn replay_on<S: WorkDir, P: ReplayWorkload>(
     crew: &dyn ClientSpawner<S, P::Client>,
     context: &mut Context<'_>,
 ) -> Result<RunRecord, RunError> {
-    if let Some(remark) = site.remark() {
-        context.observer.remark(&remark);
+    if let Some(remark) = site.note() {
+        context.observer.note(&remark);
     }
     let target = OpenReplay::new(plan, replay, piece, site, crew);
     run_on(plan, Box::new(target), context, None)

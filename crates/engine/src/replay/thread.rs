@@ -5,7 +5,7 @@ use super::layer::Layer;
 use super::replaying::{ClientSpawner, ReplayState, Wanted};
 use super::site::BlockingWorkDir;
 use crate::backend::blocking::Blocking;
-use crate::control::{Context, cancel_on, go_on};
+use crate::control::{Context, cancel_on, check_cancelled};
 use crate::error::RunError;
 use crate::run::{ConnectedClients, Recording, WorkerBody, WorkerThread};
 use crate::time::RealTime;
@@ -35,7 +35,7 @@ impl<S: BlockingWorkDir, W: LineSource> ClientSpawner<S, W> for Threads {
         let stop = context.stop;
         let work = &wanted.cancellations.work;
         let layer = |client| {
-            go_on(stop)?;
+            check_cancelled(stop)?;
             let mut layer = replaying.site.layer(client)?;
             layer.cancel_with(work);
             Ok(layer)

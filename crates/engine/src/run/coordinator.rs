@@ -185,7 +185,7 @@ impl<'run> Coordinator<'run> {
                 self.take(message, surveyed.halt);
             }
             let stage = if has_left { Stage::Left } else { self.stage() };
-            next = self.look(stage, is_stopped, &mut surveyed);
+            next = self.poll(stage, is_stopped, &mut surveyed);
             if stage == Stage::Left {
                 return;
             }
@@ -254,7 +254,7 @@ impl<'run> Coordinator<'run> {
     }
 
     /// Does what is due, and says when to look again.
-    fn look(
+    fn poll(
         &mut self,
         stage: Stage,
         is_stopped: bool,
@@ -262,7 +262,7 @@ impl<'run> Coordinator<'run> {
     ) -> Timestamp {
         let now = surveyed.clock.now();
         self.tell_phase(now, stage, surveyed.observer);
-        let mut next = self.look_at_processors(now, stage);
+        let mut next = self.check_processors(now, stage);
         if let (Recording::Shared(recorder), Stage::Running) = (self.recording, stage) {
             while now >= self.next_boundary() {
                 self.take_shared(recorder, self.next_boundary());
@@ -291,7 +291,7 @@ impl<'run> Coordinator<'run> {
             halt: surveyed.halt,
         };
         for attendant in &mut surveyed.attendants {
-            next = next.min(attendant.look(&look, surveyed.observer));
+            next = next.min(attendant.poll(&look, surveyed.observer));
         }
         next
     }
@@ -318,7 +318,7 @@ impl<'run> Coordinator<'run> {
     }
 
     /// Who has the processors is of interest while the window is open.
-    fn look_at_processors(&mut self, now: Timestamp, stage: Stage) -> Timestamp {
+    fn check_processors(&mut self, now: Timestamp, stage: Stage) -> Timestamp {
         let (opens, closes) = self.window();
         if self.meter.is_none() {
             if now < opens {
@@ -355,7 +355,7 @@ impl<'run> Coordinator<'run> {
             Some(buffer) => buffer,
             None => Box::new(new_buffer(self.plan)),
         };
-        let full = recorder.hand_over(next, boundary);
+        let full = recorder.submit_interval(next, boundary);
         self.interval_start = boundary;
         let merged = self.assembly.take(0, full);
         merged.into_iter().for_each(|buffer| self.give_back(buffer));
@@ -392,7 +392,7 @@ impl<'run> Coordinator<'run> {
             let end = window_end.max(self.interval_start);
             self.take_shared(recorder, end);
         }
-        let (intervals, ticks, mut totals) = self.assembly.conclude(plan, window_end);
+        let (intervals, ticks, mut totals) = self.assembly.finalize(plan, window_end);
         if let Recording::Shared(_) = self.recording {
             // How busy threads are that wait in system calls says nothing.
             totals.workers.clear();

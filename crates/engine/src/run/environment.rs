@@ -25,7 +25,7 @@ impl AreaError for NoSuchProcessor {
     }
 
     fn help(&self) -> Option<String> {
-        Some(format!("it may run on {}", in_words(&self.allowed)))
+        Some(format!("it may run on {}", describe(&self.allowed)))
     }
 }
 
@@ -52,7 +52,7 @@ fn check_pin(plan: &Plan) -> Result<(), RunError> {
 }
 
 /// `0-3,6`: processors as `--pin` takes them.
-fn in_words(processors: &[u32]) -> String {
+fn describe(processors: &[u32]) -> String {
     let runs = processors.chunk_by(|one, next| one + 1 == *next);
     let words = runs.map(|run| match run {
         [first, .., last] => format!("{first}-{last}"),
@@ -288,9 +288,9 @@ mod tests {
 
     #[test]
     fn processors_are_named_as_the_option_takes_them() {
-        assert_eq!(in_words(&[0, 1, 2, 3, 6, 8, 9]), "0-3,6,8-9");
-        assert_eq!(in_words(&[5]), "5");
-        assert_eq!(in_words(&[]), "");
+        assert_eq!(describe(&[0, 1, 2, 3, 6, 8, 9]), "0-3,6,8-9");
+        assert_eq!(describe(&[5]), "5");
+        assert_eq!(describe(&[]), "");
     }
     fn plan(clients: u32) -> Plan {
         let target = NfsTarget {

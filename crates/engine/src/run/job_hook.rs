@@ -52,7 +52,7 @@ impl RunHook for JobHook<'_> {
         self.conductor.interval(interval, load, is_whole);
     }
 
-    fn look(&mut self, at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Timestamp {
+    fn poll(&mut self, at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Timestamp {
         if at.stage != Stage::Running {
             return Timestamp::MAX;
         }

@@ -17,7 +17,7 @@ pub trait RunHook {
     }
 
     /// Looks at the run, and says when to look again.
-    fn look(&mut self, _at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Timestamp {
+    fn poll(&mut self, _at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Timestamp {
         Timestamp::MAX
     }
 }

@@ -145,8 +145,8 @@ impl<W> ClientState<W> {
         };
         let slots = Slots {
             number,
-            restores: workload.restores(),
-            keeps_books: workload.keeps_books(),
+            restores: workload.needs_preparation(),
+            keeps_books: workload.records_samples(),
             is_constant: workload.is_constant() && !arrivals.is_open(),
             arrivals,
             next_due: Timestamp::MAX,
@@ -226,7 +226,7 @@ impl Slots {
     }
 
     /// Begins nothing more.
-    pub fn give_up(&mut self) {
+    pub fn mark_failed(&mut self) {
         self.is_given_up = true;
         self.remaining = 0;
     }

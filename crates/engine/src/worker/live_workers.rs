@@ -14,17 +14,17 @@ impl LiveWorkers {
     }
 
     /// All clients of one worker are lost.
-    pub(super) fn lose(&self) {
+    pub(super) fn remove(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// A client of such a worker has come back.
-    pub(super) fn regain(&self) {
+    pub(super) fn add(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Whether all clients of all workers are lost.
-    pub(super) fn is_gone(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }
 }

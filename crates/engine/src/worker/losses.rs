@@ -38,7 +38,7 @@ impl<B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'_, B, W, K> {
         }
         match self.lost.count {
             0 => Ok(()),
-            _ => self.look_at_losses(now),
+            _ => self.check_losses(now),
         }
     }
 
@@ -65,8 +65,8 @@ impl<B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'_, B, W, K> {
             state.skip_due(opened, end, |skipped, times| {
                 books.skip(skipped.unwrap_or(kind), Role::Measured, times);
             });
-            state.slots.give_up();
-            state.workload.give_up();
+            state.slots.mark_failed();
+            state.workload.mark_failed();
         }
         let slots = &mut state.slots;
         let is_lost = !matches!(change, ConnectionEvent::Back(_));
@@ -80,22 +80,22 @@ impl<B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'_, B, W, K> {
             if self.lost.count == all
                 && let Some(hope) = self.signals.hope
             {
-                hope.lose();
+                hope.remove();
             }
         } else {
             if self.lost.count == all
                 && let Some(hope) = self.signals.hope
             {
-                hope.regain();
+                hope.add();
             }
             self.lost.count -= 1;
         }
     }
 
     #[cold]
-    fn look_at_losses(&mut self, now: Timestamp) -> Result<(), BackendError> {
+    fn check_losses(&mut self, now: Timestamp) -> Result<(), BackendError> {
         let is_all = self.lost.are_all(&self.clients);
-        if is_all && self.signals.hope.is_none_or(|hope| hope.is_gone()) {
+        if is_all && self.signals.hope.is_none_or(|hope| hope.is_empty()) {
             return Err(self.line.backend.loss());
         }
         // A run by count ends when the others have done theirs.

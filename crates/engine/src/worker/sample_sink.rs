@@ -31,7 +31,7 @@ pub trait SampleSink {
     /// Counts what the stretch cost.
     fn add(&mut self, costs: &IntervalCounts);
     /// An interval has ended at `boundary`.
-    fn hand_over(&mut self, boundary: Timestamp);
+    fn submit_interval(&mut self, boundary: Timestamp);
     /// Nothing more comes.
     fn finish(self, now: Timestamp);
 }
@@ -82,9 +82,9 @@ impl<S: IntervalSink> SampleSink for LocalSampleSink<S> {
         self.recorder.buffer().counts.add(costs);
     }
 
-    fn hand_over(&mut self, boundary: Timestamp) {
+    fn submit_interval(&mut self, boundary: Timestamp) {
         if let Some(empty) = self.sink.empty() {
-            let full = self.recorder.hand_over(empty, boundary);
+            let full = self.recorder.submit_interval(empty, boundary);
             self.sink.full(full);
         }
     }

@@ -64,15 +64,19 @@ impl SharedRecorder {
     }
 
     /// Takes what ended before `boundary`, and goes on with `next`.
-    pub fn hand_over(&self, next: Box<IntervalBuffer>, boundary: Timestamp) -> Box<IntervalBuffer> {
+    pub fn submit_interval(
+        &self,
+        next: Box<IntervalBuffer>,
+        boundary: Timestamp,
+    ) -> Box<IntervalBuffer> {
         for queue in &self.queues {
-            self.enter(queue, boundary);
+            self.record(queue, boundary);
         }
-        lock(&self.recorder).hand_over(next, boundary)
+        lock(&self.recorder).submit_interval(next, boundary)
     }
 
     /// Enters what ended before `until`.
-    fn enter(&self, queue: &Mutex<Queue>, until: Timestamp) {
+    fn record(&self, queue: &Mutex<Queue>, until: Timestamp) {
         let (mut recorder, mut queue) = (lock(&self.recorder), lock(queue));
         let costs = std::mem::take(&mut queue.costs);
         recorder.buffer().counts.add(&costs);
@@ -103,7 +107,7 @@ impl SampleSink for SharedSampleSink<'_> {
         (0..times).for_each(|_| queue.samples.push(*sample));
         if queue.samples.len() >= QUEUE_LEN {
             drop(queue);
-            self.recorder.enter(self.queue, Timestamp::MAX);
+            self.recorder.record(self.queue, Timestamp::MAX);
         }
     }
 
@@ -127,9 +131,9 @@ impl SampleSink for SharedSampleSink<'_> {
     }
 
     /// The coordinator takes it.
-    fn hand_over(&mut self, _boundary: Timestamp) {}
+    fn submit_interval(&mut self, _boundary: Timestamp) {}
 
     fn finish(self, _now: Timestamp) {
-        self.recorder.enter(self.queue, Timestamp::MAX);
+        self.recorder.record(self.queue, Timestamp::MAX);
     }
 }

@@ -148,7 +148,7 @@ pub enum ClaimError {
         what: String,
     },
     /// The operating system refused.
-    #[error("{path}: {}", in_words(*.errno, .doing, *.purpose))]
+    #[error("{path}: {}", describe(*.errno, .doing, *.purpose))]
     System {
         /// What it refused to touch.
         path: String,
@@ -219,7 +219,7 @@ fn unknown(purpose: Purpose) -> &'static str {
     }
 }
 
-fn in_words(errno: Errno, doing: &str, purpose: Purpose) -> String {
+fn describe(errno: Errno, doing: &str, purpose: Purpose) -> String {
     match (errno, purpose) {
         (Errno::NOENT, Purpose::Replay) => "there is no such directory".into(),
         (Errno::NOTDIR, Purpose::Replay) => "is not a directory".into(),

@@ -51,7 +51,7 @@ pub(crate) struct LeftOverProbes {
 
 impl LeftOverProbes {
     /// What the user should know of them.
-    pub fn remark(&self) -> Option<String> {
+    pub fn note(&self) -> Option<String> {
         let first = self.found.first()?;
         let more = match self.found.len() {
             1 => String::new(),

@@ -97,7 +97,7 @@ fn first_foreign<T: Tree>(tree: &mut T, at: &DirectoryOf<T>) -> TreeResult<Optio
 }
 
 /// What has the name of a set in `parent`. What is foreign, and a set that is in use, are errors.
-fn look<T: Tree>(
+fn inspect<T: Tree>(
     tree: &mut T,
     parent: &DirectoryOf<T>,
     name: &str,
@@ -142,7 +142,7 @@ impl<H> SetDirectory<H> {
         recipe: &FileSetSpec,
         other: OnSpecMismatch,
     ) -> TreeResult<(Self, bool)> {
-        match look(tree, &parent, name, other)? {
+        match inspect(tree, &parent, name, other)? {
             Occupant::Nothing => Ok((Self::make(tree, parent, name, recipe)?, false)),
             Occupant::Begun(directory) => {
                 let mut begun = Self {
@@ -355,7 +355,7 @@ impl<H> SetDirectory<H> {
     }
 
     /// Gives the claim up; the set stays. Of a set that is not ours any more, nothing is changed.
-    pub fn give_up(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
+    pub fn release(&self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
         match self.read(tree)? {
             Some(read) if read.owner.is_this_process() => {
                 self.rewrite(tree, true, read.recipe.as_ref())

@@ -57,7 +57,7 @@ fn remove_directories<T: Tree>(
         }
         check_end(&mut emptying, &names, &parent.path)?;
         for (Name { name, .. }, entry) in names.iter().zip(entries) {
-            if let Some(directory) = tree.enter(parent, name, entry)? {
+            if let Some(directory) = tree.record(parent, name, entry)? {
                 empty(tree, &directory, name)?;
             }
         }

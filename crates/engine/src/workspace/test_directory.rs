@@ -310,7 +310,7 @@ impl<H> TestDirectory<H> {
     }
 
     /// What the user should know of a run that works beside another `clients`.
-    pub fn remark(&self) -> Option<String> {
+    pub fn note(&self) -> Option<String> {
         let root = &self.under_test.as_ref()?.root;
         Some(format!(
             "{} was not made by filestone and stays as it is; working beside it, in {}",
@@ -321,11 +321,11 @@ impl<H> TestDirectory<H> {
 
     /// Says in the marker that the run is over and its trees were kept. That needs no room:
     /// loads fill disks.
-    pub fn give_up(&mut self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
+    pub fn release(&mut self, tree: &mut impl Tree<Handle = H>) -> TreeResult<()> {
         if self.is_read {
             return Ok(());
         }
-        give_up(tree, &self.clients, &self.made)?;
+        release(tree, &self.clients, &self.made)?;
         self.lock = MarkerLock::default();
         Ok(())
     }
@@ -361,7 +361,7 @@ fn no_directory<H>(root: &Directory<H>) -> ClaimError {
     }
 }
 
-fn give_up<T: Tree>(tree: &mut T, clients: &DirectoryOf<T>, made: &MadeNames) -> TreeResult<()> {
+fn release<T: Tree>(tree: &mut T, clients: &DirectoryOf<T>, made: &MadeNames) -> TreeResult<()> {
     let marker = Marker {
         is_given_up: true,
         lines: &made.line(),
@@ -381,7 +381,7 @@ fn remove<T: Tree>(
         Ok(kept) if kept.is_empty() => {}
         Ok(kept) => {
             // A later run can remove it once what is foreign has been moved away.
-            give_up(tree, clients, made).ok();
+            release(tree, clients, made).ok();
             let (path, purpose) = (clients.path.clone(), clients.purpose);
             let foreigners = ClaimError::Foreigners {
                 path,

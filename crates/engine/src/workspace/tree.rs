@@ -191,7 +191,7 @@ pub(crate) trait Tree {
     fn is_directory(entry: Self::Entry) -> bool;
 
     /// Opens a directory that was listed; `None` if it is gone.
-    fn enter(
+    fn record(
         &mut self,
         parent: &DirectoryOf<Self>,
         name: &[u8],

@@ -251,7 +251,7 @@ fn assemble(case: &Case, order: &[usize]) -> RunRecord {
         }
         while assembly.complete().is_some() {}
     }
-    let (intervals, ticks, totals) = assembly.conclude(&case.plan, window_end);
+    let (intervals, ticks, totals) = assembly.finalize(&case.plan, window_end);
     let window_start = Timestamp::from_nanos(case.plan.warm_up_ns);
     RunRecord {
         window_ns: window_end.nanos_since(window_start),

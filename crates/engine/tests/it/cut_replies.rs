@@ -283,7 +283,7 @@ fn replayer(units: &Payloads) -> Bench<Lines> {
             offset: u64::from(number * UNIT),
             len: UNIT,
         };
-        let unit = WriteBlock::plain(units.region(0), Pattern::Prbs15.begin(), place, 3);
+        let unit = WriteBlock::plain(units.region(0), Pattern::Prbs15.start(), place, 3);
         let unit = unit.with_checksum(KEY, place, units.table());
         let write = Action::WriteX {
             handle: 4,

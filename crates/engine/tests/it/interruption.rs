@@ -118,7 +118,7 @@ impl Backend for Gone {
             source: std::io::ErrorKind::Other.into(),
         })
     }
-    fn abandon(&mut self, completed: &mut CompletionBatch) {
+    fn abort(&mut self, completed: &mut CompletionBatch) {
         for ticket in self.0.drain(..) {
             completed.push(Completion {
                 ticket,

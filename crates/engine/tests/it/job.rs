@@ -8,7 +8,7 @@ use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
 use filestone_model::completions::CompletionBatch;
-use filestone_model::job::{HostRun, deal, judge, merge};
+use filestone_model::job::{HostRun, deal, evaluate, merge};
 use filestone_model::language::Operations;
 use filestone_model::measure::run_record::{IntervalRecord, TickRecord, Tool, Totals};
 use filestone_model::measure::{IntervalAggregator, IntervalBuffer, RunRecord};
@@ -144,7 +144,7 @@ fn made(plan: &Plan) -> (Run, Vec<(Timestamp, Operation)>) {
             assembly.take(worker as usize, buffer);
         }
     }
-    let (intervals, ticks, totals) = assembly.conclude(plan, window_end);
+    let (intervals, ticks, totals) = assembly.finalize(plan, window_end);
     assert_eq!(totals.ledger.missing(), 0, "{:?}", totals.ledger);
     let mut asked = asked.take();
     asked.sort_by_key(|(at, operation)| (*at, format!("{operation:?}")));
@@ -182,7 +182,7 @@ fn merged(job: &Plan) -> RunRecord {
     });
     let runs: Vec<HostRun> = runs.collect();
     let mut merged = merge(job, &runs, vec![]).expect("records of one job");
-    judge(&mut merged);
+    evaluate(&mut merged);
     merged.check().expect("it agrees with itself");
     let host = |record: &RunRecord| record.job.clone().expect("a job").hosts;
     let hosts = host(&merged);

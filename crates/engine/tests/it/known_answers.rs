@@ -432,7 +432,7 @@ fn loads_in_turn_tell_what_an_operation_costs_beside_what_grows_meanwhile() {
         failed: 0,
         first_failure: None,
     };
-    let cost = costs::conclude(&record, vec![source], None);
+    let cost = costs::finish(&record, vec![source], None);
     let known = cost
         .server_cpu()
         .and_then(CostFigure::known)

@@ -109,7 +109,7 @@ fn a_stop_breaks_off_what_takes_several_pieces_and_nothing_else() {
             expected_len: len,
         },
     ] {
-        let broken_off = bench.layer.carry_out(&action, &bench.data);
+        let broken_off = bench.layer.execute(&action, &bench.data);
         assert!(
             broken_off
                 .is_err_and(|lost| matches!(lost, filestone_engine::replay::LayerLost::Stopped)),
@@ -478,7 +478,7 @@ fn locks_by_name_conflict_between_clients() {
     let path = b"clients/client0/a".as_slice();
     let (offset, len) = (10, 1);
     let data = b"0".as_slice();
-    let mut ask = |action: Action<'_>| other.carry_out(&action, data).unwrap().status;
+    let mut ask = |action: Action<'_>| other.execute(&action, data).unwrap().status;
     assert_eq!(bench.run(Action::Lock4 { path, offset, len }), Status::Ok);
     assert_eq!(ask(Action::Test4 { path, offset, len }), nlm(1));
     assert_eq!(
@@ -542,7 +542,7 @@ fn locks_by_name_are_for_regular_files_wherever_they_are() {
         offset,
         len,
     };
-    assert_eq!(other.carry_out(&test, b"0").unwrap().status, nlm(1));
+    assert_eq!(other.execute(&test, b"0").unwrap().status, nlm(1));
     assert_eq!(bench.content("theirs"), b"as it was");
     assert_eq!(bench.run(lock(b"dir")), errno(EISDIR));
     assert_eq!(bench.run(lock(b"link")), errno(ELOOP));
@@ -557,7 +557,7 @@ fn files_of_dbench_1_get_the_length_of_the_trace() {
     for (len, written) in [(1000, 1000), (10, 0), (200_000, 199_990), (0, 0)] {
         let handle = 1;
         let open = Action::OpenX { path, len, handle };
-        let reply = bench.layer.carry_out(&open, &bench.data).unwrap();
+        let reply = bench.layer.execute(&open, &bench.data).unwrap();
         assert_eq!((reply.status, reply.data_bytes), (Status::Ok, written));
         assert_eq!(bench.content("clients/client0/a").len() as u64, len);
     }
@@ -754,7 +754,7 @@ fn a_byte_that_is_there_already_is_not_written() {
         len: 1,
         expected_len: 1,
     };
-    let reply = bench.layer.carry_out(&extend, &bench.data).unwrap();
+    let reply = bench.layer.execute(&extend, &bench.data).unwrap();
     assert_eq!(reply.data_bytes, 0, "it is there already");
     bench.data = b"x".to_vec();
     assert_eq!(bench.write(1, 100, 1), Status::Ok);
@@ -782,7 +782,7 @@ fn what_came_is_counted_and_not_what_was_asked_for() {
         };
         let path = b"clients/client0/a".as_slice();
         for read in [read_x, Action::Read { path, offset, len }] {
-            let reply = bench.layer.carry_out(&read, &bench.data).unwrap();
+            let reply = bench.layer.execute(&read, &bench.data).unwrap();
             assert_eq!((reply.status, reply.data_bytes), (Status::Ok, got));
         }
     }
@@ -792,7 +792,7 @@ fn what_came_is_counted_and_not_what_was_asked_for() {
         len: 4096,
         expected_len: 4096,
     };
-    let reply = bench.layer.carry_out(&unwanted, &bench.data).unwrap();
+    let reply = bench.layer.execute(&unwanted, &bench.data).unwrap();
     assert!(matches!(
         reply.status,
         Status::WrongLength { got: 1000, .. }
@@ -812,7 +812,7 @@ fn fake_transfers_only_count() {
         len: 4096,
         expected_len: 4096,
     };
-    let reply = bench.layer.carry_out(&write, &bench.data).unwrap();
+    let reply = bench.layer.execute(&write, &bench.data).unwrap();
     assert_eq!((reply.status, reply.data_bytes), (Status::Ok, 4096));
     assert_eq!(bench.read(1, 0, 4096, 4096), Status::Ok);
     assert!(bench.content("clients/client0/a").is_empty());

@@ -132,13 +132,13 @@ fn beside_an_empty_clients_there_is_a_place_of_our_own() {
     let site = claim(&directory).unwrap();
     let place = directory.path().join("filestone");
     assert!(site.directory().ends_with(place.file_name().unwrap()));
-    let remark = site.remark().unwrap();
+    let remark = site.note().unwrap();
     assert!(remark.contains("was not made by filestone"), "{remark}");
     assert!(remark.ends_with("/filestone"), "{remark}");
     // The load's names are the same there.
     let mut layer = site.layer(0).unwrap();
     let path = b"clients/client0".as_slice();
-    let status = layer.carry_out(&Action::Mkdir { path }, b"0");
+    let status = layer.execute(&Action::Mkdir { path }, b"0");
     assert_eq!(status.unwrap().status, Status::Ok);
     assert!(place.join("clients/client0").exists());
     assert!(fs::read_dir(&clients).unwrap().next().is_none());
@@ -262,7 +262,7 @@ fn where_links_are_expected_none_is_followed_on_the_way() {
     symlink("/", directory.path().join("clients/client0/link")).unwrap();
     let mut layer = site.layer(0).unwrap();
     let path = b"clients/client0/link/proc".as_slice();
-    let status = layer.carry_out(&Action::GetAttr { path }, b"0");
+    let status = layer.execute(&Action::GetAttr { path }, b"0");
     assert!(!status.unwrap().status.is_ok());
     site.release(TreeCleanup::Remove).unwrap();
 }
@@ -340,7 +340,7 @@ fn direct_transfers_work_or_are_refused_at_once() {
     };
     let mut layer = site.layer(0).unwrap();
     let data: Vec<u8> = (0..=250).cycle().take(300_000).collect();
-    let mut run = |action: Action<'_>| layer.carry_out(&action, &data).unwrap().status;
+    let mut run = |action: Action<'_>| layer.execute(&action, &data).unwrap().status;
     let open = Action::NtCreateX {
         path: b"clients/f",
         options: 0x40,
@@ -395,7 +395,7 @@ fn attributes_are_kept_beside_files_or_refused_at_once() {
         }
     };
     let mut layer = site.layer(0).unwrap();
-    let mut run = |action: Action<'_>| layer.carry_out(&action, b"0").unwrap().status;
+    let mut run = |action: Action<'_>| layer.execute(&action, b"0").unwrap().status;
     let path = b"clients/f".as_slice();
     let open = Action::NtCreateX {
         path,

@@ -128,7 +128,7 @@ impl<L> Breaking<L> {
         }
     }
 
-    fn begin(&mut self, ticket: SlotId) {
+    fn start(&mut self, ticket: SlotId) {
         if self.down.contains(&ticket.client) {
             self.waiting.push(ticket);
         } else {
@@ -158,12 +158,12 @@ impl<L: WorkType> Backend for Breaking<L> {
 
     fn submit(&mut self, ticket: SlotId, _work: L::WorkItem<'_>, now: Timestamp) {
         self.now = self.now.max(now);
-        self.begin(ticket);
+        self.start(ticket);
     }
 
     fn repeat(&mut self, client: u32, slots: &[u32]) {
         for slot in slots {
-            self.begin(SlotId {
+            self.start(SlotId {
                 client,
                 slot: *slot,
             });

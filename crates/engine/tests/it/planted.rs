@@ -44,7 +44,7 @@ impl World {
         Self::Server(Box::new(Bench::new(server)))
     }
 
-    fn is_there(&mut self, path: &str) -> bool {
+    fn exists(&mut self, path: &str) -> bool {
         match self {
             Self::Server(bench) => bench.find(path).is_some(),
             Self::Local(root) => root.join(path).symlink_metadata().is_ok(),
@@ -79,7 +79,7 @@ impl World {
 
     /// A file, a directory with a file in it, and a link; nothing if `directory` is not there.
     fn plant(&mut self, directory: &str, tag: &str) -> Vec<String> {
-        if !self.is_there(directory) {
+        if !self.exists(directory) {
             return Vec::new();
         }
         let [file, inner, link] = ["file", "dir", "link"].map(|kind| format!("{tag}-{kind}"));
@@ -200,12 +200,12 @@ fn check(plan: &Plan, loads: &[Arc<Load>], built_in: BuiltIn, planter: &mut Plan
     assert!(reason.contains("foreign"), "{reason}");
     let all_there = |planter: &mut Planter| {
         for path in planter.planted.clone() {
-            assert!(planter.world.is_there(&path), "{path} is gone");
+            assert!(planter.world.exists(&path), "{path} is gone");
         }
     };
     all_there(planter);
     for own in ["clients/client0/sub/own", "clients/client0/gone"] {
-        assert!(!planter.world.is_there(own), "{own}");
+        assert!(!planter.world.exists(own), "{own}");
     }
     let mut removing = plan.clone();
     match &mut removing.workload {
@@ -304,7 +304,7 @@ fn a_probe_leaves_what_is_foreign_over_nfs_and_smb() {
 struct Remarks(Vec<String>);
 
 impl Observer for Remarks {
-    fn remark(&mut self, what: &str) {
+    fn note(&mut self, what: &str) {
         self.0.push(what.into());
     }
 }

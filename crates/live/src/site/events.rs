@@ -58,7 +58,7 @@ impl Stream {
     /// What is sent next; nothing at the end.
     async fn next(&mut self) -> Option<Bytes> {
         let Some(batches) = &mut self.batches else {
-            return Some(self.begin());
+            return Some(self.start());
         };
         if !self.before.is_empty() {
             let count = self.before.len().min(AT_ONCE);
@@ -71,13 +71,13 @@ impl Stream {
         match batches.next().await {
             Batch::Frames(frames) => Some(frames),
             Batch::KeepAlive => Some(Bytes::from_static(b": still here\n\n")),
-            Batch::Lagged => Some(self.begin()),
+            Batch::Lagged => Some(self.start()),
             Batch::Closed => None,
         }
     }
 
     /// All that is known, but for the intervals, which come next.
-    fn begin(&mut self) -> Bytes {
+    fn start(&mut self) -> Bytes {
         let (mut snapshot, reader) = self.page.feed.read();
         self.batches = Some(Batches::new(reader));
         self.before = std::mem::take(&mut snapshot.intervals);

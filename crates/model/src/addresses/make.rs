@@ -407,13 +407,13 @@ fn missing_of(
     let ways = ways(listed.address, &link.name, number, wanted, listing);
     changes.extend(
         ways.into_iter()
-            .filter(|change| !is_there(change, link, listing)),
+            .filter(|change| !exists(change, link, listing)),
     );
     Ok(changes)
 }
 
 /// Whether what a change would make of the ways from `link` is there.
-fn is_there(change: &AddressChange, link: &ListedLink, listing: &AddressListing) -> bool {
+fn exists(change: &AddressChange, link: &ListedLink, listing: &AddressListing) -> bool {
     match change {
         AddressChange::Add(AddressItem::Route {
             table,

@@ -50,7 +50,7 @@ impl LevelArrivals {
                 self.next += 1;
                 return Timestamp::from_nanos(self.step_start_ns().saturating_add(offset_ns));
             }
-            self.go_on();
+            self.advance();
         }
         Timestamp::MAX
     }
@@ -82,7 +82,7 @@ impl LevelArrivals {
         (load > 0.0 && offset < self.loads.level_ns as f64).then_some(offset as u64)
     }
 
-    fn go_on(&mut self) {
+    fn advance(&mut self) {
         self.step += 1;
         self.next = 0;
         if self.step.is_multiple_of(self.steps()) {

@@ -141,7 +141,7 @@ impl<C: Calls> Actor<C> {
     }
 
     /// Tells it what to do, once it has nothing to do.
-    pub fn begin(&mut self, task: ActorTask<'_>) {
+    pub fn start(&mut self, task: ActorTask<'_>) {
         let tray = self.tray.get_or_insert_default();
         tray.task = Some(match task {
             ActorTask::Action(action) => {
@@ -156,9 +156,9 @@ impl<C: Calls> Actor<C> {
     }
 
     /// Lets it go on for as far as it can.
-    pub fn go_on(&mut self, now: Timestamp) -> Progress {
+    pub fn resume(&mut self, now: Timestamp) -> Progress {
         let Self { desk, tray, future } = self;
-        desk.look(now);
+        desk.set_now(now);
         let outer = LENT.replace(Some(tray.take().unwrap_or_default()));
         let mut context = Context::from_waker(Waker::noop());
         // It never ends.

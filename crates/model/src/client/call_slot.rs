@@ -268,12 +268,12 @@ impl<C: Calls> CallHandle<C> {
     }
 
     /// Asked between two calls of one action: whether it is to be broken off.
-    pub fn go_on(&self) -> ActionResult<()> {
+    pub fn check_cancelled(&self) -> ActionResult<()> {
         Self::lent(|papers| {
             if !papers.is_stopped {
                 return Ok(());
             }
-            papers.lose(C::NONE, ClientErrorKind::Stopped);
+            papers.mark_lost(C::NONE, ClientErrorKind::Stopped);
             Err(ActionError::ClientFailed)
         })
     }
@@ -281,7 +281,7 @@ impl<C: Calls> CallHandle<C> {
     /// The server did what the standard forbids.
     pub fn violated(&self, procedure: C::Procedure, what: &str) -> ActionError {
         Self::lent(|papers| {
-            papers.lose(procedure, ClientErrorKind::ProtocolViolation(what.into()))
+            papers.mark_lost(procedure, ClientErrorKind::ProtocolViolation(what.into()))
         });
         ActionError::ClientFailed
     }
@@ -380,7 +380,7 @@ impl<C: Calls> CallSlot<C> {
 
     /// It is this late.
     #[inline]
-    pub fn look(&mut self, now: Timestamp) {
+    pub fn set_now(&mut self, now: Timestamp) {
         self.papers_mut().now = now;
     }
 
@@ -454,7 +454,7 @@ where
 }
 
 impl<C: Calls> CallState<C> {
-    fn lose(&mut self, procedure: C::Procedure, why: ClientErrorKind<C>) {
+    fn mark_lost(&mut self, procedure: C::Procedure, why: ClientErrorKind<C>) {
         self.lost = Some(ClientError { procedure, why });
     }
 
@@ -475,7 +475,7 @@ impl<C: Calls> CallState<C> {
                 ReplyError::Decode(error) => ClientErrorKind::Decode(error),
                 ReplyError::Violation(what) => ClientErrorKind::ProtocolViolation(what),
             };
-            self.lose(self.call.procedure.clone(), why);
+            self.mark_lost(self.call.procedure.clone(), why);
             Err(ActionError::ClientFailed)
         })
     }

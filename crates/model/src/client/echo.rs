@@ -306,7 +306,7 @@ impl Client for EchoClient {
         self.end_all(State::Sent, Outcome::Disconnected, now, completed);
     }
 
-    fn abandon(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+    fn abort(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.end_all(State::Waiting, Outcome::Skipped, now, completed);
     }
 
@@ -433,7 +433,7 @@ mod tests {
         assert_eq!(out.bytes.len(), LEN as usize);
         let mut other = EchoClient::new(MESSAGES, 1);
         other.submit(ticket, Operation::Null, &mut out);
-        other.abandon(Timestamp::ZERO, &mut completed);
+        other.abort(Timestamp::ZERO, &mut completed);
         assert_eq!(outcomes(&completed), [(0, Outcome::Skipped)]);
         assert!(supports(OpKind::GetAttr).is_err());
     }

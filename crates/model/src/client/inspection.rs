@@ -13,11 +13,11 @@ pub struct LazyVerifier {
 impl LazyVerifier {
     /// A line begins, whose data these are.
     #[inline]
-    pub fn begin(&mut self, payload: Option<&Payload>) {
+    pub fn start(&mut self, payload: Option<&Payload>) {
         self.is_on = false;
         if let Some(Payload::Reading(reading)) = payload {
             self.is_on = true;
-            self.inspector.get_or_insert_default().begin(reading);
+            self.inspector.get_or_insert_default().start(reading);
         }
     }
 

@@ -199,11 +199,11 @@ pub trait Client {
     fn disconnected(&mut self, now: Timestamp, completed: &mut CompletionBatch);
 
     /// The run is over: what was never sent is given back as skipped.
-    fn abandon(&mut self, now: Timestamp, completed: &mut CompletionBatch);
+    fn abort(&mut self, now: Timestamp, completed: &mut CompletionBatch);
 
     /// The connection will not be made again: what waits for it ends.
-    fn give_up(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
-        self.abandon(now, completed);
+    fn mark_failed(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+        self.abort(now, completed);
     }
 
     /// Calls sent and unanswered.

@@ -119,14 +119,14 @@ impl Verify {
     /// Whether `data` are what is at `offset` of `file`, as far as can be known.
     #[inline]
     pub fn is_right(&mut self, file: FileId, offset: u64, data: &[u8]) -> bool {
-        self.begin(file, offset);
+        self.start(file, offset);
         self.look_at(data);
         self.end()
     }
 
     /// The next data are those at `offset` of `file`.
     #[inline]
-    pub fn begin(&mut self, file: FileId, offset: u64) {
+    pub fn start(&mut self, file: FileId, offset: u64) {
         let has_pattern = self
             .known
             .table
@@ -251,7 +251,7 @@ mod tests {
         ] {
             let offset = offset + u64::from(LEN) * block;
             let mut checked = |data: &[u8], cut: usize| {
-                verify.begin(file, offset);
+                verify.start(file, offset);
                 data.chunks(cut).for_each(|piece| verify.look_at(piece));
                 verify.end()
             };

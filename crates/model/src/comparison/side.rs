@@ -57,10 +57,10 @@ impl Side {
     /// Adds a run with these figures.
     pub fn add(&mut self, run: &[RunValue]) {
         self.runs += 1;
-        run.iter().for_each(|value| self.enter(value));
+        run.iter().for_each(|value| self.record(value));
     }
 
-    fn enter(&mut self, measured: &RunValue) {
+    fn record(&mut self, measured: &RunValue) {
         let RunValue { figure, value, own } = *measured;
         if value <= 0.0 {
             return;

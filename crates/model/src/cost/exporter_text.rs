@@ -180,7 +180,7 @@ impl Found {
                 since_start_ns: since_start.map(|(now, boot)| nanos((now - boot).max(0.0))),
                 times_ns: self.times.map(nanos),
             };
-            times.enter(&mut self.reading);
+            times.record(&mut self.reading);
         }
         self.reading
     }

@@ -207,7 +207,7 @@ impl Found {
                 since_start_ns: since_start,
                 times_ns: self.times.map(nanos),
             };
-            times.enter(&mut self.reading);
+            times.record(&mut self.reading);
         }
         self.reading
     }
@@ -221,7 +221,7 @@ pub(super) struct ProcessorTimes {
 }
 
 impl ProcessorTimes {
-    pub fn enter(&self, reading: &mut CounterReading) {
+    pub fn record(&self, reading: &mut CounterReading) {
         let [user, nice, system, idle, iowait, irq, softirq, steal] = self.times_ns;
         let sampled = [user, nice, system, irq, softirq];
         let sampled = sampled.into_iter().fold(0, u64::saturating_add);

@@ -46,7 +46,7 @@ impl Diagnosis {
     pub fn of(facts: Facts) -> Self {
         let (mut findings, mut unknown) = (Vec::new(), Vec::new());
         for rule in RULES {
-            match rule.judge(&facts) {
+            match rule.evaluate(&facts) {
                 Some(finding) => findings.push(finding),
                 None if rule.is_of_host() => unknown.push(rule.id.to_string()),
                 None => {}

@@ -94,7 +94,7 @@ impl<'record> Evidence<'record> {
     pub fn is_load_achieved(&self) -> bool {
         self.achieved().is_some_and(|check| match check.verdict {
             Verdict::Inconclusive(InconclusiveReason::EndedEarly) => {
-                check.bound.judge(check.figure, check.chance) == Verdict::Passes
+                check.bound.evaluate(check.figure, check.chance) == Verdict::Passes
             }
             verdict => verdict == Verdict::Passes,
         })

@@ -92,7 +92,7 @@ pub fn explain(record: &RunRecord) -> Explanation {
         if rule.unless.iter().any(is_told) {
             continue;
         }
-        limits.extend(rule.judge(&evidence));
+        limits.extend(rule.evaluate(&evidence));
     }
     if limits.is_empty() {
         return Explanation::without(ExplanationOutcome::Inconclusive, evidence.missing());

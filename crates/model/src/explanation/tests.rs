@@ -494,7 +494,7 @@ fn curve_of_a_queue() -> RunRecord {
     let mut steering = CurveSteering::new(&plan, None);
     run.steer(&mut steering);
     let mut record = steered(SteeringPlan::Curve(plan));
-    record.curve = Some(steering.conclude());
+    record.curve = Some(steering.into_record());
     record
 }
 

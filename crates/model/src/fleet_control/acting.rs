@@ -84,7 +84,7 @@ impl Outcome {
 
 fn told(fleet: &FleetState<'_>, what: ChangeKind, tell: &StateRequest) -> Changed {
     match tell_all(fleet, what, tell) {
-        Ok((wanted, outcome)) => carry_out(fleet, &wanted, outcome),
+        Ok((wanted, outcome)) => execute(fleet, &wanted, outcome),
         Err(refusal) => (Err(refusal), None),
     }
 }
@@ -148,7 +148,7 @@ fn next_command(
 
 fn told_settings(fleet: &FleetState<'_>, set: &SetRequest) -> Changed {
     match set_all(fleet, set) {
-        Ok((wanted, outcome)) => carry_out(fleet, &wanted, outcome),
+        Ok((wanted, outcome)) => execute(fleet, &wanted, outcome),
         Err(refusal) => (Err(refusal), None),
     }
 }
@@ -299,7 +299,7 @@ fn refuse_if_nothing_can_change(fleet: &FleetState<'_>) -> Result<(), Refusal> {
 }
 
 /// Tells the clients, unless it is only asked what would be.
-fn carry_out(fleet: &FleetState<'_>, wanted: &Wanted<'_>, outcome: Outcome) -> Changed {
+fn execute(fleet: &FleetState<'_>, wanted: &Wanted<'_>, outcome: Outcome) -> Changed {
     let clients = outcome.orders.len() as u32;
     let number = (clients > 0 && !wanted.dry_run).then_some(fleet.changes + 1);
     let record = number.map(|number| {

@@ -30,7 +30,7 @@ impl ChangeLog {
     }
 
     /// Clients have been told this.
-    pub fn enter(&mut self, change: ChangeRecord) {
+    pub fn record(&mut self, change: ChangeRecord) {
         self.changes.push(change);
     }
 
@@ -47,7 +47,7 @@ impl ChangeLog {
 
     /// At this moment all clients were seen to go by the first `count` changes, as far as these hold no
     /// later than that.
-    pub fn settle(&mut self, count: u32, up_to: EffectiveFrom, now_ns: u64) {
+    pub fn mark_applied(&mut self, count: u32, up_to: EffectiveFrom, now_ns: u64) {
         let count = (count as usize).min(self.changes.len());
         let open = self.changes.get_mut(self.settled..count);
         for change in open.unwrap_or_default() {
@@ -151,14 +151,14 @@ mod tests {
         );
         // Told in the second stretch, settled in the third; the next is told at a boundary and settled
         // in the same stretch.
-        book.enter(change(1, 15, "rate"));
+        book.record(change(1, 15, "rate"));
         assert_eq!(book.unsettled(), Some(EffectiveFrom::NextTransfer));
         assert_eq!(marks(&book, 4), ["0", "0-1", "0-1", "0-1"]);
-        book.settle(1, EffectiveFrom::NextTransfer, 22);
-        book.enter(change(2, 40, "rate"));
-        book.settle(1, EffectiveFrom::NextTransfer, 41);
+        book.mark_applied(1, EffectiveFrom::NextTransfer, 22);
+        book.record(change(2, 40, "rate"));
+        book.mark_applied(1, EffectiveFrom::NextTransfer, 41);
         assert_eq!(marks(&book, 6), ["0", "0-1", "0-1", "1", "1-2", "1-2"]);
-        book.settle(2, EffectiveFrom::NextTransfer, 45);
+        book.mark_applied(2, EffectiveFrom::NextTransfer, 45);
         assert_eq!(marks(&book, 6), ["0", "0-1", "0-1", "1", "1-2", "2"]);
         assert_eq!(book.unsettled(), None);
         assert_eq!(book.count(), 2);
@@ -169,13 +169,13 @@ mod tests {
     #[test]
     fn what_holds_from_the_next_file_on_settles_by_itself() {
         let mut book = ChangeLog::default();
-        book.enter(change(1, 5, "file_size"));
-        book.enter(change(2, 15, "rate"));
+        book.record(change(1, 5, "file_size"));
+        book.record(change(2, 15, "rate"));
         assert_eq!(book.unsettled(), Some(EffectiveFrom::NextFile));
-        book.settle(2, EffectiveFrom::NextTransfer, 16);
+        book.mark_applied(2, EffectiveFrom::NextTransfer, 16);
         assert_eq!(book.unsettled(), Some(EffectiveFrom::NextFile));
         assert_eq!(marks(&book, 4), ["0-1", "0-2", "0-2", "0-2"]);
-        book.settle(2, EffectiveFrom::NextFile, 25);
+        book.mark_applied(2, EffectiveFrom::NextFile, 25);
         assert_eq!(marks(&book, 4), ["0-1", "0-2", "0-2", "2"]);
         let settled: Vec<_> = book.take().iter().map(|one| one.settled_ns).collect();
         assert_eq!(settled, [Some(25), Some(16)]);
@@ -184,8 +184,8 @@ mod tests {
     #[test]
     fn what_is_changed_before_the_run_begins_is_mixed_with_nothing() {
         let mut book = ChangeLog::default();
-        book.enter(change(1, 0, "rate"));
-        book.settle(1, EffectiveFrom::NextFile, 0);
+        book.record(change(1, 0, "rate"));
+        book.mark_applied(1, EffectiveFrom::NextFile, 0);
         assert_eq!(marks(&book, 2), ["1", "1"]);
     }
 

@@ -68,7 +68,7 @@ pub enum MergeError {
 }
 
 /// The record of `job`, of which these hosts made parts and those were lost, without what follows
-/// of its numbers, which [`judge`] finds.
+/// of its numbers, which [`evaluate`] finds.
 ///
 /// Distributions are merged step by step: percentiles are those of all samples together.
 pub fn merge(
@@ -133,7 +133,7 @@ fn offered(job: &Plan, records: &[&RunRecord], lost: &[LostHostRecord]) -> Optio
 
 /// Finds what follows of a record's numbers: intervals of its figures, caveats, validity, gates.
 /// Caveats that the record has already, such as those of a steered run, stay.
-pub fn judge(record: &mut RunRecord) {
+pub fn evaluate(record: &mut RunRecord) {
     record.totals = with_headline(&BatchMeans::of(record));
     let own = std::mem::take(&mut record.caveats);
     record.caveats = caveats::find(record);
@@ -144,7 +144,7 @@ pub fn judge(record: &mut RunRecord) {
 /// Finds what follows of a record's caveats, once more if there are more of them: validity and gates.
 pub fn decide(record: &mut RunRecord) {
     record.validity = Some(validity::of(record));
-    record.gates = gates::judge(record);
+    record.gates = gates::evaluate(record);
 }
 
 fn check(runs: &[HostRun]) -> Result<(), MergeError> {

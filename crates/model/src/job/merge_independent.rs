@@ -1,6 +1,6 @@
 //! Records of runs that were started by hand on several hosts, merged as those of one job.
 
-use super::merge::{HostRun, MergeError, judge, merge};
+use super::merge::{HostRun, MergeError, evaluate, merge};
 use crate::measure::RunRecord;
 use crate::plan::{ArrivalsPlan, Plan};
 use crate::text::seconds_of_rfc3339;
@@ -137,7 +137,7 @@ pub fn merge_by_hand(runs: &[HostRun]) -> Result<RunRecord, IncompatibleRuns> {
         earlier.try_for_each(|one| check_apart(one, other))?;
     }
     let mut merged = merge(&plan_of(&first.record.plan, runs), runs, vec![])?;
-    judge(&mut merged);
+    evaluate(&mut merged);
     Ok(merged)
 }
 

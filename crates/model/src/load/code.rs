@@ -120,7 +120,7 @@ impl Writer {
         self.code.push(value as u8);
     }
 
-    fn begin(&mut self, opcode: u8, line: u32) {
+    fn start(&mut self, opcode: u8, line: u32) {
         self.code.push(opcode);
         self.varint(u64::from(line.wrapping_sub(self.line)));
         self.line = line;
@@ -135,7 +135,7 @@ impl Writer {
         let flags = class
             | if step.stamp.is_some() { STAMPED } else { 0 }
             | if expressions { EXPRESSIONS } else { 0 };
-        self.begin(step.kind.index() as u8, line);
+        self.start(step.kind.index() as u8, line);
         self.code.push(flags);
         if let Some(number) = number {
             self.varint(u64::from(number));
@@ -175,18 +175,18 @@ impl Writer {
             Instruction::Pattern(index) => self.simple(PATTERN, line, u64::from(index)),
             Instruction::Repeat(times) => self.simple(REPEAT, line, times),
             Instruction::Loop { times, end } => {
-                self.begin(LOOP, line);
+                self.start(LOOP, line);
                 let place = self.code.len();
                 self.code.extend_from_slice(&loop_arguments(times, end));
                 return place;
             }
-            Instruction::EndLoop => self.begin(END_LOOP, line),
+            Instruction::EndLoop => self.start(END_LOOP, line),
         }
         0
     }
 
     fn simple(&mut self, opcode: u8, line: u32, value: u64) {
-        self.begin(opcode, line);
+        self.start(opcode, line);
         self.varint(value);
     }
 

@@ -72,7 +72,7 @@ impl Diagnostics {
     }
 
     /// Notes the problem that makes all others meaningless.
-    pub(super) fn give_up(&mut self, error: LoadError) {
+    pub(super) fn abort(&mut self, error: LoadError) {
         if !self.hopeless {
             self.errors = vec![error];
             self.more = 0;

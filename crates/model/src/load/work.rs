@@ -2,7 +2,7 @@
 
 use super::script::Line;
 use crate::kind::OpKind;
-use crate::language::{Work, WorkType};
+use crate::language::{WorkItem, WorkType};
 
 /// Lines of load files, and what comes between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum LoadWork<'a> {
     RemoveTree,
 }
 
-impl Work for LoadWork<'_> {
+impl WorkItem for LoadWork<'_> {
     #[inline]
     fn kind(&self) -> OpKind {
         match self {

@@ -115,7 +115,7 @@ impl CurveSteering {
     /// The curve is complete.
     fn finish(&mut self) -> NextLoad {
         self.stage = Stage::Done;
-        self.begin(self.current.leg(), self.current.offered_load());
+        self.start(self.current.leg(), self.current.offered_load());
         NextLoad::Finish
     }
 
@@ -125,14 +125,14 @@ impl CurveSteering {
             return self.finish();
         };
         self.stage = Stage::WarmUp;
-        self.begin(leg, load);
+        self.start(leg, load);
         NextLoad::Set(load)
     }
 
     /// Closes the current point and begins another.
-    fn begin(&mut self, leg: SweepDirection, load: f64) {
+    fn start(&mut self, leg: SweepDirection, load: f64) {
         let ended = std::mem::replace(&mut self.current, PointInProgress::new(leg, load));
-        self.points.extend(ended.conclude(self.unqueued_ns()));
+        self.points.extend(ended.into_record(self.unqueued_ns()));
     }
 
     /// The mean response time at the lowest load of the curve so far.
@@ -171,11 +171,11 @@ impl CurveSteering {
             Step::Hold => NextLoad::Hold,
             Step::Repeat => {
                 let load = search.load();
-                self.begin(SweepDirection::Search, load);
+                self.start(SweepDirection::Search, load);
                 NextLoad::Hold
             }
             Step::Try(load) => {
-                self.begin(SweepDirection::Search, load);
+                self.start(SweepDirection::Search, load);
                 NextLoad::Set(load)
             }
             Step::Done(peak) => self.climb(peak),
@@ -230,14 +230,14 @@ impl CurveSteering {
     }
 
     /// The curve, as far as it was measured.
-    pub fn conclude(self) -> CurveRecord {
+    pub fn into_record(self) -> CurveRecord {
         let peak = match (&self.stage, self.peak) {
             (Stage::Search(search), None) => search.unfinished(),
             (_, peak) => peak.unwrap_or(Peak::given(0.0)),
         };
         let unqueued_ns = self.unqueued_ns();
         let mut points = self.points;
-        points.extend(self.current.conclude(unqueued_ns));
+        points.extend(self.current.into_record(unqueued_ns));
         let on_curve = points
             .iter()
             .filter(|point| point.leg != SweepDirection::Search && point.kept_up);

@@ -124,13 +124,13 @@ impl IntervalAggregator {
             return None;
         }
         let mut buffer = self.pending.remove(&number)?;
-        let record = self.enter(&mut buffer);
+        let record = self.record(&mut buffer);
         self.intervals.push(record.clone());
         Some((record, buffer))
     }
 
     /// Adds a merged buffer to ticks and totals, and makes its record.
-    fn enter(&mut self, buffer: &mut IntervalBuffer) -> IntervalRecord {
+    fn record(&mut self, buffer: &mut IntervalBuffer) -> IntervalRecord {
         let first = buffer.start.nanos_since(self.window_start) / TICK_NANOS;
         for (index, tick) in (first..).zip(&buffer.ticks) {
             if tick.ended() > 0 && index < TICKS_MAX {
@@ -171,7 +171,7 @@ impl IntervalAggregator {
     }
 
     /// Intervals, ticks and totals of a run whose window closed at `window_end`.
-    pub fn conclude(
+    pub fn finalize(
         mut self,
         plan: &Plan,
         window_end: Timestamp,
@@ -181,7 +181,7 @@ impl IntervalAggregator {
         while self.complete().is_some() {}
         let window = window_end.nanos_since(self.window_start).max(1);
         let held_nanos = self.totals.counts.held_nanos;
-        let mut totals = self.totals.conclude(window);
+        let mut totals = self.totals.finalize(window);
         // Of a steered run, no one load is the offered one.
         totals.offered_load_ops_per_s = match plan.steering {
             None => plan.arrivals.offered_load(),
@@ -236,7 +236,7 @@ impl RunningTotals {
         self.counts.add(&buffer.counts);
     }
 
-    fn conclude(mut self, window_nanos: u64) -> Totals {
+    fn finalize(mut self, window_nanos: u64) -> Totals {
         let per_second = |count: u64| count as f64 * 1e9 / window_nanos as f64;
         let counts = self.counts;
         let mut ledger = Ledger::default();
@@ -257,7 +257,7 @@ impl RunningTotals {
             service_time_ns: service_time.to_record(),
             slot_wait_ns: self.slot_wait.to_record(),
             dispatch_delay_ns: self.dispatch_delay.to_record(),
-            kinds: self.kinds.into_iter().map(KindTotals::conclude).collect(),
+            kinds: self.kinds.into_iter().map(KindTotals::finalize).collect(),
             late_replies: counts.late_replies,
             long_listings: counts.long_listings,
             listing_excess_bytes_max: counts.listing_excess_bytes_max,
@@ -292,7 +292,7 @@ impl KindTotals {
         }
     }
 
-    fn conclude(mut self) -> KindRecord {
+    fn finalize(mut self) -> KindRecord {
         let mut failures: Vec<FailureCount> = self
             .failures
             .iter()

@@ -26,7 +26,7 @@ pub struct RunPath {
 }
 
 /// The cost record of a run with these readings.
-pub fn conclude(
+pub fn finish(
     record: &RunRecord,
     mut sources: Vec<SourceRecord>,
     path: Option<&RunPath>,
@@ -408,7 +408,7 @@ mod tests {
             is_loopback: false,
             path,
         };
-        let cost = conclude(&record, vec![source], Some(&way));
+        let cost = finish(&record, vec![source], Some(&way));
         let wire = cost.wire.expect("a wire");
         assert_eq!(wire.message_bytes_per_operation, 72.0);
         assert_eq!(wire.model_packets_per_operation, 2.0);
@@ -452,7 +452,7 @@ mod tests {
             failed: 0,
             first_failure: None,
         };
-        conclude(&record, vec![source], None).calls
+        finish(&record, vec![source], None).calls
     }
 
     /// From 0 to 2 s there are 2,000. At both ends a millisecond of the reading is one operation of a

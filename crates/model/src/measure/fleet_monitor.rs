@@ -71,7 +71,7 @@ impl FleetMonitor {
     }
 
     /// What can be seen at this time.
-    pub fn look(&mut self, now_ns: u64, counters: &FleetCounters, memory_bytes: u64) {
+    pub fn sample(&mut self, now_ns: u64, counters: &FleetCounters, memory_bytes: u64) {
         let place = self.step_at(now_ns);
         while self.steps.len() <= place {
             let number = self.steps.len();
@@ -102,8 +102,8 @@ impl FleetMonitor {
         }
     }
 
-    /// So much the server has in memory at this time, of which [`Self::look`] has been told.
-    pub fn look_at_server(&mut self, now_ns: u64, memory_bytes: u64) {
+    /// So much the server has in memory at this time, of which [`Self::sample`] has been told.
+    pub fn check_server(&mut self, now_ns: u64, memory_bytes: u64) {
         let place = self.step_at(now_ns);
         if let Some(step) = self.steps.get_mut(place) {
             step.server_memory_bytes = step.server_memory_bytes.max(Some(memory_bytes));
@@ -118,7 +118,7 @@ impl FleetMonitor {
         let place = self.step_at(row.start_ns);
         let (counters, memory) = (self.counters, 0);
         if self.steps.len() <= place {
-            self.look(row.start_ns, &counters, memory);
+            self.sample(row.start_ns, &counters, memory);
         }
         let Some(step) = self.steps.get_mut(place) else {
             return;
@@ -140,7 +140,7 @@ impl FleetMonitor {
             }
         }
         step.errors += errors;
-        self.judge(
+        self.evaluate(
             row,
             &Row {
                 ended,
@@ -158,11 +158,11 @@ impl FleetMonitor {
     /// taken as long as its step has.
     pub fn connections(&mut self, now_ns: u64, of: impl Fn(u32) -> ConnectStatus) {
         for number in 0..self.steps.len() {
-            self.look_at_connections(number, now_ns, &of);
+            self.check_connections(number, now_ns, &of);
         }
     }
 
-    fn look_at_connections(
+    fn check_connections(
         &mut self,
         number: usize,
         now_ns: u64,
@@ -203,7 +203,7 @@ impl FleetMonitor {
         }
     }
 
-    fn judge(&mut self, interval: &IntervalRecord, row: &Row) {
+    fn evaluate(&mut self, interval: &IntervalRecord, row: &Row) {
         let late = self.counters.late.saturating_sub(self.late_before);
         self.late_before = self.counters.late;
         if row.ended < ROW_MIN {
@@ -360,9 +360,9 @@ mod tests {
         let mut counters = FleetCounters::default();
         for number in 0..5 {
             counters.checksum_errors = number;
-            watch.look(number * SECOND + 1, &counters, 100 + number);
+            watch.sample(number * SECOND + 1, &counters, 100 + number);
             if number > 0 {
-                watch.look_at_server(number * SECOND + 1, 1000 - number);
+                watch.check_server(number * SECOND + 1, 1000 - number);
             }
             watch.connections(number * SECOND + 1, made);
             watch.row(&row(number, 50_000, 1));
@@ -436,7 +436,7 @@ mod tests {
             watch.row(&row(0, 1000, 0));
             assert_eq!(watch.finding(), None);
             // The next step has begun when the row is here.
-            watch.look(2 * SECOND + 1, &late, 0);
+            watch.sample(2 * SECOND + 1, &late, 0);
             watch.row(&row(1, nanos, failed));
             let finding = watch.finding().expect("a rule is broken");
             assert_eq!(
@@ -452,10 +452,10 @@ mod tests {
         };
         let mut watch = FleetMonitor::new(&fleet(health));
         let made = |client: u32| ConnectStatus::Connected(1000 * u64::from(client + 1));
-        watch.look(1, &FleetCounters::default(), 0);
+        watch.sample(1, &FleetCounters::default(), 0);
         watch.connections(1, made);
         assert_eq!(watch.finding(), None);
-        watch.look(SECOND, &FleetCounters::default(), 0);
+        watch.sample(SECOND, &FleetCounters::default(), 0);
         watch.connections(SECOND, made);
         let finding = watch.finding().expect("the second step's were slow");
         assert_eq!((finding.rule, finding.clients), (HealthRule::Connect, 20));
@@ -475,7 +475,7 @@ mod tests {
             _ => ConnectStatus::Pending,
         };
         for now in [1, SECOND, SECOND + SECOND / 2] {
-            watch.look(now, &counters, 0);
+            watch.sample(now, &counters, 0);
             watch.connections(now, made);
             assert_eq!(watch.finding(), None);
         }
@@ -489,7 +489,7 @@ mod tests {
         assert_eq!(times, [Some(1000), Some(500_000_001)]);
         // Where there are no connections, none is slow.
         let mut watch = FleetMonitor::new(&fleet(health));
-        watch.look(SECOND, &counters, 0);
+        watch.sample(SECOND, &counters, 0);
         watch.connections(SECOND, |_| ConnectStatus::None);
         assert_eq!(watch.steps()[0].connect_time_p99_ns, None);
     }

@@ -20,13 +20,13 @@ use crate::measure::sample::Role;
 use extent::ValueWithInterval;
 
 /// What comes of the gates of a run's plan.
-pub fn judge(record: &RunRecord) -> Vec<GateRecord> {
+pub fn evaluate(record: &RunRecord) -> Vec<GateRecord> {
     let run = Run {
         record,
         stretches: BatchMeans::of(record),
     };
     let gates = record.plan.gates.fail_if.iter();
-    gates.map(|gate| run.judge(gate)).collect()
+    gates.map(|gate| run.evaluate(gate)).collect()
 }
 
 /// Whether a run counts as failed by its gates.
@@ -42,7 +42,7 @@ struct Run<'record> {
 }
 
 impl Run<'_> {
-    fn judge(&self, gate: &Gate) -> GateRecord {
+    fn evaluate(&self, gate: &Gate) -> GateRecord {
         let condition = gate.condition();
         let sides = self.extent(&condition.value);
         let sides = sides.and_then(|value| Ok((value, self.extent(&condition.limit)?)));

@@ -140,7 +140,7 @@ impl Recorder {
     }
 
     /// Takes the full buffer away and goes on with `next`, from `now` on.
-    pub fn hand_over(
+    pub fn submit_interval(
         &mut self,
         mut next: Box<IntervalBuffer>,
         now: Timestamp,

@@ -224,9 +224,9 @@ impl Group {
     }
 
     /// Learns what a burst of operations became that took so many seconds: calls counted in it.
-    pub fn learn(&mut self, seconds: f64, calls: &Counters) {
+    pub fn calibrate(&mut self, seconds: f64, calls: &Counters) {
         let calls = rows(calls).map(|calls| calls as f64);
-        self.effects.learn(&self.news, seconds, &calls);
+        self.effects.calibrate(&self.news, seconds, &calls);
         self.news = Calls::default();
     }
 
@@ -263,7 +263,7 @@ impl Group {
         }
         let is_v4 = self.is_v4;
         self.effects
-            .learn(&self.news, (at_s - self.seen_at_s).max(0.0), &news);
+            .calibrate(&self.news, (at_s - self.seen_at_s).max(0.0), &news);
         self.effects.age(|kind| row_of(kind, is_v4));
         self.news = Calls::default();
         (self.seen, self.seen_at_s) = (seen, at_s);

@@ -235,12 +235,12 @@ mod tests {
             offset: 0,
             len,
         };
-        let unit = WriteBlock::plain(payloads.region(0), pattern.begin(), place, 0);
+        let unit = WriteBlock::plain(payloads.region(0), pattern.start(), place, 0);
         let unit = unit.with_checksum(FileKey::default(), place, payloads.table());
         let mut whole = Vec::new();
         unit.fill(u64::from(len), payloads.table(), &mut whole);
         let mut inspector = DataVerifier::default();
-        inspector.begin(&ReadCheck {
+        inspector.start(&ReadCheck {
             file: FileKey::default(),
             is_first: true,
             is_last: true,

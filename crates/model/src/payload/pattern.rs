@@ -108,7 +108,7 @@ impl Pattern {
     }
 
     /// Where its units begin.
-    pub const fn begin(&self) -> PatternStart {
+    pub const fn start(&self) -> PatternStart {
         match self {
             Pattern::Random => PatternStart::Anywhere,
             Pattern::Incompressible => PatternStart::Offset,

@@ -334,7 +334,7 @@ impl Default for State {
 
 impl DataVerifier {
     /// The next data are these.
-    pub fn begin(&mut self, reading: &ReadCheck) {
+    pub fn start(&mut self, reading: &ReadCheck) {
         if reading.is_first {
             self.state = State {
                 file: reading.file,
@@ -388,7 +388,7 @@ impl State {
             }
             self.head_len += taken as u8;
             if usize::from(self.head_len) == HEAD_LEN {
-                self.look_at_head();
+                self.check_head();
             }
             return rest;
         }
@@ -414,7 +414,7 @@ impl State {
         self.fault.get_or_insert(fault);
     }
 
-    fn look_at_head(&mut self) {
+    fn check_head(&mut self) {
         self.len = self.word(8);
         if self.word(0) != u32::from_be_bytes(MAGIC) || self.len < HEAD_LEN as u32 {
             self.note(VerifyError::NoHeader);
@@ -475,7 +475,7 @@ mod tests {
                 offset: file.len() as u64,
                 len: *len,
             };
-            let unit = WriteBlock::plain(payloads.region(0), pattern.begin(), place, 99);
+            let unit = WriteBlock::plain(payloads.region(0), pattern.start(), place, 99);
             let unit = unit.with_checksum(FILE, place, payloads.table());
             unit.fill(u64::from(*len), payloads.table(), &mut room);
             assert_eq!(room.len(), *len as usize);
@@ -488,7 +488,7 @@ mod tests {
         let mut inspector = DataVerifier::default();
         let (mut offset, whole) = (0, data.len());
         for data in data.chunks(piece) {
-            inspector.begin(&ReadCheck {
+            inspector.start(&ReadCheck {
                 file,
                 offset,
                 number: 0,

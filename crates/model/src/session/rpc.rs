@@ -171,8 +171,8 @@ impl<T: Copy> RpcSession<T> {
     /// Takes a free slot for another call: its xid, if the call can be sent now. Else it
     /// waits for [`RpcSession::connected`].
     #[inline]
-    pub fn begin(&mut self, slot: u32, tag: T) -> Option<u32> {
-        self.calls.begin(slot, tag)
+    pub fn start(&mut self, slot: u32, tag: T) -> Option<u32> {
+        self.calls.start(slot, tag)
     }
 
     /// The call in this slot, of so many bytes, waits to be sent.
@@ -181,11 +181,11 @@ impl<T: Copy> RpcSession<T> {
         self.calls.enqueued(slot, bytes);
     }
 
-    /// [`RpcSession::begin`] for a slot whose call is to be the same as its last one and goes
+    /// [`RpcSession::start`] for a slot whose call is to be the same as its last one and goes
     /// out at once: [`RpcSession::enqueued_again`] follows for all such slots.
     #[inline]
-    pub fn begin_again(&mut self, slot: u32) -> Option<u32> {
-        self.calls.begin_again(slot)
+    pub fn restart(&mut self, slot: u32) -> Option<u32> {
+        self.calls.restart(slot)
     }
 
     /// The calls in these slots wait to be sent.
@@ -402,8 +402,8 @@ impl<T: Copy> RpcSession<T> {
     }
 
     /// Gives up what was never sent.
-    pub fn abandon(&mut self, give_up: impl FnMut(RpcExchange<T>)) {
-        self.calls.abandon(give_up);
+    pub fn abort(&mut self, give_up: impl FnMut(RpcExchange<T>)) {
+        self.calls.abort(give_up);
     }
 
     /// Gives up the call in a slot.

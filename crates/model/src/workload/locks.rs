@@ -82,7 +82,7 @@ fn is_not_open(failure: Failure) -> bool {
 }
 
 impl Workload for Locks {
-    fn restore(&mut self, slot: u32, after: Option<&Completion>) -> Option<Operation> {
+    fn prepare_slot(&mut self, slot: u32, after: Option<&Completion>) -> Option<Operation> {
         let last = *self.slots.get(slot as usize)?;
         let step = after.map_or(Step::Lock, |after| step_after(last, after.outcome));
         self.slots[slot as usize] = step;
@@ -90,7 +90,7 @@ impl Workload for Locks {
         is_unmeasured.then(|| self.operation(slot, step)).flatten()
     }
 
-    fn restores(&self) -> bool {
+    fn needs_preparation(&self) -> bool {
         true
     }
 
@@ -127,7 +127,7 @@ mod tests {
         let mut last = None;
         let mut kinds = vec![];
         for outcome in outcomes {
-            let restoring = locks.restore(1, last.as_ref());
+            let restoring = locks.prepare_slot(1, last.as_ref());
             let operation = restoring.or_else(|| locks.next(1, Timestamp::ZERO).measured());
             kinds.push(operation.expect("locks for ever").kind());
             last = Some(completion(*outcome));
@@ -176,8 +176,8 @@ mod tests {
     #[test]
     fn without_a_file_there_is_nothing_to_lock() {
         let mut locks = Locks::new(None, 4096, 1);
-        assert_eq!(locks.restore(0, None), None);
+        assert_eq!(locks.prepare_slot(0, None), None);
         assert_eq!(locks.next(0, Timestamp::ZERO), Next::Idle);
-        assert_eq!(locks.restore(9, None), None, "no such slot");
+        assert_eq!(locks.prepare_slot(9, None), None, "no such slot");
     }
 }

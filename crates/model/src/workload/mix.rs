@@ -278,14 +278,14 @@ impl MixWorkload {
     }
 
     /// Notes what became of the operation in a slot.
-    fn settle(&mut self, slot: u32, completion: &Completion) {
+    fn apply(&mut self, slot: u32, completion: &Completion) {
         let Some(place) = self.slots.get_mut(slot as usize) else {
             return;
         };
         match core::mem::replace(place, Pending::Nothing) {
             Pending::Nothing => {}
-            Pending::Change(change) => self.changing.settle(&change, &completion.outcome),
-            Pending::Page(page) => self.listings.settle(page, completion),
+            Pending::Change(change) => self.changing.apply(&change, &completion.outcome),
+            Pending::Page(page) => self.listings.apply(page, completion),
         }
     }
 
@@ -328,16 +328,16 @@ const fn needs_to_know(kind: OpKind) -> bool {
 }
 
 impl Workload for MixWorkload {
-    fn restore(&mut self, slot: u32, after: Option<&Completion>) -> Option<Operation> {
+    fn prepare_slot(&mut self, slot: u32, after: Option<&Completion>) -> Option<Operation> {
         if let Some(completion) = after {
-            self.settle(slot, completion);
+            self.apply(slot, completion);
         }
         let change = self.changing.next_owed()?;
         self.remember(slot, Pending::Change(change));
         Some(self.changing.operation(&change, self.set.root))
     }
 
-    fn restores(&self) -> bool {
+    fn needs_preparation(&self) -> bool {
         self.restores
     }
 

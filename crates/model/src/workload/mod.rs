@@ -36,12 +36,12 @@ pub trait Workload<L: WorkType = Operations>: Send {
     /// What the slot must do, uncounted, before it can take its next measured
     /// operation; `None` when it is ready. Asked at the start with `None` and
     /// after every completion of the slot.
-    fn restore(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<L::WorkItem<'_>> {
+    fn prepare_slot(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<L::WorkItem<'_>> {
         None
     }
 
-    /// Whether [`Workload::restore`] ever has anything to do; asked once.
-    fn restores(&self) -> bool {
+    /// Whether [`Workload::prepare_slot`] ever has anything to do; asked once.
+    fn needs_preparation(&self) -> bool {
         false
     }
 
@@ -62,7 +62,7 @@ pub trait Workload<L: WorkType = Operations>: Send {
     fn next(&mut self, slot: u32, now: Timestamp) -> Next<L::WorkItem<'_>>;
 
     /// Whether [`Workload::ended`] wants to hear anything; asked once.
-    fn keeps_books(&self) -> bool {
+    fn records_samples(&self) -> bool {
         false
     }
 
@@ -77,7 +77,7 @@ pub trait Workload<L: WorkType = Operations>: Send {
     fn connected(&mut self, _nanos: u64) {}
 
     /// Its connection is given up: it is asked for nothing more.
-    fn give_up(&mut self) {}
+    fn mark_failed(&mut self) {}
 
     /// What grows when clients like this are told something while they run; asked once.
     fn order_count(&self) -> Option<ControlEpoch> {
@@ -135,12 +135,12 @@ impl<T> Next<T> {
 }
 
 impl<L: WorkType, W: Workload<L> + ?Sized> Workload<L> for Box<W> {
-    fn restore(&mut self, slot: u32, after: Option<&Completion>) -> Option<L::WorkItem<'_>> {
-        (**self).restore(slot, after)
+    fn prepare_slot(&mut self, slot: u32, after: Option<&Completion>) -> Option<L::WorkItem<'_>> {
+        (**self).prepare_slot(slot, after)
     }
 
-    fn restores(&self) -> bool {
-        (**self).restores()
+    fn needs_preparation(&self) -> bool {
+        (**self).needs_preparation()
     }
 
     fn is_constant(&self) -> bool {
@@ -155,8 +155,8 @@ impl<L: WorkType, W: Workload<L> + ?Sized> Workload<L> for Box<W> {
         (**self).next(slot, now)
     }
 
-    fn keeps_books(&self) -> bool {
-        (**self).keeps_books()
+    fn records_samples(&self) -> bool {
+        (**self).records_samples()
     }
 
     fn ended(&mut self, sample: &Sample) {

@@ -345,7 +345,7 @@ impl Probe {
 }
 
 impl Workload for Probe {
-    fn restore(&mut self, slot: u32, after: Option<&Completion>) -> Option<Operation> {
+    fn prepare_slot(&mut self, slot: u32, after: Option<&Completion>) -> Option<Operation> {
         let operation = self.plan.operation;
         let index = slot as usize;
         let mut state = *self.slots.get(index)?;
@@ -393,7 +393,7 @@ impl Workload for Probe {
         self.restoring(slot, sequence)
     }
 
-    fn restores(&self) -> bool {
+    fn needs_preparation(&self) -> bool {
         let operation = self.plan.operation;
         !unmeasured_for(operation).is_empty() || lists(operation)
     }

@@ -142,16 +142,16 @@ fn what_was_never_sent_is_skipped_when_the_run_is_over() {
     let mut talk = Talk::new(&Setup::slots(4));
     talk.ask(0, Operation::Null, at(1));
     talk.submit(1, Operation::Null);
-    let completed = collected(|completed| talk.client.abandon(at(9), completed));
+    let completed = collected(|completed| talk.client.abort(at(9), completed));
     assert_eq!(completed.len(), 1);
     assert_eq!(completed[0].ticket.slot, 1);
     assert_eq!(completed[0].outcome, Outcome::Skipped);
     let completed = collected(|completed| talk.client.disconnected(at(10), completed));
     assert_eq!(completed[0].outcome, Outcome::Disconnected);
     talk.submit(2, Operation::Null);
-    let completed = collected(|completed| talk.client.abandon(at(11), completed));
+    let completed = collected(|completed| talk.client.abort(at(11), completed));
     assert_eq!(completed[0].outcome, Outcome::Skipped);
-    let completed = collected(|completed| talk.client.abandon(at(12), completed));
+    let completed = collected(|completed| talk.client.abort(at(12), completed));
     assert!(completed.is_empty());
 }
 

@@ -109,7 +109,7 @@ fn write_as(stability: Stability) -> Operation {
 }
 
 /// What a fresh client makes of these results.
-fn judge(operation: Operation, results: &[u8]) -> (Outcome, ReplyInfo, u32) {
+fn evaluate(operation: Operation, results: &[u8]) -> (Outcome, ReplyInfo, u32) {
     let mut talk = Talk::new(&Setup::slots(2));
     let xid = talk.ask_xid(1, operation, at(1));
     let done = talk.hear_one(&success_record(xid, results), at(2));
@@ -119,7 +119,7 @@ fn judge(operation: Operation, results: &[u8]) -> (Outcome, ReplyInfo, u32) {
 }
 
 fn outcome(operation: Operation, results: &[u8]) -> Outcome {
-    judge(operation, results).0
+    evaluate(operation, results).0
 }
 
 const fn bad(fault: ReplyFault) -> Outcome {
@@ -225,7 +225,7 @@ fn read_brings_what_was_asked_for_or_what_there_is() {
         (far(8), 7, true, contradiction),
     ] {
         let data = vec![3; len as usize];
-        let (outcome, _, bytes) = judge(operation, &read_results(len, eof, &data));
+        let (outcome, _, bytes) = evaluate(operation, &read_results(len, eof, &data));
         let moved = if expected == Outcome::Ok { len } else { 0 };
         assert_eq!(
             (outcome, bytes),
@@ -372,7 +372,8 @@ fn write_stores_no_more_than_asked_and_no_less_safely() {
         (LEN + 1, ReplyFault::Inconsistent),
         (u32::MAX, ReplyFault::Inconsistent),
     ] {
-        let (outcome, _, bytes) = judge(write_as(Stability::Unstable), &results(count, FileSync));
+        let (outcome, _, bytes) =
+            evaluate(write_as(Stability::Unstable), &results(count, FileSync));
         assert_eq!((outcome, bytes), (bad(fault), 0), "{count} of {LEN}");
     }
 }
@@ -426,7 +427,7 @@ fn a_page_of_a_listing_says_where_the_next_one_starts() {
             (0..0, true, 0, [0; 8]),
         ] {
             assert_eq!(
-                judge(operation(kind), &page(cookies, end)),
+                evaluate(operation(kind), &page(cookies, end)),
                 (Outcome::Ok, directory((cookie, verifier), end, 0), 0)
             );
         }
@@ -450,7 +451,7 @@ fn a_page_that_comes_again_fails() {
                 len: 4096,
             };
             let cookie = 10 * page_number + 10;
-            let (outcome, answer, _) = judge(ask, &page(cookie..cookie + 1, false));
+            let (outcome, answer, _) = evaluate(ask, &page(cookie..cookie + 1, false));
             ended = outcome;
             match answer {
                 ReplyInfo::Directory { cursor: next, .. } => cursor = next,
@@ -494,7 +495,7 @@ fn a_page_that_is_longer_than_asked_for_is_taken_and_the_listing_goes_on() {
         let list = results.len() as u32 - head_len;
         for (asked, excess) in [(whole, 0), (list, 0), (list - 1, 1), (16, list - 16)] {
             assert_eq!(
-                judge(ask(asked), &results),
+                evaluate(ask(asked), &results),
                 (Outcome::Ok, directory((29, [9; 8]), false, excess), 0),
                 "{asked} bytes asked for"
             );

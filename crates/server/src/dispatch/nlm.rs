@@ -144,7 +144,7 @@ impl Service {
     }
 
     /// Notes whether a client has taken the lock that it waited for; if not, the next may have it.
-    pub fn settle(&self, grant: &Grant, is_taken: bool) {
+    pub fn finalize(&self, grant: &Grant, is_taken: bool) {
         let mut locks = self.locks();
         if is_taken {
             return locks.confirm(grant);
@@ -158,7 +158,7 @@ impl Service {
         let grants = locks.grant_waiting(file);
         drop(locks);
         for grant in grants {
-            self.grants.hand_over(grant);
+            self.grants.submit(grant);
         }
     }
 

@@ -54,7 +54,7 @@ impl Grants {
 }
 
 impl GrantSink for Grants {
-    fn hand_over(&self, grant: Grant) {
+    fn submit(&self, grant: Grant) {
         self.0.lock().unwrap().push(grant);
     }
 }
@@ -1135,7 +1135,7 @@ fn who_waits_for_a_lock_is_told_in_turn() {
     assert_eq!(grant.waiter.cookie(), NetObject(b"lock"));
     assert_eq!(grant.waiter.alock(file.as_bytes()), all(2));
     assert_eq!(bench.lock(all(1)), DENIED, "it is locked before it is told");
-    bench.service.settle(grant, true);
+    bench.service.finalize(grant, true);
     assert_eq!(bench.granted(), []);
     assert_eq!(bench.unlock(all(2)), GRANTED);
     assert!(matches!(&bench.granted()[..], [(3, _)]));
@@ -1155,7 +1155,7 @@ fn a_client_that_does_not_take_its_lock_leaves_it_to_the_next() {
         let granted = bench.granted();
         assert_eq!(granted.len(), 1);
         assert_eq!(granted[0].0, svid);
-        bench.service.settle(&granted[0].1, false);
+        bench.service.finalize(&granted[0].1, false);
     }
     assert_eq!(bench.granted(), []);
     assert_eq!(bench.lock(all(4)), GRANTED, "nothing is left locked");
@@ -1171,7 +1171,7 @@ fn who_asks_again_has_its_lock_whatever_becomes_of_the_grant() {
     assert_eq!(bench.unlock(all(1)), GRANTED);
     let granted = bench.granted();
     assert_eq!(bench.lock_or_wait(all(2), true), GRANTED);
-    bench.service.settle(&granted[0].1, false);
+    bench.service.finalize(&granted[0].1, false);
     assert_eq!(bench.lock(all(1)), DENIED);
     // Nor is it granted a second time.
     assert_eq!(bench.unlock(all(2)), GRANTED);

@@ -346,7 +346,7 @@ impl Exchange<'_> {
         if let Some(doomed) = doomed {
             remove(&mut tree, open.number, &doomed, shared.identity, self.now);
         }
-        tree.let_go(open.number);
+        tree.release_hold(open.number);
         drop(tree);
         self.connection.outbox.extend(hub.take_letters());
         drop(hub);

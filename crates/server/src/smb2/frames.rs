@@ -381,7 +381,7 @@ impl Frames<'_> {
         } else if header.flags.contains(HeaderFlags::RELATED) && run.chain.is_broken {
             Err(Status::INVALID_PARAMETER)
         } else {
-            self.admit(run, message)
+            self.authorize(run, message)
         };
         let refused = run.whim.refusal;
         let is_last = offset + message.bytes.len() >= run.messages.len();
@@ -465,7 +465,7 @@ impl Frames<'_> {
     }
 
     /// Whether a request may be carried out: its session, its signature, what it charges.
-    fn admit(&mut self, run: &Run<'_>, message: &Message<'_>) -> Result<(), Status> {
+    fn authorize(&mut self, run: &Run<'_>, message: &Message<'_>) -> Result<(), Status> {
         let header = &message.header;
         let command = header.command;
         let session = self.connection.sessions.get(&run.chain.session_id);

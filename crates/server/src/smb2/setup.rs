@@ -112,7 +112,7 @@ impl Exchange<'_> {
             None => {
                 authenticating.has_restarted = true;
                 self.session()?.authenticating = Some(Box::new(authenticating));
-                Ok(go_on(None))
+                Ok(continue_with(None))
             }
         }
     }
@@ -136,7 +136,7 @@ impl Exchange<'_> {
                 is_done: false,
             }
         } else {
-            let mut step = go_on(Some(&message));
+            let mut step = continue_with(Some(&message));
             if !is_first {
                 step.token = respond(NegTokenResp {
                     state: Some(NegState::AcceptIncomplete),
@@ -172,7 +172,7 @@ impl Exchange<'_> {
                     AuthIdentity::Anonymous => SessionUser::Anonymous,
                     AuthIdentity::User(_) => SessionUser::Guest,
                 };
-                self.admit(standing, "", None)?;
+                self.authorize(standing, "", None)?;
             }
             AuthIdentity::Anonymous => return Err(Status::LOGON_FAILURE),
             AuthIdentity::User(name) => {
@@ -187,7 +187,7 @@ impl Exchange<'_> {
                     mic = established.mic(SigningSide::Server, types);
                     response.mech_list_mic = Some(&mic);
                 }
-                self.admit(
+                self.authorize(
                     SessionUser::User,
                     &name.to_lowercase(),
                     Some(established.key),
@@ -206,7 +206,7 @@ impl Exchange<'_> {
     }
 
     /// Lets somebody in. Who proves once more who he is keeps his keys.
-    fn admit(
+    fn authorize(
         &mut self,
         standing: SessionUser,
         user: &str,
@@ -370,7 +370,7 @@ impl Exchange<'_> {
 }
 
 /// NTLM is the mechanism; its first token.
-fn go_on(token: Option<&[u8]>) -> Step {
+fn continue_with(token: Option<&[u8]>) -> Step {
     let token = respond(NegTokenResp {
         state: Some(NegState::AcceptIncomplete),
         supported_mech: Some(Mechanism::NTLMSSP),

@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(tree.resolve(&handle), Err(Status::STALE));
         assert!(tree.file(file).is_ok());
         assert_eq!(tree.inode_count(), count);
-        tree.let_go(file);
+        tree.release_hold(file);
         assert!(tree.inode(file).is_err());
         assert_eq!(tree.inode_count(), count - 1);
     }

@@ -187,7 +187,7 @@ impl Tree {
         let inode = self.inode_mut(target)?;
         inode.link_count += 1;
         inode.ctime = now;
-        self.enter(directory, name, target, now)
+        self.insert_entry(directory, name, target, now)
     }
 
     /// The object of this name, if there is one, for a caller with these rights on the directory.
@@ -255,12 +255,12 @@ impl Tree {
         if made.is_directory() {
             made.mode |= inherited;
         }
-        self.enter(directory, name, number, now)?;
+        self.insert_entry(directory, name, number, now)?;
         Ok(number)
     }
 
     /// Enters a name, new or replaced, into a directory.
-    pub(super) fn enter(
+    pub(super) fn insert_entry(
         &mut self,
         directory: InodeNumber,
         name: &[u8],

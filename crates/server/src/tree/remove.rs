@@ -87,7 +87,7 @@ impl Tree {
                 self.check_room(entry_cost(to_name).saturating_sub(freed))?;
             }
         }
-        self.enter(to, to_name, moved, now)?;
+        self.insert_entry(to, to_name, moved, now)?;
         self.take_entry(from, from_name, now)?;
         if is_directory {
             self.directory_mut(from)?.count_subdirectory(-1);

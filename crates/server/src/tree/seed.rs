@@ -117,7 +117,7 @@ impl Tree {
         };
         let (uid, gid) = self.owner();
         let number = self.insert(Inode::new(kind, mode, uid, gid, now));
-        self.enter(directory, name, number, now)
+        self.insert_entry(directory, name, number, now)
             .expect("the initial tree is planted into directories that were just made");
         number
     }

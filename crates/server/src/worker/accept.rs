@@ -33,7 +33,7 @@ impl Worker {
         while let Some((listener, speech)) = self.sockets.listeners.get(index) {
             let speech = *speech;
             match accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
-                Ok(socket) => self.hand_over(socket, speech),
+                Ok(socket) => self.dispatch(socket, speech),
                 Err(Errno::AGAIN) => return,
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                     return self.pause_accepting();
@@ -44,7 +44,7 @@ impl Worker {
         }
     }
 
-    fn hand_over(&mut self, socket: OwnedFd, speech: ListenerProtocol) {
+    fn dispatch(&mut self, socket: OwnedFd, speech: ListenerProtocol) {
         self.responder.tally.count_connection();
         let target = self.next_mailbox % self.mailboxes.len();
         self.next_mailbox = target + 1;

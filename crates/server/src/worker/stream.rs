@@ -140,7 +140,7 @@ impl Worker {
             connection.input = self.spare_inputs.pop().unwrap_or_default();
             connection.input.extend_from_slice(rest);
         }
-        Ok(self.settle(connection, stop))
+        Ok(self.finalize(connection, stop))
     }
 
     /// Answers what is whole in the connection's own input.
@@ -165,11 +165,11 @@ impl Worker {
             input.drain(..used);
             connection.input = input;
         }
-        self.settle(connection, stop)
+        self.finalize(connection, stop)
     }
 
     /// Looks once more at records that are not whole, unless that is going to happen already.
-    fn look_at_records_later(&mut self) {
+    fn defer_records(&mut self) {
         if self.look_again.is_none() {
             self.look_again = Some(self.responder.since_start() + self.patience);
         }
@@ -191,7 +191,7 @@ impl Worker {
                 self.responder.tally.count_refused();
                 self.with_connection(token, |_, _| Fate::Close);
             } else if connection.is_partial() {
-                self.look_at_records_later();
+                self.defer_records();
             }
         }
     }
@@ -204,13 +204,13 @@ impl Worker {
     }
 
     /// Notes why answering stopped.
-    fn settle(&mut self, connection: &mut Connection, stop: Stop) -> Fate {
+    fn finalize(&mut self, connection: &mut Connection, stop: Stop) -> Fate {
         match stop {
             Stop::NeedsMore(needed) => {
                 connection.needed = needed;
                 self.cut_discarded_data(connection);
                 if connection.is_partial() {
-                    self.look_at_records_later();
+                    self.defer_records();
                 }
                 Fate::Keep
             }

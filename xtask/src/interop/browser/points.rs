@@ -31,7 +31,7 @@ const PIXELS_OF_FIRST_LINE: &str = "(() => {
 
 pub fn drawn(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
     let served = Served::start("points that come")?;
-    begin(&served, 1);
+    start(&served, 1);
     block_on(async {
         let browser = Browser::start(&bed.folder).await?;
         browser.client.goto(&served.link()).await?;
@@ -47,7 +47,7 @@ pub fn drawn(bed: &Bed, pictures: Option<&Path>) -> Result<()> {
     })
 }
 
-fn begin(served: &Served, number: u32) {
+fn start(served: &Served, number: u32) {
     let target = TargetPlan::Local(LocalTarget { directory: None });
     let workload = WorkloadPlan::LoadFile(ReplayPlan::new(vec![], vec![OpKind::GetAttr]));
     served.feed.publish(Event::RunBegun(Shared::new(RunBegun {
@@ -162,7 +162,7 @@ async fn curve(browser: &Browser, served: &Served) -> Result<()> {
 
 /// A side is known better with each run.
 async fn trial(browser: &Browser, served: &Served) -> Result<()> {
-    begin(served, 2);
+    start(served, 2);
     served.feed.publish(side("A", 1, 1000.0));
     browser
         .until("document.querySelectorAll('#points .plot').length === 4")

@@ -150,7 +150,7 @@ impl Guest {
     }
 
     /// The end of what its console printed.
-    pub fn last_words(&self) -> String {
+    pub fn final_output(&self) -> String {
         last_lines(&self.console)
     }
 

@@ -167,7 +167,7 @@ impl Image {
         for path in UNREAD {
             remove(&root.join(path))?;
         }
-        furnish(&root)?;
+        populate(&root)?;
         let version = modules(&unpacked, &root)?;
         kernel(
             &unpacked.join("boot").join(format!("vmlinuz-{version}")),
@@ -294,7 +294,7 @@ fn unpack(archive: &Path, into: &Path) -> Result<()> {
 }
 
 /// Files that an installation would have made, and busybox under all its names.
-fn furnish(root: &Path) -> Result<()> {
+fn populate(root: &Path) -> Result<()> {
     let write = |path: &str, text: &str| fs::write(root.join(path), text);
     write("etc/passwd", ACCOUNTS)?;
     write("etc/group", GROUPS)?;

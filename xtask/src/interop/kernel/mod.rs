@@ -71,7 +71,7 @@ pub fn run(options: &Interop, bed: checks::Bed, start: Instant) -> Result<bool> 
     is_good &= mounts::run(&ground, only, options.thorough)?;
     is_good &= checks::situations(&ground, scenarios::ALL, only)?;
     if !is_good {
-        eprintln!("what the guest said last:\n{}", ground.guest.last_words());
+        eprintln!("what the guest said last:\n{}", ground.guest.final_output());
     }
     Ok(is_good)
 }

@@ -128,7 +128,7 @@ fn follow(struck: &mut Struck, mishap: Mishap, during: During) -> Result<String>
     };
     // Launchers wait for a rank that is stopped, so rank 0 is what ends the job.
     let first = struck.first;
-    ended_within(limit, || Ok(!is_there(first)))?;
+    ended_within(limit, || Ok(!exists(first)))?;
     let took = begun.elapsed();
     check_export(struck)?;
     if mishap == Mishap::Stopped {
@@ -139,7 +139,7 @@ fn follow(struck: &mut Struck, mishap: Mishap, during: During) -> Result<String>
     ended_within(WOKEN_ENDS_WITHIN, || Ok(job.ended()?.is_some()))?;
     let code = std::fs::read_to_string(&struck.code).unwrap_or_default();
     let rank = struck.rank;
-    ended_within(WOKEN_ENDS_WITHIN, || Ok(!is_there(rank)))?;
+    ended_within(WOKEN_ENDS_WITHIN, || Ok(!exists(rank)))?;
     // A rank that goes on makes nothing anew.
     check_export(struck)?;
     let outcome = match mishap {
@@ -238,7 +238,7 @@ fn strike(struck: &Struck, mishap: Mishap) -> Result<()> {
 fn slow_down(rank: Pid) -> Result<()> {
     let begun = Instant::now();
     // It may come to its end meanwhile.
-    while begun.elapsed() < SLOWED_FOR && is_there(rank) {
+    while begun.elapsed() < SLOWED_FOR && exists(rank) {
         let _ = kill_process(rank, Signal::STOP);
         std::thread::sleep(SLOWED.0);
         let _ = kill_process(rank, Signal::CONT);
@@ -248,7 +248,7 @@ fn slow_down(rank: Pid) -> Result<()> {
 }
 
 /// Whether a process is there that has not ended.
-fn is_there(process: Pid) -> bool {
+fn exists(process: Pid) -> bool {
     let status = format!("/proc/{}/stat", process.as_raw_nonzero());
     let status = std::fs::read_to_string(status).unwrap_or_default();
     let state = status

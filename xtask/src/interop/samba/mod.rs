@@ -98,7 +98,7 @@ pub fn run(only: Option<&str>, bed: checks::Bed, start: Instant) -> Result<bool>
     is_good &= checks::situations(&ground, scenarios::ALL, only)?;
     if !is_good {
         let server = ground.servers.get(Purpose::Open);
-        eprintln!("what Samba said last:\n{}", server.last_words());
+        eprintln!("what Samba said last:\n{}", server.final_output());
     }
     drop(full);
     for server in ground.servers.0 {

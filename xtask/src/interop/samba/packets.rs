@@ -137,12 +137,12 @@ impl Run {
             .env("FILESTONE_SMB_KEYLOG", keys);
         let folder = &ground.bed.folder;
         let output = process::run(&mut command, &[], folder, checks::RUN_LIMIT)?;
-        self.judge(&output)
+        self.evaluate(&output)
     }
 
-    fn judge(self, output: &Output) -> Result<()> {
+    fn evaluate(self, output: &Output) -> Result<()> {
         match self {
-            Self::Reads => match checks::judge(output, READS) {
+            Self::Reads => match checks::evaluate(output, READS) {
                 Ok(verdict) if verdict == "ok" => Ok(()),
                 Ok(other) | Err(other) => bail!(other),
             },

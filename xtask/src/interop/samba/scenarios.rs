@@ -109,7 +109,7 @@ fn probe(ground: &TestEnv, purpose: Purpose, options: &[&str]) -> Result<Output>
 
 /// A run as the user that must succeed; how it was, in a few words.
 fn succeeds(ground: &TestEnv, purpose: Purpose, options: &[&str]) -> Result<String> {
-    match checks::judge(&probe(ground, purpose, options)?, 50) {
+    match checks::evaluate(&probe(ground, purpose, options)?, 50) {
         Ok(verdict) if verdict == "ok" => Ok("50 operations".into()),
         Ok(other) | Err(other) => bail!("{purpose:?} {}: {other}", options.join(" ")),
     }

@@ -50,7 +50,7 @@ pub fn in_probe(ground: &TestEnv) -> Result<String> {
         let output = probe(ground, &relay, &options)?;
         // One of ten operations fails: the run does not count.
         let record = Record::read_ended(&output).context(dialect)?;
-        changed += judge(&record, &relay).context(dialect)?;
+        changed += evaluate(&record, &relay).context(dialect)?;
     }
     Ok(format!("{changed} of {} failed", 3 * READS))
 }
@@ -77,13 +77,13 @@ pub fn in_replay(ground: &TestEnv) -> Result<String> {
             record.list("/caveats")
         );
     }
-    let changed = judge(&record, &relay)?;
+    let changed = evaluate(&record, &relay)?;
     let lines = record.number("/totals/ledger/scheduled")?;
     Ok(format!("{changed} of {lines} lines failed"))
 }
 
 /// How many operations failed: each whose answer was changed, and no other.
-fn judge(record: &Record, relay: &Relay) -> Result<u64> {
+fn evaluate(record: &Record, relay: &Relay) -> Result<u64> {
     let changed = relay.passing.changed.load(Ordering::Relaxed);
     let failed = record.number("/totals/ledger/failed")?;
     let forged = ReplyFault::Forged.to_string();

@@ -122,7 +122,7 @@ fn a_run_that_fails_leaves_nothing_behind() {
     let path = scratch("abandoned");
     let directory =
         OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect("a new directory");
-    directory.abandon();
+    directory.abort();
     assert!(!path.exists());
     // An error before the run drops it.
     drop(OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect("a new directory"));

@@ -208,14 +208,13 @@ fn shown(swept: &SweepReport) -> Vec<Shown> {
         gives_way: column.gives_way.filter(|_| column.figure != swept.figure),
         ..*column
     });
-    let columns = columns.filter(|column| {
-        column.figure.of_operations().is_some() || is_there(swept, &column.figure)
-    });
+    let columns = columns
+        .filter(|column| column.figure.of_operations().is_some() || exists(swept, &column.figure));
     judged.into_iter().chain(columns).collect()
 }
 
 /// Whether any point has a figure.
-pub(super) fn is_there(swept: &SweepReport, figure: &GateFigure) -> bool {
+pub(super) fn exists(swept: &SweepReport, figure: &GateFigure) -> bool {
     let mut points = swept.points.iter();
     points.any(|point| point.tally.value(figure).is_some())
 }

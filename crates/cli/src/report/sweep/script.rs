@@ -44,7 +44,7 @@ fn is_numeric(swept: &SweepReport) -> bool {
 fn graphs(swept: &SweepReport) -> String {
     let known = GRAPHS
         .iter()
-        .filter(|graph| columns::is_there(swept, &graph.figure_in(swept)));
+        .filter(|graph| columns::exists(swept, &graph.figure_in(swept)));
     let plots = known.map(|graph| {
         let title = format!("set title '{}'\n", quoted(graph.title));
         format!("{title}{}", plot(swept, &graph.figure_in(swept)))

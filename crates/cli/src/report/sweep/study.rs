@@ -10,7 +10,7 @@ mod sentences;
 
 pub use sentences::{missing, sentences};
 
-use super::columns::is_there;
+use super::columns::exists;
 use super::{ACHIEVED, MEAN, SweepReport, SweptLine, SweptPoint};
 use filestone_model::figure::Quantity;
 use filestone_model::gate::{GateFigure, RunTotal};
@@ -195,7 +195,7 @@ fn baseline<'sweep>(line: &SweptLine<'sweep>, name: &str) -> Option<&'sweep Swep
 /// Whether a figure was read at any point, or will be by what the plans say.
 fn is_read(swept: &SweepReport, graph: &StudyGraph) -> bool {
     if swept.runs() > 0 {
-        return is_there(swept, &graph.figure_in(swept));
+        return exists(swept, &graph.figure_in(swept));
     }
     let plan = swept
         .points

@@ -116,7 +116,7 @@ pub fn connect_many(
     let mut making = Making::new(wanted, dial);
     let mut tell_at = making.began;
     while making.made() + making.lacking < wanted.count {
-        context.go_on()?;
+        context.check_cancelled()?;
         let now = Instant::now();
         if now >= tell_at {
             tell_at = now + TELL_EVERY;
@@ -124,7 +124,7 @@ pub fn connect_many(
         }
         making.begin_due(now)?;
         let answered = making.wait(now)?;
-        making.look_at_attempts(&answered)?;
+        making.check_attempts(&answered)?;
     }
     Ok(making.into_connected())
 }
@@ -225,7 +225,7 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
     }
 
     /// What has come of the attempts that are under way, of which these are `answered`.
-    fn look_at_attempts(&mut self, answered: &[bool]) -> Result<(), RunError> {
+    fn check_attempts(&mut self, answered: &[bool]) -> Result<(), RunError> {
         let now = Instant::now();
         let under_way = Vec::with_capacity(PENDING_MAX);
         let attempts = std::mem::replace(&mut self.attempts, under_way);
@@ -249,7 +249,7 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
     fn step(&mut self, mut attempt: Attempt) -> Result<(), RunError> {
         let pending = match attempt.state {
             State::Pending(pending) => Ok(pending),
-            State::Waiting(_) => (self.dial)(attempt.client).begin(),
+            State::Waiting(_) => (self.dial)(attempt.client).start(),
         };
         match pending.and_then(PendingConnection::check) {
             Ok(Ok(socket)) => {

@@ -165,7 +165,7 @@ impl Connection {
 
     /// Establishes a new session over a new connection after the server has ended the old session: a
     /// connection carries one NEGOTIATE (MS-SMB2, section 3.3.5.4).
-    pub fn begin_again(&mut self) -> Result<(), SmbError> {
+    pub fn restart(&mut self) -> Result<(), SmbError> {
         self.connect_again()?;
         self.arrive()
     }
@@ -174,7 +174,7 @@ impl Connection {
     fn connect_again(&mut self) -> Result<(), SmbError> {
         // What is open in the old session is closed before the new one is there, which names it.
         let _ = shutdown(&self.socket, Shutdown::Both);
-        self.reaching.way.lose();
+        self.reaching.way.mark_lost();
         self.socket = self.reaching.connect()?;
         self.session.reset();
         self.out.clear();
@@ -245,7 +245,7 @@ impl Connection {
     }
 
     /// Gives the connection to a worker.
-    pub fn hand_over(self) -> Result<EstablishedConnection, SmbError> {
+    pub fn into_connection(self) -> Result<EstablishedConnection, SmbError> {
         let unlimited = sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Recv, None)
             .and_then(|()| sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Send, None));
         unlimited.map_err(|error| self.failed(error.into()))?;

@@ -133,7 +133,7 @@ impl Making<'_, '_, '_> {
             Part::File(_) => self.write(index, &path, NEW)?,
             Part::Link(_) => return Err(not_on_a_share(&path)),
         }
-        self.places.learn(index, path);
+        self.places.record_handle(index, path);
         Ok(())
     }
 

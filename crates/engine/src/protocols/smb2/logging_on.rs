@@ -29,7 +29,7 @@ pub fn all<C: Send, R: Send>(
     while !joined.last().is_some_and(&is_in)
         && let Some(next) = clients.next()
     {
-        context.go_on()?;
+        context.check_cancelled()?;
         joined.push(log_on(next, false)?);
     }
     let has_failed = AtomicBool::new(false);
@@ -83,7 +83,7 @@ fn many_at_a_time<C: Send, R: Send>(
             context,
             || while next().is_some() {},
         );
-        context.go_on()?;
+        context.check_cancelled()?;
         Ok(gathered.into_iter().flatten().collect())
     })
 }
@@ -112,7 +112,7 @@ fn gather<R>(
                     "{} of {count} clients have logged on",
                     thousands(made)
                 ));
-                if context.go_on().is_err() {
+                if context.check_cancelled().is_err() {
                     forget();
                 }
             }

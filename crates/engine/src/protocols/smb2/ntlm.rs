@@ -42,7 +42,7 @@ impl Mechanisms for Ntlm {
         self.0.is_anonymous()
     }
 
-    fn begin(&self) -> Box<dyn Mechanism> {
+    fn start(&self) -> Box<dyn Mechanism> {
         Box::new(Authentication {
             initiator: self.0.clone(),
             negotiate: self.0.negotiate(),
@@ -122,7 +122,7 @@ mod tests {
     fn each_authentication_has_another_key_which_the_server_derives_too() {
         let ntlm = Ntlm::user("jane", "LAB", "mellon");
         let keys = [(); 2].map(|()| {
-            let mut client = ntlm.begin();
+            let mut client = ntlm.start();
             assert_eq!(client.session_key(), None);
             let (server, challenge) = challenge(&client.first().unwrap());
             let answer = client.next(&challenge).unwrap();
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn no_user_has_no_key() {
-        let mut client = Ntlm::anonymous().begin();
+        let mut client = Ntlm::anonymous().start();
         let negotiate = client.first().unwrap();
         assert!(client.next(&negotiate).is_err(), "no challenge");
         client.next(&challenge(&negotiate).1).unwrap();

@@ -295,7 +295,7 @@ impl<'run> OpenShare<'run> {
         let made = Connection::over(&reaching, socket, slots().count() as u32 + 1);
         let made = made.and_then(|mut connection| {
             self.open_first(&mut connection, state, slots(), number)?;
-            connection.hand_over()
+            connection.into_connection()
         });
         let made = made.map_err(SmbError::into_run_error)?;
         let client_options = Smb2ClientOptions {
@@ -524,7 +524,7 @@ fn note_interfaces(record: &mut Target, interfaces: Vec<InterfaceRecord>) {
 
 fn tell_of_guest(connection: &Connection, target: &SmbTarget, context: &mut Context<'_>) {
     if let Some(remark) = guest_remark(connection, target) {
-        context.observer.remark(&remark);
+        context.observer.note(&remark);
     }
 }
 

@@ -218,8 +218,8 @@ impl ProbePreparation<'_> {
         let mut tree = ShareTree::new(self.connection);
         let parent = scratch_directory::under_test(&path, SharePath::from(found.path.as_str()));
         let left = scratch_directory::find_left_over(&mut tree, &parent, self.probe.left_over)?;
-        if let Some(remark) = left.remark() {
-            context.observer.remark(&remark);
+        if let Some(remark) = left.note() {
+            context.observer.note(&remark);
         }
         let made = MadeNames::of_probe(self.plan.clients);
         let own = ScratchDirectory::make(&mut tree, parent, made)?;
@@ -293,7 +293,7 @@ impl ProbePreparation<'_> {
         let directory = Arc::clone(&own.directory.handle);
         let first = self.files.table.len();
         for client in 0..clients {
-            context.go_on()?;
+            context.check_cancelled()?;
             let path = child_of(&directory, &format!("client{client}"));
             let opening = new_file(&path);
             let made = self

@@ -44,7 +44,7 @@ pub fn measure(job: &Job<'_>, time: Duration, context: &mut Context<'_>) -> Resu
     let made = Connection::make(first.reaching(), plan.in_flight);
     let mut connection = made.map_err(SmbError::into_run_error)?;
     let file_id = open(&mut connection, target)?;
-    let handover = connection.hand_over();
+    let handover = connection.into_connection();
     let EstablishedConnection { socket, session } = handover.map_err(SmbError::into_run_error)?;
     let own = session.established().ok_or(TargetError::NoCalls)?;
     if own.signs || own.encrypts {

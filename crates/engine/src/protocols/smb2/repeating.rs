@@ -45,7 +45,7 @@ impl Connection {
             if !repeats.may_go_on(before, self.answers(), self.reaching().timeout) {
                 return Err(RequestError::Answered(ended));
             }
-            self.begin_again().map_err(RequestError::Lost)?;
+            self.restart().map_err(RequestError::Lost)?;
         }
     }
 }

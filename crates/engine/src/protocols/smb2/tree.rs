@@ -112,7 +112,7 @@ impl Connection {
         let page = self.reaching().way.limits().largest_page();
         let mut shown = Shown::default();
         self.call(async |link| {
-            shown.begin();
+            shown.start();
             let show = |entry: DirEntry| shown.is_new(&entry.name) && each(entry);
             link.each_entry(path, page, show).await
         })
@@ -159,7 +159,7 @@ struct Shown {
 
 impl Shown {
     /// The listing begins.
-    fn begin(&mut self) {
+    fn start(&mut self) {
         self.before.extend(self.now.drain(..));
     }
 
@@ -383,7 +383,7 @@ impl Tree for ShareTree<'_> {
         entry.is_directory
     }
 
-    fn enter(
+    fn record(
         &mut self,
         parent: &ShareDirectory,
         name: &[u8],

@@ -35,8 +35,6 @@ impl WorkerBody for ShareWorker {
         };
         let mut sockets = finished.backend;
         finisher.finish(finished.end);
-        sockets.take_leave(LEAVE_MAX, |client, now, output| {
-            client.take_leave(now, output)
-        });
+        sockets.log_off(LEAVE_MAX, |client, now, output| client.log_off(now, output));
     }
 }

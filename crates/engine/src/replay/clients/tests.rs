@@ -32,7 +32,7 @@ struct FixedServer {
 }
 
 impl Layer for FixedServer {
-    fn carry_out(&mut self, action: &Action<'_>, _: &[u8]) -> Result<Reply, LayerLost> {
+    fn execute(&mut self, action: &Action<'_>, _: &[u8]) -> Result<Reply, LayerLost> {
         self.time.pass(self.service);
         if self.breaks_at.is_some_and(|at| self.time.0.get() >= at) {
             return Err(LayerLost::Lost("the server is gone".into()));
@@ -444,7 +444,7 @@ fn a_client_can_wait_for_another_on_its_own_thread() {
 struct Interrupted<'a>(&'a AtomicBool, u32);
 
 impl Layer for Interrupted<'_> {
-    fn carry_out(&mut self, _: &Action<'_>, _: &[u8]) -> Result<Reply, LayerLost> {
+    fn execute(&mut self, _: &Action<'_>, _: &[u8]) -> Result<Reply, LayerLost> {
         self.1 += 1;
         if self.1 < 2 {
             return Ok(Reply::of(Status::Ok));
@@ -485,7 +485,7 @@ fn an_action_that_was_broken_off_by_a_stop_stays_in_flight_and_loses_nobody() {
 struct Exhausted(u32);
 
 impl Layer for Exhausted {
-    fn carry_out(&mut self, _: &Action<'_>, _: &[u8]) -> Result<Reply, LayerLost> {
+    fn execute(&mut self, _: &Action<'_>, _: &[u8]) -> Result<Reply, LayerLost> {
         self.0 += 1;
         match self.0 {
             1 => Ok(Reply::of(Status::Ok)),

@@ -92,7 +92,7 @@ fn kept_after_drain(duration_ns: Option<u64>, is_stopped: bool, halts: bool) -> 
             was_stopped: is_stopped,
             halt: &halt,
         };
-        attendant.look(&look, &mut NoObserver);
+        attendant.poll(&look, &mut NoObserver);
     }
     let seen = lock(&fleet.seen);
     let last = seen.looks.back().expect("it was looked");

@@ -126,7 +126,7 @@ impl ReadingLog {
     }
 
     /// For the record, moments from when the window opened.
-    pub fn conclude(self, opened: Instant) -> Vec<SourceRecord> {
+    pub fn finish(self, opened: Instant) -> Vec<SourceRecord> {
         let page = |page: Page| SourceRecord {
             name: page.source.name(),
             vantage: page.vantage,
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(rates[0].per_s[0].0, Counter::Interrupts);
         assert!(rates[0].per_s[0].1 > 0.0);
         let opened = before + Duration::from_secs(3600);
-        let records = book.conclude(opened);
+        let records = book.finish(opened);
         let [record] = records.as_slice() else {
             panic!("{records:?}");
         };

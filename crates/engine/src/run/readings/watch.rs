@@ -67,19 +67,19 @@ impl Sampler {
     }
 
     /// What the operations of a run cost, once the last reading is there.
-    pub fn conclude(self, record: &RunRecord) -> CostRecord {
+    pub fn finish(self, record: &RunRecord) -> CostRecord {
         drop(self.ask);
         let opened = self.opened.unwrap_or_else(Instant::now);
         let sources = match self.thread.join() {
-            Ok(book) => book.conclude(opened),
+            Ok(book) => book.finish(opened),
             Err(_) => vec![],
         };
-        costs::conclude(record, sources, self.path.as_ref())
+        costs::finish(record, sources, self.path.as_ref())
     }
 }
 
 impl RunHook for Sampler {
-    fn look(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Timestamp {
+    fn poll(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Timestamp {
         self.rates
             .try_iter()
             .for_each(|rates| observer.server(&rates));

@@ -166,7 +166,7 @@ impl Client {
 
     /// What comes of an action whose writes take their data from `data`; why the client is lost,
     /// if it is.
-    pub fn carry_out(&mut self, action: Action<'_>, data: &[u8]) -> Result<Reply, String> {
+    pub fn execute(&mut self, action: Action<'_>, data: &[u8]) -> Result<Reply, String> {
         let completion = self.act(line(action, data));
         match completion.outcome {
             Outcome::Ok | Outcome::Failed(_) => {
@@ -221,7 +221,7 @@ impl Client {
     }
 
     pub fn reply(&mut self, action: Action<'_>) -> Reply {
-        self.carry_out(action, DATA)
+        self.execute(action, DATA)
             .unwrap_or_else(|lost| panic!("{action:?}: {lost}"))
     }
 

@@ -40,7 +40,7 @@ fn lost(rule: &str) -> String {
 
 fn lost_at(bench: &Bench, rule: &str) -> String {
     let mut client = bench.client(0);
-    let lost = client.carry_out(PATHCONF, DATA).expect_err(rule);
+    let lost = client.execute(PATHCONF, DATA).expect_err(rule);
     let address = bench.server.address().to_string();
     assert!(lost.starts_with(&address), "{lost}");
     assert!(lost.contains("PATHCONF"), "{lost}");
@@ -103,7 +103,7 @@ fn one_clients_end_is_not_that_of_another() {
     let bench = faulty(&["disconnect,proc=readlink"]);
     let (mut client, mut other) = (bench.client(0), bench.client(1));
     let path = b"clients/client0";
-    let lost = client.carry_out(Action::ReadLink { path }, DATA);
+    let lost = client.execute(Action::ReadLink { path }, DATA);
     assert!(lost.is_err(), "{lost:?}");
     assert_eq!(other.query("clients/client1"), Status::Ok);
     bench.end();

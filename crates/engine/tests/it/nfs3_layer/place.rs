@@ -107,7 +107,7 @@ fn nested(bench: &Bench, marker: Option<&[u8]>) -> NfsTarget {
             len: text.len() as u64,
             stability: Stability::FileSync,
         };
-        let reply = client.carry_out(write, text);
+        let reply = client.execute(write, text);
         assert_eq!(reply.expect("the server is there").status, Status::Ok);
     }
     NfsTarget {
@@ -183,7 +183,7 @@ fn beside_an_empty_clients_there_is_a_place_of_our_own() {
     let bench = Bench::new(Generation::Nfs);
     let target = nested(&bench, None);
     let site = claim_at(&target).expect("it is empty");
-    let remark = site.remark().expect("a remark");
+    let remark = site.note().expect("a remark");
     assert!(remark.ends_with("/clients/client0/filestone"), "{remark}");
     let mut beside = Client::connect(&site, 0, Duration::ZERO);
     assert_eq!(beside.mkdir("clients/client0"), Status::Ok);

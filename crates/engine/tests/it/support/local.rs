@@ -64,7 +64,7 @@ impl Bench {
     }
 
     pub fn run(&mut self, action: Action<'_>) -> Status {
-        self.layer.carry_out(&action, &self.data).unwrap().status
+        self.layer.execute(&action, &self.data).unwrap().status
     }
 
     pub fn open(&mut self, path: &str, disposition: Disposition, handle: u64) -> Status {

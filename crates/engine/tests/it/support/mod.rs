@@ -135,7 +135,7 @@ pub fn run_members<B: Backend, W: Workload<B::Language>>(
     let Ok(assembly) = Rc::try_unwrap(assembly) else {
         unreachable!("the sink went with the worker")
     };
-    let (intervals, ticks, totals) = assembly.into_inner().conclude(plan, end.window_end);
+    let (intervals, ticks, totals) = assembly.into_inner().finalize(plan, end.window_end);
     assert_eq!(totals.ledger.missing(), 0, "{:?}", totals.ledger);
     Run {
         intervals,

@@ -144,7 +144,7 @@ impl Client for Nfs3Client {
         };
         *place = operation;
         self.asked.index = ticket.client;
-        if let Some(xid) = self.session.begin(ticket.slot, operation.kind()) {
+        if let Some(xid) = self.session.start(ticket.slot, operation.kind()) {
             let bytes = calls::encode(&self.asked.shared, &operation, xid, out);
             self.session.enqueued(ticket.slot, bytes);
         }
@@ -168,7 +168,7 @@ impl Client for Nfs3Client {
         }
         let copies = calls::copy(out, start, len, others.len());
         for (slot, copy) in others.iter().zip(copies) {
-            if let Some(xid) = self.session.begin_again(*slot) {
+            if let Some(xid) = self.session.restart(*slot) {
                 calls::set_xid(copy, xid);
             }
         }
@@ -223,7 +223,7 @@ impl Client for Nfs3Client {
         out: &mut Output,
         completed: &mut CompletionBatch,
     ) {
-        let give_up = self.asked.give_up(Outcome::TimedOut, now, completed);
+        let give_up = self.asked.end_unanswered(Outcome::TimedOut, now, completed);
         let send = self.asked.encoder(out);
         self.session.handle_timeout(now, give_up, send);
     }
@@ -239,13 +239,15 @@ impl Client for Nfs3Client {
 
     fn disconnected(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.asked.streaming = None;
-        let give_up = self.asked.give_up(Outcome::Disconnected, now, completed);
+        let give_up = self
+            .asked
+            .end_unanswered(Outcome::Disconnected, now, completed);
         self.session.disconnected(give_up);
     }
 
-    fn abandon(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
-        let give_up = self.asked.give_up(Outcome::Skipped, now, completed);
-        self.session.abandon(give_up);
+    fn abort(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+        let give_up = self.asked.end_unanswered(Outcome::Skipped, now, completed);
+        self.session.abort(give_up);
     }
 
     fn in_flight(&self) -> u32 {
@@ -273,7 +275,7 @@ impl Asked {
     }
 
     /// Ends operations for want of a reply.
-    fn give_up(
+    fn end_unanswered(
         &self,
         outcome: Outcome,
         now: Timestamp,

@@ -159,7 +159,7 @@ impl Asked {
                 // What fills the last word is no data, and zeros (RFC 4506, section 4.10).
                 return None;
             }
-            verify.begin(file, offset);
+            verify.start(file, offset);
         }
         self.streaming = Some(checked);
         Some(head_len)

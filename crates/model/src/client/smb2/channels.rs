@@ -107,7 +107,7 @@ impl Channels {
     }
 
     /// A connection is gone.
-    pub(super) fn lose(&self, channel: u32) {
+    pub(super) fn mark_lost(&self, channel: u32) {
         let mut state = self.state();
         if state.maker == Some(channel) {
             state.maker = None;
@@ -120,7 +120,7 @@ impl Channels {
             return self.end(&mut state);
         }
         if let Some(session) = &state.session {
-            session.established.sequence.go_on();
+            session.established.sequence.advance();
         }
     }
 
@@ -190,7 +190,7 @@ pub(super) mod tests {
         assert!(matches!(channels.turn(0), SetupRole::Wait));
         // One that tries again is still the one.
         assert!(matches!(channels.turn(1), SetupRole::Create));
-        channels.lose(1);
+        channels.mark_lost(1);
         assert!(matches!(channels.turn(0), SetupRole::Create));
         channels.made(0, session());
         let session = to_bind(&channels, 1);
@@ -206,17 +206,17 @@ pub(super) mod tests {
         let first = to_bind(&channels, 1);
         assert!(channels.bound(1, &first));
         // The first one comes back to it.
-        channels.lose(0);
+        channels.mark_lost(0);
         assert_eq!(
             (channels.losses(), first.established.sequence.number()),
             (0, 1)
         );
         assert!(Arc::ptr_eq(&to_bind(&channels, 0), &first));
         // The other is lost before it is there.
-        channels.lose(1);
+        channels.mark_lost(1);
         assert_eq!((channels.losses(), channels.previous()), (1, 1));
         assert!(!channels.bound(0, &first));
-        channels.lose(0);
+        channels.mark_lost(0);
         assert_eq!(channels.losses(), 1);
         assert!(matches!(channels.turn(1), SetupRole::Create));
     }
@@ -233,7 +233,7 @@ pub(super) mod tests {
         channels.made(1, session());
         // Who hears of it later has no say in the next one.
         channels.forget(&old);
-        channels.lose(0);
+        channels.mark_lost(0);
         assert!(channels.bound(0, &to_bind(&channels, 0)));
         assert_eq!(channels.losses(), 1);
     }

@@ -380,7 +380,7 @@ impl<L: Smb2Language> Smb2Client<L> {
     /// that is done.
     ///
     /// The client's own connection does that for those beside it, which only break off: false.
-    pub fn take_leave(&mut self, now: Timestamp, out: &mut Output) -> bool {
+    pub fn log_off(&mut self, now: Timestamp, out: &mut Output) -> bool {
         self.break_off(
             &ClientErrorKind::Stopped,
             now,
@@ -391,7 +391,7 @@ impl<L: Smb2Language> Smb2Client<L> {
         if self.inner.options.lane.beside.is_some() {
             return false;
         }
-        self.inner.begin(LEAVE, &Leave);
+        self.inner.start(LEAVE, &Leave);
         self.flush(out);
         true
     }
@@ -404,7 +404,7 @@ impl<L: Smb2Language> Smb2Client<L> {
 
     /// Lets an operation go the short way, if it can: whether it does.
     #[inline]
-    fn go_short(&mut self, slot: u32, operation: &Operation, out: &mut Output) -> bool {
+    fn try_fast_path(&mut self, slot: u32, operation: &Operation, out: &mut Output) -> bool {
         let Self { session, inner, .. } = self;
         let losses = inner.options.way.losses();
         let Some(fit) = inner.short_way.fit(operation, losses) else {
@@ -426,7 +426,7 @@ impl<L: Smb2Language> Smb2Client<L> {
     #[inline]
     fn go_short_first(&mut self, ticket: SlotId, operation: Operation, out: &mut Output) -> bool {
         let slot = self.inner.options.lane.own(ticket.slot);
-        let goes_short = self.go_short(slot, &operation, out);
+        let goes_short = self.try_fast_path(slot, &operation, out);
         if goes_short && let Some(own) = self.inner.slots.get_mut(slot as usize) {
             own.last = Some(Last { ticket, operation });
         }
@@ -538,7 +538,7 @@ impl Inner {
         self.queued.push(slot);
     }
 
-    fn begin(&mut self, ticket: SlotId, work: &dyn Smb2Work) {
+    fn start(&mut self, ticket: SlotId, work: &dyn Smb2Work) {
         let now = self.now;
         let slot = self.options.lane.own(ticket.slot);
         let Some(own) = self.slots.get_mut(slot as usize) else {
@@ -550,12 +550,12 @@ impl Inner {
             (None, Some(data)) => own.data.keep(data),
             (Some(Payload::Reading(_)) | None, _) => {}
         }
-        own.inspection.begin(payload);
+        own.inspection.start(payload);
         let task = work.task();
         if let ActorTask::Operation(operation) = task {
             own.last = Some(Last { ticket, operation });
         }
-        own.actor.begin(task);
+        own.actor.start(task);
         own.is_forged = false;
         own.under_way = Some(UnderWay {
             ticket,
@@ -567,7 +567,7 @@ impl Inner {
             bytes_sent: 0,
             bytes_received: 0,
         });
-        let end = self.go_on(slot, now);
+        let end = self.resume(slot, now);
         self.has_ended |= end.is_some();
         if let Some(own) = self.slots.get_mut(slot as usize) {
             own.at_once = end;
@@ -585,7 +585,7 @@ impl Inner {
         let Some(Last { ticket, operation }) = own.last else {
             return false;
         };
-        self.begin(ticket, &operation);
+        self.start(ticket, &operation);
         let Some(own) = self.slots.get_mut(slot as usize) else {
             return false;
         };
@@ -644,8 +644,8 @@ impl Inner {
     }
 
     /// Lets a future go on; how its task ended, if it has.
-    fn go_on(&mut self, slot: u32, now: Timestamp) -> Option<TaskEnd> {
-        let progress = self.actor(slot)?.go_on(now);
+    fn resume(&mut self, slot: u32, now: Timestamp) -> Option<TaskEnd> {
+        let progress = self.actor(slot)?.resume(now);
         match progress {
             Progress::Called => {
                 match self.slots.get_mut(slot as usize) {
@@ -688,7 +688,7 @@ impl Inner {
                 continue;
             };
             actor.desk().rested();
-            if let Some(end) = self.go_on(slot, now) {
+            if let Some(end) = self.resume(slot, now) {
                 self.end(slot, end, now, completed);
             }
         }
@@ -757,7 +757,7 @@ impl Inner {
         if let Some(actor) = self.actor(slot) {
             actor.desk().answer(Results { bytes, len });
         }
-        if let Some(end) = self.go_on(slot, now) {
+        if let Some(end) = self.resume(slot, now) {
             self.end(slot, end, now, completed);
         }
     }
@@ -812,7 +812,7 @@ impl Inner {
         });
         loop {
             own.actor.desk().cut();
-            match own.actor.go_on(now) {
+            match own.actor.resume(now) {
                 Progress::Ended(end) => return self.end(slot, end, now, completed),
                 // Over a connection that is still good it closes what it has opened.
                 Progress::Called if lives => self.closing.extend(closed_by(own.actor.call())),
@@ -848,7 +848,7 @@ impl Inner {
             return;
         };
         actor.desk().reset();
-        if let Some(end) = self.go_on(slot, now) {
+        if let Some(end) = self.resume(slot, now) {
             self.end(slot, end, now, completed);
         }
     }
@@ -988,7 +988,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         if goes_short {
             return;
         }
-        L::seen(&work, |work| self.inner.begin(ticket, work));
+        L::seen(&work, |work| self.inner.start(ticket, work));
         self.flush(out);
     }
 
@@ -1012,8 +1012,8 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
             let Some(Last { ticket, operation }) = own.and_then(|own| own.last) else {
                 continue;
             };
-            if !self.go_short(slot, &operation, out) {
-                self.inner.begin(ticket, &operation);
+            if !self.try_fast_path(slot, &operation, out) {
+                self.inner.start(ticket, &operation);
                 is_long = true;
             }
         }
@@ -1119,7 +1119,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         self.inner.begin_establishing();
         self.inner.now = now;
         let establisher = self.inner.establisher();
-        self.inner.go_on(establisher, now);
+        self.inner.resume(establisher, now);
         self.flush(out);
     }
 
@@ -1134,11 +1134,11 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         self.inner.short_way.close();
         self.session.reset();
         self.inner.closing.clear();
-        self.inner.options.way.lose();
+        self.inner.options.way.mark_lost();
         self.inner.reset(now, completed);
     }
 
-    fn abandon(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+    fn abort(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         for slot in 0..self.inner.slots.len() as u32 {
             let own = &self.inner.slots[slot as usize];
             let is_unsent = own.under_way.is_some_and(|way| way.sent.is_none());
@@ -1150,7 +1150,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
         }
     }
 
-    fn give_up(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+    fn mark_failed(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         self.break_off(&ClientErrorKind::Disconnected, now, completed);
     }
 

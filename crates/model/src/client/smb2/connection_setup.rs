@@ -71,8 +71,8 @@ impl ConnectionSetup {
     }
 
     /// The connection is gone, and the session with it if it was the last one.
-    pub fn lose(&self) {
-        self.channels.lose(self.channel);
+    pub fn mark_lost(&self) {
+        self.channels.mark_lost(self.channel);
         *self.noted() = None;
     }
 

@@ -87,7 +87,7 @@ pub(super) async fn replay(link: CallHandle, options: ShareLoadOptions) {
         let task = next_task(&mut kept).await;
         lines.moved = 0;
         let answer = match task {
-            ActorTaskKind::Action => lines.carry_out(kept.action()).await,
+            ActorTaskKind::Action => lines.execute(kept.action()).await,
             ActorTaskKind::EndPass => lines.end_pass().await,
             ActorTaskKind::RemoveTree => lines.remove_own_tree().await,
             ActorTaskKind::Leave => lines.leave().await,
@@ -215,7 +215,7 @@ const LOCKED: LockFlags = LockFlags(LockFlags::EXCLUSIVE_LOCK.0 | LockFlags::FAI
 
 impl Lines {
     /// Carries out one line: once more if the connection was lost meanwhile.
-    async fn carry_out(&mut self, action: Action<'_>) -> ActionResult<Status> {
+    async fn execute(&mut self, action: Action<'_>) -> ActionResult<Status> {
         let (mut left, mut is_doubtful) = (self.options.retries, false);
         loop {
             self.moved = 0;
@@ -559,7 +559,7 @@ impl Lines {
             if got >= extent.len || count < asked {
                 return Ok(length(expected, got));
             }
-            self.link.go_on()?;
+            self.link.check_cancelled()?;
         }
     }
 
@@ -586,7 +586,7 @@ impl Lines {
             if written >= extent.len {
                 return Ok(());
             }
-            self.link.go_on()?;
+            self.link.check_cancelled()?;
         }
     }
 
@@ -732,7 +732,7 @@ impl Lines {
     /// Closes what a pass has left open.
     async fn end_pass(&mut self) -> ActionResult<Status> {
         for mut file in self.open.take_all() {
-            match self.let_go(&mut file).await {
+            match self.release(&mut file).await {
                 // What was open is gone with its connection, or once more what has outlived it.
                 Ok(()) | Err(ActionError::Status(_) | ActionError::ConnectionReset) => {}
                 Err(ActionError::ClientFailed) => return Err(ActionError::ClientFailed),
@@ -743,7 +743,7 @@ impl Lines {
 
     /// Closes a file; what has outlived its connection is taken up again for that, since nobody else
     /// may open it otherwise until the server has given it up.
-    async fn let_go(&self, file: &mut OpenFile) -> ActionResult<()> {
+    async fn release(&self, file: &mut OpenFile) -> ActionResult<()> {
         loop {
             let losses = self.options.way.losses();
             if file.losses != losses && file.outlives.is_some() {

@@ -87,7 +87,7 @@ impl OpenTable {
     }
 
     /// What is under a key. What is away is this caller's to take up again.
-    pub fn look(&self, key: OpenKey) -> Option<HandleState> {
+    pub fn lookup(&self, key: OpenKey) -> Option<HandleState> {
         let mut maps = self.maps();
         let entry = maps.entries.get_mut(&key)?;
         Some(match entry.state {
@@ -222,9 +222,9 @@ mod tests {
         assert_eq!(opens.hold(FILE, plain), None);
         assert_eq!(opens.hold(FILE, handle(2, false)), Some(plain.file_id));
         opens.see_losses(0);
-        assert_eq!(opens.look(KEY), Some(HandleState::Open(plain.file_id)));
+        assert_eq!(opens.lookup(KEY), Some(HandleState::Open(plain.file_id)));
         opens.see_losses(1);
-        assert_eq!(opens.look(KEY), None);
+        assert_eq!(opens.lookup(KEY), None);
     }
 
     #[test]
@@ -234,12 +234,12 @@ mod tests {
         opens.insert(KEY, durable);
         opens.see_losses(1);
         assert_eq!(opens.here(KEY), None);
-        assert_eq!(opens.look(KEY), Some(HandleState::Disconnected(durable)));
-        assert_eq!(opens.look(KEY), Some(HandleState::Opening));
+        assert_eq!(opens.lookup(KEY), Some(HandleState::Disconnected(durable)));
+        assert_eq!(opens.lookup(KEY), Some(HandleState::Opening));
         // The connection is lost once more before that is done.
         opens.see_losses(2);
         opens.stays_away(KEY, durable);
-        assert_eq!(opens.look(KEY), Some(HandleState::Disconnected(durable)));
+        assert_eq!(opens.lookup(KEY), Some(HandleState::Disconnected(durable)));
         opens.insert(KEY, handle(2, true));
         assert_eq!(opens.take(KEY), Some(handle(2, true).file_id));
         assert_eq!(opens.any(), None);

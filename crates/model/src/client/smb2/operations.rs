@@ -311,7 +311,7 @@ pub(super) async fn operate(
         operating.found = ReplyInfo::Plain;
         operating.fault = None;
         let answer = match task {
-            ActorTaskKind::Operation(operation) => operating.carry_out(operation).await,
+            ActorTaskKind::Operation(operation) => operating.execute(operation).await,
             ActorTaskKind::Leave => operating.say_goodbye().await,
             // Lines are asked of a load's clients.
             ActorTaskKind::Action | ActorTaskKind::EndPass | ActorTaskKind::RemoveTree => {
@@ -362,7 +362,7 @@ impl SlotTask {
         }
     }
 
-    async fn carry_out(&mut self, operation: Operation) -> ActionResult<()> {
+    async fn execute(&mut self, operation: Operation) -> ActionResult<()> {
         match operation {
             Operation::Null => self.link.echo().await,
             Operation::GetAttr { file } => self.attributes(file).await,
@@ -588,7 +588,7 @@ impl SlotTask {
     async fn present(&self, key: OpenKey) -> ActionResult<Option<smb2::FileId>> {
         let opens = &self.client.opens;
         loop {
-            match opens.look(key) {
+            match opens.lookup(key) {
                 None => return Ok(None),
                 Some(HandleState::Open(file_id)) => return Ok(Some(file_id)),
                 Some(HandleState::Opening) => {
@@ -944,7 +944,7 @@ impl SlotTask {
         }
         while let Some(key) = self.client.opens.any() {
             // What another slot was about to open or to take up again is not coming any more.
-            let open = match self.client.opens.look(key) {
+            let open = match self.client.opens.lookup(key) {
                 Some(HandleState::Open(file_id)) => Some(file_id),
                 Some(HandleState::Disconnected(handle)) => match self.reclaim(handle).await {
                     Err(ActionError::Status(_)) => None,

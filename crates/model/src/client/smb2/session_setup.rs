@@ -56,7 +56,7 @@ struct Round {
 
 impl Round {
     /// Whether the session is of a guest, or of nobody: neither has a key.
-    fn is_nobodys(&self) -> bool {
+    fn is_unowned(&self) -> bool {
         self.flags.contains(SessionFlags::IS_GUEST) || self.flags.contains(SessionFlags::IS_NULL)
     }
 
@@ -100,7 +100,7 @@ pub(super) async fn set_up(
         SessionSetupKind::Reconnect(previous) => (None, previous),
         SessionSetupKind::Additional => (None, 0),
     };
-    let mut mechanism = terms.mechanisms.begin();
+    let mut mechanism = terms.mechanisms.start();
     let mechanisms = [spnego::Mechanism::NTLMSSP];
     let mut token = Vec::new();
     NegTokenInit::encode(&mechanisms, Some(&mechanism.first()?), &mut token);
@@ -233,7 +233,7 @@ fn finished(
     round: &Round,
     preauth: &Preauth,
 ) -> Result<EstablishedSession> {
-    let is_nobody = round.is_nobodys();
+    let is_nobody = round.is_unowned();
     let session_key = mechanism.session_key().filter(|_| !is_nobody);
     let mut session = EstablishedSession {
         session_id: round.session_id,
@@ -273,7 +273,7 @@ fn bound(
     round: &Round,
     preauth: &Preauth,
 ) -> Result<EstablishedSession> {
-    let key = mechanism.session_key().filter(|_| !round.is_nobodys());
+    let key = mechanism.session_key().filter(|_| !round.is_unowned());
     let (Some(key), Some(of_session)) = (key, &own.keys) else {
         return Err(ConnectError::OneChannel(MultichannelUnavailable::Guest));
     };

@@ -28,7 +28,7 @@ use std::sync::Arc;
 struct Nobody;
 
 impl Mechanisms for Nobody {
-    fn begin(&self) -> Box<dyn Mechanism> {
+    fn start(&self) -> Box<dyn Mechanism> {
         Box::new(Nobody)
     }
 }
@@ -121,9 +121,9 @@ impl Bench {
         }
     }
 
-    fn begin(&mut self, action: &Action<'_>) -> Progress {
-        self.actor.begin(ActorTask::Action(action));
-        self.actor.go_on(Timestamp::ZERO)
+    fn start(&mut self, action: &Action<'_>) -> Progress {
+        self.actor.start(ActorTask::Action(action));
+        self.actor.resume(Timestamp::ZERO)
     }
 
     /// The command that is asked, which is one, and its body.
@@ -177,7 +177,7 @@ impl Bench {
         bytes.extend(body.to_bytes());
         let len = bytes.len();
         self.actor.desk().answer(Results { bytes: &bytes, len });
-        self.actor.go_on(Timestamp::ZERO)
+        self.actor.resume(Timestamp::ZERO)
     }
 
     fn refuse(&mut self, command: Command, status: smb2::Status) -> Progress {
@@ -214,12 +214,12 @@ impl Bench {
     }
 
     /// The connection is lost, with the session, and made again. Who waits for an answer hears of it.
-    fn lose(&mut self, is_waited_for: bool) -> Option<Progress> {
-        self.way.lose();
+    fn mark_lost(&mut self, is_waited_for: bool) -> Option<Progress> {
+        self.way.mark_lost();
         self.way.make_of_tests();
         is_waited_for.then(|| {
             self.actor.desk().reset();
-            self.actor.go_on(Timestamp::ZERO)
+            self.actor.resume(Timestamp::ZERO)
         })
     }
 
@@ -259,12 +259,12 @@ const FLUSH: Action<'_> = Action::Flush { handle: HELD };
 /// A client that has the file open, by the handle of number 1, and locked; its CreateGuid.
 fn holding() -> (Bench, [u8; 16]) {
     let mut bench = Bench::new();
-    bench.begin(&CREATE);
+    bench.start(&CREATE);
     let Asked::Durable(guid) = bench.create() else {
         panic!("{:?}", bench.create());
     };
     assert!(is_done(&bench.open(opened(1), true)));
-    bench.begin(&LOCK);
+    bench.start(&LOCK);
     assert!(is_done(&bench.locked()));
     (bench, guid)
 }
@@ -275,11 +275,11 @@ fn a_handle_that_outlives_its_connection_is_taken_up_again_with_its_locks() {
     for number in 2..4 {
         // Whether a line is under way or not.
         if number == 2 {
-            bench.lose(false);
-            bench.begin(&FLUSH);
+            bench.mark_lost(false);
+            bench.start(&FLUSH);
         } else {
-            bench.begin(&FLUSH);
-            bench.lose(true);
+            bench.start(&FLUSH);
+            bench.mark_lost(true);
         }
         assert_eq!(bench.create(), Asked::Reclaimed(opened(number - 1), guid));
         bench.open(opened(number), false);
@@ -301,8 +301,8 @@ fn a_handle_that_outlives_its_connection_is_taken_up_again_with_its_locks() {
 #[test]
 fn a_handle_that_the_server_has_given_away_is_opened_anew_and_locked() {
     let (mut bench, guid) = holding();
-    bench.lose(false);
-    bench.begin(&FLUSH);
+    bench.mark_lost(false);
+    bench.start(&FLUSH);
     assert_eq!(bench.create(), Asked::Reclaimed(opened(1), guid));
     bench.refuse(Command::Create, smb2::Status::OBJECT_NAME_NOT_FOUND);
     let Asked::Durable(other) = bench.create() else {
@@ -328,8 +328,8 @@ fn a_handle_that_the_server_has_given_away_is_opened_anew_and_locked() {
 #[test]
 fn a_lock_in_doubt_is_let_go_of_before_it_is_asked_for_again() {
     let (mut bench, guid) = holding();
-    bench.begin(&LOCK);
-    bench.lose(true);
+    bench.start(&LOCK);
+    bench.mark_lost(true);
     assert_eq!(bench.create(), Asked::Reclaimed(opened(1), guid));
     bench.open(opened(2), false);
     assert_eq!(bench.lock(), (lock::LockFlags::UNLOCK.0, opened(2)));
@@ -341,10 +341,10 @@ fn a_lock_in_doubt_is_let_go_of_before_it_is_asked_for_again() {
 #[test]
 fn what_is_not_granted_is_opened_anew() {
     let mut bench = Bench::new();
-    bench.begin(&CREATE);
+    bench.start(&CREATE);
     assert!(is_done(&bench.open(opened(1), false)));
-    bench.lose(false);
-    bench.begin(&FLUSH);
+    bench.mark_lost(false);
+    bench.start(&FLUSH);
     assert!(matches!(bench.create(), Asked::Durable(_)));
     bench.open(opened(2), false);
     assert_eq!(bench.asked().0, Command::Flush);

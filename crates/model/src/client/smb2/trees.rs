@@ -63,7 +63,7 @@ impl CallHandle {
                 return Err(self.violated(CompoundRequest::NONE, what));
             }
             is_first = false;
-            self.go_on()?;
+            self.check_cancelled()?;
         };
         let closed = self.close(directory).await;
         listed.and(closed)
@@ -102,7 +102,7 @@ impl CallHandle {
         {
             Err(failure) if is_not_there(failure) => {}
             Err(failure) if is(failure, Status::NOT_A_DIRECTORY) => {
-                self.take_away(path, CreateOptions::NON_DIRECTORY_FILE)
+                self.ensure_removed(path, CreateOptions::NON_DIRECTORY_FILE)
                     .await?;
             }
             level => self.walk(level?, removal, &mut kept).await?,
@@ -114,7 +114,7 @@ impl CallHandle {
     async fn walk(&self, top: Level, removal: Removal<'_>, kept: &mut Kept) -> ActionResult<()> {
         let mut levels = vec![top];
         while let Some(level) = levels.last_mut() {
-            self.go_on()?;
+            self.check_cancelled()?;
             if let Some(name) = level.directories.pop() {
                 let (path, below) = (
                     join(&level.path, &name, '\\'),
@@ -168,9 +168,9 @@ impl CallHandle {
         })
         .await?;
         for name in files {
-            self.go_on()?;
+            self.check_cancelled()?;
             let file = join(&path, &name, '\\');
-            self.take_away(&file, CreateOptions::NON_DIRECTORY_FILE)
+            self.ensure_removed(&file, CreateOptions::NON_DIRECTORY_FILE)
                 .await?;
         }
         Ok(Level {
@@ -184,7 +184,7 @@ impl CallHandle {
     /// Removes an emptied directory; whether it is gone.
     async fn remove_empty(&self, done: &Level, kept: &mut Kept) -> ActionResult<bool> {
         let options = CreateOptions::DIRECTORY_FILE;
-        match self.take_away(&done.path, options).await {
+        match self.ensure_removed(&done.path, options).await {
             // Something was made there a moment ago.
             Err(failure) if is(failure, Status::DIRECTORY_NOT_EMPTY) => {
                 kept.add(done.below.as_bytes());
@@ -195,7 +195,7 @@ impl CallHandle {
     }
 
     /// Whoever removed it, it is gone.
-    pub async fn take_away(&self, path: &str, options: CreateOptions) -> ActionResult<()> {
+    pub async fn ensure_removed(&self, path: &str, options: CreateOptions) -> ActionResult<()> {
         match self.remove(path, options).await {
             Err(failure) if is_not_there(failure) => Ok(()),
             removed => removed,

@@ -35,7 +35,7 @@ enum Judge {
 
 impl DoctorRule {
     /// What it finds; `None` if what it is about is not known.
-    pub fn judge(&self, facts: &Facts) -> Option<Finding> {
+    pub fn evaluate(&self, facts: &Facts) -> Option<Finding> {
         let figure = self.threshold.map_or(0.0, |threshold| threshold.figure);
         let (Judge::Host(judge) | Judge::Target(judge)) = self.judge;
         let judgement = judge(facts, figure)?;

@@ -32,7 +32,7 @@ pub struct LimitRule {
 
 impl LimitRule {
     /// What it says; `None` if it does not hold.
-    pub(super) fn judge(&self, evidence: &Evidence<'_>) -> Option<Limit> {
+    pub(super) fn evaluate(&self, evidence: &Evidence<'_>) -> Option<Limit> {
         let figure = self.threshold.map_or(0.0, |threshold| threshold.figure);
         let told = (self.judge)(evidence, figure)?;
         Some(Limit {

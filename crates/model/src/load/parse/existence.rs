@@ -54,7 +54,7 @@ impl Default for PossibleNames {
 
 impl PossibleNames {
     /// The next name of the table is this one.
-    pub(super) fn learn(&mut self, id: NameId, name: &[u8]) {
+    pub(super) fn record_name(&mut self, id: NameId, name: &[u8]) {
         let node = self.node(&name.to_ascii_lowercase());
         self.by_name.resize(id as usize, ROOT);
         self.by_name.push(node);

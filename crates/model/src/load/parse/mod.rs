@@ -154,7 +154,7 @@ impl Compiler {
             return;
         }
         let Some(number) = self.line.checked_add(1) else {
-            self.give_up(1, "more than 4,294,967,295 lines", None);
+            self.abort(1, "more than 4,294,967,295 lines", None);
             return;
         };
         self.line = number;
@@ -164,7 +164,7 @@ impl Compiler {
         } else if let Some(at) = line.iter().position(|byte| *byte < b' ' && *byte != b'\t') {
             let byte = line.get(at).copied().unwrap_or_default();
             let what = format!("not a load file: byte 0x{byte:02x} is not text");
-            self.give_up(at as u32 + 1, &what, None);
+            self.abort(at as u32 + 1, &what, None);
         } else {
             self.text(line);
         }
@@ -173,7 +173,7 @@ impl Compiler {
     /// The next line is longer than [`LONGEST_LINE`]; so this is no load file.
     pub fn line_too_long(&mut self) {
         let what = format!("not a load file: a line is longer than {LONGEST_LINE} bytes");
-        self.give_up(1, &what, None);
+        self.abort(1, &what, None);
     }
 
     fn text(&mut self, line: &[u8]) {
@@ -259,7 +259,7 @@ impl Compiler {
             self.line = 0;
             let help = "a line is an operation, its arguments and its status, such as: Unlink \"\\clients\\client1\\a\" 0x6 NT_STATUS_OK";
             let what = "not a load file: no line begins with an operation";
-            self.give_up(0, what, Some(help.to_owned()));
+            self.abort(0, what, Some(help.to_owned()));
             return;
         }
         self.repeat_without_operation();
@@ -276,7 +276,7 @@ impl Compiler {
         }
         if self.operations == 0 && self.diagnostics.count() == 0 {
             self.line = 0;
-            self.give_up(0, "not a load file: there is no operation in it", None);
+            self.abort(0, "not a load file: there is no operation in it", None);
         }
     }
 
@@ -295,8 +295,8 @@ impl Compiler {
         });
     }
 
-    fn give_up(&mut self, column: u32, what: &str, help: Option<String>) {
-        self.diagnostics.give_up(LoadError {
+    fn abort(&mut self, column: u32, what: &str, help: Option<String>) {
+        self.diagnostics.abort(LoadError {
             line: self.line,
             column,
             what: what.to_owned(),

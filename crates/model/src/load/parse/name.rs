@@ -56,11 +56,11 @@ impl Compiler {
     fn learned(&mut self, id: Option<NameId>, relative: &[u8]) -> NameId {
         match id {
             Some(id) => {
-                self.existence.learn(id, relative);
+                self.existence.record_name(id, relative);
                 id
             }
             None => {
-                self.give_up(1, "the names of this file take more than 4 GiB", None);
+                self.abort(1, "the names of this file take more than 4 GiB", None);
                 0
             }
         }

@@ -79,7 +79,7 @@ impl Compiler {
                 shown(word.text)
             );
             let help = "files with CIFS-style verbs (NTCreateX, ReadX, …), NFS verbs (READ3, …) or SMB verbs with paths (OPEN, READ, …) can be replayed";
-            self.give_up(word.column, &what, Some(help.to_owned()));
+            self.abort(word.column, &what, Some(help.to_owned()));
             return None;
         }
         let found = match self.naming {

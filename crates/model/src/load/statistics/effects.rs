@@ -25,7 +25,7 @@ impl LoadStatistics {
     }
 
     /// Does what the action does when it succeeds.
-    pub(super) fn carry_out(&mut self, action: &Action) {
+    pub(super) fn execute(&mut self, action: &Action) {
         match *action {
             Action::NtCreateX {
                 path,

@@ -121,7 +121,7 @@ impl LoadStatistics {
         let succeeds = self.outcomes.add(line);
         self.count_arguments(&line.action);
         if succeeds {
-            self.carry_out(&line.action);
+            self.execute(&line.action);
         } else {
             self.mention(&line.action);
         }

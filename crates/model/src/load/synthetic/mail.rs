@@ -45,14 +45,14 @@ pub(super) fn write(out: &mut Writer, draw: LoadRng) {
         maildirs: Default::default(),
         serial: 0,
     };
-    mail.furnish();
+    mail.populate();
     while mail.out.operations() < OPERATIONS {
         mail.act();
     }
 }
 
 impl Mail<'_> {
-    fn furnish(&mut self) {
+    fn populate(&mut self) {
         self.out.mkdir("spool");
         for user in MBOXES {
             let handle = self.out.create(&mbox(user));

@@ -80,7 +80,7 @@ impl SyntheticLoad {
 
     /// The load file.
     pub fn text(self) -> String {
-        let mut writer = Writer::begin(self);
+        let mut writer = Writer::start(self);
         let draw = LoadRng::new(self);
         match self {
             SyntheticLoad::Office => office::write(&mut writer, draw),

@@ -61,7 +61,7 @@ pub(super) fn write(out: &mut Writer, draw: LoadRng) {
         kept: Vec::new(),
         serial: 0,
     };
-    office.furnish();
+    office.populate();
     while office.out.operations() < OPERATIONS {
         office.act();
     }
@@ -72,7 +72,7 @@ pub(super) fn write(out: &mut Writer, draw: LoadRng) {
 
 impl Office<'_> {
     /// What is there before work begins.
-    fn furnish(&mut self) {
+    fn populate(&mut self) {
         self.out.query_fs();
         for folder in ["Programs", "Shared", "Spool"]
             .into_iter()

@@ -51,7 +51,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// The head of the file, and a clean place.
-    pub fn begin(load: SyntheticLoad) -> Self {
+    pub fn start(load: SyntheticLoad) -> Self {
         let mut writer = Self {
             text: String::new(),
             operations: 0,

@@ -120,7 +120,7 @@ impl PointInProgress {
     }
 
     /// Its record; `None` if nothing was measured.
-    pub fn conclude(mut self, unqueued_ns: Option<f64>) -> Option<CurvePointRecord> {
+    pub fn into_record(mut self, unqueued_ns: Option<f64>) -> Option<CurvePointRecord> {
         if self.tally.intervals == 0 {
             return None;
         }

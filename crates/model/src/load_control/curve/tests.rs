@@ -33,7 +33,7 @@ fn run(server: SimulatedServer, plan: &CurvePlan, seed: u64) -> (CurveRecord, Si
     };
     let mut steering = CurveSteering::new(plan, None);
     let end = run.steer(&mut steering);
-    (steering.conclude(), end)
+    (steering.into_record(), end)
 }
 
 /// Checks a curve against theory: every point within 5 % or within its own 95 % interval. One in
@@ -166,7 +166,7 @@ fn few_slots_show_an_overload_as_well() {
     };
     let mut steering = CurveSteering::new(&plan(false), None);
     assert!(run.steer(&mut steering).is_finished);
-    assert_peak(&steering.conclude(), 10_000.0);
+    assert_peak(&steering.into_record(), 10_000.0);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn the_peak_of_a_server_that_overload_slows_down_is_that_before_it() {
     let run = SimulatedRun::new(server, 8);
     let mut steering = CurveSteering::new(&plan(false), None);
     assert!(run.steer(&mut steering).is_finished);
-    let curve = steering.conclude();
+    let curve = steering.into_record();
     let peak = curve.peak_ops_per_s / 10_000.0;
     assert!((0.85..1.0).contains(&peak), "{}", curve.peak_method);
 }
@@ -273,7 +273,7 @@ fn a_server_that_keeps_up_with_everything_leaves_the_peak_to_the_load_generator(
     };
     let mut steering = CurveSteering::new(&short, Some(5_000.0));
     assert!(simulated.steer(&mut steering).is_finished);
-    let curve = steering.conclude();
+    let curve = steering.into_record();
     assert_eq!(curve.peak_end, PeakLimit::Generator);
     let top = curve.points.last().expect("points").offered_load_ops_per_s;
     assert_eq!(top, 5_000.0);
@@ -291,7 +291,7 @@ fn a_run_that_is_broken_off_keeps_what_it_has() {
         assert!(!run.steer(&mut steering).is_finished);
         let progress = steering.progress();
         assert!(!progress.is_empty());
-        let curve = steering.conclude();
+        let curve = steering.into_record();
         assert!(!curve.points.is_empty());
         let last = curve.points.last().expect("points");
         assert!(last.end_ns <= limit * SECOND);

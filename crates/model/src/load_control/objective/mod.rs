@@ -138,7 +138,7 @@ impl ObjectiveSearch {
     }
 
     /// What the search found. A search that was not over was interrupted.
-    pub fn conclude(mut self) -> ObjectiveRecord {
+    pub fn into_record(mut self) -> ObjectiveRecord {
         let end = self.end.unwrap_or(SearchStopReason::Interrupted);
         if !self.dwell.readings.is_empty() {
             self.close_dwell();

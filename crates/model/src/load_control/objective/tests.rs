@@ -52,7 +52,7 @@ impl Case {
         for seed in seeds {
             let mut search = search_for(self.objective(), 0.03);
             let end = self.run(seed).steer(&mut search);
-            let record = search.conclude();
+            let record = search.into_record();
             let load = record.load_ops_per_s.unwrap_or(0.0);
             let error = (load / truth - 1.0).abs();
             let lower = record.lower_ops_per_s.unwrap_or(f64::NAN);
@@ -170,7 +170,7 @@ fn a_server_that_stands_still_once_does_not_ruin_the_answer() {
         });
         let mut search = search_for(case.objective(), 0.03);
         run.steer(&mut search);
-        let record = search.conclude();
+        let record = search.into_record();
         let load = record.load_ops_per_s.unwrap_or(0.0);
         assert!((load / 12_000.0 - 1.0).abs() < 0.03, "{start_ns}: {load}");
     }
@@ -182,7 +182,7 @@ fn what_never_holds_is_told_within_seconds() {
     let objective: Objective = "mean<500us".parse().expect("an objective");
     let mut search = search_for(objective, 0.03);
     let end = case.run(1).steer(&mut search);
-    let record = search.conclude();
+    let record = search.into_record();
     assert_eq!(record.end, SearchStopReason::NeverMet);
     assert_eq!(
         (record.load_ops_per_s, record.upper_ops_per_s),
@@ -205,7 +205,7 @@ fn what_always_holds_ends_at_what_can_be_offered() {
     };
     let mut search = ObjectiveSearch::new(&plan, range);
     case.run(1).steer(&mut search);
-    let record = search.conclude();
+    let record = search.into_record();
     assert_eq!(record.end, SearchStopReason::AlwaysMet);
     assert_eq!(record.lower_ops_per_s, Some(3000.0));
 }
@@ -220,7 +220,7 @@ fn a_search_that_was_stopped_tells_what_it_tried() {
     assert!(search.progress().contains("/s"));
     let left = search.plan.search_max_ns - search.elapsed_ns;
     assert_eq!(search.left(), Some(RemainingTime::AtMost(left)));
-    let record = search.conclude();
+    let record = search.into_record();
     assert_eq!(record.end, SearchStopReason::Interrupted);
     assert!(!record.tried.is_empty());
 }
@@ -239,7 +239,7 @@ fn a_search_that_was_stopped_says_what_held_so_far() {
     let plan = search_for(case.objective(), 0.03).plan;
     let mut search = ObjectiveSearch::new(&plan, range);
     assert!(!run.steer(&mut search).is_finished);
-    let record = search.conclude();
+    let record = search.into_record();
     assert_eq!(record.end, SearchStopReason::Interrupted);
     assert_eq!(
         (record.load_ops_per_s, record.lower_ops_per_s),
@@ -256,7 +256,7 @@ fn time_is_kept() {
     let mut search = search_for(case.objective(), 1e-6);
     let end = case.run(1).steer(&mut search);
     assert_eq!(end.time_ns, 90_000_000_000);
-    let record = search.conclude();
+    let record = search.into_record();
     assert_eq!(record.end, SearchStopReason::TimedOut);
     assert!(record.lower_ops_per_s < record.load_ops_per_s);
     assert!(record.load_ops_per_s < record.upper_ops_per_s);
@@ -342,7 +342,7 @@ fn a_load_that_held_for_too_short_a_time_bounds_the_search_and_is_not_called_bro
         search.progress(),
         "trying 1,414/s, between 1,000/s and 2,000/s"
     );
-    let record = search.conclude();
+    let record = search.into_record();
     assert_eq!(record.held_ops_per_s, Some(1000.0));
     assert_eq!(record.broken_ops_per_s, None);
 }
@@ -354,7 +354,7 @@ fn the_lowest_load_is_not_said_to_fail_because_it_was_measured_for_too_short_a_t
     // 2000/s are answered at once as far as they are, which is half of them.
     let waits = |load: f64| if load > 1100.0 { 100_000 } else { 500_000_000 };
     steer(&mut search, 200, 1000.0, waits);
-    let record = search.conclude();
+    let record = search.into_record();
     assert_eq!(record.end, SearchStopReason::TimedOut);
     assert_eq!(record.held_ops_per_s, None);
     assert_eq!(record.broken_ops_per_s, Some(2000.0));
@@ -369,7 +369,7 @@ fn what_is_not_achieved_does_not_keep_the_objective_however_fast_the_rest_is() {
     };
     let mut search = ObjectiveSearch::new(&plan, LoadRange::default());
     steer(&mut search, 200, 50_000.0, |_| 100_000);
-    let record = search.conclude();
+    let record = search.into_record();
     assert_eq!(record.end, SearchStopReason::Precise);
     let load = record.load_ops_per_s.unwrap_or(0.0);
     // 98 % of 51,020 are achieved; the scatter of Poisson arrivals is allowed for.
@@ -389,7 +389,7 @@ fn no_load_above_the_capacity_passes() {
     for seed in 0..20 {
         let mut search = search_for(case.objective(), 0.03);
         case.run(seed).steer(&mut search);
-        let record = search.conclude();
+        let record = search.into_record();
         let named = [record.load_ops_per_s, record.held_ops_per_s];
         let named = named.into_iter().flatten();
         assert!(named.clone().all(|load| load < case.capacity), "{record:?}");

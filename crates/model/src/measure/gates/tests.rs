@@ -109,7 +109,7 @@ fn outcome(gate: &str, change: impl FnOnce(&mut RunRecord)) -> GateRecord {
     let mut record = sound_mix();
     change(&mut record);
     record.plan.gates.fail_if = vec![gate.parse().expect(gate)];
-    judge(&record).remove(0)
+    evaluate(&record).remove(0)
 }
 
 #[test]

@@ -82,7 +82,7 @@ impl Bound {
     }
 
     /// The three ways: inside with all that chance leaves open, outside with all of it, or neither.
-    pub fn judge(&self, figure: f64, chance: f64) -> Verdict {
+    pub fn evaluate(&self, figure: f64, chance: f64) -> Verdict {
         let ends = [figure - chance, figure + chance];
         if ends.into_iter().all(|end| self.holds(end)) {
             return Verdict::Passes;
@@ -282,7 +282,7 @@ impl Check {
     /// A check whose figure is held against its bound.
     fn judged(subject: CheckSubject, figure: f64, bound: Bound, chance: f64) -> Self {
         Self {
-            verdict: bound.judge(figure, chance),
+            verdict: bound.evaluate(figure, chance),
             subject,
             figure,
             bound,

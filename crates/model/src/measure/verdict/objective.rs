@@ -39,7 +39,7 @@ impl LoadVerdict {
             Figure::Quantile { quantile } => {
                 let allowed = 1.0 - quantile;
                 let chance = STANDARD_ERRORS * (allowed * quantile / count).sqrt();
-                Bound::at_most(allowed).judge(tried.above as f64 / count, chance)
+                Bound::at_most(allowed).evaluate(tried.above as f64 / count, chance)
             }
             Figure::Mean if tried.figure_ns < objective.below_ns => Verdict::Passes,
             Figure::Mean => Verdict::Fails,

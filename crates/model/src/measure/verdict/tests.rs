@@ -4,12 +4,12 @@ const PERCENT_10: Bound = Bound::around(0.0, 10.0);
 
 #[test]
 fn a_verdict_has_three_ways() {
-    assert_eq!(PERCENT_10.judge(5.0, 4.9), Verdict::Passes);
-    assert_eq!(PERCENT_10.judge(-20.0, 9.9), Verdict::Fails);
-    assert_eq!(PERCENT_10.judge(10.0, 0.0), Verdict::Passes);
-    assert_eq!(PERCENT_10.judge(10.1, 0.0), Verdict::Fails);
+    assert_eq!(PERCENT_10.evaluate(5.0, 4.9), Verdict::Passes);
+    assert_eq!(PERCENT_10.evaluate(-20.0, 9.9), Verdict::Fails);
+    assert_eq!(PERCENT_10.evaluate(10.0, 0.0), Verdict::Passes);
+    assert_eq!(PERCENT_10.evaluate(10.1, 0.0), Verdict::Fails);
     let is_untold = |figure, chance| {
-        let verdict = PERCENT_10.judge(figure, chance);
+        let verdict = PERCENT_10.evaluate(figure, chance);
         matches!(
             verdict,
             Verdict::Inconclusive(InconclusiveReason::TooShort { .. })
@@ -23,7 +23,7 @@ fn a_verdict_has_three_ways() {
 fn holds_is_never_said_of_a_figure_outside_the_bound() {
     for figure in (-300..300).map(f64::from) {
         for chance in [0.0, 0.5, 5.0, 50.0] {
-            let verdict = PERCENT_10.judge(figure, chance);
+            let verdict = PERCENT_10.evaluate(figure, chance);
             assert!(verdict != Verdict::Passes || PERCENT_10.holds(figure));
             assert!(verdict != Verdict::Fails || !PERCENT_10.holds(figure));
             assert!(chance <= 10.0 || verdict != Verdict::Passes);
@@ -33,7 +33,7 @@ fn holds_is_never_said_of_a_figure_outside_the_bound() {
 
 #[test]
 fn chance_shrinks_with_the_root_of_the_length() {
-    let times = |figure, chance| match PERCENT_10.judge(figure, chance) {
+    let times = |figure, chance| match PERCENT_10.evaluate(figure, chance) {
         Verdict::Inconclusive(InconclusiveReason::TooShort { times }) => times,
         other => panic!("{figure} ± {chance}: {other:?}"),
     };
@@ -48,10 +48,10 @@ fn chance_shrinks_with_the_root_of_the_length() {
 #[test]
 fn a_bound_of_one_side_is_judged_on_that_side() {
     let most = Bound::at_most(5000.0);
-    assert_eq!(most.judge(-1.0, 100.0), Verdict::Passes);
-    assert_eq!(most.judge(6000.0, 900.0), Verdict::Fails);
+    assert_eq!(most.evaluate(-1.0, 100.0), Verdict::Passes);
+    assert_eq!(most.evaluate(6000.0, 900.0), Verdict::Fails);
     assert!(matches!(
-        most.judge(6000.0, 1100.0),
+        most.evaluate(6000.0, 1100.0),
         Verdict::Inconclusive(_)
     ));
 }

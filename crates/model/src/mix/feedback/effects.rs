@@ -70,7 +70,7 @@ impl CallModel {
     }
 
     /// Learns from two readings, `seconds` apart: system calls made between them, and calls.
-    pub fn learn(&mut self, done: &Calls, seconds: f64, calls: &Rates) {
+    pub fn calibrate(&mut self, done: &Calls, seconds: f64, calls: &Rates) {
         let mut times: SyscallCounts = [0.0; ROWS];
         for (number, kind) in times.iter_mut().zip(OpKind::STATELESS) {
             *number = done[*kind] as f64;
@@ -160,8 +160,8 @@ mod tests {
         let mut effects = CallModel::new(OpKind::index);
         assert_eq!(effects.of(OpKind::Create)[OpKind::Create.index()], 1.0);
         let seen = calls(&[(OpKind::Create, 16.0), (OpKind::Lookup, 16.0)]);
-        effects.learn(&done(&[(OpKind::Create, 16)]), 0.1, &seen);
-        effects.learn(&done(&[(OpKind::ReadLink, 16)]), 0.1, &[0.0; ROWS]);
+        effects.calibrate(&done(&[(OpKind::Create, 16)]), 0.1, &seen);
+        effects.calibrate(&done(&[(OpKind::ReadLink, 16)]), 0.1, &[0.0; ROWS]);
         let create = effects.of(OpKind::Create);
         assert!((create[OpKind::Create.index()] - 1.0).abs() < 0.05);
         assert!((create[OpKind::Lookup.index()] - 1.0).abs() < 0.25);
@@ -175,7 +175,7 @@ mod tests {
         let mixture = [(OpKind::Lookup, 170), (OpKind::Read, 110)];
         let seen = calls(&[(OpKind::Lookup, 85.0), (OpKind::Read, 110.0)]);
         for _ in 0..3 {
-            effects.learn(&done(&mixture), 2.0, &seen);
+            effects.calibrate(&done(&mixture), 2.0, &seen);
             effects.age(OpKind::index);
         }
         let lookup = effects.of(OpKind::Lookup)[OpKind::Lookup.index()];
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn nothing_is_ever_taken_back_and_what_is_forgotten_is_as_at_first() {
         let mut effects = CallModel::new(OpKind::index);
-        effects.learn(&done(&[(OpKind::Commit, 100)]), 1.0, &[0.0; ROWS]);
+        effects.calibrate(&done(&[(OpKind::Commit, 100)]), 1.0, &[0.0; ROWS]);
         let all = OpKind::STATELESS.iter().map(|kind| *effects.of(*kind));
         assert!(all.flatten().all(|number| number >= 0.0));
         assert!(effects.of(OpKind::Commit)[OpKind::Commit.index()] < 0.05);

@@ -274,10 +274,10 @@ fn run_group(goal: &FeedbackTarget<'_>, mut strategy: Strategy, seed: u64) -> Ru
     for count in goal.counts {
         let before = strategy.linux.counters.clone();
         for _ in 0..16 {
-            let parts = strategy.carry_out(count.operation, generator.random());
+            let parts = strategy.execute(count.operation, generator.random());
             group.carried_out(count.operation, parts.into_iter());
         }
-        group.learn(0.1, &strategy.linux.counters.since(&before));
+        group.calibrate(0.1, &strategy.linux.counters.since(&before));
         if count.operation == Commit && group.own_calls(Commit) < 0.5 {
             strategy.commits_directly = true;
             group.forget(Commit);
@@ -314,7 +314,7 @@ fn run_group(goal: &FeedbackTarget<'_>, mut strategy: Strategy, seed: u64) -> Ru
             }
         }
         let kind = group.choose(generator.random()).expect("there is a mix");
-        let parts = strategy.carry_out(kind, generator.random());
+        let parts = strategy.execute(kind, generator.random());
         group.carried_out(kind, parts.into_iter());
         due[client] += group.pause_ns() * 2.0 * generator.random::<f64>();
         let parts: u64 = parts.iter().map(|(_, count)| count).sum();

@@ -134,7 +134,7 @@ impl<T: Copy> Calls<T> {
     }
 
     #[inline]
-    pub fn begin(&mut self, index: u32, tag: T) -> Option<u32> {
+    pub fn start(&mut self, index: u32, tag: T) -> Option<u32> {
         let slot = *self.slots.get(index as usize)?;
         let xid = self.next_xid(slot.xid);
         self.slots[index as usize] = Slot {
@@ -150,7 +150,7 @@ impl<T: Copy> Calls<T> {
     }
 
     #[inline]
-    pub fn begin_again(&mut self, index: u32) -> Option<u32> {
+    pub fn restart(&mut self, index: u32) -> Option<u32> {
         let xid = self.next_xid(self.slots.get(index as usize)?.xid);
         let slot = &mut self.slots[index as usize];
         slot.xid = xid;
@@ -386,7 +386,7 @@ impl<T: Copy> Calls<T> {
         self.in_flight = 0;
     }
 
-    pub fn abandon(&mut self, give_up: impl FnMut(RpcExchange<T>)) {
+    pub fn abort(&mut self, give_up: impl FnMut(RpcExchange<T>)) {
         self.take_back_queued();
         self.free_all(State::Waiting, give_up);
     }

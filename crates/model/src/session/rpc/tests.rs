@@ -40,7 +40,7 @@ fn stream(slots: u32) -> RpcSession<char> {
 
 /// Begins a call of ten bytes and sends it; its xid.
 fn call(session: &mut RpcSession<char>, slot: u32, tag: char, now: u64) -> u32 {
-    let xid = session.begin(slot, tag).expect("it is connected");
+    let xid = session.start(slot, tag).expect("it is connected");
     session.enqueued(slot, 10);
     session.transmitted(at(now));
     xid
@@ -248,7 +248,7 @@ fn datagrams_are_sent_again_with_pauses_that_double_up_to_a_bound() {
 fn after_a_loss_calls_end_or_go_out_again_as_they_were() {
     let mut session = stream(3);
     let xid = call(&mut session, 1, 'a', 5);
-    session.begin(2, 'b');
+    session.start(2, 'b');
     session.enqueued(2, 10);
     let mut ended = String::new();
     session.disconnected(|exchange| ended.push(exchange.tag));
@@ -262,7 +262,7 @@ fn after_a_loss_calls_end_or_go_out_again_as_they_were() {
     session.transmitted(at(51));
     session.take_back();
     assert_eq!(session.in_flight(), 0);
-    assert_eq!(session.begin(0, 'c'), None, "there is no connection");
+    assert_eq!(session.start(0, 'c'), None, "there is no connection");
     let mut xids = Vec::new();
     session.connected(at(90), |call| {
         xids.push((call.tag, call.xid));
@@ -281,8 +281,8 @@ fn after_a_loss_calls_end_or_go_out_again_as_they_were() {
 #[test]
 fn what_was_never_sent_is_given_up_at_the_end() {
     let mut session = RpcSession::new(&options(TransportKind::Tcp, 2), '-');
-    assert_eq!(session.begin(1, 'w'), None);
+    assert_eq!(session.start(1, 'w'), None);
     let mut given_up = String::new();
-    session.abandon(|exchange| given_up.push(exchange.tag));
+    session.abort(|exchange| given_up.push(exchange.tag));
     assert_eq!((given_up.as_str(), session.in_flight()), ("w", 0));
 }

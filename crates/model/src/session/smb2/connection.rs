@@ -89,7 +89,7 @@ pub struct ChannelSequence(Arc<AtomicU16>);
 
 impl ChannelSequence {
     /// One more channel is lost.
-    pub fn go_on(&self) {
+    pub fn advance(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -342,7 +342,7 @@ impl Smb2Session {
         let [part] = chain.parts() else {
             return false;
         };
-        if !Template::suits(chain) {
+        if !Template::is_reusable_for(chain) {
             return false;
         }
         let protection = self.protection(chain);
@@ -354,7 +354,7 @@ impl Smb2Session {
             signs: protection.signs,
             encrypts: protection.encrypts,
         };
-        template.become_that_of(part.command, bodies, &manner);
+        template.set_request(part.command, bodies, &manner);
         true
     }
 

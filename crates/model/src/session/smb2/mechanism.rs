@@ -27,7 +27,7 @@ pub trait Mechanism: Send {
 /// A mechanism with a user, of which each session has an authentication of its own.
 pub trait Mechanisms: Send + Sync + Debug {
     /// Begins an authentication.
-    fn begin(&self) -> Box<dyn Mechanism>;
+    fn start(&self) -> Box<dyn Mechanism>;
 
     /// Whether it is nobody who authenticates, so that there will be no key.
     fn is_anonymous(&self) -> bool {

@@ -47,7 +47,7 @@ pub(super) struct RequestContext {
 impl Template {
     /// Whether a chain can go out again so: one request of the connection's session that opens
     /// nothing, and of which nothing more is wanted than its answer.
-    pub(super) fn suits(chain: &CompoundRequest) -> bool {
+    pub(super) fn is_reusable_for(chain: &CompoundRequest) -> bool {
         let is_plain = !chain.keeps_sent && !chain.is_cancelled && !chain.must_be_signed();
         let [part] = chain.parts() else {
             return false;
@@ -57,12 +57,7 @@ impl Template {
     }
 
     /// Becomes that of a request with this body, in the memory that it has.
-    pub(super) fn become_that_of(
-        &mut self,
-        command: Command,
-        body: &[u8],
-        manner: &RequestContext,
-    ) {
+    pub(super) fn set_request(&mut self, command: Command, body: &[u8], manner: &RequestContext) {
         let flags = if manner.signs {
             HeaderFlags::SIGNED
         } else {

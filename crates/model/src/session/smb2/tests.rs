@@ -668,7 +668,7 @@ fn requests_say_how_many_channels_were_lost() {
     let sequence = bench.session.established().unwrap().sequence.clone();
     let said = |bench: &mut Bench| bench.put(0, &echo_chain())[0].channel_sequence();
     assert_eq!(said(&mut bench), 0);
-    sequence.go_on();
+    sequence.advance();
     assert_eq!(said(&mut bench), 1);
 }
 

@@ -84,7 +84,7 @@ impl LoadFile {
     }
 
     /// Ends it early.
-    fn lose(&mut self, why: String) {
+    fn mark_lost(&mut self, why: String) {
         self.ledger.record.lost = Some(why);
         self.end();
     }
@@ -97,10 +97,7 @@ impl LoadFile {
 
     /// Goes on to the next line, past all that is none. `None` when that line is due now or was
     /// already; else what to say instead.
-    fn come_to_line(
-        &mut self,
-        now: Timestamp,
-    ) -> Result<Option<Timestamp>, Next<LoadWork<'static>>> {
+    fn start_line(&mut self, now: Timestamp) -> Result<Option<Timestamp>, Next<LoadWork<'static>>> {
         let mut left_out = 0;
         loop {
             if left_out >= LEFT_OUT_AT_ONCE {
@@ -176,11 +173,11 @@ impl LoadFile {
     fn wait_for(&mut self, client: u32, point: u64) {
         let clients = self.shared.clients();
         if client >= clients {
-            self.lose(format!(
+            self.mark_lost(format!(
                 "WAITSP waits for client {client}, but there are only {clients}"
             ));
         } else if client == self.number && !self.shared.has_come(client, point) {
-            self.lose(format!(
+            self.mark_lost(format!(
                 "WAITSP waits for point {point} of client {client}, which is itself"
             ));
         } else {
@@ -220,7 +217,7 @@ impl Workload<Lines> for LoadFile {
             self.ledger.is_fresh = false;
             self.pace.restart(now);
         }
-        let due = match self.come_to_line(now) {
+        let due = match self.start_line(now) {
             Ok(due) => due,
             Err(instead) => return instead,
         };
@@ -251,7 +248,7 @@ impl Workload<Lines> for LoadFile {
         }
         let began = due.unwrap_or(now);
         ledger.begun += u64::from(began >= shared.window_start);
-        shared.gauge(ledger.record.client).begin(began);
+        shared.gauge(ledger.record.client).start(began);
         let work = LoadWork::Line(line);
         match due {
             Some(due) => Next::Due(due, work),
@@ -259,7 +256,7 @@ impl Workload<Lines> for LoadFile {
         }
     }
 
-    fn keeps_books(&self) -> bool {
+    fn records_samples(&self) -> bool {
         true
     }
 
@@ -277,7 +274,7 @@ impl Workload<Lines> for LoadFile {
         };
         match mismatch {
             Some(mismatch) if self.shared.on_mismatch.ends_client(sample.kind, mismatch) => {
-                self.lose(format!(
+                self.mark_lost(format!(
                     "line {}: {} {}{}",
                     self.line,
                     sample.kind.name(),
@@ -292,12 +289,12 @@ impl Workload<Lines> for LoadFile {
         }
     }
 
-    fn restores(&self) -> bool {
+    fn needs_preparation(&self) -> bool {
         true
     }
 
     /// Nothing; but whoever has lost its server, in a line or at the end of a pass, is at its end.
-    fn restore(&mut self, _slot: u32, after: Option<&Completion>) -> Option<LoadWork<'_>> {
+    fn prepare_slot(&mut self, _slot: u32, after: Option<&Completion>) -> Option<LoadWork<'_>> {
         if after.is_some_and(|after| after.outcome == Outcome::Disconnected) {
             self.end();
         }
@@ -305,7 +302,7 @@ impl Workload<Lines> for LoadFile {
     }
 
     /// Whoever waits for one of its sequence points waits no longer.
-    fn give_up(&mut self) {
+    fn mark_failed(&mut self) {
         self.is_given_up |= self.state != State::Ended;
         self.end();
     }

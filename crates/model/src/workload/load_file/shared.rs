@@ -81,7 +81,7 @@ pub struct ReplayClientStats {
 impl ReplayClientStats {
     /// A line begins that was due at `due`.
     #[inline]
-    pub(super) fn begin(&self, due: Timestamp) {
+    pub(super) fn start(&self, due: Timestamp) {
         self.busy_since.store(due.nanos().max(1), Ordering::Relaxed);
     }
 

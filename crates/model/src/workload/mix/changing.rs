@@ -152,7 +152,7 @@ impl ChangingNames {
             .filter(|kind| is_needed(*kind))
         {
             for _ in 0..names.pool(kind).missing() {
-                names.owe_a_name(kind);
+                names.reserve_name(kind);
             }
         }
         names
@@ -236,12 +236,12 @@ impl ChangingNames {
     fn make_up(&mut self, kind: VolatileDirectory) {
         for _ in 0..2 {
             if self.pool(kind).is_below() && self.has_room() {
-                self.owe_a_name(kind);
+                self.reserve_name(kind);
             }
         }
     }
 
-    fn owe_a_name(&mut self, kind: VolatileDirectory) {
+    fn reserve_name(&mut self, kind: VolatileDirectory) {
         let number = self.pool(kind).make();
         self.owed.push_back(Change::Make { kind, number });
     }
@@ -314,7 +314,7 @@ impl ChangingNames {
     }
 
     /// Notes what became of a change.
-    pub(super) fn settle(&mut self, change: &Change, outcome: &Outcome) {
+    pub(super) fn apply(&mut self, change: &Change, outcome: &Outcome) {
         match *change {
             Change::Make { kind, number } => {
                 let is_there = match outcome {

@@ -69,7 +69,7 @@ impl Listings {
     }
 
     /// Notes where a page ended.
-    pub(super) fn settle(&mut self, page: Page, completion: &Completion) {
+    pub(super) fn apply(&mut self, page: Page, completion: &Completion) {
         let Some(cursors) = self.cursors.get_mut(page.directory as usize) else {
             return;
         };

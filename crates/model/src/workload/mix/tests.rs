@@ -171,7 +171,7 @@ impl Simulation {
         after: Option<&Completion>,
         saw: &mut impl FnMut(&Operation, Role),
     ) {
-        let operation = match self.workload.restore(slot, after) {
+        let operation = match self.workload.prepare_slot(slot, after) {
             Some(unmeasured) => {
                 saw(&unmeasured, Role::Unmeasured);
                 unmeasured
@@ -473,7 +473,12 @@ fn only_mixes_that_change_or_list_want_to_hear_of_completions() {
         let (table, sets) = file_set(1, &LENGTHS, 3, 0);
         let plan = plan(&[(*kind, 1)], 0);
         let workload = MixWorkload::new(&plan, table, sets[0].clone(), 0, 1, 1);
-        assert_eq!(workload.restores(), needs_to_know(*kind), "{}", kind.name());
+        assert_eq!(
+            workload.needs_preparation(),
+            needs_to_know(*kind),
+            "{}",
+            kind.name()
+        );
         assert!(!workload.is_constant());
     }
 }
@@ -524,7 +529,7 @@ fn a_listing_goes_on_where_its_last_page_ended_and_starts_over_after_a_failure()
             ),
             _ => tree.apply(&page),
         };
-        assert_eq!(workload.restore(0, Some(&completion(0, said))), None);
+        assert_eq!(workload.prepare_slot(0, Some(&completion(0, said))), None);
     }
     // Two directories in turn, three pages each; the third answer was a bad cookie.
     assert_eq!(

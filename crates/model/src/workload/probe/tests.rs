@@ -80,7 +80,7 @@ fn drive(
     let mut last: Vec<Option<Completion>> = vec![None; slots as usize];
     for slot in (0..slots).cycle().take(operations) {
         let place = &mut last[slot as usize];
-        let (operation, is_unmeasured) = match probe.restore(slot, place.as_ref()) {
+        let (operation, is_unmeasured) = match probe.prepare_slot(slot, place.as_ref()) {
             Some(unmeasured) => (unmeasured, true),
             None => (
                 probe
@@ -340,7 +340,7 @@ struct Names(HashSet<Name>);
 
 impl Names {
     /// Carries an operation out; says whether it could.
-    fn carry_out(&mut self, operation: &Operation) -> bool {
+    fn execute(&mut self, operation: &Operation) -> bool {
         match *operation {
             Operation::Create { name, .. }
             | Operation::MakeDirectory { name, .. }
@@ -374,7 +374,7 @@ fn changes_never_meet_a_name_that_is_there_or_miss_one_that_is_not() {
         for client in 0..2 {
             let mut probe = probe(&plan(kind), &[1], client, 5);
             drive(&mut probe, 5, 500, |_, operation, _| {
-                assert!(names.carry_out(operation), "{operation:?}");
+                assert!(names.execute(operation), "{operation:?}");
                 (Outcome::Ok, ReplyInfo::Plain)
             });
         }
@@ -396,7 +396,7 @@ fn what_failed_is_restored_so_that_the_next_can_succeed() {
                     unmeasured[slot as usize] += 1;
                     assert_eq!(unmeasured[slot as usize], 1, "one between two measured");
                     // It may find nothing to take away.
-                    return match names.carry_out(operation) {
+                    return match names.execute(operation) {
                         true => (Outcome::Ok, ReplyInfo::Plain),
                         false => (
                             Outcome::Failed(StatusSpace::Nfs3.failure(2)),
@@ -408,7 +408,7 @@ fn what_failed_is_restored_so_that_the_next_can_succeed() {
                 measured += 1;
                 match measured % 3 {
                     0 if is_carried_out => {
-                        names.carry_out(operation);
+                        names.execute(operation);
                         (Outcome::TimedOut, ReplyInfo::Plain)
                     }
                     0 => (
@@ -416,7 +416,7 @@ fn what_failed_is_restored_so_that_the_next_can_succeed() {
                         ReplyInfo::Plain,
                     ),
                     _ => {
-                        assert!(names.carry_out(operation), "{}: {operation:?}", kind.name());
+                        assert!(names.execute(operation), "{}: {operation:?}", kind.name());
                         (Outcome::Ok, ReplyInfo::Plain)
                     }
                 }
@@ -531,13 +531,13 @@ fn attributes_are_changed_of_the_clients_own_file_only() {
 fn without_anything_to_work_on_a_workload_ends() {
     for kind in OpKind::STATELESS {
         let mut probe = Probe::new(&plan(*kind), Arc::new(FileTable::default()), 3, 1, 1);
-        assert_eq!(probe.restore(0, None), None);
+        assert_eq!(probe.prepare_slot(0, None), None);
         assert_eq!(
             probe.next(0, Timestamp::ZERO).measured().is_some(),
             *kind == OpKind::Null,
             "{}",
             kind.name()
         );
-        assert_eq!(probe.restore(9, None), None, "no such slot");
+        assert_eq!(probe.prepare_slot(9, None), None, "no such slot");
     }
 }

@@ -90,7 +90,7 @@ impl ClientStats {
 
     /// Whether it asks for nothing any more but by what it was told, as far as that holds no later than
     /// `up_to`.
-    pub(super) fn is_settled(&self, up_to: EffectiveFrom) -> bool {
+    pub(super) fn is_applied(&self, up_to: EffectiveFrom) -> bool {
         match self.state() {
             // These move no data, and take up what they were told before they do.
             ClientState::Waiting

@@ -53,14 +53,14 @@ pub(super) struct CurrentFile {
 
 impl CurrentFile {
     /// This file is next, from `start` to `end` of it.
-    pub fn begin(&mut self, task: Task, key: FileKey, start: u64, end: u64) {
+    pub fn start(&mut self, task: Task, key: FileKey, start: u64, end: u64) {
         (self.task, self.key) = (task, key);
         self.pieces = Pieces::new(start, end, 1, false);
-        self.begin_anew();
+        self.restart();
     }
 
     /// It is begun once more.
-    pub fn begin_anew(&mut self) {
+    pub fn restart(&mut self) {
         self.offset = self.pieces.start();
         self.number = 0;
     }
@@ -140,7 +140,7 @@ impl CurrentFile {
         let payloads = shared.payloads();
         let unit = WriteBlock::plain(
             payloads.region(pattern),
-            group.pattern.begin(),
+            group.pattern.start(),
             place,
             self.anywhere(),
         );

@@ -203,7 +203,7 @@ impl Stream {
         if self.step == Step::Ended {
             return;
         }
-        self.let_go();
+        self.release();
         self.step = Step::Ended;
         self.lost = self.lost.take().or(why);
         self.enter(state);
@@ -215,7 +215,7 @@ impl Stream {
     }
 
     /// Gives back what it has of another's files.
-    fn let_go(&mut self) {
+    fn release(&mut self) {
         let in_line = self.in_line.take();
         let is_lent = std::mem::take(&mut self.file.is_lent);
         let Some(shelf) = self.writer.and_then(|writer| self.shared.shelf(writer)) else {
@@ -243,7 +243,7 @@ impl Stream {
             return;
         }
         match orders.command {
-            DesiredState::Run => self.go_on(now),
+            DesiredState::Run => self.resume(now),
             DesiredState::Quiesce if self.grace_end == Timestamp::MAX => {
                 self.grace_end = now.after_nanos(group.quiesce.grace_ns);
                 if self.state == ClientState::Running {
@@ -281,7 +281,7 @@ impl Stream {
     }
 
     /// It is told to go on, or to begin again.
-    fn go_on(&mut self, now: Timestamp) {
+    fn resume(&mut self, now: Timestamp) {
         match self.step {
             Step::Ended => {}
             Step::Held => {
@@ -311,7 +311,7 @@ impl Stream {
 
     /// It has nothing open, and waits until it is told to go on.
     fn hold(&mut self, now: Timestamp) {
-        self.let_go();
+        self.release();
         self.end_failing(now);
         self.trouble = None;
         self.nap = NAP_MIN;
@@ -320,7 +320,7 @@ impl Stream {
     }
 
     /// One that is told to stop ends the file that it has open where it is, and begins no other.
-    fn come_to_stop(&mut self, now: Timestamp) {
+    fn handle_stop(&mut self, now: Timestamp) {
         match self.step {
             Step::Transfer | Step::SyncAfterWrite | Step::SyncBeforeClose => {
                 self.step = Step::Close;
@@ -339,7 +339,7 @@ impl Stream {
         now: Timestamp,
     ) -> Result<(), Next<LoadWork<'static>>> {
         match self.orders.command {
-            DesiredState::Stop => self.come_to_stop(now),
+            DesiredState::Stop => self.handle_stop(now),
             DesiredState::Quiesce if self.step == Step::Begin => self.hold(now),
             DesiredState::Quiesce | DesiredState::Run => {}
         }
@@ -382,7 +382,7 @@ impl Stream {
             self.enter_unless_ended();
         }
         if self.step == Step::Transfer {
-            self.look_at_quiescence(group, now);
+            self.check_quiescence(group, now);
             if self.file.is_at_end() || now >= self.grace_end {
                 self.step = if group.sync_before_close && self.file.task.writes() {
                     Step::SyncBeforeClose
@@ -414,7 +414,7 @@ impl Stream {
     }
 
     /// Who has done enough in the middle of a file has its grace to come to the end of that.
-    fn look_at_quiescence(&mut self, group: &GroupPlan, now: Timestamp) {
+    fn check_quiescence(&mut self, group: &GroupPlan, now: Timestamp) {
         if self.grace_end == Timestamp::MAX
             && self.file.task != Task::Prepare
             && self.has_done_enough(group, now)
@@ -444,9 +444,9 @@ impl Stream {
         };
         if task == Task::Write
             && let Some(shelf) = self.shared.shelf(self.number)
-            && !shelf.begin(file)
+            && !shelf.start(file)
         {
-            return Some(self.nap_from(now));
+            return Some(self.backoff_until(now));
         }
         self.end_wait(now);
         let pass = match task {
@@ -468,7 +468,7 @@ impl Stream {
             _ => 0,
         };
         let len = drawn_of_file.whole(crate::plan::RandomField::FileSize, group.file_size);
-        self.file.begin(task, key, start, start.saturating_add(len));
+        self.file.start(task, key, start, start.saturating_add(len));
         self.file.draw(group, group, &drawn);
         self.name_file(group, self.number);
         self.pace(group, &drawn);
@@ -498,7 +498,7 @@ impl Stream {
             Checkout::Granted(_) | Checkout::Closed => None,
         };
         match asked {
-            Checkout::Waiting(_) => Some(self.nap_from(now)),
+            Checkout::Waiting(_) => Some(self.backoff_until(now)),
             Checkout::Closed => {
                 self.passed_over += 1;
                 self.serial += 1;
@@ -515,7 +515,7 @@ impl Stream {
                 self.passed_over = 0;
                 let mut key = self.file.key;
                 (key.run, key.client, key.pass) = (self.shared.run(), writer, content.pass);
-                self.file.begin(Task::Read, key, 0, content.len);
+                self.file.start(Task::Read, key, 0, content.len);
                 self.file.is_lent = true;
                 let shared = Arc::clone(&self.shared);
                 let owner = group.reads.unwrap_or(0) as usize;
@@ -531,7 +531,7 @@ impl Stream {
     }
 
     /// It waits for a file; when to ask for it again.
-    fn nap_from(&mut self, now: Timestamp) -> Timestamp {
+    fn backoff_until(&mut self, now: Timestamp) -> Timestamp {
         if self.state != ClientState::Waiting {
             self.enter(ClientState::Waiting);
             self.pacer.wait(now);
@@ -650,7 +650,7 @@ impl Stream {
             Step::SyncAfterWrite => Step::Transfer,
             Step::SyncBeforeClose => Step::Close,
             Step::Close => self.after_close(group),
-            Step::Abandon => self.begin_anew(group),
+            Step::Abandon => self.restart(group),
             step @ (Step::Begin | Step::Choose | Step::Held | Step::Ended) => step,
         };
     }
@@ -702,7 +702,7 @@ impl Stream {
                 }
                 if group.direction == Direction::Both {
                     let drawn = self.drawn(group);
-                    self.file.begin(Task::ReadBack, key, 0, content.len);
+                    self.file.start(Task::ReadBack, key, 0, content.len);
                     self.file.draw(group, group, &drawn);
                     return Step::Open;
                 }
@@ -710,11 +710,11 @@ impl Stream {
             }
             Task::Read | Task::ReadBack if is_whole => {
                 self.gauge().add(Count::FilesRead, 1);
-                self.let_go();
+                self.release();
                 self.end_file();
             }
             // One that was told to stop begins with it again.
-            Task::Write | Task::Read | Task::ReadBack => self.let_go(),
+            Task::Write | Task::Read | Task::ReadBack => self.release(),
         }
         Step::Choose
     }
@@ -725,8 +725,8 @@ impl Stream {
     }
 
     /// A file in which something has failed is begun anew.
-    fn begin_anew(&mut self, group: &GroupPlan) -> Step {
-        self.file.begin_anew();
+    fn restart(&mut self, group: &GroupPlan) -> Step {
+        self.file.restart();
         if group.unlink_first && self.file.task.writes() {
             Step::Unlink
         } else {
@@ -868,7 +868,7 @@ impl Workload<Lines> for Stream {
         true
     }
 
-    fn keeps_books(&self) -> bool {
+    fn records_samples(&self) -> bool {
         true
     }
 
@@ -920,7 +920,7 @@ impl Workload<Lines> for Stream {
     }
 
     /// Whoever waits for one of its files waits no longer.
-    fn give_up(&mut self) {
+    fn mark_failed(&mut self) {
         self.is_given_up |= self.step != Step::Ended;
         self.end(ClientState::Failed, None);
     }

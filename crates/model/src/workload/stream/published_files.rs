@@ -109,7 +109,7 @@ impl PublishedFiles {
     }
 
     /// Whether the writer may begin a file: nobody reads it. Until then nobody else gets it.
-    pub fn begin(&self, file: u32) -> bool {
+    pub fn start(&self, file: u32) -> bool {
         let begun = self.with(file, |file, _| {
             file.is_wanted = file.readers > 0;
             file.is_whole &= file.is_wanted;
@@ -144,22 +144,22 @@ mod tests {
     fn readers_wait_for_a_file_and_writers_for_readers() {
         let shelf = PublishedFiles::new(1);
         assert_eq!(shelf.ask(0, None), Checkout::Waiting(0));
-        assert!(shelf.begin(0));
+        assert!(shelf.start(0));
         assert_eq!(shelf.ask(0, Some(0)), Checkout::Waiting(0));
         shelf.complete(0, CONTENT);
         // Who has waited comes before the writer, who comes before others.
-        assert!(!shelf.begin(0));
+        assert!(!shelf.start(0));
         assert_eq!(shelf.ask(0, Some(0)), Checkout::Granted(CONTENT));
         assert_eq!(shelf.ask(0, None), Checkout::Waiting(1));
         shelf.give_back(0);
-        assert!(shelf.begin(0));
+        assert!(shelf.start(0));
         assert_eq!(shelf.ask(0, Some(1)), Checkout::Waiting(1));
     }
 
     #[test]
     fn who_has_ended_keeps_nobody_waiting() {
         let shelf = PublishedFiles::new(2);
-        assert!(shelf.begin(0));
+        assert!(shelf.start(0));
         shelf.complete(0, CONTENT);
         assert_eq!(shelf.ask(1, None), Checkout::Waiting(0));
         shelf.end();
@@ -175,10 +175,10 @@ mod tests {
         assert_eq!(shelf.ask(0, None), Checkout::Waiting(0));
         shelf.leave(0, 0);
         shelf.complete(0, CONTENT);
-        assert!(shelf.begin(0));
+        assert!(shelf.start(0));
         assert_eq!(shelf.ask(0, None), Checkout::Waiting(1));
         shelf.complete(0, CONTENT);
         shelf.leave(0, 1);
-        assert!(shelf.begin(0));
+        assert!(shelf.start(0));
     }
 }

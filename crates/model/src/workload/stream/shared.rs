@@ -122,8 +122,8 @@ impl SharedFleet {
     }
 
     /// Whether all clients go by what they were told, as far as that holds no later than `up_to`.
-    pub fn is_settled(&self, up_to: EffectiveFrom) -> bool {
-        self.gauges.iter().all(|gauge| gauge.is_settled(up_to))
+    pub fn is_applied(&self, up_to: EffectiveFrom) -> bool {
+        self.gauges.iter().all(|gauge| gauge.is_applied(up_to))
     }
 
     /// How often clients were told something.

@@ -174,7 +174,7 @@ impl World {
         let outcome = if is_down || is_forgotten || is_full {
             Outcome::Failed(Failure::Unexpected(crate::failure::Mismatch::Failed))
         } else {
-            server.carry_out(&line, corrupts)
+            server.execute(&line, corrupts)
         };
         let kind = line.action.kind();
         if role == Role::Measured {
@@ -258,7 +258,7 @@ struct Server<'w> {
 }
 
 impl Server<'_> {
-    fn carry_out(&mut self, line: &Line<'_>, corrupts: &mut bool) -> Outcome {
+    fn execute(&mut self, line: &Line<'_>, corrupts: &mut bool) -> Outcome {
         let failed = Outcome::Failed(Failure::Unexpected(crate::failure::Mismatch::Failed));
         match line.action {
             Action::Open { path, mode, .. } => {
@@ -314,7 +314,7 @@ impl Server<'_> {
             data[len as usize - 1] ^= 1;
         }
         if let Some(Payload::Reading(reading)) = payload {
-            self.inspector.begin(reading);
+            self.inspector.start(reading);
             self.inspector.see(&data);
             self.inspector.keep();
             if self.inspector.take_fault().is_some() {
@@ -748,7 +748,7 @@ fn a_lost_connection_is_tried_again_too() {
     let Next::Unmeasured(_) = client.next(0, Timestamp::ZERO) else {
         panic!("the directory comes first");
     };
-    client.give_up();
+    client.mark_failed();
     assert!(client.is_given_up());
     assert!(client.next(0, Timestamp::ZERO).measured().is_none());
 }
@@ -987,7 +987,7 @@ fn settled_at(world: &mut World, up_to: EffectiveFrom, from: u64) -> u64 {
     loop {
         now += 50 * MS;
         world.run(now);
-        if world.shared.is_settled(up_to) {
+        if world.shared.is_applied(up_to) {
             return now;
         }
         assert!(now < 60 * SECOND);
@@ -1006,9 +1006,9 @@ fn seconds_before_a_change_around_it_and_after_it_are_told_apart() {
         ..orders
     });
     let mut book = ChangeLog::default();
-    book.enter(rate_change(told));
+    book.record(rate_change(told));
     let settled = settled_at(&mut world, EffectiveFrom::NextTransfer, told);
-    book.settle(1, EffectiveFrom::NextTransfer, settled);
+    book.mark_applied(1, EffectiveFrom::NextTransfer, settled);
     world.run(6 * SECOND);
     // Due each 250 ms from 2 ms on; then at 2501 ms, when what is left of the wait is over, and each 125 ms.
     let due = world.due_ms(0);
@@ -1047,7 +1047,7 @@ fn who_is_told_goes_by_it_when_its_transfer_its_file_or_all_it_does_has_ended() 
     fleet.groups[0].rate = ops(4.0);
     let mut world = World::new(fleet, MS);
     assert!(
-        world.shared.is_settled(EffectiveFrom::NextFile),
+        world.shared.is_applied(EffectiveFrom::NextFile),
         "it has not begun"
     );
     let longer = world.settings(|group| {
@@ -1060,7 +1060,7 @@ fn who_is_told_goes_by_it_when_its_transfer_its_file_or_all_it_does_has_ended() 
     });
     let transfer = settled_at(&mut world, EffectiveFrom::NextTransfer, 300 * MS);
     assert_eq!(transfer, 350 * MS);
-    assert!(!world.shared.is_settled(EffectiveFrom::NextFile));
+    assert!(!world.shared.is_applied(EffectiveFrom::NextFile));
     // The fourth write is due at 752 ms, and the file closed at 754 ms.
     let file = settled_at(&mut world, EffectiveFrom::NextFile, 700 * MS);
     assert_eq!(file, 800 * MS);

@@ -48,7 +48,7 @@ fn authenticate(challenge: &[u8], name: &str, password: &str) -> (Vec<u8>, [u8; 
 }
 
 /// Goes as far as the last SESSION_SETUP, and says what that got.
-fn begin(server: &Running, dialect: Dialect, mode: u8, name: &str, password: &str) -> Begun {
+fn start(server: &Running, dialect: Dialect, mode: u8, name: &str, password: &str) -> Begun {
     const SECURITY_MODE: usize = 4;
     let mut attacker = Attacker::connected(server);
     let mut preauth = Preauth::default();
@@ -91,12 +91,12 @@ fn begin(server: &Running, dialect: Dialect, mode: u8, name: &str, password: &st
 impl Client {
     /// What a user gets who is not let in.
     pub fn refused(server: &Running, name: &str, password: &str) -> Got {
-        begin(server, Dialect::SMB_3_0_2, 1, name, password).got
+        start(server, Dialect::SMB_3_0_2, 1, name, password).got
     }
 
     /// The same for one who speaks this dialect.
     pub fn refused_in(server: &Running, dialect: Dialect) -> Got {
-        begin(server, dialect, 1, NAME, PASSWORD).got
+        start(server, dialect, 1, NAME, PASSWORD).got
     }
 
     /// One who has no tree.
@@ -106,7 +106,7 @@ impl Client {
             preauth,
             got,
             key,
-        } = begin(server, dialect, mode, NAME, PASSWORD);
+        } = start(server, dialect, mode, NAME, PASSWORD);
         assert_eq!(got, fails(Status::SUCCESS));
         let signing = match dialect {
             NEWEST => SigningAlgorithm::AES_CMAC,

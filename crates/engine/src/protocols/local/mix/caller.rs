@@ -432,7 +432,7 @@ impl Caller {
         }
         self.unknown = self.unknown.wrapping_add(1);
         match look_for(format!("x{:016x}", self.unknown)) {
-            Err(Errno::NOENT) if is_there(directory) => Ok(()),
+            Err(Errno::NOENT) if exists(directory) => Ok(()),
             found => found.map(drop),
         }
     }
@@ -720,7 +720,7 @@ impl Caller {
 }
 
 /// Whether a directory has not been removed, as far as is known without a call.
-fn is_there(directory: BorrowedFd<'_>) -> bool {
+fn exists(directory: BorrowedFd<'_>) -> bool {
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
     let known = rustix::fs::statx(directory, c"", flags, StatxFlags::NLINK);
     match known {

@@ -71,7 +71,7 @@ impl FeedbackController {
 }
 
 impl RunHook for FeedbackController {
-    fn look(&mut self, at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Timestamp {
+    fn poll(&mut self, at: &RunSnapshot<'_>, _observer: &mut dyn Observer) -> Timestamp {
         if at.stage != Stage::Running {
             return Timestamp::MAX;
         }

@@ -6,7 +6,7 @@
 
 use super::error::MountError;
 use super::mounted::Mounted;
-use crate::control::go_on;
+use crate::control::check_cancelled;
 use crate::error::RunError;
 use crate::time::Time;
 use filestone_model::mix::{Counters, MixError, counters};
@@ -105,7 +105,7 @@ impl Kernel {
         let began = time.now();
         let before = self.read()?;
         time.wait(began.after_nanos(BACKGROUND_SECONDS * 1_000_000_000));
-        go_on(stop)?;
+        check_cancelled(stop)?;
         let calls = self.read()?.since(&before).total;
         let per_s = calls as f64 / (time.now().nanos_since(began) as f64 / 1e9);
         if calls <= u64::from(max_per_s) * BACKGROUND_SECONDS {

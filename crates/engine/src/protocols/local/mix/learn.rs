@@ -4,7 +4,7 @@
 use super::caller::{Caller, CommitMethod, SystemCalls};
 use super::clients::ClientGroup;
 use super::kernel::Kernel;
-use crate::control::go_on;
+use crate::control::check_cancelled;
 use crate::error::RunError;
 use crate::time::Time;
 use filestone_model::mix::Counters;
@@ -24,7 +24,7 @@ const COMMITS_MIN: f64 = 0.5;
 
 /// Learns of one mount what its clients' operations become, in a share of the time that there is.
 /// Nothing of it is measured.
-pub(super) fn learn(
+pub(super) fn calibrate(
     group: &ClientGroup,
     callers: Vec<&mut Caller>,
     counts: &[MixCount],
@@ -44,7 +44,7 @@ pub(super) fn learn(
         next: 0,
         time,
     };
-    learning.learn(counts, stop)
+    learning.calibrate(counts, stop)
 }
 
 /// The clients of one mount.
@@ -60,11 +60,11 @@ struct Learning<'run, T> {
 }
 
 impl<T: Time> Learning<'_, T> {
-    fn learn(&mut self, counts: &[MixCount], stop: &AtomicBool) -> Result<(), RunError> {
+    fn calibrate(&mut self, counts: &[MixCount], stop: &AtomicBool) -> Result<(), RunError> {
         let untaught = self.group.arithmetic().clone();
         let mut calls = 0;
         for count in counts {
-            go_on(stop)?;
+            check_cancelled(stop)?;
             calls += self.burst_of(count.operation)?;
             if count.operation == OpKind::Commit
                 && self.group.arithmetic().own_calls(OpKind::Commit) < COMMITS_MIN
@@ -94,7 +94,7 @@ impl<T: Time> Learning<'_, T> {
         self.time.wait(now.after_nanos(AFTERWARDS_NANOS));
         let calls: Counters = self.kernel.read()?.since(&before);
         let seconds = self.time.now().nanos_since(began) as f64 / 1e9;
-        self.group.arithmetic().learn(seconds, &calls);
+        self.group.arithmetic().calibrate(seconds, &calls);
         Ok(calls.total)
     }
 

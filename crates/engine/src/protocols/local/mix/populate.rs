@@ -6,7 +6,7 @@
 use super::changing::RENAMED;
 use super::opened_set::{FILE, FILE_MODE, LINK_TARGET, OpenedSet, refused};
 use super::uncached_files::is_made_here;
-use crate::control::go_on;
+use crate::control::check_cancelled;
 use crate::error::RunError;
 use crate::protocols::local::tree::{DIRECTORY, LocalTree};
 use crate::workspace::tree::Directory;
@@ -50,7 +50,7 @@ pub(super) fn populate(
 ) -> Result<Populated, RunError> {
     let mut populated = Populated::default();
     for (file, len) in (0..).zip(layout.lengths(set.client)) {
-        go_on(stop)?;
+        check_cancelled(stop)?;
         let name = file_name(file);
         let directory = directory_of(set, file);
         let was_there = directory

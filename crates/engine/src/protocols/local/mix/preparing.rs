@@ -6,7 +6,7 @@ use super::opened_set::{OpenedSet, refused};
 use super::populate::populate;
 use super::task::MountMixTask;
 use super::uncached_files::{Needed, OBJECTS_MAX};
-use crate::control::go_on;
+use crate::control::check_cancelled;
 use crate::error::RunError;
 use crate::time::Time;
 use filestone_model::measure::mix_record::FileSetRecord;
@@ -32,7 +32,7 @@ impl MountMixTask<'_> {
     }
 
     fn populate_one(&self, client: u32, record: &mut FileSetRecord) -> Result<Caller, RunError> {
-        go_on(self.stop)?;
+        check_cancelled(self.stop)?;
         let Some(claim) = self.claims.iter().cycle().nth(client as usize) else {
             return Err(RunError::Internal("a mix without a directory".into()));
         };
@@ -89,7 +89,7 @@ impl MountMixTask<'_> {
     pub fn freshen(&self, callers: &mut [Caller]) -> Result<(), RunError> {
         let needed = self.needed();
         for caller in callers.iter_mut() {
-            go_on(self.stop)?;
+            check_cancelled(self.stop)?;
             caller
                 .make_fresh(needed)
                 .map_err(|errno| not_fresh(caller, errno))?;
@@ -99,7 +99,7 @@ impl MountMixTask<'_> {
                 .wait(self.time.now().after_nanos(CLOCK_TICK_NANOS));
         }
         for caller in callers.iter_mut().filter(|_| needed.links > 0) {
-            go_on(self.stop)?;
+            check_cancelled(self.stop)?;
             match caller.change_fresh(needed) {
                 // Not every file system gives a symbolic link a second name: then it cannot be
                 // read again, and the report says so.

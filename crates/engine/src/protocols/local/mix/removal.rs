@@ -13,7 +13,7 @@ pub(super) fn remove(mut claim: SetDirectory<OwnedFd>) -> Result<(), RunError> {
         .and_then(|()| claim.remove(&mut LocalTree));
     if removed.is_err() {
         // The first error is the one to report.
-        let _ = claim.give_up(&mut LocalTree);
+        let _ = claim.release(&mut LocalTree);
     }
     Ok(removed?)
 }

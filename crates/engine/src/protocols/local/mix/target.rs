@@ -141,7 +141,7 @@ pub(super) fn leave(claims: Vec<Claim>, remove: bool) -> Result<(), CleanUpFailu
         let left = if remove {
             removal::remove(claim)
         } else {
-            claim.give_up(&mut LocalTree).map_err(RunError::from)
+            claim.release(&mut LocalTree).map_err(RunError::from)
         };
         first = first.and(left.map_err(|error| CleanUpFailure {
             path,

@@ -76,7 +76,7 @@ impl MountMixTask<'_> {
                 let of_mount = of_mount.filter(|(_, of)| **of == mount);
                 let callers = of_mount.map(|(caller, _)| caller).collect();
                 let share = 1.0 / groups.len() as f64;
-                learn::learn(group, callers, &self.counts, share, self.stop, &self.time)?;
+                learn::calibrate(group, callers, &self.counts, share, self.stop, &self.time)?;
             }
         }
         Ok(PreparedRun {

@@ -203,7 +203,7 @@ impl SampleSink for Kept<'_> {
 
     fn add(&mut self, _costs: &IntervalCounts) {}
 
-    fn hand_over(&mut self, _boundary: Timestamp) {}
+    fn submit_interval(&mut self, _boundary: Timestamp) {}
 
     fn finish(self, _now: Timestamp) {}
 }
@@ -230,7 +230,7 @@ impl Time for Attended<'_> {
             was_stopped: false,
             halt: &NEVER,
         };
-        self.attendant.borrow_mut().look(&look, &mut NoObserver);
+        self.attendant.borrow_mut().poll(&look, &mut NoObserver);
         now
     }
 

@@ -5,7 +5,7 @@ use super::caller::{Prerequisites, SyscallResult, SystemCalls, UnmeasuredOperati
 use crate::backend::blocking::{BlockingClient, Unended, WorkResult};
 use crate::exhaustion::is_exhausted;
 use filestone_model::failure::StatusSpace;
-use filestone_model::language::{Work, WorkType};
+use filestone_model::language::{WorkItem, WorkType};
 use filestone_model::operation::{OpKind, Outcome};
 
 /// The language: operations by their kinds.
@@ -46,7 +46,7 @@ pub(super) struct Account {
     pub lost: Option<String>,
 }
 
-impl Work for MountWork<'_> {
+impl WorkItem for MountWork<'_> {
     fn kind(&self) -> OpKind {
         match self.asked {
             Asked::Measured(kind) => kind,
@@ -59,7 +59,7 @@ impl Work for MountWork<'_> {
 impl<C: SystemCalls> BlockingClient for C {
     type Language = MountKinds;
 
-    fn carry_out(&mut self, work: MountWork<'_>) -> Result<WorkResult, Unended> {
+    fn execute(&mut self, work: MountWork<'_>) -> Result<WorkResult, Unended> {
         let kind = work.kind();
         let MountWork { asked, account } = work;
         let result = match asked {

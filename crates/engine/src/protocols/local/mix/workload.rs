@@ -131,11 +131,11 @@ impl MountMix {
         };
         self.pacer.end(done, pause_ns);
         self.account.done.clear();
-        self.look_at_counters();
+        self.check_counters();
     }
 
     /// By nhfsstone's arithmetic every process looks at the counters by itself.
-    fn look_at_counters(&mut self) {
+    fn check_counters(&mut self) {
         let now = self.free_at;
         if !self.pacer.wants_counters(now) {
             return;
@@ -186,12 +186,12 @@ impl Workload<MountKinds> for MountMix {
         Next::Due(due, self.work(Asked::Measured(kind)))
     }
 
-    fn restores(&self) -> bool {
+    fn needs_preparation(&self) -> bool {
         true
     }
 
     /// What the operation that has ended left to be done.
-    fn restore(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<MountWork<'_>> {
+    fn prepare_slot(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<MountWork<'_>> {
         if let Stage::Operating(kind) = self.stage
             && let Some(unmeasured) = self.account.needs.after
         {
@@ -202,7 +202,7 @@ impl Workload<MountKinds> for MountMix {
         None
     }
 
-    fn keeps_books(&self) -> bool {
+    fn records_samples(&self) -> bool {
         true
     }
 

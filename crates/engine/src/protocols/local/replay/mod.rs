@@ -121,7 +121,7 @@ impl Layer for LocalLayer {
         self.transfers.cancel_with(cancellation);
     }
 
-    fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {
+    fn execute(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {
         let answer = self.carry_out_verb(action, data);
         if let Err(refusal) = answer {
             if self.transfers.has_broken_off(refusal) {
@@ -140,7 +140,7 @@ impl Layer for LocalLayer {
         inspector: &mut DataVerifier,
     ) -> Result<Reply, LayerLost> {
         self.transfers.look_with(Some(*inspector));
-        let answer = self.carry_out(action, &[0]);
+        let answer = self.execute(action, &[0]);
         if let Some(seen) = self.transfers.look_with(None) {
             *inspector = seen;
         }

@@ -223,15 +223,15 @@ impl WorkDir for LocalSite {
         }
     }
 
-    fn remark(&self) -> Option<String> {
-        self.claim.remark()
+    fn note(&self) -> Option<String> {
+        self.claim.note()
     }
 
     fn release(mut self, trees: TreeCleanup) -> Result<(), RunError> {
         self.is_held = false;
         match trees {
             TreeCleanup::Remove => self.remove(),
-            TreeCleanup::Keep => Ok(self.claim.give_up(&mut LocalTree)?),
+            TreeCleanup::Keep => Ok(self.claim.release(&mut LocalTree)?),
         }
     }
 }

@@ -151,7 +151,7 @@ impl Removal<'_> {
             kept.add(path);
             return Ok(kept);
         }
-        if take_away(parent, name, FileType::Directory)? {
+        if remove_tree(parent, name, FileType::Directory)? {
             return Ok(kept);
         }
         let Some(top) = enter(parent, name, self.device)? else {
@@ -300,7 +300,7 @@ impl Level {
             let name = String::from_utf8_lossy(name).into_owned();
             return Err(RemoveError::ReappearsInListing { name });
         }
-        if !take_away(here, name, kind)? {
+        if !remove_tree(here, name, kind)? {
             self.directories.push(name.into());
         }
         Ok(())
@@ -340,7 +340,7 @@ fn hash_of(name: &[u8]) -> u64 {
 
 /// Removes a file, a link or an empty directory; says `false` of a directory that
 /// is not empty.
-pub(crate) fn take_away(
+pub(crate) fn remove_tree(
     parent: BorrowedFd<'_>,
     name: &[u8],
     kind: FileType,

@@ -366,7 +366,7 @@ impl Tree for LocalTree {
         entry == FileType::Directory
     }
 
-    fn enter(
+    fn record(
         &mut self,
         parent: &LocalDirectory,
         name: &[u8],
@@ -388,7 +388,7 @@ impl Tree for LocalTree {
             } else {
                 FileType::RegularFile
             };
-            let removed = deletion::take_away(parent.handle.as_fd(), name, kind);
+            let removed = deletion::remove_tree(parent.handle.as_fd(), name, kind);
             if !removed.map_err(|why| parent.not_removed(&why))? {
                 return Ok(Some(index));
             }

@@ -340,8 +340,8 @@ impl Prepared {
         let parent = scratch_directory::under_test(&plan.target.path, parent);
         let tree = &mut NfsTree::new(&mut self.session);
         let left = scratch_directory::find_left_over(tree, &parent, plan.probe.left_over)?;
-        if let Some(remark) = left.remark() {
-            context.observer.remark(&remark);
+        if let Some(remark) = left.note() {
+            context.observer.note(&remark);
         }
         let made = MadeNames::of_probe(plan.clients);
         let own = ScratchDirectory::make(tree, parent, made)?;
@@ -367,7 +367,7 @@ impl Prepared {
         let Some(own) = &self.own else { return Ok(()) };
         let first = self.files.table.len();
         for client in 0..plan.clients {
-            context.go_on()?;
+            context.check_cancelled()?;
             let name = own_files::own_name(client);
             let directory = &own.directory;
             let made = self

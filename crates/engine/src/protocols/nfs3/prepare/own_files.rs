@@ -28,7 +28,7 @@ impl Prepared {
         if plan.probe.operation == OpKind::Read {
             context.preparing("writing files of our own");
             for (client, file) in own.clone().enumerate() {
-                context.go_on()?;
+                context.check_cancelled()?;
                 let name = own_name(client as u32);
                 self.fill(plan, FileId(file), &name)?;
             }

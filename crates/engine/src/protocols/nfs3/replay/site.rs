@@ -224,11 +224,11 @@ impl Nfs3Site {
         options: Nfs3Options,
         cancellation: &Cancellation,
     ) -> Result<Self, RunError> {
-        cancellation.go_on()?;
+        cancellation.check_cancelled()?;
         let retry = options.retry(cancellation);
         let mut reached = reach(target, built_in, &options, &retry)?;
         let lock_manager = lock_manager(target, &options, &reached.dial, cancellation)?;
-        cancellation.go_on()?;
+        cancellation.check_cancelled()?;
         let root = root(reached.mounted.handle, &target.path);
         let transfers = transfers(&mut reached.nfs, &root, target.transport)?;
         let tree = &mut NfsTree::new(&mut reached.nfs);
@@ -297,8 +297,8 @@ impl WorkDir for Nfs3Site {
         self.target.clone()
     }
 
-    fn remark(&self) -> Option<String> {
-        self.claim.remark()
+    fn note(&self) -> Option<String> {
+        self.claim.note()
     }
 
     fn cancel_with(&mut self, cancellation: &Cancellation) {
@@ -317,7 +317,7 @@ impl WorkDir for Nfs3Site {
         let tree = &mut NfsTree::new(&mut nfs);
         match trees {
             TreeCleanup::Remove => Ok(self.claim.remove(tree)?),
-            TreeCleanup::Keep => Ok(self.claim.give_up(tree)?),
+            TreeCleanup::Keep => Ok(self.claim.release(tree)?),
         }
     }
 }

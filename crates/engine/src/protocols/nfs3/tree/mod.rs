@@ -337,7 +337,7 @@ impl Tree for NfsTree<'_> {
         let failed = at.failed(Step::List);
         self.nfs
             .connection
-            .go_on()
+            .check_cancelled()
             .map_err(|lost| failed(lost.into()))?;
         self.nfs
             .call(|link| {
@@ -350,7 +350,7 @@ impl Tree for NfsTree<'_> {
         entry.attributes.file_type == FileType::Directory
     }
 
-    fn enter(
+    fn record(
         &mut self,
         parent: &NfsDirectory,
         name: &[u8],

@@ -21,7 +21,8 @@ fn a_file_system_mounted_in_a_file_set_is_left_alone() {
     };
     let mut enter = |fsid| {
         let attributes = scripted::attributes(FileType::Directory, fsid);
-        let entered = NfsTree::new(&mut nfs).enter(&set, b"client0", Object { handle, attributes });
+        let entered =
+            NfsTree::new(&mut nfs).record(&set, b"client0", Object { handle, attributes });
         entered.map(|entered| entered.is_some())
     };
     assert!(enter(1).expect("it is the set's"));

@@ -134,8 +134,8 @@ impl WorkDir for ShareSite {
         self.record.clone()
     }
 
-    fn remark(&self) -> Option<String> {
-        let remarks = [self.guest_remark.clone(), self.claim.remark()];
+    fn note(&self) -> Option<String> {
+        let remarks = [self.guest_remark.clone(), self.claim.note()];
         let remarks: Vec<String> = remarks.into_iter().flatten().collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
@@ -155,7 +155,7 @@ impl WorkDir for ShareSite {
         let tree = &mut ShareTree::new(&mut connection);
         match trees {
             TreeCleanup::Remove => Ok(self.claim.remove(tree)?),
-            TreeCleanup::Keep => Ok(self.claim.give_up(tree)?),
+            TreeCleanup::Keep => Ok(self.claim.release(tree)?),
         }
     }
 }

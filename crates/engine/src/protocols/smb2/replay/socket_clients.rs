@@ -163,7 +163,7 @@ impl LoggingOn<'_> {
         if let Some(socket) = joining.socket {
             let began = Instant::now();
             let connection = Connection::over(&joined.reaching, socket, SLOTS)?;
-            let made = connection.hand_over()?;
+            let made = connection.into_connection()?;
             let took = nanos_of(began.elapsed());
             joined.made = Some((made, joining.connect_nanos.saturating_add(took)));
         }
@@ -258,6 +258,6 @@ impl LoadConnection for Replayer {
     }
 
     fn leave(&mut self, now: Timestamp, out: &mut Output) -> bool {
-        self.take_leave(now, out)
+        self.log_off(now, out)
     }
 }

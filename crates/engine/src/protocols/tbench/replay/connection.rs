@@ -67,12 +67,12 @@ impl TbenchConnection {
             filler: Vec::new(),
             period: 0,
         };
-        connection.shake_hands()?;
+        connection.handshake()?;
         Ok(connection)
     }
 
     /// Whoever answers something else, or nothing, is no peer.
-    fn shake_hands(&mut self) -> Result<(), TcpError> {
+    fn handshake(&mut self) -> Result<(), TcpError> {
         let exchange = Exchange::HANDSHAKE;
         let mut reply = [0; 8];
         let shaken = self

@@ -161,7 +161,7 @@ pub struct TcpLayer {
 }
 
 impl Layer for TcpLayer {
-    fn carry_out(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {
+    fn execute(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {
         let Some(operation) = self.exchanges.operation(action) else {
             // Nobody keeps a tree that could be taken away.
             let is_done = matches!(action, Action::Deltree { .. });

@@ -47,7 +47,7 @@ fn peer(talk: impl FnOnce(TcpStream) + Send + 'static) -> (SocketAddr, JoinHandl
 }
 
 /// The peer's side of the handshake.
-fn shake_hands(stream: &mut TcpStream) {
+fn handshake(stream: &mut TcpStream) {
     let mut hello = [0; 8];
     stream.read_exact(&mut hello).unwrap();
     assert_eq!(hello, [0, 0, 0, 4, 0, 0, 0, 4]);
@@ -88,7 +88,7 @@ fn both_ends_count_the_same_over_ipv4_and_ipv6() {
                 expected_len: 0,
             },
         ] {
-            let reply = layer.carry_out(&action, &DATA).unwrap();
+            let reply = layer.execute(&action, &DATA).unwrap();
             assert_eq!((reply.status, reply.calls), (Status::Unknown, 1));
             sent += u64::from(reply.bytes_sent);
             received += u64::from(reply.bytes_received);
@@ -120,7 +120,7 @@ fn nothing_is_sent_for_what_has_no_messages() {
         (read(u64::MAX), refused),
         (read(MESSAGE_MAX.into()), refused),
     ] {
-        assert_eq!(layer.carry_out(&action, &DATA).unwrap(), reply);
+        assert_eq!(layer.execute(&action, &DATA).unwrap(), reply);
     }
     drop(layer);
     assert_eq!(server.stop().exchanges, 1, "the handshake");
@@ -131,7 +131,7 @@ fn long_data_are_sent_as_they_are_and_short_data_over_and_over() {
     for data in [b"abc".to_vec(), (0..=250).cycle().take(100_000).collect()] {
         let expected = data.clone();
         let (address, thread) = peer(move |mut stream| {
-            shake_hands(&mut stream);
+            handshake(&mut stream);
             let mut request = vec![0; 59 + 65_536];
             stream.read_exact(&mut request).unwrap();
             let data: Vec<u8> = expected
@@ -144,7 +144,7 @@ fn long_data_are_sent_as_they_are_and_short_data_over_and_over() {
             stream.write_all(&[0; 51]).unwrap();
         });
         let mut layer = patient(address).layer(0).unwrap();
-        assert_eq!(layer.carry_out(&WRITE, &data).unwrap().data_bytes, 65_536);
+        assert_eq!(layer.execute(&WRITE, &data).unwrap().data_bytes, 65_536);
         thread.join().unwrap();
     }
 }
@@ -153,7 +153,7 @@ fn long_data_are_sent_as_they_are_and_short_data_over_and_over() {
 fn data_that_change_are_sent_as_they_are_now() {
     const PATTERNS: [&[u8]; 3] = [b"abc", b"xyz", b"xyzxyz+"];
     let (address, thread) = peer(move |mut stream| {
-        shake_hands(&mut stream);
+        handshake(&mut stream);
         for pattern in PATTERNS {
             let mut request = vec![0; 59 + 65_536];
             stream.read_exact(&mut request).unwrap();
@@ -165,7 +165,7 @@ fn data_that_change_are_sent_as_they_are_now() {
     });
     let mut layer = patient(address).layer(0).unwrap();
     for pattern in PATTERNS {
-        assert!(layer.carry_out(&WRITE, pattern).is_ok());
+        assert!(layer.execute(&WRITE, pattern).is_ok());
     }
     thread.join().unwrap();
 }
@@ -216,14 +216,14 @@ fn what_stays_silent_or_hangs_up_is_no_peer() {
 #[test]
 fn a_peer_that_falls_silent_costs_its_client() {
     let (address, thread) = peer(|mut stream| {
-        shake_hands(&mut stream);
+        handshake(&mut stream);
         // Half a reply.
         stream.write_all(&[0, 0]).unwrap();
         drain(stream);
     });
     let site = site(address, Duration::from_secs(1));
     let mut layer = site.layer(0).unwrap();
-    let lost = layer.carry_out(&CLOSE, &DATA).unwrap_err();
+    let lost = layer.execute(&CLOSE, &DATA).unwrap_err();
     assert_eq!(lost.to_string(), format!("{address}: no answer within 1s"));
     drop(layer);
     thread.join().unwrap();
@@ -233,7 +233,7 @@ fn a_peer_that_falls_silent_costs_its_client() {
 fn a_peer_that_takes_nothing_costs_its_client() {
     let (done, wait) = std::sync::mpsc::channel::<()>();
     let (address, thread) = peer(move |mut stream| {
-        shake_hands(&mut stream);
+        handshake(&mut stream);
         let _ = wait.recv();
     });
     let mut layer = site(address, Duration::from_secs(1)).layer(0).unwrap();
@@ -243,7 +243,7 @@ fn a_peer_that_takes_nothing_costs_its_client() {
         len: 16 << 20,
         expected_len: 16 << 20,
     };
-    let lost = layer.carry_out(&write, &DATA).unwrap_err();
+    let lost = layer.execute(&write, &DATA).unwrap_err();
     assert!(lost.to_string().ends_with("no answer within 1s"), "{lost}");
     drop(done);
     thread.join().unwrap();
@@ -252,13 +252,13 @@ fn a_peer_that_takes_nothing_costs_its_client() {
 #[test]
 fn a_peer_that_hangs_up_in_the_middle_is_told_with_the_lengths() {
     let (address, thread) = peer(|mut stream| {
-        shake_hands(&mut stream);
+        handshake(&mut stream);
         stream.read_exact(&mut [0; 59]).unwrap();
         stream.write_all(&(65_536_u32 + 55).to_be_bytes()).unwrap();
         stream.write_all(&[0; 1000]).unwrap();
     });
     let mut layer = patient(address).layer(0).unwrap();
-    let lost = layer.carry_out(&read(65_536), &DATA).unwrap_err();
+    let lost = layer.execute(&read(65_536), &DATA).unwrap_err();
     assert_eq!(
         lost.to_string(),
         format!("{address}: the peer closed the connection in an exchange of 59 bytes for 65595")
@@ -270,13 +270,13 @@ fn a_peer_that_hangs_up_in_the_middle_is_told_with_the_lengths() {
 fn a_reply_of_another_length_is_out_of_step() {
     for expected_len in [0, 65_536] {
         let (address, thread) = peer(|mut stream| {
-            shake_hands(&mut stream);
+            handshake(&mut stream);
             stream.read_exact(&mut [0; 59]).unwrap();
             stream.write_all(&[0xff; 100]).unwrap();
             drain(stream);
         });
         let mut layer = patient(address).layer(0).unwrap();
-        let lost = layer.carry_out(&read(expected_len), &DATA).unwrap_err();
+        let lost = layer.execute(&read(expected_len), &DATA).unwrap_err();
         let got = "bytes was to come, and one of 4294967299 did";
         assert!(lost.to_string().ends_with(got), "{lost}");
         drop(layer);
@@ -287,7 +287,7 @@ fn a_reply_of_another_length_is_out_of_step() {
 #[test]
 fn options_of_the_socket_are_set_and_a_timeout_among_them_counts() {
     let (address, thread) = peer(|mut stream| {
-        shake_hands(&mut stream);
+        handshake(&mut stream);
         drain(stream);
     });
     let options = TcpOptions {
@@ -295,7 +295,7 @@ fn options_of_the_socket_are_set_and_a_timeout_among_them_counts() {
         ..TcpOptions::default()
     };
     let mut layer = TcpSite::claim(address, options).unwrap().layer(0).unwrap();
-    let lost = layer.carry_out(&CLOSE, &DATA).unwrap_err();
+    let lost = layer.execute(&CLOSE, &DATA).unwrap_err();
     assert!(lost.to_string().ends_with("no answer within 1s"), "{lost}");
     drop(layer);
     thread.join().unwrap();

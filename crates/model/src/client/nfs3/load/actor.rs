@@ -55,7 +55,7 @@ async fn act(mut verbs: VerbExecutor) {
         let kind = next_task(&mut kept).await;
         verbs.moved = 0;
         let answer = match kind {
-            ActorTaskKind::Action => verbs.carry_out(kept.action()).await,
+            ActorTaskKind::Action => verbs.execute(kept.action()).await,
             // What is asked of a load's clients are lines.
             ActorTaskKind::Operation(_) => Err(ActionError::refused(Cause::Other)),
             ActorTaskKind::EndPass => verbs.end_pass().await.map(|()| Status::Ok),

@@ -190,7 +190,7 @@ impl LoadClient {
             self.session.cancel(SLOT);
         }
         self.is_calling = true;
-        let Some(xid) = self.session.begin(SLOT, ()) else {
+        let Some(xid) = self.session.start(SLOT, ()) else {
             return false;
         };
         let len = conversation.put(&self.outgoing, xid, out);
@@ -269,7 +269,7 @@ impl Client for LoadClient {
 
     #[inline]
     fn submit(&mut self, ticket: SlotId, work: LoadWork<'_>, out: &mut Output) {
-        let is_calling = self.held.lend().begin(ticket, &work);
+        let is_calling = self.held.lend().start(ticket, &work);
         self.ends_at_once = !is_calling;
         if is_calling {
             self.put_out(out);
@@ -388,7 +388,7 @@ impl Client for LoadClient {
         self.session.take_back();
     }
 
-    fn abandon(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+    fn abort(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         let conversation = &mut *self.held.lend();
         if self.program == NFS && conversation.skip(now, completed) {
             self.session.cancel(SLOT);
@@ -396,7 +396,7 @@ impl Client for LoadClient {
         }
     }
 
-    fn give_up(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+    fn mark_failed(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
         if self.program == NFS || self.is_calling {
             self.break_off(ClientErrorKind::Disconnected, now, completed);
         }

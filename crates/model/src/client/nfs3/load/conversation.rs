@@ -128,7 +128,7 @@ impl ClientTask {
     }
 
     /// Begins a piece of work, as far as its first call; whether it takes any.
-    pub fn begin(&mut self, ticket: SlotId, work: &LoadWork<'_>) -> bool {
+    pub fn start(&mut self, ticket: SlotId, work: &LoadWork<'_>) -> bool {
         let line = match work {
             LoadWork::Line(line) => {
                 match line.payload {
@@ -136,16 +136,16 @@ impl ClientTask {
                     Some(Payload::Unit(unit)) => self.data.keep_unit(unit),
                     Some(Payload::Reading(_)) => {}
                 }
-                self.inspection.begin(line.payload);
-                self.actor.begin(ActorTask::Action(&line.action));
+                self.inspection.start(line.payload);
+                self.actor.start(ActorTask::Action(&line.action));
                 Some(PendingLine::of(line))
             }
             LoadWork::EndPass => {
-                self.actor.begin(ActorTask::EndPass);
+                self.actor.start(ActorTask::EndPass);
                 None
             }
             LoadWork::RemoveTree => {
-                self.actor.begin(ActorTask::RemoveTree);
+                self.actor.start(ActorTask::RemoveTree);
                 None
             }
         };
@@ -157,7 +157,7 @@ impl ClientTask {
             traffic: Traffic::default(),
             retransmissions: 0,
         });
-        self.at_once = self.go_on(self.now);
+        self.at_once = self.resume(self.now);
         self.at_once.is_none()
     }
 
@@ -169,9 +169,9 @@ impl ClientTask {
     }
 
     /// Lets the future go on; how its task ended, if it has.
-    fn go_on(&mut self, now: Timestamp) -> Option<TaskEnd> {
+    fn resume(&mut self, now: Timestamp) -> Option<TaskEnd> {
         self.now = now;
-        match self.actor.go_on(now) {
+        match self.actor.resume(now) {
             Progress::Called => self.is_wanted = true,
             Progress::Pausing(nanos) => {
                 self.pause = Some(Pause {
@@ -282,7 +282,7 @@ impl ClientTask {
             inspector.keep();
         }
         self.actor.desk().answer(results);
-        if let Some(end) = self.go_on(now) {
+        if let Some(end) = self.resume(now) {
             self.end(end, now, completed);
         }
     }
@@ -314,7 +314,7 @@ impl ClientTask {
             return;
         }
         self.actor.desk().rested();
-        if let Some(end) = self.go_on(now) {
+        if let Some(end) = self.resume(now) {
             self.end(end, now, completed);
         }
     }
@@ -401,7 +401,7 @@ impl ClientTask {
         });
         loop {
             self.actor.desk().cut();
-            if let Progress::Ended(end) = self.actor.go_on(now) {
+            if let Progress::Ended(end) = self.actor.resume(now) {
                 return self.end(end, now, completed);
             }
         }

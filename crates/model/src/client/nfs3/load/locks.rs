@@ -192,7 +192,7 @@ impl Locks {
     /// Frees everything, whatever the server says to it.
     pub async fn close_all(&mut self) -> NfsResult<()> {
         while let Some(file) = self.held.pop_first() {
-            self.link.go_on()?;
+            self.link.check_cancelled()?;
             if let Err(ActionError::ClientFailed) = self.unlock(&file, 0, 0).await {
                 return Err(ActionError::ClientFailed);
             }
@@ -220,7 +220,7 @@ mod tests {
         let mut locking = pin!(locks.lock(&file, 0, 1));
         let (mut now, mut called) = (Timestamp::ZERO, Vec::new());
         loop {
-            desk.look(now);
+            desk.set_now(now);
             let mut context = Context::from_waker(Waker::noop());
             let polled = desk.lend(|| locking.as_mut().poll(&mut context));
             if let Poll::Ready(outcome) = polled {

@@ -70,7 +70,7 @@ impl VerbExecutor {
         let directory = self.walk(parent).await?;
         let found = self.look_up(&directory, name).await?;
         if is_directory(found.object.attributes) {
-            self.learn(path, &found);
+            self.record_lookup(path, &found);
         }
         Ok((directory, found))
     }
@@ -164,7 +164,7 @@ impl VerbExecutor {
             None => self.nfs.lookup(&directory, name).await?.handle,
         };
         if is_directory {
-            self.names.learn(path, handle);
+            self.names.record_handle(path, handle);
         }
         Ok(handle)
     }

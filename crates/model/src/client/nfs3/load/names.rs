@@ -27,7 +27,7 @@ impl Names {
     }
 
     /// A path has this handle.
-    pub fn learn(&mut self, path: &[u8], handle: Handle) {
+    pub fn record_handle(&mut self, path: &[u8], handle: Handle) {
         if let Some(known) = self.handles.get_mut(path) {
             *known = handle;
             return;
@@ -40,7 +40,7 @@ impl Names {
 
     /// A path that is spelt otherwise on the server has this handle.
     pub fn learn_alias(&mut self, path: &[u8], handle: Handle) {
-        self.learn(path, handle);
+        self.record_handle(path, handle);
         self.has_aliases = true;
     }
 
@@ -95,7 +95,7 @@ mod tests {
     fn known() -> Names {
         let mut names = Names::default();
         for (byte, path) in (0..).zip(["a", "a-b", "a/b", "a/b/c", "ab", "b"]) {
-            names.learn(path.as_bytes(), handle(byte));
+            names.record_handle(path.as_bytes(), handle(byte));
         }
         names
     }
@@ -124,7 +124,7 @@ mod tests {
     fn the_cache_has_an_end() {
         let mut names = Names::default();
         for number in 0..=NAMES_MAX {
-            names.learn(number.to_string().as_bytes(), handle(0));
+            names.record_handle(number.to_string().as_bytes(), handle(0));
         }
         assert_eq!(names.handles.len(), 1);
     }

@@ -101,7 +101,7 @@ fn unless_lost<T>(result: NfsResult<T>) -> NfsResult<()> {
 
 impl VerbExecutor {
     /// Carries out one action: what was answered.
-    pub async fn carry_out(&mut self, action: Action<'_>) -> NfsResult<Status> {
+    pub async fn execute(&mut self, action: Action<'_>) -> NfsResult<Status> {
         let answer = self.answer(action).await;
         if let Ok(status) | Err(ActionError::Status(status)) = answer
             && is_stale(status)
@@ -212,7 +212,7 @@ impl VerbExecutor {
     async fn step(&mut self, directory: &Handle, prefix: &[u8], name: &[u8]) -> NfsResult<Object> {
         match self.look_up(directory, name).await {
             Ok(found) => {
-                self.learn(prefix, &found);
+                self.record_lookup(prefix, &found);
                 Ok(found.object)
             }
             Err(failure) => {
@@ -225,9 +225,9 @@ impl VerbExecutor {
     }
 
     /// Remembers what a path was found to be.
-    pub fn learn(&mut self, path: &[u8], found: &LookupResult) {
+    pub fn record_lookup(&mut self, path: &[u8], found: &LookupResult) {
         match found.spelling {
-            None => self.names.learn(path, found.object.handle),
+            None => self.names.record_handle(path, found.object.handle),
             Some(_) => self.names.learn_alias(path, found.object.handle),
         }
     }

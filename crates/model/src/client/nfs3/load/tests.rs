@@ -655,7 +655,7 @@ fn a_reply_that_is_cut_off_at_any_byte_leaves_nothing_behind() {
             offset,
             len,
         };
-        let unit = WriteBlock::plain(units.region(0), Pattern::Prbs15.begin(), place, 3);
+        let unit = WriteBlock::plain(units.region(0), Pattern::Prbs15.start(), place, 3);
         unit.with_checksum(key, place, units.table())
             .fill(150, units.table(), &mut room);
         data.extend_from_slice(&room);
@@ -742,7 +742,7 @@ fn what_was_never_sent_is_skipped() {
     };
     client.submit(TICKET, LoadWork::Line(line), output);
     assert!(output.is_empty());
-    client.abandon(bench.now, &mut bench.completed);
+    client.abort(bench.now, &mut bench.completed);
     let ended: Vec<Completion> = bench.completed.iter().collect();
     assert_eq!(ended[0].outcome, Outcome::Skipped);
     client.connected(bench.now, output);

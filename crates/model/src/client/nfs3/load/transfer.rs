@@ -80,7 +80,7 @@ impl VerbExecutor {
             if done >= len || back.eof {
                 return Ok(done);
             }
-            self.nfs.go_on()?;
+            self.nfs.check_cancelled()?;
         }
     }
 
@@ -108,7 +108,7 @@ impl VerbExecutor {
             if done >= len {
                 return Ok(());
             }
-            self.nfs.go_on()?;
+            self.nfs.check_cancelled()?;
         }
     }
 }

@@ -54,7 +54,7 @@ impl VerbExecutor {
         let directory = self.walk(parent).await?;
         match self.nfs.lookup(&directory, name).await {
             Ok(Object { handle, .. }) => {
-                self.names.learn(path, handle);
+                self.names.record_handle(path, handle);
                 Ok(Status::Ok)
             }
             Err(failure) => {
@@ -141,7 +141,7 @@ impl VerbExecutor {
     pub(super) fn learn_made(&mut self, path: &[u8], made: Option<Handle>) {
         self.names.forget(path);
         if let Some(handle) = made {
-            self.names.learn(path, handle);
+            self.names.record_handle(path, handle);
         }
     }
 

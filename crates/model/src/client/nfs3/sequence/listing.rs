@@ -83,7 +83,7 @@ impl CallHandle {
         };
         let moved = at.advance(&next);
         moved.map_err(|what| self.violated(called(procedure), what))?;
-        self.go_on()?;
+        self.check_cancelled()?;
         Ok(true)
     }
 
@@ -186,7 +186,7 @@ impl CallHandle {
                 page => page?,
             };
             for (name, object) in page {
-                self.go_on()?;
+                self.check_cancelled()?;
                 let object = match object {
                     Some(object) => Some(object),
                     None => self.find_object(directory, &name).await?,

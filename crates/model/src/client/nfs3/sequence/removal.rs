@@ -112,7 +112,7 @@ impl CallHandle {
     /// Removes what is in the directories on the way down, and those below the first.
     async fn walk(&self, parent: &Handle, keep: &[u8], walk: &mut Walk<'_>) -> NfsResult<()> {
         while let Some(level) = walk.levels.last_mut() {
-            self.go_on()?;
+            self.check_cancelled()?;
             if let Some(name) = level.directories.pop() {
                 let (handle, path) = (level.handle, level.at(&name));
                 self.enter(&handle, path, walk).await?;
@@ -214,7 +214,7 @@ impl CallHandle {
                 level.directories.push(name);
                 continue;
             }
-            self.go_on()?;
+            self.check_cancelled()?;
             gone(self.remove(&level.handle, &name).await)?;
         }
         Ok(None)

@@ -50,7 +50,7 @@ impl Strategy {
     }
 
     /// One operation; the system calls that it consists of.
-    pub(super) fn carry_out(&mut self, kind: OpKind, random: u64) -> [(OpKind, u64); 2] {
+    pub(super) fn execute(&mut self, kind: OpKind, random: u64) -> [(OpKind, u64); 2] {
         self.current = (self.current + 1) % FILES;
         let file = Inode::File(self.current);
         let linux = &mut self.linux;

@@ -112,14 +112,14 @@ impl Tree {
             } if self.set.directories.contains(&directory.0) => page(cursor),
             _ => ReplyInfo::Plain,
         };
-        let outcome = match self.carry_out(operation) {
+        let outcome = match self.execute(operation) {
             Ok(()) => Outcome::Ok,
             Err(status) => Outcome::Failed(StatusSpace::Nfs3.failure(status.0)),
         };
         (outcome, answer)
     }
 
-    fn carry_out(&mut self, operation: &Operation) -> Result<(), Status> {
+    fn execute(&mut self, operation: &Operation) -> Result<(), Status> {
         let changing = self.set.changing;
         match *operation {
             Operation::Null => Ok(()),

@@ -89,7 +89,7 @@ fn what_a_run_left_that_was_killed_is_removed_on_request() {
     let site = LocalSite::claim(mount.path(), LocalOptions::default()).expect("a site");
     let mut layer = site.layer(0).expect("a layer");
     let path = b"clients/client0";
-    let made = layer.carry_out(&Action::Mkdir { path }, b"x");
+    let made = layer.execute(&Action::Mkdir { path }, b"x");
     assert_eq!(made.map(|reply| reply.status).ok(), Some(Status::Ok));
     let open = Action::NtCreateX {
         path: b"clients/client0/f",
@@ -97,7 +97,7 @@ fn what_a_run_left_that_was_killed_is_removed_on_request() {
         disposition: Disposition::OverwriteIf,
         handle: 1,
     };
-    let opened = layer.carry_out(&open, b"x");
+    let opened = layer.execute(&open, b"x");
     assert_eq!(opened.map(|reply| reply.status).ok(), Some(Status::Ok));
     // Its descriptors and its lock go with a process, its names do not.
     drop(layer);

@@ -90,21 +90,21 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
 
     /// An object has been made, or found: what comes next?
     fn learnt(&mut self, index: u32, handle: Handle) {
-        self.places.learn(index, handle);
+        self.places.record_handle(index, handle);
         match self.places.part(index) {
-            (_, Part::File(_)) => self.begin(index),
+            (_, Part::File(_)) => self.start(index),
             _ => self.done(),
         }
     }
 
-    fn begin(&mut self, file: u32) {
+    fn start(&mut self, file: u32) {
         match self.places.len_of(file) {
             0 => self.file_done(),
-            len => self.writings.begin(file, len),
+            len => self.writings.start(file, len),
         }
     }
 
-    fn go_on(&mut self, file: u32, after: After) -> Result<(), WorkError<RunError>> {
+    fn resume(&mut self, file: u32, after: After) -> Result<(), WorkError<RunError>> {
         match after {
             After::More => Ok(()),
             After::Commit => {
@@ -123,7 +123,7 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
     }
 
     /// The handle of an object that was made, or where to get it.
-    fn learn(&mut self, index: u32, handle: Option<FileHandle<'_>>) {
+    fn record_handle(&mut self, index: u32, handle: Option<FileHandle<'_>>) {
         match handle {
             Some(handle) => self.learnt(index, handle.into()),
             None => self.follow_up.push_back(Call::LookUp(index)),
@@ -235,7 +235,7 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
             made => made.map_err(|status| self.fail(&call, status))?,
         };
         match call {
-            Call::Make(index) | Call::LookUp(index) => self.learn(index, handle),
+            Call::Make(index) | Call::LookUp(index) => self.record_handle(index, handle),
             _ => self.done(),
         }
         Ok(())
@@ -260,7 +260,7 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
         let after = self
             .writings
             .written(stretch, ok.count, ok.committed, ok.verf);
-        self.go_on(stretch.file, after)
+        self.resume(stretch.file, after)
     }
 }
 
@@ -349,7 +349,7 @@ impl Work for SetBuilder<'_, '_> {
             Call::Truncate(file) => {
                 setattr::Reply::from_bytes(results)?
                     .map_err(|fail| self.fail(&call, fail.status))?;
-                self.begin(file);
+                self.start(file);
                 Ok(())
             }
             Call::Write(stretch) => self.answered_write(stretch, results),
@@ -357,7 +357,7 @@ impl Work for SetBuilder<'_, '_> {
                 let ok = commit::Reply::from_bytes(results)?
                     .map_err(|fail| self.fail(&call, fail.status))?;
                 let after = self.writings.committed(file, ok.verf);
-                self.go_on(file, after)
+                self.resume(file, after)
             }
         }
     }

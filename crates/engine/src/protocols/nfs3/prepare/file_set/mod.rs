@@ -43,12 +43,12 @@ pub fn prepare(
 impl FileSet {
     /// Gives the set up; it stays on the server.
     pub fn release(&self, session: &Session) -> Result<(), RunError> {
-        self.give_up(session, &AtomicBool::new(false))
+        self.release_claim(session, &AtomicBool::new(false))
     }
 
     /// Takes the set away, unless somebody else has taken it over.
     pub fn remove(&mut self, session: &Session, stop: &AtomicBool) -> Result<(), RunError> {
-        self.take_away(session, stop)
+        self.remove_tree(session, stop)
     }
 }
 

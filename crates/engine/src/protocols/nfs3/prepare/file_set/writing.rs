@@ -78,7 +78,7 @@ impl PendingWrites {
     }
 
     /// The file shall be written from its beginning on.
-    pub fn begin(&mut self, file: u32, len: u64) {
+    pub fn start(&mut self, file: u32, len: u64) {
         let writing = Writing {
             len,
             next: 0,
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn the_last_write_waits_for_all_others() {
         let mut writings = PendingWrites::new(10);
-        writings.begin(7, 25);
+        writings.start(7, 25);
         assert_eq!(writings.next(), Some(stretch(0, 10)));
         assert_eq!(writings.next(), Some(stretch(10, 10)));
         assert_eq!(writings.next(), None);
@@ -223,8 +223,8 @@ mod tests {
     #[test]
     fn another_file_is_written_while_one_waits() {
         let mut writings = PendingWrites::new(10);
-        writings.begin(7, 20);
-        writings.begin(8, 5);
+        writings.start(7, 20);
+        writings.start(8, 5);
         assert_eq!(writings.next(), Some(stretch(0, 10)));
         assert_eq!(writings.next().map(|stretch| stretch.file), Some(8));
         assert_eq!(writings.next(), None);
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn the_rest_of_a_short_write_is_sent_again() {
         let mut writings = PendingWrites::new(10);
-        writings.begin(7, 10);
+        writings.start(7, 10);
         let first = writings.next().expect("a write");
         assert_eq!(
             writings.written(first, 4, StableHow::FileSync, LIFE),
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn what_a_server_has_forgotten_is_written_again_and_not_for_ever() {
         let mut writings = PendingWrites::new(10);
-        writings.begin(7, 10);
+        writings.start(7, 10);
         for _ in 0..REWRITES_MAX {
             let write = writings.next().expect("a write");
             assert_eq!(unstable(&mut writings, write), After::Commit);
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn a_new_life_between_two_writes_is_noticed() {
         let mut writings = PendingWrites::new(10);
-        writings.begin(7, 20);
+        writings.start(7, 20);
         let first = writings.next().expect("a write");
         unstable(&mut writings, first);
         let last = writings.next().expect("the last");
