@@ -132,7 +132,7 @@ pub fn error(error: &Error) {
         | ErrorCategory::Environment
         | ErrorCategory::Interruption => "error",
     };
-    tell(RED, label, &error.what);
+    tell(RED, label, &error.message);
     if let Some(text) = &error.help {
         help(text);
     }

@@ -14,7 +14,7 @@ pub struct Error {
     /// Whose fault it is: what decides the exit code.
     pub category: ErrorCategory,
     /// One line: where, what, which value, what was expected.
-    pub what: String,
+    pub message: String,
     /// What to do.
     pub help: Option<String>,
 }
@@ -44,7 +44,7 @@ impl Error {
     fn of(category: ErrorCategory, what: impl Into<String>) -> Self {
         Self {
             category,
-            what: what.into(),
+            message: what.into(),
             help: None,
         }
     }
@@ -107,7 +107,7 @@ impl From<RunError> for Error {
     fn from(error: RunError) -> Self {
         Self {
             category: error.category(),
-            what: in_our_form(&error.to_string()),
+            message: in_our_form(&error.to_string()),
             help: error.help(),
         }
     }

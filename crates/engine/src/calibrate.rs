@@ -412,11 +412,11 @@ fn measure_lateness(
         cpu_nanos: &mut cpu_nanos,
     };
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-    let halt = AtomicBool::new(false);
+    let end_run = AtomicBool::new(false);
     let backend = Null::sleeping(Clock::start(), 1024);
     let signals = WorkerControl {
         stop,
-        halt: &halt,
+        end_run: &end_run,
         offer: None,
         hope: None,
     };

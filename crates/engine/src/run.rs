@@ -197,12 +197,12 @@ fn measure(
     let (full, from_workers) = sync_channel(workers * (BUFFERS_PER_WORKER + 1) + 1);
     let recording = &target.recording(workers);
     let mut coordinator = Coordinator::new(plan, recording);
-    let (halt, hope) = (&AtomicBool::new(false), &LiveWorkers::new(workers as u32));
+    let (end_run, hope) = (&AtomicBool::new(false), &LiveWorkers::new(workers as u32));
     let offer = &OfferedLoad::of(plan);
     let mut steered = steering.map(|steering| Steered::new(steering, offer, plan));
     let signals = WorkerControl {
         stop: context.stop,
-        halt,
+        end_run,
         offer: (steered.is_some() || context.conductor.is_some()).then_some(offer),
         hope: Some(hope),
     };
@@ -233,7 +233,7 @@ fn measure(
         let surveyed = CoordinatorContext {
             clock: &clock,
             stop: context.stop,
-            halt,
+            end_run,
             attendants: all.flatten().collect(),
             observer: &mut *context.observer,
         };

@@ -258,7 +258,7 @@ pub struct WorkerControl<'run> {
     pub stop: &'run AtomicBool,
     /// The run is over: another worker has lost the server, or the answer that was
     /// looked for is there.
-    pub halt: &'run AtomicBool,
+    pub end_run: &'run AtomicBool,
     /// The offered load, if it is steered.
     pub offer: Option<&'run OfferedLoad>,
     /// Whether other workers still have clients; `None` where there is no other.
@@ -687,7 +687,7 @@ impl<'run, B: Backend, W: Workload<B::Language>, K: SampleSink> Worker<'run, B, 
         self.open_window(now);
         if self.signals.stop.load(Ordering::Relaxed) {
             self.interrupt(now);
-        } else if self.signals.halt.load(Ordering::Relaxed) {
+        } else if self.signals.end_run.load(Ordering::Relaxed) {
             // Another worker has lost the server, or the run has its answer: there is
             // nothing left to measure.
             let at = now.min(self.schedule.window_end);

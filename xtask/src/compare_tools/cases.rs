@@ -75,8 +75,8 @@ impl Case {
         }
         Ok(Comparison {
             name: self.name.clone(),
-            theirs: median(&theirs),
-            ours: median(&ours),
+            reference: median(&theirs),
+            generator: median(&ours),
             ratio: median(&ratios),
             bar: match self.what {
                 What::Local | What::Tcp => Bar::AtLeast(1.0),

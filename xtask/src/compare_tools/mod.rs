@@ -73,9 +73,9 @@ pub struct Comparison {
     /// What was compared.
     pub name: String,
     /// The ancestor's median.
-    pub theirs: f64,
+    pub reference: f64,
     /// Ours.
-    pub ours: f64,
+    pub generator: f64,
     /// Median of the pairs' ratios, ours to theirs.
     pub ratio: f64,
     /// What the ratio must be.
@@ -170,8 +170,8 @@ fn render(rows: &[Comparison], is_markdown: bool) -> String {
             };
             vec![
                 row.name.clone(),
-                figure(row.theirs),
-                figure(row.ours),
+                figure(row.reference),
+                figure(row.generator),
                 row.unit.into(),
                 format!("{:.3}", row.ratio),
                 row.bar.text(),

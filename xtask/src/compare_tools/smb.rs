@@ -194,8 +194,8 @@ fn pairs<T>(
         let all = |of: &dyn Fn(&(T, T)) -> f64| median(&runs.iter().map(of).collect::<Vec<_>>());
         Comparison {
             name: figure.name.into(),
-            theirs: all(&|(theirs, _)| (figure.of)(theirs)),
-            ours: all(&|(_, ours)| (figure.of)(ours)),
+            reference: all(&|(theirs, _)| (figure.of)(theirs)),
+            generator: all(&|(_, ours)| (figure.of)(ours)),
             ratio: all(&|(theirs, ours)| (figure.of)(ours) / (figure.of)(theirs)),
             bar: figure.bar,
             unit: figure.unit,

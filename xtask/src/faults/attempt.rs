@@ -43,7 +43,7 @@ pub struct Seen {
     /// When the fault began; `None` if the run was over before.
     pub fault_at: Option<Instant>,
     /// From when the fault began to the end of the run.
-    pub went_on: Duration,
+    pub resumed: Duration,
     pub calls: Vec<Call>,
     /// One moment on both clocks.
     pub started_at: SystemTime,
@@ -61,7 +61,7 @@ pub struct Seen {
 /// What came of taking away what was left.
 pub struct Removal {
     pub status: ExitStatus,
-    pub said: String,
+    pub text: String,
     pub left: Vec<String>,
 }
 
@@ -130,7 +130,7 @@ pub fn attempt(filestone: &Path, cell: Cell, prepare_call: Option<usize>) -> Res
         stdout,
         stderr: String::from_utf8_lossy(&stderr).into_owned(),
         fault_at,
-        went_on: fault_at.map_or(Duration::ZERO, |at| ended - at),
+        resumed: fault_at.map_or(Duration::ZERO, |at| ended - at),
         calls,
         started_at,
         started,
@@ -325,7 +325,7 @@ impl Attempt {
         let output = crate::process::run(&mut command, &[], line.folder, RUN_LIMIT)?;
         Ok(Removal {
             status: output.status,
-            said: String::from_utf8_lossy(&output.stderr).into_owned(),
+            text: String::from_utf8_lossy(&output.stderr).into_owned(),
             left: self.server.left()?,
         })
     }

@@ -89,7 +89,7 @@ pub fn evaluate(cell: Cell, seen: &Seen) -> Verdict {
 
 fn good(cell: Cell, seen: &Seen, record: Option<&Value>) -> Verdict {
     let end = end_of(seen, record).map_or_else(String::new, |end| end.to_string());
-    let (took, ledger) = (seen.went_on.as_secs_f64(), ledger_of(record));
+    let (took, ledger) = (seen.resumed.as_secs_f64(), ledger_of(record));
     let mut detail = format!("{end} after {took:.1} s{ledger}");
     let word = if seen.left.is_empty() || is_as_asked(cell, seen, record) {
         "ok"
@@ -288,7 +288,7 @@ fn was_removed(cell: Cell, seen: &Seen) -> Option<Verdict> {
     if cell.fault == Fault::Planted || is_all_gone {
         return None;
     }
-    let (status, said, left) = (removal.status, removal.said.trim(), &removal.left);
+    let (status, said, left) = (removal.status, removal.text.trim(), &removal.left);
     Some(Verdict::bad(
         "LEFTOVER",
         format!(
@@ -337,7 +337,7 @@ mod tests {
             stdout: Vec::new(),
             stderr: String::new(),
             fault_at: None,
-            went_on: Duration::ZERO,
+            resumed: Duration::ZERO,
             calls,
             started_at: SystemTime::now(),
             started,

@@ -86,7 +86,7 @@ where
     let sink = Spare(Some(Box::new(new_buffer(plan))));
     let signals = WorkerControl {
         stop: &NEVER,
-        halt: &NEVER,
+        end_run: &NEVER,
         offer: None,
         hope: None,
     };

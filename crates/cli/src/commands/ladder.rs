@@ -34,10 +34,13 @@ pub fn run(options: &LadderOptions) -> Result<ExitStatus, Error> {
     let is_wrong = planned.is_empty() || !options.rungs.is_empty();
     for (name, error) in left_out {
         if is_wrong {
-            let what = format!("{name}: {}", error.what);
-            return Err(Error { what, ..error });
+            let what = format!("{name}: {}", error.message);
+            return Err(Error {
+                message: what,
+                ..error
+            });
         }
-        console::note(&format!("{name}: left out: {}", error.what));
+        console::note(&format!("{name}: left out: {}", error.message));
     }
     ladder::execute(planned, options)
 }

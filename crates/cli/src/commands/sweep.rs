@@ -179,7 +179,7 @@ fn refuse_unread(measured: &Measurement<'_>, options: &SweepOptions) -> Result<(
     let mut missing = jobs.filter_map(|job| missing_in(&job.plan, options.figure));
     missing.next().map_or(Ok(()), |missing| {
         Err(
-            Error::usage(format!("--figure {}: {}", options.figure, missing.why))
+            Error::usage(format!("--figure {}: {}", options.figure, missing.reason))
                 .with_help(missing.help),
         )
     })
@@ -187,7 +187,7 @@ fn refuse_unread(measured: &Measurement<'_>, options: &SweepOptions) -> Result<(
 
 fn of_point(name: &str, error: Error) -> Error {
     Error {
-        what: format!("point {name}: {}", error.what),
+        message: format!("point {name}: {}", error.message),
         ..error
     }
 }

@@ -10,7 +10,7 @@ use filestone_model::measure::validity::{self, succeeded_in_nothing};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLineError {
     /// One line, in the original's words where it has some.
-    pub what: String,
+    pub message: String,
     /// What to do.
     pub help: Option<String>,
     /// The original's exit code.
@@ -22,7 +22,7 @@ impl CommandLineError {
     pub fn tell(self) -> ExitStatus {
         let error = Error {
             help: self.help,
-            ..Error::usage(self.what)
+            ..Error::usage(self.message)
         };
         refuse(&error, self.code)
     }

@@ -44,7 +44,7 @@ pub fn shown(word: &str) -> &str {
 /// `//HOST/SHARE`, with backslashes, too; `code` is the program's exit code for one that is none.
 pub fn share(word: &str, code: u8) -> Result<Share, CommandLineError> {
     let refusal = |what: String, help: &str| CommandLineError {
-        what,
+        message: what,
         help: Some(help.into()),
         code,
     };

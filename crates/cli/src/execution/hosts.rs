@@ -187,7 +187,7 @@ fn refuse_what_stays_here(job: &Job) -> Result<(), Error> {
 fn explained(error: &JobError) -> Error {
     Error {
         category: error.category(),
-        what: error.to_string(),
+        message: error.to_string(),
         help: error.help(),
     }
 }
@@ -210,7 +210,7 @@ impl Runner for Here {
         };
         let calibration = Calibration::unless(!calibrates);
         measure_in(&job, calibration, context)
-            .map_err(|error| Failure::new(error.category, error.what, error.help))
+            .map_err(|error| Failure::new(error.category, error.message, error.help))
     }
 
     fn reclaim(

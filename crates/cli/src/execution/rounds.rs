@@ -300,12 +300,12 @@ impl Driver<'_, '_> {
     /// target, is wrong with all of them.
     fn without(&mut self, thing: usize, round: usize, error: Error) -> Result<Attempt, Error> {
         let is_refused = error.category == ErrorCategory::Usage;
-        if is_refused && self.tally.goes_on_without(thing, &error.what) {
+        if is_refused && self.tally.goes_on_without(thing, &error.message) {
             self.given_up = ExitStatus::CaveatFailure;
             return Ok(Attempt::LeftOut);
         }
         Err(Error {
-            what: format!("{}: {}", self.tally.name(thing, round), error.what),
+            message: format!("{}: {}", self.tally.name(thing, round), error.message),
             ..error
         })
     }

@@ -84,7 +84,10 @@ mod tests {
     #[test]
     fn only_caveats_that_there_are_can_be_named() {
         let error = FailingCaveats::parse(Some("debug-build,rain")).expect_err("no caveat");
-        assert_eq!(error.what, "--fail-on-caveat=rain: there is no such caveat");
+        assert_eq!(
+            error.message,
+            "--fail-on-caveat=rain: there is no such caveat"
+        );
     }
 
     #[test]

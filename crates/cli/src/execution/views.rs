@@ -137,7 +137,7 @@ impl RunObservers {
             (Ok(record), Some(publisher)) => {
                 publisher.end(record, &|caveat| advice::of(caveat, record))
             }
-            (Err(error), Some(publisher)) => publisher.fail(&error.what),
+            (Err(error), Some(publisher)) => publisher.fail(&error.message),
         }
         match (&measured, metrics) {
             (_, None) => {}

@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(read.domain.as_deref(), Some("CORP"));
         assert_eq!(read.password, Some(Password::new("a = b ".into())));
         let error = of_lines("username = a\nsecret\n", Path::new("f")).expect_err("no name");
-        assert!(error.what.starts_with("f:2: ") && !error.what.contains("secret"));
+        assert!(error.message.starts_with("f:2: ") && !error.message.contains("secret"));
     }
 
     #[test]
@@ -278,7 +278,9 @@ mod tests {
         use std::os::unix::ffi::OsStringExt;
         let variable = VarError::NotUnicode(std::ffi::OsString::from_vec(b"se\xffcret".to_vec()));
         let error = of_environment(Err(variable)).expect_err("it is not text");
-        assert!(error.what.starts_with("FILESTONE_PASSWORD: ") && !error.what.contains("cret"));
+        assert!(
+            error.message.starts_with("FILESTONE_PASSWORD: ") && !error.message.contains("cret")
+        );
     }
 
     #[test]
@@ -317,7 +319,7 @@ mod tests {
             assert!(!format!("{error:?}").contains("secret"));
         }
         let nothing = Credentials::default();
-        assert!(of(&nothing, &[anna]).is_err_and(|error| error.what.contains("anna")));
+        assert!(of(&nothing, &[anna]).is_err_and(|error| error.message.contains("anna")));
         let local = TargetPlan::Local(LocalTarget { directory: None });
         assert_eq!(of(&nothing, &[guest, local]), Ok(None));
     }

@@ -78,7 +78,7 @@ fn unreadable(error: &LoadFileError) -> Error {
     };
     Error {
         category: error.category(),
-        what,
+        message: what,
         help,
     }
 }
@@ -96,7 +96,7 @@ fn in_our_form(errors: &LoadErrors) -> Vec<Error> {
             };
             Error {
                 help: error.help.clone(),
-                ..Error::usage(format!("{place}: {}", error.what))
+                ..Error::usage(format!("{place}: {}", error.message))
             }
         })
         .collect();
@@ -157,7 +157,10 @@ mod tests {
         let errors = read_load(&LoadSource::File("src".into())).expect_err("a directory");
         let error = errors.first().expect("an error");
         assert_eq!(error.exit_code(), 2);
-        assert_eq!(error.what, "src: this is a directory, and a load is a file");
+        assert_eq!(
+            error.message,
+            "src: this is a directory, and a load is a file"
+        );
         let help = error.help.as_deref();
         assert!(help.is_some_and(|help| help.starts_with("our own loads are ")));
     }
@@ -177,7 +180,7 @@ mod tests {
         let errors = in_our_form(&errors);
         let places: Vec<Option<&str>> = errors
             .iter()
-            .map(|error| error.what.split(": ").next())
+            .map(|error| error.message.split(": ").next())
             .collect();
         assert_eq!(places, [Some("a.load:1:28"), Some("a.load:2:33")]);
         assert!(errors.iter().all(|error| error.exit_code() == 2));

@@ -179,11 +179,11 @@ mod tests {
         assert!(of_plan(&plan).is_ok());
         plan.loads[0].operations += 1;
         let error = of_plan(&plan).expect_err("another number of operations");
-        assert!(error.what.contains("another load"), "{}", error.what);
+        assert!(error.message.contains("another load"), "{}", error.message);
         let mut plan = plan_of(&loads);
         plan.kinds.pop();
         let error = of_plan(&plan).expect_err("a kind that nothing is ready to count");
-        assert!(error.what.contains("\"kinds\""), "{}", error.what);
+        assert!(error.message.contains("\"kinds\""), "{}", error.message);
     }
 
     #[test]
@@ -203,10 +203,10 @@ mod tests {
         let error = refuse(&plan, &read).expect_err("tbench has no message for it");
         assert!(
             error
-                .what
+                .message
                 .contains(":1: tcp: cannot do GETATTR3: bare TCP has no message for it"),
             "{}",
-            error.what
+            error.message
         );
     }
 }

@@ -71,7 +71,7 @@ fn in_our_form(error: MixError) -> Error {
     };
     Error {
         help: error.help,
-        ..Error::usage(format!("{place}: {}", error.what))
+        ..Error::usage(format!("{place}: {}", error.message))
     }
 }
 
@@ -126,7 +126,10 @@ mod tests {
     #[test]
     fn a_directory_is_said_to_be_one() {
         let error = read("src", None).expect_err("a directory");
-        assert_eq!(error.what, "src: this is a directory, and a mix is a file");
+        assert_eq!(
+            error.message,
+            "src: this is a directory, and a mix is a file"
+        );
         assert_eq!(error.exit_code(), 2);
         assert!(error.help.is_some_and(|help| help.contains(mix::DEFAULT)));
     }
@@ -136,21 +139,28 @@ mod tests {
         let mix = parsed("read 18\ngetattr 82\n").expect("our own format");
         assert_eq!(mix.sum(), 100);
         let error = parsed("read 18\nraed 3\n").expect_err("misspelt");
-        assert!(error.what.starts_with("mix.txt:2:1: "), "{}", error.what);
+        assert!(
+            error.message.starts_with("mix.txt:2:1: "),
+            "{}",
+            error.message
+        );
         assert_eq!(error.exit_code(), 2);
     }
 
     #[test]
     fn what_never_ends_is_no_mix() {
         let error = parse("zero", io::repeat(b' '), None).expect_err("endless");
-        assert_eq!(error.what, "zero: this is longer than 4 MiB, and so no mix");
+        assert_eq!(
+            error.message,
+            "zero: this is longer than 4 MiB, and so no mix"
+        );
     }
 
     #[test]
     fn a_file_that_is_not_there_is_the_users_mistake() {
         let error = read("/nowhere/mix.txt", None).expect_err("no file");
         assert_eq!(
-            error.what,
+            error.message,
             "/nowhere/mix.txt: no such file or directory (2)"
         );
         assert_eq!(error.exit_code(), 2);

@@ -513,11 +513,11 @@ mod tests {
             for found in [read, compared.map(|runs| runs.len())] {
                 let error = found.expect_err(name);
                 assert!(
-                    error.what.contains("this run record is damaged"),
+                    error.message.contains("this run record is damaged"),
                     "{}",
-                    error.what
+                    error.message
                 );
-                assert!(error.what.contains(expected), "{}", error.what);
+                assert!(error.message.contains(expected), "{}", error.message);
             }
             let _ = fs::remove_file(path);
         }
@@ -549,9 +549,9 @@ mod tests {
         let one = super::super::compared_runs::read(&paths[1..2], &[]);
         let error = one.map(|runs| runs.len()).expect_err("no record");
         assert!(
-            error.what.contains("this file is no run record"),
+            error.message.contains("this file is no run record"),
             "{}",
-            error.what
+            error.message
         );
         let _ = fs::remove_dir_all(folder);
     }
@@ -595,13 +595,13 @@ mod tests {
         ] {
             let path = file(name, text);
             let error = read_records(&path).expect_err(name);
-            assert!(error.what.contains(expected), "{}", error.what);
+            assert!(error.message.contains(expected), "{}", error.message);
             assert_eq!(error.exit_code(), 2);
             let _ = fs::remove_file(path);
         }
         let error = read_records(Path::new("/nowhere/run.json")).expect_err("no file");
         assert_eq!(
-            error.what,
+            error.message,
             "/nowhere/run.json: no such file or directory (2)"
         );
     }
@@ -615,7 +615,7 @@ mod tests {
         let error = read_plans(&path).expect_err("no such processor");
         assert!(
             error
-                .what
+                .message
                 .ends_with("\"pin\" 1024: expected a number from 0 to 1023")
         );
         let _ = fs::remove_file(path);
@@ -624,7 +624,7 @@ mod tests {
         let error = read_plans(&path).expect_err("more workers than clients");
         assert!(
             error
-                .what
+                .message
                 .ends_with("\"workers\" 9: there must not be more workers than clients (1)")
         );
         assert!(

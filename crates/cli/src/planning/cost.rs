@@ -29,7 +29,7 @@ mod tests {
     use crate::report::fixtures;
 
     fn planned(options: &CostOptions) -> Result<Plan, String> {
-        with_cost(fixtures::plain().plan, options).map_err(|error| error.what)
+        with_cost(fixtures::plain().plan, options).map_err(|error| error.message)
     }
 
     #[test]

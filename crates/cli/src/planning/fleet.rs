@@ -346,7 +346,7 @@ mod tests {
             ),
         ] {
             let error = plan_of(line).expect_err(wanted);
-            assert!(error.what.contains(wanted), "{}", error.what);
+            assert!(error.message.contains(wanted), "{}", error.message);
         }
     }
 

@@ -129,7 +129,7 @@ mod tests {
         };
         let rungs = options.rungs().into_iter();
         rungs
-            .map(|rung| (rung.name, plan(rung).map_err(|error| error.what)))
+            .map(|rung| (rung.name, plan(rung).map_err(|error| error.message)))
             .collect()
     }
 

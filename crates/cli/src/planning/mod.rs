@@ -654,7 +654,7 @@ mod tests {
                 "--encrypt: --dialect 2.1 does not have that",
             ),
         ] {
-            assert_eq!(plan_of(line).expect_err(line).what, what, "{line}");
+            assert_eq!(plan_of(line).expect_err(line).message, what, "{line}");
         }
     }
 
@@ -708,7 +708,7 @@ mod tests {
                 "--uid 3: the target already names uid 2",
             ),
         ] {
-            assert_eq!(plan_of(line).expect_err(line).what, what);
+            assert_eq!(plan_of(line).expect_err(line).message, what);
         }
     }
 
@@ -795,7 +795,7 @@ mod tests {
         ] {
             let error = plan_of(line).expect_err(line);
             assert_eq!(error.exit_code(), 2);
-            text.push_str(&format!("{line}\nerror: {}\n", error.what));
+            text.push_str(&format!("{line}\nerror: {}\n", error.message));
             if let Some(help) = error.help {
                 text.push_str(&format!("help: {help}\n"));
             }

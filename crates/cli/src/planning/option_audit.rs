@@ -494,10 +494,10 @@ fn wrong_with(
     let without = without.or_insert_with(|| planned(&files.words(&line)).ok());
     let with = planned(&files.words(&format!("{line} {}", row.0)));
     let is_named = |error: &Error| {
-        let said = error.what.clone() + error.help.as_deref().unwrap_or_default();
+        let said = error.message.clone() + error.help.as_deref().unwrap_or_default();
         let of_option = [row.name(), row.1.split(' ').next().unwrap_or_default()];
         let mut names = of_option.iter().filter(|name| !name.is_empty());
-        let names_option = names.any(|name| error.what.contains(name));
+        let names_option = names.any(|name| error.message.contains(name));
         let mut protocols = PROTOCOLS.iter();
         let said = said.to_lowercase();
         names_option && (letter == 'c' || protocols.any(|protocol| said.contains(protocol)))
@@ -511,7 +511,7 @@ fn wrong_with(
     };
     let came = match with {
         Ok(_) => "it is taken".to_owned(),
-        Err(error) => error.what,
+        Err(error) => error.message,
     };
     (!is_right).then(|| format!("{line} {}: expected {letter}: {came}", row.0))
 }

@@ -204,7 +204,7 @@ mod tests {
             format!(
                 "{} -- {line}\nerror: {}\nhelp: {help}\n",
                 over.join(" "),
-                error.what
+                error.message
             )
         });
         insta::assert_snapshot!(shown.join("\n"));

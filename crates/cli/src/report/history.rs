@@ -120,11 +120,11 @@ impl RunInTime {
 fn unreadable_note(unreadable: &[Error]) -> Option<String> {
     let (first, others) = unreadable.split_first()?;
     Some(match others.len() as u64 {
-        0 => format!("1 record left out: {}", first.what),
+        0 => format!("1 record left out: {}", first.message),
         more => format!(
             "{} left out: {}, and others that cannot be read",
             counted(more + 1, "record"),
-            first.what
+            first.message
         ),
     })
 }

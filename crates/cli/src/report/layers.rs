@@ -80,7 +80,7 @@ fn conclusion(compared: &Comparison<'_>) -> Option<String> {
         .layers
         .iter()
         .zip(&sums.pass_ns)
-        .map(|(layer, nanos)| (&*layer.said, nanos / sums.per_pass / 1000.0))
+        .map(|(layer, nanos)| (&*layer.text, nanos / sums.per_pass / 1000.0))
         .collect();
     let series = compared.batches.of_all(&compared.rows);
     let chance = |weights: &[f64]| series.half_width(weights).map(|nanos| nanos / 1000.0);

@@ -323,7 +323,7 @@ pub fn remarks_of(view: &View) -> Vec<Notice> {
         words::replay(view),
         words::point(view),
         ended,
-        view.said.clone(),
+        view.text.clone(),
     ];
     let plain = plain.into_iter().flatten().map(|text| Notice {
         text,

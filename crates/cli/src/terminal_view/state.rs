@@ -50,7 +50,7 @@ pub struct View {
     /// How far a replay is.
     pub progress: Option<ReplayProgress>,
     /// What was told last that is no figure.
-    pub said: Option<String>,
+    pub text: Option<String>,
     /// The point that was measured last.
     pub point: Option<Shared<Point>>,
     /// The run that was over last.
@@ -124,7 +124,7 @@ impl View {
             preparing: snapshot.preparing.filter(|what| what != RUNNING),
             steering: snapshot.steering,
             progress: snapshot.progress,
-            said: snapshot.remarks.back().cloned(),
+            text: snapshot.remarks.back().cloned(),
             point: snapshot.points.back().cloned(),
             runs_ended: snapshot.ended.len(),
             ended: snapshot.ended.back().cloned(),
@@ -163,7 +163,7 @@ impl View {
             // What comes after all is prepared.
             Event::Preparing(NoteText { what }) if what == RUNNING => self.load_begins(now),
             Event::Preparing(NoteText { what }) => self.preparing = Some(what.clone()),
-            Event::Remark(NoteText { what }) => self.said = Some(what.clone()),
+            Event::Remark(NoteText { what }) => self.text = Some(what.clone()),
             Event::Prepared(target) => {
                 self.target = Some(Shared::clone(target));
                 self.load_begins(now);
@@ -172,7 +172,7 @@ impl View {
             Event::Steering(doing) => self.steering = Some(doing.clone()),
             Event::Progress(progress) => self.progress = Some(progress.clone()),
             Event::Point(point) => self.point = Some(Shared::clone(point)),
-            Event::Changed(changed) => self.said = Some(changed.what.clone()),
+            Event::Changed(changed) => self.text = Some(changed.what.clone()),
             Event::RunEnded(ended) => {
                 self.ended = Some(Shared::clone(ended));
                 self.runs_ended += 1;

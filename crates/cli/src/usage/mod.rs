@@ -235,10 +235,10 @@ mod tests {
                 .expect_err(line);
             let words: Vec<&str> = line.split_whitespace().collect();
             let error = translate(&error, crate::command_of(words.iter().copied()), &words);
-            assert!(!error.what.contains('\n'), "{line}: {}", error.what);
+            assert!(!error.message.contains('\n'), "{line}: {}", error.message);
             text.push_str(&format!(
                 "$ filestone {line}\nerror: {}\nhelp: {}\n\n",
-                error.what,
+                error.message,
                 error.help.as_deref().unwrap_or("-")
             ));
         }

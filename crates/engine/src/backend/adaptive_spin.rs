@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_to_wait_for_a_processor_looks_rarely_though_it_finds_something() {
+    fn descheduled_thread_spins_rarely() {
         let mut looking = AdaptiveSpin::default();
         // Each time for 100 ms, which are 5,000 waits, and to the next of 256 looks, of which one is watched; then a
         // pause of a second, 50,000 waits.

@@ -425,7 +425,7 @@ impl FleetProgress {
     /// Until when clients are asked for more, which who stops the run decides.
     fn asked_until(&self, at: &RunSnapshot<'_>) -> Timestamp {
         let seen = &mut *lock(&self.seen);
-        if at.is_stopped || at.halt.load(Ordering::Relaxed) {
+        if at.is_stopped || at.end_run.load(Ordering::Relaxed) {
             seen.asked_until = seen.asked_until.min(at.now);
         }
         seen.asked_until
@@ -456,9 +456,9 @@ impl FleetProgress {
         changes.iter().for_each(|change| observer.changed(change));
     }
 
-    fn halt_if_ill(&self, halt: &AtomicBool) {
+    fn end_run_if_ill(&self, end_run: &AtomicBool) {
         if lock(&self.seen).watch.finding().is_some() {
-            halt.store(true, Ordering::Relaxed);
+            end_run.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -467,11 +467,11 @@ impl RunHook for FleetProgress {
     fn interval(
         &mut self,
         interval: &IntervalRecord,
-        halt: &AtomicBool,
+        end_run: &AtomicBool,
         _observer: &mut dyn Observer,
     ) {
         lock(&self.seen).watch.row(interval);
-        self.halt_if_ill(halt);
+        self.end_run_if_ill(end_run);
     }
 
     fn poll(&mut self, at: &RunSnapshot<'_>, observer: &mut dyn Observer) -> Timestamp {
@@ -485,7 +485,7 @@ impl RunHook for FleetProgress {
             }
             self.count(at.now, asked_until);
             self.check_applied(at.now);
-            self.halt_if_ill(at.halt);
+            self.end_run_if_ill(at.end_run);
             self.is_over = at.stage != Stage::Running;
             lock(&self.seen).is_over = self.is_over;
         }

@@ -124,7 +124,7 @@ pub struct Coordinator<'run> {
 pub struct CoordinatorContext<'run, 'look> {
     pub clock: &'run Clock,
     pub stop: &'run AtomicBool,
-    pub halt: &'run AtomicBool,
+    pub end_run: &'run AtomicBool,
     pub attendants: Vec<&'look mut dyn RunHook>,
     pub observer: &'look mut dyn Observer,
 }
@@ -182,7 +182,7 @@ impl<'run> Coordinator<'run> {
             let is_stopped = surveyed.stop.load(Ordering::Acquire);
             let has_left = matches!(received, Err(RecvTimeoutError::Disconnected));
             for message in received.into_iter().chain(from_workers.try_iter()) {
-                self.take(message, surveyed.halt);
+                self.take(message, surveyed.end_run);
             }
             let stage = if has_left { Stage::Left } else { self.stage() };
             next = self.poll(stage, is_stopped, &mut surveyed);
@@ -227,7 +227,7 @@ impl<'run> Coordinator<'run> {
         }
     }
 
-    fn take(&mut self, message: FromWorker, halt: &AtomicBool) {
+    fn take(&mut self, message: FromWorker, end_run: &AtomicBool) {
         match message {
             FromWorker::Interval(worker, buffer) => {
                 if let Some(Some((spares, _))) = self.spares.get_mut(worker) {
@@ -246,7 +246,7 @@ impl<'run> Coordinator<'run> {
                     *spares = None;
                 }
                 if end.lost.is_some() && end.ends_run {
-                    halt.store(true, Ordering::Relaxed);
+                    end_run.store(true, Ordering::Relaxed);
                 }
                 self.ends.push(end);
             }
@@ -279,7 +279,7 @@ impl<'run> Coordinator<'run> {
             surveyed.observer.counted(&mut buffer);
             surveyed.observer.interval(&record);
             for attendant in &mut surveyed.attendants {
-                attendant.interval(&record, surveyed.halt, surveyed.observer);
+                attendant.interval(&record, surveyed.end_run, surveyed.observer);
             }
             self.give_back(buffer);
         }
@@ -288,7 +288,7 @@ impl<'run> Coordinator<'run> {
             stage,
             is_stopped,
             was_stopped: self.ends.iter().any(|end| end.is_interrupted),
-            halt: surveyed.halt,
+            end_run: surveyed.end_run,
         };
         for attendant in &mut surveyed.attendants {
             next = next.min(attendant.poll(&look, surveyed.observer));

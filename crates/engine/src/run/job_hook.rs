@@ -59,7 +59,7 @@ impl RunHook for JobHook<'_> {
         while let Some(order) = self.conductor.order() {
             match order {
                 JobCommand::Offer(load) => self.offer.change(load),
-                JobCommand::Finish => at.halt.store(true, Ordering::Relaxed),
+                JobCommand::Finish => at.end_run.store(true, Ordering::Relaxed),
             }
         }
         at.now.after_nanos(LOOK_EVERY.as_nanos() as u64)

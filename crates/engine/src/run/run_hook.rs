@@ -34,7 +34,7 @@ pub struct RunSnapshot<'run> {
     /// Whether workers ended because of that.
     pub was_stopped: bool,
     /// Raised, it ends the run.
-    pub halt: &'run AtomicBool,
+    pub end_run: &'run AtomicBool,
 }
 
 /// How far a run is.

@@ -38,11 +38,11 @@ impl<'run> Steered<'run> {
 }
 
 impl RunHook for Steered<'_> {
-    /// Decides after an interval. `halt` ends the run.
+    /// Decides after an interval. `end_run` ends the run.
     fn interval(
         &mut self,
         interval: &IntervalRecord,
-        halt: &AtomicBool,
+        end_run: &AtomicBool,
         observer: &mut dyn Observer,
     ) {
         if self.is_finished || interval.phase == Phase::Drain {
@@ -62,7 +62,7 @@ impl RunHook for Steered<'_> {
             }
             NextLoad::Finish => {
                 self.is_finished = true;
-                halt.store(true, Ordering::Relaxed);
+                end_run.store(true, Ordering::Relaxed);
             }
         }
         for point in self.steering.points_since(self.told) {

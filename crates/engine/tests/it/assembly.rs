@@ -218,7 +218,7 @@ fn run_workers(case: &Case) -> (Vec<Vec<Box<IntervalBuffer>>>, Timestamp) {
                 own_books(plan, sink),
                 WorkerControl {
                     stop: &stop,
-                    halt: &AtomicBool::new(false),
+                    end_run: &AtomicBool::new(false),
                     offer: None,
                     hope: None,
                 },

@@ -59,7 +59,7 @@ fn interrupted(
         own_books(plan, sink),
         WorkerControl {
             stop: &stop,
-            halt: &AtomicBool::new(false),
+            end_run: &AtomicBool::new(false),
             offer: None,
             hope: None,
         },

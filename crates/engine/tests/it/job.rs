@@ -115,7 +115,7 @@ fn made(plan: &Plan) -> (Run, Vec<(Timestamp, Operation)>) {
     let (table, asked) = (table(), Asked::default());
     let mut assembly = IntervalAggregator::new(plan);
     let mut window_end = Timestamp::ZERO;
-    let (stop, halt) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (stop, end_run) = (AtomicBool::new(false), AtomicBool::new(false));
     for worker in 0..plan.workers {
         let make = |client| -> Box<dyn Workload> { of_client(plan, &table, &[], client) };
         let random = Service::Exponential { mean_ns: 100_000.0 };
@@ -132,7 +132,7 @@ fn made(plan: &Plan) -> (Run, Vec<(Timestamp, Operation)>) {
         };
         let signals = WorkerControl {
             stop: &stop,
-            halt: &halt,
+            end_run: &end_run,
             offer: None,
             hope: None,
         };

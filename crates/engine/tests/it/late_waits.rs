@@ -95,10 +95,10 @@ where
     let mut plan = plan(ArrivalsPlan::Closed, 1, 1);
     plan.interval_ns = 100 * MS;
     let service = server(Service::Fixed { ns: service_ns }, None);
-    let (stop, halt) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (stop, end_run) = (AtomicBool::new(false), AtomicBool::new(false));
     let signals = WorkerControl {
         stop: &stop,
-        halt: &halt,
+        end_run: &end_run,
         offer: None,
         hope: None,
     };

@@ -199,7 +199,7 @@ fn asked(plan: &Plan, service: Service) -> BTreeMap<(u32, String), u32> {
         let spare = (0..3).map(|_| Box::new(new_buffer(plan))).collect();
         let signals = WorkerControl {
             stop: &AtomicBool::new(false),
-            halt: &AtomicBool::new(false),
+            end_run: &AtomicBool::new(false),
             offer: None,
             hope: None,
         };

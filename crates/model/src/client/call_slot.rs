@@ -92,7 +92,7 @@ pub struct ClientError<C: Calls> {
     /// What it had called.
     pub procedure: C::Procedure,
     /// What is wrong.
-    pub why: ClientErrorKind<C>,
+    pub reason: ClientErrorKind<C>,
 }
 
 /// What is wrong with a call that ends a client.
@@ -455,7 +455,10 @@ where
 
 impl<C: Calls> CallState<C> {
     fn mark_lost(&mut self, procedure: C::Procedure, why: ClientErrorKind<C>) {
-        self.lost = Some(ClientError { procedure, why });
+        self.lost = Some(ClientError {
+            procedure,
+            reason: why,
+        });
     }
 
     /// What `decode` makes of the results.

@@ -95,14 +95,14 @@ pub struct FleetFileError {
     /// In which line.
     pub line: usize,
     /// What it is.
-    pub what: String,
+    pub message: String,
     /// What was meant, perhaps.
     pub help: Option<String>,
 }
 
 impl fmt::Display for FleetFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.line, self.what)
+        write!(f, "{}: {}", self.line, self.message)
     }
 }
 
@@ -114,7 +114,7 @@ type Read<T> = Result<T, FleetFileError>;
 pub fn parse(name: &str, text: &str) -> Read<FleetFile> {
     let document = DeTable::parse(text).map_err(|error| FleetFileError {
         line: line_at(text, error.span().map_or(0, |span| span.start)),
-        what: error.message().to_owned(),
+        message: error.message().to_owned(),
         help: None,
     })?;
     let top = Section::new("the plan", document.get_ref(), &TOP, text, 1)?;
@@ -195,7 +195,7 @@ fn groups(top: &Section<'_>, targets: &mut Targets, usual: &[u32]) -> Read<Vec<G
             let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
             return Err(FleetFileError {
                 line,
-                what: format!("reads = \"{wanted}\": there is no such group"),
+                message: format!("reads = \"{wanted}\": there is no such group"),
                 help: Some(format!("the groups are {}", names.join(", "))),
             });
         };
@@ -355,7 +355,7 @@ impl Value<'_> {
     fn error(&self, what: &str) -> FleetFileError {
         FleetFileError {
             line: self.line,
-            what: format!("{}: {what}", self.key),
+            message: format!("{}: {what}", self.key),
             help: None,
         }
     }
@@ -386,7 +386,7 @@ impl<'t> Section<'t> {
                 let near = suggestion(name.as_bytes(), keys.iter().copied());
                 return Err(FleetFileError {
                     line: line_at(text, key.span().start),
-                    what: format!("\"{name}\" is no key of {what}"),
+                    message: format!("\"{name}\" is no key of {what}"),
                     help: Some(match near {
                         Some(near) => format!("did you mean {near}?"),
                         None => format!("the keys are {}", keys.join(", ")),
@@ -400,7 +400,7 @@ impl<'t> Section<'t> {
     fn error(&self, what: &str) -> FleetFileError {
         FleetFileError {
             line: self.line,
-            what: what.into(),
+            message: what.into(),
             help: None,
         }
     }

@@ -41,7 +41,7 @@ pub struct GateError {
     /// Which part of it is wrong.
     pub place: TextSpan,
     /// What is wrong, with which value.
-    pub what: String,
+    pub message: String,
     /// What was expected, or what to do.
     pub help: Option<String>,
 }
@@ -51,7 +51,7 @@ impl GateError {
         Self {
             text: text.into(),
             place,
-            what: what.into(),
+            message: what.into(),
             help: None,
         }
     }
@@ -95,7 +95,7 @@ impl GateError {
 
 impl fmt::Display for GateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "column {}: {}", self.column(), self.what)
+        write!(f, "column {}: {}", self.column(), self.message)
     }
 }
 

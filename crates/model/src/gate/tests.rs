@@ -270,7 +270,7 @@ mod whatever_is_read {
                     prop_assert_eq!(gate.to_string().parse(), Ok(gate));
                 }
                 Err(error) => {
-                    prop_assert!(!error.what.is_empty());
+                    prop_assert!(!error.message.is_empty());
                     prop_assert_eq!(error.picture().lines().count(), 2);
                     // What is missing is missing behind the last letter.
                     let TextSpan { start, end } = error.place;

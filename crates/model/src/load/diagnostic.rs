@@ -13,7 +13,7 @@ pub struct LoadError {
     /// First byte of what is wrong, from 1.
     pub column: u32,
     /// What is wrong, with which value.
-    pub what: String,
+    pub message: String,
     /// What was expected, or what to do.
     pub help: Option<String>,
 }
@@ -39,7 +39,7 @@ impl fmt::Display for LoadErrors {
             if error.line > 0 {
                 write!(f, "{}:{}:", error.line, error.column)?;
             }
-            write!(f, " {}", error.what)?;
+            write!(f, " {}", error.message)?;
             if let Some(help) = &error.help {
                 write!(f, "\nhelp: {help}")?;
             }
@@ -181,7 +181,7 @@ mod tests {
             diagnostics.add(LoadError {
                 line,
                 column: 1,
-                what: "wrong".to_owned(),
+                message: "wrong".to_owned(),
                 help: None,
             });
         }

@@ -64,12 +64,12 @@ pub struct Line<'script> {
 /// A name or number that cannot be used, met while the load runs: only random
 /// strings and expressions can come to that.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {what}")]
+#[error("line {line}: {message}")]
 pub struct ScriptError {
     /// Its number in the file.
     pub line: u32,
     /// What is wrong with it.
-    pub what: String,
+    pub message: String,
 }
 
 /// A loop that is being run.
@@ -329,8 +329,13 @@ impl Script {
                 build_action::action
             }
         };
-        let action = put_together(step.kind, &self.first, &self.second, numbers)
-            .map_err(|what| ScriptError { line: number, what })?;
+        let action =
+            put_together(step.kind, &self.first, &self.second, numbers).map_err(|what| {
+                ScriptError {
+                    line: number,
+                    message: what,
+                }
+            })?;
         Ok(Line {
             number,
             stamp: step.stamp,
@@ -417,7 +422,7 @@ impl Script {
     fn error(&self, what: String) -> ScriptError {
         ScriptError {
             line: self.position.line,
-            what,
+            message: what,
         }
     }
 

@@ -15,7 +15,7 @@ pub struct MixError {
     /// First byte of what is wrong, from 1.
     pub column: u32,
     /// What is wrong, with which value.
-    pub what: String,
+    pub message: String,
     /// What was expected, or what to do.
     pub help: Option<String>,
 }
@@ -27,7 +27,7 @@ impl MixError {
             file: String::new(),
             line,
             column,
-            what: what.into(),
+            message: what.into(),
             help: None,
         }
     }
@@ -57,7 +57,7 @@ impl fmt::Display for MixError {
         if self.line > 0 {
             write!(f, "{}:{}:", self.line, self.column)?;
         }
-        write!(f, " {}", self.what)?;
+        write!(f, " {}", self.message)?;
         if let Some(help) = &self.help {
             write!(f, "\nhelp: {help}")?;
         }

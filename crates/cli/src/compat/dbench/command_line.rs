@@ -213,7 +213,7 @@ const SEEN: &str = "--smb-user: every user of this host can read a password on a
 
 fn refusal(what: impl Into<String>) -> CommandLineError {
     CommandLineError {
-        what: what.into(),
+        message: what.into(),
         help: None,
         code: FAILURE,
     }
@@ -415,7 +415,7 @@ fn backend(
     server: Option<&str>,
 ) -> Result<Backend, CommandLineError> {
     let cannot_start = |what: String, help: &str| CommandLineError {
-        what,
+        message: what,
         help: Some(help.into()),
         code: CANNOT_START,
     };

@@ -179,7 +179,7 @@ fn exit_code_of(error: &Error) -> u8 {
     // Statuses are shown by their names in RFC 1813, sections 2.6 and 5.1.5; that
     // is part of what a message promises. What MOUNT refuses, LOOKUP may refuse
     // below an export that it grants, so both families count.
-    let says = |names: &[&str]| names.iter().any(|name| error.what.contains(name));
+    let says = |names: &[&str]| names.iter().any(|name| error.message.contains(name));
     match error.category {
         ErrorCategory::Usage => EX_USAGE,
         ErrorCategory::Target if says(&["3ERR_PERM ", "3ERR_ACCES "]) => EX_NOPERM,
@@ -224,7 +224,7 @@ mod tests {
         ] {
             let error = Error {
                 category: ErrorCategory::Target,
-                what: format!("server:/x: the server refused MOUNT with {status}"),
+                message: format!("server:/x: the server refused MOUNT with {status}"),
                 help: None,
             };
             assert_eq!(exit_code_of(&error), code, "{status}");

@@ -131,7 +131,7 @@ fn is_value(behind: &str) -> bool {
 
 fn refusal(what: impl Into<String>, help: impl Into<String>) -> CommandLineError {
     CommandLineError {
-        what: what.into(),
+        message: what.into(),
         help: Some(help.into()),
         code: FAILURE,
     }

@@ -239,9 +239,9 @@ mod tests {
     fn a_mix_file_that_cannot_be_opened_is_a_bad_one() {
         let error = mix_of_file(Path::new("/nowhere/mix")).expect_err("there is none");
         assert!(
-            error.what.starts_with("bad mix file /nowhere/mix: "),
+            error.message.starts_with("bad mix file /nowhere/mix: "),
             "{}",
-            error.what
+            error.message
         );
     }
 

@@ -195,7 +195,7 @@ struct Words {
 
 fn refusal(what: impl Into<String>, help: impl Into<String>) -> CommandLineError {
     CommandLineError {
-        what: what.into(),
+        message: what.into(),
         help: Some(help.into()),
         code: FAILURE,
     }

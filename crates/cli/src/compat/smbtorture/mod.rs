@@ -217,7 +217,7 @@ fn report(test: Test, measured: Result<&RunRecord, &Error>) -> String {
             format!("\n\n{throughput}success: {name}\n")
         }
         Ok(record) => format!("\n\nerror: {name} [\n{}\n]\n", why_not(record)),
-        Err(error) => format!("error: {name} [\n{}\n]\n", error.what),
+        Err(error) => format!("error: {name} [\n{}\n]\n", error.message),
     }
 }
 

@@ -102,7 +102,7 @@ fn what_is_printed_has_smbtortures_form() {
     }
     let refused = Error {
         category: ErrorCategory::Target,
-        what: "fs:445: SESSION_SETUP was answered STATUS_LOGON_FAILURE (0xc000006d)".into(),
+        message: "fs:445: SESSION_SETUP was answered STATUS_LOGON_FAILURE (0xc000006d)".into(),
         help: None,
     };
     text.push_str(&report(Test::Nbench, Err(&refused)));
@@ -118,9 +118,9 @@ fn a_password_is_for_a_user() {
     assert_eq!(guest.password, None);
     let error = prepared("//fs/b -U anna bench.nbench").expect_err("no password");
     assert!(
-        error.what.contains("no password for the user anna"),
+        error.message.contains("no password for the user anna"),
         "{}",
-        error.what
+        error.message
     );
 }
 

@@ -44,9 +44,11 @@ fn a_directory_gets_the_record_and_everything_made_of_it() {
     let again =
         OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect_err("it holds a record");
     assert!(
-        again.what.ends_with("it already holds a record (run.json)"),
+        again
+            .message
+            .ends_with("it already holds a record (run.json)"),
         "{}",
-        again.what
+        again.message
     );
     OutputDirectory::claim(&path, OnExistingDirectory::Merge).expect("nct overwrites its own");
     let _ = fs::remove_dir_all(scratch("whole"));
@@ -58,14 +60,18 @@ fn other_things_are_never_overwritten() {
     fs::create_dir_all(&path).expect("a new directory");
     fs::write(path.join("thesis.tex"), "x").expect("a new file");
     let error = OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect_err("not ours");
-    assert!(error.what.ends_with("such as thesis.tex"), "{}", error.what);
+    assert!(
+        error.message.ends_with("such as thesis.tex"),
+        "{}",
+        error.message
+    );
     assert_eq!(error.exit_code(), 2);
     let file = path.join("thesis.tex");
     let error = OutputDirectory::claim(&file, OnExistingDirectory::Refuse).expect_err("a file");
     assert!(
-        error.what.ends_with("this is not a directory"),
+        error.message.ends_with("this is not a directory"),
         "{}",
-        error.what
+        error.message
     );
     let _ = fs::remove_dir_all(&path);
 }
@@ -91,10 +97,10 @@ fn nct_writes_beside_what_is_there_and_touches_nothing_else() {
     fs::write(path.join("run.json"), "{}").expect("a file");
     let error = OutputDirectory::claim(&path, OnExistingDirectory::Merge).expect_err("not ours");
     let expected = format!("-o {}: intervals.dat in it would be", path.display());
-    assert!(error.what.starts_with(&expected), "{}", error.what);
+    assert!(error.message.starts_with(&expected), "{}", error.message);
     let file = path.join("thesis.tex");
     let error = OutputDirectory::claim(&file, OnExistingDirectory::Merge).expect_err("a file");
-    assert!(error.what.starts_with("-o "), "{}", error.what);
+    assert!(error.message.starts_with("-o "), "{}", error.message);
     let _ = fs::remove_dir_all(&path);
 }
 
@@ -111,7 +117,7 @@ fn a_record_that_cannot_be_written_is_not_lost_silently() {
     assert!(
         error
             .error
-            .what
+            .message
             .ends_with("run.json: no such file or directory (2)")
     );
     assert_eq!(error.error.exit_code(), 4);
@@ -134,7 +140,7 @@ fn a_file_system_that_takes_no_file_is_no_fault_of_the_command_line() {
     let proc = Path::new("/proc/self");
     let error =
         OutputDirectory::claim(proc, OnExistingDirectory::Earlier).expect_err("it takes none");
-    assert_eq!(error.exit_code(), 4, "{}", error.what);
+    assert_eq!(error.exit_code(), 4, "{}", error.message);
 }
 
 #[test]
@@ -153,7 +159,7 @@ fn a_second_run_with_the_same_directory_is_refused_before_it_begins() {
             "another run is using it (process {} on ",
             std::process::id()
         );
-        assert!(error.what.contains(&process), "{}", error.what);
+        assert!(error.message.contains(&process), "{}", error.message);
     }
     first
         .keep(&fixtures::plain(), RECORD_FILE)
@@ -161,7 +167,7 @@ fn a_second_run_with_the_same_directory_is_refused_before_it_begins() {
     drop(first);
     let error =
         OutputDirectory::claim(&path, OnExistingDirectory::Refuse).expect_err("it holds a record");
-    assert!(error.what.contains("record"), "{}", error.what);
+    assert!(error.message.contains("record"), "{}", error.message);
     assert!(!path.join(PART_FILE).exists(), "nothing was left there");
     let _ = fs::remove_dir_all(&path);
 }

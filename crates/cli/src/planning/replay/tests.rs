@@ -125,7 +125,7 @@ fn what_does_not_go_together_is_refused() {
     ] {
         let error = plans_of(line).expect_err(line);
         assert_eq!(error.exit_code(), 2);
-        text.push_str(&format!("{line}\nerror: {}\n", error.what));
+        text.push_str(&format!("{line}\nerror: {}\n", error.message));
         if let Some(help) = error.help {
             text.push_str(&format!("help: {help}\n"));
         }

@@ -98,7 +98,7 @@ fn what_has_no_figure_over_time_is_refused() {
         runs.iter_mut().for_each(change);
         HistoryReport::of(runs, &[], figure)
             .expect_err("nothing to show")
-            .what
+            .message
     };
     let all_failed = none(nights(), None, |read| read.run.totals.ledger.ok = 0);
     assert!(all_failed.contains("no run with a figure"), "{all_failed}");

@@ -14,7 +14,7 @@ pub struct Layer<'record> {
     /// `local`, `tcp` or `nfs`; `mount` of a directory that the kernel's client of a server is behind.
     pub layer: &'record str,
     /// As sentences call it.
-    pub said: String,
+    pub text: String,
     /// Its runs: one per round.
     pub runs: Vec<&'record RunRecord>,
 }
@@ -90,7 +90,7 @@ fn layer_of(record: &RunRecord) -> Layer<'_> {
     Layer {
         name: String::new(),
         layer,
-        said: client.unwrap_or(said),
+        text: client.unwrap_or(said),
         runs: vec![record],
     }
 }

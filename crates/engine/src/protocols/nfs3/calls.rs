@@ -97,7 +97,7 @@ pub fn call_failed(
     timeout: Duration,
     gone: CallError,
 ) -> CallFailed {
-    let source = match lost.why {
+    let source = match lost.reason {
         ClientErrorKind::Decode(error) => CallError::Decode(error),
         ClientErrorKind::ProtocolViolation(what) => CallError::Violation(what),
         ClientErrorKind::Refused(refusal) => refusal.into(),
@@ -204,7 +204,7 @@ impl Session {
 fn lost(connection: &RpcConnection, desk: &mut CallSlot) -> CallFailed {
     let lost = desk.take_lost().unwrap_or(ClientError {
         procedure: RpcProcedure::NONE,
-        why: ClientErrorKind::Disconnected,
+        reason: ClientErrorKind::Disconnected,
     });
     let Endpoint { dial, timeout, .. } = connection.endpoint();
     call_failed(dial.address, lost, *timeout, CallError::Closed)

@@ -402,7 +402,7 @@ impl Connection {
     /// Why a future could not go on.
     fn why_lost(&mut self) -> ExchangeFailed {
         let lost = self.desk.take_lost();
-        let why = lost.map_or(ClientErrorKind::Disconnected, |lost| lost.why);
+        let why = lost.map_or(ClientErrorKind::Disconnected, |lost| lost.reason);
         let source = why_in_words(why, self.reaching.timeout);
         self.failed(source)
     }

@@ -258,7 +258,7 @@ impl<'run> OpenShare<'run> {
             let lane = ChannelPosition {
                 count,
                 first: joining.first_beside,
-                beside: (channel > 0).then_some(joining.place),
+                primary: (channel > 0).then_some(joining.place),
             };
             let socket = socket.ok_or_else(no_connection)?;
             let dial = self.dial(joining.number, channel);

@@ -123,7 +123,7 @@ fn run<L: Layer>(
     let mut kept = None;
     let signals = WorkerControl {
         stop,
-        halt: &AtomicBool::new(false),
+        end_run: &AtomicBool::new(false),
         offer: None,
         hope: None,
     };

@@ -81,7 +81,7 @@ fn kept_after_drain(duration_ns: Option<u64>, is_stopped: bool, halts: bool) -> 
     let (plan, fleet) = plan(duration_ns);
     let fleet = Fleet::new(&plan, &fleet);
     (0..2).for_each(|number| begin_to_write(&mut fleet.client(number)));
-    let halt = AtomicBool::new(halts);
+    let end_run = AtomicBool::new(halts);
     let cancellations = Cancellations::default();
     let mut attendant = fleet.attendant(&Arc::default(), &cancellations);
     for (seconds, stage) in [(1, Stage::Running), (11, Stage::Running), (11, Stage::Done)] {
@@ -90,7 +90,7 @@ fn kept_after_drain(duration_ns: Option<u64>, is_stopped: bool, halts: bool) -> 
             stage,
             is_stopped,
             was_stopped: is_stopped,
-            halt: &halt,
+            end_run: &end_run,
         };
         attendant.poll(&look, &mut NoObserver);
     }

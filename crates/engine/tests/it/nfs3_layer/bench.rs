@@ -206,7 +206,7 @@ impl Client {
         let outcomes = completed.iter().map(|completion| completion.outcome);
         assert_eq!(outcomes.collect::<Vec<_>>(), [Outcome::TimedOut]);
         let lost = self.client().take_lost().expect("a reason");
-        assert_eq!(lost.why, ClientErrorKind::Stopped);
+        assert_eq!(lost.reason, ClientErrorKind::Stopped);
     }
 
     /// Closes what is open, as after every pass.

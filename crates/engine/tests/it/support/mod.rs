@@ -126,7 +126,7 @@ pub fn run_members<B: Backend, W: Workload<B::Language>>(
         own_books(plan, sink),
         WorkerControl {
             stop: &stop,
-            halt: &AtomicBool::new(false),
+            end_run: &AtomicBool::new(false),
             offer: None,
             hope: None,
         },

@@ -12,7 +12,7 @@ pub struct ReadCounts {
     /// Where it began.
     pub offset: u64,
     /// Bytes asked for.
-    pub asked: u32,
+    pub requested: u32,
     /// Bytes that the reply says it has.
     pub count: u32,
     /// Whether the reply says that the file ends there.
@@ -25,7 +25,7 @@ impl ReadCounts {
     /// An error if the reply contradicts its call or itself, or is short.
     #[inline]
     pub fn check(&self) -> Result<(), ReplyFault> {
-        if self.count == self.asked {
+        if self.count == self.requested {
             return Ok(());
         }
         self.check_unequal()
@@ -35,7 +35,7 @@ impl ReadCounts {
     fn check_unequal(&self) -> Result<(), ReplyFault> {
         // A server may not return more than was asked (RFC 1813, section 3.3.6). One
         // that does has a bug worth seeing, so this is an error and not a clamp.
-        if self.count > self.asked {
+        if self.count > self.requested {
             return Err(ReplyFault::TooMuchData);
         }
         // Nothing at all without the end of the file would make a client ask for ever.
@@ -114,7 +114,7 @@ mod tests {
         ] {
             let amount = ReadCounts {
                 offset,
-                asked,
+                requested: asked,
                 count,
                 eof,
                 file_len,

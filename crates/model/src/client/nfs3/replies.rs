@@ -152,7 +152,7 @@ impl ReadRequest {
     ) -> ReadCounts {
         ReadCounts {
             offset: self.offset,
-            asked: self.len,
+            requested: self.len,
             count,
             eof,
             file_len: file_len.or_else(|| table.file(self.file).map(|file| file.len)),

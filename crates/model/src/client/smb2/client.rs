@@ -148,7 +148,7 @@ pub struct ChannelPosition {
     /// The first of those beside the client's own, among the connections of the worker.
     pub first: u32,
     /// The client's own, of one that is beside it.
-    pub beside: Option<u32>,
+    pub primary: Option<u32>,
 }
 
 impl ChannelPosition {
@@ -156,7 +156,7 @@ impl ChannelPosition {
     pub const ALONE: Self = Self {
         count: 1,
         first: 0,
-        beside: None,
+        primary: None,
     };
 
     /// Which of this connection's slots is the client's slot `slot`.
@@ -388,7 +388,7 @@ impl<L: Smb2Language> Smb2Client<L> {
         );
         self.inner.lost = None;
         self.inner.short_way.close();
-        if self.inner.options.lane.beside.is_some() {
+        if self.inner.options.lane.primary.is_some() {
             return false;
         }
         self.inner.start(LEAVE, &Leave);
@@ -808,7 +808,7 @@ impl Inner {
                 ClientErrorKind::Stopped => CompoundRequest::NONE,
                 _ => own.actor.call().procedure.clone(),
             },
-            why,
+            reason: why,
         });
         loop {
             own.actor.desk().cut();
@@ -925,7 +925,7 @@ impl Inner {
         if answer == Err(ActionError::ConnectionReset) {
             return Outcome::Disconnected;
         }
-        match self.lost.as_ref().map(|lost| &lost.why) {
+        match self.lost.as_ref().map(|lost| &lost.reason) {
             Some(ClientErrorKind::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
             Some(ClientErrorKind::Stopped | ClientErrorKind::TimedOut) => Outcome::TimedOut,
             Some(ClientErrorKind::Decode(_)) => failed(ReplyFault::Undecodable),
@@ -977,7 +977,7 @@ impl<L: Smb2Language> Client for Smb2Client<L> {
     }
 
     fn beside(&self) -> Option<u32> {
-        self.inner.options.lane.beside
+        self.inner.options.lane.primary
     }
 
     fn submit(&mut self, ticket: SlotId, work: L::WorkItem<'_>, out: &mut Output) {

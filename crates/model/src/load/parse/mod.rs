@@ -290,7 +290,7 @@ impl Compiler {
         self.diagnostics.add(LoadError {
             line: spot.line,
             column: spot.column,
-            what,
+            message: what,
             help,
         });
     }
@@ -299,7 +299,7 @@ impl Compiler {
         self.diagnostics.abort(LoadError {
             line: self.line,
             column,
-            what: what.to_owned(),
+            message: what.to_owned(),
             help,
         });
     }

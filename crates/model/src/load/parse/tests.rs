@@ -16,7 +16,7 @@ fn compiled(text: &str) -> Load {
 /// Line, column and text of every problem.
 fn faults(text: &str) -> Vec<(u32, u32, String)> {
     let errors = compile(text).expect_err("there are problems").errors;
-    let told = |error: LoadError| (error.line, error.column, error.what);
+    let told = |error: LoadError| (error.line, error.column, error.message);
     errors.into_iter().map(told).collect()
 }
 

@@ -54,7 +54,7 @@ impl From<ScriptError> for TruncationReason {
     fn from(error: ScriptError) -> Self {
         TruncationReason::Line {
             line: error.line,
-            what: error.what,
+            what: error.message,
         }
     }
 }

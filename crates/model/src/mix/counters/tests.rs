@@ -134,13 +134,13 @@ fn a_directory_that_is_not_on_nfs_is_refused_with_the_reason() {
 fn a_line_that_was_cut_is_an_error_and_no_smaller_number() {
     let error = of_rpc_nfs("net 0 0 0 0\nproc3 22 1 2 3\n").expect_err("19 counts are missing");
     assert_eq!((error.line, error.column), (2, 7));
-    assert_eq!(error.what, "can't find 22 op values: there are 3");
+    assert_eq!(error.message, "can't find 22 op values: there are 3");
     let cut = &MOUNTSTATS[..MOUNTSTATS
         .rfind(" 1 1 1\n")
         .expect("the last line has times")];
     let error = of_mountstats(cut, "/mnt/v4").expect_err("the last line was cut");
     assert!(
-        error.what.starts_with("can't find 8 values of CREATE"),
+        error.message.starts_with("can't find 8 values of CREATE"),
         "{error}"
     );
 }

@@ -14,7 +14,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
         can_tell(gate)?;
         for (figure, place) in gate.condition().figures() {
             if let Some(missing) = missing_in(plan, figure) {
-                let error = gate.error(place, format!("{figure}: {}", missing.why));
+                let error = gate.error(place, format!("{figure}: {}", missing.reason));
                 return Err(PlanError::Gate(error.with_help(missing.help)));
             }
         }
@@ -43,7 +43,7 @@ fn can_tell(gate: &Gate) -> Result<(), PlanError> {
 #[derive(Debug)]
 pub struct MissingFigure {
     /// Why.
-    pub why: &'static str,
+    pub reason: &'static str,
     /// What to do.
     pub help: String,
 }
@@ -58,7 +58,7 @@ pub fn missing_in(plan: &Plan, figure: GateFigure) -> Option<MissingFigure> {
 
 fn missing(why: &'static str, help: impl Into<String>) -> MissingFigure {
     let help = help.into();
-    MissingFigure { why, help }
+    MissingFigure { reason: why, help }
 }
 
 const SEVERAL_LOADS: &str = "several loads are offered in this run, and the figure is of one";

@@ -379,7 +379,7 @@ impl Smb2Session {
         let message_id = taken.message_id;
         let numbers = RequestFields {
             message_id,
-            credits: taken.asked,
+            credits: taken.requested,
             sequence: own.sequence.number(),
             offset,
         };
@@ -477,7 +477,7 @@ impl Smb2Session {
             self.slots.sending(slot, index, sent);
             let header = Header {
                 credit_charge: if self.charges() { charge } else { 0 },
-                credits: taken.asked,
+                credits: taken.requested,
                 flags: protection.flags(last.is_some()),
                 status: protection.status(),
                 route: Route::Sync {
@@ -637,7 +637,7 @@ impl Smb2Session {
         self.slots.aside(taken.message_id);
         let header = Header {
             credit_charge: u16::from(self.charges()),
-            credits: taken.asked,
+            credits: taken.requested,
             ..Header::request(command, taken.message_id)
         };
         let tree_id = self.established.as_ref().map_or(0, |own| own.tree_id);

@@ -58,7 +58,10 @@ impl Credits {
         self.out += charge;
         let missing = self.wanted.saturating_sub(self.available + self.out);
         let asked = (charge + missing).min(u32::from(u16::MAX)) as u16;
-        Taken { message_id, asked }
+        Taken {
+            message_id,
+            requested: asked,
+        }
     }
 
     /// A response has brought so many.
@@ -78,7 +81,7 @@ impl Credits {
 pub(super) struct Taken {
     pub message_id: u64,
     /// CreditRequest.
-    pub asked: u16,
+    pub requested: u16,
 }
 
 #[cfg(test)]
@@ -90,7 +93,7 @@ mod tests {
         let mut credits = Credits::new(4);
         assert!(credits.has(1) && !credits.has(2));
         let first = credits.take(1);
-        assert_eq!((first.message_id, first.asked), (0, 4));
+        assert_eq!((first.message_id, first.requested), (0, 4));
         assert!(!credits.has(1) && !credits.is_dry());
         credits.grant(4);
         credits.end(1);
@@ -98,7 +101,7 @@ mod tests {
         assert_eq!(credits.take(3).message_id, 1);
         // One is left, three are out: nothing is missing but those.
         let last = credits.take(1);
-        assert_eq!((last.message_id, last.asked), (4, 1));
+        assert_eq!((last.message_id, last.requested), (4, 1));
     }
 
     #[test]

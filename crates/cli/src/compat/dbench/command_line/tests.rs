@@ -178,11 +178,11 @@ fn refusals_have_dbenchs_exit_codes() {
         let refusal = parse_line(Program::Dbench, line).expect_err(line);
         text.push_str(&format!(
             "$ dbench {line}\nerror: {}\nhelp: {}\nexit code {}\n\n",
-            refusal.what,
+            refusal.message,
             refusal.help.as_deref().unwrap_or("-"),
             refusal.code
         ));
-        let said = format!("{} {:?}", refusal.what, refusal.help);
+        let said = format!("{} {:?}", refusal.message, refusal.help);
         assert!(!said.contains("secret"), "{said}");
     }
     insta::assert_snapshot!(text);

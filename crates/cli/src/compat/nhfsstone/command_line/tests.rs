@@ -81,11 +81,11 @@ fn values_must_be_numbers_and_the_words_are_nhfsstones() {
             "illegal calls value 99999999999999999999",
         ),
     ] {
-        assert_eq!(refused(line).what, what);
+        assert_eq!(refused(line).message, what);
     }
-    assert_eq!(refused("-l").what, "-l: a value is missing");
+    assert_eq!(refused("-l").message, "-l: a value is missing");
     assert_eq!(refused("-l").code, 1);
-    assert!(refused("-x").what.contains("no such option"));
+    assert!(refused("-x").message.contains("no such option"));
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_value_may_stand_behind_its_letter() {
     assert!(run.is_verbose);
     assert_eq!((run.load, run.calls, run.processes), (30, 100, 2));
     assert_eq!(run.mix_file, Some("mix.txt".into()));
-    assert_eq!(refused("-l30x").what, "illegal load value 30x");
+    assert_eq!(refused("-l30x").message, "illegal load value 30x");
     assert_eq!(run_of("-T17").only, Some(OpKind::FsStat));
 }
 
@@ -132,12 +132,12 @@ fn a_directory_may_be_one_of_a_server() {
     }
     assert!(
         refused("smb://srv/share")
-            .what
+            .message
             .starts_with("smb://srv/share: expected nfs://")
     );
     assert!(
         refused("/mnt srv:/x")
-            .what
+            .message
             .starts_with("some directories are mounted")
     );
 }

@@ -117,7 +117,7 @@ fn a_setting_may_have_blanks_in_its_name() {
         "--option=Client Max Protocol=NT1",
     ];
     let refusal = parse(&line.map(String::from)).expect_err("SMB1");
-    assert!(refusal.what.contains("SMB1"), "{}", refusal.what);
+    assert!(refusal.message.contains("SMB1"), "{}", refusal.message);
 }
 
 #[test]
@@ -182,10 +182,10 @@ fn refusals_say_what_there_is_and_show_no_password() {
     ] {
         let refusal = parse_line(line).expect_err(line);
         let help = refusal.help.as_deref().unwrap_or("-");
-        assert!(!refusal.what.contains("secret"), "{}", refusal.what);
+        assert!(!refusal.message.contains("secret"), "{}", refusal.message);
         text.push_str(&format!(
             "$ smbtorture {line}\nerror: {}\nhelp: {help}\nexit code {}\n\n",
-            refusal.what, refusal.code
+            refusal.message, refusal.code
         ));
     }
     insta::assert_snapshot!(text);

@@ -228,7 +228,7 @@ impl Time for Attended<'_> {
             stage: Stage::Running,
             is_stopped: false,
             was_stopped: false,
-            halt: &NEVER,
+            end_run: &NEVER,
         };
         self.attendant.borrow_mut().poll(&look, &mut NoObserver);
         now
@@ -298,7 +298,7 @@ fn run_with<C: SystemCalls>(
     };
     let signals = WorkerControl {
         stop,
-        halt: &NEVER,
+        end_run: &NEVER,
         offer: None,
         hope: None,
     };

@@ -44,10 +44,10 @@ pub fn why_lost(
     // Nothing was cut off of one that waited for its next line.
     let idle = || ClientError {
         procedure: RpcProcedure::NONE,
-        why: ClientErrorKind::Disconnected,
+        reason: ClientErrorKind::Disconnected,
     };
     let lost = lost
-        .filter(|lost| lost.why != ClientErrorKind::Stopped)
+        .filter(|lost| lost.reason != ClientErrorKind::Stopped)
         .or_else(|| is_given_up.then(idle))?;
     let RetryLimit { timeout, reconnect } = patience;
     let loss = connection.loss.take();

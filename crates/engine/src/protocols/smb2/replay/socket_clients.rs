@@ -226,7 +226,7 @@ impl LoadConnection for Replayer {
         // Who had a line that was not answered by the server goes on with the next.
         let lost = lost.filter(|lost| {
             !matches!(
-                lost.why,
+                lost.reason,
                 ClientErrorKind::Stopped | ClientErrorKind::Refused(_)
             )
         });
@@ -236,7 +236,7 @@ impl LoadConnection for Replayer {
         let RetryLimit { timeout, reconnect } = patience;
         let address = connection.dial.address;
         let (request, why) = match lost {
-            Some(lost) => (lost.procedure.shown(), lost.why),
+            Some(lost) => (lost.procedure.shown(), lost.reason),
             None => (String::new(), ClientErrorKind::Disconnected),
         };
         let why = match why {

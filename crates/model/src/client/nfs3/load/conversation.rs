@@ -397,7 +397,7 @@ impl ClientTask {
                 ClientErrorKind::Stopped => RpcProcedure::NONE,
                 _ => procedure,
             },
-            why,
+            reason: why,
         });
         loop {
             self.actor.desk().cut();
@@ -466,7 +466,7 @@ impl ClientTask {
     }
 
     fn outcome_of_lost(&self, under_way: &UnderWay) -> Outcome {
-        match self.lost.as_ref().map(|lost| &lost.why) {
+        match self.lost.as_ref().map(|lost| &lost.reason) {
             Some(ClientErrorKind::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
             Some(ClientErrorKind::Stopped) => Outcome::TimedOut,
             _ => Outcome::Disconnected,

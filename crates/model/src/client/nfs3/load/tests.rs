@@ -586,7 +586,7 @@ fn no_answer_in_time_ends_the_client() {
     assert_eq!((done.sent.nanos(), done.done.nanos()), (0, TIMEOUT));
     let lost = bench.clients[0].take_lost().expect("it is lost");
     assert_eq!(
-        (lost.procedure.name, lost.why),
+        (lost.procedure.name, lost.reason),
         ("lookup", ClientErrorKind::TimedOut)
     );
     let line = bench.clients[0].line_end().expect("a line");
@@ -720,7 +720,7 @@ fn a_connection_that_is_given_up_loses_the_line() {
     let ended: Vec<Completion> = bench.completed.iter().collect();
     assert_eq!(ended[0].outcome, Outcome::Disconnected);
     let lost = client.take_lost().expect("it is lost");
-    assert_eq!(lost.why, ClientErrorKind::Disconnected);
+    assert_eq!(lost.reason, ClientErrorKind::Disconnected);
     // It can be told to do something else over the next connection.
     client.connected(bench.now, output);
     assert!(output.is_empty());
@@ -794,7 +794,7 @@ fn lost_by(at: usize, action: Action<'_>, bytes: impl Fn(&Seen) -> Reaction) -> 
     let done = bench.act(action);
     assert_eq!(done.outcome, Outcome::Disconnected);
     assert_eq!((done.calls, done.data_bytes), (0, 0));
-    bench.clients[0].take_lost().expect("it is lost").why
+    bench.clients[0].take_lost().expect("it is lost").reason
 }
 
 #[test]
@@ -841,7 +841,7 @@ fn what_is_no_rpc_ends_the_client_and_the_connection() {
     assert_eq!(done.outcome, Outcome::Disconnected);
     assert!(matches!(bench.error, Some(ProtocolError::Rpc(_))));
     let lost = bench.clients[0].take_lost().expect("it is lost");
-    let ClientErrorKind::BadMessage(_, start) = lost.why else {
+    let ClientErrorKind::BadMessage(_, start) = lost.reason else {
         panic!("{lost:?}");
     };
     assert!(start.starts_with(b"HTTP/1.1"));
@@ -877,7 +877,7 @@ fn a_listing_that_leads_in_a_circle_ends_the_client() {
     assert_eq!(done.outcome, Outcome::Disconnected);
     let lost = bench.clients[0].take_lost().expect("it is lost");
     assert_eq!(lost.procedure.name, "readdir");
-    let ClientErrorKind::ProtocolViolation(what) = lost.why else {
+    let ClientErrorKind::ProtocolViolation(what) = lost.reason else {
         panic!("{lost:?}");
     };
     assert_eq!(what, "the listing leads in a circle");

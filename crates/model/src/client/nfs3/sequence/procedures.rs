@@ -438,7 +438,7 @@ fn read_back(results: Results<'_>, offset: u64, asked: u32) -> Decoded<ReadResul
     check_data(results.len, reader.position(), data_len)?;
     let amount = ReadCounts {
         offset,
-        asked,
+        requested: asked,
         count,
         eof,
         file_len: None,

@@ -81,7 +81,7 @@ fn copy(
     loop {
         if let Poll::Ready(done) = desk.lend(|| future.as_mut().poll(&mut context)) {
             return match desk.take_lost() {
-                Some(lost) => Err(format!("{:?}", lost.why)),
+                Some(lost) => Err(format!("{:?}", lost.reason)),
                 None => Ok(done),
             };
         }
