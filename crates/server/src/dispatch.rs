@@ -74,7 +74,7 @@ pub struct Caller<'a> {
 
 /// Takes locks that were set for those who waited for them, and tells their clients.
 pub trait GrantSink: Debug + Send + Sync {
-    /// [`Service::settle`] is to be called when the client has answered, or has not.
+    /// [`Service::finalize`] is to be called when the client has answered, or has not.
     fn submit(&self, grant: Grant);
 }
 

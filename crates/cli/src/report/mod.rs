@@ -1,7 +1,7 @@
 //! Reports: pure functions of the run record.
 //!
 //! To add one: a file here, a line in [`REPORTS`], snapshots over the canned
-//! records, a paragraph in the documentation. Pictures are listed in [`gallery`].
+//! records, a paragraph in the documentation. Pictures are listed in [`picture_list`].
 
 pub mod ab;
 pub mod addresses;

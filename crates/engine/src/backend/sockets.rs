@@ -1,5 +1,5 @@
 //! Simulated clients over sockets: readiness by epoll, nanosecond waits, a spin
-//! tail before due moments, and a look for replies before sleeping (`looking`).
+//! tail before due moments, and a look for replies before sleeping (`adaptive_spin`).
 //!
 //! With one connection there is nothing to choose between, so the worker blocks
 //! in `recv` itself and saves a system call for each exchange.

@@ -5,7 +5,7 @@
 //! | `server` | what is needed of a server: its tree, and how objects are made on it |
 //! | `places` | where each object is in the file table and on the server |
 //! | `claims` | the directories that a run has claimed |
-//! | `survey` | what is there already, and right |
+//! | `scan` | what is there already, and right |
 //! | `building` | from what is there to what shall be there |
 //!
 //! What a set consists of is `filestone_model::file_set`'s. The layout of the tree, and what

@@ -10,7 +10,7 @@ use filestone_model::operation::Outcome;
 use filestone_model::payload::{DataVerifier, Payload};
 use filestone_model::plan::Plan;
 use filestone_model::session::rpc::JukeboxWaits;
-use filestone_model::workload::{Account, LineSource};
+use filestone_model::workload::{ClientTotals, LineSource};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -54,7 +54,7 @@ impl<'run, L: Layer> LayerClient<'run, L> {
     }
 
     /// How it ended, with what its workload counted; and the layer, for the clean-up.
-    pub fn end<W: LineSource>(self, workload: W) -> (ClientEnd<W::Account>, L) {
+    pub fn end<W: LineSource>(self, workload: W) -> (ClientEnd<W::ClientTotals>, L) {
         let end = ClientEnd {
             account: workload.into_account(self.lost),
             mismatches: self.mismatches,
@@ -147,7 +147,7 @@ impl<L: Layer> BlockingClient for LayerClient<'_, L> {
 
 /// The loss that ended a worker's run, by its own word if this host refused something. Else the
 /// clients' words say more.
-pub fn loss_of<A: Account>(
+pub fn loss_of<A: ClientTotals>(
     plan: &Plan,
     end: &mut WorkerEnd,
     ends: &[ClientEnd<A>],
@@ -160,7 +160,7 @@ pub fn loss_of<A: Account>(
 
 /// The loss of all clients before the window of `plan` was over, as it was closed by `end`; `None`
 /// if one was not lost.
-fn all_lost<A: Account>(
+fn all_lost<A: ClientTotals>(
     plan: &Plan,
     end: &WorkerEnd,
     ends: &[ClientEnd<A>],

@@ -56,7 +56,7 @@ pub struct LoadWorker<S: WorkDir, C: LoadConnection, W: LineSource> {
     /// What they ask.
     pub members: Vec<WorkerClient<W>>,
     /// What they have in common with those of other workers.
-    pub replaying: Arc<ReplayState<S, W::Account>>,
+    pub replaying: Arc<ReplayState<S, W::ClientTotals>>,
     /// What ends their clean-up.
     pub cancellations: Cancellations,
     /// How long the server was waited for.
@@ -87,7 +87,7 @@ impl<S: WorkDir, C: LoadConnection, W: LineSource> WorkerBody for LoadWorker<S, 
             .workloads
             .into_iter()
             .zip(sockets.connections_mut());
-        let ends: Vec<ClientEnd<W::Account>> = workloads
+        let ends: Vec<ClientEnd<W::ClientTotals>> = workloads
             .map(|(workload, connection)| ended(workload, connection, patience))
             .collect();
         end.lost = loss_of(plan, &mut end, &ends);
@@ -110,7 +110,7 @@ fn ended<C: LoadConnection, W: LineSource>(
     workload: W,
     connection: &mut ClientConnection<C>,
     patience: RetryLimit,
-) -> ClientEnd<W::Account> {
+) -> ClientEnd<W::ClientTotals> {
     let lost = C::why_lost(connection, patience, workload.is_given_up());
     ClientEnd {
         account: workload.into_account(lost),

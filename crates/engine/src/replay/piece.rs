@@ -51,7 +51,7 @@ pub trait ReplayWorkload {
         &mut self,
         record: &mut RunRecord,
         threads: u32,
-        ends: Vec<ClientEnd<<Self::Client as LineSource>::Account>>,
+        ends: Vec<ClientEnd<<Self::Client as LineSource>::ClientTotals>>,
     );
 }
 
@@ -110,7 +110,7 @@ impl ReplayWorkload for Loads<'_> {
         &mut self,
         record: &mut RunRecord,
         threads: u32,
-        ends: Vec<ClientEnd<<LoadFile as LineSource>::Account>>,
+        ends: Vec<ClientEnd<<LoadFile as LineSource>::ClientTotals>>,
     ) {
         super::record::complete(record, threads, ends);
     }

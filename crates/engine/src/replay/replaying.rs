@@ -121,7 +121,7 @@ pub struct Wanted<'run, S, W: LineSource> {
     pub plan: &'run Plan,
     pub replay: &'run ReplayPlan,
     pub clock: &'run Clock,
-    pub replaying: &'run Arc<ReplayState<S, W::Account>>,
+    pub replaying: &'run Arc<ReplayState<S, W::ClientTotals>>,
     pub cancellations: &'run Cancellations,
     /// The lines of a client.
     pub workload: &'run dyn Fn(u32) -> W,

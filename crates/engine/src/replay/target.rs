@@ -35,7 +35,7 @@ pub fn replay_on<S: WorkDir, P: ReplayWorkload>(
 }
 
 /// What a client of this piece has counted by itself.
-type AccountOf<P> = <<P as ReplayWorkload>::Client as LineSource>::Account;
+type AccountOf<P> = <<P as ReplayWorkload>::Client as LineSource>::ClientTotals;
 
 /// A place that has been claimed for a replay.
 struct OpenReplay<'run, S, P: ReplayWorkload> {

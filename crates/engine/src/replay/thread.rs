@@ -74,7 +74,7 @@ pub struct LayerThread<S: BlockingWorkDir, W: LineSource> {
     pub layers: Vec<S::Layer>,
     /// What data are taken from that are written.
     pub table: Arc<[u8]>,
-    pub replaying: Arc<ReplayState<S, W::Account>>,
+    pub replaying: Arc<ReplayState<S, W::ClientTotals>>,
 }
 
 impl<S: BlockingWorkDir, W: LineSource> WorkerBody for LayerThread<S, W> {

@@ -6,7 +6,7 @@
 //! | `marker` | the file that names a directory's owner, and whether that still runs |
 //! | `tree` | what is needed of a tree of files, on this host or on a server |
 //! | `test_directory` | `clients`: claimed, given up, removed |
-//! | `own_directory` | what a probe changes things in |
+//! | `scratch_directory` | what a probe changes things in |
 //! | `set_directory` | the directory of a file set, likewise, and taken over from another run |
 //! | `set_removal` | what is in a file set, removed |
 //! | `error` | why not |

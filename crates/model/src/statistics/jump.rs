@@ -1,11 +1,11 @@
 //! Where a line jumps: two straight lines of one slope, the second above or below the first, through
 //! points in order of their places.
 //!
-//! Its place is one between two neighbouring points; which, is looked for as [`broken_line`]'s bend
+//! Its place is one between two neighbouring points; which, is looked for as [`segmented`]'s bend
 //! is, and held to the same test: four parameters against the two of a straight line, with errors that
 //! are a share of each value.
 //!
-//! [`broken_line`]: super::broken_line
+//! [`segmented`]: super::segmented
 
 use super::segmented::{Breakpoint, Placed, Scaled, bend, fitted};
 

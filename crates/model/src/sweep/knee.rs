@@ -2,7 +2,7 @@
 //!
 //! Over an offered load it is the knee of a load–response curve, as of any other
 //! ([`measure::knee`](crate::measure::knee)); over anything else that is a number it is where two
-//! straight lines through the points meet ([`broken_line`]).
+//! straight lines through the points meet ([`segmented`]).
 
 use super::parameter::SweepParameter;
 use crate::measure::knee::{KneeMethod, LoadResponse};

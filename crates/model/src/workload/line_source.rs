@@ -7,17 +7,17 @@ use crate::workload::Workload;
 /// goes.
 pub trait LineSource: Workload<Lines> + 'static {
     /// What it has counted by itself.
-    type Account: Account;
+    type ClientTotals: ClientTotals;
 
     /// Whether its connection was given up before it had come to its end.
     fn is_given_up(&self) -> bool;
 
     /// What it has counted by itself. `lost` is why it could carry out no more, if somebody else knows.
-    fn into_account(self, lost: Option<String>) -> Self::Account;
+    fn into_account(self, lost: Option<String>) -> Self::ClientTotals;
 }
 
 /// What a client has counted by itself.
-pub trait Account: Send + 'static {
+pub trait ClientTotals: Send + 'static {
     /// Which client.
     fn client(&self) -> u32;
 

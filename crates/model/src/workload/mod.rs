@@ -9,7 +9,7 @@ pub mod probe;
 pub mod stream;
 
 pub use file_table::{FileEntry, FileTable, ObjectKind};
-pub use line_source::{Account, LineSource};
+pub use line_source::{ClientTotals, LineSource};
 pub use load_file::LoadFile;
 pub use locks::Locks;
 pub use mix::MixWorkload;

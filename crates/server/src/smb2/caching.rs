@@ -1,5 +1,5 @@
 //! Oplocks and leases: what clients keep in their caches, and how it is taken back (MS-SMB2,
-//! sections 3.3.4.6 and 3.3.4.7). The rules are in `rules`.
+//! sections 3.3.4.6 and 3.3.4.7). The rules are in `oplock_rules`.
 
 use filestone_wire::smb2::create::ShareAccess;
 use filestone_wire::smb2::oplock_break::{LeaseBreak, Notification, OplockBreak};

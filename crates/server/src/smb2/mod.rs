@@ -2,15 +2,15 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | `conduct` | what can be chosen: users, protection, dialects, credits |
+//! | `options` | what can be chosen: users, protection, dialects, credits |
 //! | `service` | what a worker calls |
 //! | `conversation` | the same without a worker, for tests |
 //! | `frames` | from a frame to its answer: protection, compounds, credits, what waits |
 //! | `connection`, `window` | what is kept of a connection |
 //! | `exchange` | what a command has at hand |
 //! | `negotiate`, `setup`, `create`, `data`, `locking`, `query`, `change`, `listing`, `control` | the commands |
-//! | `hub`, `held`, `locks`, `caching`, `rules`, `place` | what connections share: share modes, locks, oplocks and leases, and what they tell each other |
-//! | `names`, `paths`, `facts` | names of SMB in the tree |
+//! | `open_table`, `held`, `locks`, `caching`, `oplock_rules`, `connection_id` | what connections share: share modes, locks, oplocks and leases, and what they tell each other |
+//! | `names`, `paths`, `metadata` | names of SMB in the tree |
 //! | `random` | challenges of authentications |
 
 mod caching;

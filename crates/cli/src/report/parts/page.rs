@@ -55,7 +55,7 @@ impl Page {
         }
     }
 
-    /// A page of any width, whose parts are told apart by [`marked::blocks`].
+    /// A page of any width, whose parts are told apart by [`markup::blocks`].
     pub const fn marked() -> Self {
         Self {
             columns: usize::MAX,

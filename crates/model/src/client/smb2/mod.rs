@@ -2,18 +2,18 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `link` | chains of requests on a desk (`client::desk`) |
+//! | `link` | chains of requests on a desk (`client::call_slot`) |
 //! | `requests` | SMB2 as functions: arguments in, what a client needs of the responses out |
-//! | `terms` | what a client wants of a server, and why it does not get it |
+//! | `connect_options` | what a client wants of a server, and why it does not get it |
 //! | `negotiate`, `session_setup` | the two steps of these names |
-//! | `establish` | all steps from a connection to a tree |
+//! | `connection_setup` | all steps from a connection to a tree |
 //! | `negotiated`, `channels` | what a connection came to; what those of one client share |
-//! | `operations`, `opens` | what probes and mixes ask; what is open meanwhile |
+//! | `operations`, `open_table` | what probes and mixes ask; what is open meanwhile |
 //! | `copy`, `copy_limits` | copies that the server makes; what it copies at once |
-//! | `asking`, `keeping` | what is asked for beside one open: oplock, lease, a handle that outlives its connection; what a run's clients ask so, and what came of it |
+//! | `open_contexts`, `handle_policy` | what is asked for beside one open: oplock, lease, a handle that outlives its connection; what a run's clients ask so, and what came of it |
 //! | `load`, `open_files` | the lines of a load; what it has open |
 //! | `client` | the client as an event loop drives it |
-//! | `short_way` | operations of one request that were asked before, past their actors |
+//! | `fast_path` | operations of one request that were asked before, past their actors |
 
 mod channels;
 mod client;

@@ -5,7 +5,7 @@
 //! | `connection` | which response answers which request, and what protects messages |
 //! | `chain` | what goes out together |
 //! | `limits` | what a server takes at once |
-//! | `slots`, `places`, `credits` | what is under way, and by which number; permission to send |
+//! | `slots`, `pending_requests`, `credits` | what is under way, and by which number; permission to send |
 //! | `template` | requests that go out again and again |
 //! | `mechanism` | how a user proves who he is |
 

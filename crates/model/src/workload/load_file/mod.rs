@@ -16,7 +16,7 @@ use crate::measure::{Role, Sample};
 use crate::operation::{Completion, OpKind, Outcome};
 use crate::plan::{OnMismatch, Pacing};
 use crate::time::Timestamp;
-use crate::workload::line_source::{Account, LineSource};
+use crate::workload::line_source::{ClientTotals, LineSource};
 use crate::workload::{Next, Workload};
 use std::sync::Arc;
 use std::time::Duration;
@@ -186,7 +186,7 @@ impl LoadFile {
     }
 }
 
-impl Account for ClientCounters {
+impl ClientTotals for ClientCounters {
     fn client(&self) -> u32 {
         self.record.client
     }
@@ -197,7 +197,7 @@ impl Account for ClientCounters {
 }
 
 impl LineSource for LoadFile {
-    type Account = ClientCounters;
+    type ClientTotals = ClientCounters;
 
     fn is_given_up(&self) -> bool {
         self.is_given_up

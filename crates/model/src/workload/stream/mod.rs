@@ -30,7 +30,7 @@ use crate::operation::{Failure, Outcome};
 use crate::payload::{Payload, ReadCheck};
 use crate::plan::{Direction, GroupPlan, RandomFieldFor};
 use crate::time::Timestamp;
-use crate::workload::line_source::{Account, LineSource};
+use crate::workload::line_source::{ClientTotals, LineSource};
 use crate::workload::{Next, Workload};
 use client_stats::Count;
 use file::{CurrentFile, Task};
@@ -935,7 +935,7 @@ pub struct StreamAccount {
     pub lost: Option<String>,
 }
 
-impl Account for StreamAccount {
+impl ClientTotals for StreamAccount {
     fn client(&self) -> u32 {
         self.client
     }
@@ -946,7 +946,7 @@ impl Account for StreamAccount {
 }
 
 impl LineSource for Stream {
-    type Account = StreamAccount;
+    type ClientTotals = StreamAccount;
 
     fn is_given_up(&self) -> bool {
         self.is_given_up

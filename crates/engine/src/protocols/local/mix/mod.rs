@@ -2,10 +2,10 @@
 //! 1989; docs/reference/mix-local.md).
 //!
 //! One thread per client makes the system calls (`caller`) in a part of the file set of its
-//! own (`opened_set`, `populate`, `fresh`, `directories`), when they are due (`pacer`): a workload
+//! own (`opened_set`, `populate`, `uncached_files`, `directories`), when they are due (`pacer`): a workload
 //! (`workload`) in a language of its own (`work`) on the loop of every run (`target`). The kernel's
 //! counters (`kernel`) say what became of them on the wire: before the run of each kind alone
-//! (`learn`), and in it every two seconds of all (`watch`). The arithmetic of that is the model's
+//! (`learn`), and in it every two seconds of all (`feedback_controller`). The arithmetic of that is the model's
 //! ([`feedback`](filestone_model::mix::feedback)).
 //!
 //! Not here: the mix over a connection of our own, where one operation is one call.

@@ -4,7 +4,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `site` | the place on the server: claimed, left as it was found |
-//! | `crew` | its clients, over sockets |
+//! | `socket_clients` | its clients, over sockets |
 //! | `connection` | one of them, as the worker of any load sees it |
 //!
 //! What a client does is the model's (`filestone_model::client::nfs3::load`).

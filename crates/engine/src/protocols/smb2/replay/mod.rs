@@ -3,7 +3,7 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `site` | the place on the share: claimed, left as it was found |
-//! | `crew` | its clients, over sockets |
+//! | `socket_clients` | its clients, over sockets |
 //!
 //! What a client does is the model's (`filestone_model::client::smb2`).
 

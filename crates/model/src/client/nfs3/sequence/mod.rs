@@ -13,7 +13,7 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `link` | what is between the two (`client::desk`), for RPC |
+//! | `link` | what is between the two (`client::call_slot`), for RPC |
 //! | `procedures` | NFSv3 as functions: arguments in, what a client needs of the results out |
 //! | `listing` | directories, page by page |
 //! | `removal` | trees taken away |
