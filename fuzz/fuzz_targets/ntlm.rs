@@ -2,7 +2,7 @@
 
 //! A message of NTLM, as each side takes it from the other.
 
-use filestone_model::session::smb2::ntlm::{Acceptor, Initiator, RandomInput, Signatory};
+use filestone_model::session::smb2::ntlm::{Acceptor, Initiator, RandomInput, SigningSide};
 use libfuzzer_sys::fuzz_target;
 
 const RANDOM: RandomInput = RandomInput {
@@ -15,7 +15,7 @@ fuzz_target!(|input: &[u8]| {
     let user = Initiator::user("jane", "LAB", "mellon");
     let mut server = Acceptor::default();
     if let Ok((message, Some(established))) = user.authenticate(&[], input, &RANDOM) {
-        let mic = established.mic(Signatory::Client, input);
+        let mic = established.mic(SigningSide::Client, input);
         assert!(established.is_mic(input, &mic));
         // Of a long challenge the answer is longer than a server takes.
         let _ = server.read(&message);

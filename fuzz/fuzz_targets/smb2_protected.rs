@@ -3,7 +3,7 @@
 //! What is received encrypted or signed. First three bytes: which algorithms, and which byte is
 //! changed on its way; then a frame.
 
-use filestone_model::session::smb2::{KeyMaterial, Opened, Preauth, SessionKeys};
+use filestone_model::session::smb2::{DecryptBuffer, KeyMaterial, Preauth, SessionKeys};
 use filestone_wire::smb2::codec::Decode;
 use filestone_wire::smb2::negotiate::{Cipher, SigningAlgorithm};
 use filestone_wire::smb2::transform::{Encrypted, TRANSFORM_HEADER_LEN};
@@ -53,7 +53,7 @@ fn encrypted(sides: &Sides, changed: [u8; 2], input: &[u8]) {
     let (Some(sealer), Some(opener)) = (&sides.client.sealer, &sides.server.opener) else {
         return;
     };
-    let mut opened = Opened::default();
+    let mut opened = DecryptBuffer::default();
     let mut open = |frame: &[u8], expected: Option<&[u8]>| {
         if let Ok(encrypted) = Encrypted::from_bytes(frame) {
             let is_open = opener.open(&encrypted, &mut opened).is_ok();

@@ -6,13 +6,13 @@ use std::sync::{Arc, LazyLock};
 use filestone_model::client::handles::Handles;
 use filestone_model::client::nfs3::{Reading, Shared, Templates};
 use filestone_model::client::{Client, Nfs3Client, Output, Verify};
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::operation::{
-    AttributeChange, DirectoryCursor, FileId, Name, OpKind, Operation, Stability, SlotId,
+    AttributeChange, DirectoryCursor, FileId, Name, OpKind, Operation, SlotId, Stability,
 };
 use filestone_model::plan::{CreateModes, TransportKind};
 use filestone_model::session::rpc::Credentials;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::record::RecordMark;
@@ -47,8 +47,8 @@ static PATTERN: LazyLock<Arc<[u8]>> = LazyLock::new(|| filestone_wire::pattern::
 pub struct Conversation {
     client: Nfs3Client,
     out: Output,
-    completed: Completions,
-    now: Moment,
+    completed: CompletionBatch,
+    now: Timestamp,
     is_stream: bool,
     read_len: u32,
     /// Of each slot: whether an operation is in it, and the xid of its last call.
@@ -196,8 +196,8 @@ impl Conversation {
         let mut conversation = Self {
             client: Nfs3Client::new(shared, slots, reading, first_xid),
             out: Output::default(),
-            completed: Completions::default(),
-            now: Moment::ZERO,
+            completed: CompletionBatch::default(),
+            now: Timestamp::ZERO,
             is_stream: transport == TransportKind::Tcp,
             read_len,
             slots: vec![(false, 0); slots as usize],
@@ -205,7 +205,7 @@ impl Conversation {
         };
         conversation
             .client
-            .connected(Moment::ZERO, &mut conversation.out);
+            .connected(Timestamp::ZERO, &mut conversation.out);
         conversation.ask_all();
         conversation
     }
@@ -237,7 +237,7 @@ impl Conversation {
                 4 => self.wait(u64::from(*detail) * 10_000_000),
                 5 => self.reconnect(),
                 6 => {
-                    self.client.abandon(self.now, &mut self.completed);
+                    self.client.abort(self.now, &mut self.completed);
                     self.check_completed();
                 }
                 _ => self.ask_all(),

@@ -6,15 +6,15 @@ use std::sync::{Arc, LazyLock};
 use filestone_model::client::nfs3::load::{
     ActorOptions, LoadClient, LoadClientOptions, LoadOptions, RunDirectories, Transfers,
 };
-use filestone_model::client::nfs3::sequence::Why;
+use filestone_model::client::nfs3::sequence::ClientErrorKind;
 use filestone_model::client::{Client, Output};
-use filestone_model::completions::Completions;
+use filestone_model::completions::CompletionBatch;
 use filestone_model::load::{Compiler, Line, Load, LoadWork, Next, Script};
 use filestone_model::made::MadeNames;
 use filestone_model::operation::SlotId;
 use filestone_model::plan::{CreateModes, TransportKind};
 use filestone_model::session::rpc::Credentials;
-use filestone_model::time::Moment;
+use filestone_model::time::Timestamp;
 use filestone_wire::nfs3::Handle;
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{Gids, ReplyHeader};
@@ -65,8 +65,8 @@ pub struct LoadConversation {
     client: LoadClient,
     script: Script,
     out: Output,
-    completed: Completions,
-    now: Moment,
+    completed: CompletionBatch,
+    now: Timestamp,
     is_stream: bool,
     is_busy: bool,
     xid: u32,
@@ -118,14 +118,14 @@ impl LoadConversation {
             client: LoadClient::new(&options),
             script: Script::new(Arc::clone(load), 0, 1, 1),
             out: Output::default(),
-            completed: Completions::default(),
-            now: Moment::ZERO,
+            completed: CompletionBatch::default(),
+            now: Timestamp::ZERO,
             is_stream: transport == TransportKind::Tcp,
             is_busy: false,
             xid: 0,
         };
         let (client, out) = (&mut conversation.client, &mut conversation.out);
-        client.connected(Moment::ZERO, out);
+        client.connected(Timestamp::ZERO, out);
         conversation.ask();
         conversation
     }
@@ -145,7 +145,7 @@ impl LoadConversation {
                 6 => self.reconnect(),
                 _ => {
                     let (client, completed) = (&mut self.client, &mut self.completed);
-                    client.break_off(Why::Stopped, self.now, completed);
+                    client.break_off(ClientErrorKind::Stopped, self.now, completed);
                     self.check();
                 }
             }

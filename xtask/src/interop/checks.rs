@@ -180,7 +180,7 @@ pub fn procedures(bed: &Bed, ways: &[Way]) -> Result<bool> {
 pub type Scenario<B = Bed> = (&'static str, fn(&B) -> Result<String>);
 
 /// What else a client meets.
-pub const SITUATIONS: &[Scenario] = &[
+pub const SCENARIOS: &[Scenario] = &[
     ("a file that MNT refuses is walked to", a_file_is_walked_to),
     (
         "data read are compared with what was written",
@@ -200,13 +200,13 @@ pub const SITUATIONS: &[Scenario] = &[
 ];
 
 /// Runs those whose names hold `only`; whether each went as it should.
-pub fn situations<B>(bed: &B, situations: &[Scenario<B>], only: Option<&str>) -> Result<bool> {
+pub fn scenarios<B>(bed: &B, scenarios: &[Scenario<B>], only: Option<&str>) -> Result<bool> {
     let wanted = |name: &str| only.is_none_or(|only| name.contains(only));
     let mut rows = Vec::new();
     let mut is_good = true;
-    for (name, situation) in situations.iter().filter(|(name, _)| wanted(name)) {
+    for (name, scenario) in scenarios.iter().filter(|(name, _)| wanted(name)) {
         let start = Instant::now();
-        let (verdict, what) = match situation(bed) {
+        let (verdict, what) = match scenario(bed) {
             Ok(what) => ("ok", what),
             Err(error) => {
                 is_good = false;
@@ -219,7 +219,7 @@ pub fn situations<B>(bed: &B, situations: &[Scenario<B>], only: Option<&str>) ->
     println!();
     print!(
         "{}",
-        table::lay_out(&["situation", "", "took", "what it said"], &rows, false)
+        table::lay_out(&["scenario", "", "took", "what it said"], &rows, false)
     );
     Ok(is_good)
 }

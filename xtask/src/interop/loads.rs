@@ -3,7 +3,7 @@
 //!
 //! The load files of dbench 5 that speak NFS are not in any package. If
 //! `FILESTONE_DBENCH_SOURCE` names a clone of its repository (or a directory with
-//! `nfs*.load` in it), they are read from there; else that situation says that it
+//! `nfs*.load` in it), they are read from there; else that scenario says that it
 //! was left out.
 
 use super::checks::{Bed, Scenario};
@@ -28,7 +28,7 @@ const SOURCE: &str = "FILESTONE_DBENCH_SOURCE";
 const MADE: &[&str] = &["office", "build", "untar", "mail", "database"];
 
 /// What load files are put through.
-pub const SITUATIONS: &[Scenario] = &[
+pub const SCENARIOS: &[Scenario] = &[
     (
         "check counts client.txt as it is known",
         client_txt_is_known,

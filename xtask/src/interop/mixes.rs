@@ -29,7 +29,7 @@ const ALL_22: &str = "null 2\ngetattr 10\nsetattr 5\nlookup 20\naccess 8\nreadli
     readdir 2\nreaddirplus 2\nfsstat 1\nfsinfo 1\npathconf 1\ncommit 1\n";
 
 /// What mixes are put through.
-pub const SITUATIONS: &[Scenario] = &[
+pub const SCENARIOS: &[Scenario] = &[
     ("the default mix, memory export", the_default_mix),
     ("the default mix, ourselves", the_default_mix_to_ourselves),
     ("every built-in mix", every_built_in_mix),

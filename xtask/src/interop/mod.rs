@@ -48,7 +48,7 @@ pub struct Interop {
     /// jobs of many hosts that Slurm starts, and of which a rank is killed, stopped or slowed in each phase
     #[arg(long)]
     pub thorough: bool,
-    /// Only the situations whose names hold this
+    /// Only the scenarios whose names hold this
     #[arg(long)]
     pub only: Option<String>,
     /// Save pictures of the live page in this folder
@@ -254,16 +254,16 @@ fn against_ganesha(options: &Interop, bed: &checks::Bed, start: Instant) -> Resu
     }
     let only = options.only.as_deref();
     let mut is_good = only.is_some() || checks::procedures(bed, checks::WAYS)?;
-    for situations in [
-        checks::SITUATIONS,
-        loads::SITUATIONS,
-        mixes::SITUATIONS,
-        readme::SITUATIONS,
+    for scenarios in [
+        checks::SCENARIOS,
+        loads::SCENARIOS,
+        mixes::SCENARIOS,
+        readme::SCENARIOS,
     ] {
-        is_good &= checks::situations(bed, situations, only)?;
+        is_good &= checks::scenarios(bed, scenarios, only)?;
     }
     if options.thorough {
-        is_good &= checks::situations(bed, mixes::THOROUGH, only)?;
+        is_good &= checks::scenarios(bed, mixes::THOROUGH, only)?;
     }
     if options.figures {
         checks::figures(bed)?;

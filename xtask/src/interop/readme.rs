@@ -17,7 +17,7 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(60);
 const COLUMNS: usize = 80;
 
 /// All of them.
-pub const SITUATIONS: &[Scenario] = &[("the README's commands", the_commands)];
+pub const SCENARIOS: &[Scenario] = &[("the README's commands", the_commands)];
 
 /// What the README has for a server.
 const SERVER: &str = "nfs://server/export";

@@ -197,7 +197,7 @@ pub fn lints_are_inherited(tree: &Tree, findings: &mut Findings) {
             findings.report(
                 "Cargo.toml",
                 format!("the workspace's lints lack `{line}`"),
-                "the walls of ARCHITECTURE.md rest on it",
+                "the rules of ARCHITECTURE.md rest on it",
             );
         }
     }

@@ -32,10 +32,10 @@ pub const NEEDED: &[(&str, &str)] = &[
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// A situation: what it is called, and what must hold in it.
-type Situation = (&'static str, fn(&Bed, Option<&Path>) -> Result<()>);
+/// A scenario: what it is called, and what must hold in it.
+type Scenario = (&'static str, fn(&Bed, Option<&Path>) -> Result<()>);
 
-const SITUATIONS: &[Situation] = &[
+const SCENARIOS: &[Scenario] = &[
     (
         "a fleet of 500 that is changed from the page",
         fleet::changed,
@@ -44,20 +44,20 @@ const SITUATIONS: &[Situation] = &[
     ("points that are drawn as they come", points::drawn),
 ];
 /// What takes longer.
-const THOROUGH: &[Situation] = &[("the report of an hour", report::of_an_hour)];
+const THOROUGH: &[Scenario] = &[("the report of an hour", report::of_an_hour)];
 
-/// Runs the situations; whether all went well.
+/// Runs the scenarios; whether all went well.
 pub fn run(bed: &Bed, options: &Interop) -> Result<bool> {
     let (only, pictures) = (options.only.as_deref(), options.pictures.as_deref());
     let more = THOROUGH.iter().filter(|_| options.thorough);
     super::succeed("ip", &["link", "set", "lo", "up"])?;
     let mut is_good = true;
-    for (name, situation) in SITUATIONS.iter().chain(more) {
+    for (name, scenario) in SCENARIOS.iter().chain(more) {
         if only.is_some_and(|only| !name.contains(only)) {
             continue;
         }
         let start = Instant::now();
-        match situation(bed, pictures) {
+        match scenario(bed, pictures) {
             Ok(()) => println!("ok    {name} ({:.1} s)", start.elapsed().as_secs_f64()),
             Err(error) => {
                 is_good = false;

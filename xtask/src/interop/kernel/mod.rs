@@ -34,7 +34,7 @@ const WAYS: &[checks::Way] = &[
     ("TCP ext4", GUEST, "/ext4", "tcp"),
 ];
 
-/// What a situation needs: filestone here, and the guest.
+/// What a scenario needs: filestone here, and the guest.
 pub struct Ground {
     pub bed: checks::Bed,
     pub guest: Guest,
@@ -69,7 +69,7 @@ pub fn run(options: &Interop, bed: checks::Bed, start: Instant) -> Result<bool> 
     let ground = Ground { bed, guest };
     is_good &= ksmbd::run(&ground, only)?;
     is_good &= mounts::run(&ground, only, options.thorough)?;
-    is_good &= checks::situations(&ground, scenarios::ALL, only)?;
+    is_good &= checks::scenarios(&ground, scenarios::ALL, only)?;
     if !is_good {
         eprintln!("what the guest said last:\n{}", ground.guest.final_output());
     }

@@ -70,7 +70,7 @@ const THOROUGHLY: &str = "export NAMES_MADE=5000 OPERATIONS=2000";
 /// What takes long, and is asked of one.
 const LONG: (Way, &[&str]) = (("3.1.1", "plain"), &["many_names", "a_large_file"]);
 
-/// Goes the usual way, or every one where this situation is asked for; whether each went as it
+/// Goes the usual way, or every one where this scenario is asked for; whether each went as it
 /// should. All checks are made of all ways where that is asked for.
 pub fn run(ground: &Ground, only: Option<&str>, is_thorough: bool) -> Result<bool> {
     if only.is_some_and(|only| !"mounts of our share".contains(only)) {

@@ -26,7 +26,7 @@ pub const NEEDED: &Needed = &[
 /// Where nothing can be written: in the share, and in the file system.
 const FULL: &str = "full";
 
-/// What a situation needs: filestone, and the servers.
+/// What a scenario needs: filestone, and the servers.
 pub struct TestEnv {
     pub bed: checks::Bed,
     pub servers: Servers,
@@ -95,7 +95,7 @@ pub fn run(only: Option<&str>, bed: checks::Bed, start: Instant) -> Result<bool>
         is_good &= smb::ways(&ground.bed, &place, &witness)?;
         is_good &= own_server::ways(&ground.bed)?;
     }
-    is_good &= checks::situations(&ground, scenarios::ALL, only)?;
+    is_good &= checks::scenarios(&ground, scenarios::ALL, only)?;
     if !is_good {
         let server = ground.servers.get(Purpose::Open);
         eprintln!("what Samba said last:\n{}", server.final_output());
