@@ -16,7 +16,7 @@ fuzz_target!(|input: &[u8]| {
 
 /// Something is wrong somewhere in it, and no control character is shown.
 fn check(error: &GateError) {
-    assert!(!error.what.is_empty() && error.column() <= error.text.chars().count() + 1);
+    assert!(!error.message.is_empty() && error.column() <= error.text.chars().count() + 1);
     let shown = error.picture();
     assert!(
         shown

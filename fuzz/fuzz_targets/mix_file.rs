@@ -11,7 +11,7 @@ fuzz_target!(|input: &[u8]| {
     let text = String::from_utf8_lossy(input);
     match mix::parse(&text, "fuzz") {
         Ok(mix) => check(&mix),
-        Err(error) => assert!(!error.what.is_empty() && error.to_string().starts_with("fuzz:")),
+        Err(error) => assert!(!error.message.is_empty() && error.to_string().starts_with("fuzz:")),
     }
     if let Ok(counters) = counters::of_rpc_nfs(&text) {
         assert!(
