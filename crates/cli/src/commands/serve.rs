@@ -2,7 +2,7 @@
 
 use crate::built_in::{SmbOptions, User};
 use crate::error::Error;
-use crate::execution::interruption;
+use crate::execution::interruption::Interruption;
 use crate::inputs::credentials;
 use crate::options::serve::ServeOptions;
 use crate::planning::Environment;
@@ -49,12 +49,13 @@ pub fn run(options: &ServeOptions) -> Result<ExitStatus, Error> {
     if let Some(size) = options.file_size {
         server.initial_tree.file_size = size;
     }
+    let interruption = Interruption::listen()?;
     let running = built_in::start(server)?;
     for text in announced(options, &running) {
         console::result(&text)?;
     }
     warn_of(&entries(options, &running));
-    interruption::wait()?;
+    interruption.wait();
     console::result(&counted(&running.stop()))?;
     Ok(ExitStatus::Done)
 }
@@ -210,6 +211,7 @@ fn share(options: &ServeOptions) -> Result<Option<SmbOptions>, Error> {
 fn serve_tbench(options: &ServeOptions) -> Result<ExitStatus, Error> {
     let socket_options = options.tcp_options.clone().unwrap_or_default();
     let port = options.port.unwrap_or(tbench::PORT);
+    let interruption = Interruption::listen()?;
     let running = built_in::start_tbench(&options.bind, port, socket_options)?;
     let entry = Entry {
         name: "tbench",
@@ -226,7 +228,7 @@ fn serve_tbench(options: &ServeOptions) -> Result<ExitStatus, Error> {
         entry.admits,
     ))?;
     warn_of(&[entry]);
-    interruption::wait()?;
+    interruption.wait();
     console::result(&exchanges_counted(&running.stop()))?;
     Ok(ExitStatus::Done)
 }

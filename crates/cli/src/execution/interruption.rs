@@ -65,14 +65,30 @@ fn give_terminal_back(signals: &mut Signals, armed: &AtomicBool) {
     }
 }
 
-/// Waits for SIGINT or SIGTERM; a later one ends the process.
-pub fn wait() -> Result<(), Error> {
-    let mut signals = listen()?;
-    let stop = stop_flag()?;
-    if !stop.load(Ordering::Relaxed) {
-        signals.forever().next();
+/// SIGINT and SIGTERM from its creation on; a second one ends the process.
+///
+/// Create it before the process announces that it is ready: a signal that arrives while handlers
+/// are registered for the first time is lost.
+pub struct Interruption {
+    signals: Signals,
+    stop: Arc<AtomicBool>,
+}
+
+impl Interruption {
+    /// Registers the handlers.
+    pub fn listen() -> Result<Self, Error> {
+        Ok(Self {
+            signals: listen()?,
+            stop: stop_flag()?,
+        })
     }
-    Ok(())
+
+    /// Returns after the first signal, which may be one that arrived before.
+    pub fn wait(mut self) {
+        if !self.stop.load(Ordering::Relaxed) {
+            self.signals.forever().next();
+        }
+    }
 }
 
 fn listen() -> Result<Signals, Error> {
