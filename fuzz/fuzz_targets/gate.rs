@@ -3,7 +3,7 @@
 //! Whatever a gate says, reading it does not panic; what is one is read again as it was, and what
 //! is none is shown with its place.
 
-use filestone_model::gate::{Gate, GateError};
+use filestone_plan::gate::{Gate, GateError};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

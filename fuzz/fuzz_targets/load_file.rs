@@ -3,7 +3,7 @@
 //! Whatever is in a load file, compiling it does not panic, and what compiles
 //! can be walked through, a bounded time per step, naming nothing unsafe.
 
-use filestone_model::load::{Action, Compiler, Next, Script};
+use filestone_workload::load::{Action, Compiler, Next, Script};
 use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
 

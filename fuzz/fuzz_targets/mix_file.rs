@@ -4,7 +4,7 @@
 //! NFSv3, and what is none has a message. The same text as counters of the kernel gives no
 //! more calls of a kind than in all.
 
-use filestone_model::mix::{self, Mix, counters};
+use filestone_plan::mix::{self, Mix, counters};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

@@ -2,7 +2,7 @@
 
 //! A message of NTLM, as each side takes it from the other.
 
-use filestone_model::session::smb2::ntlm::{Acceptor, Initiator, RandomInput, SigningSide};
+use filestone_protocol::session::smb2::ntlm::{Acceptor, Initiator, RandomInput, SigningSide};
 use libfuzzer_sys::fuzz_target;
 
 const RANDOM: RandomInput = RandomInput {

@@ -3,7 +3,7 @@
 //! What is received encrypted or signed. First three bytes: which algorithms, and which byte is
 //! changed on its way; then a frame.
 
-use filestone_model::session::smb2::{DecryptBuffer, KeyMaterial, Preauth, SessionKeys};
+use filestone_protocol::session::smb2::{DecryptBuffer, KeyMaterial, Preauth, SessionKeys};
 use filestone_wire::smb2::codec::Decode;
 use filestone_wire::smb2::negotiate::{Cipher, SigningAlgorithm};
 use filestone_wire::smb2::transform::{Encrypted, TRANSFORM_HEADER_LEN};

@@ -3,17 +3,17 @@
 
 use std::sync::{Arc, LazyLock};
 
-use filestone_model::client::handles::Handles;
-use filestone_model::client::nfs3::{Reading, Shared, Templates};
-use filestone_model::client::{Client, Nfs3Client, Output, Verify};
-use filestone_model::completions::CompletionBatch;
-use filestone_model::operation::{
+use filestone_protocol::client::handles::Handles;
+use filestone_protocol::client::nfs3::{Reading, Shared, Templates};
+use filestone_protocol::client::{Client, Nfs3Client, Output, Verify};
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::operation::{
     AttributeChange, DirectoryCursor, FileId, Name, OpKind, Operation, SlotId, Stability,
 };
-use filestone_model::plan::{CreateModes, TransportKind};
-use filestone_model::session::rpc::Credentials;
-use filestone_model::time::Timestamp;
-use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
+use filestone_plan::plan::{CreateModes, TransportKind};
+use filestone_protocol::session::rpc::Credentials;
+use filestone_workload::time::Timestamp;
+use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::Handle;
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{Gids, ReplyHeader};
@@ -147,7 +147,7 @@ fn operation(slot: usize, len: u32) -> Operation {
             offset: 0,
             len,
         },
-        filestone_model::only_in_loads!() | filestone_model::only_in_probes!() => {
+        filestone_workload::only_in_loads!() | filestone_workload::only_in_probes!() => {
             unreachable!("slots have procedures of NFSv3")
         }
     }

@@ -3,18 +3,18 @@
 
 use std::sync::{Arc, LazyLock};
 
-use filestone_model::client::nfs3::load::{
+use filestone_protocol::client::nfs3::load::{
     ActorOptions, LoadClient, LoadClientOptions, LoadOptions, RunDirectories, Transfers,
 };
-use filestone_model::client::nfs3::sequence::ClientErrorKind;
-use filestone_model::client::{Client, Output};
-use filestone_model::completions::CompletionBatch;
-use filestone_model::load::{Compiler, Line, Load, LoadWork, Next, Script};
-use filestone_model::made::MadeNames;
-use filestone_model::operation::SlotId;
-use filestone_model::plan::{CreateModes, TransportKind};
-use filestone_model::session::rpc::Credentials;
-use filestone_model::time::Timestamp;
+use filestone_protocol::client::nfs3::sequence::ClientErrorKind;
+use filestone_protocol::client::{Client, Output};
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::load::{Compiler, Line, Load, LoadWork, Next, Script};
+use filestone_plan::made::MadeNames;
+use filestone_workload::operation::SlotId;
+use filestone_plan::plan::{CreateModes, TransportKind};
+use filestone_protocol::session::rpc::Credentials;
+use filestone_workload::time::Timestamp;
 use filestone_wire::nfs3::Handle;
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{Gids, ReplyHeader};

@@ -7,8 +7,8 @@ mod cases;
 
 use cases::{Lines, OPERATIONS, ProbeWorker, ShareProbe};
 use filestone_engine::worker::WorkerEnd;
-use filestone_model::measure::Recorder;
-use filestone_model::operation::OpKind;
+use filestone_measure::measure::Recorder;
+use filestone_workload::operation::OpKind;
 use gungraun::{
     Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main,
 };

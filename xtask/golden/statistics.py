@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Golden values of crates/model/src/statistics, from scipy.
+"""Golden values of crates/workload/src/statistics, from scipy.
 
 Run by hand when a test of that room needs another value:
     python3 -m venv env && env/bin/pip install scipy && env/bin/python xtask/golden/statistics.py

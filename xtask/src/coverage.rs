@@ -6,8 +6,8 @@ mod real;
 use crate::table::lay_out;
 use anyhow::Result;
 use clap::Args;
-use filestone_model::queueing::coverage::{COVERED, Coverage, CoverageCase, KnownServer};
-use filestone_model::queueing::{InterruptedServer, MarkovServers};
+use filestone_control::queueing::coverage::{COVERED, Coverage, CoverageCase, KnownServer};
+use filestone_control::queueing::{InterruptedServer, MarkovServers};
 use std::ops::RangeInclusive;
 
 /// What the share of intervals that hold the true value must be within.

@@ -3,9 +3,9 @@
 //! tests of the model search with three; this is for a night.
 
 use clap::Args;
-use filestone_model::load_control::{LoadRange, ObjectiveSearch};
-use filestone_model::plan::{Figure, Objective, ObjectivePlan};
-use filestone_model::queueing::{MarkovServers, Service, SimulatedRun, SimulatedServer};
+use filestone_control::load_control::{LoadRange, ObjectiveSearch};
+use filestone_control::queueing::{MarkovServers, Service, SimulatedRun, SimulatedServer};
+use filestone_plan::plan::{Figure, Objective, ObjectivePlan};
 
 /// Number of servers, capacity, utilisation at the answer.
 const SERVERS: [(u32, f64, f64); 9] = [

@@ -75,7 +75,7 @@ pub fn lay_out(head: &[&str], rows: &[Vec<String>], is_markdown: bool) -> String
 
 /// `1,234,567`.
 pub fn thousands(number: f64) -> String {
-    filestone_model::text::thousands(number.max(0.0).round() as u64)
+    filestone_workload::text::thousands(number.max(0.0).round() as u64)
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 
 use crate::table::lay_out;
 use clap::Args;
-use filestone_model::comparison::ab::{Arm, Trial, group};
-use filestone_model::comparison::{ComparisonOptions, RunValue, Verdict};
-use filestone_model::measure::figures::{Quantity, RunFigure, Statistic, TimeKind};
-use filestone_model::random::{Generator, RandomStream, RngExt, exponential, stream};
+use filestone_measure::comparison::ab::{Arm, Trial, group};
+use filestone_measure::comparison::{ComparisonOptions, RunValue, Verdict};
+use filestone_measure::measure::figures::{Quantity, RunFigure, Statistic, TimeKind};
+use filestone_workload::random::{Generator, RandomStream, RngExt, exponential, stream};
 use std::ops::RangeInclusive;
 
 /// Alarms where there is no difference, in percent.

@@ -1,6 +1,6 @@
 //! Advice that names only options which the command has.
 
-use filestone_model::measure::{Caveat, RunRecord};
+use filestone_measure::measure::{Caveat, RunRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -70,14 +70,14 @@ mod tests {
 
     /// Where caveats and limits say what to do.
     const TEXTS: &[&str] = &[
-        include_str!("../../model/src/measure/caveat/sentence/clients.rs"),
-        include_str!("../../model/src/measure/caveat/sentence/cost.rs"),
-        include_str!("../../model/src/measure/caveat/sentence/hosts.rs"),
-        include_str!("../../model/src/measure/caveat/sentence/progress.rs"),
-        include_str!("../../model/src/measure/caveat/sentence.rs"),
-        include_str!("../../model/src/measure/caveat/sentence/curve.rs"),
-        include_str!("../../model/src/measure/caveat/sentence/load.rs"),
-        include_str!("../../model/src/measure/caveat/sentence/mix.rs"),
+        include_str!("../../measure/src/measure/caveat/sentence/clients.rs"),
+        include_str!("../../measure/src/measure/caveat/sentence/cost.rs"),
+        include_str!("../../measure/src/measure/caveat/sentence/hosts.rs"),
+        include_str!("../../measure/src/measure/caveat/sentence/progress.rs"),
+        include_str!("../../measure/src/measure/caveat/sentence.rs"),
+        include_str!("../../measure/src/measure/caveat/sentence/curve.rs"),
+        include_str!("../../measure/src/measure/caveat/sentence/load.rs"),
+        include_str!("../../measure/src/measure/caveat/sentence/mix.rs"),
     ];
 
     #[test]

@@ -11,7 +11,7 @@ use crate::report::parts::page::Page;
 use crate::sanitize::printable;
 use anstyle::{AnsiColor, Style};
 use filestone_engine::ErrorCategory;
-use filestone_model::measure::{Caveat, RunRecord};
+use filestone_measure::measure::{Caveat, RunRecord};
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

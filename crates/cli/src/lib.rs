@@ -1,6 +1,6 @@
 //! The command line of filestone: commands, options, reports, messages, exit codes.
 //!
-//! A command turns options into a [`Plan`](filestone_model::Plan) and picks a
+//! A command turns options into a [`Plan`](filestone_plan::Plan) and picks a
 //! report. Nothing here measures, schedules or encodes, and nothing knows a
 //! protocol: this crate does not depend on `filestone-wire`.
 

@@ -2,7 +2,7 @@
 //! has this command line for its own.
 
 use filestone_engine::Protocols;
-use filestone_model::plan::TargetPlan;
+use filestone_plan::plan::TargetPlan;
 use std::sync::OnceLock;
 
 static KNOWN: OnceLock<Protocols> = OnceLock::new();

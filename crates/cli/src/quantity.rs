@@ -3,10 +3,10 @@
 //! Parsers say what would have been right; where and which value it was, the
 //! caller knows.
 
-use filestone_model::plan::limits::PROCESSORS_MAX;
-pub use filestone_model::quantity::{bytes, duration, positive_duration, rate};
-use filestone_model::text::time_unit;
-pub use filestone_model::text::{bytes_text, thousands as grouped, time_text};
+use filestone_plan::plan::limits::PROCESSORS_MAX;
+pub use filestone_workload::quantity::{bytes, duration, positive_duration, rate};
+use filestone_workload::text::time_unit;
+pub use filestone_workload::text::{bytes_text, thousands as grouped, time_text};
 
 /// Processors: `0`, `0,2`, `0-3,8`.
 pub fn processors(text: &str) -> Result<Vec<u32>, String> {

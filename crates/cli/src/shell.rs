@@ -1,6 +1,6 @@
 //! Command lines of ours, to be pasted into a shell.
 
-pub use filestone_model::text::quoted;
+pub use filestone_workload::text::quoted;
 
 /// The command line of these words behind `filestone`.
 pub fn shell_line(words: &[String]) -> String {

@@ -8,10 +8,10 @@ use crate::options::JobOptions;
 use crate::rank_run::Runner;
 use crate::steered::Steered;
 use crate::transport::Transport;
+use filestone_control::job::{deal, on_each_of};
 use filestone_engine::control::Observer;
-use filestone_model::job::{deal, on_each_of};
-use filestone_model::measure::RunRecord;
-use filestone_model::plan::Plan;
+use filestone_measure::measure::RunRecord;
+use filestone_plan::plan::Plan;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

@@ -2,7 +2,7 @@
 //! together.
 
 use filestone_engine::workspace::ProcessIdentity;
-use filestone_model::measure::run_record::METHOD;
+use filestone_measure::measure::run_record::METHOD;
 use serde::{Deserialize, Serialize};
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,9 +1,9 @@
 //! Why a job has no record, sorted by whose fault it is.
 
 use crate::message::Failure;
+use filestone_control::job::{MergeError, PartitionError};
 use filestone_engine::ErrorCategory;
-use filestone_model::job::{MergeError, PartitionError};
-use filestone_model::plan::{Field, PlanError};
+use filestone_plan::plan::{Field, PlanError};
 
 /// Why a job has no record.
 #[derive(Debug, thiserror::Error)]

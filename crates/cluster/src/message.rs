@@ -2,11 +2,11 @@
 //! fields.
 
 use crate::hello::Hello;
+use filestone_control::job::EncodedInterval;
 use filestone_engine::ErrorCategory;
-use filestone_model::job::EncodedInterval;
-use filestone_model::measure::run_record::Target;
-use filestone_model::measure::{ConnectionsRecord, RunPhase, RunRecord};
-use filestone_model::plan::Plan;
+use filestone_measure::measure::run_record::Target;
+use filestone_measure::measure::{ConnectionsRecord, RunPhase, RunRecord};
+use filestone_plan::plan::Plan;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

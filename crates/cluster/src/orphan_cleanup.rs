@@ -7,9 +7,9 @@
 use crate::rank_run::Runner;
 use filestone_engine::control::{Context, Observer};
 use filestone_engine::workspace::ProcessIdentity;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::caveat::Caveat;
-use filestone_model::plan::Plan;
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::caveat::Caveat;
+use filestone_plan::plan::Plan;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 

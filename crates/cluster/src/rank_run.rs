@@ -1,13 +1,13 @@
 //! A rank's part of a job, on a thread of its own, while the rank's own thread carries messages.
 
 use crate::message::{Ending, Failure, FromRank, IntervalReport, JobSpec};
+use filestone_control::job::deal;
 use filestone_engine::ErrorCategory;
 use filestone_engine::control::{self, Context, JobController, Observer};
 use filestone_engine::workspace::ProcessIdentity;
-use filestone_model::job::deal;
-use filestone_model::measure::run_record::{IntervalRecord, Target};
-use filestone_model::measure::{ConnectionsRecord, RunPhase, RunRecord};
-use filestone_model::plan::Plan;
+use filestone_measure::measure::run_record::{IntervalRecord, Target};
+use filestone_measure::measure::{ConnectionsRecord, RunPhase, RunRecord};
+use filestone_plan::plan::Plan;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

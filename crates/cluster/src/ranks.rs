@@ -2,9 +2,9 @@
 
 use crate::clocks::Offset;
 use crate::message::Ending;
-use filestone_model::job::HostRun;
-use filestone_model::measure::job_record::{HostClockRecord, LostHostRecord};
-use filestone_model::measure::run_record::RunRecord;
+use filestone_control::job::HostRun;
+use filestone_measure::measure::job_record::{HostClockRecord, LostHostRecord};
+use filestone_measure::measure::run_record::RunRecord;
 use std::time::{Duration, Instant};
 
 /// How far a rank is with its part.

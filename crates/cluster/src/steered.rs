@@ -2,14 +2,14 @@
 //! asked after each interval of all ranks together.
 
 use crate::message::IntervalReport;
-use filestone_model::load_control::curve::CurveSteering;
-use filestone_model::load_control::{
+use filestone_control::load_control::curve::CurveSteering;
+use filestone_control::load_control::{
     IntervalResult, LoadController, LoadRange, NextLoad, ObjectiveSearch, RemainingTime,
     SteeredPoint,
 };
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::{IntervalRecord, Phase};
-use filestone_model::plan::{Plan, SteeringPlan};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::run_record::{IntervalRecord, Phase};
+use filestone_plan::plan::{Plan, SteeringPlan};
 use std::collections::BTreeMap;
 
 /// Loads are the same if they differ by less than this share: they are dealt to ranks and added up.

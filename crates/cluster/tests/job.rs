@@ -10,14 +10,14 @@ use filestone_engine::protocols::BuiltIn;
 use filestone_engine::protocols::nfs3::mount::{Caller, mount};
 use filestone_engine::workspace::ProcessIdentity;
 use filestone_engine::{ErrorCategory, Job, Protocols};
-use filestone_model::measure::run_record::{IntervalRecord, RunOutcome};
-use filestone_model::measure::{ConnectionsRecord, RunPhase, RunRecord};
-use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{
+use filestone_measure::measure::run_record::{IntervalRecord, RunOutcome};
+use filestone_measure::measure::{ConnectionsRecord, RunPhase, RunRecord};
+use filestone_plan::plan::{
     ArrivalsPlan, CurvePlan, FileSetPlan, FileSizes, Identities, LeftoverPolicy, MixCount, MixPlan,
     NfsTarget, Plan, Popularity, ProbePlan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
 use filestone_server::{Options, Running, Server};
+use filestone_workload::operation::{OpKind, Stability};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -481,7 +481,7 @@ fn a_rank_that_dies_is_named_and_the_others_are_kept() {
         };
         assert_eq!(lost.part, 2);
         assert!(phases.contains(&&*lost.phase), "{lost:?}");
-        let is_told = |caveat: &filestone_model::measure::Caveat| caveat.id() == "host-lost";
+        let is_told = |caveat: &filestone_measure::measure::Caveat| caveat.id() == "host-lost";
         assert!(record.caveats.iter().any(is_told));
     }
 }
@@ -604,7 +604,7 @@ fn what_of_a_lost_rank_cannot_be_removed_is_said_after_the_record_was_told() {
     };
     assert_eq!(remains(before), None);
     assert_eq!(remains(&record).as_deref(), Some("the server is gone"));
-    let is_left = |caveat: &filestone_model::measure::Caveat| caveat.id() == "left-behind";
+    let is_left = |caveat: &filestone_measure::measure::Caveat| caveat.id() == "left-behind";
     assert!(record.caveats.iter().any(is_left), "{:?}", record.caveats);
     assert_eq!(scheduled(before), scheduled(&record));
 }

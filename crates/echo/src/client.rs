@@ -4,14 +4,14 @@
 //! number, which holds the slot in its low half and the slot's generation above it.
 
 use crate::wire::{self, Kind, Request, Verb, Welcome};
-use filestone_model::client::handles::Handles;
-use filestone_model::client::{Client, Output, ProtocolError, Unsupported};
-use filestone_model::failure::{Failure, ReplyFault, StatusSpace};
-use filestone_model::language::Operations;
-use filestone_model::operation::{
+use filestone_protocol::client::handles::Handles;
+use filestone_protocol::client::{Client, Output, ProtocolError, Unsupported};
+use filestone_workload::failure::{Failure, ReplyFault, StatusSpace};
+use filestone_workload::language::Operations;
+use filestone_workload::operation::{
     Completion, FileId, OpKind, Operation, Outcome, ReplyInfo, SlotId,
 };
-use filestone_model::{CompletionBatch, Timestamp};
+use filestone_workload::{CompletionBatch, Timestamp};
 use std::sync::Arc;
 
 /// What all clients of a run share.

@@ -13,16 +13,16 @@ use crate::processors::{Meter, ThreadMark};
 pub use crate::protocols::Rate;
 use crate::protocols::{BuiltIn, Job, Protocols, run};
 use crate::worker::{IntervalSink, Worker, WorkerClient, WorkerControl, own_books};
-use filestone_model::load_control::RemainingTime;
-use filestone_model::measure::processors::{ProcessorsRecord, ThreadTime};
-use filestone_model::measure::run_record::Headroom;
-use filestone_model::measure::{Distribution, IntervalBuffer};
-use filestone_model::operation::{OpKind, Operation, Stability};
-use filestone_model::plan::{
+use filestone_control::load_control::RemainingTime;
+use filestone_measure::measure::processors::{ProcessorsRecord, ThreadTime};
+use filestone_measure::measure::run_record::Headroom;
+use filestone_measure::measure::{Distribution, IntervalBuffer};
+use filestone_plan::plan::{
     ArrivalsPlan, LeftoverPolicy, Plan, ProbePlan, TargetPlan, WorkloadPlan,
 };
-use filestone_model::time::Timestamp;
-use filestone_model::workload::{Next, Workload};
+use filestone_protocol::workload::{Next, Workload};
+use filestone_workload::operation::{OpKind, Operation, Stability};
+use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 

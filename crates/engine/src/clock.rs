@@ -4,7 +4,7 @@
 //! instead of 35 ns a reading) and the monotonic clock elsewhere; it calibrates
 //! the one against the other when the first clock is made.
 
-use filestone_model::time::Timestamp;
+use filestone_workload::time::Timestamp;
 use rustix::time::{ClockId, clock_gettime};
 
 /// A clock whose epoch is the start of the run. Copies share the epoch.

@@ -10,14 +10,14 @@
 //! What waits for a server looks at its [`Cancellation`] every few hundredths of a second.
 
 use crate::control_socket::{FleetControl, SocketChoice};
-use filestone_model::cost::Counter;
-use filestone_model::load_control::{RemainingTime, SteeredPoint};
-use filestone_model::measure::fleet_record::{ChangeRecord, GroupRecord};
-use filestone_model::measure::run_record::{IntervalRecord, Target};
-use filestone_model::measure::{
+use filestone_control::load_control::{RemainingTime, SteeredPoint};
+use filestone_measure::cost::Counter;
+use filestone_measure::measure::fleet_record::{ChangeRecord, GroupRecord};
+use filestone_measure::measure::run_record::{IntervalRecord, Target};
+use filestone_measure::measure::{
     ConnectionsRecord, DistributionRecord, IntervalBuffer, RunPhase, RunRecord,
 };
-use filestone_model::password::Password;
+use filestone_workload::password::Password;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};

@@ -3,8 +3,8 @@
 use crate::control::Interrupted;
 use crate::driver::{CallError, SourceRefused};
 use crate::exhaustion::{EXHAUSTED_HELP, is_exhaustion};
-use filestone_model::file_set::FileSetError;
-use filestone_model::plan::{Field, PlanError};
+use filestone_plan::file_set::FileSetError;
+use filestone_plan::plan::{Field, PlanError};
 use std::net::SocketAddr;
 
 /// Whose fault an error is; each has its exit code.

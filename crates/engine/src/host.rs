@@ -1,7 +1,7 @@
 //! What is known of this host, for the record.
 
 use crate::clock::Clock;
-use filestone_model::measure::run_record::Host;
+use filestone_measure::measure::run_record::Host;
 use std::fs;
 
 /// Describes this host.

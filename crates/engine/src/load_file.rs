@@ -2,7 +2,7 @@
 //! compiled load and one line, however long the file is.
 
 use crate::error::ErrorCategory;
-use filestone_model::load::{Compiler, LONGEST_LINE, Load, LoadErrors};
+use filestone_workload::load::{Compiler, LONGEST_LINE, Load, LoadErrors};
 use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

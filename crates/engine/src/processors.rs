@@ -1,9 +1,9 @@
 //! Who has this host's processors: what this process used of them, and what others did.
 
 use crate::quota::{self, read};
-use filestone_model::doctor::facts::ProcessorQuota;
-use filestone_model::measure::absence::{Throttling, WakeUpGaps};
-use filestone_model::measure::processors::{ProcessorTime, ThreadTime};
+use filestone_measure::doctor::facts::ProcessorQuota;
+use filestone_measure::measure::absence::{Throttling, WakeUpGaps};
+use filestone_measure::measure::processors::{ProcessorTime, ThreadTime};
 use procfs::{CurrentSI as _, KernelStats};
 use rustix::thread::CpuSet;
 use rustix::time::{ClockId, clock_gettime};

@@ -1,7 +1,7 @@
 //! How much processor time the control group of this process may have (cgroups(7)).
 
-use filestone_model::doctor::facts::ProcessorQuota;
-use filestone_model::measure::absence::Throttling;
+use filestone_measure::doctor::facts::ProcessorQuota;
+use filestone_measure::measure::absence::Throttling;
 use std::fs::File;
 use std::io::Read as _;
 

@@ -1,7 +1,7 @@
 //! The threads of a run: workers, and clients that block.
 
 use crate::error::RunError;
-use filestone_model::plan::Plan;
+use filestone_plan::plan::Plan;
 use std::thread::{Builder, Scope};
 
 /// Stack of a client's thread: buffers are on the heap.

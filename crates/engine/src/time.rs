@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::processors;
-use filestone_model::time::Timestamp;
+use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 

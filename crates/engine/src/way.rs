@@ -4,7 +4,7 @@ mod namespaces;
 
 use crate::driver::{any_towards, from, is_this_host};
 use crate::host::line_of;
-use filestone_model::doctor::facts::{NetworkPathFacts, Place};
+use filestone_measure::doctor::facts::{NetworkPathFacts, Place};
 use nix::sys::socket::sockopt::IpMtu;
 use nix::sys::socket::{SockaddrStorage, getsockopt};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};

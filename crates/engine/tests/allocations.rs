@@ -11,9 +11,9 @@
 mod support;
 
 use filestone_engine::control::Observer;
-use filestone_model::measure::run_record::IntervalRecord;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
+use filestone_measure::measure::run_record::IntervalRecord;
+use filestone_plan::plan::{ArrivalsPlan, Plan, TransportKind};
+use filestone_workload::operation::OpKind;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

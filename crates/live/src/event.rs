@@ -1,10 +1,10 @@
 //! What can happen while a command measures, as it is published.
 
 use crate::shared::Shared;
-use filestone_model::load_control::RemainingTime;
-use filestone_model::measure::run_record::{IntervalRecord, Phase, Target};
-use filestone_model::measure::sample::Role;
-use filestone_model::plan::Plan;
+use filestone_control::load_control::RemainingTime;
+use filestone_measure::measure::run_record::{IntervalRecord, Phase, Target};
+use filestone_plan::plan::Plan;
+use filestone_workload::recording::sample::Role;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -221,7 +221,7 @@ pub struct Times {
 
 impl Times {
     /// Of a distribution with values.
-    pub fn of(record: &filestone_model::measure::DistributionRecord) -> Option<Self> {
+    pub fn of(record: &filestone_measure::measure::DistributionRecord) -> Option<Self> {
         (record.count > 0).then_some(Self {
             count: record.count,
             mean: record.mean,

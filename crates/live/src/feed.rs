@@ -11,8 +11,8 @@ use crate::event::{
 use crate::shared::Shared;
 use axum::body::Bytes;
 use filestone_engine::control_socket::FleetControl;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::{IntervalRecord, Target};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::run_record::{IntervalRecord, Target};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

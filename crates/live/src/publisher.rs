@@ -7,15 +7,15 @@ use crate::event::{
 };
 use crate::feed::Feed;
 use crate::shared::Shared;
+use filestone_control::load_control::{RemainingTime, SteeredPoint};
 use filestone_engine::control::{GeneratorUsage, Observer, Progress, ProgressPhase, ServerRates};
 use filestone_engine::control_socket::FleetControl;
 use filestone_engine::host;
-use filestone_model::load_control::{RemainingTime, SteeredPoint};
-use filestone_model::measure::fleet_record::ChangeRecord;
-use filestone_model::measure::run_record::{IntervalRecord, KindRecord, RunOutcome, Target};
-use filestone_model::measure::sample::Role;
-use filestone_model::measure::{Caveat, RunRecord, Validity};
-use filestone_model::plan::Plan;
+use filestone_measure::measure::fleet_record::ChangeRecord;
+use filestone_measure::measure::run_record::{IntervalRecord, KindRecord, RunOutcome, Target};
+use filestone_measure::measure::{Caveat, RunRecord, Validity};
+use filestone_plan::plan::Plan;
+use filestone_workload::recording::sample::Role;
 use std::cmp::Reverse;
 
 /// Failures that are listed of a run.
@@ -247,8 +247,8 @@ fn failures(kinds: &[KindRecord]) -> Vec<Failures> {
 
 #[cfg(test)]
 pub(crate) fn plan_of_tests() -> Plan {
-    use filestone_model::operation::OpKind;
-    use filestone_model::plan::{LocalTarget, ReplayPlan, TargetPlan, WorkloadPlan};
+    use filestone_plan::plan::{LocalTarget, ReplayPlan, TargetPlan, WorkloadPlan};
+    use filestone_workload::operation::OpKind;
     let target = TargetPlan::Local(LocalTarget { directory: None });
     let replay = ReplayPlan::new(vec![], vec![OpKind::GetAttr]);
     Plan::new("replay", target, WorkloadPlan::LoadFile(replay), 1)

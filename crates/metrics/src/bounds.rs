@@ -1,7 +1,7 @@
 //! Where buckets of classic histograms end.
 //!
 //! Four to a doubling, from 1 µs to nine minutes. Each end is the last nanosecond of a step of the
-//! histograms of `filestone_model::measure::steps`, whether they have three digits or four: no step
+//! histograms of `filestone_measure::measure::steps`, whether they have three digits or four: no step
 //! reaches over one, so the counts of buckets are exact and not shared out.
 
 /// The first end is 2^10 ns.
@@ -38,7 +38,7 @@ pub fn place(nanos: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::measure::distribution::{Distribution, SignificantDigits};
+    use filestone_workload::recording::distribution::{Distribution, SignificantDigits};
 
     #[test]
     fn there_are_four_to_a_doubling() {

@@ -9,7 +9,7 @@ use crate::gauges::RunState;
 use crate::histograms::{histogram, seconds};
 use crate::times::Times;
 use crate::totals::{KindSums, Totals};
-use filestone_model::measure::{Ledger, Role, RunPhase};
+use filestone_measure::measure::{Ledger, Role, RunPhase};
 
 /// The first part of all names.
 const PREFIX: &str = "filestone";

@@ -1,9 +1,9 @@
 //! What is so at a moment, and no count: which run, how far, with whom.
 
-use filestone_model::measure::RunPhase;
-use filestone_model::measure::fleet_record::{ClientState, GroupRecord};
-use filestone_model::measure::run_record::{RunOutcome, RunRecord, Target, Tool};
-use filestone_model::plan::{ArrivalsPlan, Plan};
+use filestone_measure::measure::RunPhase;
+use filestone_measure::measure::fleet_record::{ClientState, GroupRecord};
+use filestone_measure::measure::run_record::{RunOutcome, RunRecord, Target, Tool};
+use filestone_plan::plan::{ArrivalsPlan, Plan};
 use std::collections::BTreeMap;
 
 /// What is so at a moment.

@@ -28,11 +28,11 @@ pub use gauges::RunState;
 pub use times::Times;
 pub use totals::{KindSums, Totals};
 
-use filestone_model::measure::connections_record::ConnectionsRecord;
-use filestone_model::measure::fleet_record::GroupRecord;
-use filestone_model::measure::run_record::{IntervalRecord, RunRecord, Target, Tool};
-use filestone_model::measure::{IntervalBuffer, RunPhase};
-use filestone_model::plan::Plan;
+use filestone_measure::measure::connections_record::ConnectionsRecord;
+use filestone_measure::measure::fleet_record::GroupRecord;
+use filestone_measure::measure::run_record::{IntervalRecord, RunRecord, Target, Tool};
+use filestone_measure::measure::{IntervalBuffer, RunPhase};
+use filestone_plan::plan::Plan;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What is known of the runs of this process so far.

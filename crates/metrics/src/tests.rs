@@ -1,12 +1,12 @@
 //! Runs whose counts are known on paper, and what is exposed of them.
 
 use super::*;
-use filestone_model::failure::StatusSpace;
-use filestone_model::measure::fleet_record::{ClientState, StateCount};
-use filestone_model::measure::{IntervalAggregator, Role, Sample};
-use filestone_model::operation::{Completion, OpKind, Outcome, ReplyInfo, SlotId};
-use filestone_model::plan::{LocalTarget, ReplayPlan, TICK_NANOS, TargetPlan, WorkloadPlan};
-use filestone_model::time::Timestamp;
+use filestone_measure::measure::fleet_record::{ClientState, StateCount};
+use filestone_measure::measure::{IntervalAggregator, Role, Sample};
+use filestone_plan::plan::{LocalTarget, ReplayPlan, TICK_NANOS, TargetPlan, WorkloadPlan};
+use filestone_workload::failure::StatusSpace;
+use filestone_workload::operation::{Completion, OpKind, Outcome, ReplyInfo, SlotId};
+use filestone_workload::time::Timestamp;
 
 const SECOND: u64 = 1_000_000_000;
 

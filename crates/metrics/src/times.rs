@@ -2,7 +2,7 @@
 
 use crate::bounds::{COUNT, place};
 use crate::native::NativeCounts;
-use filestone_model::measure::distribution::{Distribution, DistributionRecord};
+use filestone_workload::recording::distribution::{Distribution, DistributionRecord};
 
 /// How long operations took.
 #[derive(Debug, Clone, PartialEq, Eq)]

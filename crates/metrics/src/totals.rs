@@ -1,12 +1,12 @@
 //! What was counted, added up: per kind of operation and role, and of all kinds together.
 
 use crate::times::Times;
-use filestone_model::measure::interval::{CallCounts, IntervalCounts, KindBuffer};
-use filestone_model::measure::run_record::{
+use filestone_measure::measure::run_record::{
     IntervalKindRecord, IntervalRecord, KindRecord, RunRecord, WorkerRecord,
 };
-use filestone_model::measure::{IntervalBuffer, Ledger, Role};
-use filestone_model::operation::OpKind;
+use filestone_measure::measure::{IntervalBuffer, Ledger, Role};
+use filestone_workload::operation::OpKind;
+use filestone_workload::recording::interval::{CallCounts, IntervalCounts, KindBuffer};
 use std::collections::BTreeMap;
 
 /// Failures of one kind of operation that are told apart; what a server invents beyond them is `other`.

@@ -1,11 +1,11 @@
 //! The dashboard in `docs/grafana`: its shape, and that each metric of its queries exists.
 
+use filestone_measure::measure::RunPhase;
+use filestone_measure::measure::fleet_record::GroupRecord;
+use filestone_measure::measure::run_record::{Target, Tool};
 use filestone_metrics::{Format, Metrics};
-use filestone_model::measure::RunPhase;
-use filestone_model::measure::fleet_record::GroupRecord;
-use filestone_model::measure::run_record::{Target, Tool};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{LocalTarget, Plan, ReplayPlan, TargetPlan, WorkloadPlan};
+use filestone_plan::plan::{LocalTarget, Plan, ReplayPlan, TargetPlan, WorkloadPlan};
+use filestone_workload::operation::OpKind;
 use serde_json::Value;
 use std::collections::BTreeSet;
 

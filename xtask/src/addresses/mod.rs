@@ -11,7 +11,7 @@ use crate::interop::install;
 use crate::process::{self, Folder, Running};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use filestone_model::measure::RunRecord;
+use filestone_measure::measure::RunRecord;
 use network::{FAR, LINK, Network, SERVER};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

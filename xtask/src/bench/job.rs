@@ -11,8 +11,8 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 use filestone_cluster::{Cluster, Failure, InProcess, JobOptions, Runner, connect, serve};
 use filestone_engine::control::{Context, Observer};
 use filestone_engine::workspace::ProcessIdentity;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::{IntervalRecord, Phase};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::run_record::{IntervalRecord, Phase};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -182,7 +182,7 @@ struct Telling {
 impl Runner for Telling {
     fn run(
         &self,
-        plan: &filestone_model::plan::Plan,
+        plan: &filestone_plan::plan::Plan,
         _: bool,
         context: &mut Context<'_>,
     ) -> Result<RunRecord, Failure> {
@@ -219,7 +219,7 @@ impl Runner for Telling {
 
     fn reclaim(
         &self,
-        _: &filestone_model::plan::Plan,
+        _: &filestone_plan::plan::Plan,
         _: &ProcessIdentity,
         _: Duration,
         _: &mut Context<'_>,

@@ -2,11 +2,11 @@
 //! No socket, no clock, so that every run executes the same instructions.
 
 use filestone_engine::backend::{Backend, BackendError, WaitLimit};
-use filestone_model::client::{Client, Output};
-use filestone_model::completions::CompletionBatch;
-use filestone_model::language::Operations;
-use filestone_model::operation::{Operation, SlotId};
-use filestone_model::time::Timestamp;
+use filestone_protocol::client::{Client, Output};
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::language::Operations;
+use filestone_workload::operation::{Operation, SlotId};
+use filestone_workload::time::Timestamp;
 use std::ops::Range;
 
 /// From sending calls to their replies.

@@ -15,28 +15,28 @@ use filestone_engine::replay::{BlockingWorkDir, Layer, TreeCleanup, WorkDir};
 use filestone_engine::worker::{
     IntervalSink, LocalSampleSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
-use filestone_model::client::Nfs3Client;
-use filestone_model::client::handles::Handles;
-use filestone_model::client::nfs3::{Reading, Shared, Templates};
-use filestone_model::language::Operations;
-use filestone_model::load::{Next, Script};
-use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
-use filestone_model::operation::{
-    Completion, FileId, OpKind, Operation, Outcome, ReplyInfo, SlotId, Stability,
-};
-use filestone_model::plan::{
+use filestone_measure::measure::{IntervalBuffer, Recorder, Role, Sample};
+use filestone_plan::plan::{
     CreateModes, LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, TransportKind,
     WorkloadPlan,
 };
-use filestone_model::session::rpc::Credentials;
-use filestone_model::time::Timestamp;
-use filestone_model::workload::{self, FileEntry, FileTable, ObjectKind, Workload};
+use filestone_protocol::client::Nfs3Client;
+use filestone_protocol::client::handles::Handles;
+use filestone_protocol::client::nfs3::{Reading, Shared, Templates};
+use filestone_protocol::session::rpc::Credentials;
+use filestone_protocol::workload::{self, FileEntry, FileTable, ObjectKind, Workload};
 use filestone_wire::nfs3::{Fattr3, FileType, Handle, Nfstime3, Specdata3, getattr, read};
 use filestone_wire::pattern;
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::Gids;
 use filestone_wire::rpc::ReplyHeader;
 use filestone_wire::xdr::Encode;
+use filestone_workload::language::Operations;
+use filestone_workload::load::{Next, Script};
+use filestone_workload::operation::{
+    Completion, FileId, OpKind, Operation, Outcome, ReplyInfo, SlotId, Stability,
+};
+use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

@@ -180,8 +180,8 @@ pub fn table(counts: &Counts, stored: Option<&Counts>, is_markdown: bool) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::operation::OpKind;
-    use filestone_model::time::Timestamp;
+    use filestone_workload::operation::OpKind;
+    use filestone_workload::time::Timestamp;
 
     fn counts(null: f64) -> Counts {
         Counts {

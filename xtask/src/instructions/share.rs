@@ -2,14 +2,12 @@
 
 use super::canned::Reply;
 use super::{FILE, SECOND, table};
-use filestone_model::client::handles::Handles;
-use filestone_model::client::smb2::{
+use filestone_protocol::client::handles::Handles;
+use filestone_protocol::client::smb2::{
     ChannelPosition, ClientState, ConnectOptions, ConnectionSetup, Handle, HandlePolicy, OpenKey,
     OperationOptions, Protection, ShareFiles, Smb2Client, Smb2ClientOptions, operating,
 };
-use filestone_model::language::Operations;
-use filestone_model::operation::OpKind;
-use filestone_model::session::smb2::{
+use filestone_protocol::session::smb2::{
     ChannelSequence, Established, Limits, Mechanism, Mechanisms, NegotiatedSummary, Smb2Session,
 };
 use filestone_wire::pattern;
@@ -18,6 +16,8 @@ use filestone_wire::smb2::frame::{FRAME_MAX, FrameMark};
 use filestone_wire::smb2::{
     Command, Dialect, FileId, Header, HeaderFlags, Route, compound, echo, read,
 };
+use filestone_workload::language::Operations;
+use filestone_workload::operation::OpKind;
 use std::ops::Range;
 use std::sync::Arc;
 

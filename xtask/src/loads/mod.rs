@@ -1,5 +1,5 @@
 //! The loads of our own: the files in `loads/` and the counts in their pages, both
-//! made from the models in `crates/model/src/load/synthetic`.
+//! made from the models in `crates/workload/src/load/synthetic`.
 
 mod pattern;
 mod replayed;
@@ -7,7 +7,7 @@ mod statistics;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use filestone_model::load::SyntheticLoad;
+use filestone_workload::load::SyntheticLoad;
 use statistics::LoadStatistics;
 use std::path::Path;
 

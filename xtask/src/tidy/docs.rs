@@ -27,7 +27,10 @@ fn public_types(code: &str) -> Vec<&str> {
 
 pub fn glossary(tree: &Tree, findings: &mut Findings) {
     let page = tree.file(GLOSSARY).map_or("", |file| file.text.as_str());
-    for file in tree.sources("crates/model/src/") {
+    let sources = super::manifests::PURE
+        .iter()
+        .flat_map(|folder| tree.sources(folder));
+    for file in sources.filter(|file| file.path.contains("/src/")) {
         for name in public_types(&file.code()) {
             if !page.contains(&format!("`{name}`")) {
                 findings.report(

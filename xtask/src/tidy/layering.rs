@@ -11,14 +11,14 @@ const PROTOCOLS: &[&str] = &["nfs", "nlm", "smb", "tbench"];
 const PROTOCOL_MODULES: &[&str] = &[
     "crates/wire/",
     "crates/protection/",
-    "crates/model/src/client/",
-    "crates/model/src/session/",
+    "crates/protocol/src/client/",
+    "crates/protocol/src/session/",
     "crates/engine/src/protocols/",
     "crates/server/",
     "crates/echo/",
     // The languages of load files and of counters, which have words for them.
-    "crates/model/src/load/",
-    "crates/model/src/mix/",
+    "crates/workload/src/load/",
+    "crates/plan/src/mix/",
     // Their options and names on command lines, and the command lines of the ancestors.
     "crates/cli/src/options/",
     "crates/cli/src/planning/",
@@ -30,13 +30,15 @@ const PROTOCOL_MODULES: &[&str] = &[
 
 /// Where each has a line or two.
 const REGISTRIES: &[&str] = &[
-    "crates/model/src/kind.rs",
-    "crates/model/src/failure.rs",
-    "crates/model/src/plan.rs",
+    "crates/workload/src/kind.rs",
+    "crates/workload/src/failure.rs",
+    "crates/plan/src/plan.rs",
+    // Plans for tests.
+    "crates/plan/src/examples.rs",
     // Names of statuses that users expect.
-    "crates/model/src/plan/expected.rs",
-    "crates/model/src/plan/target.rs",
-    "crates/model/src/plan/target/smb.rs",
+    "crates/plan/src/plan/expected.rs",
+    "crates/plan/src/plan/target.rs",
+    "crates/plan/src/plan/target/smb.rs",
     // The built-in servers, and the program's commands.
     "crates/cli/src/built_in.rs",
     "crates/cli/src/commands/serve.rs",

@@ -5,10 +5,15 @@ use super::tree::{File, Tree};
 
 /// What the pure half may be built from: codecs, statistics, seeded randomness
 /// and serialisation. Nothing here can reach the outside world.
-const MODEL_MAY_USE: &[&str] = &[
+const PURE_MAY_USE: &[&str] = &[
     "base64",
+    "filestone-control",
+    "filestone-measure",
+    "filestone-plan",
     "filestone-protection",
+    "filestone-protocol",
     "filestone-wire",
+    "filestone-workload",
     "hdrhistogram",
     "rand",
     "rand_distr",
@@ -106,21 +111,33 @@ pub fn cli_knows_no_protocol(tree: &Tree, findings: &mut Findings) {
     }
 }
 
-pub fn model_dependencies(tree: &Tree, findings: &mut Findings) {
-    only(
-        tree,
-        findings,
-        "crates/model/Cargo.toml",
-        MODEL_MAY_USE,
-        "the pure half must not reach a socket, a clock, a thread or a file; put what does into engine, \
-         or show in xtask/src/tidy/manifests.rs why this library cannot",
-    );
-    if tree.file("crates/model/clippy.toml").is_none() {
-        findings.report(
-            "crates/model/clippy.toml",
-            "is missing",
-            "it lists the types and methods that the pure half may not use",
+/// Crates that do no I/O.
+pub const PURE: [&str; 5] = [
+    "crates/workload/",
+    "crates/plan/",
+    "crates/measure/",
+    "crates/control/",
+    "crates/protocol/",
+];
+
+pub fn pure_dependencies(tree: &Tree, findings: &mut Findings) {
+    for folder in PURE {
+        only(
+            tree,
+            findings,
+            &format!("{folder}Cargo.toml"),
+            PURE_MAY_USE,
+            "a pure crate must not reach a socket, a clock, a thread or a file; put what does into engine, \
+             or show in xtask/src/tidy/manifests.rs why this library cannot",
         );
+        let clippy = format!("{folder}clippy.toml");
+        if tree.file(&clippy).is_none() {
+            findings.report(
+                &clippy,
+                "is missing",
+                "it lists the types and methods that a pure crate may not use",
+            );
+        }
     }
 }
 

@@ -80,8 +80,8 @@ const CHECKS: &[Check] = &[
         run: manifests::cli_knows_no_protocol,
     },
     Check {
-        name: "model-dependencies",
-        run: manifests::model_dependencies,
+        name: "pure-dependencies",
+        run: manifests::pure_dependencies,
     },
     Check {
         name: "protection-dependencies",

@@ -125,7 +125,7 @@ pub fn only_cli_prints(tree: &Tree, findings: &mut Findings) {
 pub fn no_panic_on_bytes(tree: &Tree, findings: &mut Findings) {
     let folders = [
         "crates/wire/src/",
-        "crates/model/src/client/",
+        "crates/protocol/src/client/",
         "crates/server/src/",
     ];
     let sources = folders.iter().flat_map(|folder| tree.sources(folder));
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_catch_all_arm_on_operation_is_found_and_one_on_a_number_is_not() {
-        let path = "crates/model/src/client/nfs3.rs";
+        let path = "crates/protocol/src/client/nfs3.rs";
         let wild = "fn f() { match o { Operation::Null => 1, _ => 2 } }";
         let number = "fn f() { match n { 1 => Operation::Null, _ => 2 } }";
         let inner =

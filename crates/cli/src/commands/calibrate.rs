@@ -15,7 +15,7 @@ use filestone_engine::calibrate::{
     Calibration, CalibrationLength, Exchange, TimerLateness, calibrate,
 };
 use filestone_engine::control::Context;
-use filestone_model::measure::verdict::caveats::waited_for_processor;
+use filestone_measure::measure::verdict::caveats::waited_for_processor;
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use filestone_engine::calibrate::Rate;
     use filestone_engine::clock::ClockPrecision;
-    use filestone_model::operation::OpKind;
+    use filestone_workload::operation::OpKind;
 
     #[test]
     fn the_table_of_a_calibration() {

@@ -12,7 +12,7 @@ use crate::report::ladder::comparison::{self as ladder_comparison, ComparedLadde
 use crate::report::{html, json, picture};
 use crate::sanitize::printable;
 use crate::{ExitStatus, console};
-use filestone_model::comparison::{
+use filestone_measure::comparison::{
     ComparabilityCheck, ComparisonOptions, Incompatibility, Side, Verdict, comparability, compare,
 };
 use std::collections::HashMap;

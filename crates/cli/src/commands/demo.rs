@@ -15,14 +15,16 @@ use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::micros;
 use crate::{ExitStatus, built_in, protocols};
+use filestone_control::load_control::RemainingTime;
 use filestone_engine::Job;
 use filestone_engine::control::{Context, Observer};
-use filestone_model::load_control::RemainingTime;
-use filestone_model::measure::verdict::caveats::waited_for_processor;
-use filestone_model::measure::{Caveat, DistributionRecord, ProcessorsRecord, RunRecord, validity};
-use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{LeftoverPolicy, Plan, ProbePlan, WorkloadPlan};
-use filestone_model::statistics::series::half_width;
+use filestone_measure::measure::verdict::caveats::waited_for_processor;
+use filestone_measure::measure::{
+    Caveat, DistributionRecord, ProcessorsRecord, RunRecord, validity,
+};
+use filestone_plan::plan::{LeftoverPolicy, Plan, ProbePlan, WorkloadPlan};
+use filestone_workload::operation::{OpKind, Stability};
+use filestone_workload::statistics::series::half_width;
 use std::sync::atomic::Ordering;
 
 /// One rung of the ladder.

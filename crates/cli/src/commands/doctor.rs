@@ -10,7 +10,7 @@ use crate::report::{doctor, json};
 use crate::{ExitStatus, console, protocols};
 use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::doctor::examine;
-use filestone_model::doctor::{Diagnosis, FindingLevel};
+use filestone_measure::doctor::{Diagnosis, FindingLevel};
 use std::sync::atomic::Ordering;
 
 /// Looks, and shows what was found.

@@ -11,7 +11,7 @@ use crate::planning::gates::{expecting, with_gates};
 use crate::report::parts::page::Detail;
 use crate::{ExitStatus, console, planning};
 use filestone_engine::control_socket::SocketChoice;
-use filestone_model::fleet::EXAMPLE;
+use filestone_plan::fleet::EXAMPLE;
 
 /// Reads the plan, and runs.
 pub fn run(options: &FleetOptions) -> Result<ExitStatus, Error> {

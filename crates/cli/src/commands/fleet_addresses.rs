@@ -11,11 +11,11 @@ use crate::report::{addresses, json};
 use crate::{ExitStatus, console};
 use filestone_engine::addresses::{NetlinkError, execute, list};
 use filestone_engine::{AreaError, RunError};
-use filestone_model::addresses::advice::{for_servers, summary, warnings};
-use filestone_model::addresses::{
+use filestone_measure::addresses::advice::{for_servers, summary, warnings};
+use filestone_measure::addresses::{
     AddressChange, AddressGroup, AddressListing, AddressMethod, OwnedAddresses, to_make, to_remove,
 };
-use filestone_model::text::counted;
+use filestone_workload::text::counted;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

@@ -6,7 +6,7 @@ use crate::options::run_report::DocumentFormat;
 use crate::report::{fleet_ctl, json};
 use crate::{ExitStatus, console};
 use filestone_engine::control_socket::{AskError, RunningFleet, ask, running};
-use filestone_model::fleet_control::{
+use filestone_protocol::fleet_control::{
     Answer, ClientPage, ControlAnswer, ControlRequest, ListRequest, Refusal, Request, SetRequest,
     ShowRequest, StateRequest,
 };

@@ -8,7 +8,7 @@ use crate::execution::Job;
 use crate::execution::ladder::{self, PlannedRung};
 use crate::options::ladder::LadderOptions;
 use crate::planning::ladder::{echo_of, probe_of};
-use filestone_model::ladder::Rung;
+use filestone_measure::ladder::Rung;
 
 /// What the rung is called that no operation is.
 const ECHO: &str = "echo";

@@ -10,8 +10,8 @@ use crate::planning::gates::with_gates;
 use crate::report::parts::page::Detail;
 use crate::report::{json, text};
 use crate::{ExitStatus, console};
-use filestone_model::job::{HostRun, IncompatibleRuns, merge_by_hand};
-use filestone_model::measure::{RunRecord, gates, validity};
+use filestone_control::job::{HostRun, IncompatibleRuns, merge_by_hand};
+use filestone_measure::measure::{RunRecord, gates, validity};
 use std::path::Path;
 
 /// Reads the records, merges them and shows what they come to.

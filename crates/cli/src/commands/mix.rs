@@ -12,7 +12,7 @@ use crate::planning::gates::{expecting, with_gates};
 use crate::report::mixes;
 use crate::report::parts::page::Detail;
 use crate::{ExitStatus, console, planning};
-use filestone_model::mix;
+use filestone_plan::mix;
 
 /// Reads the mix, plans and runs.
 pub fn run(options: &MixOptions) -> Result<ExitStatus, Error> {

@@ -8,9 +8,9 @@ use crate::planning::gates::with_gates;
 use crate::report::{self, html, json, layers, picture};
 use crate::{ExitStatus, console};
 use clap::ValueEnum;
-use filestone_model::gate::GatesPlan;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::gates::{evaluate, has_failed};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::gates::{evaluate, has_failed};
+use filestone_plan::gate::GatesPlan;
 use std::path::Path;
 
 /// Reads the record and prints the report; caveats go to standard error as ever.

@@ -47,7 +47,7 @@ pub fn derived() -> Vec<(String, String)> {
 #[cfg(feature = "schema")]
 fn derived_of(document: Document) -> schemars::Schema {
     use crate::report;
-    use filestone_model::measure::RunRecord;
+    use filestone_measure::measure::RunRecord;
     use schemars::schema_for;
 
     match document {
@@ -60,9 +60,9 @@ fn derived_of(document: Document) -> schemars::Schema {
         Document::Explain => schema_for!(Vec<report::explanation::ExplainedRecord>),
         Document::History => schema_for!(report::history::document::HistoryDocument),
         Document::Addresses => schema_for!(report::addresses::ShownAddresses),
-        Document::FleetCtl => schema_for!(filestone_model::fleet_control::ControlProtocol),
+        Document::FleetCtl => schema_for!(filestone_protocol::fleet_control::ControlProtocol),
         Document::Live => schema_for!(filestone_live::site::api::LiveProtocol),
-        Document::Doctor => schema_for!(filestone_model::doctor::Diagnosis),
+        Document::Doctor => schema_for!(filestone_measure::doctor::Diagnosis),
     }
 }
 

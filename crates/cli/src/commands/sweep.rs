@@ -12,9 +12,9 @@ use crate::{ExitStatus, console, protocols};
 use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::doctor::examine;
 use filestone_engine::protocols::ConnectTarget;
-use filestone_model::plan::missing_in;
-use filestone_model::sweep::{SweepParameter, SweepValue, name_of_point, points};
-use filestone_model::text::bytes_text;
+use filestone_measure::sweep::{SweepParameter, SweepValue, name_of_point, points};
+use filestone_plan::plan::missing_in;
+use filestone_workload::text::bytes_text;
 use std::sync::atomic::AtomicBool;
 
 /// What is to be measured, as command lines.

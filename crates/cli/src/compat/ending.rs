@@ -2,9 +2,9 @@
 
 use crate::error::Error;
 use crate::{ExitStatus, console};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::RunOutcome;
-use filestone_model::measure::validity::{self, succeeded_in_nothing};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::run_record::RunOutcome;
+use filestone_measure::measure::validity::{self, succeeded_in_nothing};
 
 /// Why a command line is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]

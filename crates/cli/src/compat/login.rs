@@ -3,7 +3,7 @@
 
 use super::ending::CommandLineError;
 use crate::options::smb::{self, Share};
-use filestone_model::password::Password;
+use filestone_workload::password::Password;
 
 /// Who logs on, as far as a command line says it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

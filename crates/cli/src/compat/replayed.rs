@@ -10,9 +10,9 @@ use crate::inputs::loads::Named;
 use crate::planning::replay::LOAD_DEFAULT;
 use crate::report::rows::ProgressRow;
 use crate::{ExitStatus, console};
-use filestone_model::measure::run_record::RunOutcome;
-use filestone_model::measure::{RunRecord, validity};
-use filestone_model::plan::Pacing;
+use filestone_measure::measure::run_record::RunOutcome;
+use filestone_measure::measure::{RunRecord, validity};
+use filestone_plan::plan::Pacing;
 use std::path::Path;
 
 /// Where dbench 1 and 2 look for their load file, and smbtorture.
@@ -124,7 +124,7 @@ fn exit_of(record: &RunRecord, failure: u8) -> ExitStatus {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::measure::Caveat;
+    use filestone_measure::measure::Caveat;
 
     #[test]
     fn a_lost_client_is_a_failure() {

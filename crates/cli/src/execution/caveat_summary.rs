@@ -1,7 +1,7 @@
 //! Caveats of many runs: each is told once, and how many runs have it.
 
 use crate::{advice, console};
-use filestone_model::measure::{Caveat, RunRecord};
+use filestone_measure::measure::{Caveat, RunRecord};
 use std::collections::BTreeMap;
 
 /// The caveats of many runs.

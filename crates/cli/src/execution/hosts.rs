@@ -13,8 +13,8 @@ use filestone_cluster::{
 use filestone_engine::control::{Context, Observer};
 use filestone_engine::control_socket::SocketChoice;
 use filestone_engine::workspace::ProcessIdentity;
-use filestone_model::measure::RunRecord;
-use filestone_model::plan::Plan;
+use filestone_measure::measure::RunRecord;
+use filestone_plan::plan::Plan;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -16,7 +16,7 @@ use crate::options::ladder::{LadderFormat, LadderOptions};
 use crate::report::ladder::{self as report, Ladder, document, picture, rungs};
 use crate::report::parts::page::Page;
 use crate::report::{html, json, picture as drawing};
-use filestone_model::comparison::repeats::RepeatPlan;
+use filestone_measure::comparison::repeats::RepeatPlan;
 
 /// A rung, planned.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use crate::report::html;
 use crate::report::ladder::document::{self, FORMAT, LadderDocument};
 use crate::report::ladder::{Ladder, picture};
 use crate::report::picture::render;
-use filestone_model::comparison::ComparedRun;
+use filestone_measure::comparison::ComparedRun;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,11 +1,11 @@
 //! What an observer of a run is told, as metrics.
 
 use filestone_engine::control::Observer;
+use filestone_measure::measure::fleet_record::GroupRecord;
+use filestone_measure::measure::run_record::{IntervalRecord, Target};
+use filestone_measure::measure::{ConnectionsRecord, IntervalBuffer, RunPhase};
 use filestone_metrics::Metrics;
-use filestone_model::measure::fleet_record::GroupRecord;
-use filestone_model::measure::run_record::{IntervalRecord, Target};
-use filestone_model::measure::{ConnectionsRecord, IntervalBuffer, RunPhase};
-use filestone_model::plan::Plan;
+use filestone_plan::plan::Plan;
 use std::sync::Arc;
 
 /// Enters what it is told of one run.

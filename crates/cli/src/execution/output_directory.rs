@@ -11,7 +11,7 @@ use crate::report::mix::found;
 use crate::report::picture::render;
 use crate::report::{gnuplot, hdr, html, json, layers, picture_list, ticks};
 use filestone_engine::protocols::local::file_claim::FileClaim;
-use filestone_model::measure::RunRecord;
+use filestone_measure::measure::RunRecord;
 use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, Write};

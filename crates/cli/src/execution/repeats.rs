@@ -14,8 +14,8 @@ use crate::inputs::record_file::REPEATS_FILE;
 use crate::options::run_report::RunFormat;
 use crate::report::repeats::{self, Repeats};
 use crate::report::{html, json, text};
-use filestone_model::comparison::repeats::RepeatPlan;
-use filestone_model::measure::RunRecord;
+use filestone_measure::comparison::repeats::RepeatPlan;
+use filestone_measure::measure::RunRecord;
 use std::path::{Path, PathBuf};
 
 /// Runs `jobs` again and again, and shows what the runs differ by.

@@ -20,11 +20,11 @@ use crate::report::repeats::RepeatsEnd;
 use crate::report::sweep::study::preview;
 use crate::report::sweep::{self as report, SweepReport, SweptPoint, document, script};
 use crate::report::{html, json, picture as drawing};
-use filestone_model::comparison::ComparedRun;
-use filestone_model::comparison::repeats::RepeatPlan;
-use filestone_model::measure::RunRecord;
-use filestone_model::plan::Plan;
-use filestone_model::sweep::{PointTally, SweepParameter, SweepValue, name_of_point};
+use filestone_measure::comparison::ComparedRun;
+use filestone_measure::comparison::repeats::RepeatPlan;
+use filestone_measure::measure::RunRecord;
+use filestone_measure::sweep::{PointTally, SweepParameter, SweepValue, name_of_point};
+use filestone_plan::plan::Plan;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

@@ -2,10 +2,10 @@
 
 use crate::ExitStatus;
 use crate::error::Error;
-use filestone_model::measure::gates::has_failed;
-use filestone_model::measure::run_record::RunOutcome;
-use filestone_model::measure::validity::{self, RULES};
-use filestone_model::measure::{Caveat, JobRecord, RunRecord};
+use filestone_measure::measure::gates::has_failed;
+use filestone_measure::measure::run_record::RunOutcome;
+use filestone_measure::measure::validity::{self, RULES};
+use filestone_measure::measure::{Caveat, JobRecord, RunRecord};
 
 /// The exit code that a record deserves, the gravest reason first.
 pub fn exit_of(record: &RunRecord, failing: &FailingCaveats) -> ExitStatus {
@@ -79,7 +79,7 @@ impl FailingCaveats {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::measure::gates::evaluate;
+    use filestone_measure::measure::gates::evaluate;
 
     #[test]
     fn only_caveats_that_there_are_can_be_named() {
@@ -144,8 +144,8 @@ mod tests {
 
     #[test]
     fn chance_in_poisson_arrivals_is_not_held_against_anybody() {
-        use filestone_model::measure::verdict::caveats::find;
-        use filestone_model::plan::ArrivalsPlan;
+        use filestone_measure::measure::verdict::caveats::find;
+        use filestone_plan::plan::ArrivalsPlan;
         let is_below = |record: &RunRecord| {
             find(record)
                 .iter()

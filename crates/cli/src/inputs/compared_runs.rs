@@ -4,8 +4,8 @@
 use super::record_file;
 use crate::error::Error;
 use crate::report::comparison::ReadRun;
-use filestone_model::comparison::ComparedRun;
-use filestone_model::measure::figures::RunFigure;
+use filestone_measure::comparison::ComparedRun;
+use filestone_measure::measure::figures::RunFigure;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;

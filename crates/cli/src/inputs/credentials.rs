@@ -4,8 +4,8 @@
 use crate::console;
 use crate::error::Error;
 use crate::options::password::PasswordOptions;
-use filestone_model::password::Password;
-use filestone_model::plan::TargetPlan;
+use filestone_plan::plan::TargetPlan;
+use filestone_workload::password::Password;
 use std::env::VarError;
 use std::fs::File;
 use std::io::Read;
@@ -214,7 +214,7 @@ fn is_same_user(own: &str, other: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::plan::{LocalTarget, SmbTarget};
+    use filestone_plan::plan::{LocalTarget, SmbTarget};
 
     fn target(user: Option<&str>) -> TargetPlan {
         let mut target = SmbTarget::new("fs", "bench");

@@ -4,8 +4,8 @@
 use crate::error::{Error, reason};
 use crate::quantity::grouped;
 use filestone_engine::load_file::{self, LoadFileError};
-use filestone_model::load::diagnostic::suggestion;
-use filestone_model::load::{Load, LoadErrors, SyntheticLoad};
+use filestone_workload::load::diagnostic::suggestion;
+use filestone_workload::load::{Load, LoadErrors, SyntheticLoad};
 use std::io;
 use std::path::{Path, PathBuf};
 

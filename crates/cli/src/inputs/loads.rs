@@ -5,11 +5,11 @@ use crate::console;
 use crate::error::Error;
 use crate::inputs::load_source::{load_source, read_load};
 use crate::quantity::grouped;
-use filestone_model::load::Load;
-use filestone_model::load::refusals::{Refusal, refusals};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::limits::LOADS_MAX;
-use filestone_model::plan::{LoadName, Plan, ReplayPlan};
+use filestone_plan::plan::limits::LOADS_MAX;
+use filestone_plan::plan::{LoadName, Plan, ReplayPlan};
+use filestone_workload::load::Load;
+use filestone_workload::load::refusals::{Refusal, refusals};
+use filestone_workload::operation::OpKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub struct Named {
 impl Named {
     /// dbench's load file, as far as plans say it.
     pub fn canned() -> Self {
-        use filestone_model::load::Generation;
+        use filestone_workload::load::Generation;
         Self {
             name: LoadName {
                 name: "client.txt".into(),
@@ -152,7 +152,7 @@ fn refusal_error(load: &Load, layer: &str, refusal: &Refusal) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::plan::{LocalTarget, TargetPlan, TcpTarget};
+    use filestone_plan::plan::{LocalTarget, TargetPlan, TcpTarget};
 
     #[test]
     fn a_list_names_several_loads() {

@@ -3,8 +3,8 @@
 
 use crate::error::{Error, reason};
 use filestone_engine::ErrorCategory;
-use filestone_model::load::diagnostic::suggestion;
-use filestone_model::mix::{self, Mix, MixError};
+use filestone_plan::mix::{self, Mix, MixError};
+use filestone_workload::load::diagnostic::suggestion;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;

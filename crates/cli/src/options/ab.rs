@@ -7,7 +7,7 @@ use super::run_report::DocumentFormat;
 use super::values::{seed, within};
 use crate::quantity;
 use clap::Args;
-use filestone_model::measure::figures::RunFigure;
+use filestone_measure::measure::figures::RunFigure;
 use std::path::PathBuf;
 
 /// Most runs of a trial.

@@ -2,8 +2,8 @@
 
 use super::figure::comparable;
 use clap::{Args, ValueEnum};
-use filestone_model::comparison::ComparabilityCheck;
-use filestone_model::measure::figures::RunFigure;
+use filestone_measure::comparison::ComparabilityCheck;
+use filestone_measure::measure::figures::RunFigure;
 use std::path::PathBuf;
 
 /// `filestone compare`.

@@ -3,7 +3,7 @@
 use super::values::{Processors, processors};
 use crate::quantity;
 use clap::Args;
-use filestone_model::plan::CostPlan;
+use filestone_plan::plan::CostPlan;
 
 const SECOND: u64 = 1_000_000_000;
 const IDLE_DEFAULT: u64 = 3 * SECOND;

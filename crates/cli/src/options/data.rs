@@ -1,8 +1,8 @@
 //! What becomes of data that are read, and how safely data are written.
 
 use clap::ValueEnum;
-use filestone_model::operation::Stability;
-use filestone_model::plan::ReadData;
+use filestone_plan::plan::ReadData;
+use filestone_workload::operation::Stability;
 
 /// What becomes of the data that READ brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -6,7 +6,7 @@ use super::nfs::{NfsOptions, Transport};
 use super::run_report::DocumentFormat;
 use super::smb::SmbOptions;
 use clap::Args;
-use filestone_model::plan::LocalTarget;
+use filestone_plan::plan::LocalTarget;
 
 /// `filestone doctor`.
 #[derive(Debug, Args)]

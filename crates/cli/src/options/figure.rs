@@ -1,9 +1,9 @@
 //! Figures by their names, with a suggestion for one that is misspelt.
 
-use filestone_model::gate::GateFigure;
-use filestone_model::load::diagnostic::suggestion;
-use filestone_model::measure::figures::{Quantity, RunFigure};
-use filestone_model::sweep::TOTALS;
+use filestone_measure::measure::figures::{Quantity, RunFigure};
+use filestone_measure::sweep::TOTALS;
+use filestone_plan::gate::GateFigure;
+use filestone_workload::load::diagnostic::suggestion;
 
 /// A name with more letters wrong is taken for something else altogether.
 const NEAR: usize = 6;

@@ -11,10 +11,10 @@ use super::values::within;
 use crate::quantity;
 use clap::{Args, Subcommand};
 use filestone_engine::control_socket::SocketChoice;
-use filestone_model::fleet;
-use filestone_model::payload::Pattern;
-use filestone_model::plan::RatePlan;
-use filestone_model::plan::limits::CLIENTS_MAX;
+use filestone_plan::fleet;
+use filestone_plan::plan::RatePlan;
+use filestone_plan::plan::limits::CLIENTS_MAX;
+use filestone_workload::payload::Pattern;
 
 /// `filestone fleet`.
 #[derive(Debug, Args)]

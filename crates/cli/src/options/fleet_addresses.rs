@@ -2,7 +2,7 @@
 
 use super::run_report::DocumentFormat;
 use clap::{Args, Subcommand, ValueEnum};
-use filestone_model::addresses::{MacVlanMode, MacVlanNaming};
+use filestone_measure::addresses::{MacVlanMode, MacVlanNaming};
 use std::net::IpAddr;
 
 /// `filestone fleet addresses`.

@@ -3,8 +3,8 @@
 use super::run_report::DocumentFormat;
 use clap::{Args, Subcommand, ValueEnum};
 use filestone_engine::control_socket::SocketChoice;
-use filestone_model::fleet_control::ClientOrder;
-use filestone_model::measure::fleet_record::ClientState;
+use filestone_measure::measure::fleet_record::ClientState;
+use filestone_protocol::fleet_control::ClientOrder;
 use std::convert::Infallible;
 use std::path::PathBuf;
 

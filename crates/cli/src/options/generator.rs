@@ -3,7 +3,7 @@
 use super::values::{Processors, connect_rate, processors, seed};
 use crate::quantity;
 use clap::{Args, ValueEnum};
-use filestone_model::plan::{ConnectionPlan, OnLost, Plan};
+use filestone_plan::plan::{ConnectionPlan, OnLost, Plan};
 
 /// How the load generator behaves, whatever is asked.
 #[derive(Debug, Clone, Default, Args)]

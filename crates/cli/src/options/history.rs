@@ -2,7 +2,7 @@
 
 use super::figure::figure;
 use clap::{Args, ValueEnum};
-use filestone_model::measure::figures::RunFigure;
+use filestone_measure::measure::figures::RunFigure;
 use std::path::PathBuf;
 
 /// `filestone history`.

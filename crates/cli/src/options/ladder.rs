@@ -9,7 +9,7 @@ use super::run_report::CalibrationOptions;
 use super::smb::SmbOptions;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use filestone_model::ladder::{RUNGS, Rung};
+use filestone_measure::ladder::{RUNGS, Rung};
 use std::path::PathBuf;
 
 /// `filestone ladder`.

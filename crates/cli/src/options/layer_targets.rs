@@ -4,7 +4,7 @@
 
 use crate::options::smb::{self, Share};
 use crate::options::target::{self, Target};
-use filestone_model::plan::{LocalTarget, TcpTarget, bracketed};
+use filestone_plan::plan::{LocalTarget, TcpTarget, bracketed};
 
 /// A target of one layer.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Values of options that only `filestone mix` has.
 
 use crate::options::call_target::{self, CallTarget};
-use filestone_model::plan::limits::PRECISION_RANGE;
-use filestone_model::plan::{FileSizes, Objective, Popularity};
+use filestone_plan::plan::limits::PRECISION_RANGE;
+use filestone_plan::plan::{FileSizes, Objective, Popularity};
 
 /// The longest name that file systems commonly take.
 const SET_NAME_MAX: usize = 255;

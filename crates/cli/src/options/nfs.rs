@@ -2,7 +2,7 @@
 
 use super::values::port;
 use clap::{Args, ValueEnum};
-use filestone_model::plan::{IdRanges, SourceAddresses, TransportKind, supplementary_gids};
+use filestone_plan::plan::{IdRanges, SourceAddresses, TransportKind, supplementary_gids};
 use std::str::FromStr;
 
 /// How an NFS server is found and spoken to.

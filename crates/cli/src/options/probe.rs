@@ -9,8 +9,8 @@ use super::smb::SmbOptions;
 use super::values::{count, file_size, operation_parser, operation_size, within};
 use crate::quantity;
 use clap::{Args, ValueEnum};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::limits::{CLIENTS_MAX, IN_FLIGHT_MAX, LEVELS_MAX};
+use filestone_plan::plan::limits::{CLIENTS_MAX, IN_FLIGHT_MAX, LEVELS_MAX};
+use filestone_workload::operation::OpKind;
 
 /// `filestone probe`.
 #[derive(Debug, Args)]

@@ -11,8 +11,8 @@ use crate::options::values::{
 };
 use crate::quantity;
 use clap::{Args, ValueEnum};
-use filestone_model::plan::OnMismatch;
-use filestone_model::plan::limits::CLIENTS_OF_REPLAY_MAX;
+use filestone_plan::plan::OnMismatch;
+use filestone_plan::plan::limits::CLIENTS_OF_REPLAY_MAX;
 use std::path::PathBuf;
 
 /// `filestone replay`.

@@ -4,7 +4,7 @@ use super::mix_values::percent;
 use super::values::within;
 use crate::quantity;
 use clap::Args;
-use filestone_model::comparison::repeats::RepeatPlan;
+use filestone_measure::comparison::repeats::RepeatPlan;
 
 /// Most runs of each.
 const RUNS_MAX: u32 = 999;

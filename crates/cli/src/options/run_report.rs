@@ -5,7 +5,7 @@ use super::live::LiveOptions;
 use super::repeat::RepeatOptions;
 use super::values::mark;
 use clap::{Args, ValueEnum};
-use filestone_model::plan::ExpectedStatus;
+use filestone_plan::plan::ExpectedStatus;
 use std::path::PathBuf;
 
 /// What becomes of the result of a run.

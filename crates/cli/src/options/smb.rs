@@ -6,7 +6,7 @@ use super::values::within;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use filestone_model::plan::{CHANNELS_MAX, SmbDialect, SmbOplock, SmbProtection};
+use filestone_plan::plan::{CHANNELS_MAX, SmbDialect, SmbOplock, SmbProtection};
 
 /// What stands before a share.
 pub const SCHEME: &str = "smb://";

@@ -6,7 +6,7 @@ use super::live::LiveOptions;
 use super::rounds::RoundsOptions;
 use super::values::seed;
 use clap::{Args, ValueEnum};
-use filestone_model::gate::GateFigure;
+use filestone_plan::gate::GateFigure;
 use std::path::PathBuf;
 
 /// `filestone sweep`.

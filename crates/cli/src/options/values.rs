@@ -2,13 +2,13 @@
 
 use crate::quantity;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use filestone_model::kind::READDIR_PLUS;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::TICK_NANOS;
-use filestone_model::plan::limits::{
+use filestone_plan::plan::TICK_NANOS;
+use filestone_plan::plan::limits::{
     CLIENTS_OF_REPLAY_MAX, CONNECT_RATE_MAX, COPY_SIZE_MAX, INTERVAL_MAX_NANOS, SIZE_MAX,
     SPEED_RANGE,
 };
+use filestone_workload::kind::READDIR_PLUS;
+use filestone_workload::operation::OpKind;
 
 /// A list of processors. A type of its own, since clap takes a `Vec` for a repeated option.
 #[derive(Debug, Clone, PartialEq, Eq)]

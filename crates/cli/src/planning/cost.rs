@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::options::cost::CostOptions;
-use filestone_model::plan::{ArrivalsPlan, Plan};
+use filestone_plan::plan::{ArrivalsPlan, Plan};
 
 /// The plan, with what these options read instead of what it reads itself.
 pub fn with_cost(mut plan: Plan, options: &CostOptions) -> Result<Plan, Error> {

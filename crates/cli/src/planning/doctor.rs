@@ -10,7 +10,7 @@ use crate::options::doctor::{DoctorOptions, DoctorTarget};
 use crate::options::layer_targets::LayerTarget;
 use crate::options::nfs::Transport;
 use filestone_engine::protocols::ConnectTarget;
-use filestone_model::plan::TargetPlan;
+use filestone_plan::plan::TargetPlan;
 
 /// The target, and how a run would connect to it; `None` if there is none.
 pub fn contact(

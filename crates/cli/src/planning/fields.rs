@@ -1,7 +1,7 @@
 //! The options that set the fields of a plan.
 
 use crate::error::Error;
-use filestone_model::plan::{Field, PlanError};
+use filestone_plan::plan::{Field, PlanError};
 
 /// The option that sets a field. What no option sets alone is named as in the file.
 fn option_of(field: Field) -> String {

@@ -11,9 +11,9 @@ use crate::options::fleet::{CommonOptions, FleetOptions};
 use crate::options::layer_targets::{self, LayerTarget};
 use crate::options::nfs::Transport;
 use crate::quantity::grouped;
-use filestone_model::fleet::{FleetFile, TargetText, parse};
-use filestone_model::plan::limits::CLIENTS_MAX;
-use filestone_model::plan::{
+use filestone_plan::fleet::{FleetFile, TargetText, parse};
+use filestone_plan::plan::limits::CLIENTS_MAX;
+use filestone_plan::plan::{
     Direction, FleetPlan, GroupPlan, HealthPlan, LeftoverPolicy, OnLost, Plan, RampPlan,
     TICK_NANOS, TargetPlan, ValueRange, WorkloadPlan,
 };
@@ -81,7 +81,7 @@ pub fn plan(
     // Whoever is away is tried for, whatever the others do.
     made.on_lost = made.on_lost.or(Some(OnLost::Retry));
     if plan.target.is_directory() {
-        plan.connections = filestone_model::plan::ConnectionPlan::default();
+        plan.connections = filestone_plan::plan::ConnectionPlan::default();
     }
     let plan = plan.with_read_data(None);
     plan.check()?;

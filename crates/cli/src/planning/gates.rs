@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::options::run_report::{ExpectOptions, GateOptions};
-use filestone_model::plan::{Plan, PlanError};
+use filestone_plan::plan::{Plan, PlanError};
 
 /// The plan, held to these gates besides its own.
 pub fn with_gates(mut plan: Plan, options: &GateOptions) -> Result<Plan, Error> {

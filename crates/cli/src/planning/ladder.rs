@@ -8,9 +8,9 @@ use crate::options::ladder::LadderOptions;
 use crate::options::probe::{LoadOptions, ProbeOptions, WorkloadOptions};
 use crate::options::run_report::{ExpectOptions, RunReportOptions};
 use filestone_engine::protocols::echo;
-use filestone_model::ladder::Rung;
-use filestone_model::operation::Stability;
-use filestone_model::plan::{Plan, ProbePlan, TransportKind};
+use filestone_measure::ladder::Rung;
+use filestone_plan::plan::{Plan, ProbePlan, TransportKind};
+use filestone_workload::operation::Stability;
 
 const MILLISECOND: u64 = 1_000_000;
 /// A run is one of many, and short.
@@ -113,7 +113,7 @@ mod tests {
     use crate::options::{Command, CommandLine};
     use crate::planning::{Environment, cost::with_cost, probe};
     use clap::Parser;
-    use filestone_model::ladder::RUNGS;
+    use filestone_measure::ladder::RUNGS;
 
     fn plans(line: &str) -> Vec<(&'static str, Result<Plan, String>)> {
         let words = line.split_whitespace();

@@ -18,13 +18,13 @@ use crate::planning::{
     open_loop_in_flight, refuse_of_connections, with_intervals, with_read_data, workers_of,
 };
 use crate::protocols;
-use filestone_model::mix::Mix;
-use filestone_model::operation::Stability;
-use filestone_model::plan::{
+use filestone_plan::mix::Mix;
+use filestone_plan::plan::{
     Access, ArrivalsPlan, CurvePlan, FeedbackArithmetic, FileSetPlan, FileSizes, LeftoverPolicy,
     LocalMix, LocalTarget, MixPlan, ObjectivePlan, Plan, SteeringPlan, TargetPlan, WorkloadPlan,
 };
-use filestone_model::workload::mix::spare_names_needed;
+use filestone_protocol::workload::mix::spare_names_needed;
+use filestone_workload::operation::Stability;
 
 const SECOND: u64 = 1_000_000_000;
 /// nhfsstone offered 30 operations per second, to the servers of 1989.

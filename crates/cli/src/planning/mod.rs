@@ -25,13 +25,13 @@ use crate::options::probe::{ArrivalProcess, LoadOptions, ProbeOptions, WorkloadO
 use crate::options::smb::{Share, SmbOptions};
 use crate::options::target::{Arguments, Target};
 use crate::quantity::bytes_text;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::limits::{GIDS_MAX, SIZE_MAX};
-use filestone_model::plan::{
+use filestone_plan::plan::limits::{GIDS_MAX, SIZE_MAX};
+use filestone_plan::plan::{
     ArrivalsPlan, ConnectionPlan, IdRanges, Identities, LeftoverPolicy, LevelsPlan, NfsTarget,
     OtherTarget, Plan, PlanError, ProbePlan, ReadData, SmbTarget, TICK_NANOS, TargetPlan,
     TransportKind, WorkloadPlan,
 };
+use filestone_workload::operation::OpKind;
 use std::fmt::Display;
 use std::hash::{BuildHasher, Hasher};
 

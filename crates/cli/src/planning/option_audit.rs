@@ -12,7 +12,7 @@ use crate::inputs::credentials::Credentials;
 use crate::options::Command;
 use crate::options::ladder::LadderOptions;
 use crate::planning::Environment;
-use filestone_model::plan::Plan;
+use filestone_plan::plan::Plan;
 use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

@@ -5,8 +5,8 @@ use crate::error::Error;
 use crate::options::cost::CostOptions;
 use crate::options::probe::ProbeOptions;
 use crate::report::sweep::study::{BASELINES, CALL};
-use filestone_model::plan::limits::{DATAGRAM_SIZE_MAX, SIZE_MAX};
-use filestone_model::sweep::{SweepParameter, SweepValue, ValueKind};
+use filestone_measure::sweep::{SweepParameter, SweepValue, ValueKind};
+use filestone_plan::plan::limits::{DATAGRAM_SIZE_MAX, SIZE_MAX};
 
 /// Sizes of reads in steps of so many bytes.
 const STEP: u32 = 256;

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::options::repeat::RepeatOptions;
-use filestone_model::comparison::repeats::RepeatPlan;
+use filestone_measure::comparison::repeats::RepeatPlan;
 
 /// Most runs where only their interval ends them.
 const RUNS_DEFAULT: u32 = 50;

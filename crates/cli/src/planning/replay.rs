@@ -15,12 +15,12 @@ use crate::planning::{
     DURATION_DEFAULT, Environment, OptionsOf, connections, first_and_rest, first_given, nfs_target,
     refuse_of_connections, refuse_unused, share, with_intervals, workers_of, workers_sharing,
 };
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{
+use filestone_plan::plan::{
     ConnectionPlan, Identities, Interface, LeftoverPolicy, LocalReplay, LocalTarget, Nfs3Replay,
     OnLost, Pacing, Plan, ReplayPlan, SmbReplay, TargetPlan, TcpReplay, TransportKind,
     WorkloadPlan,
 };
+use filestone_workload::operation::OpKind;
 
 /// The load without a name on the command line.
 pub const LOAD_DEFAULT: &str = "office";

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::inputs::credentials::Credentials;
 use crate::options::nfs::NfsOptions;
 use crate::options::smb::{Share, SmbOptions};
-use filestone_model::plan::{SmbDialect, SmbOplock, SmbTarget};
+use filestone_plan::plan::{SmbDialect, SmbOplock, SmbTarget};
 
 /// The share that a URL and the options beside it mean.
 pub fn target(share: &Share, options: &SmbOptions, credentials: &Credentials) -> SmbTarget {

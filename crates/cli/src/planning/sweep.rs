@@ -4,8 +4,8 @@
 use crate::error::Error;
 use crate::options::sweep::Over;
 use clap::{Arg, Command};
-use filestone_model::load::diagnostic::suggestion;
-use filestone_model::sweep::{SweepParameter, SweepValue, ValueKind};
+use filestone_measure::sweep::{SweepParameter, SweepValue, ValueKind};
+use filestone_workload::load::diagnostic::suggestion;
 
 /// Commands that can be swept.
 const SWEPT: [&str; 4] = ["probe", "mix", "replay", "fleet"];

@@ -4,7 +4,7 @@ use super::comparison::document::ComparisonDocument;
 use super::comparison::{self, Compared, Method, ReadRun, document};
 use super::parts::page::Page;
 use super::parts::units::counted;
-use filestone_model::comparison::ab::{PAIRS_MIN, Trial};
+use filestone_measure::comparison::ab::{PAIRS_MIN, Trial};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;

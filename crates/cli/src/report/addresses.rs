@@ -2,10 +2,10 @@
 
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
-use filestone_model::addresses::advice::AddressWarning;
-use filestone_model::addresses::{AddressChange, OwnedAddresses, OwnedMacVlan};
-use filestone_model::plan::SourceAddresses;
-use filestone_model::text::{counted, thousands};
+use filestone_measure::addresses::advice::AddressWarning;
+use filestone_measure::addresses::{AddressChange, OwnedAddresses, OwnedMacVlan};
+use filestone_plan::plan::SourceAddresses;
+use filestone_workload::text::{counted, thousands};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -126,7 +126,7 @@ fn in_the_way(shown: &ShownAddresses) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::addresses::{MacVlanMode, OwnedAliases};
+    use filestone_measure::addresses::{MacVlanMode, OwnedAliases};
 
     fn shown() -> ShownAddresses {
         let mac_vlans = (1..=3).map(|number| OwnedMacVlan {

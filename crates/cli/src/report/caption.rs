@@ -4,7 +4,7 @@
 use super::parts::heading::what_was_measured;
 use super::parts::validity::ids;
 use super::picture::{Panel, Picture};
-use filestone_model::measure::RunRecord;
+use filestone_measure::measure::RunRecord;
 
 /// A picture of a record.
 pub fn picture(record: &RunRecord, title: &str, panels: Vec<Panel>, notes: Vec<String>) -> Picture {

@@ -8,12 +8,12 @@ use super::parts::page::Page;
 use super::parts::table::{Column, Table};
 use super::parts::units::counted;
 use crate::quantity::{duration_text, grouped, plain, resolution};
-use filestone_model::comparison::{
+use filestone_measure::comparison::{
     Change, ComparedRun, Comparison, ComparisonOptions, HigherErrorRate, Incompatibility,
     RUN_SPREAD, Row, Side, SideFigure, Verdict,
 };
-use filestone_model::measure::figures::accuracy::STRETCHES_MIN;
-use filestone_model::measure::figures::{Direction, Quantity, RunFigure};
+use filestone_measure::measure::figures::accuracy::STRETCHES_MIN;
+use filestone_measure::measure::figures::{Direction, Quantity, RunFigure};
 use std::path::PathBuf;
 
 /// Percentages are told no finer.

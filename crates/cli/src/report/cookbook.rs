@@ -4,8 +4,8 @@ use crate::quantity::grouped;
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{load, micros};
-use filestone_model::measure::run_record::{IntervalRecord, Phase};
-use filestone_model::measure::{DistributionRecord, RunRecord, validity};
+use filestone_measure::measure::run_record::{IntervalRecord, Phase};
+use filestone_measure::measure::{DistributionRecord, RunRecord, validity};
 
 /// The sizes of transfers that follow each other in a run, in bytes and as settings have them.
 pub const SIZES: [(u64, &str); 3] = [(4096, "4K"), (1 << 20, "1M"), (4096, "4K")];
@@ -147,7 +147,7 @@ fn each(rows: &[Row], row: &Row, place: usize) -> String {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::measure::fleet_record::SettingsGeneration;
+    use filestone_measure::measure::fleet_record::SettingsGeneration;
 
     #[test]
     fn each_size_of_each_number_of_clients_has_a_line() {

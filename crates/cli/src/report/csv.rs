@@ -7,11 +7,11 @@
 //! numbers and words of ours.
 
 use crate::report::parts::ledger::counts;
-use filestone_model::measure::fleet_record::SettingsGeneration;
-use filestone_model::measure::rows::in_rows;
-use filestone_model::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
-use filestone_model::measure::{DistributionRecord, Ledger, Role, RunRecord};
-use filestone_model::operation::OpKind;
+use filestone_measure::measure::fleet_record::SettingsGeneration;
+use filestone_measure::measure::rows::in_rows;
+use filestone_measure::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
+use filestone_measure::measure::{DistributionRecord, Ledger, Role, RunRecord};
+use filestone_workload::operation::OpKind;
 
 const TIMES: [&str; 10] = [
     "mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max", "sum",

@@ -11,12 +11,12 @@ use crate::quantity::{plain, without_zeros};
 use crate::report::parts::kinds::measured;
 use crate::report::rows::{ProgressRow, is_printed};
 use filestone_engine::replay::{Progress, ProgressPhase};
-use filestone_model::load::Generation;
-use filestone_model::load::verb::{table_order, word_of};
-use filestone_model::measure::replay_record::{ClientRecord, ReplayRecord};
-use filestone_model::measure::{RunRecord, validity};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::ReplayPlan;
+use filestone_measure::measure::replay_record::{ClientRecord, ReplayRecord};
+use filestone_measure::measure::{RunRecord, validity};
+use filestone_plan::plan::ReplayPlan;
+use filestone_workload::load::Generation;
+use filestone_workload::load::verb::{table_order, word_of};
+use filestone_workload::operation::OpKind;
 
 /// Whose form it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::parts::reference::help_line;
 use super::parts::table::{Column, Table};
 use super::parts::units::counted;
 use anstyle::{AnsiColor, Style};
-use filestone_model::doctor::{Diagnosis, Finding, FindingLevel};
+use filestone_measure::doctor::{Diagnosis, Finding, FindingLevel};
 
 /// How far what belongs to a finding stands in.
 const INDENT: usize = 4;
@@ -102,7 +102,7 @@ fn summary(diagnosis: &Diagnosis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::doctor::facts::{
+    use filestone_measure::doctor::facts::{
         ClockFacts, Facts, FrequencyFacts, HostFacts, MemoryFacts, NetworkPathFacts,
         ProcessorFacts, RoundTrips, TargetFacts,
     };
@@ -137,7 +137,7 @@ mod tests {
                 way: Some(NetworkPathFacts {
                     address: "10.0.0.5".into(),
                     is_this_host: false,
-                    place: filestone_model::doctor::facts::Place::NotKnownHere,
+                    place: filestone_measure::doctor::facts::Place::NotKnownHere,
                     interface: Some("eth0".into()),
                     mtu_bytes: Some(1500),
                     path_mtu_bytes: Some(1500),

@@ -4,8 +4,8 @@ use super::parts::heading::what_was_measured;
 use super::parts::page::Page;
 use super::parts::reference::help_line;
 use crate::sanitize::printable;
-use filestone_model::explanation::{Explanation, ExplanationOutcome, explain};
-use filestone_model::measure::RunRecord;
+use filestone_measure::explanation::{Explanation, ExplanationOutcome, explain};
+use filestone_measure::measure::RunRecord;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;

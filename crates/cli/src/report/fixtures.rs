@@ -9,25 +9,25 @@ pub use fleet::{changed_fleet, fleet};
 pub use mix::mix;
 pub use steered::{curve, mix_through_mount, objective};
 
-use filestone_model::job::{HostRun, merge_by_hand};
-use filestone_model::load::{Generation, Mismatch};
-use filestone_model::measure::figures::with_figures;
-use filestone_model::measure::replay_record::{
+use filestone_control::job::{HostRun, merge_by_hand};
+use filestone_measure::measure::figures::with_figures;
+use filestone_measure::measure::replay_record::{
     ClientKindRecord, ClientRecord, MismatchRecord, ReplayRecord,
 };
-use filestone_model::measure::run_record::{
+use filestone_measure::measure::run_record::{
     FailureCount, Host, IntervalKindRecord, IntervalRecord, KindRecord, Phase, RunOutcome,
     TickRecord, Tool, Totals, WorkerRecord,
 };
-use filestone_model::measure::unexpected;
-use filestone_model::measure::{
+use filestone_measure::measure::unexpected;
+use filestone_measure::measure::{
     Caveat, Distribution, DistributionRecord, Ledger, RunRecord, Validity, run_record,
 };
-use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{
+use filestone_plan::plan::{
     ArrivalsPlan, LeftoverPolicy, LoadName, LocalTarget, NfsTarget, Pacing, Plan, ProbePlan,
     ReplayPlan, TICK_NANOS, TargetPlan, TcpTarget, WorkloadPlan,
 };
+use filestone_workload::load::{Generation, Mismatch};
+use filestone_workload::operation::{OpKind, Stability};
 use std::sync::LazyLock;
 
 /// A record of each sort, but for those of several layers.

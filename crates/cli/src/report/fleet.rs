@@ -9,9 +9,9 @@ use crate::report::parts::page::{Detail, Fact, Page};
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{at_most, counted, load, micros};
 use crate::report::parts::{facts, ledger, percentile};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::connections_record::ConnectionsRecord;
-use filestone_model::measure::fleet_record::{
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::connections_record::ConnectionsRecord;
+use filestone_measure::measure::fleet_record::{
     FleetRecord, GroupRecord, HealthFinding, HealthRule, StepRecord,
 };
 

@@ -4,10 +4,10 @@ use crate::quantity::{bytes_text, duration_text, grouped};
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{at_most, counted};
-use filestone_model::fleet_control::{
+use filestone_measure::measure::fleet_record::{ClientState, GroupRecord};
+use filestone_protocol::fleet_control::{
     Answer, ChangeView, ClientView, ClientsView, FleetView, GroupView,
 };
-use filestone_model::measure::fleet_record::{ClientState, GroupRecord};
 use std::collections::BTreeMap;
 
 /// The answer.

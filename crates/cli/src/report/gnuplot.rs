@@ -4,9 +4,9 @@
 //! `filestone report --as gnuplot` holds its data itself.
 
 use crate::report::{caption, ticks};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::rows::in_rows;
-use filestone_model::measure::run_record::Phase;
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::rows::in_rows;
+use filestone_measure::measure::run_record::Phase;
 
 /// One graph.
 #[derive(Debug)]

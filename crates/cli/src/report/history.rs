@@ -12,11 +12,13 @@ use super::parts::units::counted;
 use crate::error::Error;
 use crate::quantity::{plain, resolution, rounded};
 use crate::sanitize::printable;
-use filestone_model::comparison::repeats::{headline_of, repeated, repeats_best};
-use filestone_model::comparison::{ComparabilityCheck, ComparedRun, RunValue, Side, comparability};
-use filestone_model::history::{History, LevelChange, RUNS_MIN};
-use filestone_model::measure::figures::RunFigure;
-use filestone_model::statistics::change_points::FALSE_ALARMS;
+use filestone_measure::comparison::repeats::{headline_of, repeated, repeats_best};
+use filestone_measure::comparison::{
+    ComparabilityCheck, ComparedRun, RunValue, Side, comparability,
+};
+use filestone_measure::history::{History, LevelChange, RUNS_MIN};
+use filestone_measure::measure::figures::RunFigure;
+use filestone_workload::statistics::change_points::FALSE_ALARMS;
 
 /// What is less than this percentage is not told apart.
 const PERCENT_MIN: f64 = 0.1;

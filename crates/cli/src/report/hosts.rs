@@ -2,8 +2,8 @@
 
 use super::caption;
 use super::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::job_record::{HostRecord, JobRecord};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::job_record::{HostRecord, JobRecord};
 
 /// Hosts that are drawn, those that differ most.
 const HOSTS_MAX: usize = 40;
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::report::fixtures;
     use crate::report::picture::render;
-    use filestone_model::measure::job_record::LostHostRecord;
+    use filestone_measure::measure::job_record::LostHostRecord;
 
     /// A plain run as that of so many hosts, of which the third is slower and the fourth did nothing.
     fn job(count: u32) -> RunRecord {

@@ -37,9 +37,9 @@ use crate::report::repeats::{self, Repeats};
 use crate::report::sweep::{self, SweepReport};
 use crate::shell::shell_line;
 use document::HtmlPage;
-use filestone_model::comparison::Verdict;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::Validity;
+use filestone_measure::comparison::Verdict;
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::Validity;
 use maud::html;
 
 /// The file in the directory of a run.

@@ -1,7 +1,7 @@
 //! The run record itself, as a JSON document.
 
 use crate::error::Error;
-use filestone_model::measure::RunRecord;
+use filestone_measure::measure::RunRecord;
 use serde::Serialize;
 
 /// The record in the directory of a run.

@@ -13,14 +13,14 @@ use super::parts::units::counted;
 use super::repeats::RepeatsEnd;
 use super::sweep::{SweepReport, SweptPoint, doubts, everywhere};
 use crate::quantity::{grouped, time_text, time_with_chance, time_within, with_chance};
-use filestone_model::comparison::repeats::RepeatPlan;
-use filestone_model::cost::CounterUnit;
-use filestone_model::figure::{Quantity, RunFigure, Statistic, TimeKind};
-use filestone_model::gate::GateFigure;
-use filestone_model::ladder::{LadderFigure, LadderValue, RungPair, RungTally};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{Plan, unmeasured_for};
-use filestone_model::sweep::{PointTally, SweepParameter, SweepValue, ValueKind};
+use filestone_measure::comparison::repeats::RepeatPlan;
+use filestone_measure::cost::CounterUnit;
+use filestone_measure::ladder::{LadderFigure, LadderValue, RungPair, RungTally};
+use filestone_measure::sweep::{PointTally, SweepParameter, SweepValue, ValueKind};
+use filestone_plan::gate::GateFigure;
+use filestone_plan::plan::{Plan, unmeasured_for};
+use filestone_workload::figure::{Quantity, RunFigure, Statistic, TimeKind};
+use filestone_workload::operation::OpKind;
 
 /// What the rungs are called, where points of a sweep have the name of an option.
 const RUNG: &str = "rung";

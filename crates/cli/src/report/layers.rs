@@ -26,7 +26,7 @@ use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::micros;
 use crate::report::replay::NO_CALL;
 use crate::sanitize::printable;
-use filestone_model::measure::RunRecord;
+use filestone_measure::measure::RunRecord;
 
 /// The tables and the sentence; nothing if these are not replays of several layers.
 pub fn render(records: &[RunRecord], page: Page) -> String {

@@ -4,10 +4,10 @@ use crate::quantity::{bytes_text, duration_text, grouped};
 use crate::report::parts::page::{Fact, Page};
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::counted;
-use filestone_model::load::Generation;
-use filestone_model::load::refusals::Refusal;
-use filestone_model::load::statistics::contents::{KindContents, OutcomeCount, Transfers};
-use filestone_model::load::statistics::{LoadStatisticsData, TruncationReason};
+use filestone_workload::load::Generation;
+use filestone_workload::load::refusals::Refusal;
+use filestone_workload::load::statistics::contents::{KindContents, OutcomeCount, Transfers};
+use filestone_workload::load::statistics::{LoadStatisticsData, TruncationReason};
 use serde::Serialize;
 
 /// A load that was read and counted.

@@ -17,9 +17,9 @@ use super::nhfsstone;
 use super::parts::page::{Detail, Fact, Page};
 use super::parts::units::{calls_per_second, operations_per_second};
 use super::parts::{facts, heading, known, ledger, percentile};
-use filestone_model::measure::mix_record::MixRecord;
-use filestone_model::measure::{RunRecord, verdict};
-use filestone_model::plan::MixPlan;
+use filestone_measure::measure::mix_record::MixRecord;
+use filestone_measure::measure::{RunRecord, verdict};
+use filestone_plan::plan::MixPlan;
 
 /// Who says in nhfsstone's words that a mix came out wrong.
 const PROGRAM: &str = "filestone";
@@ -106,7 +106,7 @@ fn cost(record: &RunRecord, plan: &MixPlan, mix: &MixRecord) -> Vec<Fact> {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::measure::verdict::caveats::find;
+    use filestone_measure::measure::verdict::caveats::find;
 
     fn judged(mut record: RunRecord) -> RunRecord {
         record.caveats = find(&record);

@@ -3,9 +3,9 @@
 use crate::quantity::grouped;
 use crate::report::parts::page::{Page, wrapped};
 use crate::report::parts::table::{Column, Table};
-use filestone_model::mix::{Mix, built_in, names};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::SkippedOperation;
+use filestone_plan::mix::{Mix, built_in, names};
+use filestone_plan::plan::SkippedOperation;
+use filestone_workload::operation::OpKind;
 use serde::Serialize;
 
 /// A mix in the words of `check --as json`.

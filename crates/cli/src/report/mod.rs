@@ -46,7 +46,7 @@ pub mod ticks;
 pub mod fixtures;
 
 use crate::error::Error;
-use filestone_model::measure::RunRecord;
+use filestone_measure::measure::RunRecord;
 use mix::found;
 use parts::page::{Detail, Page};
 

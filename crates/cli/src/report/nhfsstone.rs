@@ -17,9 +17,9 @@
 //! kernel mount, calls that are like none: all calls that were counted have a row.
 
 use crate::report::parts::kinds::measured_of;
-use filestone_model::measure::mix_record::{MixRecord, WireRecord};
-use filestone_model::measure::{DistributionRecord, RunRecord, validity, verdict};
-use filestone_model::operation::OpKind;
+use filestone_measure::measure::mix_record::{MixRecord, WireRecord};
+use filestone_measure::measure::{DistributionRecord, RunRecord, validity, verdict};
+use filestone_workload::operation::OpKind;
 
 /// The procedures of NFSv2 (RFC 1094, section 2.2), in the order of their numbers, and what
 /// NFSv3 has of them.
@@ -246,7 +246,7 @@ fn mean_millis(times: &DistributionRecord) -> f64 {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::measure::mix_record::{
+    use filestone_measure::measure::mix_record::{
         MixOperationRecord, WireOperationRecord, WireOtherRecord,
     };
 

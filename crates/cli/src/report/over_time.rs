@@ -7,11 +7,11 @@ use crate::report::parts::units::seconds;
 use crate::report::picture::{
     Axis, Form, Line, Panel, Picture, Point, Quantity, Span, Style, Symbol,
 };
-use filestone_model::measure::rows::in_rows;
-use filestone_model::measure::run_record::{IntervalRecord, Phase};
-use filestone_model::measure::verdict::percentile;
-use filestone_model::measure::{Ledger, RunRecord};
-use filestone_model::plan::TICK_NANOS;
+use filestone_measure::measure::rows::in_rows;
+use filestone_measure::measure::run_record::{IntervalRecord, Phase};
+use filestone_measure::measure::verdict::percentile;
+use filestone_measure::measure::{Ledger, RunRecord};
+use filestone_plan::plan::TICK_NANOS;
 
 /// Points of a line at most; more are thinned.
 const POINTS_MAX: usize = 200;

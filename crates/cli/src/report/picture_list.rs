@@ -5,7 +5,7 @@ use crate::report::fleet::picture as steps;
 use crate::report::mix::{curve, objective};
 use crate::report::picture::{self, Picture};
 use crate::report::{hosts, over_time, percentiles};
-use filestone_model::measure::RunRecord;
+use filestone_measure::measure::RunRecord;
 
 /// One kind of picture.
 struct Kind {
@@ -97,9 +97,9 @@ mod tests {
     use super::*;
     use crate::report::picture::width;
     use crate::report::{fixtures, layers};
-    use filestone_model::measure::run_record::{IntervalRecord, RunOutcome, Totals};
-    use filestone_model::measure::{DistributionRecord, Ledger};
-    use filestone_model::plan::{ArrivalsPlan, TargetPlan};
+    use filestone_measure::measure::run_record::{IntervalRecord, RunOutcome, Totals};
+    use filestone_measure::measure::{DistributionRecord, Ledger};
+    use filestone_plan::plan::{ArrivalsPlan, TargetPlan};
 
     /// A picture must not be larger than this: it is mailed and kept.
     const BYTES_MAX: usize = 60_000;

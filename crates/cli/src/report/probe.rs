@@ -6,11 +6,11 @@ use super::parts::units::{counted, operations_per_second};
 use super::parts::{facts, heading, known, ledger, percentile};
 use super::summary;
 use crate::quantity::{bytes_text, grouped, time_text};
-use filestone_model::explanation::{GeneratorPart, busy_percent};
-use filestone_model::measure::run_record::Headroom;
-use filestone_model::measure::verdict::percentile::TimesOf;
-use filestone_model::measure::{Ledger, RunRecord, ShortReads};
-use filestone_model::plan::Plan;
+use filestone_measure::explanation::{GeneratorPart, busy_percent};
+use filestone_measure::measure::run_record::Headroom;
+use filestone_measure::measure::verdict::percentile::TimesOf;
+use filestone_measure::measure::{Ledger, RunRecord, ShortReads};
+use filestone_plan::plan::Plan;
 
 /// The report. Caveats are told apart from it, on standard error.
 pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
@@ -212,11 +212,11 @@ fn what_failed(record: &RunRecord, page: Page) -> String {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::measure::OneSidedFigureRecord;
-    use filestone_model::measure::caveat::Caveat;
-    use filestone_model::measure::verdict::caveats::find;
-    use filestone_model::operation::OpKind;
-    use filestone_model::plan::WorkloadPlan;
+    use filestone_measure::measure::OneSidedFigureRecord;
+    use filestone_measure::measure::caveat::Caveat;
+    use filestone_measure::measure::verdict::caveats::find;
+    use filestone_plan::plan::WorkloadPlan;
+    use filestone_workload::operation::OpKind;
 
     fn answer_of(record: &RunRecord) -> String {
         answer(record, Page::of(200))

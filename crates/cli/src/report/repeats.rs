@@ -7,13 +7,13 @@ use super::parts::page::Page;
 use super::parts::table::{Column, Table};
 use super::parts::units::counted;
 use crate::quantity::{load_text, plain, resolution, time_within};
-use filestone_model::comparison::repeats::{
+use filestone_measure::comparison::repeats::{
     ENOUGH_MIN, RepeatPlan, RepeatedFigure, headline_of, repeated, repeats_best,
 };
-use filestone_model::comparison::{ComparedRun, RunValue, Side};
-use filestone_model::measure::RunRecord;
-use filestone_model::plan::Plan;
-use filestone_model::statistics::CONFIDENCE;
+use filestone_measure::comparison::{ComparedRun, RunValue, Side};
+use filestone_measure::measure::RunRecord;
+use filestone_plan::plan::Plan;
+use filestone_workload::statistics::CONFIDENCE;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

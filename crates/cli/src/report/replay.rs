@@ -9,11 +9,11 @@ use crate::report::parts::page::{Detail, Fact, Page};
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{counted, micros};
 use crate::report::parts::{facts, kinds, known, ledger, percentile};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::replay_record::{MismatchRecord, ReplayRecord};
-use filestone_model::measure::run_record::KindRecord;
-use filestone_model::measure::verdict::caveats::WAITED_PERCENT;
-use filestone_model::plan::{Interface, Pacing, Plan, ReplayPlan};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::replay_record::{MismatchRecord, ReplayRecord};
+use filestone_measure::measure::run_record::KindRecord;
+use filestone_measure::measure::verdict::caveats::WAITED_PERCENT;
+use filestone_plan::plan::{Interface, Pacing, Plan, ReplayPlan};
 
 /// Lost clients that are named.
 const LOST_MAX: usize = 10;
@@ -312,7 +312,7 @@ fn lost_clients(replay: &ReplayRecord, page: Page) -> String {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::load::Generation;
+    use filestone_workload::load::Generation;
 
     #[test]
     fn a_replay_without_a_mismatch() {

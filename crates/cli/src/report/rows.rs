@@ -8,8 +8,8 @@ use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Layout, Table};
 use crate::report::parts::units::micros;
 use filestone_engine::replay::{Progress, ProgressPhase};
-use filestone_model::measure::run_record::IntervalRecord;
-use filestone_model::plan::TICK_NANOS;
+use filestone_measure::measure::run_record::IntervalRecord;
+use filestone_plan::plan::TICK_NANOS;
 
 /// The row of a second of a replay, if it has one.
 pub type ProgressRow = Box<dyn Fn(&Progress) -> Option<String>>;
@@ -118,7 +118,7 @@ impl Rows {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::measure::RunRecord;
+    use filestone_measure::measure::RunRecord;
 
     fn rows_of(record: &RunRecord, columns: Columns) -> String {
         let mut rows = Rows::new(columns, Page::default());

@@ -10,7 +10,7 @@
 use crate::report::dbench::{general, megabytes_per_second, netbench_scale};
 use crate::report::rows::{ProgressRow, is_printed};
 use filestone_engine::replay::{Progress, ProgressPhase};
-use filestone_model::measure::RunRecord;
+use filestone_measure::measure::RunRecord;
 
 /// The rows of a replay.
 pub fn rows() -> ProgressRow {

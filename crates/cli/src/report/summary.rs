@@ -9,9 +9,9 @@ use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::micros;
 use crate::report::ticks::{self, Sums};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::rows::in_rows;
-use filestone_model::measure::run_record::{IntervalRecord, Phase};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::rows::in_rows;
+use filestone_measure::measure::run_record::{IntervalRecord, Phase};
 
 /// What the extremes of rates are taken from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

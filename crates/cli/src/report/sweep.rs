@@ -18,15 +18,15 @@ use super::picture::Picture;
 use super::repeats::{RepeatsEnd, percent};
 use crate::quantity::{grouped, plain};
 use crate::shell::shell_line;
-use filestone_model::comparison::ComparedRun;
-use filestone_model::comparison::repeats::RepeatPlan;
-use filestone_model::figure::{Quantity, RunFigure, Statistic, TimeKind};
-use filestone_model::gate::GateFigure;
-use filestone_model::plan::Plan;
-use filestone_model::sweep::{
+use filestone_measure::comparison::ComparedRun;
+use filestone_measure::comparison::repeats::RepeatPlan;
+use filestone_measure::sweep::{
     KneeInput, PointTally, SweepKnee, SweepParameter, SweepValue, ValueKind, knee, name_of_point,
 };
-use filestone_model::text::{bytes_text, time_text};
+use filestone_plan::gate::GateFigure;
+use filestone_plan::plan::Plan;
+use filestone_workload::figure::{Quantity, RunFigure, Statistic, TimeKind};
+use filestone_workload::text::{bytes_text, time_text};
 use std::collections::BTreeMap;
 
 /// What is drawn unless something else is asked for.

@@ -3,7 +3,7 @@
 use super::parts::page::{Detail, Page};
 use super::parts::{costs, gates, hosts, stamps, validity};
 use super::{explanation, fleet, mix, probe, replay};
-use filestone_model::measure::RunRecord;
+use filestone_measure::measure::RunRecord;
 
 /// The whole report; caveats are told apart from it, on standard error.
 pub fn render(record: &RunRecord, detail: Detail, page: Page) -> String {
@@ -61,7 +61,7 @@ mod tests {
         ]
         .map(|gate| gate.parse().expect(gate))
         .into();
-        record.gates = filestone_model::measure::gates::evaluate(&record);
+        record.gates = filestone_measure::measure::gates::evaluate(&record);
         insta::assert_snapshot!(gates::section(&record, Page::default()));
         let report = render(&record, Detail::Whole, Page::default());
         assert!(report.ends_with(&gates::section(&record, Page::default())));

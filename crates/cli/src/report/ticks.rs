@@ -4,9 +4,9 @@
 //! which nothing happened is filled up with empty ones here.
 
 use crate::sanitize::printable_line;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::TickRecord;
-use filestone_model::plan::TICK_NANOS;
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::run_record::TickRecord;
+use filestone_plan::plan::TICK_NANOS;
 
 /// Ticks in nct's running average.
 const TICKS_PER_SECOND: usize = 10;

@@ -6,7 +6,7 @@ use super::words;
 use crate::quantity::grouped;
 use crate::sanitize::printable_line;
 use filestone_live::event::{IntervalFigures, OperationFigures};
-use filestone_model::measure::run_record::Phase;
+use filestone_measure::measure::run_record::Phase;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};

@@ -7,8 +7,8 @@ use filestone_live::event::{
 };
 use filestone_live::feed::Snapshot;
 use filestone_live::shared::Shared;
-use filestone_model::measure::run_record::{Phase, Target};
-use filestone_model::plan::Plan;
+use filestone_measure::measure::run_record::{Phase, Target};
+use filestone_plan::plan::Plan;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 

@@ -8,11 +8,9 @@ use filestone_live::event::{
 };
 use filestone_live::feed::{Feed, Snapshot};
 use filestone_live::shared::Shared;
-use filestone_model::measure::run_record::{Phase, Target};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{
-    ArrivalsPlan, LocalTarget, Plan, ReplayPlan, TargetPlan, WorkloadPlan,
-};
+use filestone_measure::measure::run_record::{Phase, Target};
+use filestone_plan::plan::{ArrivalsPlan, LocalTarget, Plan, ReplayPlan, TargetPlan, WorkloadPlan};
+use filestone_workload::operation::OpKind;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::time::Duration;

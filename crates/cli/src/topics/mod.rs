@@ -7,7 +7,7 @@ mod table;
 
 pub use markdown::rendered;
 
-use filestone_model::load::diagnostic::suggestion;
+use filestone_workload::load::diagnostic::suggestion;
 use markdown::{Heading, headings};
 use table::{ALIASES, FOLDERS, PAGES, Page};
 

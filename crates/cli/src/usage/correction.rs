@@ -8,8 +8,8 @@ use crate::shell::shell_line;
 use crate::usage::other_tools::{Equivalent, ForeignOption, foreign_operation, foreign_option};
 use crate::usage::{context, name};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use filestone_model::load::diagnostic::suggestion;
-use filestone_model::operation::OpKind;
+use filestone_workload::load::diagnostic::suggestion;
+use filestone_workload::operation::OpKind;
 
 /// More words to replace are a command line of another program altogether.
 const REPLACED_MAX: usize = 16;

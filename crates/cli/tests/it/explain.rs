@@ -1,7 +1,7 @@
 //! `filestone explain`, and the paragraph that reports end with.
 
 use crate::support::{Scratch, done, filestone, text};
-use filestone_model::explanation::LIMIT_RULES;
+use filestone_measure::explanation::LIMIT_RULES;
 use serde_json::Value;
 
 #[test]

@@ -2,7 +2,7 @@
 //! one is told with its line.
 
 use crate::support::{Running, Scratch, command, done, filestone, record_of, serve, text};
-use filestone_model::measure::Caveat;
+use filestone_measure::measure::Caveat;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -11,7 +11,7 @@ fn the_example_is_a_plan_of_500_clients() {
     let scratch = Scratch::new();
     let path = scratch.file("plan.toml", &example);
     let plan = text(&done(&["fleet", &path, "nfs:", "--dry-run"]).stdout);
-    let plan: filestone_model::Plan = serde_json::from_str(&plan).expect("a plan");
+    let plan: filestone_plan::Plan = serde_json::from_str(&plan).expect("a plan");
     assert_eq!(plan.clients, 500);
     assert_eq!(plan.targets().count(), 1);
 }
@@ -181,7 +181,7 @@ fn a_fleet_is_changed_while_it_runs_and_its_record_says_so() {
     std::io::Read::read_to_string(&mut out, &mut record).expect("it is text");
     assert_eq!(fleet.exit_code(), Some(130));
     assert!(!std::path::Path::new(&socket).exists());
-    let record: filestone_model::measure::RunRecord =
+    let record: filestone_measure::measure::RunRecord =
         serde_json::from_str(&record).expect("a record");
     let generations: Vec<u32> = record
         .intervals

@@ -1,9 +1,9 @@
 //! Gates from outside: what they say, and the exit codes that scripts rely on.
 
 use crate::support::{Scratch, filestone, record_of, serve, text};
-use filestone_model::figure::Quantity;
-use filestone_model::gate::RunTotal;
-use filestone_model::measure::GateOutcome;
+use filestone_measure::measure::GateOutcome;
+use filestone_plan::gate::RunTotal;
+use filestone_workload::figure::Quantity;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};

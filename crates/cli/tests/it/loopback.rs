@@ -2,9 +2,9 @@
 //! must hold of every run is checked, numbers are not.
 
 use crate::support::{DELAYING, Running, Scratch, done_in_time, filestone, record_of, serve, text};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::RunOutcome;
-use filestone_model::operation::OpKind;
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::run_record::RunOutcome;
+use filestone_workload::operation::OpKind;
 use std::io::{BufRead, BufReader, Read};
 
 /// The engine's tests try all of them; as a process, one that needs nothing and one that needs

@@ -1,7 +1,7 @@
 //! `--metrics` from outside: what a scrape reads is what the record says.
 
 use crate::support::{DELAYING, Running, Scratch, command, is_late, record_of, serve, text};
-use filestone_model::measure::{Ledger, Role, RunRecord};
+use filestone_measure::measure::{Ledger, Role, RunRecord};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Output, Stdio};
@@ -128,7 +128,7 @@ fn holds(text: &str, records: &[RunRecord]) {
             let series = format!("filestone_operations_total{{{labels},outcome=\"{outcome}\"}}");
             assert_eq!(value(text, &series), count as f64, "{series}");
         }
-        let sum = |of: fn(&filestone_model::measure::run_record::KindRecord) -> u64| {
+        let sum = |of: fn(&filestone_measure::measure::run_record::KindRecord) -> u64| {
             same.iter().map(|kind| of(kind)).sum::<u64>()
         };
         for (name, expected) in [

@@ -6,9 +6,9 @@ use crate::support::{
     DELAYING, Running, Scratch, done_in_time, filestone, filestone_reading, in_time, record_of,
     serve, text,
 };
-use filestone_model::measure::run_record::RunOutcome;
-use filestone_model::measure::{Caveat, RunRecord, Validity};
-use filestone_model::operation::OpKind;
+use filestone_measure::measure::run_record::RunOutcome;
+use filestone_measure::measure::{Caveat, RunRecord, Validity};
+use filestone_workload::operation::OpKind;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Output;
 
@@ -79,13 +79,13 @@ fn every_mix_of_our_own_runs() {
     let (_server, address, _out) = serve(&DELAYING);
     let target = format!("nfs://{address}/export");
     let few = [&target, "--count", "200", "--arrivals", "closed"];
-    for name in filestone_model::mix::names() {
+    for name in filestone_plan::mix::names() {
         let record = recorded_few(&[&["--mix", name], &few[..]].concat());
         assert_eq!(record.totals.ledger.ok, 200, "{}", name);
     }
     let list = filestone(&["mix", "--list"]);
     assert_eq!(list.status.code(), Some(0));
-    for name in filestone_model::mix::names() {
+    for name in filestone_plan::mix::names() {
         assert!(text(&list.stdout).contains(name));
     }
 }

@@ -2,7 +2,7 @@
 //! cannot be done as it was asked is refused with a reason that is true.
 
 use crate::support::{Running, Scratch, command, filestone, record_of, serve, text};
-use filestone_model::measure::{Caveat, GateOutcome};
+use filestone_measure::measure::{Caveat, GateOutcome};
 use std::io::{BufRead as _, BufReader};
 use std::process::{ChildStdout, Output};
 

@@ -1,7 +1,7 @@
 //! `--repeat`: several runs of the same, what they come to, and runs that are none.
 
 use crate::support::{Running, Scratch, done, filestone, serve, text};
-use filestone_model::measure::RunRecord;
+use filestone_measure::measure::RunRecord;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::Output;

@@ -2,8 +2,8 @@
 //! each: what must hold of every run is checked, numbers are not.
 
 use crate::support::{Scratch, filestone, text};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::RunOutcome;
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::run_record::RunOutcome;
 use std::path::Path;
 
 #[test]

@@ -1,8 +1,8 @@
 //! Every rule, of doctor's and of a run's validity, is explained where the reference says.
 
-use filestone_model::doctor;
-use filestone_model::measure::validity::{self, Validity, ValidityRule};
-use filestone_model::threshold::Threshold;
+use filestone_measure::doctor;
+use filestone_measure::measure::validity::{self, Validity, ValidityRule};
+use filestone_workload::threshold::Threshold;
 use std::path::Path;
 
 /// The sections of a page of the reference, after what stands before the first.

@@ -2,9 +2,9 @@
 //! them when they are cut short.
 
 use crate::support::{Running, Scratch, filestone, record_of, serve, text};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::curve_record::{SearchStopReason, SweepDirection};
-use filestone_model::measure::run_record::RunOutcome;
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::curve_record::{SearchStopReason, SweepDirection};
+use filestone_measure::measure::run_record::RunOutcome;
 use std::io::{BufRead, BufReader, Read};
 
 /// Two clients, few points of few hundred milliseconds.

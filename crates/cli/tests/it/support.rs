@@ -1,6 +1,6 @@
 //! The binary from outside: how tests start it, stop it and read what it says.
 
-use filestone_model::measure::RunRecord;
+use filestone_measure::measure::RunRecord;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

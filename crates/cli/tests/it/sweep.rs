@@ -1,7 +1,7 @@
 //! `filestone sweep`: points in random order, what they come to, and how it goes on.
 
 use crate::support::{Running, Scratch, done, filestone, serve, text};
-use filestone_model::measure::RunRecord;
+use filestone_measure::measure::RunRecord;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};

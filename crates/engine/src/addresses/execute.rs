@@ -4,7 +4,7 @@ use super::NetlinkError;
 use super::netlink::Netlink;
 use crate::control::Interrupted;
 use crate::error::RunError;
-use filestone_model::addresses::{
+use filestone_measure::addresses::{
     AddressChange, AddressItem, LINK_GROUP, LOCAL_TABLE, MacVlanMode as Mode, Network, PROTOCOL,
     RULE_PRIORITY,
 };

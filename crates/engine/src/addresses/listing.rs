@@ -3,7 +3,7 @@
 use super::NetlinkError;
 use super::netlink::Netlink;
 use crate::host;
-use filestone_model::addresses::{
+use filestone_measure::addresses::{
     AddressListing, ListedAddress, ListedLink, ListedRoute, ListedRule, MacVlanMode as Mode,
     MacVlanOf, Network,
 };

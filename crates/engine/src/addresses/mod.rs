@@ -1,6 +1,6 @@
 //! The addresses of this host, as its kernel lists them, and changes of them.
 //!
-//! What is to be changed is decided in [`filestone_model::addresses`]; here it is asked of the kernel, by
+//! What is to be changed is decided in [`filestone_measure::addresses`]; here it is asked of the kernel, by
 //! rtnetlink (RFC 3549; rtnetlink(7)).
 
 mod execute;
@@ -13,7 +13,7 @@ pub use listing::list;
 pub(crate) use netlink::Netlink;
 
 use crate::error::{AreaError, ErrorCategory};
-use filestone_model::addresses::{AddressChange, AddressObstacle};
+use filestone_measure::addresses::{AddressChange, AddressObstacle};
 use std::io;
 
 /// The kernel did not do what was asked of it.

@@ -7,10 +7,10 @@
 use crate::backend::{Backend, BackendError, WaitLimit};
 use crate::processors;
 use crate::time::Time;
-use filestone_model::completions::CompletionBatch;
-use filestone_model::language::WorkType;
-use filestone_model::operation::{Completion, Outcome, ReplyInfo, SlotId};
-use filestone_model::time::Timestamp;
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::language::WorkType;
+use filestone_workload::operation::{Completion, Outcome, ReplyInfo, SlotId};
+use filestone_workload::time::Timestamp;
 use std::io;
 
 /// One client that blocks.

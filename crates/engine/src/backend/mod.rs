@@ -11,12 +11,12 @@ mod transmit;
 
 use crate::error::{AreaError, ErrorCategory};
 use crate::exhaustion::{EXHAUSTED_HELP, is_exhaustion};
-use filestone_model::completions::CompletionBatch;
-use filestone_model::language::WorkType;
-use filestone_model::measure::LossReasons;
-use filestone_model::measure::stamps::StampedCall;
-use filestone_model::operation::SlotId;
-use filestone_model::time::Timestamp;
+use filestone_measure::measure::LossReasons;
+use filestone_measure::measure::stamps::StampedCall;
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::language::WorkType;
+use filestone_workload::operation::SlotId;
+use filestone_workload::time::Timestamp;
 
 /// Why a backend cannot go on at all.
 #[derive(Debug, thiserror::Error)]

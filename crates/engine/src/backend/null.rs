@@ -5,10 +5,10 @@ use crate::backend::adaptive_spin::SPIN_NANOS;
 use crate::backend::sockets::timespec;
 use crate::backend::{Backend, BackendError, WaitLimit};
 use crate::clock::Clock;
-use filestone_model::completions::CompletionBatch;
-use filestone_model::language::Operations;
-use filestone_model::operation::{Completion, Operation, Outcome, ReplyInfo, SlotId};
-use filestone_model::time::Timestamp;
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::language::Operations;
+use filestone_workload::operation::{Completion, Operation, Outcome, ReplyInfo, SlotId};
+use filestone_workload::time::Timestamp;
 
 /// Completes every operation at the next wait.
 #[derive(Debug)]

@@ -6,12 +6,12 @@
 
 use crate::backend::null::completion;
 use crate::backend::{Backend, BackendError, WaitLimit};
-use filestone_model::completions::CompletionBatch;
-use filestone_model::language::Operations;
-use filestone_model::operation::{Operation, SlotId};
-use filestone_model::queueing::{SimulatedServer, SimulatedServerState};
-use filestone_model::random::{RandomStream, stream};
-use filestone_model::time::Timestamp;
+use filestone_control::queueing::{SimulatedServer, SimulatedServerState};
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::language::Operations;
+use filestone_workload::operation::{Operation, SlotId};
+use filestone_workload::random::{RandomStream, stream};
+use filestone_workload::time::Timestamp;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -6,8 +6,8 @@
 //!
 //! All stamps are of the host's time of day, software's and ours.
 
-use filestone_model::measure::stamps::StampedCall;
-use filestone_model::time::Timestamp;
+use filestone_measure::measure::stamps::StampedCall;
+use filestone_workload::time::Timestamp;
 use nix::cmsg_space;
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, TimestampingFlag, Timestamps, recvmsg, setsockopt, sockopt,

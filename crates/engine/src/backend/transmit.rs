@@ -1,6 +1,6 @@
 //! From a client's output to system calls: one per batch where possible.
 
-use filestone_model::client::Output;
+use filestone_protocol::client::Output;
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags, send as send_bytes, sendmsg};
 use std::io::IoSlice;
@@ -120,7 +120,7 @@ fn gather<'o>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::client::output::DataSegment;
+    use filestone_protocol::client::output::DataSegment;
 
     #[test]
     fn pieces_come_in_the_order_of_the_stream_wherever_it_was_cut() {

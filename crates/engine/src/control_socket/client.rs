@@ -1,6 +1,6 @@
 //! Asking a fleet that runs.
 
-use filestone_model::fleet_control::{ControlAnswer, ControlRequest};
+use filestone_protocol::fleet_control::{ControlAnswer, ControlRequest};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};

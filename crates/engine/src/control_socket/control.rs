@@ -1,7 +1,7 @@
 //! What controls a fleet, shared by all through whom it is controlled.
 
 use super::RequestHandler;
-use filestone_model::fleet_control::ControlAnswer;
+use filestone_protocol::fleet_control::ControlAnswer;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! The local socket through which a fleet is controlled while it runs, and the way to it.
 //!
-//! What is said on it is `filestone_model::fleet_control`'s; here is where it is, who may speak, and how
+//! What is said on it is `filestone_protocol::fleet_control`'s; here is where it is, who may speak, and how
 //! much of it. One thread serves it, which no worker waits for.
 
 mod client;

@@ -6,7 +6,7 @@
 
 use super::path::{make_room, usual};
 use super::{FleetControl, SocketChoice, SocketError};
-use filestone_model::fleet_control::{ControlAnswer, LINE_MAX};
+use filestone_protocol::fleet_control::{ControlAnswer, LINE_MAX};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, fchmod};
 use rustix::net::sockopt::socket_peercred;

@@ -1,7 +1,9 @@
 //! The socket from outside: who may speak, and how much.
 
 use super::*;
-use filestone_model::fleet_control::{Answer, ControlAnswer, ControlRequest, ListRequest, Request};
+use filestone_protocol::fleet_control::{
+    Answer, ControlAnswer, ControlRequest, ListRequest, Request,
+};
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};

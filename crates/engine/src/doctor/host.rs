@@ -6,7 +6,7 @@ use crate::host::line_of;
 use crate::processors::allowed;
 use crate::quota;
 use crate::run::{clients_of, local_ports};
-use filestone_model::doctor::facts::{
+use filestone_measure::doctor::facts::{
     ClockFacts, FrequencyFacts, HostFacts, MemoryFacts, OpenFileFacts, ProcessorFacts,
     ReservedPortFacts, SocketBufferFacts,
 };

@@ -2,7 +2,9 @@
 
 use crate::clock::Clock;
 use crate::processors::{Meter, allowed, stolen_nanos};
-use filestone_model::doctor::facts::{ActivityFacts, InterfaceTraffic, ProgramShare, WakeUpFacts};
+use filestone_measure::doctor::facts::{
+    ActivityFacts, InterfaceTraffic, ProgramShare, WakeUpFacts,
+};
 use procfs::Current as _;
 use std::collections::HashMap;
 use std::num::NonZeroU64;

@@ -1,4 +1,4 @@
-//! Gathers what the rules of [`filestone_model::doctor`] are about: of this host, and of a
+//! Gathers what the rules of [`filestone_measure::doctor`] are about: of this host, and of a
 //! target by way of its protocol.
 //!
 //! What this host does not tell is not known, and no error. Nothing is written to a target, and
@@ -10,7 +10,7 @@ mod look;
 use crate::control::{Cancellation, Context, cancel_after};
 use crate::error::{AreaError, ErrorCategory, RunError};
 use crate::protocols::{ConnectTarget, Protocols};
-use filestone_model::doctor::facts::{Facts, TargetFacts, TargetFailure};
+use filestone_measure::doctor::facts::{Facts, TargetFacts, TargetFailure};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 

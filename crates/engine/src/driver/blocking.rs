@@ -12,13 +12,13 @@ use super::endpoint::Endpoint;
 use super::retry::Backoff;
 use super::{Dial, first_xid, is_this_host};
 use crate::control::Cancellation;
-use filestone_model::plan::TransportKind;
-use filestone_model::session::rpc::{
+use filestone_plan::plan::TransportKind;
+use filestone_protocol::session::rpc::{
     MARK_LEN, RecordBuffer, Retransmission, RpcEvent, RpcOptions, RpcProcedure, RpcSession,
     RpcStreamError,
 };
-use filestone_model::time::{Timestamp, nanos_of};
 use filestone_wire::xdr::{Decode, Encode, Writer};
+use filestone_workload::time::{Timestamp, nanos_of};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 use std::io::IoSlice;

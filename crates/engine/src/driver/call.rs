@@ -1,7 +1,7 @@
 //! What is called, and how a call fails.
 
 use crate::exhaustion::is_exhaustion;
-use filestone_model::session::rpc::{RpcProcedure, RpcStreamError};
+use filestone_protocol::session::rpc::{RpcProcedure, RpcStreamError};
 use filestone_wire::record::RecordError;
 use filestone_wire::rpc::{AcceptStatus, RejectStatus, ReplyBody};
 use filestone_wire::xdr::DecodeError;

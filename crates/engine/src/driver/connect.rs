@@ -1,7 +1,7 @@
 //! Making connections, at once or in the background, over IPv4 and IPv6.
 
 use crate::control::Cancellation;
-use filestone_model::plan::TransportKind;
+use filestone_plan::plan::TransportKind;
 use nix::sys::socket::sockopt::IpBindAddressNoPort;
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::io;

@@ -4,7 +4,7 @@ use super::call::CallError;
 use super::connect::Dial;
 use super::retry::{Backoff, Retry};
 use crate::control::LOOK_EVERY;
-use filestone_model::session::rpc::{Credentials, RpcProcedure};
+use filestone_protocol::session::rpc::{Credentials, RpcProcedure};
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth};
 use filestone_wire::xdr::{Encode, Writer};

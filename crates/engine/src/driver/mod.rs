@@ -27,6 +27,6 @@ pub use connect::{
     any_towards, at_port, from, is_this_host, leave, may_use_reserved_ports, open_file_limits,
 };
 pub use endpoint::Endpoint;
-pub use filestone_model::session::rpc::{Program, RpcProcedure};
+pub use filestone_protocol::session::rpc::{Program, RpcProcedure};
 pub use retry::{Backoff, Retry, RetryLimit};
 pub use xid::first_xid;

@@ -12,7 +12,7 @@
 
 use super::call::CallError;
 use crate::control::Cancellation;
-use filestone_model::session::backoff::BackoffSchedule;
+use filestone_protocol::session::backoff::BackoffSchedule;
 use std::time::{Duration, Instant};
 
 /// Pauses for a limited time.

@@ -10,14 +10,14 @@ use super::endpoint::Endpoint;
 use super::first_xid;
 use super::retry::Backoff;
 use crate::control::LOOK_EVERY;
-use filestone_model::plan::TransportKind;
-use filestone_model::session::rpc::RpcProcedure;
-use filestone_model::session::rpc::{
+use filestone_plan::plan::TransportKind;
+use filestone_protocol::session::rpc::RpcProcedure;
+use filestone_protocol::session::rpc::{
     Retransmission, RpcEvent, RpcExchange, RpcOptions, RpcSession,
 };
-use filestone_model::time::Timestamp;
 use filestone_wire::rpc::ReplyBody;
 use filestone_wire::xdr::{DecodeError, Writer};
+use filestone_workload::time::Timestamp;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};

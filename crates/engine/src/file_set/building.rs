@@ -5,7 +5,7 @@ use super::scan::{self, RepairList};
 use super::server::{Missing, Progress, SetServer, Step};
 use crate::control::Observer;
 use crate::error::RunError;
-use filestone_model::file_set::VolatileDirectory;
+use filestone_plan::file_set::VolatileDirectory;
 use std::time::Instant;
 
 /// What completes a claimed set.

@@ -8,8 +8,8 @@ use crate::workspace::Purpose;
 use crate::workspace::set_directory::{OnSpecMismatch, SetDirectory};
 use crate::workspace::set_removal;
 use crate::workspace::tree::{Directory, Tree};
-use filestone_model::file_set::FileSetSpec;
-use filestone_model::plan::LeftoverPolicy;
+use filestone_plan::file_set::FileSetSpec;
+use filestone_plan::plan::LeftoverPolicy;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 

@@ -8,7 +8,7 @@
 //! | `scan` | what is there already, and right |
 //! | `building` | from what is there to what shall be there |
 //!
-//! What a set consists of is `filestone_model::file_set`'s. The layout of the tree, and what
+//! What a set consists of is `filestone_plan::file_set`'s. The layout of the tree, and what
 //! is checked of it, is in docs/reference/file-set.md.
 
 mod building;
@@ -25,13 +25,13 @@ use crate::error::RunError;
 use crate::workspace::ProcessIdentity;
 use building::Builder;
 use claims::{Claims, LAST_WORD};
-use filestone_model::client::handles::Handles;
-use filestone_model::file_set::{ClientSet, FileSetPlan, Layout, file_name};
-use filestone_model::measure::mix_record::FileSetRecord;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::LeftoverPolicy;
-use filestone_model::workload::FileTable;
+use filestone_measure::measure::mix_record::FileSetRecord;
+use filestone_plan::file_set::{ClientSet, FileSetPlan, Layout, file_name};
+use filestone_plan::plan::LeftoverPolicy;
+use filestone_protocol::client::handles::Handles;
+use filestone_protocol::workload::FileTable;
 use filestone_wire::pattern;
+use filestone_workload::operation::OpKind;
 use scan::RepairList;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;

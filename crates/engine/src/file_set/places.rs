@@ -7,12 +7,12 @@
 use crate::workspace::Purpose;
 use crate::workspace::set_directory::SetDirectory;
 use crate::workspace::tree::{Directory, join};
-use filestone_model::file_set::{
+use filestone_plan::file_set::{
     ChangingDirectories, ClientSet, FILES_PER_DIRECTORY, Layout, VolatileDirectory,
     client_directory, file_name, files_directory, link_name,
 };
-use filestone_model::operation::{FileId, OpKind};
-use filestone_model::workload::{FileEntry, ObjectKind};
+use filestone_protocol::workload::{FileEntry, ObjectKind};
+use filestone_workload::operation::{FileId, OpKind};
 
 /// An object of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

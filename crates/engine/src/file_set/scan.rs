@@ -6,10 +6,10 @@ use crate::error::RunError;
 use crate::workspace::error::ClaimError;
 use crate::workspace::set_removal;
 use crate::workspace::tree::{Directory, Tree};
-use filestone_model::file_set::{
+use filestone_plan::file_set::{
     FILES_PER_DIRECTORY, VolatileDirectory, client_of, file_of, files_directory_of, link_of,
 };
-use filestone_model::workload::ObjectKind;
+use filestone_protocol::workload::ObjectKind;
 
 /// What has to be done besides making what has no handle.
 #[derive(Debug, Default)]

@@ -4,8 +4,8 @@ use super::places::{ObjectTable, SpareName};
 use crate::control::{Cancellation, Observer};
 use crate::error::RunError;
 use crate::workspace::tree::{Directory, Tree};
-use filestone_model::text::thousands;
-use filestone_model::workload::ObjectKind;
+use filestone_protocol::workload::ObjectKind;
+use filestone_workload::text::thousands;
 use std::time::{Duration, Instant};
 
 /// Observers are told no more often.

@@ -13,10 +13,10 @@ use crate::host;
 use crate::run::{CallWorker, ConnectedClients, TargetObjects, WorkerBody};
 pub use connecting::ConnectedSockets;
 use connecting::{ConnectSpec, OnConnectError, connect_many};
-use filestone_model::client::Client;
-use filestone_model::language::Operations;
-use filestone_model::measure::connections_record::ClientMemory;
-use filestone_model::plan::Plan;
+use filestone_measure::measure::connections_record::ClientMemory;
+use filestone_plan::plan::Plan;
+use filestone_protocol::client::Client;
+use filestone_workload::language::Operations;
 pub use first::{connect_first, moment_of};
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Why a target is none for the run that was asked for.
 
 use crate::error::{AreaError, ErrorCategory};
-use filestone_model::client::Unsupported;
+use filestone_protocol::client::Unsupported;
 
 /// Why a target is none for the run that was asked for.
 #[derive(Debug, thiserror::Error)]

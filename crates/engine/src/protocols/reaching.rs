@@ -5,9 +5,9 @@ use crate::control::Cancellation;
 use crate::driver::Dial;
 use crate::error::RunError;
 use crate::way;
-use filestone_model::doctor::facts::{RoundTrips, TargetFacts};
-use filestone_model::plan::TransportKind;
-use filestone_model::time::nanos_of;
+use filestone_measure::doctor::facts::{RoundTrips, TargetFacts};
+use filestone_plan::plan::TransportKind;
+use filestone_workload::time::nanos_of;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 

@@ -10,12 +10,12 @@ use crate::replay::round_robin::RoundRobin;
 use crate::replay::{WorkDir, replay_on};
 use crate::run::{check_environment, check_files_of_clients};
 use crate::workspace::OnExisting;
-use filestone_model::load::{Generation, Load, statistics};
-use filestone_model::made::MadeNames;
-use filestone_model::measure::RunRecord;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{FleetPlan, Interface, LeftoverPolicy, Plan, ReplayPlan, TargetPlan};
-use filestone_model::workload::{LoadFile, Stream};
+use filestone_measure::measure::RunRecord;
+use filestone_plan::made::MadeNames;
+use filestone_plan::plan::{FleetPlan, Interface, LeftoverPolicy, Plan, ReplayPlan, TargetPlan};
+use filestone_protocol::workload::{LoadFile, Stream};
+use filestone_workload::load::{Generation, Load, statistics};
+use filestone_workload::operation::OpKind;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -174,7 +174,7 @@ pub fn occupied(replay: &ReplayPlan) -> OnExisting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::plan::{LoadName, LocalTarget, WorkloadPlan};
+    use filestone_plan::plan::{LoadName, LocalTarget, WorkloadPlan};
 
     #[test]
     fn files_of_loads_are_those_that_are_open_together() {

@@ -8,18 +8,20 @@ use crate::control_socket::{ControlSocket, FleetControl, RequestHandler, SocketC
 use crate::error::RunError;
 use crate::host;
 use crate::run::{RunHook, RunSnapshot, Stage};
-use filestone_model::fleet::EffectiveFrom;
-use filestone_model::fleet_control::{ByteSnapshot, ChangeLog, ControlAnswer, FleetState, answer};
-use filestone_model::measure::fleet_record::{
+use filestone_measure::measure::fleet_record::{
     ChangeRecord, ClientState, ConnectStatus, FleetCounters, FleetRecord, GroupRecord, LostClient,
     StateCount,
 };
-use filestone_model::measure::run_record::IntervalRecord;
-use filestone_model::measure::{FleetMonitor, Mismatches, RunRecord};
-use filestone_model::plan::{FleetPlan, Plan};
-use filestone_model::time::Timestamp;
-use filestone_model::workload::Stream;
-use filestone_model::workload::stream::{ClientStats, SharedFleet, StreamAccount, TimesCounted};
+use filestone_measure::measure::run_record::IntervalRecord;
+use filestone_measure::measure::{FleetMonitor, Mismatches, RunRecord};
+use filestone_plan::fleet::EffectiveFrom;
+use filestone_plan::plan::{FleetPlan, Plan};
+use filestone_protocol::fleet_control::{
+    ByteSnapshot, ChangeLog, ControlAnswer, FleetState, answer,
+};
+use filestone_protocol::workload::Stream;
+use filestone_protocol::workload::stream::{ClientStats, SharedFleet, StreamAccount, TimesCounted};
+use filestone_workload::time::Timestamp;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

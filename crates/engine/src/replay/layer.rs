@@ -6,8 +6,8 @@
 //! has nothing between the call and its end. Layers measure nothing and decide
 //! nothing; they say what was answered and what it took.
 
-use filestone_model::load::{Action, Status};
-use filestone_model::payload::DataVerifier;
+use filestone_workload::load::{Action, Status};
+use filestone_workload::payload::DataVerifier;
 
 pub use crate::control::Cancellation;
 

@@ -3,12 +3,12 @@
 use super::clients::ClientEnd;
 use super::progress::Cancellations;
 use crate::run::RunHook;
-use filestone_model::load::{DataTable, Load, Script};
-use filestone_model::measure::RunRecord;
-use filestone_model::plan::{Plan, ReplayPlan};
-use filestone_model::time::Timestamp;
-use filestone_model::workload::load_file::SharedLoad;
-use filestone_model::workload::{LineSource, LoadFile};
+use filestone_measure::measure::RunRecord;
+use filestone_plan::plan::{Plan, ReplayPlan};
+use filestone_protocol::workload::load_file::SharedLoad;
+use filestone_protocol::workload::{LineSource, LoadFile};
+use filestone_workload::load::{DataTable, Load, Script};
+use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 

@@ -4,9 +4,9 @@
 use super::{Progress, ProgressPhase};
 use crate::control::{Cancellation, CleanUpDeadline, LOOK_EVERY, Observer, clean_up_limits};
 use crate::run::{RunHook, RunSnapshot, Stage};
-use filestone_model::plan::Plan;
-use filestone_model::time::Timestamp;
-use filestone_model::workload::load_file::{ReplayClientStats, SharedLoad};
+use filestone_plan::plan::Plan;
+use filestone_protocol::workload::load_file::{ReplayClientStats, SharedLoad};
+use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

@@ -1,13 +1,13 @@
 //! What only a replay has to tell, in the record.
 
 use super::clients::ClientEnd;
-use filestone_model::measure::Caveat;
-use filestone_model::measure::Mismatches;
-use filestone_model::measure::replay_record::{ReplayRecord, SkippedLinesRecord};
-use filestone_model::measure::run_record::RunRecord;
-use filestone_model::operation::OpKind;
-use filestone_model::time::nanos_of;
-use filestone_model::workload::load_file::ClientCounters;
+use filestone_measure::measure::Caveat;
+use filestone_measure::measure::Mismatches;
+use filestone_measure::measure::replay_record::{ReplayRecord, SkippedLinesRecord};
+use filestone_measure::measure::run_record::RunRecord;
+use filestone_protocol::workload::load_file::ClientCounters;
+use filestone_workload::operation::OpKind;
+use filestone_workload::time::nanos_of;
 
 /// Adds to the record what the clients have counted by themselves.
 pub fn complete(record: &mut RunRecord, threads: u32, ends: Vec<ClientEnd<ClientCounters>>) {

@@ -8,9 +8,9 @@ use crate::clock::Clock;
 use crate::control::Context;
 use crate::error::RunError;
 use crate::run::{ConnectedClients, Recording};
-use filestone_model::plan::{Plan, ReplayPlan};
-use filestone_model::time::Timestamp;
-use filestone_model::workload::LineSource;
+use filestone_plan::plan::{Plan, ReplayPlan};
+use filestone_protocol::workload::LineSource;
+use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

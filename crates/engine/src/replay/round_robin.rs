@@ -5,7 +5,7 @@ use super::site::{BlockingWorkDir, TreeCleanup, WorkDir};
 use crate::control::Cancellation;
 use crate::error::RunError;
 use crate::workspace::error::ClaimError;
-use filestone_model::measure::run_record::{DurableHandles, Target};
+use filestone_measure::measure::run_record::{DurableHandles, Target};
 
 /// Sites of one layer.
 pub struct RoundRobin<S> {

@@ -6,7 +6,7 @@
 use super::layer::{Layer, LayerLost};
 use crate::control::Cancellation;
 use crate::error::RunError;
-use filestone_model::measure::run_record::{DurableHandles, Target};
+use filestone_measure::measure::run_record::{DurableHandles, Target};
 
 /// A place to replay in, claimed for one run.
 pub trait WorkDir: Send + Sync + 'static {

@@ -10,8 +10,8 @@ use crate::error::RunError;
 use crate::run::{ConnectedClients, Recording, WorkerBody, WorkerThread};
 use crate::time::RealTime;
 use crate::worker::{SharedRecorder, WorkerClient};
-use filestone_model::plan::Plan;
-use filestone_model::workload::LineSource;
+use filestone_plan::plan::Plan;
+use filestone_protocol::workload::LineSource;
 use std::sync::Arc;
 
 /// Clients that block, on threads of their own.

@@ -8,17 +8,17 @@ use crate::clock::Clock;
 use crate::control::{GeneratorUsage, Observer};
 use crate::processors::{self, Meter};
 use crate::worker::{IntervalSink, SharedRecorder, WorkerEnd, new_buffer};
-use filestone_model::measure::absence::{GAP_MIN_NS, WakeUpGaps};
-use filestone_model::measure::mix_figures::figures;
-use filestone_model::measure::mix_record::FileSetRecord;
-use filestone_model::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
-use filestone_model::measure::run_record::{RunOutcome, RunRecord, Target};
-use filestone_model::measure::stamps::{StampedCall, StampsRecord};
-use filestone_model::measure::{
+use filestone_measure::measure::absence::{GAP_MIN_NS, WakeUpGaps};
+use filestone_measure::measure::mix_figures::figures;
+use filestone_measure::measure::mix_record::FileSetRecord;
+use filestone_measure::measure::processors::{ProcessorTime, ProcessorsRecord, ThreadTime};
+use filestone_measure::measure::run_record::{RunOutcome, RunRecord, Target};
+use filestone_measure::measure::stamps::{StampedCall, StampsRecord};
+use filestone_measure::measure::{
     ConnectionsRecord, IntervalAggregator, IntervalBuffer, LossReasons, RunPhase,
 };
-use filestone_model::plan::{Plan, TICK_NANOS};
-use filestone_model::time::Timestamp;
+use filestone_plan::plan::{Plan, TICK_NANOS};
+use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};

@@ -2,8 +2,8 @@
 
 use crate::driver::{RESERVED_PORTS, allow_open_files};
 use crate::error::{AreaError, ErrorCategory, RunError};
-use filestone_model::plan::{Interface, Plan, SourceAddresses};
-use filestone_model::text::thousands;
+use filestone_plan::plan::{Interface, Plan, SourceAddresses};
+use filestone_workload::text::thousands;
 use rustix::thread::{CpuSet, sched_getaffinity};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, UdpSocket};
@@ -283,8 +283,8 @@ impl AreaError for TooFewPorts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::operation::{OpKind, Stability};
-    use filestone_model::plan::{LeftoverPolicy, NfsTarget, ProbePlan, TargetPlan, WorkloadPlan};
+    use filestone_plan::plan::{LeftoverPolicy, NfsTarget, ProbePlan, TargetPlan, WorkloadPlan};
+    use filestone_workload::operation::{OpKind, Stability};
 
     #[test]
     fn processors_are_named_as_the_option_takes_them() {

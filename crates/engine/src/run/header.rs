@@ -3,10 +3,10 @@
 use super::tool;
 use crate::clock::Clock;
 use crate::host;
-use filestone_model::measure::run_record::{
+use filestone_measure::measure::run_record::{
     IntervalRecord, RunOutcome, RunRecord, Target, TickRecord, Totals,
 };
-use filestone_model::plan::Plan;
+use filestone_plan::plan::Plan;
 use std::time::{Duration, SystemTime};
 
 /// What every record says of its run.

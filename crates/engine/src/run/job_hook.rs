@@ -4,9 +4,9 @@
 use super::{RunHook, RunSnapshot, Stage};
 use crate::control::{JobCommand, JobController, Observer};
 use crate::worker::OfferedLoad;
-use filestone_model::measure::run_record::IntervalRecord;
-use filestone_model::plan::Plan;
-use filestone_model::time::Timestamp;
+use filestone_measure::measure::run_record::IntervalRecord;
+use filestone_plan::plan::Plan;
+use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 

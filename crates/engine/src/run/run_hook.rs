@@ -1,8 +1,8 @@
 //! Who attends to a run on the coordinating thread while its workers run.
 
 use crate::control::Observer;
-use filestone_model::measure::run_record::IntervalRecord;
-use filestone_model::time::Timestamp;
+use filestone_measure::measure::run_record::IntervalRecord;
+use filestone_workload::time::Timestamp;
 use std::sync::atomic::AtomicBool;
 
 /// Attends to a run: decides on its load, corrects it, tells how far it is.

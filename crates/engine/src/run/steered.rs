@@ -4,10 +4,10 @@
 use super::RunHook;
 use crate::control::Observer;
 use crate::worker::OfferedLoad;
-use filestone_model::load_control::{IntervalResult, LoadController, NextLoad};
-use filestone_model::measure::run_record::{IntervalRecord, Phase};
-use filestone_model::plan::Plan;
-use filestone_model::time::Timestamp;
+use filestone_control::load_control::{IntervalResult, LoadController, NextLoad};
+use filestone_measure::measure::run_record::{IntervalRecord, Phase};
+use filestone_plan::plan::Plan;
+use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Who decides, and how the workers hear of it.

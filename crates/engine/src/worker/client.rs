@@ -1,12 +1,12 @@
 //! One simulated client as its worker sees it: its slots, and when it is due.
 
-use filestone_model::arrivals::Arrivals;
-use filestone_model::language::WorkType;
-use filestone_model::measure::{Role, Sample};
-use filestone_model::operation::{Completion, OpKind, Outcome, ReplyInfo, SlotId};
-use filestone_model::plan::Plan;
-use filestone_model::time::Timestamp;
-use filestone_model::workload::Workload;
+use filestone_control::arrivals::Arrivals;
+use filestone_measure::measure::{Role, Sample};
+use filestone_plan::plan::Plan;
+use filestone_protocol::workload::Workload;
+use filestone_workload::language::WorkType;
+use filestone_workload::operation::{Completion, OpKind, Outcome, ReplyInfo, SlotId};
+use filestone_workload::time::Timestamp;
 use std::collections::VecDeque;
 
 /// A client of a run, and what it asks.

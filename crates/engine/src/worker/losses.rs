@@ -4,9 +4,9 @@
 use super::client::ClientState;
 use super::{SampleSink, Worker};
 use crate::backend::{Backend, BackendError, ConnectionEvent};
-use filestone_model::measure::Role;
-use filestone_model::time::Timestamp;
-use filestone_model::workload::Workload;
+use filestone_measure::measure::Role;
+use filestone_protocol::workload::Workload;
+use filestone_workload::time::Timestamp;
 
 /// How often it is looked whether lost clients are all that is left.
 const LOOK_NANOS: u64 = 50_000_000;

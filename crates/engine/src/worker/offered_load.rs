@@ -1,7 +1,7 @@
 //! The offered load of a steered run: one writer, the coordinator; the workers read it.
 
-use filestone_model::plan::Plan;
-use filestone_model::time::Timestamp;
+use filestone_plan::plan::Plan;
+use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is offered at present, and since when each worker follows.

@@ -1,9 +1,9 @@
 //! Where a worker enters what it has measured.
 
-use filestone_model::measure::interval::IntervalCounts;
-use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
-use filestone_model::operation::OpKind;
-use filestone_model::time::Timestamp;
+use filestone_measure::measure::{IntervalBuffer, Recorder, Role, Sample};
+use filestone_workload::operation::OpKind;
+use filestone_workload::recording::interval::IntervalCounts;
+use filestone_workload::time::Timestamp;
 
 /// Where full interval buffers go and empty ones come from.
 pub trait IntervalSink {

@@ -5,11 +5,11 @@
 //! ended in it even while a thread is stuck, because the coordinator empties the queues.
 
 use super::{SampleSink, new_buffer};
-use filestone_model::measure::interval::IntervalCounts;
-use filestone_model::measure::{IntervalBuffer, Recorder, Role, Sample};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::Plan;
-use filestone_model::time::Timestamp;
+use filestone_measure::measure::{IntervalBuffer, Recorder, Role, Sample};
+use filestone_plan::plan::Plan;
+use filestone_workload::operation::OpKind;
+use filestone_workload::recording::interval::IntervalCounts;
+use filestone_workload::time::Timestamp;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Samples that wait at most before the thread enters them itself.

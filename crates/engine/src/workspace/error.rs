@@ -3,7 +3,7 @@
 use super::marker::Owner;
 use crate::error::{AreaError, ErrorCategory};
 use crate::exhaustion::is_exhausted;
-use filestone_model::made::Kept;
+use filestone_plan::made::Kept;
 use rustix::io::Errno;
 
 /// What a directory is claimed for.

@@ -11,8 +11,8 @@
 use super::error::{ClaimError, Purpose};
 use super::marker::{Liveness, LockHolder, Marker, Owner, ProcessIdentity};
 use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, TreeResult};
-use filestone_model::file_set::FileSetSpec;
-pub(crate) use filestone_model::load::MARKER;
+use filestone_plan::file_set::FileSetSpec;
+pub(crate) use filestone_workload::load::MARKER;
 use std::time::Duration;
 
 /// What the next marker is called until it takes the place of the last one. The run that makes

@@ -5,8 +5,8 @@
 
 use super::error::{ClaimError, Purpose};
 use super::tree::{DirectoryOf, Found, Name, Tree, TreeResult};
-use filestone_model::emptying::DeleteLoopGuard;
-use filestone_model::file_set::{SetEntry, client_of};
+use filestone_plan::file_set::{SetEntry, client_of};
+use filestone_workload::emptying::DeleteLoopGuard;
 
 /// Names kept in memory before they are removed.
 const BATCH: usize = 10_000;

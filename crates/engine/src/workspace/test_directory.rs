@@ -7,9 +7,9 @@
 use super::error::ClaimError;
 use super::marker::{Liveness, Marker, Owner};
 use super::tree::{Directory, DirectoryOf, Found, MarkerLock, RefusalKind, Tree, TreeResult};
-pub use filestone_model::load::{CLIENTS, MARKER};
-use filestone_model::made::MadeNames;
-use filestone_model::plan::LeftoverPolicy;
+use filestone_plan::made::MadeNames;
+use filestone_plan::plan::LeftoverPolicy;
+pub use filestone_workload::load::{CLIENTS, MARKER};
 use std::sync::Arc;
 
 /// The directory in the directory under test in which a run makes its own `clients` where

@@ -5,8 +5,8 @@
 use super::error::{ClaimError, Purpose};
 use super::marker::{LockHolder, Marker, Owner};
 use crate::error::RunError;
-use filestone_model::made::{Kept, MadeNames};
-use filestone_model::plan::CreateModes;
+use filestone_plan::made::{Kept, MadeNames};
+use filestone_plan::plan::CreateModes;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 

@@ -3,21 +3,21 @@
 
 #![allow(clippy::vec_box)] // workers hand over boxes, so that nothing is copied
 
+use filestone_control::queueing::{Service, SimulatedServer, Stall};
 use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
-use filestone_model::completions::CompletionBatch;
-use filestone_model::failure::StatusSpace;
-use filestone_model::language::Operations;
-use filestone_model::measure::run_record::Tool;
-use filestone_model::measure::{IntervalAggregator, IntervalBuffer, RunRecord};
-use filestone_model::operation::{OpKind, Operation, Outcome, SlotId};
-use filestone_model::plan::{ArrivalsPlan, Plan};
-use filestone_model::queueing::{Service, SimulatedServer, Stall};
-use filestone_model::time::Timestamp;
-use filestone_model::workload::{FileEntry, FileTable, ObjectKind, Probe};
+use filestone_measure::measure::run_record::Tool;
+use filestone_measure::measure::{IntervalAggregator, IntervalBuffer, RunRecord};
+use filestone_plan::plan::{ArrivalsPlan, Plan};
+use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind, Probe};
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::failure::StatusSpace;
+use filestone_workload::language::Operations;
+use filestone_workload::operation::{OpKind, Operation, Outcome, SlotId};
+use filestone_workload::time::Timestamp;
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::VecDeque;

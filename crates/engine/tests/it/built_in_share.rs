@@ -4,15 +4,15 @@
 use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::protocols::BuiltIn;
 use filestone_engine::{Job, Protocols, RunError};
-use filestone_model::measure::run_record::{FailureCount, RunOutcome};
-use filestone_model::measure::{Caveat, RunRecord};
-use filestone_model::operation::OpKind;
-use filestone_model::password::Password;
-use filestone_model::plan::{
+use filestone_measure::measure::run_record::{FailureCount, RunOutcome};
+use filestone_measure::measure::{Caveat, RunRecord};
+use filestone_plan::plan::{
     ArrivalsPlan, Plan, ReadData, SmbDialect, SmbOplock, SmbProtection, SmbTarget, TargetPlan,
 };
 use filestone_server::{Options, Protection, Running, Server, SmbOptions, User};
 use filestone_wire::smb2::Command;
+use filestone_workload::operation::OpKind;
+use filestone_workload::password::Password;
 use std::sync::atomic::AtomicBool;
 
 const MS: u64 = 1_000_000;

@@ -2,13 +2,13 @@
 //! they are is for `filestone calibrate` and `cargo xtask bench` to say.
 
 use crate::support::live::{probe, serve};
+use filestone_control::load_control::RemainingTime;
 use filestone_engine::calibrate::{CalibrationLength, CalibrationTarget, calibrate};
 use filestone_engine::control::{Context, Observer};
 use filestone_engine::protocols::{BuiltIn, Protocols};
-use filestone_model::load_control::RemainingTime;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, TransportKind};
+use filestone_plan::plan::{ArrivalsPlan, TransportKind};
 use filestone_server::{Running, SmbOptions};
+use filestone_workload::operation::OpKind;
 use std::sync::atomic::AtomicBool;
 
 /// What was said of the measurements.

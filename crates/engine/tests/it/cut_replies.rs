@@ -3,29 +3,31 @@
 //! same tests beside its clients, in the model.
 
 use filestone_engine::protocols::smb2::ntlm::Ntlm;
-use filestone_model::client::handles::Handles;
-use filestone_model::client::smb2::{
+use filestone_plan::made::MadeNames;
+use filestone_protocol::client::handles::Handles;
+use filestone_protocol::client::smb2::{
     ChannelPosition, ClientState, ConnectOptions, ConnectionSetup, HandlePolicy, OperationOptions,
     Protection, ShareFiles, ShareLoadOptions, ShareTransfers, Smb2Client, Smb2ClientOptions,
     Smb2Language, operating, replaying,
 };
-use filestone_model::client::{Client, Output, ProtocolError, Verify};
-use filestone_model::completions::CompletionBatch;
-use filestone_model::language::{Operations, WorkType};
-use filestone_model::load::action::Disposition;
-use filestone_model::load::{Action, Expected, Line, LineData, Lines, LoadWork};
-use filestone_model::made::MadeNames;
-use filestone_model::operation::{
-    AttributeChange, DirectoryCursor, FileId, Name, OpenAccess, OpenId, Operation, Outcome, SlotId,
-    Stability,
-};
-use filestone_model::payload::{FileKey, Pattern, Payload, Payloads, Place, ReadCheck, WriteBlock};
-use filestone_model::session::smb2::Smb2Session;
-use filestone_model::time::Timestamp;
-use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
+use filestone_protocol::client::{Client, Output, ProtocolError, Verify};
+use filestone_protocol::session::smb2::Smb2Session;
+use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_server::{SessionEnd, SmbConversation};
 use filestone_wire::pattern;
 use filestone_wire::smb2::negotiate::Cipher;
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::language::{Operations, WorkType};
+use filestone_workload::load::action::Disposition;
+use filestone_workload::load::{Action, Expected, Line, LineData, Lines, LoadWork};
+use filestone_workload::operation::{
+    AttributeChange, DirectoryCursor, FileId, Name, OpenAccess, OpenId, Operation, Outcome, SlotId,
+    Stability,
+};
+use filestone_workload::payload::{
+    FileKey, Pattern, Payload, Payloads, Place, ReadCheck, WriteBlock,
+};
+use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 
 const TICKET: SlotId = SlotId { client: 0, slot: 0 };
@@ -87,7 +89,9 @@ impl<L: Smb2Language> Bench<L> {
     fn new(
         way: Arc<ConnectionSetup>,
         pattern: Arc<[u8]>,
-        actors: Vec<filestone_model::client::actor::Actor<filestone_model::client::smb2::Smb2>>,
+        actors: Vec<
+            filestone_protocol::client::actor::Actor<filestone_protocol::client::smb2::Smb2>,
+        >,
     ) -> Self {
         let slots = actors.len() as u32;
         let options = Smb2Client::<L>::session_options(slots, TIMEOUT_NANOS, FRAME_MAX);

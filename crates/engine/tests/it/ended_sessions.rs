@@ -8,15 +8,15 @@ use crate::support::replays::{load, plan as replay_plan};
 use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::protocols::BuiltIn;
 use filestone_engine::{Job, Protocols, RunError};
-use filestone_model::load::Load;
-use filestone_model::measure::{Caveat, RunRecord};
-use filestone_model::operation::OpKind;
-use filestone_model::password::Password;
-use filestone_model::plan::{
+use filestone_measure::measure::{Caveat, RunRecord};
+use filestone_plan::plan::{
     ArrivalsPlan, Plan, SmbProtection, SmbTarget, TargetPlan, WorkloadPlan,
 };
 use filestone_server::{Running, SmbOptions, User};
 use filestone_wire::smb2::Command;
+use filestone_workload::load::Load;
+use filestone_workload::operation::OpKind;
+use filestone_workload::password::Password;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

@@ -6,15 +6,15 @@ use crate::support::relay::{Fate, Relay};
 use crate::support::scratch::Scratch;
 use filestone_engine::control::NoObserver;
 use filestone_engine::protocols::BuiltIn;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::fleet_record::{ClientState, GroupRecord, StepRecord};
-use filestone_model::measure::run_record::RunOutcome;
-use filestone_model::payload::Pattern;
-use filestone_model::plan::{
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::fleet_record::{ClientState, GroupRecord, StepRecord};
+use filestone_measure::measure::run_record::RunOutcome;
+use filestone_plan::plan::{
     Direction, FleetPlan, GroupPlan, HealthPlan, LeftoverPolicy, NfsTarget, OnLost, Plan, RampPlan,
     SmbTarget, TargetPlan, ValueRange, WorkloadPlan,
 };
 use filestone_server::{Options, Running, Server, SmbOptions};
+use filestone_workload::payload::Pattern;
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::AtomicBool;
 

@@ -2,18 +2,18 @@
 //! after the end, and what is in flight is not waited for too long.
 
 use crate::support::{Nulls, SECOND, plan, server};
+use filestone_control::queueing::{Service, Stall};
 use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, WorkerEnd, new_buffer, own_books,
 };
-use filestone_model::completions::CompletionBatch;
-use filestone_model::language::Operations;
-use filestone_model::measure::{IntervalBuffer, Ledger};
-use filestone_model::operation::{Completion, Operation, Outcome, ReplyInfo, SlotId};
-use filestone_model::plan::{ArrivalsPlan, Plan};
-use filestone_model::queueing::{Service, Stall};
-use filestone_model::time::Timestamp;
+use filestone_measure::measure::{IntervalBuffer, Ledger};
+use filestone_plan::plan::{ArrivalsPlan, Plan};
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::language::Operations;
+use filestone_workload::operation::{Completion, Operation, Outcome, ReplyInfo, SlotId};
+use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const MS: u64 = 1_000_000;

@@ -2,21 +2,21 @@
 //! the same moments, and what comes of it is the same to the last step of a histogram.
 
 use crate::support::{SECOND, plan, server};
+use filestone_control::job::{HostRun, deal, evaluate, merge};
+use filestone_control::queueing::Service;
 use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
-use filestone_model::completions::CompletionBatch;
-use filestone_model::job::{HostRun, deal, evaluate, merge};
-use filestone_model::language::Operations;
-use filestone_model::measure::run_record::{IntervalRecord, TickRecord, Tool, Totals};
-use filestone_model::measure::{IntervalAggregator, IntervalBuffer, RunRecord};
-use filestone_model::operation::{OpKind, Operation, SlotId};
-use filestone_model::plan::{ArrivalsPlan, Plan};
-use filestone_model::queueing::Service;
-use filestone_model::time::Timestamp;
-use filestone_model::workload::{FileEntry, FileTable, ObjectKind, Probe, Workload, of_client};
+use filestone_measure::measure::run_record::{IntervalRecord, TickRecord, Tool, Totals};
+use filestone_measure::measure::{IntervalAggregator, IntervalBuffer, RunRecord};
+use filestone_plan::plan::{ArrivalsPlan, Plan};
+use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind, Probe, Workload, of_client};
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::language::Operations;
+use filestone_workload::operation::{OpKind, Operation, SlotId};
+use filestone_workload::time::Timestamp;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;

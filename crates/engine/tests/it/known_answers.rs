@@ -4,21 +4,21 @@
 //! what every run reports.
 
 use crate::support::{SECOND, plan, run, run_members, run_on, server};
+use filestone_control::queueing::{Service, SimulatedServer, Stall};
 use filestone_engine::backend::null::Null;
 use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::clock::Clock;
 use filestone_engine::worker::WorkerClient;
-use filestone_model::cost::{
+use filestone_measure::cost::{
     CostFigure, Counter, CounterReading, MeasuredAt, ReadingPhase, SourceRecord,
 };
-use filestone_model::file_set::ClientSet;
-use filestone_model::measure::run_record::{Phase, Tool};
-use filestone_model::measure::{RunRecord, costs};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, LevelsPlan};
-use filestone_model::queueing::{Service, SimulatedServer, Stall};
-use filestone_model::time::Timestamp;
-use filestone_model::workload::{FileEntry, FileTable, ObjectKind, of_client};
+use filestone_measure::measure::run_record::{Phase, Tool};
+use filestone_measure::measure::{RunRecord, costs};
+use filestone_plan::file_set::ClientSet;
+use filestone_plan::plan::{ArrivalsPlan, LevelsPlan};
+use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind, of_client};
+use filestone_workload::operation::OpKind;
+use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 
 fn millis(nanos: u64) -> String {
@@ -135,7 +135,7 @@ fn three_ways_to_look_at_a_frozen_server() {
     };
     let mut table =
         String::from("loop             operations   p90    p95    p99  p99.9     max  (ms)\n");
-    let mut row = |name: &str, record: &filestone_model::measure::DistributionRecord| {
+    let mut row = |name: &str, record: &filestone_measure::measure::DistributionRecord| {
         table += &format!(
             "{name:<16} {:>10} {:>5} {:>6} {:>6} {:>6} {:>7}\n",
             record.count,
@@ -167,8 +167,8 @@ fn three_ways_to_look_at_a_frozen_server() {
 /// The mistake of many load generators, for comparison: one operation per tick,
 /// ticks that pass while one is outstanding are dropped, and time is counted
 /// from the send.
-fn paced_and_skipping() -> filestone_model::measure::DistributionRecord {
-    let mut times = filestone_model::measure::Distribution::<u64>::new();
+fn paced_and_skipping() -> filestone_measure::measure::DistributionRecord {
+    let mut times = filestone_measure::measure::Distribution::<u64>::new();
     let (tick, end) = (1_000_000u64, 10 * SECOND);
     let mut at = 0;
     while at < end {

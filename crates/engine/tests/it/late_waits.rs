@@ -2,18 +2,18 @@
 //! in the interval that it was in flight in.
 
 use crate::support::{Nulls, SECOND, plan, server};
+use filestone_control::queueing::Service;
 use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
-use filestone_model::completions::CompletionBatch;
-use filestone_model::language::Operations;
-use filestone_model::measure::IntervalBuffer;
-use filestone_model::operation::{Completion, Operation, SlotId};
-use filestone_model::plan::{ArrivalsPlan, Plan};
-use filestone_model::queueing::Service;
-use filestone_model::time::Timestamp;
+use filestone_measure::measure::IntervalBuffer;
+use filestone_plan::plan::{ArrivalsPlan, Plan};
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::language::Operations;
+use filestone_workload::operation::{Completion, Operation, SlotId};
+use filestone_workload::time::Timestamp;
 use std::sync::atomic::AtomicBool;
 
 const MS: u64 = 1_000_000;

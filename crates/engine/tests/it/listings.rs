@@ -6,11 +6,11 @@
 
 use crate::support::live::{checked, probe, serve};
 use crate::support::mixes::mix;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::caveat::Caveat;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, TransportKind};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::caveat::Caveat;
+use filestone_plan::plan::{ArrivalsPlan, TransportKind};
 use filestone_server::{ListingBound, Running};
+use filestone_workload::operation::OpKind;
 
 /// Files in the directory; the built-in server calls them file0000 and so on.
 const FILES: u64 = 1000;

@@ -4,9 +4,9 @@ use crate::support::local::{Bench, EAGAIN, EEXIST, EINVAL, EISDIR, ELOOP, ENOENT
 use crate::support::replays::{errno, nlm};
 use filestone_engine::protocols::local::replay::LocalOptions;
 use filestone_engine::replay::{BlockingWorkDir, Cancellation, Layer};
-use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
-use filestone_model::load::{Action, Cause, Status};
-use filestone_model::operation::Stability;
+use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY};
+use filestone_workload::load::{Action, Cause, Status};
+use filestone_workload::operation::Stability;
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 

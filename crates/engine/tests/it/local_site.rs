@@ -7,9 +7,9 @@ use filestone_engine::protocols::local::replay::{
 };
 use filestone_engine::replay::{BlockingWorkDir, Layer, OnExisting, TreeCleanup, WorkDir};
 use filestone_engine::{ErrorCategory, RunError};
-use filestone_model::load::action::Disposition;
-use filestone_model::load::{Action, Status};
-use filestone_model::plan::LeftoverPolicy;
+use filestone_plan::plan::LeftoverPolicy;
+use filestone_workload::load::action::Disposition;
+use filestone_workload::load::{Action, Status};
 use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -3,20 +3,20 @@
 
 use crate::support::live::{checked, serve};
 use crate::support::mixes::{ALL_22, mix};
+use filestone_control::queueing::Service;
 use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::backend::{Backend, BackendError, WaitLimit};
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, new_buffer, own_books,
 };
-use filestone_model::completions::CompletionBatch;
-use filestone_model::file_set::{ChangingDirectories, ClientSet};
-use filestone_model::language::Operations;
-use filestone_model::measure::{IntervalBuffer, Role, RunRecord};
-use filestone_model::operation::{DirectoryCursor, OpKind, Operation, SlotId};
-use filestone_model::plan::{ArrivalsPlan, Plan};
-use filestone_model::queueing::Service;
-use filestone_model::time::Timestamp;
-use filestone_model::workload::{FileEntry, FileTable, MixWorkload, ObjectKind};
+use filestone_measure::measure::{IntervalBuffer, Role, RunRecord};
+use filestone_plan::file_set::{ChangingDirectories, ClientSet};
+use filestone_plan::plan::{ArrivalsPlan, Plan};
+use filestone_protocol::workload::{FileEntry, FileTable, MixWorkload, ObjectKind};
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::language::Operations;
+use filestone_workload::operation::{DirectoryCursor, OpKind, Operation, SlotId};
+use filestone_workload::time::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

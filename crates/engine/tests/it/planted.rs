@@ -9,15 +9,15 @@ use crate::support::scratch::Scratch;
 use filestone_engine::RunError;
 use filestone_engine::control::{NoObserver, Observer};
 use filestone_engine::protocols::BuiltIn;
-use filestone_model::load::Load;
-use filestone_model::measure::run_phase::RunPhase;
-use filestone_model::measure::run_record::IntervalRecord;
-use filestone_model::measure::{Caveat, RunRecord};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{
+use filestone_measure::measure::run_phase::RunPhase;
+use filestone_measure::measure::run_record::IntervalRecord;
+use filestone_measure::measure::{Caveat, RunRecord};
+use filestone_plan::plan::{
     LeftoverPolicy, NfsTarget, Plan, SmbTarget, TargetPlan, TransportKind, WorkloadPlan,
 };
 use filestone_server::{Running, SmbOptions};
+use filestone_workload::load::Load;
+use filestone_workload::operation::OpKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -2,8 +2,8 @@
 
 use crate::support::live::{checked, probe, serve};
 use filestone_engine::ErrorCategory;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{ReadData, TransportKind};
+use filestone_plan::plan::{ReadData, TransportKind};
+use filestone_workload::operation::OpKind;
 
 fn all_procedures_over(transport: TransportKind) {
     let server = serve(|_| {});
@@ -170,13 +170,13 @@ fn a_run_that_is_stopped_while_it_is_prepared_leaves_nothing_behind() {
 fn asking_for_more_than_the_server_moves_is_a_caveat() {
     let server = serve(|_| {});
     let mut record = checked(&probe(OpKind::Read, TransportKind::Tcp, 10), &server);
-    let says = |record: &filestone_model::measure::RunRecord| {
-        filestone_model::measure::verdict::caveats::find(record)
+    let says = |record: &filestone_measure::measure::RunRecord| {
+        filestone_measure::measure::verdict::caveats::find(record)
             .iter()
             .any(|caveat| {
                 matches!(
                     caveat,
-                    filestone_model::measure::Caveat::TransferBeyondServer { .. }
+                    filestone_measure::measure::Caveat::TransferBeyondServer { .. }
                 )
             })
     };
@@ -190,7 +190,7 @@ fn a_plan_that_offers_nothing_or_less_is_refused() {
     let server = serve(|_| {});
     for load in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let mut plan = probe(OpKind::Null, TransportKind::Tcp, 10);
-        plan.arrivals = filestone_model::plan::ArrivalsPlan::Constant {
+        plan.arrivals = filestone_plan::plan::ArrivalsPlan::Constant {
             offered_load_ops_per_s: load,
         };
         let result = crate::support::live::run_against(&plan, &server);

@@ -7,14 +7,14 @@ use filestone_engine::control::Observer;
 use filestone_engine::control::{Progress, ProgressPhase};
 use filestone_engine::protocols::BuiltIn;
 use filestone_engine::{ErrorCategory, RunError};
-use filestone_model::load::Load;
-use filestone_model::measure::{Caveat, RunRecord};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{
+use filestone_measure::measure::{Caveat, RunRecord};
+use filestone_plan::plan::{
     LeftoverPolicy, LocalTarget, NfsTarget, OnMismatch, Plan, ReplayPlan, TargetPlan, TcpTarget,
     TransportKind, WorkloadPlan,
 };
 use filestone_server::{Options, Running, Server, TbenchOptions, TbenchServer};
+use filestone_workload::load::Load;
+use filestone_workload::operation::OpKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -286,7 +286,7 @@ fn a_client_that_stops_costs_itself_only() {
 
 #[test]
 fn a_run_that_is_stopped_cleans_up_and_says_so() {
-    use filestone_model::measure::run_record::RunOutcome;
+    use filestone_measure::measure::run_record::RunOutcome;
     let load = replays::load(LOAD);
     let place = Scratch::new();
     let mut plan = plan(place.target(), &load);

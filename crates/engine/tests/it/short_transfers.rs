@@ -6,10 +6,10 @@ use crate::support::live::{probe, serve};
 use crate::support::mixes::mix;
 use crate::support::relay::{Change, Relay, Seen};
 use filestone_engine::control::NoObserver;
-use filestone_model::measure::RunRecord;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
+use filestone_measure::measure::RunRecord;
+use filestone_plan::plan::{ArrivalsPlan, Plan, TransportKind};
 use filestone_wire::nfs3::{PROGRAM, Procedure};
+use filestone_workload::operation::OpKind;
 use std::sync::atomic::AtomicBool;
 
 const CONTRADICTION: &str = "reply that contradicts its call";

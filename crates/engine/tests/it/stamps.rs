@@ -2,9 +2,9 @@
 //! known time. Nothing here is about how fast this host is: only about what must be in which part.
 
 use crate::support::live::{checked, probe, serve};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::TransportKind;
+use filestone_plan::plan::TransportKind;
 use filestone_server::faults::Rule;
+use filestone_workload::operation::OpKind;
 
 const WAIT_NS: u64 = 3_000_000;
 

@@ -2,14 +2,14 @@
 //! the old one and never started is counted.
 
 use crate::support::live::{probe, serve};
+use filestone_control::load_control::{IntervalResult, LoadController, NextLoad};
 use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::protocols::nfs3::Nfs3;
 use filestone_engine::protocols::{BuiltIn, Protocol};
 use filestone_engine::run::run_steered;
-use filestone_model::load_control::{IntervalResult, LoadController, NextLoad};
-use filestone_model::measure::run_record::RunOutcome;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, TransportKind};
+use filestone_measure::measure::run_record::RunOutcome;
+use filestone_plan::plan::{ArrivalsPlan, TransportKind};
+use filestone_workload::operation::OpKind;
 use std::sync::atomic::AtomicBool;
 
 /// Two whole intervals at each of some loads.

@@ -1,15 +1,15 @@
 //! Sweeps over a simulated server: points whose figures, and the knee among them, follow from paper.
 
 use crate::support::{plan, run, server};
-use filestone_model::comparison::RunValue;
-use filestone_model::figure::RunFigure;
-use filestone_model::gate::GateFigure;
-use filestone_model::measure::figures::BatchMeans;
-use filestone_model::plan::ArrivalsPlan;
-use filestone_model::queueing::Service;
-use filestone_model::sweep::{
+use filestone_control::queueing::Service;
+use filestone_measure::comparison::RunValue;
+use filestone_measure::measure::figures::BatchMeans;
+use filestone_measure::sweep::{
     KneeInput, PointTally, SweepKnee, SweepParameter, ValueKind, knee::knee,
 };
+use filestone_plan::gate::GateFigure;
+use filestone_plan::plan::ArrivalsPlan;
+use filestone_workload::figure::RunFigure;
 
 const SERVICE_NS: u64 = 1_000_000;
 const SERVERS: u32 = 4;

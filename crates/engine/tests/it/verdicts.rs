@@ -2,21 +2,21 @@
 //! time, judged as every run is.
 
 use crate::support::{Run, SECOND, plan, run, run_on, server};
+use filestone_control::queueing::{Service, SimulatedServer, Stall};
 use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::backend::{Backend, BackendError, WaitLimit};
-use filestone_model::completions::CompletionBatch;
-use filestone_model::failure::{ProtocolStatus, StatusSpace};
-use filestone_model::language::Operations;
-use filestone_model::measure::Caveat;
-use filestone_model::measure::Shortfall;
-use filestone_model::measure::run_record::Tool;
-use filestone_model::measure::verdict::caveats::find;
-use filestone_model::measure::verdict::{CheckSubject, Verdict, checks};
-use filestone_model::measure::{RunRecord, Validity, run_record, validity};
-use filestone_model::operation::{Completion, Operation, Outcome, SlotId};
-use filestone_model::plan::{ArrivalsPlan, Plan};
-use filestone_model::queueing::{Service, SimulatedServer, Stall};
-use filestone_model::time::Timestamp;
+use filestone_measure::measure::Caveat;
+use filestone_measure::measure::Shortfall;
+use filestone_measure::measure::run_record::Tool;
+use filestone_measure::measure::verdict::caveats::find;
+use filestone_measure::measure::verdict::{CheckSubject, Verdict, checks};
+use filestone_measure::measure::{RunRecord, Validity, run_record, validity};
+use filestone_plan::plan::{ArrivalsPlan, Plan};
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::failure::{ProtocolStatus, StatusSpace};
+use filestone_workload::language::Operations;
+use filestone_workload::operation::{Completion, Operation, Outcome, SlotId};
+use filestone_workload::time::Timestamp;
 
 /// The record of a run against a server on another host.
 fn record(plan: Plan, server: SimulatedServer) -> RunRecord {

@@ -5,9 +5,9 @@ use crate::support::live::{probe, serve};
 use crate::support::mixes::{ALL_22, mix};
 use crate::support::relay::{Relay, Seen};
 use filestone_engine::control::NoObserver;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::TransportKind;
+use filestone_plan::plan::TransportKind;
 use filestone_wire::nfs3;
+use filestone_workload::operation::OpKind;
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 
@@ -17,7 +17,7 @@ fn no_two_connections_of_two_runs_of_one_seed_begin_alike() {
     let relay = Relay::start(server.address(), |_, _| {});
     let mut plans = [
         probe(OpKind::Create, TransportKind::Tcp, 40),
-        mix(ALL_22, filestone_model::plan::ArrivalsPlan::Closed, 40),
+        mix(ALL_22, filestone_plan::plan::ArrivalsPlan::Closed, 40),
     ];
     for plan in &mut plans {
         plan.clients = 3;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::http_server::{HttpServer, Limits, Site, listen};
-use filestone_model::measure::run_record::Tool;
+use filestone_measure::measure::run_record::Tool;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 

@@ -22,7 +22,7 @@ use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use filestone_model::fleet_control::{
+use filestone_protocol::fleet_control::{
     ClientPage, ControlAnswer, ControlProtocol, ControlRequest, LINE_MAX, ListRequest, Request,
     ShowRequest,
 };

@@ -5,7 +5,7 @@ use filestone_live::feed::Feed;
 use filestone_live::http_server::{HttpServer, Limits, Site, listen};
 use filestone_live::site::{Document, Page};
 use filestone_live::token::Token;
-use filestone_model::fleet_control::ControlAnswer;
+use filestone_protocol::fleet_control::ControlAnswer;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};

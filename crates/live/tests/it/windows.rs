@@ -1,15 +1,15 @@
 //! Which clients a window has: what is filtered, and in which order.
 
-use filestone_model::fleet_control::{
-    Answer, ByteSnapshot, ClientOrder, ClientPage, ClientsView, ControlRequest, FleetState,
-    ListRequest, Request, answer,
-};
-use filestone_model::plan::{
+use filestone_plan::plan::{
     Direction, FleetPlan, GroupPlan, HealthPlan, LeftoverPolicy, LocalTarget, Plan, TargetPlan,
     WorkloadPlan,
 };
-use filestone_model::time::Timestamp;
-use filestone_model::workload::stream::SharedFleet;
+use filestone_protocol::fleet_control::{
+    Answer, ByteSnapshot, ClientOrder, ClientPage, ClientsView, ControlRequest, FleetState,
+    ListRequest, Request, answer,
+};
+use filestone_protocol::workload::stream::SharedFleet;
+use filestone_workload::time::Timestamp;
 
 /// Four writers with addresses of their own, and two readers without.
 fn fleet() -> SharedFleet {

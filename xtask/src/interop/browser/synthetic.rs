@@ -11,15 +11,17 @@ use filestone_live::http_server::{HttpServer, Limits, Site, listen};
 use filestone_live::shared::Shared;
 use filestone_live::site::Page;
 use filestone_live::token::Token;
-use filestone_model::fleet_control::{ControlAnswer, FleetState, answer};
-use filestone_model::measure::fleet_record::{ClientState, FleetCounters, GroupRecord, StateCount};
-use filestone_model::measure::run_record::{Phase, Target};
-use filestone_model::plan::{
+use filestone_measure::measure::fleet_record::{
+    ClientState, FleetCounters, GroupRecord, StateCount,
+};
+use filestone_measure::measure::run_record::{Phase, Target};
+use filestone_plan::plan::{
     Direction, FleetPlan, GroupPlan, HealthPlan, LeftoverPolicy, LocalTarget, Plan, TargetPlan,
     WorkloadPlan,
 };
-use filestone_model::time::Timestamp;
-use filestone_model::workload::stream::SharedFleet;
+use filestone_protocol::fleet_control::{ControlAnswer, FleetState, answer};
+use filestone_protocol::workload::stream::SharedFleet;
+use filestone_workload::time::Timestamp;
 use std::net::SocketAddr;
 use std::time::Instant;
 

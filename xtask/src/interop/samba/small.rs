@@ -8,7 +8,7 @@ use crate::interop::readme::{self, Place};
 use crate::process;
 use crate::samba::{GUEST_SHARE, PASSWORD, USER, USER_SHARE};
 use anyhow::{Result, anyhow, bail};
-use filestone_model::plan::FileSetPlan;
+use filestone_plan::plan::FileSetPlan;
 use std::time::Duration;
 
 /// Runs so short that both servers are through in less than a minute.

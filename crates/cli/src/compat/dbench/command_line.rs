@@ -10,7 +10,7 @@ use crate::compat::login::{Login, share};
 use crate::options::layer_targets::peer_of;
 use crate::options::smb::Share;
 use crate::options::target::{self, Target};
-use filestone_model::plan::{LocalReplay, TcpTarget};
+use filestone_plan::plan::{LocalReplay, TcpTarget};
 
 /// Which of the two names it was called by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

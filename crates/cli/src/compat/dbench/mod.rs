@@ -21,9 +21,9 @@ use crate::report::dbench::{self, Form};
 use crate::{ExitStatus, console};
 use command_line::{Backend, Program, Request, Run, Version};
 use filestone_engine::protocols::tbench::replay::SocketOptions;
-use filestone_model::measure::RunRecord;
-use filestone_model::plan::limits::CLIENTS_OF_REPLAY_MAX;
-use filestone_model::plan::{
+use filestone_measure::measure::RunRecord;
+use filestone_plan::plan::limits::CLIENTS_OF_REPLAY_MAX;
+use filestone_plan::plan::{
     LeftoverPolicy, LocalTarget, Nfs3Replay, NfsTarget, OnMismatch, Plan, ReplayPlan, SmbTarget,
     TargetPlan, TcpReplay, TransportKind, WorkloadPlan,
 };
@@ -284,7 +284,7 @@ fn export(run: &Run, server: &Target, here: &Environment) -> Result<NfsTarget, E
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::measure::run_record::RunOutcome;
+    use filestone_measure::measure::run_record::RunOutcome;
 
     const HERE: Environment = Environment {
         processors: 8,

@@ -15,10 +15,10 @@ use crate::report::summary::{self, Extremes};
 use crate::{ExitStatus, console};
 use command_line::{Command, Measure, Request};
 use filestone_engine::ErrorCategory;
-use filestone_model::measure::run_record::RunOutcome;
-use filestone_model::measure::validity;
-use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
+use filestone_measure::measure::run_record::RunOutcome;
+use filestone_measure::measure::validity;
+use filestone_plan::plan::{LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan};
+use filestone_workload::operation::{OpKind, Stability};
 use std::path::Path;
 
 const SECOND: u64 = 1_000_000_000;

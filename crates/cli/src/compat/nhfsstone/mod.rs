@@ -16,12 +16,12 @@ use crate::planning::{
 use crate::report::nhfsstone;
 use crate::{ExitStatus, console, planning};
 use command_line::{Directory, PROGRAM, Request, Run};
-use filestone_model::mix::Mix;
-use filestone_model::operation::{OpKind, Stability};
-use filestone_model::plan::{
+use filestone_plan::mix::Mix;
+use filestone_plan::plan::{
     Access, ArrivalsPlan, FeedbackArithmetic, LocalMix, LocalTarget, MixCount, MixPlan, Plan,
     TargetPlan, TransportKind, WorkloadPlan,
 };
+use filestone_workload::operation::{OpKind, Stability};
 use std::fs::File;
 use std::path::Path;
 

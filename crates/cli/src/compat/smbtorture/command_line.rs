@@ -10,8 +10,8 @@ use crate::compat::ending::CommandLineError;
 use crate::compat::getopt::{Argument, Order, ParsedOption, Program, number};
 use crate::compat::login::{self, Login, shown};
 use crate::options::smb::{Share, SmbOptions};
-use filestone_model::password::Password;
-use filestone_model::plan::SmbProtection;
+use filestone_plan::plan::SmbProtection;
+use filestone_workload::password::Password;
 use settings::Settings;
 use std::path::PathBuf;
 

@@ -16,8 +16,8 @@ use crate::planning::{self, Environment, first_and_rest, workers_of};
 use crate::report::smbtorture;
 use crate::{ExitStatus, console};
 use command_line::{FAILURE, PROGRAM, Request, Run, Test};
-use filestone_model::measure::RunRecord;
-use filestone_model::plan::{
+use filestone_measure::measure::RunRecord;
+use filestone_plan::plan::{
     LeftoverPolicy, OnMismatch, Plan, ReplayPlan, SmbOplock, TargetPlan, WorkloadPlan,
 };
 

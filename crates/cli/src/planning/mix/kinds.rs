@@ -1,8 +1,8 @@
 //! What of a mix a target can be asked: the kinds of operation that its protocol has.
 
 use filestone_engine::Protocols;
-use filestone_model::mix::Mix;
-use filestone_model::plan::{Plan, SkippedOperation, TargetPlan};
+use filestone_plan::mix::Mix;
+use filestone_plan::plan::{Plan, SkippedOperation, TargetPlan};
 
 /// The mix without what the target's protocol has not, which is left out; all of it, if nothing
 /// would stay, so that the run says why it cannot be.

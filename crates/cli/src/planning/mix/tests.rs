@@ -1,8 +1,8 @@
 use super::*;
 use crate::options::{Command, CommandLine};
 use clap::Parser;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{MixCount, SkippedOperation};
+use filestone_plan::plan::{MixCount, SkippedOperation};
+use filestone_workload::operation::OpKind;
 
 const HERE: Environment = Environment::CANNED;
 

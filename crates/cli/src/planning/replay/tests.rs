@@ -3,8 +3,8 @@
 use super::*;
 use crate::options::{Command, CommandLine};
 use clap::Parser;
-use filestone_model::load::Generation;
-use filestone_model::plan::LoadName;
+use filestone_plan::plan::LoadName;
+use filestone_workload::load::Generation;
 
 const HERE: Environment = Environment::CANNED;
 
@@ -17,7 +17,7 @@ fn named(name: &str, has_stamps: bool) -> Named {
         },
         kinds: vec![OpKind::NtCreateX, OpKind::Close, OpKind::ReadX],
         has_stamps,
-        load: std::sync::Arc::new(filestone_model::load::Load::empty(Generation::Cifs)),
+        load: std::sync::Arc::new(filestone_workload::load::Load::empty(Generation::Cifs)),
     }
 }
 

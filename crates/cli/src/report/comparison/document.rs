@@ -2,8 +2,8 @@
 
 use super::ReadRun;
 use super::{Compared, heading, unsuccessful};
-use filestone_model::comparison::{Row, SideFigure, Verdict};
-use filestone_model::statistics::CONFIDENCE;
+use filestone_measure::comparison::{Row, SideFigure, Verdict};
+use filestone_workload::statistics::CONFIDENCE;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -5,7 +5,7 @@ use super::{Compared, heading, name_of};
 use crate::error::Error;
 use crate::report::percentiles;
 use crate::report::picture::{Form, Line, Picture, Style};
-use filestone_model::measure::DistributionRecord;
+use filestone_measure::measure::DistributionRecord;
 
 /// The picture: a line a side, of all operations of its runs.
 pub fn picture(compared: &Compared) -> Result<Picture, Error> {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::report::{fixtures, json};
-use filestone_model::comparison::{ComparedRun, compare};
-use filestone_model::measure::RunRecord;
+use filestone_measure::comparison::{ComparedRun, compare};
+use filestone_measure::measure::RunRecord;
 
 fn question() -> ComparisonOptions {
     let judged = ["achieved", "response_time.p50"];

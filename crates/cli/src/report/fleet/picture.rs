@@ -2,8 +2,8 @@
 
 use crate::report::caption;
 use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Style, Symbol};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::fleet_record::StepRecord;
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::fleet_record::StepRecord;
 
 /// What is taken of a step; `None` where it has nothing to tell.
 type Figure = fn(&StepRecord) -> Option<f64>;

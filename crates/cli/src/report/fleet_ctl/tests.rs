@@ -1,10 +1,10 @@
 //! What the command prints, of answers that are made by hand.
 
 use super::*;
-use filestone_model::fleet_control::{Refusal, SettingsView, SkippedClients};
-use filestone_model::measure::fleet_record::{
+use filestone_measure::measure::fleet_record::{
     ChangeKind, FleetCounters, GroupRecord, LatencyBounds, SettingChange, StateCount,
 };
+use filestone_protocol::fleet_control::{Refusal, SettingsView, SkippedClients};
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -1,8 +1,8 @@
 //! A history for programs: JSON with a schema, and a row per run.
 
 use super::{HistoryReport, heading};
-use filestone_model::statistics::CONFIDENCE;
-use filestone_model::statistics::change_points::FALSE_ALARMS;
+use filestone_workload::statistics::CONFIDENCE;
+use filestone_workload::statistics::change_points::FALSE_ALARMS;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;

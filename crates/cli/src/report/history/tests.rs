@@ -1,8 +1,8 @@
 use super::*;
 use crate::report::fixtures;
 use crate::report::picture as pictures;
-use filestone_model::comparison::ComparedRun;
-use filestone_model::measure::Caveat;
+use filestone_measure::comparison::ComparedRun;
+use filestone_measure::measure::Caveat;
 
 /// A run of that day; `value` times as many operations per second as others.
 fn run(day: u32, value: f64) -> ReadRun {

@@ -7,8 +7,8 @@ use crate::report::json::{self, RECORD_FILE};
 use crate::report::parts::markup::Block;
 use crate::report::picture::legible;
 use crate::report::probe;
-use filestone_model::measure::run_record::{Host, Target};
-use filestone_model::measure::{MountRecord, RunRecord};
+use filestone_measure::measure::run_record::{Host, Target};
+use filestone_measure::measure::{MountRecord, RunRecord};
 use maud::{Markup, html};
 
 /// A longer plan is in the record only.

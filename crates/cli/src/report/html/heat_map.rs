@@ -3,7 +3,7 @@
 
 use super::values::Number;
 use crate::report::parts::units::seconds;
-use filestone_model::measure::{DistributionRecord, RunRecord};
+use filestone_measure::measure::{DistributionRecord, RunRecord};
 use serde::Serialize;
 
 /// Stretches of time at most.
@@ -118,7 +118,7 @@ fn column(group: &[Option<DistributionRecord>], rows: Rows) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::measure::Distribution;
+    use filestone_measure::measure::Distribution;
 
     fn times(values: &[u64]) -> Option<DistributionRecord> {
         let mut distribution = Distribution::<u64>::new();

@@ -12,10 +12,10 @@ use crate::report::over_time::{
 };
 use crate::report::parts::kinds::measured;
 use crate::report::parts::units::seconds;
-use filestone_model::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
-use filestone_model::measure::verdict::percentile::is_rank_known;
-use filestone_model::measure::{DistributionRecord, Ledger, Role, RunRecord};
-use filestone_model::operation::OpKind;
+use filestone_measure::measure::run_record::{IntervalKindRecord, IntervalRecord, Phase};
+use filestone_measure::measure::verdict::percentile::is_rank_known;
+use filestone_measure::measure::{DistributionRecord, Ledger, Role, RunRecord};
+use filestone_workload::operation::OpKind;
 use serde::Serialize;
 
 /// Points of a line at most. With 13 lines of every sort this is about 2 MB.

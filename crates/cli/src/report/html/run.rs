@@ -12,8 +12,8 @@ use crate::report::parts::markup::{self, Block};
 use crate::report::parts::page::{Detail, Page};
 use crate::report::parts::{costs, gates, stamps, validity};
 use crate::report::{explanation, hosts, picture_list, text};
-use filestone_model::measure::validity as rules;
-use filestone_model::measure::{DistributionRecord, RunRecord};
+use filestone_measure::measure::validity as rules;
+use filestone_measure::measure::{DistributionRecord, RunRecord};
 use maud::{Markup, html};
 
 /// How well the headline figures are known: part of the answer where its first line is an ancestor's.

@@ -4,8 +4,8 @@
 use super::document::hash;
 use super::*;
 use crate::report::fixtures;
-use filestone_model::measure::Caveat;
-use filestone_model::plan::TargetPlan;
+use filestone_measure::measure::Caveat;
+use filestone_plan::plan::TargetPlan;
 use roxmltree::{Document, Node};
 use serde_json::Value;
 
@@ -262,6 +262,6 @@ fn what_a_record_lacks_is_left_out() {
     let page = of(&record);
     check("without intervals", &page);
     assert!(!data(&page).contains("over-time") && !data(&page).contains("heat-map"));
-    record.totals = filestone_model::measure::run_record::Totals::default();
+    record.totals = filestone_measure::measure::run_record::Totals::default();
     check("without anything", &of(&record));
 }

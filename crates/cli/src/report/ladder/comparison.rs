@@ -5,8 +5,8 @@ use crate::report::ladder::document::MeanDocument;
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::sweep::document::named;
-use filestone_model::ladder::{LadderFigure, LadderValue, difference, difference_of_steps};
-use filestone_model::statistics::CONFIDENCE;
+use filestone_measure::ladder::{LadderFigure, LadderValue, difference, difference_of_steps};
+use filestone_workload::statistics::CONFIDENCE;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;

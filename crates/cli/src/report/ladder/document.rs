@@ -3,8 +3,8 @@
 use super::{Ladder, LadderRung, rungs};
 use crate::report::sweep::document::named;
 use crate::report::sweep::rounds_document::{PointCounts, RoundsDocument};
-use filestone_model::ladder::{LadderFigure, LadderValue};
-use filestone_model::plan::Plan;
+use filestone_measure::ladder::{LadderFigure, LadderValue};
+use filestone_plan::plan::Plan;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@
 use super::{Ladder, heading};
 use crate::report::caption;
 use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style};
-use filestone_model::ladder::LadderFigure;
+use filestone_measure::ladder::LadderFigure;
 
 /// Height of a row.
 const ROW: f64 = 22.0;

@@ -1,12 +1,12 @@
 use super::comparison::{self, ComparedLadders};
 use super::*;
 use crate::report::{fixtures, json, picture as drawing};
-use filestone_model::comparison::ComparedRun;
-use filestone_model::cost::{
+use filestone_measure::comparison::ComparedRun;
+use filestone_measure::cost::{
     CostEstimate, CostFigure, CostRecord, Counter, MeasuredAt, WireCostRecord,
 };
-use filestone_model::measure::RunRecord;
-use filestone_model::plan::{CostPlan, WorkloadPlan};
+use filestone_measure::measure::RunRecord;
+use filestone_plan::plan::{CostPlan, WorkloadPlan};
 
 fn of_server(counter: Counter, value: f64) -> CostFigure {
     CostFigure {

@@ -3,8 +3,8 @@
 use super::differences::Batches;
 use super::rows::{Layer, Row, Sums, layers, rows, sums};
 use crate::report::dbench::{self, Form};
-use filestone_model::measure::RunRecord;
-use filestone_model::plan::ReplayPlan;
+use filestone_measure::measure::RunRecord;
+use filestone_plan::plan::ReplayPlan;
 
 /// Several replays of the same loads.
 pub struct Comparison<'record> {

@@ -7,11 +7,11 @@
 
 use super::rows::Row;
 use crate::report::parts::kinds::measured;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::Phase;
-use filestone_model::measure::sample::Role;
-use filestone_model::operation::OpKind;
-use filestone_model::statistics::series::half_width;
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::run_record::Phase;
+use filestone_workload::operation::OpKind;
+use filestone_workload::recording::sample::Role;
+use filestone_workload::statistics::series::half_width;
 use std::fmt;
 
 /// Fewer rounds tell less than the intervals of the runs do.

@@ -8,8 +8,8 @@ use crate::report::dbench::{self, Form as Spelling};
 use crate::report::parts::heading;
 use crate::report::percentiles;
 use crate::report::picture::{Axis, Form, Line, Panel, Picture, Point, Quantity, Style};
-use filestone_model::measure::{DistributionRecord, RunRecord};
-use filestone_model::plan::ReplayPlan;
+use filestone_measure::measure::{DistributionRecord, RunRecord};
+use filestone_plan::plan::ReplayPlan;
 
 /// Kinds that are drawn, those that a pass spends most time in.
 const KINDS_MAX: usize = 16;

@@ -2,10 +2,10 @@
 
 use crate::report::parts::kinds::measured;
 use crate::report::replay;
-use filestone_model::measure::run_record::KindRecord;
-use filestone_model::measure::{DistributionRecord, MountRecord, RunRecord};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::ReplayPlan;
+use filestone_measure::measure::run_record::KindRecord;
+use filestone_measure::measure::{DistributionRecord, MountRecord, RunRecord};
+use filestone_plan::plan::ReplayPlan;
+use filestone_workload::operation::OpKind;
 
 /// One column: a layer.
 pub struct Layer<'record> {

@@ -1,8 +1,8 @@
 use super::rows::{Row, sums};
 use super::*;
 use crate::report::fixtures;
-use filestone_model::measure::{DistributionRecord, MountRecord};
-use filestone_model::operation::OpKind;
+use filestone_measure::measure::{DistributionRecord, MountRecord};
+use filestone_workload::operation::OpKind;
 
 #[test]
 fn three_layers_side_by_side() {

@@ -1,9 +1,9 @@
 //! Pages over small loads.
 
 use super::*;
-use filestone_model::load::Compiler;
-use filestone_model::load::refusals::{LayerKind, refusals};
-use filestone_model::load::statistics;
+use filestone_workload::load::Compiler;
+use filestone_workload::load::refusals::{LayerKind, refusals};
+use filestone_workload::load::statistics;
 use std::sync::Arc;
 
 const CIFS: &str = r#"# People's letters.

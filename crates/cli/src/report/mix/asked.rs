@@ -3,9 +3,9 @@
 use crate::quantity::{bytes_text, duration_text, grouped};
 use crate::report::parts::facts::read_data;
 use crate::report::parts::page::Fact;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::mix_record::FileSetRecord;
-use filestone_model::plan::{Access, MixPlan, Popularity, SkippedOperation};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::mix_record::FileSetRecord;
+use filestone_plan::plan::{Access, MixPlan, Popularity, SkippedOperation};
 
 /// Operations of the mix's source that are left out and named.
 const LEFT_OUT_MAX: usize = 8;

@@ -15,13 +15,13 @@ use crate::report::parts::page::{Fact, Page};
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{load, micros};
 use crate::report::parts::{heading, ledger, percentile};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::curve_record::{
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::curve_record::{
     CurvePointRecord, CurveRecord, HysteresisRecord, SweepDirection,
 };
-use filestone_model::measure::knee::upward_curve;
-use filestone_model::measure::overall_response_time::{mean_over_loads, overall_response_time};
-use filestone_model::measure::verdict::STANDARD_ERRORS;
+use filestone_measure::measure::knee::upward_curve;
+use filestone_measure::measure::overall_response_time::{mean_over_loads, overall_response_time};
+use filestone_measure::measure::verdict::STANDARD_ERRORS;
 
 /// The report.
 pub fn render(record: &RunRecord, curve: &CurveRecord, page: Page) -> String {

@@ -4,7 +4,7 @@ use crate::quantity::grouped;
 use crate::report::parts::kinds::measured;
 use crate::report::parts::ledger::errors_table;
 use crate::report::parts::page::Page;
-use filestone_model::measure::RunRecord;
+use filestone_measure::measure::RunRecord;
 
 /// What did not succeed, by kind and status, and what never began, of all kinds; nothing if
 /// all was done.
@@ -64,7 +64,7 @@ fn never_started(record: &RunRecord, skipped: u64) -> String {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::measure::Role;
+    use filestone_measure::measure::Role;
 
     #[test]
     fn what_never_began_is_one_row_of_a_mix_and_no_error_of_a_search() {

@@ -2,10 +2,10 @@
 
 use crate::protocols;
 use crate::shell::{quoted, shell_line};
-use filestone_model::job::dealt_set;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::mix_record::MixRecord;
-use filestone_model::plan::{FileSetPlan, MixPlan, TargetPlan};
+use filestone_control::job::dealt_set;
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::mix_record::MixRecord;
+use filestone_plan::plan::{FileSetPlan, MixPlan, TargetPlan};
 
 /// One line, to be said when the run is over; nothing if nothing stays, or if what cannot be
 /// removed has a caveat of its own.
@@ -86,7 +86,7 @@ fn removal(names: &[String], targets: &[TargetPlan], sets: &[String]) -> String 
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::measure::job_record::LostHostRecord;
+    use filestone_measure::measure::job_record::LostHostRecord;
 
     #[test]
     fn a_set_that_stays_is_said_with_the_command_that_removes_it() {

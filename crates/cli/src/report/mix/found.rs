@@ -4,7 +4,7 @@ use crate::report::caption;
 use crate::report::gnuplot::{quoted, size_of};
 use crate::report::mix::{curve, objective};
 use crate::report::picture::Picture;
-use filestone_model::measure::RunRecord;
+use filestone_measure::measure::RunRecord;
 
 /// A steered run's files beside the record.
 #[derive(Debug)]

@@ -9,9 +9,11 @@ use crate::report::parts::units::{self, micros};
 use crate::report::parts::{heading, ledger};
 use crate::report::picture::{Axis, Form, Line, Mark, Panel, Picture, Span, Style};
 use crate::report::{ascii_plot, caption};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::curve_record::{ObjectiveRecord, SearchStepRecord, SearchStopReason};
-use filestone_model::measure::verdict::{LoadVerdict, Verdict};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::curve_record::{
+    ObjectiveRecord, SearchStepRecord, SearchStopReason,
+};
+use filestone_measure::measure::verdict::{LoadVerdict, Verdict};
 
 /// The report.
 pub fn render(record: &RunRecord, objective: &ObjectiveRecord, page: Page) -> String {

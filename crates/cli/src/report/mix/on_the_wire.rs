@@ -3,8 +3,8 @@
 use crate::quantity::grouped;
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::mix_record::WireRecord;
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::mix_record::WireRecord;
 
 /// All calls that the mount's client made, by procedure, with their own times; and how often
 /// system calls were made that ought to have caused them.

@@ -6,11 +6,11 @@ use crate::report::parts::page::Page;
 use crate::report::parts::percentile;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::micros;
-use filestone_model::figure::TimeKind;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::mix_record::{MixOperationRecord, MixRecord};
-use filestone_model::measure::verdict::percentile::TimesOf;
-use filestone_model::operation::OpKind;
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::mix_record::{MixOperationRecord, MixRecord};
+use filestone_measure::measure::verdict::percentile::TimesOf;
+use filestone_workload::figure::TimeKind;
+use filestone_workload::operation::OpKind;
 
 /// Operations and their times. Shares and calls are those of the mix where one operation is one
 /// call; what system calls became on the wire is another table.

@@ -8,11 +8,11 @@ use crate::quantity::{self, grouped, time_text};
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::parts::units::{calls_per_second, operations_per_second};
-use filestone_model::measure::verdict::{
+use filestone_measure::measure::verdict::{
     self, Bound, Check, CheckSubject, InconclusiveReason, PercentileOfAll, ShareDeviation, Verdict,
     percentile,
 };
-use filestone_model::measure::{RunRecord, Validity};
+use filestone_measure::measure::{RunRecord, Validity};
 
 /// Where the lines that explain a figure begin.
 const INDENT: &str = "";
@@ -284,10 +284,10 @@ fn rounded_up(value: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::measure::Caveat;
-    use filestone_model::measure::run_record::FailureCount;
-    use filestone_model::measure::verdict::caveats::find;
-    use filestone_model::plan::ArrivalsPlan;
+    use filestone_measure::measure::Caveat;
+    use filestone_measure::measure::run_record::FailureCount;
+    use filestone_measure::measure::verdict::caveats::find;
+    use filestone_plan::plan::ArrivalsPlan;
 
     fn check(record: &RunRecord, called: &str) -> Option<Check> {
         let mut checks = verdict::checks(record).into_iter();
@@ -435,7 +435,7 @@ mod tests {
         let mut record = fixtures::mix();
         let fail = |record: &mut RunRecord, failure: &str| {
             let kind = &mut record.totals.kinds[0];
-            kind.failures = vec![filestone_model::measure::run_record::FailureCount {
+            kind.failures = vec![filestone_measure::measure::run_record::FailureCount {
                 failure: failure.into(),
                 count: 400,
             }];

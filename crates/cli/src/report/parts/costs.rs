@@ -2,10 +2,10 @@
 
 use super::page::{Page, wrapped};
 use super::table::{Column, Table};
-use filestone_model::cost::{
+use filestone_measure::cost::{
     CostEstimate, CostFigure, CostRecord, Counter, CounterUnit, MeasuredAt, SourceRecord,
 };
-use filestone_model::measure::RunRecord;
+use filestone_measure::measure::RunRecord;
 
 /// The section; nothing where nothing was read.
 pub fn section(record: &RunRecord, page: Page) -> String {
@@ -137,7 +137,7 @@ fn failure(source: &SourceRecord) -> Option<String> {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::cost::{CostEstimate, WireCostRecord};
+    use filestone_measure::cost::{CostEstimate, WireCostRecord};
 
     fn known(value: f64, half_width: f64) -> Option<CostEstimate> {
         Some(CostEstimate { value, half_width })

@@ -5,9 +5,9 @@ use super::page::Fact;
 use super::units::{bytes_per_second, counted, operations_per_second};
 use crate::quantity::{bytes_text, grouped, time_text};
 use crate::sanitize::printable;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::KindRecord;
-use filestone_model::plan::{Plan, ReadData, WorkloadPlan};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::run_record::KindRecord;
+use filestone_plan::plan::{Plan, ReadData, WorkloadPlan};
 
 /// So many clients are worth a word about their connections.
 const MANY_CLIENTS: u64 = 100;
@@ -152,8 +152,8 @@ pub fn memory(record: &RunRecord) -> Option<Fact> {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::measure::connections_record::{ClientMemory, ConnectionsRecord};
-    use filestone_model::plan::TransportKind;
+    use filestone_measure::measure::connections_record::{ClientMemory, ConnectionsRecord};
+    use filestone_plan::plan::TransportKind;
 
     #[test]
     fn what_makes_rate_and_count_differ_is_said() {

@@ -3,10 +3,10 @@
 use super::known::for_two_digits;
 use super::page::{Fact, Page};
 use crate::quantity::{grouped, resolution, without_zeros};
-use filestone_model::gate::Expression;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::gate_record::{GateOutcome, GateRecord, GateValue};
-use filestone_model::text::time_unit;
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::gate_record::{GateOutcome, GateRecord, GateValue};
+use filestone_plan::gate::Expression;
+use filestone_workload::text::time_unit;
 
 /// What stands before a gate that fails.
 pub const FAILS: &str = "gate fails";
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn a_figure_has_the_digits_that_its_interval_supports() {
         let text = |value: f64, ends: Option<[f64; 2]>, gate: &str| {
-            let gate: filestone_model::gate::Gate = gate.parse().expect(gate);
+            let gate: filestone_plan::gate::Gate = gate.parse().expect(gate);
             let condition = gate.condition();
             let side = GateValue {
                 value,

@@ -4,10 +4,10 @@ use super::page::Page;
 use super::shortfall;
 use super::units::{bytes_per_second, counted};
 use crate::quantity::{bytes_text, duration_text, grouped};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::RunOutcome;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, Pacing, Plan, ProbePlan, ReplayPlan, WorkloadPlan};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::run_record::RunOutcome;
+use filestone_plan::plan::{ArrivalsPlan, Pacing, Plan, ProbePlan, ReplayPlan, WorkloadPlan};
+use filestone_workload::operation::OpKind;
 
 /// Names of targets and loads that are listed before the rest is counted.
 const LISTED_MAX: usize = 4;

@@ -4,8 +4,8 @@ use super::page::Page;
 use super::table::{Column, Table};
 use crate::quantity::grouped;
 use crate::report::parts::units::micros;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::job_record::{HostRecord, JobRecord};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::job_record::{HostRecord, JobRecord};
 
 /// The section; nothing of a run that one host made.
 pub fn section(record: &RunRecord, page: Page) -> String {
@@ -79,7 +79,7 @@ fn clocks(job: &JobRecord) -> String {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::job::{HostRun, merge_by_hand};
+    use filestone_control::job::{HostRun, merge_by_hand};
 
     #[test]
     fn each_host_has_a_row() {

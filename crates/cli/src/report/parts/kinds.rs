@@ -1,8 +1,8 @@
 //! The kinds of operation in a record.
 
-use filestone_model::measure::run_record::KindRecord;
-use filestone_model::measure::{Role, RunRecord};
-use filestone_model::operation::OpKind;
+use filestone_measure::measure::run_record::KindRecord;
+use filestone_measure::measure::{Role, RunRecord};
+use filestone_workload::operation::OpKind;
 
 /// Those that were measured.
 pub fn measured(record: &RunRecord) -> impl Iterator<Item = &KindRecord> {

@@ -2,13 +2,13 @@
 
 use super::page::{Detail, Fact};
 use crate::quantity::{duration_text, grouped, load_text, resolution, time_within, without_zeros};
-use filestone_model::figure::Statistic;
-use filestone_model::measure::figures::accuracy::STRETCHES_MIN;
-use filestone_model::measure::figures::{
+use filestone_measure::measure::figures::accuracy::STRETCHES_MIN;
+use filestone_measure::measure::figures::{
     BatchMeans, FigureUnit, IntervalUnavailable, Quantity, RunFigure,
 };
-use filestone_model::measure::verdict::percentile::TimesOf;
-use filestone_model::measure::{FigureRecord, RunRecord};
+use filestone_measure::measure::verdict::percentile::TimesOf;
+use filestone_measure::measure::{FigureRecord, RunRecord};
+use filestone_workload::figure::Statistic;
 
 /// What is less than this percentage is not told apart.
 const PERCENT_MIN: f64 = 0.1;

@@ -5,8 +5,8 @@ use super::percentile;
 use super::table::{Column, Table};
 use super::units::micros;
 use crate::quantity::grouped;
-use filestone_model::measure::run_record::KindRecord;
-use filestone_model::measure::{Ledger, Role, RunRecord};
+use filestone_measure::measure::run_record::KindRecord;
+use filestone_measure::measure::{Ledger, Role, RunRecord};
 
 /// What was due, and where it went: what the first is the sum of.
 pub const fn counts(ledger: &Ledger) -> [u64; 7] {

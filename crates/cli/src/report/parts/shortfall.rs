@@ -2,10 +2,10 @@
 
 use super::units::{calls_per_second, operations_per_second};
 use crate::quantity::grouped;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::Shortfall;
-use filestone_model::measure::flow::LittlesLaw;
-use filestone_model::measure::verdict::{self, CheckSubject};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::Shortfall;
+use filestone_measure::measure::flow::LittlesLaw;
+use filestone_measure::measure::verdict::{self, CheckSubject};
 
 /// Rates that differ by more than this share are told apart.
 const SAME_RATE: f64 = 0.02;

@@ -3,8 +3,8 @@
 use super::page::{Page, wrapped};
 use super::units::counted;
 use crate::quantity::time_with_chance;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::stamps::StampedTime;
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::stamps::StampedTime;
 
 /// The section; nothing where nothing was stamped.
 pub fn section(record: &RunRecord, page: Page) -> String {
@@ -27,7 +27,7 @@ pub fn section(record: &RunRecord, page: Page) -> String {
 mod tests {
     use super::*;
     use crate::report::fixtures;
-    use filestone_model::measure::stamps::StampsRecord;
+    use filestone_measure::measure::stamps::StampsRecord;
 
     #[test]
     fn the_parts_of_the_way_are_told_with_their_intervals() {

@@ -1,7 +1,7 @@
 //! Figures with their units, as reports print them.
 
 use crate::quantity::grouped;
-pub use filestone_model::text::counted;
+pub use filestone_workload::text::counted;
 
 /// Nanoseconds in microseconds: with one decimal, as nct's, but from 0.1 s on without, where it
 /// says nothing and the columns would run together.

@@ -1,7 +1,7 @@
 //! The verdict on a run, which heads its report.
 
 use super::page::Page;
-use filestone_model::measure::{Caveat, RunRecord, Validity, validity};
+use filestone_measure::measure::{Caveat, RunRecord, Validity, validity};
 
 /// Whether the numbers count: by which figures not, and by which rules they are in doubt.
 pub fn heading(record: &RunRecord, page: Page) -> String {

@@ -9,11 +9,11 @@ use crate::report::parts::known::value_within;
 use crate::report::parts::page::Page;
 use crate::report::parts::table::{Column, Table};
 use crate::report::repeats::percent;
-use filestone_model::figure::{Quantity, Statistic, TimeKind};
-use filestone_model::gate::{GateFigure, RunTotal};
-use filestone_model::sweep::{
+use filestone_measure::sweep::{
     PointFigure, PointTally, PointTotal, PointValue, SweepParameter, SweepValue,
 };
+use filestone_plan::gate::{GateFigure, RunTotal};
+use filestone_workload::figure::{Quantity, Statistic, TimeKind};
 
 /// What is known within no more than this share has one digit.
 const HARDLY: f64 = 0.5;

@@ -3,11 +3,11 @@
 
 use super::rounds_document::{PointCounts, RoundsDocument};
 use super::{SweepReport, SweptLine, SweptPoint};
-use filestone_model::gate::GateFigure;
-use filestone_model::plan::Plan;
-use filestone_model::sweep::{
+use filestone_measure::sweep::{
     PointFigure, PointTally, PointTotal, RunLevelFigure, SweepKnee, SweepParameter, SweepValue,
 };
+use filestone_plan::gate::GateFigure;
+use filestone_plan::plan::Plan;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -8,8 +8,8 @@ use crate::report::caption;
 use crate::report::picture::{
     Axis, Form, Line, Mark, Panel, Picture, Point, Quantity, Style, Symbol,
 };
-use filestone_model::gate::GateFigure;
-use filestone_model::sweep::{SweepParameter, ValueKind};
+use filestone_measure::sweep::{SweepParameter, ValueKind};
+use filestone_plan::gate::GateFigure;
 
 /// Looks of lines in turn. Of more lines each has a diagram of its own.
 const STYLES: [Style; 4] = [Style::First, Style::Second, Style::Third, Style::Fine];

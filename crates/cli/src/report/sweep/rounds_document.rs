@@ -3,8 +3,8 @@
 
 use super::{SweepReport, SweptPoint};
 use crate::report::repeats::RepeatsEnd;
-use filestone_model::comparison::repeats::RepeatPlan;
-use filestone_model::statistics::CONFIDENCE;
+use filestone_measure::comparison::repeats::RepeatPlan;
+use filestone_workload::statistics::CONFIDENCE;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

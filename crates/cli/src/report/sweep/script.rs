@@ -5,7 +5,7 @@ use super::study::GRAPHS;
 use super::unit::DrawnUnit;
 use super::{SweepReport, SweptLine, columns, heading};
 use crate::report::gnuplot::quoted;
-use filestone_model::gate::GateFigure;
+use filestone_plan::gate::GateFigure;
 
 /// The script. Columns are found by their names, so that a new one does no harm.
 pub fn script(swept: &SweepReport) -> String {
@@ -37,7 +37,7 @@ pub fn script(swept: &SweepReport) -> String {
 /// Whether the first parameter has an axis. Of the study the baselines have no place on it.
 fn is_numeric(swept: &SweepReport) -> bool {
     let first = swept.parameters.first();
-    swept.is_study || first.is_some_and(filestone_model::sweep::SweepParameter::is_numeric)
+    swept.is_study || first.is_some_and(filestone_measure::sweep::SweepParameter::is_numeric)
 }
 
 /// The graphs of the study that there is anything for.

@@ -12,10 +12,10 @@ pub use sentences::{missing, sentences};
 
 use super::columns::exists;
 use super::{ACHIEVED, MEAN, SweepReport, SweptLine, SweptPoint};
-use filestone_model::figure::Quantity;
-use filestone_model::gate::{GateFigure, RunTotal};
-use filestone_model::plan::CostPlan;
-use filestone_model::sweep::{KneeInput, SweepKnee, knee};
+use filestone_measure::sweep::{KneeInput, SweepKnee, knee};
+use filestone_plan::gate::{GateFigure, RunTotal};
+use filestone_plan::plan::CostPlan;
+use filestone_workload::figure::Quantity;
 
 /// The option that the study goes over first, as it were.
 pub const CALL: &str = "call";

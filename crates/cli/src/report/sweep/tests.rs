@@ -1,6 +1,6 @@
 use super::*;
 use crate::report::{fixtures, json};
-use filestone_model::measure::RunRecord;
+use filestone_measure::measure::RunRecord;
 
 /// A run of so many bytes, whose operations take so long, with a caveat from 8 KiB on.
 pub fn run(bytes: f64, mean_ns: f64) -> RunRecord {
@@ -32,7 +32,7 @@ pub fn swept(sizes: &str, transports: Option<&str>) -> SweepReport {
         vec![SweepParameter::parse("size", ValueKind::Bytes, sizes).expect("sizes")];
     let second = transports.map(|names| SweepParameter::parse("transport", ValueKind::Word, names));
     parameters.extend(second.map(|second| second.expect("names")));
-    let points = filestone_model::sweep::points(&parameters).expect("few");
+    let points = filestone_measure::sweep::points(&parameters).expect("few");
     let plan = fixtures::in_stretches().plan;
     let mut swept = SweepReport {
         command: ["probe", "read", "server:/export/file"]

@@ -1,9 +1,9 @@
 //! What the figures of a sweep are drawn in.
 
 use crate::report::picture::Axis;
-use filestone_model::figure::FigureUnit;
-use filestone_model::gate::GateFigure;
-use filestone_model::sweep::RunLevelFigure;
+use filestone_measure::sweep::RunLevelFigure;
+use filestone_plan::gate::GateFigure;
+use filestone_workload::figure::FigureUnit;
 
 const NANOS: f64 = 1e9;
 

@@ -11,9 +11,9 @@ use crate::error::{
     AreaError, ErrorCategory, NO_MORE_SOCKETS, RunError, SOURCES_OF_THIS_HOST, is_of_this_host,
     is_source_refused,
 };
-use filestone_model::measure::ConnectionsRecord;
-use filestone_model::session::backoff::BackoffSchedule;
-use filestone_model::text::thousands;
+use filestone_measure::measure::ConnectionsRecord;
+use filestone_protocol::session::backoff::BackoffSchedule;
+use filestone_workload::text::thousands;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
@@ -358,7 +358,7 @@ fn is_busy(error: &io::Error) -> bool {
 mod tests {
     use super::*;
     use crate::control::NoObserver;
-    use filestone_model::plan::{SourceAddresses, TransportKind};
+    use filestone_plan::plan::{SourceAddresses, TransportKind};
     use socket2::{Domain, Socket, Type};
     use std::cell::Cell;
     use std::net::TcpListener;

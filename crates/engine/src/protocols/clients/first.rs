@@ -5,8 +5,8 @@ use super::{ConnectedSockets, connect_sockets_that_can_be};
 use crate::control::Context;
 use crate::driver::Dial;
 use crate::error::RunError;
-use filestone_model::plan::Plan;
-use filestone_model::time::Timestamp;
+use filestone_plan::plan::Plan;
+use filestone_workload::time::Timestamp;
 
 /// The connections of those clients whose moment is 0, as far as the server takes them.
 pub fn connect_first(

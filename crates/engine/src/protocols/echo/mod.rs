@@ -9,12 +9,12 @@ use crate::control::Context;
 use crate::driver::Dial;
 use crate::error::RunError;
 use crate::run::{ConnectedClients, OpenTarget, TargetObjects};
-use filestone_model::client::Unsupported;
-use filestone_model::client::echo::{self, EchoClient, EchoMessages};
-use filestone_model::measure::run_record::Target;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{OtherTarget, Plan, TargetPlan, TransportKind};
-use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
+use filestone_measure::measure::run_record::Target;
+use filestone_plan::plan::{OtherTarget, Plan, TargetPlan, TransportKind};
+use filestone_protocol::client::Unsupported;
+use filestone_protocol::client::echo::{self, EchoClient, EchoMessages};
+use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind};
+use filestone_workload::operation::OpKind;
 use std::sync::Arc;
 
 /// What plans call it.

@@ -4,10 +4,10 @@ use super::mix::mounted;
 use super::tree;
 use crate::error::RunError;
 use crate::workspace::Purpose;
-use filestone_model::doctor::facts::{
+use filestone_measure::doctor::facts::{
     FileMedium, FileSystemFacts, RightsFacts, SpaceFacts, TargetFacts,
 };
-use filestone_model::plan::LocalTarget;
+use filestone_plan::plan::LocalTarget;
 use rustix::fs::Access;
 use std::path::{Path, PathBuf};
 

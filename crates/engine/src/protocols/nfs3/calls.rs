@@ -1,20 +1,20 @@
 //! The procedures of NFSv3 as functions, one call at a time.
 //!
 //! What they say and what is kept of their replies is the model's
-//! (`filestone_model::client::nfs3::sequence`); here a connection that blocks drives it.
+//! (`filestone_protocol::client::nfs3::sequence`); here a connection that blocks drives it.
 
 use crate::driver::{CallError, CallFailed, Endpoint, RpcConnection, RpcProcedure};
 use crate::error::RunError;
-use filestone_model::client::nfs3::sequence::{
+use filestone_plan::plan::CreateModes;
+use filestone_protocol::client::nfs3::sequence::{
     self, Call, CallHandle, CallSlot, ClientError, ClientErrorKind, DataRange, WaitReason,
     WriteResult,
 };
-use filestone_model::failure::StatusSpace;
-use filestone_model::load::Status;
-use filestone_model::plan::CreateModes;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{self, Handle, Procedure};
 use filestone_wire::xdr::{Encode, Writer};
+use filestone_workload::failure::StatusSpace;
+use filestone_workload::load::Status;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

@@ -9,10 +9,10 @@ use crate::protocols::addresses::resolve;
 use crate::protocols::reaching::{connect_times, repeated};
 use crate::protocols::{ConnectTarget, TargetError};
 use crate::way;
-use filestone_model::doctor::facts::{
+use filestone_measure::doctor::facts::{
     NameFacts, ProgramFacts, RightsFacts, ServiceFacts, SpaceFacts, TargetFacts, TransferFacts,
 };
-use filestone_model::plan::TransportKind;
+use filestone_plan::plan::TransportKind;
 use filestone_wire::nfs3::{Handle, Procedure, access, fsinfo, fsstat, pathconf};
 use filestone_wire::portmap::{self, Mapping};
 use filestone_wire::xdr::{Decode, Encode};

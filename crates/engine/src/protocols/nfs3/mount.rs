@@ -12,10 +12,10 @@ use crate::driver::{CallError, Dial, Endpoint, Program, Retry, RpcConnection, at
 use crate::error::RunError;
 use crate::protocols::addresses::resolve;
 use crate::protocols::nfs3::Nfs3Error;
-use filestone_model::client::nfs3::load::NLM;
-use filestone_model::client::nfs3::sequence::NFS;
-use filestone_model::plan::{Identities, NfsTarget, Plan, TransportKind};
-use filestone_model::session::rpc::{Credentials, groups};
+use filestone_plan::plan::{Identities, NfsTarget, Plan, TransportKind};
+use filestone_protocol::client::nfs3::load::NLM;
+use filestone_protocol::client::nfs3::sequence::NFS;
+use filestone_protocol::session::rpc::{Credentials, groups};
 use filestone_wire::mount::{MountStatus, PATH_MAX};
 use filestone_wire::nfs3::{self, Fattr3, FileType, Handle, Procedure, Status};
 use filestone_wire::nlm;

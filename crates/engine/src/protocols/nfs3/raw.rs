@@ -7,13 +7,13 @@ use crate::protocols::nfs3::mount::{self, Caller};
 use crate::protocols::nfs3::prepare::prepare;
 use crate::protocols::plain_socket::{EncodedCall, TIMEOUT, exchange};
 use crate::protocols::{Job, Rate, TargetError};
-use filestone_model::client::nfs3::procedures::procedure_of;
-use filestone_model::operation::{FileId, OpKind};
-use filestone_model::plan::ProbeRun;
+use filestone_plan::plan::ProbeRun;
+use filestone_protocol::client::nfs3::procedures::procedure_of;
 use filestone_wire::nfs3::{Handle, PROGRAM, Procedure, VERSION, getattr, read};
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth};
 use filestone_wire::xdr::{Encode, Writer};
+use filestone_workload::operation::{FileId, OpKind};
 use std::time::Duration;
 
 /// Exchanges the plan's operation over a plain socket for `time`.

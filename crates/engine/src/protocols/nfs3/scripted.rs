@@ -2,8 +2,8 @@
 
 use super::calls::Session;
 use crate::driver::{Dial, Endpoint, Retry, RpcConnection};
-use filestone_model::plan::{CreateModes, TransportKind};
-use filestone_model::session::rpc::Credentials;
+use filestone_plan::plan::{CreateModes, TransportKind};
+use filestone_protocol::session::rpc::Credentials;
 use filestone_wire::nfs3::{Fattr3, FileType, Nfstime3, Specdata3};
 use filestone_wire::record::RecordMark;
 use filestone_wire::rpc::{AcceptStatus, CallHeader, Gids, OpaqueAuth, ReplyBody, ReplyHeader};

@@ -3,9 +3,9 @@
 use super::connection::{Connection, Reaching, RequestError};
 use super::error::{SmbError, channels_help};
 use super::terms::any_bytes;
-use filestone_model::client::smb2::{ConnectError, ConnectOptions, ConnectionSetup};
-use filestone_model::doctor::facts::{ChannelFacts, ChannelRefusal};
-use filestone_model::measure::run_record::InterfaceRecord;
+use filestone_measure::doctor::facts::{ChannelFacts, ChannelRefusal};
+use filestone_measure::measure::run_record::InterfaceRecord;
+use filestone_protocol::client::smb2::{ConnectError, ConnectOptions, ConnectionSetup};
 use filestone_wire::smb2::ioctl::{InterfaceAddress, InterfaceCapability, NetworkInterface};
 use std::sync::Arc;
 

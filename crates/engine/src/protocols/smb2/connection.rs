@@ -4,19 +4,19 @@ use super::error::{ExchangeError, ExchangeFailed, SmbError};
 use super::key_log;
 use crate::control::{Cancellation, LOOK_EVERY};
 use crate::driver::{Dial, is_this_host};
-use filestone_model::client::call_slot::{ActionError, Results, WaitReason};
-use filestone_model::client::smb2::{
+use filestone_measure::measure::run_record::{SessionIdentity, SessionRecord};
+use filestone_protocol::client::call_slot::{ActionError, Results, WaitReason};
+use filestone_protocol::client::smb2::{
     CallHandle, CallSlot, ClientErrorKind, ConnectError, ConnectionSetup, establish,
 };
-use filestone_model::load::Status;
-use filestone_model::measure::run_record::{SessionIdentity, SessionRecord};
-use filestone_model::output::{Output, WriteData};
-use filestone_model::session::smb2::{
+use filestone_protocol::session::smb2::{
     Limits, NegotiatedSummary, OutgoingCompound, Scope, Smb2Options, Smb2Session, SmbStreamError,
 };
-use filestone_model::time::{Timestamp, nanos_of};
 use filestone_wire::smb2::compound::Messages;
 use filestone_wire::smb2::{self, Command};
+use filestone_workload::load::Status;
+use filestone_workload::output::{Output, WriteData};
+use filestone_workload::time::{Timestamp, nanos_of};
 use rustix::io::Errno;
 use rustix::net::{
     RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recv, sendmsg, shutdown, sockopt,

@@ -1,8 +1,8 @@
 //! Why an SMB server is none for the run that was asked for.
 
 use crate::error::{AreaError, ErrorCategory, RunError};
-use filestone_model::client::smb2::{ConnectError, MultichannelUnavailable, SetupStep};
-use filestone_model::session::smb2::SmbStreamError;
+use filestone_protocol::client::smb2::{ConnectError, MultichannelUnavailable, SetupStep};
+use filestone_protocol::session::smb2::SmbStreamError;
 use filestone_wire::smb2::Status;
 use std::io;
 use std::net::SocketAddr;

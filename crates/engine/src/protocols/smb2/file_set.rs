@@ -10,9 +10,9 @@ use crate::error::RunError;
 use crate::file_set::{
     ExistingObject, Missing, ObjectTable, Part, Progress, SetFiles, SetServer, SpareName, Step,
 };
-use filestone_model::client::smb2::{ALL_OF_FILE, CreateParams, ShareFiles, SharePath};
-use filestone_model::file_set::VolatileDirectory;
-use filestone_model::workload::ObjectKind;
+use filestone_plan::file_set::VolatileDirectory;
+use filestone_protocol::client::smb2::{ALL_OF_FILE, CreateParams, ShareFiles, SharePath};
+use filestone_protocol::workload::ObjectKind;
 use filestone_wire::smb2::Status;
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Files that a run writes before it begins.
 
 use super::connection::{Connection, RequestError};
-use filestone_model::client::smb2::{CallHandle, CreateParams};
-use filestone_model::output::{DataRange, WriteData};
+use filestone_protocol::client::smb2::{CallHandle, CreateParams};
 use filestone_wire::smb2::create::CreateDisposition;
+use filestone_workload::output::{DataRange, WriteData};
 
 /// A file that is being written.
 struct Filling<'p> {

@@ -3,7 +3,7 @@
 //! As SSLKEYLOGFILE for TLS, an environment variable names the file, so that no option and no plan
 //! can ask for it by accident.
 
-use filestone_model::session::smb2::Established;
+use filestone_protocol::session::smb2::Established;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;

@@ -3,10 +3,10 @@
 
 use super::connection::Connection;
 use super::error::SmbError;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{Plan, SmbTarget};
-use filestone_model::session::smb2::{BYTES_OF_CREDIT, Limits};
-use filestone_model::text::thousands;
+use filestone_plan::plan::{Plan, SmbTarget};
+use filestone_protocol::session::smb2::{BYTES_OF_CREDIT, Limits};
+use filestone_workload::operation::OpKind;
+use filestone_workload::text::thousands;
 
 /// What the server takes at once, if the run needs no more.
 pub fn limits_for(

@@ -3,7 +3,7 @@
 
 use crate::control::Context;
 use crate::error::RunError;
-use filestone_model::text::thousands;
+use filestone_workload::text::thousands;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};

@@ -1,8 +1,8 @@
 //! NTLMv2 (MS-NLMP) as the mechanism by which users authenticate: the random numbers and the time
 //! that its messages need. The messages are in the protection crate.
 
-use filestone_model::session::smb2::ntlm::{Established, Initiator, RandomInput, SigningSide};
-use filestone_model::session::smb2::{Mechanism, MechanismError, Mechanisms};
+use filestone_protocol::session::smb2::ntlm::{Established, Initiator, RandomInput, SigningSide};
+use filestone_protocol::session::smb2::{Mechanism, MechanismError, Mechanisms};
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -109,7 +109,7 @@ fn failed(error: impl fmt::Display) -> MechanismError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::session::smb2::ntlm::Acceptor;
+    use filestone_protocol::session::smb2::ntlm::Acceptor;
 
     /// A server that knows the password "mellon", and its answer to a NEGOTIATE_MESSAGE.
     fn challenge(negotiate: &[u8]) -> (Acceptor, Vec<u8>) {

@@ -20,18 +20,18 @@ use crate::protocols::clients::{connect_sockets, dial_of};
 use crate::run::{ConnectedClients, OpenTarget, TargetObjects, WorkerBody};
 use crate::workspace::ProcessIdentity;
 use crate::workspace::scratch_directory::{REMOVE_LEFTOVER, ScratchDirectory};
-use filestone_model::client::Verify;
-use filestone_model::client::smb2::{
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::mix_record::FileSetRecord;
+use filestone_measure::measure::run_record::{InterfaceRecord, Target};
+use filestone_plan::file_set::{ClientSet, Layout};
+use filestone_plan::plan::{MixPlan, Plan, ProbePlan, ReadData, SmbTarget};
+use filestone_protocol::client::Verify;
+use filestone_protocol::client::smb2::{
     ALL_OF_FILE, ChannelPosition, ClientState, HandlePolicy, HeldFile, OperationOptions,
     ShareFiles, SharePath, Smb2Client, Smb2ClientOptions, WATCHES_TAKE_NANOS, operating,
 };
-use filestone_model::file_set::{ClientSet, Layout};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::mix_record::FileSetRecord;
-use filestone_model::measure::run_record::{InterfaceRecord, Target};
-use filestone_model::operation::{FileId, OpKind};
-use filestone_model::plan::{MixPlan, Plan, ProbePlan, ReadData, SmbTarget};
-use filestone_model::session::smb2::Limits;
+use filestone_protocol::session::smb2::Limits;
+use filestone_workload::operation::{FileId, OpKind};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

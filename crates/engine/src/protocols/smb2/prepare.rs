@@ -6,16 +6,16 @@ use super::tree::{ShareTree, child_of};
 use crate::control::Context;
 use crate::error::RunError;
 use crate::workspace::scratch_directory::{self, ScratchDirectory};
-use filestone_model::client::handles::Handles;
-use filestone_model::client::smb2::{
+use filestone_plan::made::MadeNames;
+use filestone_plan::plan::{Plan, ProbePlan, SmbTarget};
+use filestone_protocol::client::handles::Handles;
+use filestone_protocol::client::smb2::{
     ALL_OF_FILE, CreateParams, CreateResult, ShareFiles, SharePath,
 };
-use filestone_model::made::MadeNames;
-use filestone_model::operation::{FileId, OpKind};
-use filestone_model::plan::{Plan, ProbePlan, SmbTarget};
-use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
+use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::smb2::Status;
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
+use filestone_workload::operation::{FileId, OpKind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -7,16 +7,16 @@ use crate::control::Context;
 use crate::error::RunError;
 use crate::protocols::plain_socket::{EncodedCall, MARK_LEN, SequenceField, exchange};
 use crate::protocols::{Job, Rate, TargetError};
-use filestone_model::client::smb2::{ALL_OF_FILE, CreateParams};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{ProbePlan, SmbTarget};
-use filestone_model::session::smb2::{BYTES_OF_CREDIT, Established};
+use filestone_plan::plan::{ProbePlan, SmbTarget};
+use filestone_protocol::client::smb2::{ALL_OF_FILE, CreateParams};
+use filestone_protocol::session::smb2::{BYTES_OF_CREDIT, Established};
 use filestone_wire::smb2::codec::{Encode, Writer};
 use filestone_wire::smb2::frame::FrameMark;
 use filestone_wire::smb2::info::{FileInfoClass, InfoClass};
 use filestone_wire::smb2::{
     Channel, Command, FileId, HEADER_LEN, Header, Route, echo, query_info, read,
 };
+use filestone_workload::operation::OpKind;
 use std::time::Duration;
 
 /// Where MessageId stands in a frame of one message.

@@ -5,9 +5,9 @@
 //! is repeated, which begins with opening the files that it needs.
 
 use super::connection::{Answers, Connection, REPEATS_MAX, RequestError};
-use filestone_model::client::call_slot::ActionError;
-use filestone_model::client::smb2::CallHandle;
-use filestone_model::output::WriteData;
+use filestone_protocol::client::call_slot::ActionError;
+use filestone_protocol::client::smb2::CallHandle;
+use filestone_workload::output::WriteData;
 use std::time::{Duration, Instant};
 
 impl Connection {

@@ -10,16 +10,16 @@ use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use crate::workspace::tree::{
     Directory, Found, FoundMarker, MarkerLock, Name, RefusalKind, Step, Tree, TreeError, TreeResult,
 };
-use filestone_model::client::call_slot::ActionError;
-use filestone_model::client::smb2::{
+use filestone_plan::made::{Kept, MadeNames};
+use filestone_protocol::client::call_slot::ActionError;
+use filestone_protocol::client::smb2::{
     ALL_OF_FILE, ATTRIBUTES, CallHandle, CreateParams, CreateResult, DirEntry, LISTING, Removal,
     SharePath,
 };
-use filestone_model::load::LineData;
-use filestone_model::made::{Kept, MadeNames};
-use filestone_model::output::{DataRange, WriteData};
 use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
 use filestone_wire::smb2::{FileId, Status};
+use filestone_workload::load::LineData;
+use filestone_workload::output::{DataRange, WriteData};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;

@@ -4,9 +4,9 @@ use crate::backend::sockets::Sockets;
 use crate::replay::over_sockets::LEAVE_MAX;
 use crate::run::{TargetObjects, WorkerBody, WorkerThread};
 use crate::worker::WorkerClient;
-use filestone_model::client::smb2::Smb2Client;
-use filestone_model::language::Operations;
-use filestone_model::workload::of_client;
+use filestone_protocol::client::smb2::Smb2Client;
+use filestone_protocol::workload::of_client;
+use filestone_workload::language::Operations;
 
 /// One connection of a probe or a mix.
 pub type ShareConnection = Smb2Client<Operations>;

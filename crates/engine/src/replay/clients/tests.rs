@@ -9,15 +9,15 @@ use crate::time::{Time, VirtualTime};
 use crate::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, WorkerEnd, WorkerResult, own_books,
 };
-use filestone_model::failure::Failure;
-use filestone_model::load::{Action, Cause, Load, Mismatch, Script, Status};
-use filestone_model::measure::IntervalBuffer;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{
+use filestone_measure::measure::IntervalBuffer;
+use filestone_plan::plan::{
     LoadName, LocalTarget, OnMismatch, Pacing, Plan, ReplayPlan, TargetPlan, WorkloadPlan,
 };
-use filestone_model::workload::LoadFile;
-use filestone_model::workload::load_file::{ClientCounters, SharedLoad};
+use filestone_protocol::workload::LoadFile;
+use filestone_protocol::workload::load_file::{ClientCounters, SharedLoad};
+use filestone_workload::failure::Failure;
+use filestone_workload::load::{Action, Cause, Load, Mismatch, Script, Status};
+use filestone_workload::operation::OpKind;
 use rustix::io::Errno;
 use std::sync::Arc;
 
@@ -212,7 +212,7 @@ fn stamped(count: u32, step: f64) -> String {
     (0..count).map(line).collect()
 }
 
-fn query(buffer: &mut IntervalBuffer) -> &mut filestone_model::measure::interval::KindBuffer {
+fn query(buffer: &mut IntervalBuffer) -> &mut filestone_workload::recording::interval::KindBuffer {
     let wanted = OpKind::QueryPathInformation;
     let mut kinds = buffer.kinds.iter_mut();
     kinds

@@ -2,15 +2,15 @@
 
 use super::*;
 use crate::run::NoObserver;
-use filestone_model::load::LoadWork;
-use filestone_model::measure::Role;
-use filestone_model::measure::sample::Sample;
-use filestone_model::operation::{Completion, Outcome, ReplyInfo, SlotId};
-use filestone_model::plan::{
+use filestone_measure::measure::Role;
+use filestone_plan::plan::{
     Direction, GroupPlan, HealthPlan, LeftoverPolicy, LocalTarget, RatePlan, RateUnit, TargetPlan,
     ValueRange, WorkloadPlan,
 };
-use filestone_model::workload::{Next, Workload};
+use filestone_protocol::workload::{Next, Workload};
+use filestone_workload::load::LoadWork;
+use filestone_workload::operation::{Completion, Outcome, ReplyInfo, SlotId};
+use filestone_workload::recording::sample::Sample;
 
 const SECOND: u64 = 1_000_000_000;
 

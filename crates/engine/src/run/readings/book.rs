@@ -7,11 +7,11 @@ use super::process::ServerProcess;
 use super::source::Source;
 use super::{ReadingError, host, path};
 use crate::control::ServerRates;
-use filestone_model::cost::proc_text::HostScope;
-use filestone_model::cost::{Counter, CounterReading, MeasuredAt, ReadingPhase, SourceRecord};
-use filestone_model::measure::costs::RunPath;
-use filestone_model::measure::run_record::Target;
-use filestone_model::plan::{CostPlan, Plan};
+use filestone_measure::cost::proc_text::HostScope;
+use filestone_measure::cost::{Counter, CounterReading, MeasuredAt, ReadingPhase, SourceRecord};
+use filestone_measure::measure::costs::RunPath;
+use filestone_measure::measure::run_record::Target;
+use filestone_plan::plan::{CostPlan, Plan};
 use std::time::Instant;
 
 /// What a run is to read.

@@ -3,8 +3,8 @@
 use super::host::said_something;
 use super::source::Source;
 use super::{ANSWER_MAX, ReadingError};
-use filestone_model::cost::CounterReading;
-use filestone_model::cost::proc_text::{HostScope, TimeUnits, parse};
+use filestone_measure::cost::CounterReading;
+use filestone_measure::cost::proc_text::{HostScope, TimeUnits, parse};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::Read as _;
@@ -113,7 +113,7 @@ impl Source for CommandSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::cost::Counter;
+    use filestone_measure::cost::Counter;
 
     fn read(line: &str, time_max: Duration) -> Result<CounterReading, String> {
         let mut printing = CommandSource {

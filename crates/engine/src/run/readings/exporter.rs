@@ -3,9 +3,9 @@
 use super::host::said_something;
 use super::source::Source;
 use super::{ANSWER_MAX, ReadingError};
-use filestone_model::cost::CounterReading;
-use filestone_model::cost::exporter_text::parse;
-use filestone_model::cost::proc_text::HostScope;
+use filestone_measure::cost::CounterReading;
+use filestone_measure::cost::exporter_text::parse;
+use filestone_measure::cost::proc_text::HostScope;
 use std::time::Duration;
 
 /// How long all of an answer may take.
@@ -57,7 +57,7 @@ impl Source for Exporter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::cost::Counter;
+    use filestone_measure::cost::Counter;
     use std::io::{Read, Write};
     use std::net::TcpListener;
 

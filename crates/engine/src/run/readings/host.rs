@@ -2,8 +2,8 @@
 
 use super::source::Source;
 use super::{ANSWER_MAX, ReadingError};
-use filestone_model::cost::CounterReading;
-use filestone_model::cost::proc_text::{HostScope, TimeUnits, parse};
+use filestone_measure::cost::CounterReading;
+use filestone_measure::cost::proc_text::{HostScope, TimeUnits, parse};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::File;
 use std::io::Read as _;
@@ -99,7 +99,7 @@ fn nanos_since_start() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filestone_model::cost::Counter;
+    use filestone_measure::cost::Counter;
 
     #[test]
     fn this_host_is_read() {

@@ -2,10 +2,10 @@
 
 use crate::host::line_of;
 use crate::way;
-use filestone_model::cost::wire::{ETHERNET_HEADER, Framing, PathOverhead};
-use filestone_model::measure::costs::RunPath;
-use filestone_model::measure::run_record::Target;
-use filestone_model::plan::Plan;
+use filestone_measure::cost::wire::{ETHERNET_HEADER, Framing, PathOverhead};
+use filestone_measure::measure::costs::RunPath;
+use filestone_measure::measure::run_record::Target;
+use filestone_plan::plan::Plan;
 use std::net::SocketAddr;
 
 /// ARPHRD_ETHER.

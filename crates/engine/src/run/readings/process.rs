@@ -6,7 +6,7 @@
 
 use super::ReadingError;
 use super::source::Source;
-use filestone_model::cost::{Counter, CounterReading};
+use filestone_measure::cost::{Counter, CounterReading};
 use procfs::process::Process;
 use std::fs;
 

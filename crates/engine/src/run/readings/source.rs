@@ -1,7 +1,7 @@
 //! A place that readings come from.
 
 use super::ReadingError;
-use filestone_model::cost::CounterReading;
+use filestone_measure::cost::CounterReading;
 
 /// A place that readings come from.
 pub trait Source: Send {

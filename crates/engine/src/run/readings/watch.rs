@@ -3,11 +3,11 @@
 use super::book::{ReadingLog, Sources};
 use crate::control::{Context, LOOK_EVERY, Observer, ServerRates};
 use crate::run::run_hook::{RunHook, RunSnapshot, Stage};
-use filestone_model::cost::{CostRecord, ReadingPhase};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::costs::{self, RunPath};
-use filestone_model::plan::{CostPlan, Plan};
-use filestone_model::time::Timestamp;
+use filestone_measure::cost::{CostRecord, ReadingPhase};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::costs::{self, RunPath};
+use filestone_plan::plan::{CostPlan, Plan};
+use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;

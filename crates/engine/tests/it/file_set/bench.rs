@@ -4,9 +4,8 @@ use filestone_engine::control::{NoObserver, Observer};
 use filestone_engine::protocols::nfs3::prepare::file_set::{FileSet, Order, prepare};
 use filestone_engine::protocols::nfs3::{Session, mount};
 use filestone_engine::{ErrorCategory, RunError};
-use filestone_model::file_set::Layout;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{FileSetPlan, Identities, LeftoverPolicy, NfsTarget, Popularity};
+use filestone_plan::file_set::Layout;
+use filestone_plan::plan::{FileSetPlan, Identities, LeftoverPolicy, NfsTarget, Popularity};
 use filestone_server::Running;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
@@ -14,6 +13,7 @@ use filestone_wire::nfs3::{
     DirOpArgs, Handle, Procedure, Sattr3, create, mkdir, read, readdir, remove, setattr, write,
 };
 use filestone_wire::xdr::{Decode, Encode};
+use filestone_workload::operation::OpKind;
 use std::sync::atomic::AtomicBool;
 
 pub const ALL: &[OpKind] = OpKind::STATELESS;

@@ -6,11 +6,11 @@ use filestone_engine::control::{Context, NoObserver};
 use filestone_engine::protocols::BuiltIn;
 use filestone_engine::workspace::ProcessIdentity;
 use filestone_engine::{Job, Protocols, RunError};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{
+use filestone_plan::plan::{
     LeftoverPolicy, MixCount, MixPlan, NfsTarget, Plan, TargetPlan, WorkloadPlan,
 };
 use filestone_server::Running;
+use filestone_workload::operation::OpKind;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ fn what_was_not_made_by_us_is_not_touched() {
     }
     assert_eq!(bench.names("set"), [MARKER, "precious"]);
     let file = super::bench::plan(4, "1K");
-    let file = filestone_model::plan::FileSetPlan {
+    let file = filestone_plan::plan::FileSetPlan {
         name: "file".into(),
         ..file
     };

@@ -5,9 +5,9 @@ use super::bench::{ALL, Bench, plan};
 use crate::support::live::{serve, status_of};
 use filestone_engine::control::{NoObserver, Observer};
 use filestone_engine::{ErrorCategory, RunError};
-use filestone_model::operation::OpKind;
 use filestone_server::Running;
 use filestone_wire::nfs3::Status;
+use filestone_workload::operation::OpKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn faulty(rules: &[&str]) -> Running {

@@ -4,10 +4,10 @@ use super::bench::{ALL, Bench, plan};
 use crate::support::live::serve;
 use filestone_engine::control::NoObserver;
 use filestone_engine::protocols::nfs3::prepare::file_set::FileSet;
-use filestone_model::file_set::{Layout, VolatileDirectory, file_name};
-use filestone_model::operation::{FileId, OpKind};
-use filestone_model::workload::ObjectKind;
+use filestone_plan::file_set::{Layout, VolatileDirectory, file_name};
+use filestone_protocol::workload::ObjectKind;
 use filestone_wire::pattern;
+use filestone_workload::operation::{FileId, OpKind};
 use std::sync::atomic::AtomicBool;
 
 /// Objects of each client of `plan(files, …)`, with all kinds of operation.

@@ -4,8 +4,8 @@
 use super::bench::{Bench, DATA};
 use crate::support::replays::nfs;
 use filestone_engine::replay::{TreeCleanup, WorkDir};
-use filestone_model::load::action::Disposition;
-use filestone_model::load::{Action, Generation, Status};
+use filestone_workload::load::action::Disposition;
+use filestone_workload::load::{Action, Generation, Status};
 use std::time::Duration;
 
 fn faulty(rules: &[&str]) -> Bench {

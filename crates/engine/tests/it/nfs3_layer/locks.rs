@@ -2,8 +2,8 @@
 
 use super::bench::{Bench, Client};
 use crate::support::replays::{nfs, nlm};
-use filestone_model::load::action::Disposition;
-use filestone_model::load::{Action, Cause, Generation, Status};
+use filestone_workload::load::action::Disposition;
+use filestone_workload::load::{Action, Cause, Generation, Status};
 
 const FILE: &[u8] = b"clients/client0/file";
 const DENIED: Status = nlm(1);

@@ -2,9 +2,9 @@
 
 use super::bench::{Bench, Client, NOENT, NOTEMPTY, find_first, nt_create_x};
 use crate::support::replays::nfs;
-use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
-use filestone_model::load::{Action, Cause, Generation, Status};
 use filestone_wire::nfs3::Procedure;
+use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY};
+use filestone_workload::load::{Action, Cause, Generation, Status};
 
 const FILE: &str = "clients/client0/file";
 

@@ -7,10 +7,10 @@ use filestone_engine::protocols::nfs3::replay::Nfs3Site;
 use filestone_engine::protocols::nfs3::replay::{Nfs3Options, remove_left_over};
 use filestone_engine::replay::{OnExisting, TreeCleanup, WorkDir};
 use filestone_engine::{ErrorCategory, RunError};
-use filestone_model::load::{Action, Generation, Status};
-use filestone_model::operation::Stability;
-use filestone_model::plan::LeftoverPolicy;
-use filestone_model::plan::NfsTarget;
+use filestone_plan::plan::LeftoverPolicy;
+use filestone_plan::plan::NfsTarget;
+use filestone_workload::load::{Action, Generation, Status};
+use filestone_workload::operation::Stability;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 
 use super::bench::{Bench, EXIST, NOENT, NOTEMPTY};
 use crate::support::replays::nfs;
-use filestone_model::load::{Action, Cause, Generation, Status};
-use filestone_model::operation::Stability;
+use filestone_workload::load::{Action, Cause, Generation, Status};
+use filestone_workload::operation::Stability;
 
 fn read(path: &str, offset: u64, len: u64) -> Action<'_> {
     let path = path.as_bytes();

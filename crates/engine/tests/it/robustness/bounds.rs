@@ -5,11 +5,11 @@ use super::{MS, run_at};
 use crate::support::SECOND;
 use crate::support::live::{probe, serve};
 use filestone_engine::control::{NoObserver, Observer};
-use filestone_model::measure::Caveat;
-use filestone_model::measure::run_record::{IntervalRecord, RunOutcome};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
+use filestone_measure::measure::Caveat;
+use filestone_measure::measure::run_record::{IntervalRecord, RunOutcome};
+use filestone_plan::plan::{ArrivalsPlan, Plan, TransportKind};
 use filestone_server::Running;
+use filestone_workload::operation::OpKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn timed(operation: OpKind, nanos: u64) -> Plan {

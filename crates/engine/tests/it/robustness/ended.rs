@@ -2,10 +2,10 @@
 
 use super::shares::{any_plan, outcome, page_of};
 use crate::support::smb_peer::{Reaction, frame, serve};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::Plan;
+use filestone_plan::plan::Plan;
 use filestone_wire::smb2::codec::Encode;
 use filestone_wire::smb2::{Command, ErrorResponse, HEADER_LEN, Header, Status};
+use filestone_workload::operation::OpKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 

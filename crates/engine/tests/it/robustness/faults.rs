@@ -4,10 +4,10 @@ use super::{MS, run_at};
 use crate::support::SECOND;
 use crate::support::live::{probe, serve};
 use filestone_engine::control::NoObserver;
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::run_record::RunOutcome;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, Plan, ReadData, TransportKind};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::run_record::RunOutcome;
+use filestone_plan::plan::{ArrivalsPlan, Plan, ReadData, TransportKind};
+use filestone_workload::operation::OpKind;
 use std::sync::atomic::AtomicBool;
 
 /// A run against a server with these faults.

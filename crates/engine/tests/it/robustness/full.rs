@@ -4,10 +4,10 @@ use super::error_at;
 use crate::support::live::{checked, serve, status_of};
 use crate::support::mixes::mix;
 use filestone_engine::RunError;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, Plan, WorkloadPlan};
+use filestone_plan::plan::{ArrivalsPlan, Plan, WorkloadPlan};
 use filestone_server::Running;
 use filestone_wire::nfs3::Status;
+use filestone_workload::operation::OpKind;
 
 /// A mix over so many files of 128 KiB.
 fn plan(files: u32, remove_set: bool) -> Plan {

@@ -18,8 +18,8 @@ mod targets;
 
 use filestone_engine::RunError;
 use filestone_engine::control::{NoObserver, Observer};
-use filestone_model::measure::RunRecord;
-use filestone_model::plan::Plan;
+use filestone_measure::measure::RunRecord;
+use filestone_plan::plan::Plan;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 

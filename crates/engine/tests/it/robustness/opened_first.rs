@@ -2,9 +2,9 @@
 
 use super::shares::{any_plan, outcome};
 use crate::support::smb_peer::{Reaction, serve};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::Plan;
+use filestone_plan::plan::Plan;
 use filestone_wire::smb2::{Command, Header};
+use filestone_workload::operation::OpKind;
 use std::sync::{Arc, Mutex};
 
 /// What a server is asked, in this order.
@@ -85,7 +85,7 @@ fn what_is_written_before_a_run_is_paid_for_by_the_credits_at_hand() {
     let mut plan = plan(OpKind::Copy, &asked, || {
         Reaction::Changed(|message| message[14..16].copy_from_slice(&[1, 0]))
     });
-    if let filestone_model::plan::TargetPlan::Smb(target) = &mut plan.target {
+    if let filestone_plan::plan::TargetPlan::Smb(target) = &mut plan.target {
         target.compounds = false;
     }
     let record = outcome(&plan).expect("the run is made");

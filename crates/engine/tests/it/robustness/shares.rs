@@ -5,9 +5,8 @@ use crate::support::smb_peer::{Reaction, frame, header_to, listen, message, nego
 use filestone_engine::RunError;
 use filestone_engine::control::NoObserver;
 use filestone_engine::error::ErrorCategory;
-use filestone_model::measure::RunRecord;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, Plan, SmbTarget, TargetPlan};
+use filestone_measure::measure::RunRecord;
+use filestone_plan::plan::{ArrivalsPlan, Plan, SmbTarget, TargetPlan};
 use filestone_wire::smb2::codec::Text;
 use filestone_wire::smb2::compound::append;
 use filestone_wire::smb2::frame::FRAME_MAX;
@@ -19,6 +18,7 @@ use filestone_wire::smb2::{
     Command, Dialect, ErrorResponse, FileAttributes, FileTime, Header, Route, Status, echo,
     query_directory,
 };
+use filestone_workload::operation::OpKind;
 use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;

@@ -4,10 +4,10 @@ use super::run_at;
 use crate::support::live::{probe, serve};
 use crate::support::relay::{Fate, Relay};
 use filestone_engine::control::NoObserver;
-use filestone_model::measure::RunRecord;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{Plan, TransportKind};
+use filestone_measure::measure::RunRecord;
+use filestone_plan::plan::{Plan, TransportKind};
 use filestone_wire::nfs3::Procedure;
+use filestone_workload::operation::OpKind;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 

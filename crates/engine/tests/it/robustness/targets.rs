@@ -4,9 +4,9 @@ use super::error_at;
 use crate::support::live::{probe, serve};
 use filestone_engine::RunError;
 use filestone_engine::error::ErrorCategory;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::TransportKind;
+use filestone_plan::plan::TransportKind;
 use filestone_server::Options;
+use filestone_workload::operation::OpKind;
 
 fn error_for(operation: OpKind, path: &str, change: impl FnOnce(&mut Options)) -> RunError {
     let server = serve(change);
@@ -126,7 +126,7 @@ fn an_empty_file_cannot_be_read_and_an_empty_directory_not_looked_up_in() {
 #[test]
 fn a_plan_that_makes_no_sense_is_refused_before_anything_is_sent() {
     let server = serve(|_| {});
-    type Change = fn(&mut filestone_model::plan::Plan);
+    type Change = fn(&mut filestone_plan::plan::Plan);
     let changes: [(Change, &str); 7] = [
         (|plan| plan.clients = 0, "\"clients\" 0"),
         (|plan| plan.in_flight = 0, "\"in_flight\" 0"),

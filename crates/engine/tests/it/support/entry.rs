@@ -3,9 +3,9 @@
 use filestone_engine::control::{Context, Observer};
 use filestone_engine::protocols::BuiltIn;
 use filestone_engine::{Job, Protocols, RunError};
-use filestone_model::load::Load;
-use filestone_model::measure::RunRecord;
-use filestone_model::plan::Plan;
+use filestone_measure::measure::RunRecord;
+use filestone_plan::plan::Plan;
+use filestone_workload::load::Load;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

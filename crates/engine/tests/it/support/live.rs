@@ -4,11 +4,11 @@ use crate::support::entry::run;
 use filestone_engine::RunError;
 use filestone_engine::control::NoObserver;
 use filestone_engine::protocols::nfs3::Nfs3Error;
-use filestone_model::measure::RunRecord;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, Plan, TransportKind};
+use filestone_measure::measure::RunRecord;
+use filestone_plan::plan::{ArrivalsPlan, Plan, TransportKind};
 use filestone_server::{Options, Running, Server};
 use filestone_wire::nfs3::Status;
+use filestone_workload::operation::OpKind;
 use std::sync::atomic::AtomicBool;
 
 /// A small built-in server on a free port.

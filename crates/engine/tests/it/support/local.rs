@@ -2,8 +2,8 @@
 
 use filestone_engine::protocols::local::replay::{LocalLayer, LocalOptions, LocalSite};
 use filestone_engine::replay::{BlockingWorkDir, Layer, TreeCleanup, WorkDir};
-use filestone_model::load::action::{Disposition, OPTION_DIRECTORY};
-use filestone_model::load::{Action, Status};
+use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY};
+use filestone_workload::load::{Action, Status};
 use std::path::PathBuf;
 
 pub const ENOENT: u32 = 2;

@@ -1,9 +1,9 @@
 //! Plans of mixes.
 
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{
+use filestone_plan::plan::{
     ArrivalsPlan, FileSetPlan, FileSizes, MixCount, MixPlan, Plan, Popularity, WorkloadPlan,
 };
+use filestone_workload::operation::OpKind;
 
 /// Every procedure, some of them seldom.
 pub const ALL_22: &[(OpKind, u64)] = &[

@@ -1,20 +1,20 @@
 //! Runs of the real worker loop against a server made of arithmetic.
 
+use filestone_control::queueing::{Service, SimulatedServer};
 use filestone_engine::backend::Backend;
 use filestone_engine::backend::simulated::Simulated;
 use filestone_engine::worker::{
     IntervalSink, Worker, WorkerClient, WorkerControl, WorkerEnd, new_buffer, own_books,
 };
-use filestone_model::language::Operations;
-use filestone_model::measure::run_record::{IntervalRecord, TickRecord, Totals};
-use filestone_model::measure::{IntervalAggregator, IntervalBuffer};
-use filestone_model::operation::{OpKind, Operation, Stability};
-use filestone_model::plan::{
+use filestone_measure::measure::run_record::{IntervalRecord, TickRecord, Totals};
+use filestone_measure::measure::{IntervalAggregator, IntervalBuffer};
+use filestone_plan::plan::{
     ArrivalsPlan, LeftoverPolicy, NfsTarget, Plan, ProbePlan, TargetPlan, WorkloadPlan,
 };
-use filestone_model::queueing::{Service, SimulatedServer};
-use filestone_model::time::Timestamp;
-use filestone_model::workload::{Next, Workload};
+use filestone_protocol::workload::{Next, Workload};
+use filestone_workload::language::Operations;
+use filestone_workload::operation::{OpKind, Operation, Stability};
+use filestone_workload::time::Timestamp;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;

@@ -1,12 +1,12 @@
 //! Plans of replays.
 
 use filestone_engine::load_file::read_text;
-use filestone_model::failure::StatusSpace;
-use filestone_model::load::Load;
-use filestone_model::load::Status;
-use filestone_model::plan::{
+use filestone_plan::plan::{
     ArrivalsPlan, LoadName, Plan, ReplayPlan, TargetPlan, TcpReplay, WorkloadPlan,
 };
+use filestone_workload::failure::StatusSpace;
+use filestone_workload::load::Load;
+use filestone_workload::load::Status;
 use std::sync::Arc;
 
 pub fn load(text: &str) -> Arc<Load> {

@@ -1,6 +1,6 @@
 //! A temporary directory.
 
-use filestone_model::plan::{LocalTarget, TargetPlan};
+use filestone_plan::plan::{LocalTarget, TargetPlan};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 

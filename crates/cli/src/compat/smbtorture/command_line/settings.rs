@@ -2,7 +2,7 @@
 
 use super::{refusal, shown, wrong};
 use crate::compat::ending::CommandLineError;
-use filestone_model::plan::SmbDialect;
+use filestone_plan::plan::SmbDialect;
 
 /// What settings say of a run.
 #[derive(Debug, Default)]

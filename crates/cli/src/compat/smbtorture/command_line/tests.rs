@@ -1,7 +1,7 @@
 //! Command lines as Samba's own documents and scripts call smbtorture with them.
 
 use super::*;
-use filestone_model::plan::SmbDialect;
+use filestone_plan::plan::SmbDialect;
 
 fn parse_line(line: &str) -> Result<Request, CommandLineError> {
     let words: Vec<String> = line.split_whitespace().map(String::from).collect();

@@ -3,8 +3,8 @@
 use super::of_leg;
 use crate::report::caption;
 use crate::report::picture::{Axis, Form, Line, Mark, Panel, Picture, Point, Style, Symbol};
-use filestone_model::measure::RunRecord;
-use filestone_model::measure::curve_record::{CurvePointRecord, CurveRecord, SweepDirection};
+use filestone_measure::measure::RunRecord;
+use filestone_measure::measure::curve_record::{CurvePointRecord, CurveRecord, SweepDirection};
 
 /// The curve as a picture: mean and p99 upwards, the mean downwards, knee and peak.
 pub fn picture(record: &RunRecord, curve: &CurveRecord) -> Picture {

@@ -2,7 +2,7 @@
 
 use super::leg_name;
 use crate::report::parts::ledger::counts;
-use filestone_model::measure::curve_record::{CurvePointRecord, CurveRecord};
+use filestone_measure::measure::curve_record::{CurvePointRecord, CurveRecord};
 
 /// The points as comma-separated values, units in the names of the columns.
 pub fn csv(curve: &CurveRecord) -> String {

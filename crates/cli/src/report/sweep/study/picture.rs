@@ -9,7 +9,7 @@ use crate::report::picture::{
 use crate::report::sweep::picture::{drawn, of_panels};
 use crate::report::sweep::unit::DrawnUnit;
 use crate::report::sweep::{SweepReport, SweptLine, SweptPoint, everywhere};
-use filestone_model::gate::GateFigure;
+use filestone_plan::gate::GateFigure;
 
 /// Height of a graph among the others.
 const HEIGHT: f64 = 260.0;

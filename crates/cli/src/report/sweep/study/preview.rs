@@ -6,7 +6,7 @@ use crate::report::parts::page::Page;
 use crate::report::parts::units::counted;
 use crate::report::sweep::{SweepReport, SweptLine};
 use crate::shell::shell_line;
-use filestone_model::text::{bytes_text, thousands};
+use filestone_workload::text::{bytes_text, thousands};
 
 /// Points, runs and how long they take, in nanoseconds.
 pub fn text(swept: &SweepReport, expected_ns: u64, page: Page) -> String {

@@ -8,8 +8,8 @@ use crate::quantity::{grouped, time_with_chance, with_chance};
 use crate::report::parts::units::counted;
 use crate::report::repeats::percent;
 use crate::report::sweep::{SweepReport, SweptLine, SweptPoint};
-use filestone_model::gate::{GateFigure, RunTotal};
-use filestone_model::sweep::SweepKnee;
+use filestone_measure::sweep::SweepKnee;
+use filestone_plan::gate::{GateFigure, RunTotal};
 
 /// Packets that were counted may be so many more or fewer than by the model, as a share.
 const PACKETS_OFF: f64 = 0.01;

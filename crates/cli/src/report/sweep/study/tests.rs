@@ -6,13 +6,13 @@ use crate::report::fixtures;
 use crate::report::parts::page::Page;
 use crate::report::picture::render;
 use crate::report::repeats::RepeatsEnd;
-use filestone_model::comparison::ComparedRun;
-use filestone_model::comparison::repeats::RepeatPlan;
-use filestone_model::cost::{
+use filestone_measure::comparison::ComparedRun;
+use filestone_measure::comparison::repeats::RepeatPlan;
+use filestone_measure::cost::{
     CostEstimate, CostFigure, CostRecord, Counter, MeasuredAt, WireCostRecord,
 };
-use filestone_model::plan::CostPlan;
-use filestone_model::sweep::{PointTally, SweepValue};
+use filestone_measure::sweep::{PointTally, SweepValue};
+use filestone_plan::plan::CostPlan;
 
 const LIMITS: ReadLimits = ReadLimits {
     tcp: 32_768,

@@ -9,14 +9,14 @@ use super::opened_set::{FILE, FILE_MODE, OpenedSet};
 use super::populate::{self, directory_of};
 use super::uncached_files::{Needed, UncachedFiles, Unchecked, beyond_first};
 use crate::protocols::local::tree::listing::Listing;
-use filestone_model::file_set::{
+use filestone_plan::file_set::{
     FILES_PER_DIRECTORY, FileSampler, Layout, VolatileDirectory, file_name, link_name,
 };
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{Access, MixPlan, Popularity};
-use filestone_model::random::{Generator, RandomStream, RngExt, stream};
-use filestone_model::{only_in_loads, only_in_probes};
+use filestone_plan::plan::{Access, MixPlan, Popularity};
 use filestone_wire::pattern;
+use filestone_workload::operation::OpKind;
+use filestone_workload::random::{Generator, RandomStream, RngExt, stream};
+use filestone_workload::{only_in_loads, only_in_probes};
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Advice, AtFlags, Mode, OFlags, SeekFrom, StatxFlags};
 use rustix::io::Errno;

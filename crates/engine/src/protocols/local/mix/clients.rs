@@ -2,10 +2,10 @@
 
 use super::kernel::Kernel;
 use crate::error::RunError;
-use filestone_model::measure::mix_record::CorrectionRecord;
-use filestone_model::mix::Counters;
-use filestone_model::mix::feedback::Group;
-use filestone_model::time::Timestamp;
+use filestone_measure::measure::mix_record::CorrectionRecord;
+use filestone_plan::mix::Counters;
+use filestone_plan::mix::feedback::Group;
+use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -8,10 +8,10 @@ use crate::protocols::local::tree::{self, LocalTree};
 use crate::workspace::Purpose;
 use crate::workspace::set_directory::{OnSpecMismatch, SetDirectory};
 use crate::workspace::set_removal;
-use filestone_model::file_set::FileSetSpec;
-use filestone_model::measure::run_record::Target;
-use filestone_model::plan::{FileSetPlan, LeftoverPolicy, MixPlan, Plan, TargetPlan};
-use filestone_model::plan::{MixPlanError, PlanError};
+use filestone_measure::measure::run_record::Target;
+use filestone_plan::file_set::FileSetSpec;
+use filestone_plan::plan::{FileSetPlan, LeftoverPolicy, MixPlan, Plan, TargetPlan};
+use filestone_plan::plan::{MixPlanError, PlanError};
 use rustix::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 

@@ -5,9 +5,9 @@ use super::clients::ClientGroup;
 use crate::control::Observer;
 use crate::error::RunError;
 use crate::run::{RunHook, RunSnapshot, Stage};
-use filestone_model::mix::feedback::{CORRECTION_NS, FIRST_CORRECTION_NS};
-use filestone_model::plan::{FeedbackArithmetic, MixPlan, Plan};
-use filestone_model::time::Timestamp;
+use filestone_plan::mix::feedback::{CORRECTION_NS, FIRST_CORRECTION_NS};
+use filestone_plan::plan::{FeedbackArithmetic, MixPlan, Plan};
+use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 
 /// How often it looks when a number of calls ends the run.

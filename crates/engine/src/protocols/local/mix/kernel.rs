@@ -9,7 +9,7 @@ use super::mounted::Mounted;
 use crate::control::check_cancelled;
 use crate::error::RunError;
 use crate::time::Time;
-use filestone_model::mix::{Counters, MixError, counters};
+use filestone_plan::mix::{Counters, MixError, counters};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 

@@ -7,9 +7,9 @@ use super::kernel::Kernel;
 use crate::control::check_cancelled;
 use crate::error::RunError;
 use crate::time::Time;
-use filestone_model::mix::Counters;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::MixCount;
+use filestone_plan::mix::Counters;
+use filestone_plan::plan::MixCount;
+use filestone_workload::operation::OpKind;
 use std::sync::atomic::AtomicBool;
 
 /// How long it may take in all.

@@ -6,7 +6,7 @@
 //! (`workload`) in a language of its own (`work`) on the loop of every run (`target`). The kernel's
 //! counters (`kernel`) say what became of them on the wire: before the run of each kind alone
 //! (`learn`), and in it every two seconds of all (`feedback_controller`). The arithmetic of that is the model's
-//! ([`feedback`](filestone_model::mix::feedback)).
+//! ([`feedback`](filestone_plan::mix::feedback)).
 //!
 //! Not here: the mix over a connection of our own, where one operation is one call.
 

@@ -2,7 +2,7 @@
 
 use super::error::MountError;
 use crate::error::RunError;
-use filestone_model::measure::MountRecord;
+use filestone_measure::measure::MountRecord;
 use std::path::{Path, PathBuf};
 
 /// A mount, as records keep it.

@@ -7,13 +7,13 @@
 //! ```
 
 use super::caller::SyscallResult;
-use filestone_model::measure::mix_record::CorrectionRecord;
-use filestone_model::mix::feedback::nhfsstone::{self, FIRST_SAMPLE_SECONDS, Next, Process, Task};
-use filestone_model::mix::feedback::{Calls, Group};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{ArrivalsPlan, FeedbackArithmetic, MixPlan, Plan};
-use filestone_model::random::{Generator, RandomStream, RngExt, exponential, stream};
-use filestone_model::time::Timestamp;
+use filestone_measure::measure::mix_record::CorrectionRecord;
+use filestone_plan::mix::feedback::nhfsstone::{self, FIRST_SAMPLE_SECONDS, Next, Process, Task};
+use filestone_plan::mix::feedback::{Calls, Group};
+use filestone_plan::plan::{ArrivalsPlan, FeedbackArithmetic, MixPlan, Plan};
+use filestone_workload::operation::OpKind;
+use filestone_workload::random::{Generator, RandomStream, RngExt, exponential, stream};
+use filestone_workload::time::Timestamp;
 
 /// Operations that are counted as due and not begun at most, for each client.
 const SKIPPED_MAX: u64 = 10_000_000;

@@ -11,11 +11,11 @@ use crate::error::RunError;
 use crate::protocols::local::tree::{DIRECTORY, LocalTree};
 use crate::workspace::tree::Directory;
 use crate::workspace::{Purpose, set_removal};
-use filestone_model::file_set::{
+use filestone_plan::file_set::{
     FILES_PER_DIRECTORY, Layout, VolatileDirectory, file_name, link_name,
 };
-use filestone_model::operation::OpKind;
 use filestone_wire::pattern;
+use filestone_workload::operation::OpKind;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;

@@ -1,16 +1,16 @@
 //! What only a mix through a mount has to tell, in the record.
 
 use super::clients::ClientGroup;
-use filestone_model::measure::Caveat;
-use filestone_model::measure::mix_record::{
+use filestone_measure::measure::Caveat;
+use filestone_measure::measure::mix_record::{
     CorrectionRecord, CountedAsRecord, FileSetRecord, MixOperationRecord, MixRecord,
     WireLimitRecord, WireOperationRecord, WireOtherRecord, WireRecord,
 };
-use filestone_model::measure::run_record::{RunOutcome, RunRecord};
-use filestone_model::mix::Counters;
-use filestone_model::mix::feedback::{Calls, counted_as};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{FeedbackArithmetic, MixPlan};
+use filestone_measure::measure::run_record::{RunOutcome, RunRecord};
+use filestone_plan::mix::Counters;
+use filestone_plan::mix::feedback::{Calls, counted_as};
+use filestone_plan::plan::{FeedbackArithmetic, MixPlan};
+use filestone_workload::operation::OpKind;
 use std::sync::Arc;
 
 /// What a run came to, beside what every run does.

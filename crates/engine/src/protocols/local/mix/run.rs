@@ -10,10 +10,10 @@ use crate::control::{Context, Observer};
 use crate::error::RunError;
 use crate::run::{check_files_of_clients, run_on};
 use crate::time::RealTime;
-use filestone_model::file_set::{Layout, VolatileDirectory};
-use filestone_model::measure::RunRecord;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{FeedbackArithmetic, MixCount, MixPlan, Plan, WorkloadPlan};
+use filestone_measure::measure::RunRecord;
+use filestone_plan::file_set::{Layout, VolatileDirectory};
+use filestone_plan::plan::{FeedbackArithmetic, MixCount, MixPlan, Plan, WorkloadPlan};
+use filestone_workload::operation::OpKind;
 use std::sync::atomic::AtomicBool;
 
 /// Files that a client opens for a moment: a directory to list, and a file in it.

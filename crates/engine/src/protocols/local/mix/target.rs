@@ -16,7 +16,7 @@ use crate::error::RunError;
 use crate::protocols::local::tree::LocalTree;
 use crate::run::{ConnectedClients, OpenTarget, Recording, RunHook, WorkerBody};
 use crate::worker::SharedRecorder;
-use filestone_model::measure::run_record::{RunRecord, Target};
+use filestone_measure::measure::run_record::{RunRecord, Target};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 

@@ -9,11 +9,11 @@ use super::learn;
 use crate::control::Observer;
 use crate::error::RunError;
 use crate::time::RealTime;
-use filestone_model::file_set::Layout;
-use filestone_model::measure::mix_record::FileSetRecord;
-use filestone_model::mix::feedback::{FeedbackTarget, Group};
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{FeedbackArithmetic, MixCount, MixPlan, Plan};
+use filestone_measure::measure::mix_record::FileSetRecord;
+use filestone_plan::file_set::Layout;
+use filestone_plan::mix::feedback::{FeedbackTarget, Group};
+use filestone_plan::plan::{FeedbackArithmetic, MixCount, MixPlan, Plan};
+use filestone_workload::operation::OpKind;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

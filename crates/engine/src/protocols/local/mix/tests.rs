@@ -12,17 +12,17 @@ use crate::control::NoObserver;
 use crate::run::{RunHook, RunSnapshot, Stage};
 use crate::time::{Time, VirtualTime};
 use crate::worker::{SampleSink, Worker, WorkerClient, WorkerControl, WorkerEnd, WorkerResult};
-use filestone_model::file_set::VolatileDirectory;
-use filestone_model::measure::interval::IntervalCounts;
-use filestone_model::measure::mix_record::CorrectionRecord;
-use filestone_model::measure::{Role, Sample};
-use filestone_model::mix::feedback::{Calls, FeedbackTarget, Group};
-use filestone_model::operation::{OpKind, Outcome};
-use filestone_model::plan::{
+use filestone_measure::measure::mix_record::CorrectionRecord;
+use filestone_measure::measure::{Role, Sample};
+use filestone_plan::file_set::VolatileDirectory;
+use filestone_plan::mix::feedback::{Calls, FeedbackTarget, Group};
+use filestone_plan::plan::{
     ArrivalsPlan, FeedbackArithmetic, FileSetPlan, FileSizes, LocalMix, LocalTarget, MixCount,
     MixPlan, Plan, Popularity, TargetPlan, WorkloadPlan,
 };
-use filestone_model::time::Timestamp;
+use filestone_workload::operation::{OpKind, Outcome};
+use filestone_workload::recording::interval::IntervalCounts;
+use filestone_workload::time::Timestamp;
 use rustix::io::Errno;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;

@@ -7,7 +7,7 @@
 //! and when these are used up, an operation makes a change of its own, which is counted with it.
 
 use super::opened_set::{LINK_TARGET, OpenedSet};
-use filestone_model::file_set::{VolatileDirectory, link_name};
+use filestone_plan::file_set::{VolatileDirectory, link_name};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::collections::VecDeque;

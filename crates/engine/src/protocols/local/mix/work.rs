@@ -4,9 +4,9 @@
 use super::caller::{Prerequisites, SyscallResult, SystemCalls, UnmeasuredOperation};
 use crate::backend::blocking::{BlockingClient, Unended, WorkResult};
 use crate::exhaustion::is_exhausted;
-use filestone_model::failure::StatusSpace;
-use filestone_model::language::{WorkItem, WorkType};
-use filestone_model::operation::{OpKind, Outcome};
+use filestone_workload::failure::StatusSpace;
+use filestone_workload::language::{WorkItem, WorkType};
+use filestone_workload::operation::{OpKind, Outcome};
 
 /// The language: operations by their kinds.
 #[derive(Debug)]

@@ -7,11 +7,11 @@ use super::caller::Prerequisites;
 use super::clients::ClientGroup;
 use super::pacer::Pacer;
 use super::work::{Account, Asked, MountKinds, MountWork};
-use filestone_model::measure::Sample;
-use filestone_model::operation::{Completion, OpKind};
-use filestone_model::plan::{MixPlan, Plan};
-use filestone_model::time::Timestamp;
-use filestone_model::workload::{Next, Workload};
+use filestone_measure::measure::Sample;
+use filestone_plan::plan::{MixPlan, Plan};
+use filestone_protocol::workload::{Next, Workload};
+use filestone_workload::operation::{Completion, OpKind};
+use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 
 /// Longest wait at a time, so that a client whose group has ended ends, too.

@@ -2,8 +2,8 @@
 
 use crate::exhaustion::is_exhausted;
 use crate::replay::Reply;
-use filestone_model::failure::StatusSpace;
-use filestone_model::load::{Cause, Status};
+use filestone_workload::failure::StatusSpace;
+use filestone_workload::load::{Cause, Status};
 use rustix::io::Errno;
 
 /// What a verb came to.

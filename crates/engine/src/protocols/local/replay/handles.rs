@@ -1,7 +1,7 @@
 //! The handles of a load file and the descriptors behind them.
 
 use super::answer::FailedVerb;
-use filestone_model::load::Cause;
+use filestone_workload::load::Cause;
 use rustix::fd::OwnedFd;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

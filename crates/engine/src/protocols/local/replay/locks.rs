@@ -15,8 +15,8 @@
 
 use super::answer::FailedVerb;
 use super::names::{LOOK, Names};
-use filestone_model::failure::StatusSpace;
-use filestone_model::load::Status;
+use filestone_workload::failure::StatusSpace;
+use filestone_workload::load::Status;
 use nix::fcntl::FcntlArg;
 use nix::libc;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};

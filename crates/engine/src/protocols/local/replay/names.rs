@@ -12,7 +12,7 @@
 
 use crate::protocols::local::tree::DIRECTORY;
 use crate::protocols::local::tree::listing::{Listing, is_dot};
-use filestone_model::load::wildcard;
+use filestone_workload::load::wildcard;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;

@@ -1,7 +1,7 @@
 //! How the local layer works.
 
 use crate::workspace::OnExisting;
-use filestone_model::made::MadeNames;
+use filestone_plan::made::MadeNames;
 use std::sync::Arc;
 
 /// How the local layer works. Each field is an option of dbench's, or what that

@@ -7,7 +7,7 @@
 
 use super::answer::FailedVerb;
 use crate::workspace::test_directory::{CLIENTS, MARKER};
-use filestone_model::load::Cause;
+use filestone_workload::load::Cause;
 
 /// Whether it is the directory `clients` itself.
 pub(super) fn is_clients(path: &[u8]) -> bool {

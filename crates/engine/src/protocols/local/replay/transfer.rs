@@ -10,7 +10,7 @@
 
 use super::answer::FailedVerb;
 use crate::replay::Cancellation;
-use filestone_model::payload::DataVerifier;
+use filestone_workload::payload::DataVerifier;
 use rustix::fd::BorrowedFd;
 use rustix::fs::OFlags;
 use rustix::io::Errno;

@@ -8,7 +8,7 @@
 use super::DIRECTORY;
 use super::listing::{Listing, is_dot};
 use super::nfs_mount;
-use filestone_model::made::{Kept, MadeNames};
+use filestone_plan::made::{Kept, MadeNames};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, SeekFrom};
 use rustix::io::Errno;

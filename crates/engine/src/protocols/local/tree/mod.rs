@@ -15,7 +15,7 @@ use crate::workspace::tree::{
     Tree, TreeError, TreeResult,
 };
 use deletion::{Removal, RemoveError};
-use filestone_model::made::{Kept, MadeNames};
+use filestone_plan::made::{Kept, MadeNames};
 use listing::{Listing, is_dot};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom};

@@ -1,8 +1,8 @@
 //! Why what a run needs cannot be found or made on the server.
 
 use crate::error::{AreaError, ErrorCategory};
-use filestone_model::operation::OpKind;
 use filestone_wire::nfs3::{Procedure, Status};
+use filestone_workload::operation::OpKind;
 
 /// Why what a run needs cannot be found or made on the server.
 #[derive(Debug, thiserror::Error)]

@@ -1,10 +1,10 @@
 //! What has been found of a server's files before a run.
 
 use crate::file_set::SetFiles;
-use filestone_model::client::handles::Handles;
-use filestone_model::operation::FileId;
-use filestone_model::workload::{FileEntry, FileTable, ObjectKind};
+use filestone_protocol::client::handles::Handles;
+use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::Handle;
+use filestone_workload::operation::FileId;
 
 /// One object of the server.
 #[derive(Debug, Clone, Copy)]

@@ -8,12 +8,12 @@ use crate::file_set::{self, OrphanedSet};
 use crate::protocols::nfs3::mount::{self, Caller, Mounted};
 use crate::protocols::nfs3::prepare::PrepareError;
 use crate::workspace::ProcessIdentity;
-use filestone_model::file_set::Layout;
-use filestone_model::measure::run_record::Target;
-use filestone_model::operation::OpKind;
-use filestone_model::plan::{MixPlan, NfsTarget, Plan, TargetPlan};
-use filestone_model::workload::ObjectKind;
+use filestone_measure::measure::run_record::Target;
+use filestone_plan::file_set::Layout;
+use filestone_plan::plan::{MixPlan, NfsTarget, Plan, TargetPlan};
+use filestone_protocol::workload::ObjectKind;
 use filestone_wire::nfs3::Handle;
+use filestone_workload::operation::OpKind;
 use std::net::SocketAddr;
 use std::time::Duration;
 

@@ -22,12 +22,12 @@ use crate::protocols::nfs3::session::at_path;
 use crate::protocols::nfs3::tree::NfsTree;
 use crate::workspace::scratch_directory::{self, REMOVE_LEFTOVER, ScratchDirectory};
 use file_set::FileSet;
-use filestone_model::made::MadeNames;
-use filestone_model::measure::run_record::Target;
-use filestone_model::operation::{FileId, OpKind};
-use filestone_model::plan::ProbeRun;
-use filestone_model::workload::ObjectKind;
+use filestone_measure::measure::run_record::Target;
+use filestone_plan::made::MadeNames;
+use filestone_plan::plan::ProbeRun;
+use filestone_protocol::workload::ObjectKind;
 use filestone_wire::nfs3::{Fattr3, FileType, Handle, Procedure};
+use filestone_workload::operation::{FileId, OpKind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -243,7 +243,7 @@ impl Prepared {
             | OpKind::Remove
             | OpKind::RmDir
             | OpKind::Rename => self.make_own_directory(plan, root, is_directory, context),
-            filestone_model::only_in_loads!() | filestone_model::only_in_probes!() => {
+            filestone_workload::only_in_loads!() | filestone_workload::only_in_probes!() => {
                 Err(wrong_object(
                     plan,
                     "a load file around it",

@@ -4,11 +4,11 @@ use super::Prepared;
 use crate::control::Context;
 use crate::error::RunError;
 use crate::protocols::nfs3::session::at_path;
-use filestone_model::operation::{FileId, OpKind};
-use filestone_model::plan::{ProbeRun, TransportKind};
+use filestone_plan::plan::{ProbeRun, TransportKind};
 use filestone_wire::nfs3::Procedure;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::pattern;
+use filestone_workload::operation::{FileId, OpKind};
 
 /// Bytes of a WRITE at most: what every server takes, and what a datagram holds.
 const WRITE_MAX: u64 = 64 << 10;

@@ -4,12 +4,12 @@ use crate::backend::connection::ClientConnection;
 use crate::driver::{CallError, RetryLimit};
 use crate::protocols::nfs3::calls;
 use crate::replay::over_sockets::{LoadConnection, tried_for};
-use filestone_model::client::nfs3::load::LoadClient;
-use filestone_model::client::nfs3::sequence::{ClientError, ClientErrorKind};
-use filestone_model::completions::CompletionBatch;
-use filestone_model::measure::Mismatches;
-use filestone_model::session::rpc::{JukeboxWaits, RpcProcedure};
-use filestone_model::time::Timestamp;
+use filestone_measure::measure::Mismatches;
+use filestone_protocol::client::nfs3::load::LoadClient;
+use filestone_protocol::client::nfs3::sequence::{ClientError, ClientErrorKind};
+use filestone_protocol::session::rpc::{JukeboxWaits, RpcProcedure};
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::time::Timestamp;
 
 impl LoadConnection for LoadClient {
     fn stop(&mut self, now: Timestamp, completed: &mut CompletionBatch) {

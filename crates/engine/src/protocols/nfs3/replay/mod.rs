@@ -7,7 +7,7 @@
 //! | `socket_clients` | its clients, over sockets |
 //! | `connection` | one of them, as the worker of any load sees it |
 //!
-//! What a client does is the model's (`filestone_model::client::nfs3::load`).
+//! What a client does is the model's (`filestone_protocol::client::nfs3::load`).
 //! docs/reference/lowering.md has the table of what each verb becomes.
 
 mod connection;

@@ -3,10 +3,10 @@
 use crate::control::Cancellation;
 use crate::driver::retry::Retry;
 use crate::workspace::OnExisting;
-use filestone_model::client::nfs3::load::LoadOptions;
-use filestone_model::load::Generation;
-use filestone_model::made::MadeNames;
-use filestone_model::plan::GroupIdentities;
+use filestone_plan::made::MadeNames;
+use filestone_plan::plan::GroupIdentities;
+use filestone_protocol::client::nfs3::load::LoadOptions;
+use filestone_workload::load::Generation;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;

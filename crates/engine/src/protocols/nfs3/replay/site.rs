@@ -12,14 +12,14 @@ use crate::replay::site::{TreeCleanup, WorkDir};
 use crate::workspace::test_directory::{self, LeftOver, TestDirectory};
 use crate::workspace::tree::{Directory, Step};
 use crate::workspace::{Owner, Purpose};
-use filestone_model::client::nfs3::load::{
+use filestone_measure::measure::run_record::Target;
+use filestone_plan::plan::{LeftoverPolicy, NfsTarget, TransportKind};
+use filestone_protocol::client::nfs3::load::{
     ActorOptions, LoadClientOptions, RunDirectories, Transfers,
 };
-use filestone_model::measure::run_record::Target;
-use filestone_model::plan::{LeftoverPolicy, NfsTarget, TransportKind};
-use filestone_model::session::rpc::Credentials;
-use filestone_model::time::nanos_of;
+use filestone_protocol::session::rpc::Credentials;
 use filestone_wire::nfs3::{FileType, Handle};
+use filestone_workload::time::nanos_of;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

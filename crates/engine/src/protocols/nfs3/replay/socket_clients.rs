@@ -14,10 +14,10 @@ use crate::replay::replaying::{ClientSpawner, Wanted};
 use crate::replay::round_robin::RoundRobin;
 use crate::run::{ConnectedClients, Recording, WorkerBody};
 use crate::worker::WorkerClient;
-use filestone_model::client::nfs3::load::LoadClient;
-use filestone_model::plan::Plan;
-use filestone_model::time::Timestamp;
-use filestone_model::workload::LineSource;
+use filestone_plan::plan::Plan;
+use filestone_protocol::client::nfs3::load::LoadClient;
+use filestone_protocol::workload::LineSource;
+use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
 

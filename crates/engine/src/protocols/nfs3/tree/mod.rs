@@ -23,8 +23,8 @@ use crate::workspace::marker::{LockHolder, MARKER_MAX_BYTES, Marker, padded};
 use crate::workspace::tree::{
     Directory, Found, FoundMarker, MarkerLock, Name, RefusalKind, Step, Tree, TreeError, TreeResult,
 };
-use filestone_model::client::nfs3::sequence::ObjectWithAttributes as Object;
-use filestone_model::made::{Kept, MadeNames};
+use filestone_plan::made::{Kept, MadeNames};
+use filestone_protocol::client::nfs3::sequence::ObjectWithAttributes as Object;
 use filestone_wire::nfs3::create::CreateHow;
 use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::nfs3::{FileType, Handle, Procedure, Status};

@@ -5,7 +5,7 @@
 //! | `site` | the place on the share: claimed, left as it was found |
 //! | `socket_clients` | its clients, over sockets |
 //!
-//! What a client does is the model's (`filestone_model::client::smb2`).
+//! What a client does is the model's (`filestone_protocol::client::smb2`).
 
 mod site;
 mod socket_clients;

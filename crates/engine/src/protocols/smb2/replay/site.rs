@@ -13,9 +13,11 @@ use crate::workspace::Purpose;
 use crate::workspace::scratch_directory::REMOVE_LEFTOVER;
 use crate::workspace::test_directory::{self, LeftOver, TestDirectory};
 use crate::workspace::tree::Directory;
-use filestone_model::client::smb2::{ConnectionSetup, ShareLoadOptions, SharePath, ShareTransfers};
-use filestone_model::measure::run_record::{DurableHandles, Target};
-use filestone_model::plan::{LeftoverPolicy, SmbTarget};
+use filestone_measure::measure::run_record::{DurableHandles, Target};
+use filestone_plan::plan::{LeftoverPolicy, SmbTarget};
+use filestone_protocol::client::smb2::{
+    ConnectionSetup, ShareLoadOptions, SharePath, ShareTransfers,
+};
 use std::sync::Arc;
 
 /// The most that one READ asks for, and one WRITE sends, whatever the server offers.

@@ -18,16 +18,16 @@ use crate::replay::replaying::{ClientSpawner, Wanted};
 use crate::replay::round_robin::RoundRobin;
 use crate::run::{ConnectedClients, Recording, WorkerBody};
 use crate::worker::WorkerClient;
-use filestone_model::client::Output;
-use filestone_model::client::smb2::{
+use filestone_measure::measure::Mismatches;
+use filestone_plan::plan::Plan;
+use filestone_protocol::client::Output;
+use filestone_protocol::client::smb2::{
     ChannelPosition, ClientErrorKind, Smb2Client, Smb2ClientOptions, replaying,
 };
-use filestone_model::completions::CompletionBatch;
-use filestone_model::load::Lines;
-use filestone_model::measure::Mismatches;
-use filestone_model::plan::Plan;
-use filestone_model::time::{Timestamp, nanos_of};
-use filestone_model::workload::LineSource;
+use filestone_protocol::workload::LineSource;
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::load::Lines;
+use filestone_workload::time::{Timestamp, nanos_of};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

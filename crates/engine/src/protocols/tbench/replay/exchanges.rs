@@ -1,8 +1,8 @@
 //! Which messages an action of a load has.
 
-use filestone_model::load::{Action, Generation};
-use filestone_model::only_in_nfs_loads;
 use filestone_wire::tbench::{Dialect, Operation, Sizes};
+use filestone_workload::load::{Action, Generation};
+use filestone_workload::only_in_nfs_loads;
 
 /// From actions to lengths.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //!
 //! Every operation becomes one exchange of as many bytes as a file server and its
 //! client would have moved, and nothing else: the peer keeps no files, so nothing
-//! can fail, and every answer is [`Status::Unknown`](filestone_model::load::Status).
+//! can fail, and every answer is [`Status::Unknown`](filestone_workload::load::Status).
 //! Subtracted from a run against a file server, what is left is the server.
 //!
 //! The messages and their lengths are in [`filestone_wire::tbench`].
@@ -22,9 +22,9 @@ use crate::replay::layer::{Layer, LayerLost, Reply};
 use crate::replay::site::{BlockingWorkDir, TreeCleanup, WorkDir};
 use connection::TbenchConnection;
 use exchanges::Exchanges;
-use filestone_model::load::{Action, Cause, Generation, Status};
-use filestone_model::measure::run_record::Target;
-use filestone_model::plan::TcpReplay;
+use filestone_measure::measure::run_record::Target;
+use filestone_plan::plan::TcpReplay;
+use filestone_workload::load::{Action, Cause, Generation, Status};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 

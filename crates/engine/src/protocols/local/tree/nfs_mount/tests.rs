@@ -8,13 +8,13 @@ use crate::protocols::local::replay::{LocalOptions, LocalSite, remove_left_over}
 use crate::protocols::local::tree::deletion;
 use crate::protocols::{Job, Protocols};
 use crate::replay::{BlockingWorkDir, Layer, TreeCleanup, WorkDir};
-use filestone_model::load::action::Disposition;
-use filestone_model::load::{Action, Status};
-use filestone_model::made::MadeNames;
-use filestone_model::measure::{Caveat, RunRecord};
-use filestone_model::plan::{
+use filestone_measure::measure::{Caveat, RunRecord};
+use filestone_plan::made::MadeNames;
+use filestone_plan::plan::{
     LoadName, LocalTarget, OnMismatch, Plan, ReplayPlan, TargetPlan, WorkloadPlan,
 };
+use filestone_workload::load::action::Disposition;
+use filestone_workload::load::{Action, Status};
 use rustix::fd::AsFd;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;

@@ -1,0 +1,322 @@
+//! The search for the peak: the highest load that the server keeps up with.
+//!
+//! Loads are doubled until one is not kept up with. What is achieved at that load is the
+//! server's capacity, for a server that overload does not slow down, and the peak is then
+//! tried a little below it: at the capacity itself a queue grows without bound. What the
+//! server does there, and a little above, decides; if it contradicts, as a server that thrashes
+//! in overload does, the interval between the highest load that was kept up with and the
+//! lowest that was not is halved until it is narrow.
+//!
+//! A load that seems too high is measured again before it is believed, so that one hiccup
+//! does not end the search. After an overload the server rests at a low load until the backlog
+//! is worked off: what is left of it would make the next load look better, or, of a server that
+//! a long queue slows down, worse.
+
+use super::tally::{Tally, is_working_off};
+use filestone_measure::measure::curve_record::PeakLimit;
+use filestone_measure::measure::run_record::IntervalRecord;
+
+/// What is tried first, in operations per second.
+pub const FIRST_OPS_PER_S: f64 = 100.0;
+/// The peak lies so far below the capacity that a queue is still short on average.
+const BELOW_CAPACITY: f64 = 0.98;
+/// The search ends when a load this much higher is too high.
+const RATIO_END: f64 = 1.08;
+/// What is offered while the server rests, as a share of what was too much.
+const REST_SHARE: f64 = 0.1;
+/// Intervals of rest at most.
+const REST_INTERVALS_MAX: u32 = 20;
+/// Operations that an interval should have while loads are doubled: the verdict is coarse.
+const OPERATIONS_COARSE: f64 = 50.0;
+/// Operations that decide near the peak.
+const OPERATIONS_FINE: f64 = 20_000.0;
+/// One load takes no longer than this, when it is slow and one interval is not longer.
+const LOAD_NANOS_MAX: u64 = 10_000_000_000;
+/// The whole search takes no longer than this, unless the intervals are long.
+const SEARCH_NANOS_MAX: u64 = 180_000_000_000;
+/// So many intervals it may always have, those in which the load changed included,
+const INTERVALS_ALWAYS: u32 = 60;
+/// and never more than these.
+const INTERVALS_MAX: u32 = 10_000;
+/// Loads above this are beyond any server, and beyond us.
+const HIGHEST_OPS_PER_S: f64 = 1e8;
+
+/// What the search wants next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Step {
+    /// Another interval at this load.
+    Hold,
+    /// The first measurement of this load did not count: the same again.
+    Repeat,
+    /// Another load.
+    Try(f64),
+    /// The search is over.
+    Done(Peak),
+}
+
+/// The highest load to offer, and why it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Peak {
+    /// In operations per second; 0 if the server answers nothing.
+    pub load_ops_per_s: f64,
+    /// What ended the search.
+    pub end: PeakLimit,
+    /// What was surely achieved in overload, if that was seen.
+    pub capacity_ops_per_s: Option<f64>,
+    /// Loads that were tried.
+    pub tried: u32,
+}
+
+impl Peak {
+    /// A peak that somebody gave.
+    pub fn given(load_ops_per_s: f64) -> Self {
+        Self {
+            load_ops_per_s,
+            end: PeakLimit::Fixed,
+            capacity_ops_per_s: None,
+            tried: 0,
+        }
+    }
+
+    /// How it was found, as a sentence.
+    pub fn method(&self) -> String {
+        let tried = self.tried;
+        match (self.end, self.capacity_ops_per_s) {
+            (PeakLimit::Fixed, _) => "given".into(),
+            (PeakLimit::Generator, _) => format!(
+                "highest load that the load generator can offer; the server kept up with all {tried} loads tried"
+            ),
+            (PeakLimit::Server, Some(capacity)) => format!(
+                "highest load kept up with, of {tried} tried; at least {capacity:.0}/s achieved in overload"
+            ),
+            (PeakLimit::Server, None) => format!("highest load kept up with, of {tried} tried"),
+            (PeakLimit::NotReached, _) => format!(
+                "highest load kept up with when the search was broken off, of {tried} tried"
+            ),
+        }
+    }
+}
+
+/// Where the search is.
+#[derive(Debug, Clone)]
+pub(crate) struct PeakSearch {
+    load: f64,
+    limit: Option<f64>,
+    /// The highest load that was kept up with; 0 if none was.
+    kept: f64,
+    /// What was surely achieved there, if enough was counted there to tell.
+    kept_achieved: Option<f64>,
+    /// The lowest that was not.
+    lost: Option<f64>,
+    /// The most that was surely achieved at a load that was not kept up with.
+    capacity: f64,
+    /// Whether the load below the capacity was tried, and the one above it.
+    tried_below: bool,
+    tried_above: bool,
+    /// Whether this load failed once.
+    failed_once: bool,
+    /// Whether it failed again: more intervals only tell the capacity better.
+    failed: bool,
+    /// Whether the server rests before the next load, and that load while it does.
+    is_rest_due: bool,
+    after_rest: Option<f64>,
+    rested: u32,
+    intervals: u32,
+    nanos: u64,
+    tried: u32,
+}
+
+impl PeakSearch {
+    /// A search that goes no higher than `limit`.
+    pub fn new(limit_ops_per_s: Option<f64>) -> Self {
+        let limit = limit_ops_per_s.filter(|limit| limit.is_finite() && *limit > 0.0);
+        Self {
+            load: limit.map_or(FIRST_OPS_PER_S, |limit| limit.min(FIRST_OPS_PER_S)),
+            limit,
+            kept: 0.0,
+            kept_achieved: None,
+            lost: None,
+            capacity: 0.0,
+            tried_below: false,
+            tried_above: false,
+            failed_once: false,
+            failed: false,
+            is_rest_due: false,
+            after_rest: None,
+            rested: 0,
+            intervals: 0,
+            nanos: 0,
+            tried: 1,
+        }
+    }
+
+    /// What is offered.
+    pub fn load(&self) -> f64 {
+        self.load
+    }
+
+    /// The best that is known when the search is broken off.
+    pub fn unfinished(&self) -> Peak {
+        self.found(self.kept, PeakLimit::NotReached)
+    }
+
+    /// Counts an interval of any kind: the search is bounded.
+    fn count(&mut self, nanos: u64) -> bool {
+        self.intervals += 1;
+        self.nanos = self.nanos.saturating_add(nanos);
+        let is_long = self.nanos >= SEARCH_NANOS_MAX && self.intervals >= INTERVALS_ALWAYS;
+        !is_long && self.intervals < INTERVALS_MAX
+    }
+
+    /// Takes an interval of this length that belongs to no load.
+    pub fn pass(&mut self, nanos: u64) -> Step {
+        if self.count(nanos) {
+            Step::Hold
+        } else {
+            Step::Done(self.unfinished())
+        }
+    }
+
+    /// Whether the server rests: what is counted then belongs to no load.
+    pub fn is_resting(&self) -> bool {
+        self.after_rest.is_some()
+    }
+
+    /// Takes a whole interval of rest, of this length.
+    pub fn rest(&mut self, interval: &IntervalRecord, nanos: u64) -> Step {
+        self.rested += 1;
+        let has_rested = !is_working_off(interval) || self.rested >= REST_INTERVALS_MAX;
+        match (self.pass(nanos), self.after_rest) {
+            (Step::Hold, Some(load)) if has_rested => {
+                self.after_rest = None;
+                self.try_load(load)
+            }
+            (step, _) => step,
+        }
+    }
+
+    /// Takes what was counted at this load since it was offered, or since [`Step::Repeat`], with
+    /// a last interval of this length.
+    pub fn observe(&mut self, at_load: &Tally, nanos: u64) -> Step {
+        if !self.count(nanos) {
+            return Step::Done(self.unfinished());
+        }
+        let expected = at_load.expected(self.load);
+        let patient = at_load.nanos < LOAD_NANOS_MAX;
+        let is_fine = expected >= OPERATIONS_FINE || !patient;
+        let is_kept = at_load.keeps_up(self.load);
+        if self.failed || (!is_kept && self.failed_once) {
+            self.failed = true;
+            return if is_fine {
+                self.lose(at_load)
+            } else {
+                Step::Hold
+            };
+        }
+        // Doubling needs no fine verdict; near the peak only a fine one counts.
+        if !is_fine && self.lost.is_some() {
+            return Step::Hold;
+        }
+        if is_kept {
+            return self.keep(at_load);
+        }
+        self.failed_once = true;
+        Step::Repeat
+    }
+
+    fn keep(&mut self, at_load: &Tally) -> Step {
+        if self.load >= self.kept {
+            self.kept = self.load;
+            self.kept_achieved = self.lost.map(|_| at_load.achieved_at_least());
+        }
+        if self.limit.is_some_and(|limit| self.load >= limit) {
+            return Step::Done(self.found(self.load, PeakLimit::Generator));
+        }
+        if self.lost.is_some() {
+            return self.refine();
+        }
+        if self.load >= HIGHEST_OPS_PER_S {
+            return Step::Done(self.found(self.load, PeakLimit::Generator));
+        }
+        // Intervals with few operations say little; the next load has more.
+        let enough = OPERATIONS_COARSE * self.load / at_load.expected(self.load).max(1.0);
+        self.try_load((2.0 * self.load).max(enough * f64::from(at_load.intervals)))
+    }
+
+    fn lose(&mut self, at_load: &Tally) -> Step {
+        self.is_rest_due = true;
+        self.capacity = self.capacity.max(at_load.achieved_at_least());
+        self.lost = Some(self.lost.map_or(self.load, |lost| lost.min(self.load)));
+        if self.kept >= self.load {
+            // Doubling believed it too soon; the load before it was kept up with.
+            self.kept = self.load / 2.0;
+            self.kept_achieved = None;
+        }
+        self.refine()
+    }
+
+    /// The next load between what was kept up with and what was not.
+    fn refine(&mut self) -> Step {
+        let Some(lost) = self.lost else {
+            return Step::Hold;
+        };
+        let below = BELOW_CAPACITY * self.capacity;
+        if !self.tried_below {
+            self.tried_below = true;
+            if below > self.kept * 1.01 && below < lost {
+                return self.try_load(below);
+            }
+        }
+        let is_below_kept = self.kept >= below * (1.0 - 1e-9);
+        if !self.tried_above && is_below_kept && self.kept * RATIO_END < lost {
+            self.tried_above = true;
+            return self.try_load(self.kept * RATIO_END);
+        }
+        if self.kept > 0.0 && lost <= self.kept * RATIO_END * (1.0 + 1e-9) {
+            if self.kept_achieved.is_none() {
+                return self.try_load(self.kept);
+            }
+            return Step::Done(self.found(self.kept, PeakLimit::Server));
+        }
+        // A first load that is too high already has nothing below it to halve towards.
+        let next = if self.kept > 0.0 {
+            (self.kept * lost).sqrt()
+        } else {
+            lost / 2.0
+        };
+        self.try_load(next)
+    }
+
+    fn try_load(&mut self, load: f64) -> Step {
+        if std::mem::take(&mut self.is_rest_due) {
+            self.after_rest = Some(load);
+            self.rested = 0;
+            self.load *= REST_SHARE;
+            return Step::Try(self.load);
+        }
+        self.load = self.limit.map_or(load, |limit| load.min(limit));
+        self.failed_once = false;
+        self.failed = false;
+        self.tried += 1;
+        Step::Try(self.load)
+    }
+
+    /// A load just above the capacity may have seemed to be kept up with: the peak stays below
+    /// the most that was ever achieved, be it in overload or, of a server that overload slows
+    /// down, before.
+    fn found(&self, load: f64, end: PeakLimit) -> Peak {
+        let most = self.capacity.max(self.kept_achieved.unwrap_or(0.0));
+        let below = BELOW_CAPACITY * most;
+        let load_ops_per_s = match self.lost {
+            Some(_) if load > 0.0 && most > 0.0 => load.min(below),
+            Some(_) => below,
+            None => load,
+        };
+        Peak {
+            load_ops_per_s,
+            end,
+            capacity_ops_per_s: self.lost.map(|_| self.capacity),
+            tried: self.tried,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The first part of the search: two loads, not far apart, between which the answer is.
+
+use super::{ObjectiveSearch, Stage};
+use crate::load_control::NextLoad;
+use filestone_measure::measure::curve_record::SearchStopReason;
+
+/// Loads that differ by less than this share are not worth bisecting any more.
+const BRACKET: f64 = 1.15;
+
+impl ObjectiveSearch {
+    /// After another interval while bracketing.
+    pub(super) fn bracket(&mut self) -> NextLoad {
+        let excess = self.dwell.excess(self.law, &self.plan.objective);
+        let taken = self.dwell.readings.len();
+        let is_hopeless = excess > 10.0 || self.dwell.achieved() < 0.8 * self.dwell.load;
+        let clearly_fails = self.dwell.clearly_fails(self.law, self.objective());
+        // On the way down few operations say little by chance's measure; they are taken at
+        // their word, or a search for what never holds would stop at the first doubt.
+        let descends = self.holds.is_none() && self.fails.is_some();
+        let holds = !clearly_fails && (!descends || excess <= 1.0);
+        let load = self.dwell.load;
+        let at_end = load <= self.range.lowest || (load >= self.range.highest && holds);
+        // One bad interval may be an accident, and the ends of the range are an answer.
+        let wanted = match (holds, at_end) {
+            (_, true) => 6,
+            (true, false) if descends => 3,
+            (true, false) => 1,
+            (false, false) if is_hopeless => 1,
+            (false, false) => 2,
+        };
+        if taken < wanted {
+            return NextLoad::Hold;
+        }
+        // Of a load above the capacity a queue only just begins to grow. Instead of the lowest there is no
+        // other to try.
+        let is_too_short = holds && self.is_too_short();
+        let may_last =
+            self.dwell_ns() < self.longest_dwell_ns() as f64 || load <= self.range.lowest;
+        if is_too_short && may_last {
+            return NextLoad::Hold;
+        }
+        self.close_dwell();
+        self.bound(load, holds, is_too_short);
+        let holds = holds && !is_too_short;
+        if at_end {
+            let end = if holds {
+                SearchStopReason::AlwaysMet
+            } else {
+                SearchStopReason::NeverMet
+            };
+            if holds == (load >= self.range.highest) {
+                return self.finish(end);
+            }
+        }
+        match (self.holds, self.fails) {
+            (Some(held), None) => self.offer(2.0 * held),
+            (None, Some(failed)) => self.offer(0.25 * failed),
+            (Some(held), Some(failed)) if failed > BRACKET * held => {
+                self.offer((held * failed).sqrt())
+            }
+            (held, failed) => {
+                self.stage = Stage::Refine;
+                if let Some((held, failed)) = held.zip(failed) {
+                    self.centre = 0.5 * (held + failed);
+                    self.reach = (0.5 * (failed / held - 1.0)).clamp(0.01, 0.05);
+                }
+                self.aim()
+            }
+        }
+    }
+
+    /// After a load at which the objective held or not. Where it held for too short a time, no higher load
+    /// is tried, but it was not seen to be broken.
+    fn bound(&mut self, load: f64, holds: bool, is_too_short: bool) {
+        let lower = |bound: Option<f64>| Some(bound.map_or(load, |bound| bound.min(load)));
+        if holds && !is_too_short {
+            self.holds = Some(self.holds.map_or(load, |held| held.max(load)));
+            return;
+        }
+        self.fails = lower(self.fails);
+        if !holds {
+            self.broken = lower(self.broken);
+        }
+    }
+}

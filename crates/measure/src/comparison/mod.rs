@@ -1,0 +1,493 @@
+//! Whether one measurement is better than another: two sides, figure by figure.
+//!
+//! A side is one run or several of the same plan. What is compared are logarithms, so that a
+//! difference is a ratio. Of several runs a side's standard error is that of independent values;
+//! of one it is what the run knows of itself, and what runs differ by beyond that ([`side`]).
+
+pub mod ab;
+pub mod comparability;
+pub mod compared_run;
+pub mod repeats;
+pub mod side;
+
+pub use comparability::{ComparabilityCheck, Incompatibility};
+pub use compared_run::{ComparedRun, RunValue};
+pub use side::{RUN_SPREAD, Side, SideFigure};
+
+use crate::measure::figures::{Direction, RunFigure};
+use filestone_plan::plan::Plan;
+use filestone_workload::statistics::{CONFIDENCE, holm, sample_size};
+use side::Pair;
+
+/// With which probability a difference of the size that is asked for is to be seen.
+pub const POWER: f64 = 0.8;
+
+/// A side of whose operations so many more did not succeed, as a share, is worse whatever its
+/// times: those of failures are among them.
+pub const FAILURES_MATTER: f64 = 0.01;
+
+/// What counts as a difference.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComparisonOptions {
+    /// So much worse is still good enough, as a share.
+    pub tolerance: f64,
+    /// Differences that are smaller do not matter, as a share.
+    pub detect: f64,
+    /// The figures that decide; of those that the sides have.
+    pub judged: Vec<RunFigure>,
+}
+
+impl ComparisonOptions {
+    /// What these figures decide, each once however often it is named.
+    pub fn new(judged: &[RunFigure], tolerance: f64, detect: f64) -> Self {
+        let mut once: Vec<RunFigure> = vec![];
+        for figure in judged {
+            if !once.contains(figure) {
+                once.push(*figure);
+            }
+        }
+        Self {
+            tolerance,
+            detect,
+            judged: once,
+        }
+    }
+}
+
+/// Two sides, figure by figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// One entry per figure that can be compared, those that decide first.
+    pub rows: Vec<Row>,
+    /// What comes of those that decide.
+    pub verdict: Verdict,
+    /// The side of whose operations more did not succeed, if that matters.
+    pub failing: Option<HigherErrorRate>,
+}
+
+/// A side of whose operations more did not succeed than of the other's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HigherErrorRate {
+    /// The base: what is worse than that is not known to be.
+    Base,
+    /// The other.
+    New,
+}
+
+/// One figure of both sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Which.
+    pub figure: RunFigure,
+    /// The base's.
+    pub base: SideFigure,
+    /// The other's.
+    pub new: SideFigure,
+    /// By which share the other's is larger, and the ends of the interval of that.
+    pub change: Change,
+    /// How probable a change so large, either way, is by chance alone, when all rows
+    /// that decide, or all that do not, are looked at.
+    pub p_value: f64,
+    /// What comes of it.
+    pub verdict: Verdict,
+    /// Runs that each side has to have until a change of the size that matters would be seen;
+    /// `None` if it is known what differs.
+    pub runs_needed: Option<u64>,
+    /// Whether it is one of those that decide.
+    pub is_judged: bool,
+    /// So many pairs of runs that stand beside each other were left out, because some were far off.
+    pub left_out: usize,
+}
+
+/// A change, as shares of the base.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Change {
+    /// The change.
+    pub share: f64,
+    /// The lower end of its interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Change {
+    /// By which share it may be worse at least, and at most, of a figure with this direction.
+    fn worse(self, direction: Direction) -> (f64, f64) {
+        match direction {
+            Direction::LessIsBetter => (self.low, self.high),
+            // What a rate falls by to half is as much worse as a time that doubles.
+            Direction::MoreIsBetter => {
+                (1.0 / (1.0 + self.high) - 1.0, 1.0 / (1.0 + self.low) - 1.0)
+            }
+        }
+    }
+}
+
+/// What comes of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is worse, by more than is tolerated.
+    Worse,
+    /// It is better.
+    Better,
+    /// It is not worse by more than matters.
+    NotWorse,
+    /// These runs do not tell.
+    Inconclusive,
+}
+
+/// Compares two sides. Figures that decide are corrected for each other only, so that more figures
+/// to look at do not make it harder to decide.
+pub fn compare(base: &Side, new: &Side, question: &ComparisonOptions) -> Comparison {
+    let pairs = base.figures();
+    let pairs = pairs.filter_map(|figure| Pair::of(base, new, figure));
+    let (judged, others): (Vec<Pair>, Vec<Pair>) =
+        pairs.partition(|pair| question.judged.contains(&pair.figure));
+    let mut rows = rows(question, &judged);
+    rows.extend(self::rows(question, &others));
+    Comparison {
+        verdict: of_judged(question, &rows),
+        rows,
+        failing: None,
+    }
+}
+
+impl Comparison {
+    /// The same, knowing which shares of the operations did not succeed.
+    #[must_use]
+    pub fn with_failures(mut self, base: f64, new: f64) -> Self {
+        self.failing = if new - base > FAILURES_MATTER {
+            Some(HigherErrorRate::New)
+        } else if base - new > FAILURES_MATTER {
+            Some(HigherErrorRate::Base)
+        } else {
+            None
+        };
+        self.verdict = match (self.failing, self.verdict) {
+            (Some(HigherErrorRate::New), _) => Verdict::Worse,
+            // It may only look worse because the base fails quickly.
+            (Some(HigherErrorRate::Base), Verdict::Worse) => Verdict::Inconclusive,
+            (_, verdict) => verdict,
+        };
+        self
+    }
+
+    /// Of what runs of this plan can be compared by, the figure whose runs differ least, where both
+    /// sides have several.
+    pub fn repeats_best(&self, plan: &Plan) -> Option<&Row> {
+        let several = self.rows.iter();
+        let several = several.filter(|row| row.base.runs.min(row.new.runs) > 1);
+        let several = several.filter(|row| repeats::is_candidate(&row.figure, plan));
+        let deviation = |row: &Row| row.base.deviation.hypot(row.new.deviation);
+        several.min_by(|one, other| deviation(one).total_cmp(&deviation(other)))
+    }
+}
+
+/// The rows of figures that are looked at together.
+fn rows(question: &ComparisonOptions, pairs: &[Pair]) -> Vec<Row> {
+    let p_values = pairs.iter().map(|pair| pair.difference.p_value());
+    let p_values: Vec<f64> = p_values.collect();
+    let misses = holm::misses(&p_values, 1.0 - CONFIDENCE);
+    let adjusted = holm::adjusted(&p_values);
+    let chances = misses.into_iter().zip(adjusted);
+    let chances = chances.map(|(miss, p_value)| Chance { miss, p_value });
+    let rows = pairs.iter().zip(chances);
+    rows.map(|(pair, chance)| row(question, pair, chance))
+        .collect()
+}
+
+/// What chance is left of a difference, among those that are looked at with it.
+struct Chance {
+    /// With which probability its interval may miss it.
+    miss: f64,
+    p_value: f64,
+}
+
+fn row(question: &ComparisonOptions, pair: &Pair, chance: Chance) -> Row {
+    let difference = pair.difference;
+    let half = difference.half_width_at(chance.miss);
+    let change = Change {
+        share: difference.value.exp_m1(),
+        low: (difference.value - half).exp_m1(),
+        high: (difference.value + half).exp_m1(),
+    };
+    let (least, most) = change.worse(pair.figure.quantity.direction());
+    let matters = question.tolerance.max(question.detect);
+    let verdict = if least > question.tolerance {
+        Verdict::Worse
+    } else if most < 0.0 {
+        Verdict::Better
+    } else if most <= matters {
+        Verdict::NotWorse
+    } else {
+        Verdict::Inconclusive
+    };
+    let runs_needed = || {
+        let alarm = 1.0 - CONFIDENCE;
+        sample_size::pairs(pair.deviation, matters.ln_1p(), alarm, POWER)
+    };
+    Row {
+        figure: pair.figure,
+        base: pair.base,
+        new: pair.new,
+        change,
+        p_value: chance.p_value,
+        verdict,
+        runs_needed: (verdict == Verdict::Inconclusive).then(runs_needed),
+        is_judged: question.judged.contains(&pair.figure),
+        left_out: pair.left_out,
+    }
+}
+
+/// What the rows that decide come to: worse if one is, not known if one is not, or is missing.
+fn of_judged(question: &ComparisonOptions, rows: &[Row]) -> Verdict {
+    let judged = || rows.iter().filter(|row| row.is_judged);
+    let any = |verdict: Verdict| judged().any(|row| row.verdict == verdict);
+    if any(Verdict::Worse) {
+        Verdict::Worse
+    } else if judged().count() < question.judged.len().max(1) || any(Verdict::Inconclusive) {
+        Verdict::Inconclusive
+    } else if any(Verdict::Better) {
+        Verdict::Better
+    } else {
+        Verdict::NotWorse
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filestone_workload::random::{RandomStream, stream};
+    use filestone_workload::statistics::Estimate;
+    use rand_distr::{Distribution as _, StandardNormal};
+
+    fn figure(name: &str, value: f64, standard_error: f64) -> RunValue {
+        RunValue {
+            figure: name.parse().expect("a figure"),
+            value,
+            own: Some(Estimate {
+                value,
+                standard_error,
+                freedom: 19.0,
+            }),
+        }
+    }
+
+    fn side(values: &[f64]) -> Side {
+        let runs = values
+            .iter()
+            .map(|value| vec![figure("response_time.p50", *value, value / 100.0)]);
+        Side::of(runs)
+    }
+
+    fn question() -> ComparisonOptions {
+        ComparisonOptions {
+            tolerance: 0.0,
+            detect: 0.02,
+            judged: vec!["response_time.p50".parse().expect("a figure")],
+        }
+    }
+
+    fn verdict(base: &[f64], new: &[f64]) -> Verdict {
+        compare(&side(base), &side(new), &question()).verdict
+    }
+
+    #[test]
+    fn a_hand_worked_example() {
+        // Logarithms 0, 0.1 and 0.2 against 0.3, 0.4 and 0.5: a difference of 0.3, standard error
+        // √(2·0.01/3) = 0.0816, 4 degrees of freedom, t = 3.674; p = 0.0213 (scipy.stats.t.sf).
+        let values = |from: f64| [from, from + 0.1, from + 0.2].map(f64::exp);
+        let found = compare(&side(&values(0.0)), &side(&values(0.3)), &question());
+        let row = &found.rows[0];
+        assert!((row.change.share - 0.3_f64.exp_m1()).abs() < 1e-12);
+        assert!((row.p_value - 0.0213).abs() < 1e-4, "{}", row.p_value);
+        // 0.3 ± 2.7764·0.0816
+        assert!(
+            (row.change.low - 0.0733_f64.exp_m1()).abs() < 1e-3,
+            "{row:?}"
+        );
+        assert_eq!(found.verdict, Verdict::Worse);
+    }
+
+    #[test]
+    fn each_verdict_once() {
+        let base = [100.0, 100.1, 99.9, 100.0];
+        assert_eq!(
+            verdict(&base, &[103.0, 103.1, 102.9, 103.0]),
+            Verdict::Worse
+        );
+        assert_eq!(verdict(&base, &[97.0, 97.1, 96.9, 97.0]), Verdict::Better);
+        assert_eq!(verdict(&base, &base), Verdict::NotWorse);
+        assert_eq!(
+            verdict(&base, &[90.0, 112.0, 95.0, 106.0]),
+            Verdict::Inconclusive
+        );
+        let none = Side::of(std::iter::empty());
+        assert_eq!(
+            compare(&side(&base), &none, &question()).verdict,
+            Verdict::Inconclusive
+        );
+    }
+
+    #[test]
+    fn a_rate_is_worse_when_it_falls() {
+        let of = |value: f64| Side::of(vec![vec![figure("achieved", value, 0.0)]; 4]);
+        let judged = vec!["achieved".parse().expect("a figure")];
+        let question = ComparisonOptions {
+            judged,
+            ..question()
+        };
+        assert_eq!(
+            compare(&of(100.0), &of(90.0), &question).verdict,
+            Verdict::Worse
+        );
+        assert_eq!(
+            compare(&of(90.0), &of(100.0), &question).verdict,
+            Verdict::Better
+        );
+    }
+
+    #[test]
+    fn one_run_each_tells_only_what_runs_do_not_differ_by() {
+        assert_eq!(verdict(&[100.0], &[103.0]), Verdict::Inconclusive);
+        assert_eq!(verdict(&[100.0], &[100.0]), Verdict::Inconclusive);
+        assert_eq!(verdict(&[100.0], &[150.0]), Verdict::Worse);
+    }
+
+    #[test]
+    fn runs_that_were_too_short_for_an_error_of_their_own_tell_when_there_are_several() {
+        let short = |values: &[f64]| {
+            let run = |value: &f64| RunValue {
+                own: None,
+                ..figure("response_time.p50", *value, 0.0)
+            };
+            Side::of(values.iter().map(|value| vec![run(value)]))
+        };
+        let verdict = |base: &[f64], new: &[f64]| {
+            let found = compare(&short(base), &short(new), &question());
+            (found.rows.len(), found.verdict)
+        };
+        let base = [100.0, 100.1, 99.9, 100.0];
+        assert_eq!(verdict(&base, &[103.0, 103.1, 102.9]), (1, Verdict::Worse));
+        assert_eq!(verdict(&base, &[103.0]), (1, Verdict::Worse));
+        assert_eq!(verdict(&[100.0], &[103.0]), (0, Verdict::Inconclusive));
+    }
+
+    #[test]
+    fn who_fails_fast_is_not_better() {
+        let found = |verdict, base, new| {
+            let none = Comparison {
+                rows: vec![],
+                verdict,
+                failing: None,
+            };
+            none.with_failures(base, new).verdict
+        };
+        assert_eq!(found(Verdict::Better, 0.0, 0.011), Verdict::Worse);
+        assert_eq!(found(Verdict::Better, 0.0, 0.009), Verdict::Better);
+        assert_eq!(found(Verdict::Worse, 0.5, 0.0), Verdict::Inconclusive);
+        assert_eq!(found(Verdict::Better, 0.5, 0.0), Verdict::Better);
+    }
+
+    #[test]
+    fn figures_that_do_not_decide_make_it_no_harder_to_decide() {
+        let side = |from: f64| {
+            let run = |value: f64| {
+                let names = [
+                    "response_time.p50",
+                    "response_time.p99",
+                    "response_time.mean",
+                ];
+                names.map(|name| figure(name, value, 1.0)).to_vec()
+            };
+            Side::of([0.0, 0.1, 0.2].map(|add| run((from + add).exp())))
+        };
+        let found = compare(&side(0.0), &side(0.3), &question());
+        let judged = &found.rows[0];
+        assert!(judged.is_judged && (judged.p_value - 0.0213).abs() < 1e-4);
+        // Holm: 0.0213 times two.
+        assert!((found.rows[1].p_value - 0.0426).abs() < 2e-4);
+        assert_eq!(found.verdict, Verdict::Worse);
+        let plan = filestone_plan::examples::example();
+        let best = found.repeats_best(&plan).expect("several runs");
+        assert_eq!(best.figure, judged.figure);
+    }
+
+    #[test]
+    fn what_an_open_loop_achieves_does_not_repeat_best() {
+        let side = |spread: f64| {
+            let run = |sign: f64| {
+                vec![
+                    figure("achieved", 1000.0, 1.0),
+                    figure("goodput", 4096.0, 1.0),
+                    figure("response_time.p50", (sign * spread).exp(), 1.0),
+                ]
+            };
+            Side::of([-1.0, 0.0, 1.0].map(run))
+        };
+        let found = compare(&side(0.02), &side(0.02), &question());
+        let mut plan = filestone_plan::examples::example();
+        let best = |plan: &Plan| found.repeats_best(plan).map(|row| row.figure.to_string());
+        assert_eq!(best(&plan).as_deref(), Some("achieved"));
+        plan.arrivals = filestone_plan::plan::ArrivalsPlan::Poisson {
+            offered_load_ops_per_s: 10.0,
+        };
+        assert_eq!(best(&plan).as_deref(), Some("response_time.p50"));
+    }
+
+    #[test]
+    fn a_figure_that_is_named_twice_decides_once() {
+        let p50 = "response_time.p50".parse().expect("a figure");
+        let question = ComparisonOptions::new(&[p50, p50], 0.0, 0.02);
+        assert_eq!(question, self::question());
+        let base = side(&[100.0, 100.1, 99.9, 100.0]);
+        assert_eq!(compare(&base, &base, &question).verdict, Verdict::NotWorse);
+    }
+
+    #[test]
+    fn a_figure_that_decides_and_is_missing_leaves_it_open() {
+        let mut question = question();
+        question.judged.push("achieved".parse().expect("a figure"));
+        let base = side(&[100.0, 100.1, 99.9]);
+        assert_eq!(
+            compare(&base, &base, &question).verdict,
+            Verdict::Inconclusive
+        );
+    }
+
+    #[test]
+    fn tolerated_is_what_is_not_surely_more() {
+        let base = [100.0, 100.1, 99.9, 100.0];
+        let tolerant = ComparisonOptions {
+            tolerance: 0.05,
+            ..question()
+        };
+        let new = side(&[103.0, 103.1, 102.9, 103.0]);
+        assert_eq!(
+            compare(&side(&base), &new, &tolerant).verdict,
+            Verdict::NotWorse
+        );
+        let new = side(&[110.0, 110.1, 109.9, 110.0]);
+        assert_eq!(
+            compare(&side(&base), &new, &tolerant).verdict,
+            Verdict::Worse
+        );
+    }
+
+    #[test]
+    fn alarms_are_false_as_often_as_is_said() {
+        let mut random = stream(7, RandomStream::Permutations, 0);
+        let mut draw = || {
+            let noise: f64 = StandardNormal.sample(&mut random);
+            (0.02 * noise).exp()
+        };
+        let mut alarms = 0;
+        for _ in 0..2000 {
+            let sides: [Vec<f64>; 2] = std::array::from_fn(|_| (0..5).map(|_| draw()).collect());
+            let found = compare(&side(&sides[0]), &side(&sides[1]), &question());
+            alarms += u32::from(matches!(found.verdict, Verdict::Worse | Verdict::Better));
+        }
+        // 5 % of 2,000, ± 3 standard deviations.
+        assert!((71..=129).contains(&alarms), "{alarms}");
+    }
+}

@@ -1,0 +1,197 @@
+//! What each operation adds to a counter.
+//!
+//! From each reading to the next the counter had a rate, and operations were completed at a rate. The
+//! line through these points has the cost of an operation as its slope; what the host does anyway is
+//! its intercept and costs no operation anything. Points count as their length, since what is counted
+//! by chance has a variance in proportion to it.
+
+use super::advance::{CounterError, between};
+use super::reading::CounterReading;
+use filestone_workload::statistics::regression::{
+    FitError, FittedLine, FittedPoint, TimedPoint, fit, fit_groups,
+};
+use std::collections::BTreeMap;
+
+const NANOS: f64 = 1e9;
+
+/// Why there is no figure.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum CostUnavailable {
+    /// The readings do not tell.
+    #[error(transparent)]
+    Advance(#[from] CounterError),
+    /// They tell too little.
+    #[error(transparent)]
+    Line(#[from] FitError),
+    /// An operation cannot cost less than nothing: something else went on while nothing was asked.
+    #[error(
+        "the readings give {value:.2} ± {half_width:.2} for an operation, which is less than 0"
+    )]
+    Negative {
+        /// The slope.
+        value: f64,
+        /// Half of its 95 % interval.
+        half_width: f64,
+    },
+}
+
+/// The line, unless all of its slope's interval is less than 0.
+fn possible(line: FittedLine) -> Result<FittedLine, CostUnavailable> {
+    let (value, half_width) = (line.slope.value, line.slope.half_width());
+    if value + half_width < 0.0 {
+        return Err(CostUnavailable::Negative { value, half_width });
+    }
+    Ok(line)
+}
+
+/// What operations cost by these readings: slope for each operation, intercept per second. For
+/// `slack` see [`between`].
+///
+/// Where several loads were offered in turn, `cycle_ns` is how long all of them take together. Each cycle
+/// then has an intercept of its own, which may change evenly within it, so that what drifts, such as what
+/// others do on the host, is in no slope.
+pub fn of_readings(
+    readings: &[CounterReading],
+    of: impl Fn(&CounterReading) -> Option<u64>,
+    slack: u64,
+    cycle_ns: Option<u64>,
+) -> Result<FittedLine, CostUnavailable> {
+    let points = points(readings, of, slack)?;
+    let Some(cycle_ns) = cycle_ns.filter(|cycle| *cycle > 0) else {
+        let points: Vec<FittedPoint> = points.iter().map(|timed| timed.point).collect();
+        return possible(fit(&points)?);
+    };
+    // Before the window opened there are no cycles: that is one group.
+    let mut groups: BTreeMap<Option<u64>, Vec<TimedPoint>> = BTreeMap::new();
+    for timed in points {
+        let cycle = (timed.time >= 0.0).then(|| (timed.time * NANOS) as u64 / cycle_ns);
+        groups.entry(cycle).or_default().push(timed);
+    }
+    let groups: Vec<Vec<TimedPoint>> = groups.into_values().collect();
+    possible(fit_groups(&groups)?)
+}
+
+/// A point for each pair of readings one after the other in one part of a run, rates in seconds, at the
+/// moment in the middle between them, in seconds from when the window opened.
+fn points(
+    readings: &[CounterReading],
+    of: impl Fn(&CounterReading) -> Option<u64>,
+    slack: u64,
+) -> Result<Vec<TimedPoint>, CounterError> {
+    let pairs = readings.iter().zip(readings.iter().skip(1));
+    let apart = pairs.filter(|(before, after)| {
+        after.phase == before.phase && after.moment_ns > before.moment_ns
+    });
+    apart
+        .map(|(before, after)| {
+            let apart_ns = after.moment_ns.abs_diff(before.moment_ns);
+            let seconds = apart_ns as f64 / NANOS;
+            let middle_ns = before.moment_ns.saturating_add_unsigned(apart_ns / 2);
+            let point = FittedPoint {
+                x: (after.completed - before.completed) / seconds,
+                y: between(before, after, &of, slack)? as f64 / seconds,
+                weight: seconds,
+            };
+            Ok(TimedPoint {
+                time: middle_ns as f64 / NANOS,
+                point,
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::{Counter, ReadingPhase};
+
+    /// A reading at a second, when so many operations were completed and so much was counted.
+    fn reading(second: i64, completed: f64, count: u64) -> CounterReading {
+        let phase = if second < 0 {
+            ReadingPhase::Idle
+        } else {
+            ReadingPhase::Load
+        };
+        CounterReading {
+            moment_ns: second * 1_000_000_000,
+            phase,
+            completed,
+            counters: [(Counter::ContextSwitches, count)].into(),
+            ..CounterReading::default()
+        }
+    }
+
+    fn switches(reading: &CounterReading) -> Option<u64> {
+        reading.count(Counter::ContextSwitches)
+    }
+
+    /// 100 switches a second are there anyway, and each operation adds two: two seconds of idling, a
+    /// warm-up of which nothing is known, a second of 1,000 operations and two of 500 each.
+    #[test]
+    fn what_is_there_anyway_costs_no_operation_anything() {
+        let readings = [
+            reading(-5, 0.0, 0),
+            reading(-3, 0.0, 200),
+            reading(0, 0.0, 777_777),
+            reading(1, 1000.0, 779_877),
+            reading(3, 2000.0, 782_077),
+        ];
+        let line = of_readings(&readings, switches, 0, None).unwrap();
+        assert!((line.slope.value - 2.0).abs() < 1e-9, "{line:?}");
+        assert!((line.intercept.value - 100.0).abs() < 1e-6, "{line:?}");
+        assert!(line.slope.half_width() < 1e-6, "{line:?}");
+    }
+
+    /// Each operation adds two. What is there anyway grows by 100 in each second, and there are 5,000 more
+    /// of it in the second cycle, whose loads are higher. One line through all takes a part of that for the
+    /// operations'.
+    #[test]
+    fn what_drifts_costs_no_operation_anything() {
+        let loads = [0, 500, 1000, 1000, 500, 0, 500, 1500, 1000, 1000, 1500, 500];
+        let mut readings = vec![reading(0, 0.0, 0)];
+        for (second, operations) in (1_u64..).zip(loads) {
+            let last = readings.last().unwrap();
+            let completed = last.completed + operations as f64;
+            let anyway = 100 * second + if second > 6 { 5000 } else { 0 };
+            let count = switches(last).unwrap() + anyway + 2 * operations;
+            readings.push(reading(second as i64, completed, count));
+        }
+        let line = of_readings(&readings, switches, 0, Some(6_000_000_000)).unwrap();
+        assert!((line.slope.value - 2.0).abs() < 1e-9, "{line:?}");
+        // 350 in the middle of the first cycle, and 950 and 5,000 in that of the second.
+        assert!((line.intercept.value - 3150.0).abs() < 1e-6, "{line:?}");
+        assert!(line.slope.half_width() < 1e-6, "{line:?}");
+        let one = of_readings(&readings, switches, 0, None).unwrap();
+        assert!(one.slope.value > 2.5, "{one:?}");
+    }
+
+    #[test]
+    fn what_the_readings_do_not_tell_is_no_figure() {
+        let two = [reading(0, 0.0, 0), reading(1, 1.0, 1)];
+        let few = CostUnavailable::Line(FitError::FewPoints { count: 1 });
+        assert_eq!(of_readings(&two, switches, 0, None), Err(few));
+        let back = [reading(0, 0.0, 9), reading(1, 1.0, 1)];
+        let back = of_readings(&back, switches, 0, None).unwrap_err();
+        assert_eq!(back.to_string(), "it went from 9 back to 1");
+        // Two readings of one moment are no point.
+        let same = [reading(0, 0.0, 0), reading(0, 0.0, 0)];
+        assert_eq!(points(&same, switches, 0), Ok(vec![]));
+    }
+
+    #[test]
+    fn no_operation_costs_less_than_nothing() {
+        // 1,000 switches a second while nothing was asked, and 10 a second under load.
+        let counts = [(-3, 0.0, 0), (-2, 0.0, 1000), (-1, 0.0, 2000)];
+        let under_load = [(1, 0.0, 5000), (2, 100.0, 5010), (3, 200.0, 5020)];
+        let readings: Vec<CounterReading> = counts
+            .into_iter()
+            .chain(under_load)
+            .map(|(second, completed, count)| reading(second, completed, count))
+            .collect();
+        let found = of_readings(&readings, switches, 0, None);
+        let error = found.map(|line| line.slope.value).expect_err("less than 0");
+        let said = error.to_string();
+        assert!(said.starts_with("the readings give -9.90 ± "), "{said}");
+        assert!(said.ends_with("which is less than 0"), "{said}");
+    }
+}

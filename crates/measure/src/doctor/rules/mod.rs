@@ -1,0 +1,123 @@
+//! The rules, as a table: id, threshold, and what judges.
+//!
+//! Each has a section in `docs/reference/doctor.md`, which a test of `cli` holds.
+
+mod clients;
+mod host;
+mod look;
+mod target;
+mod way;
+
+use super::facts::Facts;
+use super::finding::{Finding, Remedy, RuleResult};
+use crate::measure::verdict::caveats::CLOCK_READ_NS;
+use filestone_workload::text::printable;
+use filestone_workload::threshold::Threshold;
+
+/// Where the rules are explained.
+const PAGE: &str = "docs/reference/doctor.md";
+
+/// A rule: what it is called, and from which figure on what it is about matters.
+#[derive(Debug, Clone, Copy)]
+pub struct DoctorRule {
+    /// Its name, and that of its section.
+    pub id: &'static str,
+    /// What its figure is held against, if it has one.
+    pub threshold: Option<Threshold>,
+    judge: Judge,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Judge {
+    Host(fn(&Facts, f64) -> Option<RuleResult>),
+    Target(fn(&Facts, f64) -> Option<RuleResult>),
+}
+
+impl DoctorRule {
+    /// What it finds; `None` if what it is about is not known.
+    pub fn evaluate(&self, facts: &Facts) -> Option<Finding> {
+        let figure = self.threshold.map_or(0.0, |threshold| threshold.figure);
+        let (Judge::Host(judge) | Judge::Target(judge)) = self.judge;
+        let judgement = judge(facts, figure)?;
+        Some(Finding {
+            id: self.id.into(),
+            level: judgement.level,
+            found: printable(&judgement.found),
+            consequence: judgement.consequence.as_deref().map(printable),
+            fix: judgement.fix.map(|fix| Remedy {
+                what: printable(&fix.what),
+                command: fix.command.as_deref().map(printable),
+            }),
+            page: self.page(),
+        })
+    }
+
+    /// Whether it is about this host, and not about a target.
+    pub fn is_of_host(&self) -> bool {
+        matches!(self.judge, Judge::Host(_))
+    }
+
+    /// Where it is explained.
+    pub fn page(&self) -> String {
+        format!("{PAGE}#{}", self.id)
+    }
+}
+
+const fn rule(id: &'static str, judge: Judge) -> DoctorRule {
+    DoctorRule {
+        id,
+        threshold: None,
+        judge,
+    }
+}
+
+const fn figure(id: &'static str, figure: f64, unit: &'static str, judge: Judge) -> DoctorRule {
+    DoctorRule {
+        id,
+        threshold: Some(Threshold { figure, unit }),
+        judge,
+    }
+}
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// All rules, in the order in which they are shown.
+#[rustfmt::skip]
+pub const RULES: &[DoctorRule] = &[
+    rule("build", Judge::Host(host::build)),
+    figure("processors", 2.0, "processors", Judge::Host(host::processors)),
+    rule("affinity", Judge::Host(host::affinity)),
+    rule("processor-quota", Judge::Host(host::quota)),
+    rule("frequency-governor", Judge::Host(host::governor)),
+    figure("clock", CLOCK_READ_NS, "ns a reading", Judge::Host(host::clock)),
+    figure("wake-up", 100.0, "µs in the median", Judge::Host(look::wake_up)),
+    figure("other-programs", 5.0, "% of the processors", Judge::Host(look::other_programs)),
+    figure("stolen-time", 2.0, "% of the processors", Judge::Host(look::stolen)),
+    figure("load-average", 1.0, "per processor", Judge::Host(look::load_average)),
+    figure("traffic", 1000.0, "packets/s", Judge::Host(look::traffic)),
+    figure("memory", 5.0, "% of the memory", Judge::Host(host::memory)),
+    figure("swap", 10.0, "% of the memory", Judge::Host(host::swap)),
+    figure("swapping", 32.0, "pages/s", Judge::Host(look::swapping)),
+    figure("open-files", 1000.0, "clients", Judge::Host(clients::open_files)),
+    figure("local-ports", 10_000.0, "ports", Judge::Host(clients::local_ports)),
+    rule("reserved-ports", Judge::Host(clients::reserved_ports)),
+    figure("socket-buffers", 1.0 * MIB, "bytes", Judge::Host(clients::stream_buffers)),
+    figure("datagram-buffers", 1.0 * MIB, "bytes", Judge::Host(clients::datagram_buffers)),
+    rule("target", Judge::Target(target::target)),
+    rule("loopback", Judge::Target(way::loopback)),
+    rule("route", Judge::Target(way::route)),
+    figure("mtu", 1500.0, "bytes", Judge::Target(way::mtu)),
+    figure("link", 1000.0, "Mbit/s", Judge::Target(way::link)),
+    figure("connect-time", 2.0, "ms in the median", Judge::Target(way::connect_time)),
+    figure("round-trip", 2.0, "ms in the median", Judge::Target(way::round_trip)),
+    rule("services", Judge::Target(target::services)),
+    rule("server-interfaces", Judge::Target(target::interfaces)),
+    figure("transfer-sizes", 131_072.0, "bytes", Judge::Target(target::transfers)),
+    figure("names", 255.0, "bytes", Judge::Target(target::names)),
+    rule("rights", Judge::Target(target::rights)),
+    rule("durability", Judge::Target(target::durability)),
+    rule("file-system", Judge::Target(target::file_system)),
+    rule("mount-options", Judge::Target(target::mount_options)),
+    figure("free-space", 256.0 * MIB, "bytes", Judge::Target(target::free_space)),
+    figure("free-files", 100_000.0, "files", Judge::Target(target::free_files)),
+];

@@ -1,0 +1,280 @@
+//! What the rules ask of a record.
+
+use super::generator::GeneratorPart;
+use crate::measure::flow::{LittlesLaw, is_one_each};
+use crate::measure::run_record::{RunOutcome, RunRecord};
+use crate::measure::shortfall::Shortfall;
+use crate::measure::verdict::{
+    Check, CheckSubject, InconclusiveReason, Verdict, checks, generator_use,
+};
+use filestone_plan::plan::Pacing;
+use filestone_workload::text::{counted, thousands, time_text};
+
+/// A shorter window says nothing of a processor's or a server's state.
+const WINDOW_MIN_NS: u64 = 1_000_000_000;
+/// Fewer operations are a handful of accidents.
+const ENDED_MIN: u64 = 30;
+/// Where an operation takes more of the window, those at its ends decide.
+const SERVICE_SHARE_MAX: f64 = 0.05;
+
+/// What made operations due.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Pace {
+    /// The end of the one before in the same slot.
+    Closed,
+    /// So many per second.
+    Offered,
+    /// So many bytes per second of each client.
+    Rate(f64),
+    /// The time stamps of a load file.
+    Stamps,
+    /// What steered the run.
+    Steered,
+}
+
+/// A record, with what several rules ask of it.
+pub(super) struct Evidence<'record> {
+    pub record: &'record RunRecord,
+    pub checks: Vec<Check>,
+    pub generator: GeneratorPart,
+    pub pace: Pace,
+    pub flow: LittlesLaw,
+}
+
+impl<'record> Evidence<'record> {
+    pub fn of(record: &'record RunRecord) -> Self {
+        let checks = checks(record);
+        Self {
+            generator: GeneratorPart::by(record, &checks),
+            pace: pace(record),
+            flow: LittlesLaw::of(record),
+            checks,
+            record,
+        }
+    }
+
+    /// Why nothing is said of it.
+    pub fn too_short(&self) -> Option<String> {
+        let (window_ns, ended) = (self.record.window_ns, self.ended());
+        if window_ns < WINDOW_MIN_NS {
+            let window = time_text(window_ns as f64);
+            return Some(format!(
+                "the measured window is {window} long, of 1 s at least"
+            ));
+        }
+        if ended < ENDED_MIN {
+            let ended = counted(ended, "operation");
+            return Some(format!("{ended} ended, of {ENDED_MIN} at least"));
+        }
+        let share = self.flow.mean_ns / window_ns as f64;
+        (share > SERVICE_SHARE_MAX && self.pace != Pace::Steered).then(|| {
+            format!(
+                "an operation takes {} on average, and the measured window is {} long, of {} at \
+                 least",
+                time_text(self.flow.mean_ns),
+                time_text(window_ns as f64),
+                time_text(self.flow.mean_ns / SERVICE_SHARE_MAX)
+            )
+        })
+    }
+
+    /// Operations that ended, measured or not.
+    fn ended(&self) -> u64 {
+        let kinds = self.record.totals.kinds.iter();
+        kinds.map(|kind| kind.ledger.ended()).sum()
+    }
+
+    /// The check of the achieved load, of an open loop.
+    pub fn achieved(&self) -> Option<&Check> {
+        let mut checks = self.checks.iter();
+        checks.find(|check| matches!(check.subject, CheckSubject::Achieved { .. }))
+    }
+
+    /// Whether all that was due was achieved; of a run that ended early, until then.
+    pub fn is_load_achieved(&self) -> bool {
+        self.achieved().is_some_and(|check| match check.verdict {
+            Verdict::Inconclusive(InconclusiveReason::EndedEarly) => {
+                check.bound.evaluate(check.figure, check.chance) == Verdict::Passes
+            }
+            verdict => verdict == Verdict::Passes,
+        })
+    }
+
+    /// Why less was achieved than was due; `None` if it was not, or if that cannot be told.
+    pub fn shortfall(&self) -> Option<Shortfall> {
+        let failed = self.achieved().filter(|check| check.fails())?;
+        match failed.subject {
+            CheckSubject::Achieved { shortfall, .. } => shortfall,
+            _ => None,
+        }
+    }
+
+    /// Whether operations took up all slots: in a closed loop, and where that is what less was
+    /// achieved by than was due.
+    pub fn waits_for_slots(&self) -> bool {
+        match self.pace {
+            Pace::Closed | Pace::Rate(_) | Pace::Stamps => true,
+            Pace::Offered => self.shortfall() == Some(Shortfall::Slots),
+            Pace::Steered => false,
+        }
+    }
+
+    /// Whether a client does one thing after the other: a slot is a client.
+    pub fn is_one_each(&self) -> bool {
+        is_one_each(self.record)
+    }
+
+    /// Whether system calls are made in a directory of this host.
+    pub fn is_directory(&self) -> bool {
+        self.record.plan.target.is_directory()
+    }
+
+    /// Whether the load is in calls, of which an operation can be several: through a kernel mount.
+    pub fn is_in_calls(&self) -> bool {
+        let mix = self.record.mix.as_ref();
+        mix.is_some_and(|mix| mix.wire.is_some() || mix.asked_calls.is_some())
+    }
+
+    /// The share of all slots' time that a sum over all of them took.
+    pub fn share_of_slots(&self, nanos: f64) -> f64 {
+        nanos / (self.flow.slots.max(1.0) * self.record.window_ns.max(1) as f64)
+    }
+
+    /// The share of all clients' time.
+    pub fn share_of_clients(&self, nanos: f64) -> f64 {
+        let clients = f64::from(self.record.plan.clients.max(1));
+        nanos / (clients * self.record.window_ns.max(1) as f64)
+    }
+
+    /// Little's law with its figures.
+    pub fn little(&self) -> String {
+        let LittlesLaw {
+            ops_per_s,
+            mean_ns,
+            has_unmeasured,
+            ..
+        } = self.flow;
+        let unmeasured = if has_unmeasured {
+            ", unmeasured operations included"
+        } else {
+            ""
+        };
+        format!(
+            "{}/s × {}, Little's law{unmeasured}",
+            rate(ops_per_s),
+            time_text(mean_ns)
+        )
+    }
+
+    /// How busy the load generator was.
+    pub fn busy(&self) -> String {
+        match generator_use(self.record) {
+            Some(used) => format!("{:.0} % busy", used.percent),
+            None => "busy for an unknown share of the time".into(),
+        }
+    }
+
+    /// What is missing where no rule holds.
+    pub fn missing(&self) -> String {
+        if self.record.plan.steering.is_some() {
+            return self.missing_of_steered();
+        }
+        match self.achieved() {
+            Some(check) => missing_of_load(check),
+            None => self.missing_of_loop(),
+        }
+    }
+
+    fn missing_of_steered(&self) -> String {
+        match (self.record.end == RunOutcome::Finished, &self.record.curve) {
+            (false, _) => "the run ended before it had found what it looked for".into(),
+            (true, Some(_)) => {
+                "its load points are too few, or their mean response times are not known well \
+                 enough, to say where the curve bends; longer points (--point-duration) or more of \
+                 them would"
+                    .into()
+            }
+            (true, None) => "no load was found on either side of the objective".into(),
+        }
+    }
+
+    /// Of a loop whose slots were not all taken, though nothing else is at its limit.
+    fn missing_of_loop(&self) -> String {
+        let percent = 100.0 * self.flow.in_flight / self.flow.slots.max(1.0);
+        let rest = match (self.pace, self.record.replay.is_some()) {
+            (Pace::Stamps, _) => {
+                "lines were late against their time stamps, and not so late that the clients would be \
+                 the limit"
+            }
+            (_, true) => {
+                "the rest of the time is not in the record: pauses of the load, and the clients' own \
+                 work between two lines"
+            }
+            (_, false) => "what happened in the rest of the time is not in the record",
+        };
+        format!(
+            "{} of the {} operations that may be in flight were, on average ({percent:.0} %; {}); {rest}",
+            amount(self.flow.in_flight),
+            thousands(self.flow.slots as u64),
+            self.little()
+        )
+    }
+}
+
+/// Of a load that was neither achieved nor clearly not.
+fn missing_of_load(check: &Check) -> String {
+    let achieved = |chance: &str| {
+        format!(
+            "{:.1} %{chance} of the load that was due was achieved",
+            check.figure
+        )
+    };
+    match check.verdict {
+        Verdict::Inconclusive(InconclusiveReason::TooShort { times }) => format!(
+            "{}, and {:.0} % are asked for; a run {} times as long would tell",
+            achieved(&format!(" (± {:.1})", check.chance)),
+            check.bound.least.unwrap_or(0.0),
+            times.ceil()
+        ),
+        Verdict::Inconclusive(_) => {
+            format!("{}, but the run ended before its time", achieved(""))
+        }
+        _ if check.figure > check.bound.ideal => format!(
+            "{}: what ended in the window was in part the backlog of the warm-up; a longer one \
+             (--warm-up) or a lower load would tell",
+            achieved("")
+        ),
+        _ => achieved(""),
+    }
+}
+
+fn pace(record: &RunRecord) -> Pace {
+    if record.plan.steering.is_some() {
+        return Pace::Steered;
+    }
+    match record.plan.replay().map(|replay| replay.pacing) {
+        Some(Pacing::Rate { bytes_per_s }) => Pace::Rate(bytes_per_s),
+        Some(Pacing::Stamps { .. }) => Pace::Stamps,
+        Some(Pacing::Closed) => Pace::Closed,
+        None if record.plan.arrivals.offered_load().is_some() => Pace::Offered,
+        None => Pace::Closed,
+    }
+}
+
+/// A rate with its thousands apart, and with digits behind the point where it is small.
+pub(super) fn rate(per_second: f64) -> String {
+    match per_second {
+        _ if per_second < 10.0 => format!("{per_second:.2}"),
+        _ if per_second < 100.0 => format!("{per_second:.1}"),
+        _ => thousands(per_second.round() as u64),
+    }
+}
+
+/// A number of operations that need not be whole, in three digits.
+pub(super) fn amount(number: f64) -> String {
+    match number {
+        _ if number < 10.0 => format!("{number:.2}"),
+        _ if number < 100.0 => format!("{number:.1}"),
+        _ => thousands(number.round() as u64),
+    }
+}

@@ -1,0 +1,96 @@
+//! The way to the server.
+
+use super::Told;
+use crate::explanation::evidence::{Evidence, Pace};
+use crate::measure::flow::LinkUse;
+use crate::measure::run_record::KindRecord;
+use filestone_workload::text::{counted, thousands, time_text};
+
+/// More connections that are made at a time wait for each other, so that the time one takes is not
+/// that of the way.
+const CONNECTIONS_MAX: u64 = 16;
+
+/// Bytes of messages over the link's speed. Headers of TCP and IP come on top, a few percent.
+pub(super) fn link(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+    let used = LinkUse::of(evidence.record)?;
+    let (moved, speed) = (used.mbit_per_s, used.speed_mbit_per_s);
+    let verb = if used.is_sent { "sent" } else { "received" };
+    let percent = used.percent();
+    if percent < most {
+        return None;
+    }
+    let told = Told::new(
+        format!(
+            "the network: {} Mbit/s of messages were {verb} over a link of {} Mbit/s ({percent:.0} %, \
+             without the headers of TCP and IP)",
+            thousands(moved.round() as u64),
+            thousands(speed as u64)
+        ),
+        "a faster link or a second one; what the server could do beyond it does not show here",
+    );
+    Some(
+        told.with("moved_mbit_per_s", moved)
+            .with("link_mbit_per_s", speed),
+    )
+}
+
+/// Those of a replay went out again over new connections, which is another matter.
+pub(super) fn retransmissions(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+    let kinds = || evidence.record.totals.kinds.iter();
+    let again: u64 = kinds().map(|kind| kind.retransmissions).sum();
+    let calls: u64 = kinds().map(|kind| kind.calls).sum();
+    let percent = 100.0 * again as f64 / calls.max(1) as f64;
+    if evidence.record.replay.is_some() || percent < most {
+        return None;
+    }
+    let told = Told::new(
+        format!(
+            "the network, or a server that drops calls: {} of {} ({percent:.1} %) were sent again \
+             because no reply came in time",
+            thousands(again),
+            counted(calls, "call")
+        ),
+        "look for loss at both ends (netstat -s), then measure again",
+    );
+    Some(
+        told.with("retransmissions", again as f64)
+            .with("calls", calls as f64),
+    )
+}
+
+/// A connection is made by one round trip that the server's kernel answers: what an operation takes
+/// beyond that is the server's own.
+pub(super) fn round_trip(evidence: &Evidence<'_>, most: f64) -> Option<Told> {
+    let record = evidence.record;
+    let made = record.connections.as_ref();
+    let made = made.filter(|made| (1..=CONNECTIONS_MAX).contains(&made.made))?;
+    let is_sequential = matches!(evidence.pace, Pace::Closed);
+    if record.target.local || !is_sequential || !is_one_call_each(&record.totals.kinds) {
+        return None;
+    }
+    let way_ns = made.connect_time_p50_ns as f64;
+    let operation_ns = record.totals.service_time_ns.p50 as f64;
+    let percent = 100.0 * way_ns / operation_ns.max(1.0);
+    if percent < most {
+        return None;
+    }
+    let told = Told::new(
+        format!(
+            "the way to the server: to make a connection, which is one round trip, took {} at the \
+             median, and an operation {}",
+            time_text(way_ns),
+            time_text(operation_ns)
+        ),
+        "measure from a host that is nearer to see the server's own time; more in flight hides the \
+         way, but shortens nothing",
+    );
+    Some(
+        told.with("connect_time_p50_ns", way_ns)
+            .with("service_time_p50_ns", operation_ns),
+    )
+}
+
+fn is_one_call_each(kinds: &[KindRecord]) -> bool {
+    let measured = || kinds.iter().filter(|kind| kind.ledger.ended() > 0);
+    measured().count() > 0 && measured().all(|kind| kind.calls <= kind.ledger.ended())
+}

@@ -1,0 +1,77 @@
+//! Which rungs there are.
+
+use filestone_workload::operation::{OpKind, Stability};
+
+/// An operation, as a ladder asks it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rung {
+    /// What it is called.
+    pub name: &'static str,
+    /// What is asked.
+    pub operation: OpKind,
+    /// Of how many bytes, where it moves any.
+    pub size_bytes: Option<u32>,
+    /// How safely they must be stored, where they are.
+    pub stability: Option<Stability>,
+}
+
+const fn rung(name: &'static str, operation: OpKind) -> Rung {
+    Rung {
+        name,
+        operation,
+        size_bytes: None,
+        stability: None,
+    }
+}
+
+const fn read(name: &'static str, size_bytes: u32) -> Rung {
+    Rung {
+        size_bytes: Some(size_bytes),
+        ..rung(name, OpKind::Read)
+    }
+}
+
+const fn write(name: &'static str, stability: Stability) -> Rung {
+    Rung {
+        size_bytes: Some(4096),
+        stability: Some(stability),
+        ..rung(name, OpKind::Write)
+    }
+}
+
+/// All of them, from the lowest.
+pub const RUNGS: [Rung; 13] = [
+    rung("null", OpKind::Null),
+    rung("getattr", OpKind::GetAttr),
+    rung("lookup", OpKind::Lookup),
+    rung("access", OpKind::Access),
+    read("read-1", 1),
+    read("read-4K", 4096),
+    read("read-128K", 128 << 10),
+    write("write-unstable", Stability::Unstable),
+    write("write-stable", Stability::FileSync),
+    rung("commit", OpKind::Commit),
+    rung("create", OpKind::Create),
+    rung("remove", OpKind::Remove),
+    rung("readdirplus", OpKind::ReadDirPlus),
+];
+
+impl Rung {
+    /// The rung of that name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        RUNGS.iter().find(|rung| rung.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_found_by_its_name() {
+        for rung in &RUNGS {
+            assert_eq!(Rung::named(rung.name), Some(rung));
+        }
+        assert_eq!(Rung::named("read"), None);
+    }
+}

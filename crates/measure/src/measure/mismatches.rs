@@ -1,0 +1,229 @@
+//! Results other than the load file expects: counted by kind, with the first
+//! lines where each was seen.
+
+use crate::measure::replay_record::MismatchRecord;
+use filestone_workload::failure::StatusSpace;
+use filestone_workload::load::{Expected, Mismatch, Status};
+use filestone_workload::operation::OpKind;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+/// Different mismatches that one client tells apart; more are only counted.
+const KINDS_MAX: usize = 64;
+/// Lines that are named for each.
+const LINES_MAX: usize = 8;
+
+/// What was expected and what came.
+type Wording = (String, String);
+
+/// What makes two mismatches the same. Lengths and permissions differ from line to
+/// line: how they differ does not count.
+type Key = (OpKind, Mismatch, Option<Wording>);
+
+/// A line that ended otherwise than its load file expects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnexpectedResult {
+    /// What it asked.
+    pub kind: OpKind,
+    /// How the result differs.
+    pub mismatch: Mismatch,
+    /// Its number in the load file.
+    pub number: u32,
+    /// What it expects.
+    pub expected: Expected,
+    /// What came.
+    pub status: Status,
+}
+
+/// Counted mismatches.
+#[derive(Debug, Default)]
+pub struct Mismatches {
+    count: u64,
+    kinds: BTreeMap<Key, Seen>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    count: u64,
+    lines: Vec<u32>,
+    /// Of the first.
+    wording: Wording,
+    /// Whether there were others.
+    varies: bool,
+}
+
+impl Mismatches {
+    /// How many there were.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Counts one, in line `number`. It allocates; a run that is as expected never comes here.
+    pub fn add(&mut self, unexpected: &UnexpectedResult) {
+        let &UnexpectedResult {
+            kind,
+            mismatch,
+            number,
+            expected,
+            status,
+        } = unexpected;
+        self.count += 1;
+        let wording = wording(expected, status);
+        let detail = match mismatch {
+            Mismatch::WrongLength | Mismatch::WrongAccess => None,
+            Mismatch::Failed
+            | Mismatch::Succeeded
+            | Mismatch::OtherFailure
+            | Mismatch::WrongData => Some(wording.clone()),
+        };
+        let is_full = self.kinds.len() >= KINDS_MAX;
+        let seen = match self.kinds.entry((kind, mismatch, detail)) {
+            Entry::Vacant(_) if is_full => return,
+            Entry::Vacant(place) => place.insert(Seen::none_of(wording.clone())),
+            Entry::Occupied(place) => place.into_mut(),
+        };
+        seen.count += 1;
+        seen.varies |= seen.wording != wording;
+        seen.note(number);
+    }
+
+    /// Adds another client's.
+    pub fn merge(&mut self, other: Mismatches) {
+        self.count += other.count;
+        for (key, seen) in other.kinds {
+            let mine = self.kinds.entry(key);
+            let mine = mine.or_insert_with(|| Seen::none_of(seen.wording.clone()));
+            mine.count += seen.count;
+            mine.varies |= seen.varies || mine.wording != seen.wording;
+            seen.lines.into_iter().for_each(|line| mine.note(line));
+        }
+    }
+
+    /// For the record, most frequent first.
+    pub fn into_records(self) -> Vec<MismatchRecord> {
+        let records = self
+            .kinds
+            .into_iter()
+            .map(|((operation, mismatch, _), seen)| {
+                let (expected, mut got) = seen.wording;
+                if seen.varies {
+                    got.push_str(" (the first; others differ)");
+                }
+                MismatchRecord {
+                    operation,
+                    mismatch,
+                    expected,
+                    got,
+                    count: seen.count,
+                    lines: seen.lines,
+                }
+            });
+        let mut records: Vec<MismatchRecord> = records.collect();
+        records.sort_by_key(|record| std::cmp::Reverse(record.count));
+        records
+    }
+}
+
+impl Seen {
+    fn none_of(wording: Wording) -> Self {
+        Self {
+            count: 0,
+            lines: Vec::new(),
+            wording,
+            varies: false,
+        }
+    }
+
+    fn note(&mut self, line: u32) {
+        if self.lines.len() < LINES_MAX && !self.lines.contains(&line) {
+            self.lines.push(line);
+        }
+    }
+}
+
+/// What was expected and what came, in words.
+fn wording(expected: Expected, status: Status) -> Wording {
+    let wanted = match (expected, status) {
+        (_, Status::WrongLength { expected, .. }) => format!("{expected} bytes"),
+        (_, Status::WrongAccess { expected, .. }) => format!("access {expected:#x}"),
+        (_, Status::WrongData(_)) => "what was written".into(),
+        (Expected::Success, _) => "success".into(),
+        (Expected::Failure, _) => "failure".into(),
+        (Expected::FailureOrShort, _) => "failure or fewer bytes".into(),
+        (Expected::Nt(number), _) => StatusSpace::Nt.name(number),
+        (Expected::Number(number), status) => Expected::number_name(number, &status),
+        (Expected::Anything, _) => "anything".into(),
+    };
+    let got = match status {
+        Status::Ok | Status::Unknown => "success".into(),
+        Status::WrongLength { got, .. } => format!("{got} bytes"),
+        Status::WrongAccess { got, .. } => format!("access {got:#x}"),
+        Status::WrongData(fault) => fault.name().into(),
+        Status::Failed(status) => status.to_string(),
+        Status::Refused(cause) => cause.name().into(),
+    };
+    (wanted, got)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add(mismatches: &mut Mismatches, number: u32, status: Status) {
+        let expected = Expected::Success;
+        mismatches.add(&UnexpectedResult {
+            kind: OpKind::ReadX,
+            mismatch: expected.mismatch(&status).expect("it is one"),
+            number,
+            expected,
+            status,
+        });
+    }
+
+    fn short(got: u64) -> Status {
+        let expected = 1000;
+        Status::WrongLength { expected, got }
+    }
+
+    #[test]
+    fn wrong_lengths_are_one_kind_and_leave_room_for_others() {
+        let mut mismatches = Mismatches::default();
+        for number in 0..200 {
+            add(&mut mismatches, number, short(number.into()));
+        }
+        add(
+            &mut mismatches,
+            200,
+            Status::Failed(StatusSpace::Nfs3.status(28)),
+        );
+        let mut all = Mismatches::default();
+        add(&mut all, 7, short(999));
+        all.merge(mismatches);
+        assert_eq!(all.count(), 202);
+        let records = all.into_records();
+        let counted: Vec<(u64, &str)> = records
+            .iter()
+            .map(|record| (record.count, record.got.as_str()))
+            .collect();
+        let expected = [
+            (201, "999 bytes (the first; others differ)"),
+            (1, "NFS3ERR_NOSPC (28)"),
+        ];
+        assert_eq!(counted, expected);
+        assert_eq!(records[0].lines, [7, 0, 1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn beyond_so_many_kinds_they_are_only_counted() {
+        let mut mismatches = Mismatches::default();
+        for number in 0..100 {
+            add(
+                &mut mismatches,
+                1,
+                Status::Failed(StatusSpace::Errno.status(1000 + number)),
+            );
+        }
+        assert_eq!(mismatches.count(), 100);
+        assert_eq!(mismatches.into_records().len(), KINDS_MAX);
+    }
+}

@@ -1,0 +1,397 @@
+//! Which caveats a record calls for.
+
+mod cost;
+mod fleet;
+mod hosts;
+mod mix;
+mod progress;
+mod rate;
+
+pub use cost::{CALLS_OFF_PERCENT, IDLE_TRAFFIC_PERCENT, WIRE_OFF_PERCENT};
+pub use hosts::{LESS_SHARE, SLOWER_TIMES};
+pub use mix::UNMEASURED_PERCENT;
+pub use progress::{EMPTY_TICKS, INTERVAL_TIMES, did_not_run};
+pub use rate::RATE_OFF_PERCENT;
+
+use super::{Check, CheckSubject, checks, of_warm_up};
+use crate::measure::absence::AbsenceCause;
+use crate::measure::caveat::Caveat;
+use crate::measure::flow::LittlesLaw;
+use crate::measure::processors::ProcessorsRecord;
+use crate::measure::replay_record::ReplayRecord;
+use crate::measure::run_record::{RunOutcome, RunRecord, SessionIdentity};
+use crate::measure::short_reads::ShortReads;
+use crate::measure::unexpected;
+use filestone_plan::plan::ArrivalsPlan;
+use filestone_workload::failure::ReplyFault;
+use filestone_workload::operation::OpKind;
+
+/// A thread that had no processor for longer than this was held up.
+pub const WAITED_PERCENT: f64 = 5.0;
+/// A clock dearer than this adds to what is measured.
+pub const CLOCK_READ_NS: f64 = 50.0;
+/// More READs than this share that the end of a file cuts short make another measurement of it.
+pub const SHORT_READS_PERCENT: f64 = 1.0;
+/// A window shorter than this shows a scheduler's whims.
+pub const WINDOW_MIN_NS: u64 = 1_000_000_000;
+
+/// The reasons to doubt a record's numbers.
+pub fn find(record: &RunRecord) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    let totals = &record.totals;
+    if totals.ledger.missing() != 0 {
+        caveats.push(Caveat::LedgerOutOfBalance {
+            missing: totals.ledger.missing() as i64,
+            scheduled: totals.ledger.scheduled,
+        });
+    }
+    match &record.end {
+        RunOutcome::Finished => {}
+        RunOutcome::Interrupted => caveats.push(Caveat::Interrupted {
+            after_ns: record.window_ns,
+        }),
+        RunOutcome::TargetLost { message } => caveats.push(Caveat::TargetLost {
+            message: message.clone(),
+        }),
+    }
+    find_errors(record, &mut caveats);
+    caveats.extend(record.cost.iter().flat_map(cost::find));
+    find_progress(record, &mut caveats);
+    match &record.replay {
+        Some(replay) => find_in_replay(record, replay, &mut caveats),
+        None => find_waiting(record, &mut caveats),
+    }
+    if let Some(fleet) = &record.fleet {
+        caveats.extend(fleet::find(record, fleet));
+        caveats.extend(rate::of_fleet(record, fleet));
+    }
+    if let Some(wire) = record.mix.as_ref().and_then(|mix| mix.wire.as_ref()) {
+        caveats.extend(mix::not_caused(wire));
+    }
+    let failed = checks(record);
+    let failed = failed.iter().filter(|check| check.fails());
+    // Of unexpected outcomes a caveat was found in every run, whatever is checked in it.
+    let failed = failed.filter(|check| !matches!(check.subject, CheckSubject::Unexpected { .. }));
+    caveats.extend(failed.filter_map(|check| of_check(record, check)));
+    if record.mix.is_some() {
+        mix::find_unmeasured(record, &mut caveats);
+    }
+    find_doubts(record, &mut caveats);
+    if let Some(job) = &record.job {
+        let of_hosts = hosts::find(record, job, &caveats);
+        caveats.extend(of_hosts);
+    }
+    caveats
+}
+
+/// What went wrong with operations and connections.
+fn find_errors(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    let totals = &record.totals;
+    caveats.extend(unexpected::caveat(record));
+    let forged = ReplyFault::Forged.to_string();
+    let failures = totals.kinds.iter().flat_map(|kind| &kind.failures);
+    let forged = failures.filter(|failure| failure.failure == forged);
+    let count = forged.map(|failure| failure.count).sum();
+    if count > 0 {
+        caveats.push(Caveat::Forged { count });
+    }
+    if let Some(short) =
+        ShortReads::of(record).filter(|short| short.percent() > SHORT_READS_PERCENT)
+    {
+        caveats.push(Caveat::ShortReads {
+            count: short.count,
+            reads: short.reads,
+            mean_bytes: short.mean_bytes,
+            size_bytes: short.size_bytes,
+        });
+    }
+    let retransmissions: u64 = totals.kinds.iter().map(|kind| kind.retransmissions).sum();
+    // Those of a replay went out again over new connections, which has a caveat of its own.
+    if retransmissions > 0 && record.replay.is_none() {
+        let calls = totals.kinds.iter().map(|kind| kind.calls).sum();
+        caveats.push(Caveat::Retransmissions {
+            count: retransmissions,
+            calls,
+        });
+    }
+    if totals.late_replies > 0 {
+        caveats.push(Caveat::LateReplies {
+            count: totals.late_replies,
+        });
+    }
+    if totals.long_listings > 0 {
+        caveats.push(Caveat::LongListings {
+            count: totals.long_listings,
+            excess_bytes_max: totals.listing_excess_bytes_max.into(),
+        });
+    }
+    let session = record.target.session.as_ref();
+    let is_other = session.is_some_and(|session| session.account != SessionIdentity::User);
+    if let Some(user) = record.plan.target.user().filter(|_| is_other) {
+        let user = user.into();
+        caveats.push(Caveat::NotTheUser { user });
+    }
+    if totals.reconnections > 0 {
+        caveats.push(Caveat::Reconnected {
+            times: totals.reconnections,
+            unusable_ns: totals.unusable_ns,
+            losses: totals.losses.clone(),
+        });
+    }
+    if totals.lost_clients > 0 {
+        caveats.push(Caveat::ConnectionsLost {
+            count: totals.lost_clients,
+            clients: record.plan.clients.into(),
+        });
+    }
+}
+
+/// What a replay did not do as its load file says. Its threads work in system
+/// calls, so how busy they are says nothing about who was the limit.
+fn find_in_replay(record: &RunRecord, replay: &ReplayRecord, caveats: &mut Vec<Caveat>) {
+    if replay.jukebox_calls > 0 {
+        caveats.push(Caveat::Jukebox {
+            calls: replay.jukebox_calls,
+            pauses_ns: replay.jukebox_pauses_ns,
+        });
+    }
+    caveats.extend(rate::of_replay(record));
+    let mut lost = replay
+        .clients
+        .iter()
+        .filter_map(|client| client.lost.as_ref());
+    if let Some(first) = lost.next() {
+        caveats.push(Caveat::ClientsLost {
+            lost: 1 + lost.count() as u64,
+            clients: replay.clients.len() as u64,
+            first: first.clone(),
+        });
+    }
+    find_waiting(record, caveats);
+}
+
+/// The caveat of a check that fails.
+pub(super) fn of_check(record: &RunRecord, check: &Check) -> Option<Caveat> {
+    Some(match &check.subject {
+        CheckSubject::MixInAll => Caveat::MixInvalid {
+            off_by_percent: check.figure,
+        },
+        CheckSubject::MixOf(share) | CheckSubject::MixOnWireOf(share) => Caveat::MixOff {
+            operation: share.operation,
+            want_percent: share.want_percent,
+            got_percent: share.got_percent,
+            operations: share.off,
+            of: share.of,
+        },
+        CheckSubject::Achieved { .. } => of_achieved(record, check)?,
+        CheckSubject::DispatchDelay {
+            response_time_mean_ns,
+            ..
+        } => Caveat::DispatchDelay {
+            mean_ns: check.figure,
+            response_time_mean_ns: *response_time_mean_ns,
+        },
+        CheckSubject::Headroom {
+            worker,
+            workers,
+            processors,
+        } => Caveat::GeneratorWasTheLimit {
+            worker: *worker,
+            busy_percent: check.figure,
+            workers: *workers,
+            processors: *processors,
+        },
+        CheckSubject::Unexpected { .. } => unexpected::caveat(record)?,
+        CheckSubject::Skipped { scheduled } => Caveat::Skipped {
+            count: check.figure as u64,
+            scheduled: *scheduled,
+        },
+        CheckSubject::InFlight { counted, least, .. } => Caveat::LittlesLaw {
+            in_flight_mean: *counted,
+            in_flight_by_littles_law: *least,
+        },
+        CheckSubject::SteadyState { first_ns, last_ns } => Caveat::Drift {
+            first_third_mean_ns: *first_ns,
+            last_third_mean_ns: *last_ns,
+        },
+        CheckSubject::SamplesAbove(of) | CheckSubject::PercentileSpread(of) => {
+            Caveat::FewAboveQuantile {
+                quantile: of.quantile,
+                above: of.above,
+                count: of.count,
+                from_ns: of.from_ns,
+                to_ns: of.to_ns.unwrap_or(0),
+            }
+        }
+    })
+}
+
+fn of_achieved(record: &RunRecord, check: &Check) -> Option<Caveat> {
+    let CheckSubject::Achieved {
+        due_ops_per_s,
+        achieved_ops_per_s,
+        left_over,
+        shortfall,
+    } = check.subject
+    else {
+        return None;
+    };
+    let (offered_load_ops_per_s, achieved_load_ops_per_s) = (due_ops_per_s, achieved_ops_per_s);
+    Some(if check.figure < check.bound.ideal {
+        Caveat::AchievedBelowOffered {
+            offered_load_ops_per_s,
+            achieved_load_ops_per_s,
+            cause: shortfall,
+        }
+    } else {
+        let left_over = u64::try_from(left_over).unwrap_or(0);
+        Caveat::AchievedAboveOffered {
+            offered_load_ops_per_s,
+            achieved_load_ops_per_s,
+            left_over,
+            cause: (left_over > 0).then(|| of_warm_up(record)),
+        }
+    })
+}
+
+/// Stretches in which nothing went on. That an interval was long says more than that nothing ran in it,
+/// unless something kept it from running.
+fn find_progress(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    let long = progress::long_interval(record);
+    let absent = did_not_run(record).filter(|absent| {
+        let is_stopped = matches!(
+            absent,
+            Caveat::DidNotRun {
+                cause: AbsenceCause::Stopped,
+                ..
+            }
+        );
+        !is_stopped || long.is_none()
+    });
+    caveats.extend(long);
+    caveats.extend(absent);
+    caveats.extend(progress::nothing_completed(record));
+}
+
+/// Whether threads waited, and for whom. Where the load goes to another host, those of
+/// ours that wait for each other show that this host is too small for them; a server on this
+/// host has a caveat of its own, and of local file systems it is the load.
+fn find_waiting(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    if let Some(waited) = waited_for_others(record) {
+        caveats.push(waited);
+    } else if let Some(processors) = &record.processors
+        && processors.waited_percent >= WAITED_PERCENT
+        && !record.target.local
+    {
+        caveats.push(Caveat::WaitedForOwnThreads {
+            threads: processors.threads,
+            processors: processors.processors,
+            waited_percent: processors.waited_percent.min(100.0),
+        });
+    }
+}
+
+/// Whether other programs kept a thread of a run waiting. If a quota did, nobody else had the processors.
+pub fn waited_for_others(record: &RunRecord) -> Option<Caveat> {
+    if let Some(Caveat::DidNotRun {
+        cause: AbsenceCause::Quota,
+        ..
+    }) = did_not_run(record)
+    {
+        return None;
+    }
+    if let Some(processors) = &record.processors {
+        return waited_for_processor(processors);
+    }
+    // Records of versions that did not look at who had the processors.
+    let workers = record.totals.workers.iter();
+    let starved = workers.max_by(|one, other| one.waited_percent.total_cmp(&other.waited_percent));
+    let starved = starved.filter(|worker| worker.waited_percent >= WAITED_PERCENT)?;
+    Some(Caveat::WaitedForProcessor {
+        worker: starved.worker,
+        waited_percent: starved.waited_percent.min(100.0),
+    })
+}
+
+/// Whether other programs kept a thread waiting.
+pub fn waited_for_processor(processors: &ProcessorsRecord) -> Option<Caveat> {
+    let waited_percent = processors.longest_waited_by_others_percent;
+    (waited_percent >= WAITED_PERCENT).then_some(Caveat::WaitedForProcessor {
+        worker: processors.longest_thread,
+        waited_percent: waited_percent.min(100.0),
+    })
+}
+
+/// What makes the numbers uncertain or unfit to be quoted.
+fn find_doubts(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    find_transfer(record, caveats);
+    if record.window_ns < WINDOW_MIN_NS && record.plan.count.is_none() {
+        caveats.push(Caveat::ShortRun {
+            window_ns: record.window_ns,
+        });
+    }
+    find_outlasted(record, caveats);
+    if record.tool.profile == "debug" {
+        caveats.push(Caveat::DebugBuild);
+    }
+    if record.host.clock_read_ns > CLOCK_READ_NS {
+        caveats.push(Caveat::SlowClock {
+            source: record.host.clock_source.clone(),
+            read_ns: record.host.clock_read_ns,
+        });
+    }
+    if let (false, Some(interface)) = (record.target.local, &record.target.namespace_link) {
+        caveats.push(Caveat::MayShareHost {
+            interface: interface.clone(),
+        });
+    }
+    if record.target.local && !record.plan.target.is_directory() {
+        caveats.push(Caveat::Loopback {
+            built_in: record.target.built_in,
+        });
+    }
+}
+
+/// Whether the window of a closed loop was over before each slot had been answered once: its rate is
+/// then what the ends of a few happened to fall into. Where nothing ended well, or much did not, other
+/// caveats say so; a count has as many operations as were asked for, however few.
+fn find_outlasted(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    let (plan, totals) = (&record.plan, &record.totals);
+    let is_closed = plan.arrivals == ArrivalsPlan::Closed && !plan.has_lines();
+    if !is_closed || plan.count.is_some() || record.end != RunOutcome::Finished {
+        return;
+    }
+    let ended = totals.achieved_load_ops_per_s * record.window_ns as f64 / 1e9;
+    let ended = ended.round() as u64 + totals.ledger.unsuccessful();
+    let slots = LittlesLaw::of(record).slots as u64;
+    // What was due and has not ended in the window was in flight when that was over.
+    if ended < slots && ended < totals.ledger.scheduled {
+        caveats.push(Caveat::Outlasted {
+            ended,
+            slots,
+            window_ns: record.window_ns,
+        });
+    }
+}
+
+/// Whether the server cut what was asked into pieces.
+fn find_transfer(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    let Some(probe) = record.plan.probe() else {
+        return;
+    };
+    let server_max_bytes = match probe.operation {
+        OpKind::Read => record.target.read_max_bytes,
+        OpKind::Write | OpKind::Commit => record.target.write_max_bytes,
+        _ => 0,
+    };
+    let size_bytes = u64::from(probe.size_bytes);
+    if server_max_bytes > 0 && size_bytes > server_max_bytes {
+        caveats.push(Caveat::TransferBeyondServer {
+            size_bytes,
+            server_max_bytes,
+        });
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,128 @@
+//! Caveats about the hosts of a job.
+
+use crate::measure::HostDifference;
+use crate::measure::caveat::Caveat;
+use crate::measure::job_record::{HostRecord, JobRecord};
+use crate::measure::run_record::RunRecord;
+use filestone_workload::text::seconds_of_rfc3339;
+
+/// A host whose mean response time is so many times the median of the others is slower than they.
+pub const SLOWER_TIMES: f64 = 1.5;
+/// A host whose clients achieve less than this share of the median of the others' does less.
+pub const LESS_SHARE: f64 = 0.95;
+/// A host that sends so many times later than the median of the others is later than they,
+const LATER_TIMES: f64 = 4.0;
+/// if it is by more than this.
+const LATER_FLOOR_NS: f64 = 1e6;
+
+/// What is to be doubted of the hosts of a job, and what they doubt themselves that the job's own
+/// numbers do not show. `found` is what was found in these.
+pub fn find(record: &RunRecord, job: &JobRecord, found: &[Caveat]) -> Vec<Caveat> {
+    let mut caveats: Vec<Caveat> = job
+        .lost
+        .iter()
+        .map(|lost| Caveat::HostLost {
+            host: lost.name.clone(),
+            phase: lost.phase.clone(),
+            reason: lost.reason.clone(),
+        })
+        .collect();
+    let places = 0..job.hosts.len();
+    caveats.extend(places.filter_map(|place| difference(&job.hosts, place)));
+    caveats.extend(job.hosts.iter().filter_map(|host| doubts(host, found)));
+    let apart_ns = apart_ns(&job.hosts);
+    if apart_ns > record.plan.interval_ns {
+        caveats.push(Caveat::StartsApart {
+            apart_ns,
+            interval_ns: record.plan.interval_ns,
+        });
+    }
+    caveats
+}
+
+/// In what the host at `place` differs from the others, if it does; the most telling of it.
+fn difference(hosts: &[HostRecord], place: usize) -> Option<Caveat> {
+    let host = hosts.get(place)?;
+    let others: Vec<&HostRecord> = hosts
+        .iter()
+        .enumerate()
+        .filter(|(other, _)| *other != place)
+        .map(|(_, host)| host)
+        .collect();
+    let compared = |difference, figure: fn(&HostRecord) -> f64, differs: fn(f64, f64) -> bool| {
+        let (figure_of_host, median) = (figure(host), median(others.iter().map(|it| figure(it)))?);
+        differs(figure_of_host, median).then(|| Caveat::HostDiffers {
+            host: host.name.clone(),
+            difference,
+            figure: figure_of_host,
+            median,
+        })
+    };
+    let slower = compared(
+        HostDifference::Slower,
+        |host| host.response_time_mean_ns,
+        |own, median| median > 0.0 && own > SLOWER_TIMES * median,
+    );
+    let later = || {
+        compared(
+            HostDifference::Later,
+            |host| host.dispatch_delay_p99_ns as f64,
+            |own, median| own > LATER_FLOOR_NS && own > LATER_TIMES * median,
+        )
+    };
+    let less = || {
+        compared(
+            HostDifference::Less,
+            |host| host.achieved_load_ops_per_s / f64::from(host.clients.max(1)),
+            |own, median| own < LESS_SHARE * median,
+        )
+    };
+    // Of an open loop, chance decides how much of it is due on each host.
+    let is_closed = host.offered_load_ops_per_s.is_none();
+    let less = || is_closed.then(less).flatten();
+    slower.or_else(later).or_else(less)
+}
+
+/// The median of these; `None` of nothing.
+fn median(figures: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut figures: Vec<f64> = figures.collect();
+    figures.sort_by(f64::total_cmp);
+    let middle = figures.len() / 2;
+    let upper = figures.get(middle).copied()?;
+    if figures.len().is_multiple_of(2) {
+        let lower = figures.get(middle.checked_sub(1)?).copied()?;
+        return Some(0.5 * (lower + upper));
+    }
+    Some(upper)
+}
+
+/// What a host doubts of itself, without what is found in the job's own numbers.
+fn doubts(host: &HostRecord, found: &[Caveat]) -> Option<Caveat> {
+    let is_new = |caveat: &&Caveat| !found.iter().any(|known| known.id() == caveat.id());
+    let own = host.caveats.iter().filter(is_new);
+    let caveats: Vec<String> = own.map(|caveat| caveat.sentence().0).collect();
+    (!caveats.is_empty()).then(|| Caveat::HostDoubtful {
+        host: host.name.clone(),
+        caveats,
+    })
+}
+
+/// How far apart the hosts may have begun, in nanoseconds: by their clocks where these were
+/// compared, else by the times of day in their records.
+fn apart_ns(hosts: &[HostRecord]) -> u64 {
+    let mut uncertain: Vec<u64> = hosts
+        .iter()
+        .filter_map(|host| Some(host.clock?.start_uncertainty_ns()))
+        .collect();
+    if uncertain.len() == hosts.len() {
+        uncertain.sort_unstable();
+        return uncertain.iter().rev().take(2).sum();
+    }
+    let starts = hosts
+        .iter()
+        .filter_map(|host| seconds_of_rfc3339(&host.started_at));
+    let starts: Vec<f64> = starts.collect();
+    let first = starts.iter().copied().fold(f64::INFINITY, f64::min);
+    let last = starts.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    ((last - first).max(0.0) * 1e9) as u64
+}

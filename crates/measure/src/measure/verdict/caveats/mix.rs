@@ -1,0 +1,40 @@
+//! What is to be doubted in a mix besides its checks: what
+//! could not be asked, and what was asked to keep the file set as it is.
+
+use crate::measure::caveat::Caveat;
+use crate::measure::mix_record::{WireLimitRecord, WireRecord};
+use crate::measure::run_record::{KindRecord, RunRecord};
+use filestone_workload::recording::sample::Role;
+
+/// Unmeasured operations above this share of all calls are a load of their own.
+pub const UNMEASURED_PERCENT: u64 = 2;
+
+/// What the kernel's client could not be made to call, the most wanted of it first.
+pub(super) fn not_caused(wire: &WireRecord) -> Option<Caveat> {
+    let missing = |limit: &WireLimitRecord| limit.wanted_per_s - limit.at_most_per_s;
+    let mut limits = wire.limits.clone();
+    limits.sort_by(|one, other| missing(other).total_cmp(&missing(one)));
+    let most = limits.first()?;
+    Some(Caveat::NotCaused {
+        operation: most.operation,
+        wanted_per_s: most.wanted_per_s,
+        at_most_per_s: most.at_most_per_s,
+        others: limits.iter().skip(1).map(|limit| limit.operation).collect(),
+    })
+}
+
+pub(super) fn find_unmeasured(record: &RunRecord, caveats: &mut Vec<Caveat>) {
+    let kinds = &record.totals.kinds;
+    let unmeasured: Vec<&KindRecord> = kinds
+        .iter()
+        .filter(|kind| kind.role == Role::Unmeasured)
+        .collect();
+    let calls: u64 = unmeasured.iter().map(|kind| kind.calls).sum();
+    let all_calls: u64 = kinds.iter().map(|kind| kind.calls).sum();
+    if calls * 100 > all_calls * UNMEASURED_PERCENT {
+        caveats.push(Caveat::UnmeasuredLoad { calls, all_calls });
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,269 @@
+//! Checks of a mix: whether it is the mix that was asked for, whether it was steady, and whether
+//! counts and times agree.
+
+use super::{Bound, Check, CheckSubject, InconclusiveReason, STANDARD_ERRORS, ShareDeviation};
+use crate::measure::mix_record::{MixRecord, ThirdRecord};
+use crate::measure::run_record::RunRecord;
+use filestone_plan::mix::shuffled_mix::CARDS;
+use filestone_workload::operation::OpKind;
+
+/// nhfsstone's limit for the sum of |got − want| over all operations.
+pub const INVALID_PERCENT: f64 = 10.0;
+/// An operation's count may be so far from its share, of the share.
+pub const OFF_SHARE: f64 = 0.02;
+/// Chance explains so many standard deviations.
+const DEVIATIONS: f64 = 3.0;
+/// Where chance explains more than this part of a share, nothing can be said about it.
+const CHANCE_MAX: f64 = 0.25;
+/// Little's law may be missed by so much, in percent.
+pub const LITTLE_PERCENT: f64 = 5.0;
+/// How much of the window an operation may take for what hangs over at its ends not to matter.
+const OVERHANG_SHARE: f64 = 0.01;
+/// A change from the first third to the last above this is a drift, in percent.
+pub const DRIFT_PERCENT: f64 = 10.0;
+/// Stretches in a third from which on their scatter is known.
+const BATCHES_MIN: u64 = 6;
+
+/// One operation's part in the mix.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    operation: OpKind,
+    want_percent: f64,
+    got_percent: f64,
+    count: u64,
+}
+
+impl Row {
+    /// How many more there are than its share of `all`.
+    fn off(&self, all: u64) -> f64 {
+        self.count as f64 - self.expected(all)
+    }
+
+    fn expected(&self, all: u64) -> f64 {
+        all as f64 * self.want_percent / 100.0
+    }
+
+    /// How many more or fewer there may be of `all`: 2 % of its share, or what the decks of so
+    /// many clients explain if that is more.
+    ///
+    /// At any moment a client is somewhere within a deck. After k of its n cards a kind with
+    /// share p has kp cards with the variance kp(1 − p)(n − k)/(n − 1), on average over all k
+    /// np(1 − p)/6; and up to a card more or less is carried over to the next deck, evenly
+    /// spread: 1/3. This counts twice, for a window begins and ends somewhere.
+    ///
+    /// On the wire of a kernel's client, where calls come about in other ways, too, it is 2 % of
+    /// all calls, or what chance explains if that is more.
+    fn allowed(&self, all: u64, clients: Option<u32>) -> f64 {
+        let by_chance = DEVIATIONS * self.deviation(all, clients);
+        match clients {
+            Some(_) => (OFF_SHARE * self.expected(all)).max(by_chance),
+            None => (OFF_SHARE * all as f64).max(by_chance),
+        }
+    }
+
+    /// The standard deviation of the count, by the decks of so many clients or, on the wire, by chance.
+    fn deviation(&self, all: u64, clients: Option<u32>) -> f64 {
+        let share = self.want_percent / 100.0;
+        let variance = match clients {
+            Some(clients) => {
+                let of_client = CARDS as f64 * share * (1.0 - share) / 6.0 + 1.0 / 3.0;
+                2.0 * f64::from(clients) * of_client
+            }
+            None => all as f64 * share * (1.0 - share),
+        };
+        variance.sqrt()
+    }
+}
+
+/// The shares that count: those on the wire, where they could be seen.
+fn rows(mix: &MixRecord) -> Vec<Row> {
+    let row = |operation, [want_percent, got_percent]: [f64; 2], count| Row {
+        operation,
+        want_percent,
+        got_percent,
+        count,
+    };
+    match &mix.wire {
+        Some(wire) => {
+            let rows = wire.operations.iter();
+            rows.map(|of| row(of.operation, [of.want_percent, of.got_percent], of.seen))
+                .collect()
+        }
+        None => {
+            let rows = mix.operations.iter();
+            rows.map(|of| row(of.operation, [of.want_percent, of.got_percent], of.count))
+                .collect()
+        }
+    }
+}
+
+/// Shares wanted and got, all together: nhfsstone's rule. So few operations that chance explains as much
+/// tell nothing.
+pub(super) fn in_all(record: &RunRecord, mix: &MixRecord) -> Check {
+    let bound = Bound::at_most(INVALID_PERCENT);
+    let (rows, all, clients) = counts(record, mix);
+    let check = Check::judged(CheckSubject::MixInAll, mix.off_by(), bound, 0.0);
+    let deviations = rows.iter().map(|row| row.deviation(all, clients));
+    let chance = 100.0 * deviations.sum::<f64>() / all.max(1) as f64;
+    let is_untold = check.fails() && bound.holds(check.figure - chance);
+    let times = (2.0 * chance / INVALID_PERCENT).max(1.0);
+    check.unless(is_untold.then_some(InconclusiveReason::TooShort { times }))
+}
+
+/// The shares that count, of so many operations, and the clients whose decks they come from; on the wire
+/// they come from a kernel.
+fn counts(record: &RunRecord, mix: &MixRecord) -> (Vec<Row>, u64, Option<u32>) {
+    let rows = rows(mix);
+    match &mix.wire {
+        Some(wire) => (rows, wire.calls, None),
+        None => {
+            let all = rows.iter().map(|row| row.count).sum();
+            (rows, all, Some(record.plan.clients))
+        }
+    }
+}
+
+/// The operation that is off most, measured against what it may be; `None` if nothing was done.
+pub(super) fn worst_share(record: &RunRecord, mix: &MixRecord) -> Option<Check> {
+    let (rows, all, clients) = counts(record, mix);
+    if all == 0 {
+        return None;
+    }
+    let limits = mix.wire.iter().flat_map(|wire| &wire.limits);
+    let limited: Vec<OpKind> = limits.map(|limit| limit.operation).collect();
+    let beyond = |row: &Row| row.off(all).abs() / row.allowed(all, clients);
+    let judged = rows.iter().filter(|row| !limited.contains(&row.operation));
+    let judged: Vec<&Row> = judged
+        .filter(|row| row.want_percent > 0.0 || row.count > 0)
+        .collect();
+    let worst = judged
+        .iter()
+        .max_by(|one, other| beyond(one).total_cmp(&beyond(other)))?;
+    let figures = ShareDeviation {
+        operation: worst.operation,
+        want_percent: worst.want_percent,
+        got_percent: worst.got_percent,
+        off: judged.iter().filter(|row| beyond(row) > 1.0).count() as u64,
+        of: rows.len() as u64,
+    };
+    Some(match clients {
+        None => {
+            let percent = |count: f64| 100.0 * count / all as f64;
+            let bound = Bound::around(0.0, percent(worst.allowed(all, None)));
+            let subject = CheckSubject::MixOnWireOf(figures);
+            Check::judged(subject, percent(worst.off(all)), bound, 0.0)
+        }
+        Some(count) => of_share(worst, figures, all, count),
+    })
+}
+
+/// An operation against its share. Where few operations leave the decks more of a share than can
+/// be called one, nothing is said.
+fn of_share(worst: &Row, figures: ShareDeviation, all: u64, clients: u32) -> Check {
+    let expected = worst.expected(all).max(f64::MIN_POSITIVE);
+    let percent = |count: f64| 100.0 * count / expected;
+    let bound = Bound::around(0.0, percent(worst.allowed(all, Some(clients))));
+    let check = Check::judged(
+        CheckSubject::MixOf(figures),
+        percent(worst.off(all)),
+        bound,
+        0.0,
+    );
+    let by_decks = DEVIATIONS * worst.deviation(all, Some(clients)) / expected;
+    let times = by_decks / CHANCE_MAX;
+    let is_untold = !check.fails() && times > 1.0;
+    check.unless(is_untold.then_some(InconclusiveReason::TooShort { times }))
+}
+
+/// Operations in flight, the fewest and the most, by Little's law.
+///
+/// The load generator counts an operation as in flight from when it hands it to its connection,
+/// the service time begins when it is sent; what lies between is part of the dispatch delay.
+/// So what was counted is between achieved load × service time and achieved load × (service
+/// time + dispatch delay). Over SMB a connection may hold operations until the server grants credits for
+/// them. They are in flight meanwhile, and so are added; what waits for a slot is not in flight. Records of
+/// before tell these waits not apart, so there any of them may have been for credits.
+pub fn in_flight_by_law(record: &RunRecord, mix: &MixRecord) -> (f64, f64) {
+    let window_ns = record.window_ns.max(1) as f64;
+    let least = mix.in_flight_by_littles_law;
+    let totals = &record.totals;
+    let late = totals.dispatch_delay_ns.sum as f64 / window_ns;
+    let held = if record.plan.target.grants_credits() {
+        let waited = totals.slot_wait_ns.sum as f64 / window_ns;
+        totals.held_mean.unwrap_or(waited)
+    } else {
+        0.0
+    };
+    (least, least + late + held)
+}
+
+/// In flight = load × time in flight (Little 1961), which holds for any system that is observed as
+/// a whole: where it does not, something was counted wrong or not at all. What is judged is how far
+/// the count is outside of what the law leaves open.
+///
+/// A lost connection holds operations that are not sent. Overload does not break the law: what was
+/// due before the window and sent in it, after waiting for a slot, hangs over, too.
+pub(super) fn in_flight(record: &RunRecord, mix: &MixRecord) -> Option<Check> {
+    let counted = mix.in_flight_mean;
+    let (least, most) = in_flight_by_law(record, mix);
+    if counted <= 0.0 || least <= 0.0 {
+        return None;
+    }
+    let subject = CheckSubject::InFlight {
+        counted,
+        least,
+        most,
+    };
+    let percent = 100.0 * (counted / counted.max(least).min(most) - 1.0);
+    let chance = 100.0 * overhang(record) / least;
+    let check = Check::judged(subject, percent, Bound::around(0.0, LITTLE_PERCENT), chance);
+    let totals = &record.totals;
+    let overhang_max_ns = OVERHANG_SHARE * record.window_ns.max(1) as f64;
+    Some(if totals.reconnections + totals.lost_clients > 0 {
+        check.unless(Some(InconclusiveReason::ConnectionLost))
+    } else if totals.response_time_ns.mean >= overhang_max_ns {
+        check.unless(Some(InconclusiveReason::WarmUpBacklog))
+    } else {
+        check
+    })
+}
+
+/// Half of the 95 % interval of what hangs over at the ends of the window, in operations in flight
+/// on average.
+///
+/// What was sent before the window is counted in it and in no sum of it; what is answered after it
+/// is in the sums in full. With λ sent per second in times S, the rest of them at one moment sum to
+/// something with the variance λE[S³]/3 (M/G/∞), and there are two ends.
+fn overhang(record: &RunRecord) -> f64 {
+    let window_ns = record.window_ns.max(1) as f64;
+    let kinds = record.totals.kinds.iter();
+    let cubes: f64 = kinds.map(|kind| kind.service_time_ns.moment_sum(3)).sum();
+    let variance = 2.0 * cubes / window_ns / 3.0;
+    STANDARD_ERRORS * variance.sqrt() / window_ns
+}
+
+/// Whether the response time of the first third and of the last are the same.
+pub(super) fn steady(mix: &MixRecord) -> Option<Check> {
+    let [first, _, last] = mix.thirds.as_slice() else {
+        return None;
+    };
+    if first.response_time_mean_ns <= 0.0 || first.ended == 0 || last.ended == 0 {
+        return None;
+    }
+    let percent = |nanos: f64| 100.0 * nanos / first.response_time_mean_ns;
+    let drift = last.response_time_mean_ns - first.response_time_mean_ns;
+    let chance = STANDARD_ERRORS * first.standard_error_ns.hypot(last.standard_error_ns);
+    let subject = CheckSubject::SteadyState {
+        first_ns: first.response_time_mean_ns,
+        last_ns: last.response_time_mean_ns,
+    };
+    let bound = Bound::around(0.0, DRIFT_PERCENT);
+    let check = Check::judged(subject, percent(drift), bound, percent(chance));
+    let fewest = first.batches.min(last.batches);
+    let times = BATCHES_MIN as f64 / fewest.max(1) as f64;
+    // Records of before have no number of stretches, but what they say about their scatter.
+    let is_told =
+        |third: &ThirdRecord| third.batches >= BATCHES_MIN || third.standard_error_ns > 0.0;
+    let is_untold = !(is_told(first) && is_told(last)) || (fewest > 0 && fewest < BATCHES_MIN);
+    Some(check.unless(is_untold.then_some(InconclusiveReason::TooShort { times })))
+}

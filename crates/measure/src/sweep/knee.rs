@@ -1,0 +1,186 @@
+//! Where a figure bends over the points of a sweep.
+//!
+//! Over an offered load it is the knee of a load–response curve, as of any other
+//! ([`measure::knee`](crate::measure::knee)); over anything else that is a number it is where two
+//! straight lines through the points meet ([`segmented`]).
+
+use super::parameter::SweepParameter;
+use crate::measure::knee::{KneeMethod, LoadResponse};
+use filestone_workload::statistics::jump::{NonLinearity, crooked};
+use filestone_workload::statistics::segmented::{Breakpoint, Placed, bend};
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The option whose values are loads.
+const OFFERED: &str = "offered";
+/// What two lines are, with their source.
+const TWO_LINES: &str = "two straight lines that meet, by least squares (Hudson 1966)";
+
+/// What a jump between two lines is.
+const ONE_SLOPE: &str = "a jump between two straight lines of one slope, by least squares";
+
+/// What is known of a point where a knee is looked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KneeInput {
+    /// The value of the parameter.
+    pub x: f64,
+    /// The figure that is looked at.
+    pub figure: f64,
+    /// What was achieved, in operations per second.
+    pub achieved_load_ops_per_s: f64,
+    /// The mean response time.
+    pub response_time_mean_ns: f64,
+}
+
+/// A knee.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct SweepKnee {
+    /// The value of the parameter.
+    pub at: f64,
+    /// The ends of its 95 % interval, where the method has one.
+    pub interval: Option<(f64, f64)>,
+    /// The figure there; of the knee of a load the mean response time in nanoseconds.
+    pub figure: f64,
+    /// How it was found.
+    pub method: String,
+}
+
+/// The knee of these points, if there is one.
+pub fn knee(parameter: &SweepParameter, places: &[KneeInput]) -> Option<SweepKnee> {
+    let mut places = places.to_vec();
+    places.sort_by(|one, other| one.x.total_cmp(&other.x));
+    if parameter.name == OFFERED {
+        of_load(&places)
+    } else {
+        of_lines(&places)
+    }
+}
+
+fn of_load(places: &[KneeInput]) -> Option<SweepKnee> {
+    let curve = places.iter().map(|place| LoadResponse {
+        load_ops_per_s: place.achieved_load_ops_per_s,
+        response_time_mean_ns: place.response_time_mean_ns,
+    });
+    let mut curve: Vec<LoadResponse> = curve.collect();
+    curve.sort_by(|one, other| one.load_ops_per_s.total_cmp(&other.load_ops_per_s));
+    let found = KneeMethod::Power.find(&curve)?;
+    Some(SweepKnee {
+        at: found.load_ops_per_s,
+        interval: None,
+        figure: found.response_time_mean_ns,
+        method: found.method,
+    })
+}
+
+fn of_lines(places: &[KneeInput]) -> Option<SweepKnee> {
+    bend(&placed(places)).map(of_bend)
+}
+
+/// The knee over sizes of messages that take one packet more from one of them on: what that costs may
+/// come all at once.
+pub fn of_sizes(places: &[KneeInput]) -> Option<SweepKnee> {
+    let mut places = places.to_vec();
+    places.sort_by(|one, other| one.x.total_cmp(&other.x));
+    Some(match crooked(&placed(&places))? {
+        NonLinearity::Bends(bend) => of_bend(bend),
+        NonLinearity::Jumps(jump) => SweepKnee {
+            at: jump.from.midpoint(jump.to),
+            interval: Some((jump.low, jump.high)),
+            figure: jump.y,
+            method: ONE_SLOPE.into(),
+        },
+    })
+}
+
+fn placed(places: &[KneeInput]) -> Vec<Placed> {
+    let placed = places.iter().map(|place| Placed {
+        x: place.x,
+        y: place.figure,
+    });
+    placed.collect()
+}
+
+fn of_bend(found: Breakpoint) -> SweepKnee {
+    SweepKnee {
+        at: found.x,
+        interval: Some((found.low, found.high)),
+        figure: found.y,
+        method: TWO_LINES.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sweep::ValueKind;
+
+    fn parameter(name: &str) -> SweepParameter {
+        SweepParameter::parse(name, ValueKind::Number, "1,2").expect("two values")
+    }
+
+    #[test]
+    fn a_response_time_that_grows_faster_from_the_mtu_on_has_its_knee_there() {
+        // 50 µs + 10 ns for each byte, and 30 ns from 1,460 bytes on; in any order.
+        let places = [
+            8192, 1, 256, 512, 4096, 768, 1024, 2048, 1280, 1536, 6144, 3072,
+        ];
+        let places = places.map(|bytes| {
+            let x = f64::from(bytes);
+            let figure = 50_000.0 + 10.0 * x + 20.0 * (x - 1460.0).max(0.0);
+            KneeInput {
+                x,
+                figure,
+                achieved_load_ops_per_s: 1e9 / figure,
+                response_time_mean_ns: figure,
+            }
+        });
+        let found = knee(&parameter("size"), &places).expect("a knee");
+        assert!((found.at - 1460.0).abs() < 1e-3, "{found:?}");
+        assert!((found.figure - 64_600.0).abs() < 1e-3, "{found:?}");
+        assert!(found.method.contains("Hudson"), "{found:?}");
+    }
+
+    #[test]
+    fn the_knee_of_a_load_is_that_of_maximum_power() {
+        // M/M/1 with a service time of 1 ms: the knee is at half of the capacity, at 2 ms.
+        let places = [900, 100, 300, 500, 700].map(|load| {
+            let x = f64::from(load);
+            let mean = 1e9 / (1000.0 - x);
+            KneeInput {
+                x,
+                figure: mean,
+                achieved_load_ops_per_s: x,
+                response_time_mean_ns: mean,
+            }
+        });
+        let found = knee(&parameter("offered"), &places).expect("a knee");
+        assert!((found.at - 500.0).abs() < 1e-6, "{found:?}");
+        assert!((found.figure - 2e6).abs() < 1.0, "{found:?}");
+        assert!(found.method.contains("Kleinrock"), "{found:?}");
+    }
+
+    #[test]
+    fn a_packet_more_that_costs_its_time_at_once_is_a_jump() {
+        // 50 µs + 1 ns for each byte, and 4 µs for a second packet beyond 1,344 bytes.
+        let sizes = [
+            1, 256, 512, 768, 1024, 1280, 1344, 1376, 1536, 1792, 2048, 2560,
+        ];
+        let places = sizes.map(|bytes| {
+            let x = f64::from(bytes);
+            let figure = 50_000.0 + x + if bytes > 1344 { 4000.0 } else { 0.0 };
+            KneeInput {
+                x,
+                figure,
+                achieved_load_ops_per_s: 1e9 / figure,
+                response_time_mean_ns: figure,
+            }
+        });
+        let found = of_sizes(&places).expect("a knee");
+        assert_eq!(found.interval, Some((1344.0, 1376.0)));
+        assert_eq!(found.at, 1360.0);
+        assert!((found.figure - 53_360.0).abs() < 1e-3, "{found:?}");
+        assert!(found.method.contains("jump"), "{found:?}");
+    }
+}

@@ -1,0 +1,136 @@
+//! The directories in which names come and go, one for each kind of object.
+
+use filestone_workload::operation::{Name, OpKind};
+
+/// A directory in which names come and go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum VolatileDirectory {
+    /// Files made by CREATE.
+    Created,
+    /// Hard links to data files, made by LINK.
+    Links,
+    /// Symbolic links made by SYMLINK, and those that are always there.
+    SymbolicLinks,
+    /// Pipes made by MKNOD.
+    Nodes,
+    /// Directories made by MKDIR.
+    Directories,
+}
+
+impl VolatileDirectory {
+    /// All of them, in the order of the file table.
+    pub const ALL: [VolatileDirectory; 5] = [
+        VolatileDirectory::Created,
+        VolatileDirectory::Links,
+        VolatileDirectory::SymbolicLinks,
+        VolatileDirectory::Nodes,
+        VolatileDirectory::Directories,
+    ];
+
+    /// What it is called in a client's directory.
+    pub const fn directory(self) -> &'static str {
+        match self {
+            VolatileDirectory::Created => "new",
+            VolatileDirectory::Links => "lin",
+            VolatileDirectory::SymbolicLinks => "sym",
+            VolatileDirectory::Nodes => "nod",
+            VolatileDirectory::Directories => "dir",
+        }
+    }
+
+    /// What the names in it begin with.
+    pub const fn letter(self) -> u8 {
+        match self {
+            VolatileDirectory::Created => b'f',
+            VolatileDirectory::Links => b'l',
+            VolatileDirectory::SymbolicLinks => b's',
+            VolatileDirectory::Nodes => b'p',
+            VolatileDirectory::Directories => b'd',
+        }
+    }
+
+    /// The name in it with this number.
+    pub const fn name(self, number: u64) -> Name {
+        let letter = self.letter();
+        Name::Numbered { letter, number }
+    }
+
+    /// The same in letters: one, and sixteen hexadecimal digits.
+    pub fn file_name(self, number: u64) -> String {
+        format!("{}{number:016x}", char::from(self.letter()))
+    }
+
+    /// The number of a name that was made by [`VolatileDirectory::name`].
+    pub fn number_of(self, name: &[u8]) -> Option<u64> {
+        let (letter, digits) = name.split_first()?;
+        let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if *letter != self.letter() || digits.len() != 16 || !digits.iter().all(is_digit) {
+            return None;
+        }
+        u64::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()
+    }
+
+    /// Whether operations of these kinds need names in it that come and go.
+    pub fn is_changed_by(self, kinds: &[OpKind]) -> bool {
+        let changing: &[OpKind] = match self {
+            VolatileDirectory::Created => &[OpKind::Create, OpKind::Remove, OpKind::Rename],
+            VolatileDirectory::Links => &[OpKind::Link],
+            VolatileDirectory::SymbolicLinks => &[OpKind::SymLink],
+            VolatileDirectory::Nodes => &[OpKind::MkNod],
+            VolatileDirectory::Directories => &[OpKind::MkDir, OpKind::RmDir],
+        };
+        changing.iter().any(|kind| kinds.contains(kind))
+    }
+
+    /// Whether operations of these kinds need the directory at all.
+    pub fn is_needed_by(self, kinds: &[OpKind]) -> bool {
+        self.is_changed_by(kinds)
+            || self == VolatileDirectory::SymbolicLinks && kinds.contains(&OpKind::ReadLink)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_ours_is_known_again_and_no_other() {
+        let created = VolatileDirectory::Created;
+        assert_eq!(created.number_of(b"f00000000000000ff"), Some(255));
+        assert_eq!(created.number_of(b"fffffffffffffffff"), Some(u64::MAX));
+        let name = VolatileDirectory::Links.file_name(255);
+        assert_eq!(name, "l00000000000000ff");
+        assert_eq!(
+            VolatileDirectory::Links.number_of(name.as_bytes()),
+            Some(255)
+        );
+        for name in [
+            &b""[..],
+            b"f",
+            b"f0",
+            b"l00000000000000ff",
+            b"f00000000000000FF",
+            b"f+0000000000000ff",
+            b"f00000000000000fff",
+            b"f0000000000000\xc3\xbf",
+        ] {
+            assert_eq!(created.number_of(name), None, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_the_kinds_need_is_needed() {
+        let needed = |kinds: &[OpKind]| -> Vec<&str> {
+            let all = VolatileDirectory::ALL.into_iter();
+            all.filter(|changing| changing.is_needed_by(kinds))
+                .map(VolatileDirectory::directory)
+                .collect()
+        };
+        assert!(needed(&[OpKind::Null, OpKind::Read, OpKind::Commit]).is_empty());
+        assert_eq!(needed(&[OpKind::ReadLink]), ["sym"]);
+        assert!(!VolatileDirectory::SymbolicLinks.is_changed_by(&[OpKind::ReadLink]));
+        assert_eq!(needed(&[OpKind::Remove]), ["new"]);
+        assert_eq!(needed(&[OpKind::RmDir]), ["dir"]);
+        assert_eq!(needed(OpKind::STATELESS).len(), 5);
+    }
+}

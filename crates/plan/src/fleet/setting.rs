@@ -1,0 +1,584 @@
+//! The settings of a group that can be changed while its clients run: how they are read, from when they
+//! hold, how they are written; and why the others cannot be changed.
+//!
+//! A plan in TOML and a change have the same readers, so that both understand and refuse the same.
+
+use super::rate_text;
+use crate::plan::{AccessPattern, Direction, FleetPlan, GroupPlan, ValueRange};
+use filestone_workload::load::diagnostic::suggestion;
+use filestone_workload::payload::Pattern;
+use filestone_workload::quantity;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// From when a changed setting holds: the earlier is the less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EffectiveFrom {
+    /// From the next read or write on.
+    NextTransfer,
+    /// From the next file on that a client begins.
+    NextFile,
+}
+
+impl EffectiveFrom {
+    /// For a sentence.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NextTransfer => "from the next read or write on",
+            Self::NextFile => "from the next file on",
+        }
+    }
+}
+
+/// A setting that can be changed while clients run.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    /// Its key, as in a plan.
+    pub key: &'static str,
+    /// From when a change of it holds.
+    pub holds_from: EffectiveFrom,
+    read: fn(&str, &mut GroupPlan) -> Result<(), String>,
+    show: fn(&GroupPlan) -> String,
+}
+
+impl Setting {
+    /// Takes a value over into a group.
+    pub fn read(&self, text: &str, group: &mut GroupPlan) -> Result<(), String> {
+        (self.read)(text, group)
+    }
+
+    /// The value that a group has, as it would be written.
+    pub fn show(&self, group: &GroupPlan) -> String {
+        (self.show)(group)
+    }
+}
+
+/// What is written where there is no value.
+const NONE: &str = "none";
+
+const fn setting(
+    key: &'static str,
+    holds_from: EffectiveFrom,
+    read: fn(&str, &mut GroupPlan) -> Result<(), String>,
+    show: fn(&GroupPlan) -> String,
+) -> Setting {
+    Setting {
+        key,
+        holds_from,
+        read,
+        show,
+    }
+}
+
+/// The settings that can be changed while clients run.
+pub const SETTINGS: [Setting; 11] = [
+    setting(
+        "rate",
+        EffectiveFrom::NextTransfer,
+        |text, group| {
+            group.rate = unless_none(text, rate_text::rate)?;
+            Ok(())
+        },
+        |group| group.rate.map_or(NONE.into(), rate_text::text),
+    ),
+    setting(
+        "read_size",
+        EffectiveFrom::NextFile,
+        |text, group| {
+            group.read_size = span(text)?;
+            Ok(())
+        },
+        |group| span_text(group.read_size),
+    ),
+    setting(
+        "write_size",
+        EffectiveFrom::NextFile,
+        |text, group| {
+            group.write_size = span(text)?;
+            Ok(())
+        },
+        |group| span_text(group.write_size),
+    ),
+    setting(
+        "file_size",
+        EffectiveFrom::NextFile,
+        |text, group| {
+            group.file_size = span(text)?;
+            Ok(())
+        },
+        |group| span_text(group.file_size),
+    ),
+    setting(
+        "files",
+        EffectiveFrom::NextFile,
+        |text, group| {
+            group.files = whole(text)?;
+            Ok(())
+        },
+        |group| group.files.to_string(),
+    ),
+    setting(
+        "pattern",
+        EffectiveFrom::NextTransfer,
+        |text, group| {
+            group.pattern = Pattern::parse(text)?;
+            Ok(())
+        },
+        |group| group.pattern.to_string(),
+    ),
+    setting(
+        "quiesce_files",
+        EffectiveFrom::NextTransfer,
+        |text, group| {
+            group.quiesce.files = unless_none(text, whole)?.map(u64::from);
+            Ok(())
+        },
+        |group| group.quiesce.files.map_or(NONE.into(), |n| n.to_string()),
+    ),
+    setting(
+        "quiesce_bytes",
+        EffectiveFrom::NextTransfer,
+        |text, group| {
+            group.quiesce.bytes = unless_none(text, quantity::bytes)?;
+            Ok(())
+        },
+        |group| group.quiesce.bytes.map_or(NONE.into(), size_text),
+    ),
+    setting(
+        "quiesce_after",
+        EffectiveFrom::NextTransfer,
+        |text, group| {
+            group.quiesce.after_ns = unless_none(text, quantity::positive_duration)?;
+            Ok(())
+        },
+        |group| group.quiesce.after_ns.map_or(NONE.into(), span_of_time),
+    ),
+    setting(
+        "grace",
+        EffectiveFrom::NextTransfer,
+        |text, group| {
+            group.quiesce.grace_ns = quantity::duration(text)?;
+            Ok(())
+        },
+        |group| span_of_time(group.quiesce.grace_ns),
+    ),
+    setting(
+        "retry",
+        EffectiveFrom::NextTransfer,
+        |text, group| {
+            group.retry_ns = quantity::duration(text)?;
+            Ok(())
+        },
+        |group| span_of_time(group.retry_ns),
+    ),
+];
+
+/// Why a key of a plan cannot be changed while its clients run; `None` if it can, or is no key.
+fn fixed(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "name" | "prefix" => "names are given before the run begins",
+        "count" => "all clients are made before the run begins",
+        "target" | "source" | "uid" | "gid" | "gids" | "machine_name" => {
+            "where connections come from and go to is decided before the run begins"
+        }
+        "direction" | "reads" | "draw" | "draw_each" | "offsets" | "append" | "unlink_first"
+        | "stable" | "checksums" | "sync_after_write" | "sync_before_close" => {
+            "what clients do with their files is decided before the run begins"
+        }
+        _ => return None,
+    })
+}
+
+/// Why a setting is not changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingError {
+    /// What is wrong.
+    pub what: String,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for SettingError {}
+
+impl SettingError {
+    fn new(what: String) -> Self {
+        Self { what, help: None }
+    }
+
+    fn with_help(self, help: String) -> Self {
+        Self {
+            help: Some(help),
+            ..self
+        }
+    }
+}
+
+/// A setting, and the value that it is to have.
+#[derive(Debug, Clone, Copy)]
+pub struct SettingUpdate<'s> {
+    /// Which.
+    pub setting: &'static Setting,
+    /// As it is written.
+    pub text: &'s str,
+}
+
+/// The settings of these keys, and their new values, each of which can be read.
+pub fn settings_of(
+    values: &BTreeMap<String, String>,
+) -> Result<Vec<SettingUpdate<'_>>, SettingError> {
+    let mut read = Vec::new();
+    for (key, text) in values {
+        let setting = setting_named(key)?;
+        // What is read depends on the text alone.
+        let mut any = GroupPlan::new("", 1, Direction::Write);
+        setting
+            .read(text, &mut any)
+            .map_err(|why| SettingError::new(format!("{key}: \"{text}\": {why}")))?;
+        read.push(SettingUpdate { setting, text });
+    }
+    Ok(read)
+}
+
+fn setting_named(key: &str) -> Result<&'static Setting, SettingError> {
+    let keys = || SETTINGS.iter().map(|setting| setting.key);
+    let changeable = || {
+        let keys: Vec<&str> = keys().collect();
+        format!("what can be changed is {}", keys.join(", "))
+    };
+    if let Some(setting) = SETTINGS.iter().find(|setting| setting.key == key) {
+        return Ok(setting);
+    }
+    Err(match fixed(key) {
+        Some(why) => {
+            let what = format!("{key} cannot be changed while clients run: {why}");
+            SettingError::new(what).with_help(changeable())
+        }
+        None => {
+            let near = suggestion(key.as_bytes(), keys());
+            let error = SettingError::new(format!("\"{key}\" is no setting"));
+            error.with_help(near.map_or_else(changeable, |near| format!("did you mean {near}?")))
+        }
+    })
+}
+
+/// The group at `place` of a fleet, which has these settings now, with new values.
+pub fn changed(
+    fleet: &FleetPlan,
+    place: usize,
+    now: &GroupPlan,
+    values: &[SettingUpdate<'_>],
+) -> Result<GroupPlan, SettingError> {
+    let mut group = now.clone();
+    for SettingUpdate { setting, text } in values {
+        let Setting { key, .. } = setting;
+        setting
+            .read(text, &mut group)
+            .map_err(|why| SettingError::new(format!("{key}: \"{text}\": {why}")))?;
+        if let Some(why) = no_use(fleet, place, &group, key) {
+            let name = &group.name;
+            return Err(SettingError::new(format!("{key}: group \"{name}\" {why}")));
+        }
+    }
+    match fleet.wrong_with(&group, usize::MAX) {
+        Some(wrong) => Err(SettingError::new(format!(
+            "group \"{}\": {wrong}",
+            group.name
+        ))),
+        None => Ok(group),
+    }
+}
+
+/// Those of `values` that are for what a group does, where `groups` are changed at once: the size of
+/// reads means nothing to a group that only writes. What none of the groups can use stays, so that
+/// it is refused.
+pub fn values_for<'v>(
+    group: &GroupPlan,
+    groups: &[&GroupPlan],
+    values: &[SettingUpdate<'v>],
+) -> Vec<SettingUpdate<'v>> {
+    let is_for = |value: &&SettingUpdate<'v>| {
+        let has_use = |group: &GroupPlan| is_for_direction(value.setting.key, group.direction);
+        has_use(group) || !groups.iter().any(|other| has_use(other))
+    };
+    values.iter().filter(is_for).copied().collect()
+}
+
+/// Whether clients that read, write, or do both have use for a setting.
+fn is_for_direction(key: &str, direction: Direction) -> bool {
+    match key {
+        "read_size" => direction != Direction::Write,
+        "write_size" | "file_size" | "pattern" => direction != Direction::Read,
+        _ => true,
+    }
+}
+
+/// Why a setting cannot be changed in this group.
+fn no_use(fleet: &FleetPlan, place: usize, group: &GroupPlan, key: &str) -> Option<String> {
+    let reads_only = group.direction == Direction::Read;
+    let is_read = || {
+        let mut groups = fleet.groups.iter();
+        groups.find(|other| other.reads == Some(place as u32))
+    };
+    match key {
+        "read_size" if group.direction == Direction::Write => Some("reads nothing".into()),
+        "write_size" | "pattern" if reads_only => {
+            Some("reads only: its data have been written".into())
+        }
+        "write_size" if is_read_at_random(fleet, place, group) => {
+            Some("is read at random offsets, by writes of the size that the plan has".into())
+        }
+        "file_size" if reads_only => Some("reads only: its files are as long as they are".into()),
+        "files" => is_read().map(|other| {
+            let other = &other.name;
+            format!("has files that \"{other}\" reads: how many is decided before the run begins")
+        }),
+        "pattern" if !is_at_hand(fleet, &group.pattern) => Some(
+            "can only have patterns whose bytes are ready: those of the plan, and all that have names \
+             but incompressible"
+                .into(),
+        ),
+        _ => None,
+    }
+}
+
+/// Whether its files are looked at write by write, in any order.
+fn is_read_at_random(fleet: &FleetPlan, place: usize, group: &GroupPlan) -> bool {
+    let looks = |reader: &GroupPlan| reader.checksums && reader.offsets == AccessPattern::Random;
+    let mut groups = fleet.groups.iter();
+    let others = groups.any(|other| other.reads == Some(place as u32) && looks(other));
+    others || group.direction != Direction::Write && looks(group)
+}
+
+/// Whether the bytes of a pattern are there without a plan that names it: they are few.
+pub fn is_always_ready(pattern: &Pattern) -> bool {
+    !matches!(pattern, Pattern::Incompressible | Pattern::Custom(_))
+}
+
+fn is_at_hand(fleet: &FleetPlan, pattern: &Pattern) -> bool {
+    is_always_ready(pattern) || fleet.groups.iter().any(|group| group.pattern == *pattern)
+}
+
+fn unless_none<T, E: Into<String>>(
+    text: &str,
+    read: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<Option<T>, String> {
+    match text {
+        NONE => Ok(None),
+        text => read(text).map(Some).map_err(Into::into),
+    }
+}
+
+/// A whole number, 1 or more.
+pub(super) fn whole(text: &str) -> Result<u32, String> {
+    let number: Result<u32, _> = text.parse();
+    number
+        .ok()
+        .filter(|number| *number > 0)
+        .ok_or_else(|| "expected a whole number, 1 or more".into())
+}
+
+/// Bytes: one number, or from one to another.
+fn span(text: &str) -> Result<ValueRange<u64>, String> {
+    let (min, max) = text.split_once("..").unwrap_or((text, text));
+    let (min, max) = (quantity::bytes(min)?, quantity::bytes(max)?);
+    if min > max {
+        return Err("the least is greater than the greatest".into());
+    }
+    if min == 0 {
+        return Err("nothing is no size".into());
+    }
+    Ok(ValueRange { min, max })
+}
+
+fn span_text(span: ValueRange<u64>) -> String {
+    if span.min == span.max {
+        return size_text(span.min);
+    }
+    format!("{}..{}", size_text(span.min), size_text(span.max))
+}
+
+/// Exactly so many bytes, in the greatest unit of which they are a whole number.
+fn size_text(bytes: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    in_units(bytes, units).unwrap_or_else(|| bytes.to_string())
+}
+
+/// Exactly so long, likewise.
+fn span_of_time(nanos: u64) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us")];
+    in_units(nanos, units).unwrap_or_else(|| format!("{nanos}ns"))
+}
+
+fn in_units(number: u64, units: [(u64, &str); 3]) -> Option<String> {
+    let mut units = units.into_iter();
+    let (unit, name) = units.find(|(unit, _)| number > 0 && number.is_multiple_of(*unit))?;
+    Some(format!("{}{name}", number / unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::examples::pairs;
+
+    fn change(place: usize, key: &str, text: &str) -> Result<GroupPlan, SettingError> {
+        let fleet = pairs();
+        let values = BTreeMap::from([(key.to_owned(), text.to_owned())]);
+        let settings = settings_of(&values)?;
+        changed(&fleet, place, &fleet.groups[place], &settings)
+    }
+
+    #[test]
+    fn every_setting_is_written_as_it_is_read() {
+        for (key, text, again) in [
+            ("rate", "100Mbit/s", "100Mbit/s"),
+            ("rate", "0.5..1.5 kops/s", "500..1500ops/s"),
+            ("rate", "none", "none"),
+            ("write_size", "4K..65537", "4KiB..65537"),
+            ("file_size", "1MB", "1000000"),
+            ("pattern", "PRBS_7_0_6", "prbs-7-0-6"),
+            ("quiesce_files", "7", "7"),
+            ("quiesce_bytes", "2MiB", "2MiB"),
+            ("quiesce_after", "1500ms", "1500ms"),
+            ("grace", "0", "0ns"),
+            ("retry", "1m", "60s"),
+        ] {
+            let group = change(0, key, text).expect(text);
+            let setting = setting_named(key).expect(key);
+            assert_eq!(setting.show(&group), again);
+            let mut other = pairs().groups.remove(0);
+            setting.read(again, &mut other).expect(again);
+            assert_eq!(other, group, "{key}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_changed_says_why() {
+        for (place, key, text, wanted, help) in [
+            (
+                0,
+                "rate",
+                "5 MB",
+                "rate: \"5 MB\": expected a rate such as",
+                "",
+            ),
+            (
+                0,
+                "count",
+                "5",
+                "count cannot be changed while clients run: all",
+                "what can",
+            ),
+            (
+                0,
+                "target",
+                "nfs:",
+                "target cannot be changed while",
+                "what can",
+            ),
+            (
+                0,
+                "direction",
+                "read",
+                "direction cannot be changed",
+                "what can",
+            ),
+            (
+                0,
+                "source",
+                "127.0.0.1",
+                "source cannot be changed",
+                "what can",
+            ),
+            (0, "rat", "5", "\"rat\" is no setting", "did you mean rate?"),
+            (
+                0,
+                "write_size",
+                "8K..4K",
+                "write_size: \"8K..4K\": the least",
+                "",
+            ),
+            (
+                0,
+                "write_size",
+                "64",
+                "group \"writers\": with checksums",
+                "",
+            ),
+            (
+                0,
+                "read_size",
+                "4K",
+                "read_size: group \"writers\" reads nothing",
+                "",
+            ),
+            (
+                1,
+                "write_size",
+                "4K",
+                "write_size: group \"readers\" reads only",
+                "",
+            ),
+            (
+                1,
+                "file_size",
+                "4K",
+                "file_size: group \"readers\" reads only",
+                "",
+            ),
+            (1, "files", "3", "group \"readers\": it reads 3 files", ""),
+            (
+                0,
+                "files",
+                "3",
+                "files: group \"writers\" has files that \"readers\"",
+                "",
+            ),
+            (
+                0,
+                "pattern",
+                "hex:00ff",
+                "pattern: group \"writers\" can only have",
+                "",
+            ),
+            (
+                0,
+                "pattern",
+                "prbs",
+                "pattern: \"prbs\": expected hex:BYTES",
+                "",
+            ),
+        ] {
+            let error = change(place, key, text).expect_err(wanted);
+            assert!(error.what.starts_with(wanted), "{error}");
+            let told = error.help.unwrap_or_default();
+            assert!(
+                told.starts_with(help) && told.is_empty() == help.is_empty(),
+                "{told}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_size_of_writes_stays_that_are_read_in_any_order() {
+        let mut fleet = pairs();
+        fleet.groups[1].offsets = AccessPattern::Random;
+        let values = BTreeMap::from([("write_size".to_owned(), "8K".to_owned())]);
+        let settings = settings_of(&values).expect("it is one");
+        let error = changed(&fleet, 0, &fleet.groups[0], &settings).expect_err("it is read");
+        assert!(error.what.contains("is read at random offsets"), "{error}");
+    }
+
+    #[test]
+    fn every_key_of_a_group_can_be_changed_or_says_why_not() {
+        for key in super::super::file::GROUP {
+            let is_setting = SETTINGS.iter().any(|setting| setting.key == key);
+            assert!(is_setting != fixed(key).is_some(), "{key}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! A gate's text in words and signs, each knowing where it stands.
+
+use super::TEXT_MAX;
+use super::dimension::{Arithmetic, Dimension};
+use super::error::{GateError, SEVERAL, TextSpan};
+use super::expression::Relation;
+use filestone_workload::load::diagnostic::suggestion;
+
+/// What a gate is made of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Token<'text> {
+    /// A number, with its unit.
+    Literal(f64, Dimension),
+    /// A figure's name.
+    Name(&'text str),
+    /// A calculation.
+    Arithmetic(Arithmetic),
+    /// A comparison.
+    Relation(Relation),
+    /// `(`
+    Open,
+    /// `)`
+    Close,
+}
+
+/// A token where it stands.
+pub(super) type SpannedToken<'text> = (Token<'text>, TextSpan);
+
+const UNITS: [&str; 17] = [
+    "ns", "us", "ms", "s", "min", "h", "%", "KiB", "MiB", "GiB", "kB", "MB", "GB", "/s", "k/s",
+    "MiB/s", "MB/s",
+];
+
+/// Signs, the longer of two that begin alike first.
+const SIGNS: [(&str, Token<'_>); 12] = [
+    ("<=", Token::Relation(Relation::AtMost)),
+    (">=", Token::Relation(Relation::AtLeast)),
+    ("==", Token::Relation(Relation::Equal)),
+    ("!=", Token::Relation(Relation::Unequal)),
+    ("<", Token::Relation(Relation::Below)),
+    (">", Token::Relation(Relation::Above)),
+    ("+", Token::Arithmetic(Arithmetic::Add)),
+    ("-", Token::Arithmetic(Arithmetic::Subtract)),
+    ("*", Token::Arithmetic(Arithmetic::Multiply)),
+    ("/", Token::Arithmetic(Arithmetic::Divide)),
+    ("(", Token::Open),
+    (")", Token::Close),
+];
+
+/// The text in tokens.
+pub(super) fn tokens(text: &str) -> Result<Vec<SpannedToken<'_>>, GateError> {
+    if text.len() > TEXT_MAX {
+        let all = TextSpan {
+            start: 0,
+            end: text.len(),
+        };
+        let what = format!("a gate has at most {TEXT_MAX} letters");
+        return Err(GateError::at(text, all, what).with_help(SEVERAL));
+    }
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let blanks = rest.len() - rest.trim_start_matches(' ').len();
+        if blanks > 0 {
+            at += blanks;
+            continue;
+        }
+        let (token, length) = token(text, at, rest)?;
+        let place = TextSpan {
+            start: at,
+            end: at + length,
+        };
+        tokens.push((token, place));
+        at += length;
+    }
+    Ok(tokens)
+}
+
+/// The token at the beginning of `rest`, which stands at `at`, and how long it is.
+fn token<'text>(
+    text: &str,
+    at: usize,
+    rest: &'text str,
+) -> Result<(Token<'text>, usize), GateError> {
+    let first = rest.chars().next().unwrap_or(' ');
+    if first.is_ascii_digit() || first == '.' {
+        return literal(text, at, rest);
+    }
+    if first.is_ascii_alphabetic() || first == '_' {
+        let length = end_of(rest, is_of_name);
+        return Ok((Token::Name(&rest[..length]), length));
+    }
+    let mut signs = SIGNS.iter();
+    if let Some((sign, token)) = signs.find(|(sign, _)| rest.starts_with(sign)) {
+        return Ok((*token, sign.len()));
+    }
+    let place = TextSpan {
+        start: at,
+        end: at + first.len_utf8(),
+    };
+    let (what, help) = match first {
+        '&' | '|' => return Err(GateError::one_comparison(text, place)),
+        '=' => ("= compares nothing".into(), "equal is =="),
+        ',' => (
+            "numbers have no commas".into(),
+            "24,900 is 24900, and 0,5 is 0.5",
+        ),
+        other => (
+            format!("a gate holds no {other:?}"),
+            "a gate is a comparison such as read.response_time.p99 > 2ms",
+        ),
+    };
+    Err(GateError::at(text, place, what).with_help(help))
+}
+
+fn end_of(rest: &str, belongs: fn(char) -> bool) -> usize {
+    rest.find(|letter| !belongs(letter)).unwrap_or(rest.len())
+}
+
+const fn is_of_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.')
+}
+
+/// A number and the unit that stands behind it, with or without a blank.
+fn literal<'text>(
+    text: &str,
+    at: usize,
+    rest: &'text str,
+) -> Result<(Token<'text>, usize), GateError> {
+    let digits = end_of(rest, |letter| letter.is_ascii_digit() || letter == '.');
+    let behind = &rest[digits..];
+    let unit = behind.trim_start_matches(' ');
+    let letters = end_of(unit, |letter| {
+        letter.is_ascii_alphabetic() || matches!(letter, '%' | 'µ')
+    });
+    let mut length = match letters {
+        0 => digits,
+        letters => rest.len() - unit.len() + letters,
+    };
+    // `20000/s`, but not `20000/scheduled`.
+    let per = rest[length..].strip_prefix("/s");
+    if per.is_some_and(|next| !next.starts_with(is_of_name)) {
+        length += "/s".len();
+    }
+    if let Some((number, dimension)) = Dimension::read(&rest[..length]) {
+        return Ok((Token::Literal(number, dimension), length));
+    }
+    let place = |start, end| TextSpan {
+        start: at + start,
+        end: at + end,
+    };
+    if rest[..digits].parse::<f64>().is_err() {
+        let what = format!("\"{}\" is no number", &rest[..digits]);
+        return Err(GateError::at(text, place(0, digits), what));
+    }
+    let unit = rest[digits..length].trim_start_matches(' ');
+    let unit_place = place(length - unit.len(), length);
+    if matches!(unit, "and" | "or") {
+        return Err(GateError::one_comparison(text, unit_place));
+    }
+    let help = match suggestion(unit.as_bytes(), UNITS.into_iter()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("the units are {}", UNITS.join(", ")),
+    };
+    let what = format!("there is no unit \"{unit}\"");
+    Err(GateError::at(text, unit_place, what).with_help(help))
+}

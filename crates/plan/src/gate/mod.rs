@@ -1,0 +1,113 @@
+//! Gates: conditions under which a run counts as failed, `read.response_time.p99 > 2ms`.
+//!
+//! A gate comes from a command line or a stored plan. Its text is read into a [`Condition`] whose
+//! units fit together; whether a plan can have the figures in it is `plan::check`'s, and what they
+//! come to in a run is `measure::gates`'.
+
+mod dimension;
+mod error;
+mod expression;
+mod lexer;
+mod name;
+mod parse;
+
+pub use dimension::{Arithmetic, Dimension};
+pub use error::{GateError, TextSpan};
+pub use expression::{Condition, Expression, Relation};
+pub use name::{GateFigure, RunTotal};
+
+use filestone_workload::text::printable;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The longest text of a gate, in bytes.
+pub const TEXT_MAX: usize = 256;
+/// How many parentheses may be open at once.
+pub const DEPTH_MAX: usize = 16;
+/// How many gates a plan may have.
+pub const GATES_MAX: usize = 64;
+
+/// A condition under which a run counts as failed, as it was written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(try_from = "String", into = "String")]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
+pub struct Gate {
+    text: String,
+    condition: Condition,
+}
+
+/// What a plan's runs are held to.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct GatesPlan {
+    /// A run that meets any of these counts as failed.
+    pub fail_if: Vec<Gate>,
+    /// Whether it also does where a run cannot tell.
+    #[serde(default)]
+    pub strict: bool,
+}
+
+impl Gate {
+    /// What it says.
+    pub const fn condition(&self) -> &Condition {
+        &self.condition
+    }
+
+    /// What is wrong with it as a whole.
+    pub fn error_in_all(&self, what: impl Into<String>) -> GateError {
+        let end = self.text.len();
+        self.error(TextSpan { start: 0, end }, what)
+    }
+
+    /// What is wrong with the part of it that stands there.
+    pub fn error(&self, place: TextSpan, what: impl Into<String>) -> GateError {
+        GateError::at(&self.text, place, what)
+    }
+}
+
+impl GatesPlan {
+    /// Whether there are none.
+    pub fn is_none(&self) -> bool {
+        self.fail_if.is_empty() && !self.strict
+    }
+}
+
+impl FromStr for Gate {
+    type Err = GateError;
+
+    fn from_str(text: &str) -> Result<Self, GateError> {
+        let text = text.trim();
+        Ok(Self {
+            condition: parse::condition(text)?,
+            text: text.into(),
+        })
+    }
+}
+
+impl TryFrom<String> for Gate {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+            .map_err(|error: GateError| format!("gate \"{}\": {error}", printable(&text)))
+    }
+}
+
+impl From<Gate> for String {
+    fn from(gate: Gate) -> Self {
+        gate.text
+    }
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests;

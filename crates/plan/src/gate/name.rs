@@ -1,0 +1,154 @@
+//! What a gate can be about, by name.
+
+use super::dimension::Dimension;
+use filestone_workload::figure::{Quantity, RunFigure};
+use filestone_workload::kind::OpKind;
+use filestone_workload::load::diagnostic::suggestion;
+use std::fmt;
+use std::str::FromStr;
+
+/// A figure that a gate can be about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GateFigure {
+    /// One of the run's operations, or of one kind of them.
+    OfOperations(RunFigure),
+    /// One that only a whole run has.
+    OfRun(RunTotal),
+}
+
+macro_rules! totals {
+    ($($total:ident = $name:literal, $dimension:ident, $about:literal;)*) => {
+        /// A figure that only a whole run has.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum RunTotal { $(#[doc = $about] $total,)* }
+
+        impl RunTotal {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$total,)*];
+
+            /// Its name in gates.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$total => $name,)* }
+            }
+
+            const fn dimension(self) -> Dimension {
+                match self { $(Self::$total => Dimension::$dimension,)* }
+            }
+        }
+    };
+}
+
+totals! {
+    Offered = "offered", RATE, "Offered load of an open loop.";
+    CurvePeak = "curve.peak", RATE, "Highest load of a curve that was kept up with.";
+    CurveKnee = "curve.knee", RATE, "Load at a curve's knee.";
+    ObjectiveLoad = "objective.load", RATE, "Highest load that keeps an objective.";
+    Caveats = "caveats", NUMBER, "Reasons to doubt the numbers.";
+    Scheduled = "scheduled", NUMBER, "Measured operations that were due.";
+    TimedOut = "timed_out", NUMBER, "Of these those that were not answered in time.";
+    Disconnected = "disconnected", NUMBER, "Of these those whose connection was lost.";
+    Skipped = "skipped", NUMBER, "Of these those that were never sent.";
+    Mismatches = "mismatches", NUMBER, "Results of a replay other than its load file expects.";
+    LostClients = "lost_clients", NUMBER, "Clients that ended early.";
+    Retransmissions = "retransmissions", NUMBER, "Calls that were sent again.";
+    Reconnections = "reconnections", NUMBER, "Connections that were made again.";
+    LateReplies = "late_replies", NUMBER, "Replies that came too late or twice.";
+    GeneratorBusy = "generator_busy", NUMBER, "How busy the busiest worker was, as a share.";
+    ServerCpu = "server_cpu_per_operation", TIME, "Processor time of the server for each operation.";
+    ServerSwitches = "server_switches_per_operation", NUMBER, "Its context switches for each.";
+    ServerInterrupts = "server_interrupts_per_operation", NUMBER, "Interrupts of its host for each.";
+    WireBytes = "wire_bytes_per_operation", BYTES, "Bytes on the way for each, headers included.";
+    WirePackets = "packets_per_operation", NUMBER, "Packets on the way for each.";
+    ReplyPackets = "reply_packets_per_operation", NUMBER, "Of these those that came back.";
+    ModelReplyPackets = "model_reply_packets_per_operation", NUMBER, "The same by the model.";
+    WireRate = "wire_bytes_per_second", BYTES_PER_TIME, "Bytes on the way in a second.";
+    ServerBusy = "server_busy", NUMBER, "Processors of the server that were busy.";
+}
+
+impl RunTotal {
+    /// Whether it is a figure and not a count, though both are numbers.
+    const fn is_measured(self) -> bool {
+        matches!(self, Self::GeneratorBusy) || self.is_cost()
+    }
+
+    /// Whether it is read from counters of hosts.
+    pub const fn is_cost(self) -> bool {
+        matches!(
+            self,
+            Self::ServerCpu
+                | Self::ServerSwitches
+                | Self::ServerInterrupts
+                | Self::WireBytes
+                | Self::WirePackets
+                | Self::ReplyPackets
+                | Self::ModelReplyPackets
+                | Self::WireRate
+                | Self::ServerBusy
+        )
+    }
+}
+
+impl GateFigure {
+    /// The figure of operations, if it is one.
+    pub const fn of_operations(self) -> Option<RunFigure> {
+        match self {
+            Self::OfOperations(figure) => Some(figure),
+            Self::OfRun(_) => None,
+        }
+    }
+
+    /// What it is counted in.
+    pub const fn dimension(self) -> Dimension {
+        match self {
+            Self::OfOperations(figure) => Dimension::of(figure.quantity.unit()),
+            Self::OfRun(total) => total.dimension(),
+        }
+    }
+
+    /// Whether it is counted, and so is no share.
+    pub(super) fn is_count(self) -> bool {
+        let is_measured = matches!(self, Self::OfRun(total) if total.is_measured());
+        self.dimension() == Dimension::NUMBER && !is_measured
+    }
+
+    /// A name that may have been meant.
+    pub(super) fn near(word: &str) -> Option<String> {
+        let totals = RunTotal::ALL.iter().map(|total| total.name().into());
+        let quantities = Quantity::all().map(|one| one.to_string());
+        let of_kinds = OpKind::ALL.iter().flat_map(|kind| {
+            let quantities = Quantity::all().filter(|one| one.is_of_kinds());
+            quantities.map(move |quantity| format!("{}.{quantity}", kind.name()))
+        });
+        let names: Vec<String> = totals.chain(quantities).chain(of_kinds).collect();
+        let names = names.iter().map(String::as_str);
+        // `p99` and `read.p99` are response times.
+        let (operation, statistic) = word.rsplit_once('.').unwrap_or(("", word));
+        let time = format!("{operation}.response_time.{statistic}");
+        let time = time.trim_start_matches('.');
+        let exact = names.clone().find(|name| *name == time);
+        exact
+            .or_else(|| suggestion(word.as_bytes(), names))
+            .map(String::from)
+    }
+}
+
+impl FromStr for GateFigure {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        let mut totals = RunTotal::ALL.iter();
+        match totals.find(|total| total.name() == name) {
+            Some(total) => Ok(Self::OfRun(*total)),
+            None => name.parse().map(Self::OfOperations).map_err(|_| ()),
+        }
+    }
+}
+
+impl fmt::Display for GateFigure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OfOperations(figure) => figure.fmt(f),
+            Self::OfRun(total) => f.write_str(total.name()),
+        }
+    }
+}

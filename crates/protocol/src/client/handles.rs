@@ -1,0 +1,28 @@
+//! What a protocol's server knows the files of a run by.
+
+use filestone_workload::operation::FileId;
+
+/// The server's handle of each file of the run's table, in whatever form the protocol has it:
+/// the client's half of a [`FileTable`](crate::workload::FileTable).
+#[derive(Debug, Clone)]
+pub struct Handles<H>(Vec<H>);
+
+impl<H> Default for Handles<H> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<H> Handles<H> {
+    /// Adds the handle of the file that was added to the table last.
+    pub fn add(&mut self, handle: H) -> FileId {
+        self.0.push(handle);
+        FileId(self.0.len() as u32 - 1)
+    }
+
+    /// The handle of a file.
+    #[inline]
+    pub fn get(&self, file: FileId) -> Option<&H> {
+        self.0.get(file.0 as usize)
+    }
+}

@@ -1,0 +1,419 @@
+//! From an operation to the bytes of its call.
+//!
+//! Everything of a call up to its arguments is the same for every call of a
+//! procedure but for the xid: it is encoded once, copied and patched.
+
+use super::Shared;
+use super::procedures::procedure_of;
+use crate::session::rpc::Credentials;
+use filestone_plan::plan::{CreateModes, TransportKind};
+use filestone_wire::nfs3::write::StableHow;
+use filestone_wire::nfs3::{
+    DirOpArgs, FileHandle, Sattr3, SetTime, access, commit, create, fsinfo, fsstat, getattr, link,
+    lookup, mkdir, mknod, pathconf, read, readdir, readdirplus, readlink, remove, rename, rmdir,
+    setattr, symlink, write,
+};
+use filestone_wire::nfs3::{Handle, PROGRAM, Procedure, VERSION};
+use filestone_wire::pattern::PERIOD;
+use filestone_wire::record::RecordMark;
+use filestone_wire::rpc::{CallHeader, Credential, OpaqueAuth};
+use filestone_wire::xdr::{Encode, Writer};
+use filestone_workload::kind::{OpKind, PerKind};
+use filestone_workload::operation::{
+    AttributeChange, DirectoryCursor, FileId, Name, Operation, Stability,
+};
+use filestone_workload::output::{DataSegment, Output};
+
+/// Bytes of a record mark.
+const MARK_LEN: usize = 4;
+/// From this length on WRITE data are spliced instead of copied.
+const SPLICE_MIN: u32 = 1024;
+/// Bytes of a name made of a letter and a number.
+const NUMBERED_LEN: usize = 17;
+
+/// Calls of all procedures up to their arguments, each led by room for a record mark.
+#[derive(Debug)]
+pub struct Templates {
+    heads: PerKind<Vec<u8>>,
+    /// Permissions of what these calls make.
+    modes: CreateModes,
+}
+
+impl Templates {
+    /// Templates for these credentials. NULL carries AUTH_NONE, as every client's does.
+    pub fn new(credentials: &Credentials) -> Self {
+        let head = |kind| {
+            let mut bytes = vec![0; MARK_LEN];
+            let credential = match kind {
+                OpKind::Null => Credential::None,
+                _ => credentials.to_auth(),
+            };
+            let header = CallHeader {
+                xid: 0,
+                program: PROGRAM,
+                version: VERSION,
+                // What NFSv3 has not is refused before the run; its call would be NULL.
+                procedure: procedure_of(kind).unwrap_or(Procedure::Null).number(),
+                credential,
+                verifier: OpaqueAuth::NONE,
+            };
+            header.encode(&mut Writer::new(&mut bytes));
+            bytes
+        };
+        Self {
+            heads: PerKind::from_fn(head),
+            modes: credentials.modes,
+        }
+    }
+}
+
+/// Appends the call of `operation` to `out` and says how long it is, data and
+/// record mark included.
+#[inline]
+pub fn encode(shared: &Shared, operation: &Operation, xid: u32, out: &mut Output) -> u32 {
+    let is_stream = shared.transport == TransportKind::Tcp;
+    let head = shared.templates.heads[operation.kind()].as_slice();
+    let head = if is_stream { head } else { &head[MARK_LEN..] };
+    let start = out.bytes.len();
+    let xid_at = start + if is_stream { MARK_LEN } else { 0 };
+    out.bytes.extend_from_slice(head);
+    out.bytes[xid_at..xid_at + 4].copy_from_slice(&xid.to_be_bytes());
+    let spliced = match *operation {
+        Operation::Null => 0,
+        Operation::GetAttr { file } => {
+            getattr::Args {
+                object: handle(shared, file),
+            }
+            .encode(&mut Writer::new(&mut out.bytes));
+            0
+        }
+        Operation::Read { file, offset, len } => {
+            let args = read::Args {
+                file: handle(shared, file),
+                offset,
+                count: len,
+            };
+            args.encode(&mut Writer::new(&mut out.bytes));
+            0
+        }
+        Operation::Write {
+            file,
+            offset,
+            len,
+            stability,
+        } => encode_write(shared, out, file, offset, len, stability),
+        ref other => {
+            encode_other(shared, other, &mut Writer::new(&mut out.bytes));
+            0
+        }
+    };
+    let len = out.bytes.len() - start + spliced;
+    if is_stream {
+        let mark = RecordMark {
+            last: true,
+            len: (len - MARK_LEN) as u32,
+        };
+        out.bytes[start..start + MARK_LEN].copy_from_slice(&mark.to_bytes());
+    } else {
+        out.datagrams.push(out.bytes.len());
+    }
+    len as u32
+}
+
+/// Appends `count` copies of the call of `len` bytes at `start`, and gives them.
+///
+/// Each step copies all that is there, so a hundred copies take seven steps.
+#[inline]
+pub fn copy(
+    out: &mut Output,
+    start: usize,
+    len: usize,
+    count: usize,
+) -> impl Iterator<Item = &mut [u8]> {
+    let first = out.bytes.len();
+    let end = first + len * count;
+    while out.bytes.len() < end {
+        let here = (out.bytes.len() - start).min(end - out.bytes.len());
+        out.bytes.extend_from_within(start..start + here);
+    }
+    out.bytes[first..].chunks_exact_mut(len)
+}
+
+/// Writes the xid of a call that is led by a record mark.
+#[inline]
+pub fn set_xid(call: &mut [u8], xid: u32) {
+    if let Some(place) = call.get_mut(MARK_LEN..MARK_LEN + 4) {
+        place.copy_from_slice(&xid.to_be_bytes());
+    }
+}
+
+/// A file's handle. Operations are made from the same table, so it is there;
+/// were it not, the server would answer NFS3ERR_BADHANDLE to the empty one.
+#[inline]
+fn handle(shared: &Shared, file: FileId) -> FileHandle<'_> {
+    let handle = shared.handles.get(file);
+    handle.map_or(Handle::EMPTY.borrow(), Handle::borrow)
+}
+
+/// Encodes WRITE and says how many bytes of data lie elsewhere.
+fn encode_write(
+    shared: &Shared,
+    out: &mut Output,
+    file: FileId,
+    offset: u64,
+    len: u32,
+    stability: Stability,
+) -> usize {
+    let start = (offset % PERIOD as u64) as usize;
+    let data = shared
+        .pattern
+        .get(start..start + len as usize)
+        .unwrap_or_default();
+    let args = write::Args {
+        file: handle(shared, file),
+        offset,
+        count: data.len() as u32,
+        stable: match stability {
+            Stability::Unstable => StableHow::Unstable,
+            Stability::DataSync => StableHow::DataSync,
+            Stability::FileSync => StableHow::FileSync,
+        },
+        data,
+    };
+    let mut writer = Writer::new(&mut out.bytes);
+    if len < SPLICE_MIN || shared.transport == TransportKind::Udp {
+        args.encode(&mut writer);
+        return 0;
+    }
+    args.encode_head(data.len(), &mut writer);
+    let at = writer.position();
+    writer.pad(data.len());
+    out.splices.push(DataSegment {
+        at,
+        start,
+        len: data.len(),
+    });
+    data.len()
+}
+
+fn encode_readdir(
+    shared: &Shared,
+    directory: FileId,
+    cursor: DirectoryCursor,
+    len: u32,
+    out: &mut Writer<'_>,
+) {
+    readdir::Args {
+        dir: handle(shared, directory),
+        cookie: cursor.cookie,
+        cookieverf: cursor.verifier,
+        count: len,
+    }
+    .encode(out);
+}
+
+/// dircount bounds names and cookies only; the same bound for both asks for as many entries as
+/// fit into the whole reply.
+fn encode_readdirplus(
+    shared: &Shared,
+    directory: FileId,
+    cursor: DirectoryCursor,
+    len: u32,
+    out: &mut Writer<'_>,
+) {
+    readdirplus::Args {
+        dir: handle(shared, directory),
+        cookie: cursor.cookie,
+        cookieverf: cursor.verifier,
+        dircount: len,
+        maxcount: len,
+    }
+    .encode(out);
+}
+
+/// Arguments of everything that is not on the hottest paths.
+fn encode_other(shared: &Shared, operation: &Operation, out: &mut Writer<'_>) {
+    match *operation {
+        #[rustfmt::skip]
+        Operation::Null | Operation::GetAttr { .. } | Operation::Read { .. } | Operation::Write { .. }
+        | Operation::Open { .. } | Operation::Close { .. }
+        | Operation::Lock { .. } | Operation::Unlock { .. }
+        | Operation::SessionSetup | Operation::TreeConnect | Operation::Notify { .. }
+        | Operation::Copy { .. } => {}
+        Operation::SetAttr { file, change } => setattr::Args {
+            object: handle(shared, file),
+            new_attributes: attributes_of(change),
+            guard: None,
+        }
+        .encode(out),
+        Operation::Lookup { directory, name } => {
+            with_name(shared, directory, name, |what| {
+                lookup::Args { what }.encode(out)
+            });
+        }
+        Operation::Access { file, wanted } => access::Args {
+            object: handle(shared, file),
+            access: wanted,
+        }
+        .encode(out),
+        Operation::ReadLink { link } => readlink::Args {
+            symlink: handle(shared, link),
+        }
+        .encode(out),
+        Operation::Create { directory, name } => with_name(shared, directory, name, |where_| {
+            create::Args {
+                where_,
+                how: create::CreateHow::Unchecked(mode(shared.templates.modes.file)),
+            }
+            .encode(out);
+        }),
+        Operation::MakeDirectory { directory, name } => {
+            with_name(shared, directory, name, |where_| {
+                mkdir::Args {
+                    where_,
+                    attributes: mode(shared.templates.modes.directory),
+                }
+                .encode(out);
+            })
+        }
+        Operation::MakeSymlink {
+            directory,
+            name,
+            target,
+        } => {
+            let mut room = [0; NUMBERED_LEN];
+            let target = name_bytes(shared, target, &mut room);
+            with_name(shared, directory, name, |where_| {
+                let symlink = symlink::SymlinkData {
+                    symlink_attributes: mode(0o777),
+                    symlink_data: target,
+                };
+                symlink::Args { where_, symlink }.encode(out);
+            });
+        }
+        Operation::MakeNode { directory, name } => with_name(shared, directory, name, |where_| {
+            mknod::Args {
+                where_,
+                what: mknod::MknodData::Fifo(mode(shared.templates.modes.file)),
+            }
+            .encode(out);
+        }),
+        Operation::Remove { directory, name } => {
+            with_name(shared, directory, name, |object| {
+                remove::Args { object }.encode(out)
+            });
+        }
+        Operation::RemoveDirectory { directory, name } => {
+            with_name(shared, directory, name, |object| {
+                rmdir::Args { object }.encode(out)
+            });
+        }
+        Operation::Rename {
+            from_directory,
+            from,
+            to_directory,
+            to,
+        } => {
+            with_name(shared, from_directory, from, |from| {
+                with_name(shared, to_directory, to, |to| {
+                    rename::Args { from, to }.encode(out)
+                });
+            });
+        }
+        Operation::Link {
+            file,
+            directory,
+            name,
+        } => with_name(shared, directory, name, |link| {
+            link::Args {
+                file: handle(shared, file),
+                link,
+            }
+            .encode(out);
+        }),
+        Operation::ReadDirectory {
+            directory,
+            cursor,
+            len,
+        } => encode_readdir(shared, directory, cursor, len, out),
+        Operation::ReadDirectoryPlus {
+            directory,
+            cursor,
+            len,
+        } => encode_readdirplus(shared, directory, cursor, len, out),
+        Operation::FileSystemStatus { file } => fsstat::Args {
+            fsroot: handle(shared, file),
+        }
+        .encode(out),
+        Operation::FileSystemInfo { file } => fsinfo::Args {
+            fsroot: handle(shared, file),
+        }
+        .encode(out),
+        Operation::PathConfiguration { file } => pathconf::Args {
+            object: handle(shared, file),
+        }
+        .encode(out),
+        Operation::Commit { file, offset, len } => commit::Args {
+            file: handle(shared, file),
+            offset,
+            count: len,
+        }
+        .encode(out),
+    }
+}
+
+fn with_name(shared: &Shared, directory: FileId, name: Name, encode: impl FnOnce(DirOpArgs<'_>)) {
+    let mut room = [0; NUMBERED_LEN];
+    let name = name_bytes(shared, name, &mut room);
+    encode(DirOpArgs {
+        dir: handle(shared, directory),
+        name,
+    });
+}
+
+/// The bytes of a name, made in `room` if it is a number.
+fn name_bytes<'n>(shared: &'n Shared, name: Name, room: &'n mut [u8; NUMBERED_LEN]) -> &'n [u8] {
+    match name {
+        Name::Listed(index) => shared.table.name(index).unwrap_or_default(),
+        Name::Numbered { letter, number } => {
+            room[0] = letter;
+            for (digit, byte) in room[1..].iter_mut().enumerate() {
+                let nibble = (number >> (60 - 4 * digit)) & 0xf;
+                *byte = b"0123456789abcdef"[nibble as usize];
+            }
+            room
+        }
+    }
+}
+
+fn mode(mode: u32) -> Sattr3 {
+    Sattr3 {
+        mode: Some(mode),
+        ..unchanged()
+    }
+}
+
+fn unchanged() -> Sattr3 {
+    Sattr3 {
+        mode: None,
+        uid: None,
+        gid: None,
+        size: None,
+        atime: SetTime::DontChange,
+        mtime: SetTime::DontChange,
+    }
+}
+
+fn attributes_of(change: AttributeChange) -> Sattr3 {
+    match change {
+        AttributeChange::Touch => Sattr3 {
+            mtime: SetTime::ServerTime,
+            ..unchanged()
+        },
+        AttributeChange::Mode(bits) => mode(bits),
+        AttributeChange::Size(size) => Sattr3 {
+            size: Some(size),
+            ..unchanged()
+        },
+    }
+}

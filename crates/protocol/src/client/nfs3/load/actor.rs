@@ -1,0 +1,99 @@
+//! A client of a load over NFS as a future.
+
+use super::locks::Locks;
+use super::names::Names;
+use super::open_files::OpenFiles;
+use super::paths::{LoadOptions, RunDirectories, VerbExecutor};
+use crate::client::actor::{self, ActorTaskKind, TaskEnd, ended, next_task};
+use crate::client::call_slot::ActionError;
+use crate::client::nfs3::sequence::{CallHandle, Rpc};
+use crate::client::owned_action::OwnedAction;
+use filestone_plan::made::MadeNames;
+use filestone_workload::load::{Cause, Status};
+use std::sync::Arc;
+
+/// What a client is made of.
+#[derive(Debug, Clone)]
+pub struct ActorOptions {
+    /// Its number.
+    pub client: u32,
+    /// Where the run works.
+    pub directories: RunDirectories,
+    /// What it goes by.
+    pub options: LoadOptions,
+    /// The names that the run can make, which are all that it removes.
+    pub made: Arc<MadeNames>,
+    /// Whether locks go to the lock manager.
+    pub has_lock_manager: bool,
+    /// How long a call may stay unanswered.
+    pub timeout_nanos: u64,
+}
+
+/// A client of a load over NFS.
+pub type Actor = actor::Actor<Rpc>;
+
+/// A client that has nothing to do yet.
+pub fn actor(options: &ActorOptions) -> Actor {
+    let locks = || Locks::new(CallHandle::HERE, options.timeout_nanos, options.client);
+    Actor::new(act(VerbExecutor {
+        client: options.client,
+        nfs: CallHandle::HERE,
+        locks: options.has_lock_manager.then(locks),
+        directories: options.directories,
+        options: options.options,
+        made: Arc::clone(&options.made),
+        names: Names::default(),
+        open: OpenFiles::default(),
+        moved: 0,
+    }))
+}
+
+/// Does what it is told, for ever.
+async fn act(mut verbs: VerbExecutor) {
+    let mut kept = OwnedAction::default();
+    loop {
+        let kind = next_task(&mut kept).await;
+        verbs.moved = 0;
+        let answer = match kind {
+            ActorTaskKind::Action => verbs.execute(kept.action()).await,
+            // What is asked of a load's clients are lines.
+            ActorTaskKind::Operation(_) => Err(ActionError::refused(Cause::Other)),
+            ActorTaskKind::EndPass => verbs.end_pass().await.map(|()| Status::Ok),
+            // A server of NFSv3 keeps nothing of a client.
+            ActorTaskKind::Leave => Ok(Status::Ok),
+            ActorTaskKind::RemoveTree => verbs.remove_own_tree().await.map(|()| Status::Ok),
+        };
+        ended(TaskEnd::plain(answer, verbs.moved));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::nfs3::load::Transfers;
+    use filestone_plan::plan::CreateModes;
+    use filestone_wire::nfs3::Handle;
+
+    #[test]
+    fn a_client_is_small() {
+        let transfers = Transfers { read: 1, write: 1 };
+        let actor = actor(&ActorOptions {
+            client: 0,
+            directories: RunDirectories {
+                root: Handle::EMPTY,
+                clients: Handle::EMPTY,
+                transfers,
+            },
+            options: LoadOptions {
+                has_nfs_verbs: false,
+                ignores_case: true,
+                stable: false,
+                modes: CreateModes::OWN,
+            },
+            made: Arc::new(MadeNames::any()),
+            has_lock_manager: true,
+            timeout_nanos: 1,
+        });
+        assert!(actor.future_len() <= 3 << 10, "{}", actor.future_len());
+    }
+}

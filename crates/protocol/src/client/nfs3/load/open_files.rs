@@ -1,0 +1,157 @@
+//! What a load file's open handles stand for on an NFS server, which knows none.
+
+use crate::client::nfs3::sequence::{ActionError, NfsResult, WriteResult};
+use filestone_wire::nfs3::write::StableHow;
+use filestone_wire::nfs3::{Handle, Verifier};
+use filestone_workload::load::Cause;
+use std::collections::BTreeMap;
+
+/// A file or directory that a load file has open.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OpenFile {
+    /// Its file handle.
+    pub handle: Handle,
+    /// Whether it was opened to be read.
+    pub reads: bool,
+    /// Whether it may be changed: it is the run's own, and was opened to be written.
+    pub is_own: bool,
+    /// Whether writes to it are stable before they are answered.
+    pub is_stable: bool,
+    /// The verifier that unstable writes were answered with since the last COMMIT.
+    uncommitted: Option<Verifier>,
+    /// Whether the server restarted between two of them.
+    is_lost: bool,
+}
+
+impl OpenFile {
+    /// Just opened.
+    pub fn new(handle: Handle, is_own: bool) -> Self {
+        Self {
+            handle,
+            reads: true,
+            is_own,
+            is_stable: false,
+            uncommitted: None,
+            is_lost: false,
+        }
+    }
+
+    /// Whether there are writes that a COMMIT has to follow.
+    pub fn needs_commit(&self) -> bool {
+        self.uncommitted.is_some()
+    }
+
+    /// Takes notice of a write.
+    pub fn note(&mut self, written: WriteResult) {
+        if written.committed == StableHow::Unstable {
+            let first = *self.uncommitted.get_or_insert(written.verifier);
+            self.is_lost |= first != written.verifier;
+        }
+    }
+
+    /// Takes notice of a COMMIT. Another verifier than that of the writes means
+    /// that the server may have lost them (RFC 1813, section 3.3.21): a client
+    /// that could not send them again would report EIO, and so does this one.
+    pub fn committed(&mut self, verifier: Verifier) -> NfsResult<()> {
+        let expected = self.uncommitted.take();
+        let is_lost = std::mem::take(&mut self.is_lost);
+        if is_lost || expected.is_some_and(|expected| expected != verifier) {
+            return Err(filestone_wire::nfs3::Status::IO.into());
+        }
+        Ok(())
+    }
+}
+
+/// Open files by the numbers that the load file has for them. There are few at a time: to compare
+/// a number with some is shorter than to hash it.
+#[derive(Debug, Default)]
+pub(super) struct OpenFiles(BTreeMap<u64, OpenFile>);
+
+impl OpenFiles {
+    /// The load file calls it so from now on. What it called so before is
+    /// forgotten: a trace in which a number comes again has lost its Close.
+    pub fn insert(&mut self, number: u64, file: OpenFile) {
+        self.0.insert(number, file);
+    }
+
+    /// An open file.
+    pub fn find(&mut self, number: u64) -> NfsResult<&mut OpenFile> {
+        self.0
+            .get_mut(&number)
+            .ok_or_else(|| ActionError::refused(Cause::UnknownHandle))
+    }
+
+    /// An open file that was opened to be read.
+    pub fn find_readable(&mut self, number: u64) -> NfsResult<&mut OpenFile> {
+        let file = self.find(number)?;
+        if file.reads {
+            Ok(file)
+        } else {
+            Err(ActionError::refused(Cause::Denied))
+        }
+    }
+
+    /// An open file that the run may change.
+    pub fn find_own(&mut self, number: u64) -> NfsResult<&mut OpenFile> {
+        let file = self.find(number)?;
+        if file.is_own {
+            Ok(file)
+        } else {
+            Err(ActionError::refused(Cause::Denied))
+        }
+    }
+
+    /// Closes one.
+    pub fn remove(&mut self, number: u64) -> NfsResult<OpenFile> {
+        let file = self.0.remove(&number);
+        file.ok_or_else(|| ActionError::refused(Cause::UnknownHandle))
+    }
+
+    /// Closes all.
+    pub fn take_all(&mut self) -> Vec<OpenFile> {
+        std::mem::take(&mut self.0).into_values().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNSTABLE: WriteResult = WriteResult {
+        count: 1,
+        committed: StableHow::Unstable,
+        verifier: [1; 8],
+    };
+
+    fn opened() -> OpenFile {
+        OpenFile::new(Handle::EMPTY, true)
+    }
+
+    #[test]
+    fn only_unstable_writes_need_a_commit() {
+        let mut file = opened();
+        file.note(WriteResult {
+            committed: StableHow::FileSync,
+            ..UNSTABLE
+        });
+        assert!(!file.needs_commit());
+        file.note(UNSTABLE);
+        assert!(file.needs_commit());
+        assert!(file.committed([1; 8]).is_ok());
+        assert!(!file.needs_commit());
+    }
+
+    #[test]
+    fn a_server_that_restarted_has_lost_what_was_not_committed() {
+        let mut file = opened();
+        file.note(UNSTABLE);
+        assert!(file.committed([2; 8]).is_err());
+        assert!(file.committed([2; 8]).is_ok(), "it is reported once");
+        file.note(UNSTABLE);
+        file.note(WriteResult {
+            verifier: [2; 8],
+            ..UNSTABLE
+        });
+        assert!(file.committed([1; 8]).is_err(), "even if it came back");
+    }
+}

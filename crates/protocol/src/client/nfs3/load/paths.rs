@@ -1,0 +1,265 @@
+//! What one client does of its load: which verb becomes what, and the paths.
+//!
+//! The NFS verbs are in `verbs`, the CIFS verbs in `lowering`; the table of both
+//! is docs/reference/lowering.md.
+
+use super::locks::{self, Locks};
+use super::names::{Names, split};
+use super::open_files::OpenFiles;
+use crate::client::nfs3::sequence::{ActionError, CallHandle, NfsResult, Object, answer};
+use filestone_plan::made::MadeNames;
+use filestone_plan::plan::CreateModes;
+use filestone_wire::nfs3::{self, Handle};
+use filestone_wire::nlm;
+use filestone_workload::load::{Action, CLIENTS, Status};
+use std::sync::Arc;
+
+/// Bytes of a page of READDIR when a name is looked for by ignoring case.
+const SCAN_PAGE: u32 = 32 << 10;
+
+/// The most bytes of one READ and one WRITE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfers {
+    /// rtmax of FSINFO.
+    pub read: u32,
+    /// wtmax of FSINFO.
+    pub write: u32,
+}
+
+/// Where the run works.
+#[derive(Debug, Clone, Copy)]
+pub struct RunDirectories {
+    /// The directory under test.
+    pub root: Handle,
+    /// The directory `clients` in it.
+    pub clients: Handle,
+    /// What the server takes at once.
+    pub transfers: Transfers,
+}
+
+/// What one client goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Whether the load's verbs are those of NFS.
+    pub has_nfs_verbs: bool,
+    /// Whether names may be spelt in another case.
+    pub ignores_case: bool,
+    /// Whether writes are FILE_SYNC.
+    pub stable: bool,
+    /// Permissions of what verbs make that say none.
+    pub modes: CreateModes,
+}
+
+/// What a name was found to be.
+pub(super) struct LookupResult {
+    /// The object.
+    pub object: Object,
+    /// How the server spells it, if not as it was asked for.
+    pub spelling: Option<Vec<u8>>,
+}
+
+/// What one client does of its load, and remembers.
+#[derive(Debug)]
+pub(super) struct VerbExecutor {
+    pub client: u32,
+    pub nfs: CallHandle,
+    pub locks: Option<Locks>,
+    pub directories: RunDirectories,
+    pub options: LoadOptions,
+    /// What may be removed.
+    pub made: Arc<MadeNames>,
+    pub names: Names,
+    pub open: OpenFiles,
+    /// File data that the action which is going on has moved.
+    pub moved: u64,
+}
+
+/// A stretch of a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    /// Where it begins.
+    pub offset: u64,
+    /// Bytes of it.
+    pub len: u64,
+}
+
+/// Whether the server no longer knows the file of a handle.
+fn is_stale(status: Status) -> bool {
+    let of_nfs = [nfs3::Status::STALE, nfs3::Status::BADHANDLE].map(answer);
+    of_nfs.contains(&status) || status == locks::answer(nlm::Status::STALE_FH)
+}
+
+/// What the server says when a pass is tidied up does not matter; that it is gone does.
+fn unless_lost<T>(result: NfsResult<T>) -> NfsResult<()> {
+    match result {
+        Err(ActionError::ClientFailed | ActionError::ConnectionReset) => {
+            Err(ActionError::ClientFailed)
+        }
+        Ok(_) | Err(ActionError::Status(_)) => Ok(()),
+    }
+}
+
+impl VerbExecutor {
+    /// Carries out one action: what was answered.
+    pub async fn execute(&mut self, action: Action<'_>) -> NfsResult<Status> {
+        let answer = self.answer(action).await;
+        if let Ok(status) | Err(ActionError::Status(status)) = answer
+            && is_stale(status)
+        {
+            // Another program changed the tree; what else it changed is not known.
+            self.names.forget_all();
+        }
+        answer
+    }
+
+    /// Closes what a pass has left open.
+    pub async fn end_pass(&mut self) -> NfsResult<()> {
+        let mut ended = Ok(());
+        for file in self.open.take_all() {
+            if file.needs_commit() {
+                let committed = self.nfs.commit(&file.handle).await;
+                ended = ended.and(unless_lost(committed));
+            }
+        }
+        if let Some(locks) = &mut self.locks {
+            let freed = locks.close_all().await;
+            ended = ended.and(unless_lost(freed));
+        }
+        ended
+    }
+
+    // One line per verb where it fits, as in the table of the documentation.
+    #[rustfmt::skip]
+    async fn answer(&mut self, action: Action<'_>) -> NfsResult<Status> {
+        match action {
+            Action::NtCreateX { path, options, disposition, handle } => {
+                self.nt_create_x(path, options, disposition, handle).await
+            }
+            Action::Open { path, mode, handle } => self.open_by_path(path, mode, handle).await,
+            Action::OpenX { path, len, handle } => self.open_x(path, len, handle).await,
+            Action::Close { handle } => self.close(handle).await,
+            Action::ReadX { handle, offset, len, expected_len } => self.read_x(handle, offset, len, expected_len).await,
+            Action::WriteX { handle, offset, len, expected_len } => {
+                self.write_x(handle, Extent { offset, len }, expected_len).await
+            }
+            Action::Flush { handle } => self.flush(handle).await,
+            Action::LockX { handle, offset, len } => self.lock_x(handle, offset, len).await,
+            Action::UnlockX { handle, offset, len } => self.unlock_x(handle, offset, len).await,
+            Action::Unlink { path } => self.unlink(path).await,
+            Action::Mkdir { path } => self.make_directory(path).await,
+            Action::Rmdir { path } => self.remove_directory(path).await,
+            Action::Rename { from, to } => self.rename(from, to).await,
+            Action::Deltree { path } => self.remove_tree(path).await,
+            Action::FindFirst { pattern, max, .. } => self.find_first(pattern, max).await,
+            Action::QueryPathInformation { path, .. } => self.query_path(path).await,
+            Action::QueryFileInformation { handle, .. } => self.query_file(handle).await,
+            Action::SetFileInformation { handle, .. } => self.set_file(handle).await,
+            Action::QueryFsInformation { .. } | Action::FileSystemStatus => self.file_system_status().await,
+            Action::FileSystemInfo => self.file_system_info().await,
+            Action::GetAttr { path } => self.attributes(path).await,
+            Action::SetAttr { path } => self.set_attributes(path).await,
+            Action::Lookup { path } => self.look_up_path(path).await,
+            Action::Access { path, wanted, granted } => self.access(path, wanted, granted).await,
+            Action::ReadLink { path } => self.read_link(path).await,
+            Action::Read { path, offset, len } => self.read(path, offset, len).await,
+            Action::Write { path, offset, len, stability } => self.write(path, Extent { offset, len }, stability).await,
+            Action::Create { path } => self.create(path).await,
+            Action::Symlink { path, target } => self.symlink(path, target).await,
+            Action::Link { path, existing } => self.link(path, existing).await,
+            Action::Remove { path } => self.remove(path).await,
+            Action::ReadDirectoryPlus { path } => self.read_directory(path).await,
+            Action::PathConfiguration { path } => self.path_configuration(path).await,
+            Action::Commit { path } => self.commit(path).await,
+            Action::Lock4 { path, offset, len } => self.lock(path, offset, len).await,
+            Action::Unlock4 { path, offset, len } => self.unlock(path, offset, len).await,
+            Action::Test4 { path, offset, len } => self.test_lock(path, offset, len).await,
+        }
+    }
+
+    /// The handle of a path, component by component from the longest part of it
+    /// that is known.
+    pub async fn walk(&mut self, path: &[u8]) -> NfsResult<Handle> {
+        let (mut end, mut handle) = self.longest_known(path);
+        while end < path.len() {
+            let start = if end == 0 { 0 } else { end + 1 };
+            let rest = path.get(start..).unwrap_or_default();
+            let name = rest.split(|byte| *byte == b'/').next().unwrap_or_default();
+            end = start + name.len();
+            let prefix = path.get(..end).unwrap_or_default();
+            handle = self.step(&handle, prefix, name).await?.handle;
+        }
+        Ok(handle)
+    }
+
+    fn longest_known(&self, path: &[u8]) -> (usize, Handle) {
+        let mut known = path;
+        loop {
+            if known.is_empty() {
+                return (0, self.directories.root);
+            }
+            // Whatever its case: the run made it, and knows it.
+            if known.eq_ignore_ascii_case(CLIENTS.as_bytes()) {
+                return (known.len(), self.directories.clients);
+            }
+            if let Some(handle) = self.names.find(known) {
+                return (known.len(), handle);
+            }
+            known = split(known).0;
+        }
+    }
+
+    /// Looks up one component on the way and remembers it.
+    async fn step(&mut self, directory: &Handle, prefix: &[u8], name: &[u8]) -> NfsResult<Object> {
+        match self.look_up(directory, name).await {
+            Ok(found) => {
+                self.record_lookup(prefix, &found);
+                Ok(found.object)
+            }
+            Err(failure) => {
+                if failure.is(nfs3::Status::NOENT) {
+                    self.names.forget(prefix);
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// Remembers what a path was found to be.
+    pub fn record_lookup(&mut self, path: &[u8], found: &LookupResult) {
+        match found.spelling {
+            None => self.names.record_handle(path, found.object.handle),
+            Some(_) => self.names.learn_alias(path, found.object.handle),
+        }
+    }
+
+    /// LOOKUP, and if there is no such name and case may differ, what Samba does
+    /// then: reads the directory for one that differs only in case.
+    pub async fn look_up(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<LookupResult> {
+        let missing = match self.nfs.lookup(directory, name).await {
+            Err(failure) if failure.is(nfs3::Status::NOENT) && self.options.ignores_case => failure,
+            answer => {
+                return answer.map(|object| LookupResult {
+                    object,
+                    spelling: None,
+                });
+            }
+        };
+        let mut spelling = None;
+        let searched = self.nfs.find_name(directory, SCAN_PAGE, |listed| {
+            let is_it = listed.eq_ignore_ascii_case(name);
+            if is_it {
+                spelling = Some(listed.to_vec());
+            }
+            is_it
+        });
+        searched.await?;
+        let Some(spelt) = spelling else {
+            return Err(missing);
+        };
+        let object = self.nfs.lookup(directory, &spelt).await?;
+        Ok(LookupResult {
+            object,
+            spelling: Some(spelt),
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! File data in pieces of the size that the server takes.
+
+use super::paths::{Extent, VerbExecutor};
+use crate::client::nfs3::sequence::{ActionError, DataRange, NfsResult, WriteResult};
+use filestone_wire::nfs3::Handle;
+use filestone_wire::nfs3::write::StableHow;
+use filestone_workload::load::{Cause, Status};
+
+/// Refuses what ends beyond what a file can have.
+fn check_range(Extent { offset, len }: Extent) -> NfsResult<()> {
+    match offset.checked_add(len) {
+        Some(_) => Ok(()),
+        None => Err(ActionError::refused(Cause::Other)),
+    }
+}
+
+fn length(expected: u64, got: u64) -> Status {
+    if expected == got {
+        Status::Ok
+    } else {
+        Status::WrongLength { expected, got }
+    }
+}
+
+/// How long the next piece is.
+fn piece(len: u64, done: u64, most: u32) -> u32 {
+    u32::try_from(len.saturating_sub(done)).map_or(most, |left| left.min(most))
+}
+
+impl VerbExecutor {
+    /// ReadX of a CIFS load.
+    pub(super) async fn read_x(
+        &mut self,
+        number: u64,
+        offset: u64,
+        len: u64,
+        expected: u64,
+    ) -> NfsResult<Status> {
+        let file = self.open.find_readable(number)?.handle;
+        let got = self.read_in(&file, Extent { offset, len }).await?;
+        Ok(length(expected, got))
+    }
+
+    /// WriteX of a CIFS load.
+    pub(super) async fn write_x(
+        &mut self,
+        number: u64,
+        extent: Extent,
+        expected: u64,
+    ) -> NfsResult<Status> {
+        // A copy, put back when it has taken notice of what was answered, even of
+        // the pieces before one that failed.
+        let mut file = *self.open.find_own(number)?;
+        let stable = if file.is_stable {
+            StableHow::FileSync
+        } else {
+            self.stable_how()
+        };
+        let handle = file.handle;
+        let written = self.write_out(&handle, extent, stable, |written| file.note(written));
+        let done = written.await;
+        self.open.insert(number, file);
+        done?;
+        Ok(length(expected, extent.len))
+    }
+
+    /// Reads until there is no more; how many bytes came. A length of 0 is a call
+    /// too.
+    pub(super) async fn read_in(&mut self, file: &Handle, extent: Extent) -> NfsResult<u64> {
+        let Extent { offset, len } = extent;
+        check_range(extent)?;
+        let mut done = 0;
+        loop {
+            let asked = piece(len, done, self.directories.transfers.read);
+            let back = self.nfs.read(file, offset + done, asked).await?;
+            done += u64::from(back.count);
+            self.moved += u64::from(back.count);
+            // A short READ that is not at the end is asked for the rest (section 3.3.6).
+            // One of nothing, which would be asked for ever, is a contradiction.
+            if done >= len || back.eof {
+                return Ok(done);
+            }
+            self.nfs.check_cancelled()?;
+        }
+    }
+
+    /// Writes all of it, telling `note` of each answer. A length of 0 is a call too.
+    pub(super) async fn write_out(
+        &mut self,
+        file: &Handle,
+        extent: Extent,
+        stable: StableHow,
+        mut note: impl FnMut(WriteResult),
+    ) -> NfsResult<()> {
+        let Extent { offset, len } = extent;
+        check_range(extent)?;
+        let mut done = 0;
+        loop {
+            let piece = DataRange {
+                at: done,
+                len: piece(len, done, self.directories.transfers.write),
+            };
+            let written = self.nfs.write(file, offset + done, piece, stable).await?;
+            note(written);
+            // A server may take less than it was sent (section 3.3.7).
+            done += u64::from(written.count);
+            self.moved += u64::from(written.count);
+            if done >= len {
+                return Ok(());
+            }
+            self.nfs.check_cancelled()?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_is_no_longer_than_the_server_takes_nor_than_what_is_left() {
+        assert_eq!(piece(100, 0, 64), 64);
+        assert_eq!(piece(100, 64, 64), 36);
+        assert_eq!(piece(u64::MAX, 0, 64), 64);
+        assert_eq!(piece(0, 0, 64), 0);
+    }
+}

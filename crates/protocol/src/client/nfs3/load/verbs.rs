@@ -1,0 +1,251 @@
+//! The verbs of NFS loads, as they are written: one call each, besides the
+//! LOOKUPs of a path whose handle is not known (docs/reference/lowering.md).
+
+use super::locks::Locks;
+use super::names::split;
+use super::paths::{Extent, VerbExecutor};
+use crate::client::nfs3::sequence::{ActionError, NfsResult, Object, permissions};
+use crate::client::own_paths::{check_own, is_clients};
+use filestone_wire::nfs3::create::CreateHow;
+use filestone_wire::nfs3::write::StableHow;
+use filestone_wire::nfs3::{self, Handle, SetTime, access};
+use filestone_workload::load::{Cause, Status};
+use filestone_workload::operation::Stability;
+
+/// Bytes of a page of READDIRPLUS, as dbench asks for them.
+const PAGE: u32 = 8000;
+
+pub(super) const fn stable_how(stability: Stability) -> StableHow {
+    match stability {
+        Stability::Unstable => StableHow::Unstable,
+        Stability::DataSync => StableHow::DataSync,
+        Stability::FileSync => StableHow::FileSync,
+    }
+}
+
+impl VerbExecutor {
+    pub(super) async fn attributes(&mut self, path: &[u8]) -> NfsResult<Status> {
+        let object = self.walk(path).await?;
+        self.nfs.attributes(&object).await?;
+        Ok(Status::Ok)
+    }
+
+    /// The modification time becomes the server's.
+    pub(super) async fn set_attributes(&mut self, path: &[u8]) -> NfsResult<Status> {
+        // The clients' directory is shared by all clients, and it is the run's.
+        if !is_clients(path) {
+            check_own(path)?;
+        }
+        let object = self.walk(path).await?;
+        let touched = nfs3::Sattr3 {
+            mtime: SetTime::ServerTime,
+            ..nfs3::Sattr3::default()
+        };
+        self.nfs.set_attributes(&object, touched).await?;
+        Ok(Status::Ok)
+    }
+
+    /// The last component is always asked for, known or not.
+    pub(super) async fn look_up_path(&mut self, path: &[u8]) -> NfsResult<Status> {
+        let (parent, name) = split(path);
+        if name.is_empty() {
+            return self.attributes(path).await;
+        }
+        let directory = self.walk(parent).await?;
+        match self.nfs.lookup(&directory, name).await {
+            Ok(Object { handle, .. }) => {
+                self.names.record_handle(path, handle);
+                Ok(Status::Ok)
+            }
+            Err(failure) => {
+                if failure.is(nfs3::Status::NOENT) {
+                    self.names.forget(path);
+                }
+                Err(failure)
+            }
+        }
+    }
+
+    /// A load that names no permissions (dbench looks at neither of its two
+    /// numbers) asks for all of them and takes any answer.
+    pub(super) async fn access(
+        &mut self,
+        path: &[u8],
+        wanted: u64,
+        granted: u64,
+    ) -> NfsResult<Status> {
+        let object = self.walk(path).await?;
+        let asked = match wanted {
+            0 => access::ALL,
+            wanted => u32::try_from(wanted).unwrap_or(u32::MAX),
+        };
+        let got = u64::from(self.nfs.access(&object, asked).await?);
+        Ok(match wanted {
+            0 => Status::Ok,
+            _ if got == granted => Status::Ok,
+            _ => Status::WrongAccess {
+                expected: granted,
+                got,
+            },
+        })
+    }
+
+    pub(super) async fn read_link(&mut self, path: &[u8]) -> NfsResult<Status> {
+        let link = self.walk(path).await?;
+        self.nfs.read_link(&link).await?;
+        Ok(Status::Ok)
+    }
+
+    /// Fewer bytes than asked for are no failure: the load does not say how long
+    /// the file is.
+    pub(super) async fn read(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
+        let file = self.walk(path).await?;
+        self.read_in(&file, Extent { offset, len }).await?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) async fn write(
+        &mut self,
+        path: &[u8],
+        extent: Extent,
+        stability: Stability,
+    ) -> NfsResult<Status> {
+        check_own(path)?;
+        let file = self.walk(path).await?;
+        let stable = stable_how(stability);
+        self.write_out(&file, extent, stable, |_| {}).await?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) async fn create(&mut self, path: &[u8]) -> NfsResult<Status> {
+        check_own(path)?;
+        let (parent, name) = split(path);
+        let directory = self.walk(parent).await?;
+        let how = CreateHow::Unchecked(permissions(0o666));
+        let made = self.nfs.create(&directory, name, how).await?;
+        self.learn_made(path, made);
+        Ok(Status::Ok)
+    }
+
+    pub(super) async fn symlink(&mut self, path: &[u8], target: &[u8]) -> NfsResult<Status> {
+        check_own(path)?;
+        let (parent, name) = split(path);
+        let directory = self.walk(parent).await?;
+        let made = self.nfs.symlink(&directory, name, target).await?;
+        self.learn_made(path, made);
+        Ok(Status::Ok)
+    }
+
+    /// What is at a path now; a server may leave the handle out, then it is looked
+    /// up when it is needed.
+    pub(super) fn learn_made(&mut self, path: &[u8], made: Option<Handle>) {
+        self.names.forget(path);
+        if let Some(handle) = made {
+            self.names.record_handle(path, handle);
+        }
+    }
+
+    /// The file that gets another name must be the run's own too, since a link
+    /// counts in it.
+    pub(super) async fn link(&mut self, path: &[u8], existing: &[u8]) -> NfsResult<Status> {
+        check_own(path)?;
+        check_own(existing)?;
+        let file = self.walk(existing).await?;
+        let (parent, name) = split(path);
+        let directory = self.walk(parent).await?;
+        self.nfs.link(&file, &directory, name).await?;
+        self.learn_made(path, Some(file));
+        Ok(Status::Ok)
+    }
+
+    pub(super) async fn remove(&mut self, path: &[u8]) -> NfsResult<Status> {
+        check_own(path)?;
+        let (parent, name) = split(path);
+        let directory = self.walk(parent).await?;
+        self.nfs.remove(&directory, name).await?;
+        self.names.forget(path);
+        Ok(Status::Ok)
+    }
+
+    /// MKDIR3 and the Mkdir of CIFS. `clients` was made when the run began, so
+    /// that it exists is what the load wants.
+    pub(super) async fn make_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
+        if is_clients(path) {
+            let root = self.directories.root;
+            return match self.nfs.make_directory(&root, path, 0o777).await {
+                Err(failure) if !failure.is(nfs3::Status::EXIST) => Err(failure),
+                _ => Ok(Status::Ok),
+            };
+        }
+        check_own(path)?;
+        let (parent, name) = split(path);
+        let directory = self.walk(parent).await?;
+        let made = self.nfs.make_directory(&directory, name, 0o777).await?;
+        self.learn_made(path, made);
+        Ok(Status::Ok)
+    }
+
+    pub(super) async fn read_directory(&mut self, path: &[u8]) -> NfsResult<Status> {
+        let directory = self.walk(path).await?;
+        self.nfs
+            .read_entries(&directory, PAGE, |_, _| false)
+            .await?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) async fn file_system_status(&mut self) -> NfsResult<Status> {
+        let root = self.directories.root;
+        self.nfs.file_system_status(&root).await?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) async fn file_system_info(&mut self) -> NfsResult<Status> {
+        let root = self.directories.root;
+        self.nfs.file_system_info(&root).await?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) async fn path_configuration(&mut self, path: &[u8]) -> NfsResult<Status> {
+        let object = self.walk(path).await?;
+        self.nfs.path_configuration(&object).await?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) async fn commit(&mut self, path: &[u8]) -> NfsResult<Status> {
+        let file = self.walk(path).await?;
+        self.nfs.commit(&file).await?;
+        Ok(Status::Ok)
+    }
+
+    fn lock_manager(&mut self) -> NfsResult<&mut Locks> {
+        self.locks
+            .as_mut()
+            .ok_or_else(|| ActionError::refused(Cause::Other))
+    }
+
+    pub(super) async fn lock(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
+        self.lock_manager()?;
+        let file = self.walk(path).await?;
+        self.lock_manager()?.lock(&file, offset, len).await?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) async fn unlock(&mut self, path: &[u8], offset: u64, len: u64) -> NfsResult<Status> {
+        self.lock_manager()?;
+        let file = self.walk(path).await?;
+        self.lock_manager()?.unlock(&file, offset, len).await?;
+        Ok(Status::Ok)
+    }
+
+    pub(super) async fn test_lock(
+        &mut self,
+        path: &[u8],
+        offset: u64,
+        len: u64,
+    ) -> NfsResult<Status> {
+        self.lock_manager()?;
+        let file = self.walk(path).await?;
+        self.lock_manager()?.test(&file, offset, len).await?;
+        Ok(Status::Ok)
+    }
+}

@@ -1,0 +1,202 @@
+//! From received bytes to completions: each reply against the operation that it answers.
+
+use super::replies::{self, ReadRequest, ReplySummary};
+use super::{Asked, Nfs3Client, Reading, bad_reply};
+use crate::session::rpc::{RpcCall, RpcEvent, RpcExchange, RpcStreamError};
+use filestone_wire::rpc::{RejectStatus, ReplyBody};
+use filestone_wire::xdr::DecodeError;
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::failure::{Failure, ReplyFault, StatusSpace, accept_number};
+use filestone_workload::operation::{OpKind, Operation, Outcome, ReplyInfo};
+use filestone_workload::time::Timestamp;
+
+/// The largest reply taken: the largest READ that we ask for and room for its
+/// head, or a listing page.
+pub const RECORD_MAX: usize = (4 << 20) + 4096;
+/// What is received at a time where file data are delivered: little enough to stay in
+/// the processor's first cache until it is looked at, and enough to make the system
+/// call a small part of what its copying costs.
+pub const DATA_AT_A_TIME: usize = 32 << 10;
+/// Record mark, RPC header, status, attributes, count, eof and length of a READ
+/// reply: 4 + 24 + 4 + 4 + 84 + 12.
+pub const READ_HEAD_LEN: usize = 132;
+/// A server of NFSv3 has nothing to call: no reply has a message type of 0.
+const UNASKED_CALL: RpcStreamError = RpcStreamError::Reply(DecodeError::BadDiscriminant {
+    field: "msg_type",
+    value: 0,
+});
+
+impl Nfs3Client {
+    /// Any part of a TCP stream.
+    pub(super) fn receive_stream(
+        &mut self,
+        bytes: &[u8],
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), RpcStreamError> {
+        let mut input = bytes;
+        loop {
+            while let Some((exchange, results)) = self.session.next_plain(&mut input) {
+                self.asked.end(&exchange, results, now, completed);
+                // As nearly always, whole replies were all that came: to find out so from the assembler
+                // takes a tenth of the instructions between a reply and the call after it. Behind
+                // anything else, an empty input can be the end of what is handed out in pieces.
+                if input.is_empty() {
+                    return Ok(());
+                }
+            }
+            let Some(event) = self.session.next(&mut input)? else {
+                return Ok(());
+            };
+            match event {
+                RpcEvent::Reply { exchange, results } => match results {
+                    Ok(results) => self.asked.end(&exchange, results, now, completed),
+                    Err(refusal) => self.asked.refused(&exchange, refusal, now, completed),
+                },
+                RpcEvent::Head {
+                    call,
+                    results,
+                    results_len,
+                } => match self.asked.begin_data(&call, results, results_len) {
+                    Some(head_len) => self.session.stream(head_len, &mut input),
+                    None => self.session.collect(),
+                },
+                RpcEvent::Data { data, end } => {
+                    self.asked.look_at(data);
+                    if let Some(end) = end {
+                        self.asked.end_data(end.exchange, now, completed);
+                    }
+                }
+                RpcEvent::Late => {}
+                RpcEvent::Call(_) => return Err(UNASKED_CALL),
+            }
+        }
+    }
+
+    /// One datagram. What is no reply is dropped, as a stray datagram deserves.
+    pub(super) fn receive_datagram(
+        &mut self,
+        bytes: &[u8],
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) {
+        match self.session.take_datagram(bytes) {
+            Ok(RpcEvent::Reply { exchange, results }) => match results {
+                Ok(results) => self.asked.end(&exchange, results, now, completed),
+                Err(refusal) => self.asked.refused(&exchange, refusal, now, completed),
+            },
+            Ok(RpcEvent::Head { .. } | RpcEvent::Data { .. } | RpcEvent::Late) => {}
+            Ok(RpcEvent::Call(_)) | Err(_) => self.session.count_late(),
+        }
+    }
+}
+
+impl Asked {
+    /// Ends an operation that has been answered.
+    #[inline(always)]
+    fn end(
+        &mut self,
+        exchange: &RpcExchange<OpKind>,
+        results: &[u8],
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) {
+        let is_done = replies::is_plain_success(exchange.tag, results)
+            && self.complete_alike(exchange, now, completed);
+        if !is_done {
+            let checked = self.check(exchange, results);
+            self.complete(exchange, checked, now, completed);
+        }
+    }
+
+    /// Ends an operation whose call was not executed.
+    #[cold]
+    fn refused(
+        &self,
+        exchange: &RpcExchange<OpKind>,
+        refusal: ReplyBody,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) {
+        let checked = ReplySummary {
+            outcome: Outcome::Failed(failure_of(refusal)),
+            answer: ReplyInfo::Plain,
+            data_bytes: 0,
+        };
+        self.complete(exchange, checked, now, completed);
+    }
+
+    #[inline]
+    fn check(&mut self, exchange: &RpcExchange<OpKind>, results: &[u8]) -> ReplySummary {
+        let verify = match &mut self.reading {
+            Reading::Verify(verify) => Some(&mut **verify),
+            Reading::Nothing | Reading::Discard | Reading::Deliver => None,
+        };
+        let operation = &self.operations[exchange.slot as usize];
+        replies::check(operation, results, &self.shared.table, verify)
+    }
+
+    /// Checks the head of a READ reply; how long it is, if the data need not be collected.
+    fn begin_data(
+        &mut self,
+        call: &RpcCall<OpKind>,
+        results: &[u8],
+        results_len: usize,
+    ) -> Option<usize> {
+        let Operation::Read { file, offset, len } = self.operations[call.slot as usize] else {
+            return None;
+        };
+        let table = &self.shared.table;
+        let head = replies::check_read_head(
+            results,
+            results_len,
+            ReadRequest { file, offset, len },
+            table,
+        );
+        let (checked, head_len) = head.filter(|(_, head_len)| *head_len <= results.len())?;
+        if let Reading::Verify(verify) = &mut self.reading {
+            if !checked.data_bytes.is_multiple_of(4) {
+                // What fills the last word is no data, and zeros (RFC 4506, section 4.10).
+                return None;
+            }
+            verify.start(file, offset);
+        }
+        self.streaming = Some(checked);
+        Some(head_len)
+    }
+
+    /// The next of the data that are coming in.
+    fn look_at(&mut self, data: &[u8]) {
+        if let Reading::Verify(verify) = &mut self.reading {
+            verify.look_at(data);
+        }
+    }
+
+    /// The last data of a READ are here; its call may have been given up meanwhile.
+    pub(super) fn end_data(
+        &mut self,
+        exchange: Option<RpcExchange<OpKind>>,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) {
+        let mut checked = self.streaming.take();
+        if let Reading::Verify(verify) = &mut self.reading
+            && !verify.end()
+        {
+            checked = Some(bad_reply(ReplyFault::WrongData));
+        }
+        if let (Some(exchange), Some(checked)) = (exchange, checked) {
+            self.complete(&exchange, checked, now, completed);
+        }
+    }
+}
+
+fn failure_of(refusal: ReplyBody) -> Failure {
+    match refusal {
+        ReplyBody::Accepted(status) => StatusSpace::RpcAccept.failure(accept_number(&status)),
+        ReplyBody::Denied(RejectStatus::RpcMismatch { .. }) => Failure::RPC_MISMATCH,
+        ReplyBody::Denied(RejectStatus::AuthError(status)) => {
+            StatusSpace::RpcDenied.failure(status.0)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! An action, kept with its names in memory that is used again.
+
+use filestone_workload::load::Action;
+
+/// What a client is to do, with the names apart.
+#[derive(Debug)]
+pub struct OwnedAction {
+    /// The action, without its names.
+    action: Action<'static>,
+    /// Its names, one after the other.
+    names: Vec<u8>,
+    /// Where each ends.
+    ends: [usize; 2],
+}
+
+impl Default for OwnedAction {
+    fn default() -> Self {
+        Self {
+            action: Action::FileSystemStatus,
+            names: Vec::new(),
+            ends: [0; 2],
+        }
+    }
+}
+
+impl OwnedAction {
+    /// Keeps this action instead of the one before.
+    pub fn keep(&mut self, action: &Action<'_>) {
+        self.names.clear();
+        let (names, mut ends) = (&mut self.names, self.ends.iter_mut());
+        self.action = action.map_names(|name| {
+            names.extend_from_slice(name);
+            if let Some(end) = ends.next() {
+                *end = names.len();
+            }
+            b""
+        });
+    }
+
+    /// The action as it was.
+    pub fn action(&self) -> Action<'_> {
+        let (mut start, mut ends) = (0, self.ends.iter());
+        self.action.map_names(|_| {
+            let end = ends.next().copied().unwrap_or_default();
+            let name = self.names.get(start..end).unwrap_or_default();
+            start = end;
+            name
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_action_is_kept_with_its_names() {
+        let mut kept = OwnedAction::default();
+        let (from, to): (&[u8], &[u8]) = (b"clients/client0/a", b"b");
+        for action in [
+            Action::Rename { from, to },
+            Action::Rename { from: to, to: from },
+            Action::Remove { path: to },
+            Action::Close { handle: 7 },
+            Action::Read {
+                path: from,
+                offset: 1,
+                len: 2,
+            },
+        ] {
+            kept.keep(&action);
+            assert_eq!(kept.action(), action);
+        }
+    }
+}

@@ -1,0 +1,1222 @@
+//! One connection of a client of SMB2, for an event loop: a future in each slot, and the session
+//! that carries their requests.
+
+use super::connect_options::ConnectError;
+use super::connection_setup::{ConnectionSetup, establish};
+use super::fast_path::{self, FastPath};
+use super::link::{BadSignature, CallHandle, ClientError, ClientErrorKind, Smb2};
+use super::requests::data_read;
+use crate::client::actor::{Actor, ActorTask, Progress, TaskEnd};
+use crate::client::call_slot::{ActionError, Call, Results};
+use crate::client::inspection::LazyVerifier;
+use crate::client::line_results::{LineEnd, LineResults, PendingLine};
+use crate::client::{Client, ConnectionSet, Output, ProtocolError};
+use crate::session::smb2::{
+    CompoundRequest, CompoundResponse, Established, Exchange, OutgoingCompound, Scope, Smb2Options,
+    Smb2Session, SmbStreamError,
+};
+use filestone_measure::measure::Mismatches;
+use filestone_wire::smb2::codec::Decode;
+use filestone_wire::smb2::compound::Messages;
+use filestone_wire::smb2::{self, Command, FileId, close};
+use filestone_workload::completions::CompletionBatch;
+use filestone_workload::language::{Operations, WorkType};
+use filestone_workload::load::{LineData, Lines, LoadWork, Status};
+use filestone_workload::operation::{
+    Completion, Failure as OperationFailure, Operation, Outcome, ReplyFault, ReplyInfo, SlotId,
+};
+use filestone_workload::output::WriteData;
+use filestone_workload::payload::Payload;
+use filestone_workload::time::Timestamp;
+use std::collections::VecDeque;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What is received at a time: the response to a READ of 64 KiB, in memory that stays in the
+/// processor's caches.
+const RECEIVED_AT_A_TIME: usize = 72 << 10;
+/// How much of what is no message an error shows.
+const SHOWN: usize = 64;
+
+/// What a client of SMB2 can be asked.
+pub trait Smb2Work {
+    /// As a task of an actor.
+    fn task(&self) -> ActorTask<'_>;
+
+    /// As a line of a load, if it is one.
+    fn line(&self) -> Option<PendingLine> {
+        None
+    }
+
+    /// What it writes, if that is known beforehand.
+    fn data(&self) -> Option<LineData<'_>> {
+        None
+    }
+
+    /// What it writes or reads, if that is looked at again.
+    fn payload(&self) -> Option<&Payload> {
+        None
+    }
+}
+
+impl Smb2Work for Operation {
+    fn task(&self) -> ActorTask<'_> {
+        ActorTask::Operation(*self)
+    }
+}
+
+impl Smb2Work for LoadWork<'_> {
+    fn task(&self) -> ActorTask<'_> {
+        match self {
+            LoadWork::Line(line) => ActorTask::Action(&line.action),
+            LoadWork::EndPass => ActorTask::EndPass,
+            LoadWork::RemoveTree => ActorTask::RemoveTree,
+        }
+    }
+
+    fn line(&self) -> Option<PendingLine> {
+        match self {
+            LoadWork::Line(line) => Some(PendingLine::of(line)),
+            LoadWork::EndPass | LoadWork::RemoveTree => None,
+        }
+    }
+
+    fn data(&self) -> Option<LineData<'_>> {
+        match self {
+            LoadWork::Line(line) => Some(line.data),
+            LoadWork::EndPass | LoadWork::RemoveTree => None,
+        }
+    }
+
+    fn payload(&self) -> Option<&Payload> {
+        match self {
+            LoadWork::Line(line) => line.payload,
+            LoadWork::EndPass | LoadWork::RemoveTree => None,
+        }
+    }
+}
+
+/// To close what is open and to log off, in the first slot.
+struct Leave;
+
+/// Where that is done.
+const LEAVE: SlotId = SlotId { client: 0, slot: 0 };
+
+impl Smb2Work for Leave {
+    fn task(&self) -> ActorTask<'_> {
+        ActorTask::Leave
+    }
+}
+
+/// A language that clients of SMB2 have.
+pub trait Smb2Language: WorkType {
+    /// Looks at a piece of work.
+    fn seen<R>(work: &Self::WorkItem<'_>, look: impl FnOnce(&dyn Smb2Work) -> R) -> R;
+}
+
+impl Smb2Language for Operations {
+    fn seen<R>(work: &Operation, look: impl FnOnce(&dyn Smb2Work) -> R) -> R {
+        look(work)
+    }
+}
+
+impl Smb2Language for Lines {
+    fn seen<R>(work: &LoadWork<'_>, look: impl FnOnce(&dyn Smb2Work) -> R) -> R {
+        look(work)
+    }
+}
+
+/// What a client is made of.
+#[derive(Debug, Clone)]
+pub struct Smb2ClientOptions {
+    /// Its way to the share.
+    pub way: Arc<ConnectionSetup>,
+    /// The run's table, in which file data lie: of most runs two periods of the pattern.
+    pub pattern: Arc<[u8]>,
+    /// How long a request may stay unanswered.
+    pub timeout_nanos: u64,
+    /// Where it stands among the client's connections.
+    pub lane: ChannelPosition,
+}
+
+/// Where a connection stands among those of its client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChannelPosition {
+    /// How many there are: the client's slots are dealt to them in turn.
+    pub count: u32,
+    /// The first of those beside the client's own, among the connections of the worker.
+    pub first: u32,
+    /// The client's own, of one that is beside it.
+    pub primary: Option<u32>,
+}
+
+impl ChannelPosition {
+    /// The only one.
+    pub const ALONE: Self = Self {
+        count: 1,
+        first: 0,
+        primary: None,
+    };
+
+    /// Which of this connection's slots is the client's slot `slot`.
+    const fn own(self, slot: u32) -> u32 {
+        slot / self.count
+    }
+}
+
+/// What is going on in a slot.
+#[derive(Debug, Clone, Copy)]
+struct UnderWay {
+    ticket: SlotId,
+    line: Option<PendingLine>,
+    /// When something had come in last before it was begun.
+    begun: Timestamp,
+    usable: Timestamp,
+    /// When its first request was handed over.
+    sent: Option<Timestamp>,
+    calls: u32,
+    bytes_sent: u32,
+    bytes_received: u32,
+}
+
+impl UnderWay {
+    fn note(&mut self, exchange: &Exchange) {
+        self.calls = self.calls.saturating_add(exchange.calls);
+        self.bytes_sent = self.bytes_sent.saturating_add(exchange.bytes_sent);
+        self.bytes_received = self.bytes_received.saturating_add(exchange.bytes_received);
+    }
+}
+
+#[derive(Debug)]
+struct Slot {
+    actor: Actor<Smb2>,
+    data: WriteData,
+    /// Looks at what is read.
+    inspection: LazyVerifier,
+    under_way: Option<UnderWay>,
+    /// When the pause is over that the future waits for.
+    pause: Option<Timestamp>,
+    /// Whether a request is under way.
+    is_calling: bool,
+    /// Whether what it was asked last goes past its actor.
+    is_short: bool,
+    /// How often the session had been lost when its last request was made.
+    losses: u32,
+    /// How what was begun ended without a request.
+    at_once: Option<TaskEnd>,
+    /// Whether its last request was not known to be answered by the server.
+    is_forged: bool,
+    /// The operation that it was asked last.
+    last: Option<Last>,
+}
+
+/// What a slot was asked last.
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    ticket: SlotId,
+    operation: Operation,
+}
+
+/// How far a connection is.
+enum Standing {
+    Down,
+    /// On its way to a tree.
+    Establishing {
+        actor: Box<Actor<Smb2>>,
+        result: Arc<Mutex<Option<Result<Established, ConnectError>>>>,
+        /// When the pause is over that it waits for.
+        pause: Option<Timestamp>,
+    },
+    Ready,
+}
+
+impl fmt::Debug for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Standing::Down => "Down",
+            Standing::Establishing { .. } => "Establishing",
+            Standing::Ready => "Ready",
+        })
+    }
+}
+
+/// Everything but the session.
+#[derive(Debug)]
+struct Inner {
+    slots: Box<[Slot]>,
+    standing: Standing,
+    options: Smb2ClientOptions,
+    /// What goes past the actors.
+    short_way: FastPath,
+    /// Slots whose requests are to go out, in order.
+    waiting: VecDeque<u32>,
+    /// Slots whose requests are in the output.
+    queued: Vec<u32>,
+    /// No pause is over before: most often there is none, and no slot to look at.
+    alarm: Timestamp,
+    /// Whether something may have ended without a request.
+    has_ended: bool,
+    books: LineResults,
+    lost: Option<ClientError>,
+    /// What was to be closed by those who were cut off.
+    closing: Vec<FileId>,
+    /// Why nothing more can be sent, if that is so.
+    dry: Option<SmbStreamError>,
+    /// Why the connection is of no use any more, if that is so.
+    defect: Option<ProtocolError>,
+    /// When something came in last.
+    now: Timestamp,
+    sent: Vec<u8>,
+}
+
+/// One connection of a client of SMB2.
+#[derive(Debug)]
+pub struct Smb2Client<L> {
+    session: Smb2Session,
+    inner: Inner,
+    language: PhantomData<fn() -> L>,
+}
+
+impl<L: Smb2Language> Smb2Client<L> {
+    /// A client over a session that is established already, with an actor in each of its slots.
+    pub fn over(
+        session: Smb2Session,
+        options: Smb2ClientOptions,
+        actors: impl IntoIterator<Item = Actor<Smb2>>,
+    ) -> Self {
+        let slot = |actor| Slot {
+            actor,
+            data: WriteData::PATTERN,
+            inspection: LazyVerifier::default(),
+            under_way: None,
+            pause: None,
+            is_calling: false,
+            is_short: false,
+            losses: 0,
+            at_once: None,
+            is_forged: false,
+            last: None,
+        };
+        let standing = if session.established().is_some() {
+            Standing::Ready
+        } else {
+            Standing::Down
+        };
+        let slots: Box<[Slot]> = actors.into_iter().map(slot).collect();
+        Self {
+            session,
+            inner: Inner {
+                waiting: VecDeque::with_capacity(slots.len() + 1),
+                queued: Vec::with_capacity(slots.len() + 1),
+                slots,
+                standing,
+                short_way: FastPath::default(),
+                options,
+                alarm: Timestamp::MAX,
+                has_ended: false,
+                books: LineResults::default(),
+                lost: None,
+                closing: Vec::new(),
+                dry: None,
+                defect: None,
+                now: Timestamp::ZERO,
+                sent: Vec::new(),
+            },
+            language: PhantomData,
+        }
+    }
+
+    /// What a session has to be made of for a client of so many slots: one more is for what makes
+    /// connections again.
+    pub fn session_options(slots: u32, timeout_nanos: u64, frame_max: usize) -> Smb2Options {
+        Smb2Options {
+            slots: slots + 1,
+            timeout_nanos,
+            frame_max,
+            compounds: true,
+            channel: 0,
+        }
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Smb2Session {
+        &self.session
+    }
+
+    /// How its last line ended.
+    pub fn line_end(&self) -> Option<LineEnd> {
+        self.inner.books.line_end
+    }
+
+    /// Why it cannot go on, if it cannot.
+    pub fn take_lost(&mut self) -> Option<ClientError> {
+        self.inner.lost.take()
+    }
+
+    /// Results other than its load expects, since this was asked last.
+    pub fn take_mismatches(&mut self) -> Mismatches {
+        std::mem::take(&mut self.inner.books.mismatches)
+    }
+
+    /// Breaks off what it is doing: the run is to end, or the connection is given up.
+    pub fn break_off(
+        &mut self,
+        why: &ClientErrorKind,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) {
+        let slots = self.inner.slots.len() as u32;
+        for slot in 0..slots {
+            self.catch_up(slot);
+            self.session.forget(slot);
+            self.inner.cut(slot, why.clone(), now, completed);
+        }
+        self.inner.waiting.clear();
+        self.inner.queued.clear();
+    }
+
+    /// Breaks off what it is doing, closes what is open and logs off: one completion says when
+    /// that is done.
+    ///
+    /// The client's own connection does that for those beside it, which only break off: false.
+    pub fn log_off(&mut self, now: Timestamp, out: &mut Output) -> bool {
+        self.break_off(
+            &ClientErrorKind::Stopped,
+            now,
+            &mut CompletionBatch::default(),
+        );
+        self.inner.lost = None;
+        self.inner.short_way.close();
+        if self.inner.options.lane.primary.is_some() {
+            return false;
+        }
+        self.inner.start(LEAVE, &Leave);
+        self.flush(out);
+        true
+    }
+
+    /// Has the actor of a slot wait for what went out past it, if anything did.
+    fn catch_up(&mut self, slot: u32) {
+        let sent = self.session.sent(slot);
+        self.inner.catch_up(slot, sent);
+    }
+
+    /// Lets an operation go the short way, if it can: whether it does.
+    #[inline]
+    fn try_fast_path(&mut self, slot: u32, operation: &Operation, out: &mut Output) -> bool {
+        let Self { session, inner, .. } = self;
+        let losses = inner.options.way.losses();
+        let Some(fit) = inner.short_way.fit(operation, losses) else {
+            return false;
+        };
+        let Some(own) = inner.slots.get_mut(slot as usize) else {
+            return false;
+        };
+        // Who waits for credits comes first.
+        let may_go = matches!(inner.standing, Standing::Ready) && inner.waiting.is_empty();
+        if !may_go || !inner.short_way.put(session, slot, fit, out) {
+            return false;
+        }
+        own.is_short = true;
+        true
+    }
+
+    /// The same, of one that is new in its slot.
+    #[inline]
+    fn go_short_first(&mut self, ticket: SlotId, operation: Operation, out: &mut Output) -> bool {
+        let slot = self.inner.options.lane.own(ticket.slot);
+        let goes_short = self.try_fast_path(slot, &operation, out);
+        if goes_short && let Some(own) = self.inner.slots.get_mut(slot as usize) {
+            own.last = Some(Last { ticket, operation });
+        }
+        goes_short
+    }
+
+    /// Puts out what there are credits for; whether that is anything.
+    fn flush(&mut self, out: &mut Output) -> bool {
+        let Self { session, inner, .. } = self;
+        let before = out.bytes.len();
+        inner
+            .closing
+            .drain(..)
+            .for_each(|file_id| session.close_aside(file_id));
+        while let Some(slot) = inner.next_waiting() {
+            match session.can_send(slot, inner.chain(slot)) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(why) => {
+                    inner.dry = Some(why);
+                    break;
+                }
+            }
+            inner.waiting.pop_front();
+            inner.put(session, slot, out);
+        }
+        out.bytes.len() > before
+    }
+}
+
+impl Inner {
+    /// The slot of what makes connections.
+    fn establisher(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    /// The next slot whose request may go out.
+    fn next_waiting(&self) -> Option<u32> {
+        let next = *self.waiting.front()?;
+        match self.standing {
+            Standing::Ready => Some(next),
+            Standing::Establishing { .. } if next == self.establisher() => Some(next),
+            Standing::Establishing { .. } | Standing::Down => None,
+        }
+    }
+
+    fn actor(&mut self, slot: u32) -> Option<&mut Actor<Smb2>> {
+        if let Some(slot) = self.slots.get_mut(slot as usize) {
+            return Some(&mut slot.actor);
+        }
+        match &mut self.standing {
+            Standing::Establishing { actor, .. } => Some(actor),
+            Standing::Down | Standing::Ready => None,
+        }
+    }
+
+    /// What a slot wants sent.
+    fn chain(&self, slot: u32) -> &CompoundRequest {
+        let own = self.slots.get(slot as usize).map(|slot| &slot.actor);
+        let actor = own.or(match &self.standing {
+            Standing::Establishing { actor, .. } => Some(&**actor),
+            Standing::Down | Standing::Ready => None,
+        });
+        actor.map_or(&CompoundRequest::NONE, |actor| &actor.call().procedure)
+    }
+
+    fn put(&mut self, session: &mut Smb2Session, slot: u32, out: &mut Output) {
+        let mut sent = std::mem::take(&mut self.sent);
+        let pattern = &self.options.pattern;
+        let own = self.slots.get_mut(slot as usize);
+        let (actor, source, asked) = match (own, &mut self.standing) {
+            (Some(own), _) => {
+                own.is_calling = true;
+                // It has waited for credits, as others wait for a connection: that is the server's
+                // time, and not a delay of the client's.
+                if let Some(under_way) = &mut own.under_way
+                    && under_way.sent.is_none()
+                    && under_way.begun < self.now
+                {
+                    under_way.usable = under_way.usable.max(self.now);
+                }
+                let asked = own.last.map(|last| last.operation);
+                (&mut own.actor, &own.data, asked)
+            }
+            (None, Standing::Establishing { actor, .. }) => {
+                (&mut **actor, &WriteData::PATTERN, None)
+            }
+            (None, Standing::Down | Standing::Ready) => return,
+        };
+        let asked = asked.filter(|operation| fast_path::command_of(operation).is_some());
+        let call = actor.call();
+        let sending = OutgoingCompound {
+            chain: &call.procedure,
+            bodies: &call.arguments,
+            data: call.data,
+            source,
+            pattern,
+        };
+        let keeps = call.procedure.keeps_sent;
+        session.put(slot, &sending, out, &mut sent);
+        if let Some(operation) = asked {
+            let losses = self.options.way.losses();
+            self.short_way.open(&operation, call, session, losses);
+        }
+        if keeps {
+            std::mem::swap(actor.desk().sent_mut(), &mut sent);
+        }
+        self.sent = sent;
+        self.queued.push(slot);
+    }
+
+    fn start(&mut self, ticket: SlotId, work: &dyn Smb2Work) {
+        let now = self.now;
+        let slot = self.options.lane.own(ticket.slot);
+        let Some(own) = self.slots.get_mut(slot as usize) else {
+            return;
+        };
+        let payload = work.payload();
+        match (payload, work.data()) {
+            (Some(Payload::Unit(unit)), _) => own.data.keep_unit(unit),
+            (None, Some(data)) => own.data.keep(data),
+            (Some(Payload::Reading(_)) | None, _) => {}
+        }
+        own.inspection.start(payload);
+        let task = work.task();
+        if let ActorTask::Operation(operation) = task {
+            own.last = Some(Last { ticket, operation });
+        }
+        own.actor.start(task);
+        own.is_forged = false;
+        own.under_way = Some(UnderWay {
+            ticket,
+            line: work.line(),
+            begun: now,
+            usable: Timestamp::ZERO,
+            sent: None,
+            calls: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+        });
+        let end = self.resume(slot, now);
+        self.has_ended |= end.is_some();
+        if let Some(own) = self.slots.get_mut(slot as usize) {
+            own.at_once = end;
+        }
+    }
+
+    /// Has the actor of a slot wait for what went out past it at `sent`, if anything did. Whether it
+    /// waits for just that: if what was open is not any more, it asks for something else.
+    fn catch_up(&mut self, slot: u32, sent: Option<Timestamp>) -> bool {
+        let own = self.slots.get_mut(slot as usize);
+        let Some(own) = own.filter(|own| own.is_short) else {
+            return false;
+        };
+        own.is_short = false;
+        let Some(Last { ticket, operation }) = own.last else {
+            return false;
+        };
+        self.start(ticket, &operation);
+        let Some(own) = self.slots.get_mut(slot as usize) else {
+            return false;
+        };
+        let is_asked = self.waiting.back() == Some(&slot)
+            && fast_path::is_all_of(own.actor.call(), &operation);
+        if is_asked {
+            self.waiting.pop_back();
+            own.is_calling = true;
+            if let Some(under_way) = &mut own.under_way {
+                under_way.sent = sent;
+            }
+        }
+        is_asked
+    }
+
+    /// Ends what went the short way, if it was answered as it is most often; whether it was.
+    #[inline]
+    fn end_short(
+        &mut self,
+        answered: &CompoundResponse<'_>,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) -> bool {
+        let own = self.slots.get_mut(answered.slot as usize);
+        let Some(own) = own.filter(|own| own.is_short) else {
+            return false;
+        };
+        let Some(Last { ticket, operation }) = own.last else {
+            return false;
+        };
+        let Some(data_bytes) = fast_path::moved(&operation, answered) else {
+            return false;
+        };
+        own.is_short = false;
+        let exchange = &answered.exchange;
+        let is_plain = data_bytes == 0 && exchange.calls == 1;
+        let (sent, bytes_sent, bytes_received) =
+            (exchange.sent, exchange.bytes_sent, exchange.bytes_received);
+        if is_plain && completed.extend_plain_run(ticket, sent, now, bytes_sent, bytes_received) {
+            return true;
+        }
+        completed.push(Completion {
+            ticket,
+            outcome: Outcome::Ok,
+            answer: ReplyInfo::Plain,
+            usable: Timestamp::ZERO,
+            sent,
+            done: now,
+            calls: exchange.calls,
+            retransmissions: 0,
+            bytes_sent,
+            bytes_received,
+            data_bytes,
+        });
+        true
+    }
+
+    /// Lets a future go on; how its task ended, if it has.
+    fn resume(&mut self, slot: u32, now: Timestamp) -> Option<TaskEnd> {
+        let progress = self.actor(slot)?.resume(now);
+        match progress {
+            Progress::Called => {
+                match self.slots.get_mut(slot as usize) {
+                    Some(own) => {
+                        own.losses = self.options.way.losses();
+                        self.waiting.push_back(slot);
+                    }
+                    None => self.waiting.push_front(slot),
+                }
+                None
+            }
+            Progress::Pausing(nanos) => {
+                let end = now.after_nanos(nanos);
+                if let Some(pause) = self.pause_mut(slot) {
+                    *pause = Some(end);
+                    self.alarm = self.alarm.min(end);
+                }
+                None
+            }
+            Progress::Ended(end) => Some(end),
+        }
+    }
+
+    /// When a pause is over next, having looked at all.
+    fn next_pause(&self) -> Timestamp {
+        let pauses = self.slots.iter().filter_map(|slot| slot.pause);
+        let own = match self.standing {
+            Standing::Establishing { pause, .. } => pause,
+            Standing::Down | Standing::Ready => None,
+        };
+        pauses.chain(own).min().unwrap_or(Timestamp::MAX)
+    }
+
+    /// Lets those go on whose pauses are over.
+    fn end_pauses(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+        for slot in 0..=self.establisher() {
+            let pause = self.pause_mut(slot);
+            let is_over = pause.is_some_and(|pause| pause.take_if(|end| *end <= now).is_some());
+            let Some(actor) = self.actor(slot).filter(|_| is_over) else {
+                continue;
+            };
+            actor.desk().rested();
+            if let Some(end) = self.resume(slot, now) {
+                self.end(slot, end, now, completed);
+            }
+        }
+        self.alarm = self.next_pause();
+    }
+
+    /// When the pause of a slot is over.
+    fn pause_mut(&mut self, slot: u32) -> Option<&mut Option<Timestamp>> {
+        if let Some(own) = self.slots.get_mut(slot as usize) {
+            return Some(&mut own.pause);
+        }
+        match &mut self.standing {
+            Standing::Establishing { pause, .. } => Some(pause),
+            Standing::Down | Standing::Ready => None,
+        }
+    }
+
+    fn answered(
+        &mut self,
+        answered: &CompoundResponse<'_>,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) {
+        let slot = answered.slot;
+        self.now = now;
+        if self.end_short(answered, now, completed) {
+            return;
+        }
+        let is_short = self
+            .slots
+            .get(slot as usize)
+            .is_some_and(|own| own.is_short);
+        if is_short && !self.catch_up(slot, Some(answered.exchange.sent)) {
+            // Nobody wants this answer any more.
+            return;
+        }
+        if let Some(own) = self.slots.get_mut(slot as usize) {
+            if let Some(under_way) = &mut own.under_way {
+                under_way.note(&answered.exchange);
+            }
+            own.is_calling = false;
+            own.is_forged |= !answered.is_genuine;
+        }
+        if let Some(status) = self.session_end(answered) {
+            // It is answered like all that is under way: when the connection is closed.
+            if let Some(own) = self.slots.get_mut(slot as usize) {
+                own.is_calling = true;
+            }
+            let defect = ProtocolError::SessionEnded(status.to_string());
+            self.defect.get_or_insert(defect);
+            return;
+        }
+        if answered.wants_next {
+            return self.waiting.push_front(slot);
+        }
+        if !answered.is_genuine {
+            return self.cut(slot, ClientErrorKind::Refused(BadSignature), now, completed);
+        }
+        let (bytes, len) = (answered.bytes, answered.bytes.len());
+        if let Some(own) = self.slots.get_mut(slot as usize)
+            && let Some(inspector) = own.inspection.inspector()
+        {
+            // Not kept: a line whose connection is lost is done once more from its beginning.
+            inspector.see(data_read(Results { bytes, len }));
+        }
+        if let Some(actor) = self.actor(slot) {
+            actor.desk().answer(Results { bytes, len });
+        }
+        if let Some(end) = self.resume(slot, now) {
+            self.end(slot, end, now, completed);
+        }
+    }
+
+    /// The status by which the server says in these responses that the connection's session, or its
+    /// tree, is not there any more, if it does. What is set up beside them, and ends by itself, does
+    /// not count.
+    fn session_end(&self, answered: &CompoundResponse<'_>) -> Option<smb2::Status> {
+        if !answered.header.status.is_error() {
+            return None;
+        }
+        // What follows the first request of a compound may fail with another status.
+        let messages = Messages::of(answered.bytes).map_while(Result::ok);
+        let statuses = messages.map(|message| message.header.status);
+        let mut statuses = statuses.chain([answered.header.status]);
+        let status = statuses.find(|status| status.ends_session())?;
+        let own = self.slots.get(answered.slot as usize)?;
+        let is_own = match own.actor.call().procedure.scope {
+            Scope::Tree | Scope::Session => true,
+            Scope::OtherTree(_) => status != smb2::Status::NETWORK_NAME_DELETED,
+            Scope::Connection | Scope::Other { .. } => false,
+        };
+        is_own.then_some(status)
+    }
+
+    /// What a slot waits for will not come: its task ends there.
+    fn cut(
+        &mut self,
+        slot: u32,
+        why: ClientErrorKind,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) {
+        let Some(own) = self.slots.get_mut(slot as usize) else {
+            return;
+        };
+        own.pause = None;
+        own.is_calling = false;
+        if own.under_way.is_none() {
+            return;
+        }
+        if let Some(end) = own.at_once.take() {
+            return self.end(slot, end, now, completed);
+        }
+        let lives = matches!(why, ClientErrorKind::TimedOut | ClientErrorKind::Refused(_));
+        self.lost = Some(ClientError {
+            procedure: match why {
+                ClientErrorKind::Stopped => CompoundRequest::NONE,
+                _ => own.actor.call().procedure.clone(),
+            },
+            reason: why,
+        });
+        loop {
+            own.actor.desk().cut();
+            match own.actor.resume(now) {
+                Progress::Ended(end) => return self.end(slot, end, now, completed),
+                // Over a connection that is still good it closes what it has opened.
+                Progress::Called if lives => self.closing.extend(closed_by(own.actor.call())),
+                Progress::Called | Progress::Pausing(_) => {}
+            }
+        }
+    }
+
+    /// The connection is gone: who waits for an answer decides whether to ask again.
+    fn reset(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+        self.standing = Standing::Down;
+        let establisher = self.establisher();
+        let waiting = std::mem::take(&mut self.waiting);
+        self.queued.clear();
+        for slot in 0..establisher {
+            let own = &mut self.slots[slot as usize];
+            // What waits to go out may name what was open over this connection.
+            if !std::mem::take(&mut own.is_calling) && !waiting.contains(&slot) {
+                continue;
+            }
+            self.reset_slot(slot, now, completed);
+        }
+    }
+
+    /// The answer to a slot's request will not come, and another request can be answered.
+    fn reset_slot(&mut self, slot: u32, now: Timestamp, completed: &mut CompletionBatch) {
+        if let Some(own) = self.slots.get_mut(slot as usize)
+            && let Some(inspector) = own.inspection.inspector()
+        {
+            inspector.rewind();
+        }
+        let Some(actor) = self.actor(slot) else {
+            return;
+        };
+        actor.desk().reset();
+        if let Some(end) = self.resume(slot, now) {
+            self.end(slot, end, now, completed);
+        }
+    }
+
+    /// What has waited for the connection while the session lived on over others, and was lost with
+    /// the last of them, may name what was open in it.
+    fn reset_strays(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+        let losses = self.options.way.losses();
+        for slot in std::mem::take(&mut self.waiting) {
+            let own = self.slots.get(slot as usize);
+            if own.is_none_or(|own| own.losses == losses) {
+                self.waiting.push_back(slot);
+                continue;
+            }
+            self.reset_slot(slot, now, completed);
+        }
+    }
+
+    fn end(&mut self, slot: u32, end: TaskEnd, now: Timestamp, completed: &mut CompletionBatch) {
+        if slot == self.establisher() {
+            return;
+        }
+        let Some(own) = self.slots.get_mut(slot as usize) else {
+            return;
+        };
+        let Some(under_way) = own.under_way.take() else {
+            return;
+        };
+        if end.answer == Err(ActionError::ClientFailed)
+            && let Some(lost) = own.actor.desk().take_lost()
+        {
+            self.lost = Some(lost);
+        }
+        let is_forged = own.is_forged;
+        let status = match end.answer {
+            Ok(status) | Err(ActionError::Status(status)) => Some(status),
+            Err(ActionError::ClientFailed | ActionError::ConnectionReset) => None,
+        };
+        let fault = own.inspection.take_fault();
+        let status = status.map(|status| status.with_fault(fault));
+        let mismatch = under_way
+            .line
+            .and_then(|line| self.books.note(line, status));
+        let outcome = match (status, mismatch) {
+            (None, _) if is_forged => failed(ReplyFault::Forged),
+            (None, _) => self.outcome_of_lost(&under_way, end.answer),
+            (Some(status), Some(mismatch)) => Outcome::Failed(status.failure(mismatch)),
+            (Some(_), None) if under_way.line.is_some() => Outcome::Ok,
+            (Some(status), None) => outcome_of(status, end.fault),
+        };
+        let is_done = status.is_some();
+        let moved = u32::try_from(end.moved).unwrap_or(u32::MAX);
+        completed.push(Completion {
+            ticket: under_way.ticket,
+            outcome,
+            answer: end.found,
+            usable: under_way.usable,
+            // What was not sent has no time.
+            sent: under_way.sent.unwrap_or(Timestamp::MAX),
+            done: now,
+            calls: under_way.calls,
+            retransmissions: 0,
+            bytes_sent: under_way.bytes_sent,
+            bytes_received: under_way.bytes_received,
+            data_bytes: if is_done { moved } else { 0 },
+        });
+    }
+
+    fn outcome_of_lost(
+        &self,
+        under_way: &UnderWay,
+        answer: Result<Status, ActionError>,
+    ) -> Outcome {
+        if answer == Err(ActionError::ConnectionReset) {
+            return Outcome::Disconnected;
+        }
+        match self.lost.as_ref().map(|lost| &lost.reason) {
+            Some(ClientErrorKind::Stopped) if under_way.sent.is_none() => Outcome::Skipped,
+            Some(ClientErrorKind::Stopped | ClientErrorKind::TimedOut) => Outcome::TimedOut,
+            Some(ClientErrorKind::Decode(_)) => failed(ReplyFault::Undecodable),
+            Some(ClientErrorKind::ProtocolViolation(_)) => failed(ReplyFault::Inconsistent),
+            _ => Outcome::Disconnected,
+        }
+    }
+}
+
+/// What a call closes that does nothing else.
+fn closed_by(call: &Call<Smb2>) -> Option<FileId> {
+    let [part] = call.procedure.parts() else {
+        return None;
+    };
+    let body = call.arguments.get(..part.end as usize)?;
+    let closed = close::Request::from_bytes(body).ok();
+    let closed = closed.filter(|_| part.command == Command::Close)?;
+    Some(closed.file_id)
+}
+
+const fn failed(fault: ReplyFault) -> Outcome {
+    Outcome::Failed(OperationFailure::BadReply(fault))
+}
+
+/// What became of an operation that was answered.
+fn outcome_of(status: Status, fault: Option<ReplyFault>) -> Outcome {
+    match (status, fault) {
+        (Status::Failed(status), _) => Outcome::Failed(OperationFailure::Status(status)),
+        (Status::Refused(_), _) => failed(ReplyFault::Inconsistent),
+        (_, Some(fault)) => failed(fault),
+        (
+            Status::Ok
+            | Status::Unknown
+            | Status::WrongLength { .. }
+            | Status::WrongAccess { .. }
+            | Status::WrongData(_),
+            None,
+        ) => Outcome::Ok,
+    }
+}
+
+impl<L: Smb2Language> Client for Smb2Client<L> {
+    type Language = L;
+
+    #[inline]
+    fn carriers(&self) -> ConnectionSet {
+        let ChannelPosition { count, first, .. } = self.inner.options.lane;
+        ConnectionSet::with_others(count - 1, first)
+    }
+
+    fn beside(&self) -> Option<u32> {
+        self.inner.options.lane.primary
+    }
+
+    fn submit(&mut self, ticket: SlotId, work: L::WorkItem<'_>, out: &mut Output) {
+        let goes_short = L::seen(&work, |work| match work.task() {
+            ActorTask::Operation(operation) => self.go_short_first(ticket, operation, out),
+            _ => false,
+        });
+        if goes_short {
+            return;
+        }
+        L::seen(&work, |work| self.inner.start(ticket, work));
+        self.flush(out);
+    }
+
+    fn end_at_once(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+        if !std::mem::take(&mut self.inner.has_ended) {
+            return;
+        }
+        for slot in 0..self.inner.slots.len() as u32 {
+            let own = self.inner.slots.get_mut(slot as usize);
+            if let Some(end) = own.and_then(|own| own.at_once.take()) {
+                self.inner.end(slot, end, now, completed);
+            }
+        }
+    }
+
+    fn repeat(&mut self, slots: &[u32], out: &mut Output) {
+        let mut is_long = false;
+        for slot in slots {
+            let slot = self.inner.options.lane.own(*slot);
+            let own = self.inner.slots.get(slot as usize);
+            let Some(Last { ticket, operation }) = own.and_then(|own| own.last) else {
+                continue;
+            };
+            if !self.try_fast_path(slot, &operation, out) {
+                self.inner.start(ticket, &operation);
+                is_long = true;
+            }
+        }
+        if is_long {
+            self.flush(out);
+        }
+    }
+
+    fn transmitted(&mut self, now: Timestamp) {
+        self.session.transmitted(now);
+        let Inner { slots, queued, .. } = &mut self.inner;
+        for slot in queued.drain(..) {
+            let own = slots.get_mut(slot as usize);
+            if let Some(under_way) = own.and_then(|own| own.under_way.as_mut()) {
+                under_way.sent.get_or_insert(now);
+            }
+        }
+    }
+
+    fn handle_input(
+        &mut self,
+        bytes: &[u8],
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), ProtocolError> {
+        let Self { session, inner, .. } = self;
+        let received = session.receive(bytes, |answered| {
+            inner.answered(&answered, now, completed);
+        });
+        if let Err(error) = received {
+            let start = bytes.get(..SHOWN).unwrap_or(bytes).to_vec();
+            self.break_off(
+                &ClientErrorKind::BadMessage(error.clone(), start),
+                now,
+                completed,
+            );
+            return Err(error.into());
+        }
+        if let Some(defect) = self.take_defect() {
+            return Err(defect);
+        }
+        self.settle(now, completed)
+    }
+
+    fn answer(&mut self, out: &mut Output) -> bool {
+        let has_answered = self.session.answer(out);
+        self.flush(out) || has_answered
+    }
+
+    fn receive_len(&self, room: usize) -> usize {
+        self.session.receive_len(room.min(RECEIVED_AT_A_TIME))
+    }
+
+    fn handle_timeout(
+        &mut self,
+        now: Timestamp,
+        out: &mut Output,
+        completed: &mut CompletionBatch,
+    ) {
+        while let Some(slot) = self.session.timed_out(now, out) {
+            self.catch_up(slot);
+            if slot == self.inner.establisher() {
+                // A server closes a connection over which a second NEGOTIATE comes (MS-SMB2,
+                // section 3.3.5.3.1): the way to the share begins again over another one.
+                let why = "it did not answer in time".into();
+                self.inner.defect = Some(ProtocolError::NotSetUp(why));
+                return;
+            }
+            self.inner
+                .cut(slot, ClientErrorKind::TimedOut, now, completed);
+        }
+        if self.inner.alarm <= now {
+            self.inner.end_pauses(now, completed);
+        }
+        if let Some(why) = self.inner.dry.take() {
+            self.break_off(
+                &ClientErrorKind::BadMessage(why, Vec::new()),
+                now,
+                completed,
+            );
+        }
+        self.flush(out);
+    }
+
+    fn take_defect(&mut self) -> Option<ProtocolError> {
+        self.inner.defect.take()
+    }
+
+    fn poll_timeout(&self) -> Timestamp {
+        if self.inner.dry.is_some() {
+            return Timestamp::ZERO;
+        }
+        self.session.poll_timeout().min(self.inner.alarm)
+    }
+
+    fn connected(&mut self, now: Timestamp, out: &mut Output) {
+        if matches!(self.inner.standing, Standing::Ready) {
+            // It was made before the run.
+            self.flush(out);
+            return;
+        }
+        self.session.reset();
+        self.inner.begin_establishing();
+        self.inner.now = now;
+        let establisher = self.inner.establisher();
+        self.inner.resume(establisher, now);
+        self.flush(out);
+    }
+
+    fn is_ready(&self) -> bool {
+        matches!(self.inner.standing, Standing::Ready)
+    }
+
+    fn disconnected(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+        for slot in 0..self.inner.establisher() {
+            self.catch_up(slot);
+        }
+        self.inner.short_way.close();
+        self.session.reset();
+        self.inner.closing.clear();
+        self.inner.options.way.mark_lost();
+        self.inner.reset(now, completed);
+    }
+
+    fn abort(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+        for slot in 0..self.inner.slots.len() as u32 {
+            let own = &self.inner.slots[slot as usize];
+            let is_unsent = own.under_way.is_some_and(|way| way.sent.is_none());
+            if is_unsent && own.at_once.is_none() {
+                self.inner.waiting.retain(|waiting| *waiting != slot);
+                self.inner
+                    .cut(slot, ClientErrorKind::Stopped, now, completed);
+            }
+        }
+    }
+
+    fn mark_failed(&mut self, now: Timestamp, completed: &mut CompletionBatch) {
+        self.break_off(&ClientErrorKind::Disconnected, now, completed);
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.session.in_flight()
+    }
+
+    fn replies(&self) -> u64 {
+        self.session.replies()
+    }
+
+    fn late_replies(&self) -> u64 {
+        self.session.late_replies()
+    }
+}
+
+impl<L: Smb2Language> Smb2Client<L> {
+    /// Takes notice of a connection that has been established, or that cannot be.
+    fn settle(
+        &mut self,
+        now: Timestamp,
+        completed: &mut CompletionBatch,
+    ) -> Result<(), ProtocolError> {
+        let Standing::Establishing { result, .. } = &self.inner.standing else {
+            return Ok(());
+        };
+        let result = result.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match result {
+            None => Ok(()),
+            Some(Ok(established)) => {
+                self.session.establish(established);
+                self.inner.standing = Standing::Ready;
+                for own in &mut self.inner.slots {
+                    if let Some(under_way) = &mut own.under_way
+                        && under_way.sent.is_none()
+                    {
+                        under_way.usable = now;
+                    }
+                }
+                self.inner.reset_strays(now, completed);
+                Ok(())
+            }
+            Some(Err(why)) => Err(ProtocolError::NotSetUp(why.to_string())),
+        }
+    }
+}
+
+impl Inner {
+    fn begin_establishing(&mut self) {
+        let result = Arc::new(Mutex::new(None));
+        let (way, found) = (Arc::clone(&self.options.way), Arc::clone(&result));
+        let actor = Actor::new(async move {
+            let established = establish(CallHandle::HERE, &way).await;
+            *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(established);
+            std::future::pending::<()>().await;
+        });
+        self.standing = Standing::Establishing {
+            actor: Box::new(actor),
+            result,
+            pause: None,
+        };
+    }
+}
+
+impl From<SmbStreamError> for ProtocolError {
+    fn from(error: SmbStreamError) -> Self {
+        ProtocolError::Refused(error.to_string())
+    }
+}

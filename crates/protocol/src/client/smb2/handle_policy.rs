@@ -1,0 +1,183 @@
+//! What the clients of a run ask for beside their opens, by the dialect, and what comes of handles that
+//! outlive their connection (MS-SMB2, sections 3.2.4.3.5 to 3.2.4.3.9 and 3.2.4.4).
+
+use super::link::CallHandle;
+use super::open_contexts::{DurableHandleId, OpenContexts, Oplock};
+use super::requests::{CreateParams, CreateResult};
+use crate::client::call_slot::{ActionError, ActionResult};
+use filestone_measure::measure::run_record::DurableHandles;
+use filestone_plan::plan::SmbOplock;
+use filestone_wire::smb2::{Dialect, FileId, LeaseKey};
+use std::hash::{DefaultHasher, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Handles of all clients of a run that were to outlive their connections.
+#[derive(Debug, Default)]
+pub struct DurableCounts {
+    asked: AtomicU64,
+    granted: AtomicU64,
+    reclaimed: AtomicU64,
+    gone: AtomicU64,
+}
+
+impl DurableCounts {
+    /// As they are now.
+    pub fn read(&self) -> DurableHandles {
+        DurableHandles {
+            asked: self.asked.load(Ordering::Relaxed),
+            granted: self.granted.load(Ordering::Relaxed),
+            reclaimed: self.reclaimed.load(Ordering::Relaxed),
+            gone: self.gone.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// What the clients of a run ask for beside their opens.
+#[derive(Debug, Clone, Default)]
+pub struct HandlePolicy {
+    /// What files are opened with.
+    pub oplock: SmbOplock,
+    /// Whether handles that stay open are to outlive their connections.
+    pub is_durable: bool,
+    /// From which keys of leases and CreateGuids are made: no other run has it.
+    pub seed: u128,
+    /// What came of it.
+    pub counts: Arc<DurableCounts>,
+}
+
+impl HandlePolicy {
+    /// What is asked for with an open that is closed at once.
+    pub fn asking(&self, dialect: Dialect, path: &str) -> OpenContexts {
+        let has_leases = dialect.0 > Dialect::SMB_2_0_2.0;
+        let oplock = match self.oplock {
+            SmbOplock::None => Oplock::None,
+            SmbOplock::Batch => Oplock::Batch,
+            SmbOplock::Lease if dialect.0 >= Dialect::SMB_3_0.0 => Oplock::LeaseV2(self.key(path)),
+            SmbOplock::Lease if has_leases => Oplock::Lease(self.key(path)),
+            // A handle that is to outlive its connection needs one of both.
+            SmbOplock::Lease if self.is_durable => Oplock::Batch,
+            SmbOplock::Lease => Oplock::None,
+        };
+        OpenContexts {
+            oplock,
+            ..OpenContexts::NOTHING
+        }
+    }
+
+    /// What is asked for with an open that stays.
+    pub fn asking_to_stay(&self, dialect: Dialect, path: &str) -> OpenContexts {
+        let asking = self.asking(dialect, path);
+        if !self.is_durable || asking.oplock == Oplock::None {
+            return asking;
+        }
+        let number = self.counts.asked.fetch_add(1, Ordering::Relaxed);
+        let durability = if dialect.0 >= Dialect::SMB_3_0.0 {
+            let guid = self.seed.wrapping_add(number.into());
+            DurableHandleId::V2(guid.to_le_bytes())
+        } else {
+            DurableHandleId::V1
+        };
+        OpenContexts {
+            durability: Some(durability),
+            ..asking
+        }
+    }
+
+    /// By which key a client's lease of a file goes. All that it has open of a file has one lease,
+    /// and a lease is of one file (section 3.3.5.9.8). Names of files have no case.
+    fn key(&self, path: &str) -> LeaseKey {
+        let half = |seed: u64| {
+            let mut hasher = DefaultHasher::new();
+            hasher.write_u64(seed);
+            for byte in path.bytes() {
+                hasher.write_u8(byte.to_ascii_lowercase());
+            }
+            hasher.finish()
+        };
+        let (high, low) = (half((self.seed >> 64) as u64), half(self.seed as u64));
+        (u128::from(high) << 64 | u128::from(low)).to_le_bytes()
+    }
+
+    /// CREATE of what stays open: with how it can be taken up again, if the server says that.
+    pub async fn open(
+        &self,
+        link: CallHandle,
+        opening: &CreateParams<'_>,
+    ) -> ActionResult<CreateResult> {
+        let opened = link.open(opening).await?;
+        let is_granted = opened.is_durable && opening.asking.durability.is_some();
+        self.counts
+            .granted
+            .fetch_add(u64::from(is_granted), Ordering::Relaxed);
+        Ok(opened)
+    }
+
+    /// What came of the handles that were to outlive their connections, if any were.
+    pub fn handles(&self) -> Option<DurableHandles> {
+        self.is_durable.then(|| self.counts.read())
+    }
+
+    /// Takes a handle up again that was open over a connection that is gone; nothing, if the
+    /// server does not have it any more.
+    pub async fn reclaim(
+        &self,
+        link: CallHandle,
+        opening: &CreateParams<'_>,
+        file_id: FileId,
+    ) -> ActionResult<Option<FileId>> {
+        let asking = OpenContexts {
+            reclaims: Some(file_id),
+            ..opening.asking
+        };
+        let (count, reclaimed) = match link.open(&opening.asking(asking)).await {
+            Ok(opened) => (&self.counts.reclaimed, Some(opened.file_id)),
+            // STATUS_OBJECT_NAME_NOT_FOUND by the book; whatever it is, an open says what is wrong.
+            Err(ActionError::Status(_)) => (&self.counts.gone, None),
+            Err(lost) => return Err(lost),
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        Ok(reclaimed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keeping(oplock: SmbOplock, is_durable: bool) -> HandlePolicy {
+        HandlePolicy {
+            oplock,
+            is_durable,
+            seed: 0x0123_4567_89ab_cdef_0011_2233_4455_6677,
+            ..HandlePolicy::default()
+        }
+    }
+
+    #[test]
+    fn a_dialect_has_leases_and_durable_handles_of_its_own() {
+        let leasing = keeping(SmbOplock::Lease, true);
+        let of = |dialect| leasing.asking_to_stay(dialect, "a");
+        let oldest = of(Dialect::SMB_2_0_2);
+        assert_eq!(oldest.oplock, Oplock::Batch);
+        assert_eq!(oldest.durability, Some(DurableHandleId::V1));
+        let old = of(Dialect::SMB_2_1);
+        assert!(matches!(old.oplock, Oplock::Lease(_)));
+        assert_eq!(old.durability, Some(DurableHandleId::V1));
+        let new = of(Dialect::SMB_3_0);
+        assert!(matches!(new.oplock, Oplock::LeaseV2(_)));
+        assert!(matches!(new.durability, Some(DurableHandleId::V2(_))));
+        assert_ne!(new.durability, of(Dialect::SMB_3_1_1).durability);
+        let not = keeping(SmbOplock::Lease, false).asking_to_stay(Dialect::SMB_2_0_2, "a");
+        assert_eq!(not, OpenContexts::NOTHING);
+        assert_eq!(leasing.counts.read().asked, 4);
+    }
+
+    #[test]
+    fn a_lease_is_of_one_file() {
+        let leasing = keeping(SmbOplock::Lease, false);
+        let of = |path| leasing.asking(Dialect::SMB_3_1_1, path).oplock;
+        assert_eq!(of("dir\\File"), of("dir\\file"));
+        assert_ne!(of("dir\\file"), of("dir\\file2"));
+    }
+}

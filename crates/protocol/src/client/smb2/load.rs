@@ -1,0 +1,810 @@
+//! The lines of CIFS loads as requests of SMB2, verb for verb (docs/reference/lowering.md).
+//!
+//! A client works below `clients` of the directory under test; what lies elsewhere in it is only
+//! read.
+
+use super::connection_setup::ConnectionSetup;
+use super::handle_policy::HandlePolicy;
+use super::link::CallHandle;
+use super::open_contexts::OpenContexts;
+use super::open_files::{Held, OpenFile, OpenFiles};
+use super::requests::{
+    ALL_OF_FILE, ATTRIBUTES, CreateParams, CreateResult, LISTING, READING, WRITING,
+};
+use super::trees::Removal;
+use crate::client::actor::{ActorTaskKind, TaskEnd, ended, next_task};
+use crate::client::call_slot::{ActionError, ActionResult};
+use crate::client::own_paths::{below_clients, check_own, is_clients, is_own};
+use crate::client::owned_action::OwnedAction;
+use crate::session::smb2::Scope;
+use filestone_plan::made::MadeNames;
+use filestone_wire::smb2::create::{CreateDisposition, CreateOptions, ShareAccess};
+use filestone_wire::smb2::info::{FileBasicInformation, FileInfoClass, FsInfoClass, InfoClass};
+use filestone_wire::smb2::lock::{LockElement, LockFlags};
+use filestone_wire::smb2::{self, AccessMask, FileAttributes, FileId, FileTime};
+use filestone_workload::load::action::{Disposition, OPTION_DIRECTORY, OpenMode};
+use filestone_workload::load::{Action, CLIENTS, Cause, MARKER, Status};
+use filestone_workload::output::DataRange;
+use std::sync::Arc;
+
+/// What a client of a load goes by.
+#[derive(Debug, Clone)]
+pub struct ShareLoadOptions {
+    /// Its number.
+    pub client: u32,
+    /// The directory under test, from the share's root.
+    pub root: Box<str>,
+    /// The run's `clients`.
+    pub clients: Box<str>,
+    /// The most that one READ asks for, and one WRITE sends.
+    pub transfers: ShareTransfers,
+    /// What is asked for beside an open.
+    pub keeping: HandlePolicy,
+    /// The names that the run can make, which are all that it removes.
+    pub made: Arc<MadeNames>,
+    /// The client's way to the share.
+    pub way: Arc<ConnectionSetup>,
+    /// How often a line is tried again whose connection was lost: what was open is opened again
+    /// before, and locked again.
+    pub retries: u32,
+}
+
+/// The most bytes of one READ and of one WRITE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShareTransfers {
+    /// Of a READ.
+    pub read: u32,
+    /// Of a WRITE.
+    pub write: u32,
+}
+
+/// What one client does of its load, and remembers.
+struct Lines {
+    link: CallHandle,
+    options: ShareLoadOptions,
+    open: OpenFiles,
+    /// How often the session had been lost when what is open was looked at last.
+    losses: u32,
+    moved: u64,
+    /// Memory of paths.
+    path: String,
+    other: String,
+}
+
+/// Does what it is told, for ever.
+pub(super) async fn replay(link: CallHandle, options: ShareLoadOptions) {
+    let mut lines = Lines {
+        link,
+        options,
+        open: OpenFiles::default(),
+        losses: 0,
+        moved: 0,
+        path: String::new(),
+        other: String::new(),
+    };
+    let mut kept = OwnedAction::default();
+    loop {
+        let task = next_task(&mut kept).await;
+        lines.moved = 0;
+        let answer = match task {
+            ActorTaskKind::Action => lines.execute(kept.action()).await,
+            ActorTaskKind::EndPass => lines.end_pass().await,
+            ActorTaskKind::RemoveTree => lines.remove_own_tree().await,
+            ActorTaskKind::Leave => lines.leave().await,
+            // What is asked of a load's clients are lines.
+            ActorTaskKind::Operation(_) => Err(ActionError::refused(Cause::Other)),
+        };
+        ended(TaskEnd::plain(answer, lines.moved));
+    }
+}
+
+/// The directory that a name is in, and the name.
+fn split(path: &[u8]) -> Split<'_> {
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(slash) => Split {
+            parent: path.get(..slash).unwrap_or_default(),
+            name: path.get(slash + 1..).unwrap_or_default(),
+        },
+        None => Split {
+            parent: b"",
+            name: path,
+        },
+    }
+}
+
+struct Split<'p> {
+    parent: &'p [u8],
+    name: &'p [u8],
+}
+
+const fn disposition(disposition: Disposition) -> CreateDisposition {
+    match disposition {
+        Disposition::Supersede => CreateDisposition::SUPERSEDE,
+        Disposition::Open | Disposition::OpenToRead => CreateDisposition::OPEN,
+        Disposition::Create => CreateDisposition::CREATE,
+        Disposition::OpenIf => CreateDisposition::OPEN_IF,
+        Disposition::Overwrite => CreateDisposition::OVERWRITE,
+        Disposition::OverwriteIf => CreateDisposition::OVERWRITE_IF,
+    }
+}
+
+/// What an open by path asks for.
+fn access_of(mode: OpenMode) -> AccessMask {
+    match (mode.reads, mode.writes) {
+        (true, true) => ALL_OF_FILE,
+        (false, true) => WRITING,
+        (_, false) => READING,
+    }
+}
+
+fn disposition_of(mode: OpenMode) -> CreateDisposition {
+    if mode.is_exclusive {
+        CreateDisposition::CREATE
+    } else {
+        match (mode.creates, mode.cuts) {
+            (true, true) => CreateDisposition::OVERWRITE_IF,
+            (true, false) => CreateDisposition::OPEN_IF,
+            (false, true) => CreateDisposition::OVERWRITE,
+            (false, false) => CreateDisposition::OPEN,
+        }
+    }
+}
+
+/// What libsmbclient opens with, DENY_NONE, lets others do meanwhile: read and write, not delete.
+const SHARED_BY_PATH: ShareAccess = ShareAccess(ShareAccess::READ.0 | ShareAccess::WRITE.0);
+
+/// The class of information that a level of SMB1 asks for (MS-CIFS, section 2.2.2.3): levels from
+/// 1000 on are classes already.
+fn class_of(level: u64) -> FileInfoClass {
+    match level {
+        0x101 => FileInfoClass::BASIC,
+        0x102 => FileInfoClass::STANDARD,
+        0x103 => FileInfoClass::EA,
+        0x107 => FileInfoClass::ALL,
+        1000..=1255 => FileInfoClass((level - 1000) as u8),
+        _ => FileInfoClass::ALL,
+    }
+}
+
+/// The same of file systems.
+fn class_of_file_system(level: u64) -> FsInfoClass {
+    match level {
+        0x102 => FsInfoClass::VOLUME,
+        0x104 => FsInfoClass::DEVICE,
+        0x105 => FsInfoClass::ATTRIBUTE,
+        1000..=1255 => FsInfoClass((level - 1000) as u8),
+        _ => FsInfoClass::SIZE,
+    }
+}
+
+/// Options of CREATE that a load may have; those of SMB1 that SMB2 refuses are left out.
+fn options_of(options: u64) -> CreateOptions {
+    let known = CreateOptions::DIRECTORY_FILE
+        .with(CreateOptions::WRITE_THROUGH)
+        .with(CreateOptions::SEQUENTIAL_ONLY)
+        .with(CreateOptions::NON_DIRECTORY_FILE)
+        .with(CreateOptions::RANDOM_ACCESS)
+        .with(CreateOptions::DELETE_ON_CLOSE);
+    CreateOptions(options as u32 & known.0)
+}
+
+fn length(expected: u64, got: u64) -> Status {
+    if expected == got {
+        Status::Ok
+    } else {
+        Status::WrongLength { expected, got }
+    }
+}
+
+/// Refuses what ends beyond what a file can have.
+fn check_range(Held { offset, len }: Held) -> ActionResult<()> {
+    match offset.checked_add(len) {
+        Some(_) => Ok(()),
+        None => Err(ActionError::refused(Cause::Other)),
+    }
+}
+
+/// How long the next piece is.
+fn piece(len: u64, done: u64, most: u32) -> u32 {
+    u32::try_from(len.saturating_sub(done)).map_or(most, |left| left.min(most))
+}
+
+/// To list a directory and to set its times, as what unpacks an archive does.
+const OWN_DIRECTORY: AccessMask = LISTING.with(AccessMask::WRITE_ATTRIBUTES);
+const LOCKED: LockFlags = LockFlags(LockFlags::EXCLUSIVE_LOCK.0 | LockFlags::FAIL_IMMEDIATELY.0);
+
+impl Lines {
+    /// Carries out one line: once more if the connection was lost meanwhile.
+    async fn execute(&mut self, action: Action<'_>) -> ActionResult<Status> {
+        let (mut left, mut is_doubtful) = (self.options.retries, false);
+        loop {
+            self.moved = 0;
+            match self.attempt(action, is_doubtful).await {
+                Err(ActionError::ConnectionReset) if left > 0 => {
+                    (left, is_doubtful) = (left - 1, true)
+                }
+                Err(ActionError::ConnectionReset) => return Err(ActionError::ClientFailed),
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Carries out one line, with what it needs open: the connection may have been lost since the
+    /// last one, or since this one was begun, so that nobody knows whether it was done.
+    async fn attempt(&mut self, action: Action<'_>, is_doubtful: bool) -> ActionResult<Status> {
+        let losses = self.options.way.losses();
+        if self.losses != losses {
+            self.reopen(losses).await?;
+            self.losses = losses;
+        }
+        if is_doubtful {
+            self.settle(action).await?;
+        }
+        self.answer(action).await
+    }
+
+    /// A handle that has outlived its connection has the locks that it had then: a lock that is to
+    /// be taken may be held already, and one that is to go may be gone. The opposite is asked for
+    /// first, however that is answered.
+    async fn settle(&self, action: Action<'_>) -> ActionResult<()> {
+        let (number, offset, length, flags) = match action {
+            Action::LockX {
+                handle,
+                offset,
+                len,
+            } => (handle, offset, len, LockFlags::UNLOCK),
+            Action::UnlockX {
+                handle,
+                offset,
+                len,
+            } => (handle, offset, len, LOCKED),
+            _ => return Ok(()),
+        };
+        let file = self.open.get(number).filter(|file| file.outlives.is_some());
+        let Some(file) = file else {
+            return Ok(());
+        };
+        let range = LockElement {
+            offset,
+            length,
+            flags,
+        };
+        match self.link.lock(file.file_id, range).await {
+            Err(ActionError::Status(_)) => Ok(()),
+            settled => settled,
+        }
+    }
+
+    /// Takes up again what was open over a connection that is gone and has outlived that; else opens
+    /// it, and locks what was locked.
+    async fn reopen(&mut self, losses: u32) -> ActionResult<()> {
+        for number in self.open.numbers() {
+            let Some(file) = self.open.get(number).filter(|file| file.losses != losses) else {
+                continue;
+            };
+            let (file_id, outlives) = match self.reclaim(file).await? {
+                Some(file_id) => (file_id, file.outlives),
+                None => self.open_anew(file).await?,
+            };
+            if let Some(file) = self.open.get_mut(number) {
+                (file.file_id, file.outlives, file.losses) = (file_id, outlives, losses);
+            }
+        }
+        Ok(())
+    }
+
+    /// What has outlived its connection, with its locks.
+    async fn reclaim(&self, file: &OpenFile) -> ActionResult<Option<FileId>> {
+        let Some(asking) = file.outlives else {
+            return Ok(None);
+        };
+        let (keeping, opening) = (&self.options.keeping, file.opening().asking(asking));
+        keeping.reclaim(self.link, &opening, file.file_id).await
+    }
+
+    async fn open_anew(&self, file: &OpenFile) -> ActionResult<(FileId, Option<OpenContexts>)> {
+        let asking = self.asking_to_stay(&file.path, file.options);
+        let opening = file.opening().asking(asking);
+        let opened = self.options.keeping.open(self.link, &opening).await?;
+        for lock in &file.locks {
+            let range = LockElement {
+                offset: lock.offset,
+                length: lock.len,
+                flags: LOCKED,
+            };
+            self.link.lock(opened.file_id, range).await?;
+        }
+        Ok((opened.file_id, opened.is_durable.then_some(asking)))
+    }
+
+    /// What is asked for beside an open. Directories have no handles that outlive a connection.
+    fn asking_to_stay(&self, path: &str, options: CreateOptions) -> OpenContexts {
+        let (keeping, dialect) = (&self.options.keeping, self.options.way.dialect());
+        if options.contains(CreateOptions::DIRECTORY_FILE) {
+            keeping.asking(dialect, path)
+        } else {
+            keeping.asking_to_stay(dialect, path)
+        }
+    }
+
+    // One line per verb where it fits, as in the table of the documentation.
+    #[rustfmt::skip]
+    async fn answer(&mut self, action: Action<'_>) -> ActionResult<Status> {
+        match action {
+            Action::NtCreateX { path, options, disposition, handle } => {
+                self.nt_create_x(path, options, disposition, handle).await
+            }
+            Action::Open { path, mode, handle } => self.open_by_path(path, mode, handle).await,
+            Action::OpenX { path, len, handle } => self.open_x(path, len, handle).await,
+            Action::Close { handle } => self.close(handle).await,
+            Action::ReadX { handle, offset, len, expected_len } => {
+                self.read_x(handle, Held { offset, len }, expected_len).await
+            }
+            Action::WriteX { handle, offset, len, expected_len } => {
+                self.write_x(handle, Held { offset, len }, expected_len).await
+            }
+            Action::Flush { handle } => {
+                let file_id = self.open.find(handle)?.file_id;
+                self.link.flush(file_id).await.map(done)
+            }
+            Action::LockX { handle, offset, len } => self.lock(handle, Held { offset, len }).await,
+            Action::UnlockX { handle, offset, len } => self.unlock(handle, Held { offset, len }).await,
+            Action::Unlink { path } => self.remove(path, CreateOptions::NON_DIRECTORY_FILE).await,
+            Action::Mkdir { path } => self.make_directory(path).await,
+            Action::Rmdir { path } => self.remove_directory(path).await,
+            Action::Rename { from, to } => self.rename(from, to).await,
+            Action::Deltree { path } => self.deltree(path).await,
+            Action::FindFirst { pattern, .. } => self.find_first(pattern).await,
+            Action::ReadDirectoryPlus { path } => self.read_directory(path).await,
+            Action::QueryPathInformation { path, level } => self.query_path(path, level).await,
+            Action::QueryFileInformation { handle, level } => {
+                let file_id = self.open.find(handle)?.file_id;
+                self.link.query(file_id, InfoClass::File(class_of(level))).await.map(done)
+            }
+            Action::SetFileInformation { handle, .. } => self.set_file(handle).await,
+            Action::QueryFsInformation { level } => {
+                self.link.query_file_system(class_of_file_system(level)).await.map(done)
+            }
+            // Refused before the run.
+            filestone_workload::only_in_nfs_loads!() => Err(ActionError::refused(Cause::Other)),
+        }
+    }
+
+    /// Where a path of the load is in the share: goes into `path`.
+    fn place(&mut self, path: &[u8]) -> ActionResult<()> {
+        self.path.clear();
+        let (start, rest) = match path.split_at_checked(CLIENTS.len()) {
+            Some((first, rest))
+                if is_clients(first) && matches!(rest.first(), None | Some(b'/')) =>
+            {
+                (&*self.options.clients, rest.get(1..).unwrap_or_default())
+            }
+            _ => (&*self.options.root, path),
+        };
+        self.path.push_str(start);
+        if rest.is_empty() {
+            return Ok(());
+        }
+        if !self.path.is_empty() {
+            self.path.push('\\');
+        }
+        let rest = str::from_utf8(rest).map_err(|_| ActionError::refused(Cause::NotFound))?;
+        self.path
+            .extend(rest.chars().map(|c| if c == '/' { '\\' } else { c }));
+        Ok(())
+    }
+
+    async fn nt_create_x(
+        &mut self,
+        path: &[u8],
+        options: u64,
+        how: Disposition,
+        number: u64,
+    ) -> ActionResult<Status> {
+        self.place(path)?;
+        let is_directory = options & OPTION_DIRECTORY != 0;
+        let is_own = is_own(path) && how != Disposition::OpenToRead;
+        // Outside of `clients` things are looked at, and are there or are not.
+        if !is_own
+            && !matches!(
+                how,
+                Disposition::Open | Disposition::OpenToRead | Disposition::OpenIf
+            )
+        {
+            return Err(ActionError::refused(Cause::Denied));
+        }
+        let access = match (is_own, is_directory) {
+            (true, false) => ALL_OF_FILE,
+            (true, true) => OWN_DIRECTORY,
+            (false, _) => LISTING,
+        };
+        let disposition = if is_own {
+            disposition(how)
+        } else {
+            CreateDisposition::OPEN
+        };
+        let options = options_of(options);
+        let place = std::mem::take(&mut self.path);
+        let opening = CreateParams::existing(&place, access)
+            .by(disposition)
+            .with(options)
+            .asking(self.asking_to_stay(&place, options));
+        let opened = self.options.keeping.open(self.link, &opening).await;
+        let kept = match opened {
+            Ok(opened) => self.keep(number, opened, &opening, is_own).await,
+            Err(failure) => Err(failure),
+        };
+        self.path = place;
+        kept
+    }
+
+    /// Remembers what was opened. What was called so before has lost its Close.
+    async fn keep(
+        &mut self,
+        number: u64,
+        opened: CreateResult,
+        opening: &CreateParams<'_>,
+        is_own: bool,
+    ) -> ActionResult<Status> {
+        let file = OpenFile {
+            file_id: opened.file_id,
+            outlives: opened.is_durable.then_some(opening.asking),
+            losses: self.options.way.losses(),
+            path: opening.path.into(),
+            access: opening.access,
+            options: opening.options,
+            sharing: opening.sharing,
+            is_own,
+            locks: Vec::new(),
+        };
+        if let Some(before) = self.open.insert(number, file) {
+            self.link.close(before.file_id).await?;
+        }
+        Ok(Status::Ok)
+    }
+
+    /// The OPEN of loads that name files by path, as libsmbclient opens: a file, and nobody else may
+    /// take it away meanwhile.
+    async fn open_by_path(
+        &mut self,
+        path: &[u8],
+        mode: OpenMode,
+        number: u64,
+    ) -> ActionResult<Status> {
+        self.place(path)?;
+        let changes = mode.writes || mode.creates || mode.cuts;
+        if changes {
+            check_own(path)?;
+        }
+        let mut options = CreateOptions::NON_DIRECTORY_FILE;
+        if mode.is_stable {
+            options = options.with(CreateOptions::WRITE_THROUGH);
+        }
+        let place = std::mem::take(&mut self.path);
+        let opening = CreateParams::existing(&place, access_of(mode))
+            .by(disposition_of(mode))
+            .with(options)
+            .sharing(SHARED_BY_PATH)
+            .asking(self.asking_to_stay(&place, options));
+        let kept = match self.options.keeping.open(self.link, &opening).await {
+            // What it is not opened for, the server refuses.
+            Ok(opened) => self.keep(number, opened, &opening, is_own(path)).await,
+            Err(failure) => Err(failure),
+        };
+        self.path = place;
+        kept
+    }
+
+    /// A whole directory, with the attributes of what is in it.
+    async fn read_directory(&mut self, path: &[u8]) -> ActionResult<Status> {
+        self.place(path)?;
+        let place = std::mem::take(&mut self.path);
+        let page = self.page_len();
+        let listed = self.link.each_entry(&place, page, |_| false).await;
+        self.path = place;
+        listed.map(done)
+    }
+
+    /// dbench 1's open: creates the file if it is not there and gives it a length, by writing
+    /// what is missing.
+    async fn open_x(&mut self, path: &[u8], len: u64, number: u64) -> ActionResult<Status> {
+        self.place(path)?;
+        let is_own = is_own(path);
+        let place = std::mem::take(&mut self.path);
+        let opening = CreateParams::existing(&place, if is_own { ALL_OF_FILE } else { LISTING })
+            .by(if is_own {
+                CreateDisposition::OPEN_IF
+            } else {
+                CreateDisposition::OPEN
+            })
+            .with(CreateOptions::NON_DIRECTORY_FILE)
+            .asking(self.asking_to_stay(&place, CreateOptions::NON_DIRECTORY_FILE));
+        let opened = self.options.keeping.open(self.link, &opening).await?;
+        self.keep(number, opened, &opening, is_own).await?;
+        self.path = place;
+        if opened.len > len {
+            check_own(path)?;
+            self.link.set_len(opened.file_id, len).await?;
+        } else if opened.len < len {
+            check_own(path)?;
+            let missing = Held {
+                offset: opened.len,
+                len: len - opened.len,
+            };
+            self.write_out(opened.file_id, missing).await?;
+        }
+        Ok(Status::Ok)
+    }
+
+    async fn close(&mut self, number: u64) -> ActionResult<Status> {
+        let file_id = self.open.find(number)?.file_id;
+        let closed = self.link.close(file_id).await;
+        if closed != Err(ActionError::ConnectionReset) {
+            self.open.remove(number);
+        }
+        closed.map(done)
+    }
+
+    async fn read_x(&mut self, number: u64, extent: Held, expected: u64) -> ActionResult<Status> {
+        check_range(extent)?;
+        let file_id = self.open.find(number)?.file_id;
+        let most = self.options.transfers.read;
+        let mut got = 0;
+        loop {
+            let asked = piece(extent.len, got, most);
+            let count = self.link.read(file_id, extent.offset + got, asked).await?;
+            got += u64::from(count);
+            self.moved += u64::from(count);
+            // A short READ is one at the end of the file (MS-SMB2, section 3.3.5.12).
+            if got >= extent.len || count < asked {
+                return Ok(length(expected, got));
+            }
+            self.link.check_cancelled()?;
+        }
+    }
+
+    async fn write_x(&mut self, number: u64, extent: Held, expected: u64) -> ActionResult<Status> {
+        let file = self.open.find_own(number)?;
+        let file_id = file.file_id;
+        self.write_out(file_id, extent).await?;
+        Ok(length(expected, extent.len))
+    }
+
+    async fn write_out(&mut self, file_id: FileId, extent: Held) -> ActionResult<()> {
+        check_range(extent)?;
+        let most = self.options.transfers.write;
+        let mut written = 0;
+        loop {
+            let data = DataRange {
+                at: written,
+                len: piece(extent.len, written, most),
+            };
+            let offset = extent.offset + written;
+            let count = self.link.write(file_id, offset, data, false).await?;
+            written += u64::from(count);
+            self.moved += u64::from(count);
+            if written >= extent.len {
+                return Ok(());
+            }
+            self.link.check_cancelled()?;
+        }
+    }
+
+    async fn lock(&mut self, number: u64, extent: Held) -> ActionResult<Status> {
+        let file_id = self.open.find(number)?.file_id;
+        let range = LockElement {
+            offset: extent.offset,
+            length: extent.len,
+            flags: LOCKED,
+        };
+        self.link.lock(file_id, range).await?;
+        self.open.find(number)?.locks.push(extent);
+        Ok(Status::Ok)
+    }
+
+    async fn unlock(&mut self, number: u64, extent: Held) -> ActionResult<Status> {
+        let file_id = self.open.find(number)?.file_id;
+        let range = LockElement {
+            offset: extent.offset,
+            length: extent.len,
+            flags: LockFlags::UNLOCK,
+        };
+        self.link.lock(file_id, range).await?;
+        let file = self.open.find(number)?;
+        file.locks.retain(|lock| *lock != extent);
+        Ok(Status::Ok)
+    }
+
+    async fn remove(&mut self, path: &[u8], options: CreateOptions) -> ActionResult<Status> {
+        check_own(path)?;
+        self.place(path)?;
+        self.link.remove(&self.path, options).await.map(done)
+    }
+
+    /// `clients` was made when the run began, so that it exists is what the load wants.
+    async fn make_directory(&mut self, path: &[u8]) -> ActionResult<Status> {
+        if is_clients(path) {
+            return Ok(Status::Ok);
+        }
+        check_own(path)?;
+        self.place(path)?;
+        let opening = CreateParams::existing(&self.path, LISTING)
+            .by(CreateDisposition::CREATE)
+            .with(CreateOptions::DIRECTORY_FILE);
+        self.link.touch(&opening).await.map(|_| Status::Ok)
+    }
+
+    /// `clients` belongs to the run and stays. To a load that takes it away it is empty when no
+    /// client has anything in it.
+    async fn remove_directory(&mut self, path: &[u8]) -> ActionResult<Status> {
+        if !is_clients(path) {
+            return self.remove(path, CreateOptions::DIRECTORY_FILE).await;
+        }
+        let clients = self.options.clients.clone();
+        let mut is_empty = true;
+        let page = self.page_len();
+        let listed = self.link.each_entry(&clients, page, |entry| {
+            is_empty &= entry.name.eq_ignore_ascii_case(MARKER);
+            !is_empty
+        });
+        listed.await?;
+        if is_empty {
+            Ok(Status::Ok)
+        } else {
+            Err(smb2::Status::DIRECTORY_NOT_EMPTY.into())
+        }
+    }
+
+    async fn rename(&mut self, from: &[u8], to: &[u8]) -> ActionResult<Status> {
+        check_own(from)?;
+        check_own(to)?;
+        self.place(from)?;
+        std::mem::swap(&mut self.path, &mut self.other);
+        self.place(to)?;
+        // As rename(2) does, and so all layers.
+        self.link
+            .rename(&self.other, &self.path, true)
+            .await
+            .map(done)
+    }
+
+    async fn query_path(&mut self, path: &[u8], level: u64) -> ActionResult<Status> {
+        self.place(path)?;
+        let opening = CreateParams::existing(&self.path, ATTRIBUTES);
+        let class = InfoClass::File(class_of(level));
+        let queried = self.link.query_path(&opening, class).await;
+        queried.map(|_| Status::Ok)
+    }
+
+    async fn find_first(&mut self, path: &[u8]) -> ActionResult<Status> {
+        let Split { parent, name } = split(path);
+        self.place(parent)?;
+        let name = str::from_utf8(name).map_err(|_| ActionError::refused(Cause::NotFound))?;
+        // The whole directory, as every other layer takes a pattern without a name.
+        let pattern = if name.is_empty() { "*" } else { name };
+        let page = self.page_len();
+        let found = self.link.find(&self.path, pattern, page).await;
+        found.map(|_| Status::Ok)
+    }
+
+    async fn set_file(&mut self, number: u64) -> ActionResult<Status> {
+        let file_id = self.open.find_own(number)?.file_id;
+        // Times that stay as they are: what is asked is the request.
+        let information = FileBasicInformation {
+            creation_time: FileTime::default(),
+            last_access_time: FileTime::default(),
+            last_write_time: FileTime::default(),
+            change_time: FileTime::default(),
+            file_attributes: FileAttributes::NORMAL,
+        };
+        let class = FileInfoClass::BASIC;
+        self.link.set(file_id, class, &information).await.map(done)
+    }
+
+    /// A whole tree; well done too if there is none. What no run of this load makes stays, and with it
+    /// the tree.
+    async fn deltree(&mut self, path: &[u8]) -> ActionResult<Status> {
+        let own = is_clients(path).then(|| format!("{CLIENTS}/client{}", self.options.client));
+        let path = own.as_deref().map_or(path, str::as_bytes);
+        check_own(path)?;
+        self.place(path)?;
+        let below = String::from_utf8_lossy(below_clients(path)).into_owned();
+        let removed = self.link.remove_tree(&self.path, &below, self.removal());
+        if removed.await?.is_empty() {
+            Ok(Status::Ok)
+        } else {
+            Err(smb2::Status::DIRECTORY_NOT_EMPTY.into())
+        }
+    }
+
+    /// Bytes of a page of a directory, as the server allows them.
+    fn page_len(&self) -> u32 {
+        self.options.way.limits().largest_page()
+    }
+
+    fn removal(&self) -> Removal<'_> {
+        Removal {
+            made: &self.options.made,
+            page: self.page_len(),
+        }
+    }
+
+    /// Closes what a pass has left open.
+    async fn end_pass(&mut self) -> ActionResult<Status> {
+        for mut file in self.open.take_all() {
+            match self.release(&mut file).await {
+                // What was open is gone with its connection, or once more what has outlived it.
+                Ok(()) | Err(ActionError::Status(_) | ActionError::ConnectionReset) => {}
+                Err(ActionError::ClientFailed) => return Err(ActionError::ClientFailed),
+            }
+        }
+        Ok(Status::Ok)
+    }
+
+    /// Closes a file; what has outlived its connection is taken up again for that, since nobody else
+    /// may open it otherwise until the server has given it up.
+    async fn release(&self, file: &mut OpenFile) -> ActionResult<()> {
+        loop {
+            let losses = self.options.way.losses();
+            if file.losses != losses && file.outlives.is_some() {
+                match self.reclaim(file).await? {
+                    Some(file_id) => (file.file_id, file.losses) = (file_id, losses),
+                    None => return Ok(()),
+                }
+            }
+            match self.link.close(file.file_id).await {
+                Err(ActionError::ConnectionReset) if file.outlives.is_some() => {}
+                closed => return closed,
+            }
+        }
+    }
+
+    /// This client's tree. The end of the run reports what stays.
+    async fn remove_own_tree(&mut self) -> ActionResult<Status> {
+        let own = format!("client{}", self.options.client);
+        let path = format!("{}\\{own}", self.options.clients);
+        let removed = self.link.remove_tree(&path, &own, self.removal());
+        removed.await.map(|_| Status::Ok)
+    }
+
+    async fn leave(&mut self) -> ActionResult<Status> {
+        self.end_pass().await?;
+        for left in [
+            self.link.tree_disconnect(Scope::Tree).await,
+            self.link.log_off(Scope::Session).await,
+        ] {
+            if matches!(
+                left,
+                Err(ActionError::ClientFailed | ActionError::ConnectionReset)
+            ) {
+                return Err(ActionError::ClientFailed);
+            }
+        }
+        Ok(Status::Ok)
+    }
+}
+
+const fn done((): ()) -> Status {
+    Status::Ok
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_of_smb1_are_classes_of_information() {
+        for (level, class) in [
+            (1004, FileInfoClass::BASIC),
+            (1005, FileInfoClass::STANDARD),
+            (1034, FileInfoClass::NETWORK_OPEN),
+            (0x102, FileInfoClass::STANDARD),
+            (0x107, FileInfoClass::ALL),
+            (7, FileInfoClass::ALL),
+        ] {
+            assert_eq!(class_of(level), class, "{level}");
+        }
+        assert_eq!(class_of_file_system(0x103), FsInfoClass::SIZE);
+        assert_eq!(class_of_file_system(1007), FsInfoClass::FULL_SIZE);
+    }
+}

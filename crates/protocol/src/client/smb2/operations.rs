@@ -1,0 +1,998 @@
+//! What probes and mixes ask, as requests of SMB2.
+//!
+//! | operation | requests |
+//! |---|---|
+//! | Null | ECHO |
+//! | GetAttr, SetAttr | QUERY_INFO, SET_INFO of what is held open, or with CREATE and CLOSE around them |
+//! | Lookup, Access, Create, MakeDirectory | CREATE and CLOSE |
+//! | Read, Write, Commit | READ, WRITE, FLUSH of what is held open, or with CREATE and CLOSE around them |
+//! | Remove, RemoveDirectory, Rename, Link | CREATE, SET_INFO and CLOSE |
+//! | ReadDirectory, ReadDirectoryPlus | QUERY_DIRECTORY, with CREATE before the first page |
+//! | FileSystemStatus, FileSystemInfo | CREATE, QUERY_INFO and CLOSE |
+//! | Open, Close, Lock, Unlock | CREATE, CLOSE, LOCK |
+//! | SessionSetup | SESSION_SETUP as often as it takes, LOGOFF |
+//! | TreeConnect | TREE_CONNECT, TREE_DISCONNECT |
+//! | Notify | CHANGE_NOTIFY, and what it reports: CREATE or CLOSE of a file that goes with that |
+//! | Copy | IOCTL on what is held open, as often as it takes |
+
+use super::connect_options::ConnectError;
+use super::connection_setup::{ConnectionSetup, log_on_and_off};
+use super::copy::{CopyBuffers, CopySpec};
+use super::handle_policy::HandlePolicy;
+use super::link::CallHandle;
+use super::link::is;
+use super::open_contexts::OpenContexts;
+use super::open_table::{Handle, HandleState, OpenKey, OpenTable};
+use super::requests::{
+    ALL_OF_FILE, ATTRIBUTES, CreateParams, CreateResult, DirEntry, LISTING, is_not_there,
+};
+use crate::client::actor::{ActorTaskKind, TaskEnd, ended, next_task};
+use crate::client::call_slot::{ActionError, ActionResult};
+use crate::client::handles::Handles;
+use crate::client::owned_action::OwnedAction;
+use crate::client::{Unsupported, Verify};
+use crate::session::smb2::Scope;
+use crate::workload::FileTable;
+use filestone_wire::smb2::create::{CreateDisposition, CreateOptions};
+use filestone_wire::smb2::info::{
+    FileBasicInformation, FileEndOfFileInformation, FileInfoClass, FsInfoClass, InfoClass,
+};
+use filestone_wire::smb2::lock::{LockElement, LockFlags};
+use filestone_wire::smb2::{self, AccessMask, Dialect, FileAttributes, FileTime};
+use filestone_workload::kind::OpKind;
+use filestone_workload::load::{Cause, Status};
+use filestone_workload::operation::{
+    AttributeChange, DirectoryCursor, FileId, Name, OpenAccess, OpenId, Operation, ReplyFault,
+    ReplyInfo, Stability,
+};
+use filestone_workload::output::DataRange;
+use filestone_workload::page_guard::{PageGuard, PageNames};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A path from the share's root, with `\` between names.
+pub type SharePath = Arc<str>;
+
+/// What is known of the files of a run.
+#[derive(Debug)]
+pub struct ShareFiles {
+    /// The files.
+    pub table: Arc<FileTable>,
+    /// Where each of them is.
+    pub paths: Handles<SharePath>,
+}
+
+/// How operations are asked for.
+#[derive(Debug, Clone)]
+pub struct OperationOptions {
+    /// The files.
+    pub files: Arc<ShareFiles>,
+    /// Whether files stay open once they have been opened: what is asked is the one request.
+    pub holds_files: bool,
+    /// What is asked for beside an open.
+    pub keeping: HandlePolicy,
+}
+
+/// Whether SMB2 has an operation of this kind.
+pub fn supports(kind: OpKind) -> Result<(), Unsupported> {
+    let refused = |why: &str| Err(Unsupported(format!("SMB2 has no {}: {why}", kind.name())));
+    match kind {
+        OpKind::ReadLink | OpKind::SymLink => {
+            refused("links of its own kind are rare, and none are made here")
+        }
+        OpKind::MkNod => refused("a share has files and directories"),
+        OpKind::PathConf => refused("see fsinfo"),
+        OpKind::LockX
+        | OpKind::UnlockX
+        | OpKind::ReadX
+        | OpKind::WriteX
+        | OpKind::NtCreateX
+        | OpKind::OpenX
+        | OpKind::Flush
+        | OpKind::Unlink
+        | OpKind::FindFirst
+        | OpKind::SetFileInformation
+        | OpKind::QueryFileInformation
+        | OpKind::QueryPathInformation
+        | OpKind::QueryFsInformation
+        | OpKind::Deltree => refused("it is a line of load files; see filestone replay"),
+        OpKind::Lock4 | OpKind::Unlock4 | OpKind::Test4 => refused("it is one of NLM"),
+        _ => Ok(()),
+    }
+}
+
+/// A file that is to stay open.
+#[derive(Debug, Clone, Copy)]
+pub struct HeldFile<'k> {
+    /// The run's name for it.
+    pub file: FileId,
+    /// Where it is.
+    pub path: &'k str,
+    /// What it is opened for.
+    pub access: AccessMask,
+    /// What is asked for beside that.
+    pub keeping: &'k HandlePolicy,
+}
+
+impl HeldFile<'_> {
+    async fn open(&self, link: CallHandle, dialect: Dialect) -> ActionResult<Handle> {
+        let asking = self.keeping.asking_to_stay(dialect, self.path);
+        let opening = CreateParams::existing(self.path, self.access).asking(asking);
+        let opened = self.keeping.open(link, &opening).await?;
+        Ok(Handle {
+            file_id: opened.file_id,
+            file: Some(self.file),
+            outlives: opened.is_durable.then_some(asking),
+        })
+    }
+}
+
+/// What the slots of a client share.
+#[derive(Debug, Clone)]
+pub struct ClientState {
+    /// Its way to the share.
+    pub way: Arc<ConnectionSetup>,
+    /// What it has open.
+    pub opens: Arc<OpenTable>,
+    /// What the data that it reads are compared with, if they are.
+    pub verify: Option<Arc<Mutex<Verify>>>,
+}
+
+/// How long a server may take until it sees changes. Samba answers before it does: it has another
+/// process watch, and a change that comes before that has begun is never reported.
+pub const WATCHES_TAKE_NANOS: u64 = 200_000_000;
+
+impl ClientState {
+    /// Of a client that has nothing open.
+    pub fn new(way: Arc<ConnectionSetup>) -> Self {
+        let opens = Arc::default();
+        Self {
+            way,
+            opens,
+            verify: None,
+        }
+    }
+
+    /// The same, with data that are read compared by `verify`.
+    #[must_use]
+    pub fn verifying(self, verify: Option<Verify>) -> Self {
+        let verify = verify.map(|verify| Arc::new(Mutex::new(verify)));
+        Self { verify, ..self }
+    }
+
+    /// Whether these are the data at `offset` of a file, as far as is known.
+    fn is_right(&self, file: FileId, offset: u64, data: &[u8]) -> bool {
+        let Some(verify) = &self.verify else {
+            return true;
+        };
+        // All slots of a client are on one thread, and nothing can panic while it is held.
+        let mut verify = verify.lock().unwrap_or_else(PoisonError::into_inner);
+        verify.is_right(file, offset, data)
+    }
+
+    /// Over another connection of the same client.
+    #[must_use]
+    pub fn over(&self, way: Arc<ConnectionSetup>) -> Self {
+        Self {
+            way,
+            ..self.clone()
+        }
+    }
+
+    /// Opens a directory in which no other slot of any client does anything, and has the server
+    /// keep its changes.
+    pub async fn watch(
+        &self,
+        link: CallHandle,
+        directory: &str,
+        slot: u32,
+    ) -> ActionResult<smb2::FileId> {
+        self.watch_anew(link, directory, slot, 0).await
+    }
+
+    /// The same after so many losses of a connection, since each of which nobody knows whether the
+    /// file that came or went before is still open.
+    async fn watch_anew(
+        &self,
+        link: CallHandle,
+        directory: &str,
+        slot: u32,
+        losses: u32,
+    ) -> ActionResult<smb2::FileId> {
+        let path = self.own_path(directory, slot);
+        let opening = CreateParams::existing(&path, LISTING)
+            .by(CreateDisposition::OPEN_IF)
+            .with(DIRECTORY);
+        let opened = link.open(&opening).await?.file_id;
+        // A server that was killed may have kept what goes when it is closed.
+        match link.remove(&file_in(&path, losses), FILE).await {
+            Err(failure) if !is_not_there(failure) => return Err(failure),
+            _ => {}
+        }
+        link.watch(opened).await?;
+        self.opens
+            .insert(OpenKey::Open(OpenId(slot)), Handle::plain(opened));
+        Ok(opened)
+    }
+
+    /// Opens a file for a slot that is to lock ranges of it.
+    pub async fn open(&self, link: CallHandle, what: &HeldFile<'_>, slot: u32) -> ActionResult<()> {
+        let handle = what.open(link, self.way.dialect()).await?;
+        self.opens.insert(OpenKey::Open(OpenId(slot)), handle);
+        Ok(())
+    }
+
+    /// Holds a file open.
+    pub async fn hold(&self, link: CallHandle, what: &HeldFile<'_>) -> ActionResult<smb2::FileId> {
+        let handle = what.open(link, self.way.dialect()).await?;
+        self.opens.hold(what.file, handle);
+        Ok(handle.file_id)
+    }
+
+    /// Holds a file open that the server is to copy from, and has it give that a name.
+    pub async fn hold_source(&self, link: CallHandle, what: &HeldFile<'_>) -> ActionResult<()> {
+        let opened = self.hold(link, what).await?;
+        let key = link.resume_key(opened).await?;
+        self.opens.keep_resume_key(what.file, key);
+        Ok(())
+    }
+
+    /// Where that is.
+    fn own_path(&self, directory: &str, slot: u32) -> String {
+        let client = u128::from_le_bytes(self.way.terms.client_guid);
+        format!("{directory}\\{client:032x}-{slot}")
+    }
+}
+
+/// What one slot of a client does.
+pub(super) struct SlotTask {
+    link: CallHandle,
+    options: OperationOptions,
+    /// Which slot it is.
+    slot: u32,
+    client: ClientState,
+    /// Connections that were gone when it looked last.
+    losses: u32,
+    /// The directory that is being listed.
+    listing: Option<Listing>,
+    /// What is in the directory whose changes are reported, and goes when it is closed.
+    coming: Option<smb2::FileId>,
+    /// How often a connection was lost while changes were waited for, and the directory that was
+    /// watched then, if the session was not lost with it.
+    doubts: u32,
+    doubtful: Option<smb2::FileId>,
+    copying: CopyBuffers,
+    /// Memory of paths.
+    path: String,
+    other: String,
+    moved: u64,
+    found: ReplyInfo,
+    fault: Option<ReplyFault>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Listing {
+    directory: FileId,
+    open: smb2::FileId,
+    /// Pages that have been seen.
+    pages: u64,
+    /// Against pages that come again.
+    guard: PageGuard,
+}
+
+/// Does what it is told, for ever.
+pub(super) async fn operate(
+    link: CallHandle,
+    options: OperationOptions,
+    slot: u32,
+    client: ClientState,
+) {
+    let mut operating = SlotTask {
+        link,
+        options,
+        slot,
+        client,
+        losses: 0,
+        listing: None,
+        coming: None,
+        doubts: 0,
+        doubtful: None,
+        copying: CopyBuffers::default(),
+        path: String::new(),
+        other: String::new(),
+        moved: 0,
+        found: ReplyInfo::Plain,
+        fault: None,
+    };
+    let mut kept = OwnedAction::default();
+    loop {
+        let task = next_task(&mut kept).await;
+        operating.see_losses();
+        operating.moved = 0;
+        operating.found = ReplyInfo::Plain;
+        operating.fault = None;
+        let answer = match task {
+            ActorTaskKind::Operation(operation) => operating.execute(operation).await,
+            ActorTaskKind::Leave => operating.say_goodbye().await,
+            // Lines are asked of a load's clients.
+            ActorTaskKind::Action | ActorTaskKind::EndPass | ActorTaskKind::RemoveTree => {
+                Err(ActionError::refused(Cause::Other))
+            }
+        };
+        ended(TaskEnd {
+            answer: answer.map(|()| Status::Ok),
+            moved: operating.moved,
+            found: operating.found,
+            fault: operating.fault,
+        });
+    }
+}
+
+/// A bad argument of the workload: nothing is asked.
+const UNKNOWN: ActionError = ActionError::refused(Cause::Other);
+
+/// How long a slot waits before it looks again whether another one has opened what it needs.
+const LOOK_NANOS: u64 = 2_000_000;
+
+/// What comes and goes in a directory that is watched.
+fn file_in(directory: &str, doubts: u32) -> String {
+    match doubts {
+        0 => format!("{directory}\\file"),
+        _ => format!("{directory}\\file{doubts}"),
+    }
+}
+
+/// What `\` and a name are appended to.
+fn join(path: &mut String, name: &str) {
+    if !path.is_empty() {
+        path.push('\\');
+    }
+    path.push_str(name);
+}
+
+impl SlotTask {
+    /// Forgets what was open over a connection that is gone, in whichever slot that was seen.
+    fn see_losses(&mut self) {
+        let losses = self.client.way.losses();
+        if losses != self.losses {
+            self.losses = losses;
+            self.listing = None;
+            self.coming = None;
+            self.doubtful = None;
+            self.client.opens.see_losses(losses);
+        }
+    }
+
+    async fn execute(&mut self, operation: Operation) -> ActionResult<()> {
+        match operation {
+            Operation::Null => self.link.echo().await,
+            Operation::GetAttr { file } => self.attributes(file).await,
+            Operation::SetAttr { file, change } => self.change(file, change).await,
+            Operation::Lookup { directory, name } => {
+                self.look_up(directory, name, ATTRIBUTES).await
+            }
+            Operation::Access { file, .. } => self.access(file).await,
+            Operation::Read { file, offset, len } => self.read(file, offset, len).await,
+            Operation::Write {
+                file,
+                offset,
+                len,
+                stability,
+            } => {
+                self.write(file, DataRange { at: offset, len }, stability)
+                    .await
+            }
+            Operation::Create { directory, name } => self.make(directory, name, FILE).await,
+            Operation::MakeDirectory { directory, name } => {
+                self.make(directory, name, DIRECTORY).await
+            }
+            Operation::Remove { directory, name } => self.remove(directory, name, FILE).await,
+            Operation::RemoveDirectory { directory, name } => {
+                self.remove(directory, name, DIRECTORY).await
+            }
+            Operation::Rename { .. } => self.rename(operation).await,
+            Operation::Link {
+                file,
+                directory,
+                name,
+            } => self.link_to(file, directory, name).await,
+            Operation::ReadDirectory {
+                directory,
+                cursor,
+                len,
+            }
+            | Operation::ReadDirectoryPlus {
+                directory,
+                cursor,
+                len,
+            } => self.list(directory, cursor, len).await,
+            Operation::FileSystemStatus { .. } => {
+                self.link.query_file_system(FsInfoClass::FULL_SIZE).await
+            }
+            Operation::FileSystemInfo { .. } => {
+                self.link.query_file_system(FsInfoClass::ATTRIBUTE).await
+            }
+            Operation::Commit { file, .. } => self.flush(file).await,
+            Operation::Open { file, open, access } => self.open_as(open, file, access).await,
+            Operation::Close { open } => self.close(open).await,
+            #[rustfmt::skip]
+            Operation::Lock { open, offset, len, is_exclusive } => {
+                self.lock(open, offset, len, how_to_lock(is_exclusive)).await
+            },
+            Operation::Unlock { open, offset, len } => {
+                self.lock(open, offset, len, LockFlags::UNLOCK).await
+            }
+            Operation::SessionSetup => self.log_on_and_off().await,
+            Operation::TreeConnect => self.connect_tree().await,
+            Operation::Notify { directory } => self.be_notified(directory).await,
+            Operation::Copy { .. } => self.copy(operation).await,
+            // Refused before the run.
+            Operation::ReadLink { .. }
+            | Operation::MakeSymlink { .. }
+            | Operation::MakeNode { .. }
+            | Operation::PathConfiguration { .. } => Err(UNKNOWN),
+        }
+    }
+
+    async fn rename(&mut self, operation: Operation) -> ActionResult<()> {
+        let Operation::Rename {
+            from_directory,
+            from,
+            to_directory,
+            to,
+        } = operation
+        else {
+            return Err(UNKNOWN);
+        };
+        self.set_path(from_directory, from)?;
+        std::mem::swap(&mut self.path, &mut self.other);
+        self.set_path(to_directory, to)?;
+        self.link.rename(&self.other, &self.path, true).await
+    }
+
+    fn path_of(&self, file: FileId) -> ActionResult<&str> {
+        let path = self.options.files.paths.get(file);
+        path.map(|path| &**path).ok_or(UNKNOWN)
+    }
+
+    /// The path of a name goes into `path`.
+    fn set_path(&mut self, directory: FileId, name: Name) -> ActionResult<()> {
+        use std::fmt::Write;
+        let files = &self.options.files;
+        let parent = files.paths.get(directory).ok_or(UNKNOWN)?;
+        self.path.clear();
+        self.path.push_str(parent);
+        match name {
+            Name::Listed(index) => {
+                let name = files.table.name(index).ok_or(UNKNOWN)?;
+                let name = std::str::from_utf8(name).map_err(|_| UNKNOWN)?;
+                join(&mut self.path, name);
+            }
+            Name::Numbered { letter, number } => {
+                join(&mut self.path, "");
+                let written = write!(self.path, "{}{number:016x}", char::from(letter));
+                written.map_err(|_| UNKNOWN)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn look_up(
+        &mut self,
+        directory: FileId,
+        name: Name,
+        access: AccessMask,
+    ) -> ActionResult<()> {
+        self.set_path(directory, name)?;
+        let opening = CreateParams::existing(&self.path, access);
+        self.link.touch(&opening).await.map(drop)
+    }
+
+    async fn open_as(
+        &mut self,
+        open: OpenId,
+        file: FileId,
+        access: OpenAccess,
+    ) -> ActionResult<()> {
+        // A connection was lost, and the session was not: a lock may be held that nobody knows of.
+        let key = OpenKey::Open(open);
+        if let Some(before) = self.present(key).await? {
+            self.client.opens.take(key);
+            self.close_quietly(before).await?;
+        }
+        let opened = self.open_to_stay(file, access_of(access)).await?;
+        self.client.opens.insert(key, opened);
+        Ok(())
+    }
+
+    async fn close(&mut self, open: OpenId) -> ActionResult<()> {
+        let key = OpenKey::Open(open);
+        let file_id = self.present(key).await?.ok_or(self.missing())?;
+        self.client.opens.take(key);
+        self.link.close(file_id).await
+    }
+
+    /// Closes what may be closed already.
+    async fn close_quietly(&self, file_id: smb2::FileId) -> ActionResult<()> {
+        match self.link.close(file_id).await {
+            Err(ActionError::Status(_)) | Ok(()) => Ok(()),
+            lost => lost,
+        }
+    }
+
+    async fn access(&mut self, file: FileId) -> ActionResult<()> {
+        let opening = CreateParams::existing(self.path_of(file)?, AccessMask::MAXIMUM_ALLOWED);
+        self.link.touch(&opening).await.map(drop)
+    }
+
+    async fn make(
+        &mut self,
+        directory: FileId,
+        name: Name,
+        options: CreateOptions,
+    ) -> ActionResult<()> {
+        self.set_path(directory, name)?;
+        // A file that is there is truncated, as by NFS's CREATE.
+        let how = if options == DIRECTORY {
+            CreateDisposition::CREATE
+        } else {
+            CreateDisposition::OVERWRITE_IF
+        };
+        let opening = CreateParams::existing(&self.path, ALL_OF_FILE)
+            .by(how)
+            .with(options)
+            .asking(self.asking(&self.path));
+        self.link.touch(&opening).await.map(drop)
+    }
+
+    async fn remove(
+        &mut self,
+        directory: FileId,
+        name: Name,
+        options: CreateOptions,
+    ) -> ActionResult<()> {
+        self.set_path(directory, name)?;
+        self.link.remove(&self.path, options).await
+    }
+
+    async fn link_to(&mut self, file: FileId, directory: FileId, name: Name) -> ActionResult<()> {
+        self.set_path(directory, name)?;
+        let from = self.path_of(file)?;
+        self.link.link(from, &self.path, true).await
+    }
+
+    async fn open_file(&self, file: FileId, access: AccessMask) -> ActionResult<CreateResult> {
+        let path = self.path_of(file)?;
+        let opening = CreateParams::existing(path, access).asking(self.asking(path));
+        self.link.open(&opening).await
+    }
+
+    /// What is asked for beside an open that is closed at once.
+    fn asking(&self, path: &str) -> OpenContexts {
+        let dialect = self.client.way.dialect();
+        self.options.keeping.asking(dialect, path)
+    }
+
+    /// Opens what stays open.
+    async fn open_to_stay(&self, file: FileId, access: AccessMask) -> ActionResult<Handle> {
+        let kept = HeldFile {
+            file,
+            path: self.path_of(file)?,
+            access,
+            keeping: &self.options.keeping,
+        };
+        kept.open(self.link, self.client.way.dialect()).await
+    }
+
+    /// What is open under a key; if its connection is gone, and it has outlived that, once it is
+    /// taken up again.
+    async fn present(&self, key: OpenKey) -> ActionResult<Option<smb2::FileId>> {
+        let opens = &self.client.opens;
+        loop {
+            match opens.lookup(key) {
+                None => return Ok(None),
+                Some(HandleState::Open(file_id)) => return Ok(Some(file_id)),
+                Some(HandleState::Opening) => {
+                    self.link.pause(LOOK_NANOS).await?;
+                    opens.see_losses(self.client.way.losses());
+                }
+                Some(HandleState::Disconnected(handle)) => match self.reclaim(handle).await {
+                    Ok(Some(file_id)) => opens.insert(key, Handle { file_id, ..handle }),
+                    Ok(None) => {
+                        opens.take(key);
+                    }
+                    Err(failure) => {
+                        opens.stays_away(key, handle);
+                        return Err(failure);
+                    }
+                },
+            }
+        }
+    }
+
+    /// Why what should be open is not.
+    const fn missing(&self) -> ActionError {
+        match self.losses {
+            0 => UNKNOWN,
+            // It was open over a connection that was lost, if over another one of the client's.
+            _ => ActionError::ConnectionReset,
+        }
+    }
+
+    async fn reclaim(&self, handle: Handle) -> ActionResult<Option<smb2::FileId>> {
+        let (Some(file), Some(asking)) = (handle.file, handle.outlives) else {
+            return Ok(None);
+        };
+        let opening = CreateParams::existing(self.path_of(file)?, ALL_OF_FILE).asking(asking);
+        let keeping = &self.options.keeping;
+        keeping.reclaim(self.link, &opening, handle.file_id).await
+    }
+
+    /// What is held open of a file; it is opened if it is not.
+    async fn held(&self, file: FileId) -> ActionResult<smb2::FileId> {
+        let (key, opens) = (OpenKey::Held(file), &self.client.opens);
+        if let Some(held) = self.present(key).await? {
+            return Ok(held);
+        }
+        // A second open would take the first one's oplock away, and with it what it outlives by.
+        let is_alone = self.options.keeping.is_durable;
+        if is_alone {
+            opens.expect(key);
+        }
+        let opened = match self.open_to_stay(file, ALL_OF_FILE).await {
+            // What may not be changed may be read.
+            Err(failure) if is(failure, smb2::Status::ACCESS_DENIED) => {
+                self.open_to_stay(file, LISTING).await
+            }
+            opened => opened,
+        };
+        if is_alone && opened.is_err() {
+            opens.take(key);
+        }
+        let opened = opened?;
+        // Another slot may have been as fast.
+        match opens.hold(file, opened) {
+            None => Ok(opened.file_id),
+            Some(held) => {
+                self.link.close(opened.file_id).await?;
+                Ok(held)
+            }
+        }
+    }
+
+    async fn attributes(&mut self, file: FileId) -> ActionResult<()> {
+        let class = InfoClass::File(FileInfoClass::NETWORK_OPEN);
+        if self.options.holds_files {
+            let held = self.held(file).await?;
+            return self.link.query(held, class).await;
+        }
+        let opening = CreateParams::existing(self.path_of(file)?, ATTRIBUTES);
+        self.link.query_path(&opening, class).await.map(drop)
+    }
+
+    async fn change(&mut self, file: FileId, change: AttributeChange) -> ActionResult<()> {
+        let basic = |last_write_time| FileBasicInformation {
+            creation_time: FileTime::default(),
+            last_access_time: FileTime::default(),
+            last_write_time,
+            change_time: FileTime::default(),
+            file_attributes: FileAttributes::NONE,
+        };
+        match change {
+            AttributeChange::Size(end_of_file) => {
+                let length = FileEndOfFileInformation { end_of_file };
+                self.set(file, FileInfoClass::END_OF_FILE, &length).await
+            }
+            // A share has no permission bits: the same request, with an attribute.
+            AttributeChange::Mode(_) => {
+                let information = FileBasicInformation {
+                    file_attributes: FileAttributes::ARCHIVE,
+                    ..basic(FileTime::default())
+                };
+                self.set(file, FileInfoClass::BASIC, &information).await
+            }
+            // There is no "now" of the server: any time will do.
+            AttributeChange::Touch => {
+                let information = basic(TOUCHED);
+                self.set(file, FileInfoClass::BASIC, &information).await
+            }
+        }
+    }
+
+    async fn set(
+        &mut self,
+        file: FileId,
+        class: FileInfoClass,
+        information: &impl smb2::codec::Encode,
+    ) -> ActionResult<()> {
+        if self.options.holds_files {
+            let held = self.held(file).await?;
+            return self.link.set(held, class, information).await;
+        }
+        let opening = CreateParams::existing(self.path_of(file)?, ALL_OF_FILE);
+        self.link.set_at_path(&opening, class, information).await
+    }
+
+    async fn read(&mut self, file: FileId, offset: u64, len: u32) -> ActionResult<()> {
+        let (mut count, mut is_right) = (0, true);
+        let client = self.client.clone();
+        let look = |data: &[u8]| {
+            count = data.len() as u32;
+            is_right = client.is_right(file, offset, data);
+        };
+        if !self.options.holds_files {
+            let opening = CreateParams::existing(self.path_of(file)?, LISTING);
+            self.link.read_at_path(&opening, offset, len, look).await?;
+        } else if client.verify.is_some() {
+            let held = self.held(file).await?;
+            self.link.read_data(held, offset, len, look).await?;
+        } else {
+            let held = self.held(file).await?;
+            count = self.link.read(held, offset, len).await?;
+        }
+        self.moved = count.into();
+        // The last block of a file is asked for with the whole size, and comes back short.
+        let entry = self.options.files.table.file(file);
+        let there = entry.map_or(0, |entry| entry.len.saturating_sub(offset));
+        self.fault = match (is_right, count) {
+            (false, _) => Some(ReplyFault::WrongData),
+            (true, count) if u64::from(count) < u64::from(len).min(there) => {
+                Some(ReplyFault::Short)
+            }
+            (true, _) => None,
+        };
+        Ok(())
+    }
+
+    async fn write(
+        &mut self,
+        file: FileId,
+        data: DataRange,
+        stability: Stability,
+    ) -> ActionResult<()> {
+        let is_through = stability != Stability::Unstable;
+        let count = if self.options.holds_files {
+            let held = self.held(file).await?;
+            self.link.write(held, data.at, data, is_through).await?
+        } else {
+            let opened = self.open_file(file, ALL_OF_FILE).await?;
+            let written = self.link.write(opened.file_id, data.at, data, is_through);
+            let written = written.await;
+            self.link.close(opened.file_id).await?;
+            written?
+        };
+        self.moved = count.into();
+        self.fault = (count < data.len).then_some(ReplyFault::Short);
+        Ok(())
+    }
+
+    /// Has the server copy. Where the connection was lost, what is copied is opened again first.
+    async fn copy(&mut self, operation: Operation) -> ActionResult<()> {
+        let Operation::Copy {
+            from,
+            to,
+            offset: at,
+            len,
+        } = operation
+        else {
+            return Err(UNKNOWN);
+        };
+        let source = self.held(from).await?;
+        let key = match self.client.opens.resume_key(from) {
+            Some(key) => key,
+            None => {
+                let key = self.link.resume_key(source).await?;
+                self.client.opens.keep_resume_key(from, key);
+                key
+            }
+        };
+        let target = self.held(to).await?;
+        let what = CopySpec {
+            key,
+            target,
+            stretch: DataRange { at, len },
+        };
+        let copying = self.copying.copy(self.link, what, &self.client.opens);
+        let count = copying.await?;
+        self.moved = count.into();
+        self.fault = (count < len).then_some(ReplyFault::Short);
+        Ok(())
+    }
+
+    async fn flush(&mut self, file: FileId) -> ActionResult<()> {
+        if self.options.holds_files {
+            let held = self.held(file).await?;
+            return self.link.flush(held).await;
+        }
+        let opening = CreateParams::existing(self.path_of(file)?, ALL_OF_FILE);
+        self.link.flush_at_path(&opening).await
+    }
+
+    /// A page of a listing. The server knows how far it is: the cursor only says whether it
+    /// begins.
+    async fn list(
+        &mut self,
+        directory: FileId,
+        cursor: DirectoryCursor,
+        len: u32,
+    ) -> ActionResult<()> {
+        let is_first = cursor.cookie == 0;
+        let listing = match self.listing {
+            Some(listing) if listing.directory == directory => listing,
+            other => {
+                if let Some(other) = other {
+                    self.link.close(other.open).await?;
+                }
+                self.listing = None;
+                let opening = CreateParams::existing(self.path_of(directory)?, LISTING)
+                    .with(CreateOptions::DIRECTORY_FILE);
+                let open = self.link.open(&opening).await?.file_id;
+                Listing {
+                    directory,
+                    open,
+                    pages: 0,
+                    guard: PageGuard::default(),
+                }
+            }
+        };
+        self.listing = Some(listing);
+        let len = self.client.way.limits().page(len);
+        let mut names = PageNames::default();
+        let look = |entry: DirEntry| names.add(entry.name.as_bytes());
+        let page = self.link.list(listing.open, is_first, len, look).await?;
+        let (pages, mut guard) = if is_first {
+            (1, PageGuard::default())
+        } else {
+            (listing.pages + 1, listing.guard)
+        };
+        let leads_on = page.is_last || guard.page(&names).is_ok();
+        self.listing = Some(Listing {
+            pages,
+            guard,
+            ..listing
+        });
+        if !leads_on {
+            return Err(UNKNOWN);
+        }
+        self.found = ReplyInfo::Directory {
+            cursor: DirectoryCursor {
+                cookie: pages,
+                ..DirectoryCursor::default()
+            },
+            end: page.is_last,
+            excess_bytes: 0,
+        };
+        Ok(())
+    }
+
+    async fn lock(
+        &mut self,
+        open: OpenId,
+        offset: u64,
+        length: u64,
+        flags: LockFlags,
+    ) -> ActionResult<()> {
+        let file_id = self
+            .present(OpenKey::Open(open))
+            .await?
+            .ok_or(self.missing())?;
+        let range = LockElement {
+            offset,
+            length,
+            flags,
+        };
+        self.link.lock(file_id, range).await
+    }
+
+    async fn log_on_and_off(&mut self) -> ActionResult<()> {
+        match log_on_and_off(self.link, &self.client.way).await {
+            Err(ConnectError::Forged) => self.fault = Some(ReplyFault::Forged),
+            Err(why) => return Err(why.into_failure()),
+            Ok(()) => {}
+        }
+        Ok(())
+    }
+
+    async fn connect_tree(&mut self) -> ActionResult<()> {
+        let share = &self.client.way.terms.share;
+        let tree = self.link.tree_connect(share, Scope::Session).await?;
+        let scope = Scope::OtherTree(tree.tree_id);
+        self.link.tree_disconnect(scope).await
+    }
+
+    /// Has one change reported that this slot makes itself: a file comes or goes.
+    async fn be_notified(&mut self, directory: FileId) -> ActionResult<()> {
+        if let Some(doubtful) = self.doubtful.take() {
+            self.close_quietly(doubtful).await?;
+        }
+        let answer = self.be_notified_once(directory).await;
+        if answer == Err(ActionError::ConnectionReset) {
+            self.doubts += 1;
+            self.coming = None;
+            self.doubtful = self.client.opens.take(OpenKey::Open(OpenId(self.slot)));
+        }
+        answer
+    }
+
+    async fn be_notified_once(&mut self, directory: FileId) -> ActionResult<()> {
+        let watched = match self.client.opens.here(OpenKey::Open(OpenId(self.slot))) {
+            Some(watched) => watched,
+            None => {
+                let path = self.path_of(directory)?;
+                let (link, slot, doubts) = (self.link, self.slot, self.doubts);
+                let watched = self.client.watch_anew(link, path, slot, doubts).await?;
+                self.link.pause(WATCHES_TAKE_NANOS).await?;
+                watched
+            }
+        };
+        if let Some(made) = self.coming.take() {
+            return self.link.notify_of_close(watched, made).await;
+        }
+        let own = self.client.own_path(self.path_of(directory)?, self.slot);
+        let path = file_in(&own, self.doubts);
+        let opening = CreateParams::existing(&path, ALL_OF_FILE.with(AccessMask::DELETE))
+            .by(CreateDisposition::CREATE)
+            .with(FILE.with(CreateOptions::DELETE_ON_CLOSE));
+        let made = self.link.notify_of_open(watched, &opening).await?;
+        self.coming = Some(made);
+        Ok(())
+    }
+
+    /// Closes what is open, and gives the session up.
+    async fn say_goodbye(&mut self) -> ActionResult<()> {
+        if let Some(listing) = self.listing.take() {
+            self.link.close(listing.open).await?;
+        }
+        while let Some(key) = self.client.opens.any() {
+            // What another slot was about to open or to take up again is not coming any more.
+            let open = match self.client.opens.lookup(key) {
+                Some(HandleState::Open(file_id)) => Some(file_id),
+                Some(HandleState::Disconnected(handle)) => match self.reclaim(handle).await {
+                    Err(ActionError::Status(_)) => None,
+                    reclaimed => reclaimed?,
+                },
+                Some(HandleState::Opening) | None => None,
+            };
+            self.client.opens.take(key);
+            if let Some(file_id) = open {
+                unless_lost(self.link.close(file_id).await)?;
+            }
+        }
+        unless_lost(self.link.tree_disconnect(Scope::Tree).await)?;
+        unless_lost(self.link.log_off(Scope::Session).await)
+    }
+}
+
+/// What the server says does not matter; that it is gone does.
+fn unless_lost(answer: ActionResult<()>) -> ActionResult<()> {
+    match answer {
+        Ok(()) | Err(ActionError::Status(_)) => Ok(()),
+        Err(ActionError::ClientFailed | ActionError::ConnectionReset) => {
+            Err(ActionError::ClientFailed)
+        }
+    }
+}
+
+const FILE: CreateOptions = CreateOptions::NON_DIRECTORY_FILE;
+const DIRECTORY: CreateOptions = CreateOptions::DIRECTORY_FILE;
+
+/// Without waiting for another client's lock.
+const fn how_to_lock(is_exclusive: bool) -> LockFlags {
+    let kind = if is_exclusive {
+        LockFlags::EXCLUSIVE_LOCK
+    } else {
+        LockFlags::SHARED_LOCK
+    };
+    kind.with(LockFlags::FAIL_IMMEDIATELY)
+}
+
+/// 1 January 2020, in 100 ns since 1601 (MS-DTYP, section 2.3.3).
+const TOUCHED: FileTime = FileTime {
+    ticks: 132_223_104_000_000_000,
+};
+
+const fn access_of(access: OpenAccess) -> AccessMask {
+    match access {
+        OpenAccess::Read => LISTING,
+        OpenAccess::Write | OpenAccess::ReadWrite => ALL_OF_FILE,
+    }
+}

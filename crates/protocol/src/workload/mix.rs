@@ -1,0 +1,364 @@
+//! Operations drawn from a mix, each of them for real on a file set of the client's own.
+//!
+//! One operation is one call, and its kind comes from a [`ShuffledMix`]. What there is at the start
+//! stays as it is (data files, their directories, the symbolic links of READLINK); what
+//! operations make and take away lives in directories of its own, as queues of numbered names
+//! ([`changing`]). Where a mix makes more than it takes, or takes more than it makes, unmeasured
+//! operations even it out; they are recorded, but are no part of the mix.
+//!
+//! What is asked follows from the mix, the file set, the client's number and the seed: the
+//! n-th operation of a client is the same however many slots share them and however fast the
+//! server is. Only the cookies of READDIR and READDIRPLUS are the server's.
+
+mod changing;
+mod listing;
+mod pool;
+mod transfers;
+
+pub use changing::spare_names_needed;
+
+use crate::workload::{ACCESS_ALL, FileTable, Next, Workload};
+use changing::{Change, ChangingNames};
+use filestone_plan::file_set::{ClientSet, FILES_PER_DIRECTORY, FileSampler, VolatileDirectory};
+use filestone_plan::mix::ShuffledMix;
+use filestone_plan::plan::{Access, MixPlan};
+use filestone_workload::operation::{
+    AttributeChange, Completion, FileId, Name, OpKind, Operation, Stability,
+};
+use filestone_workload::random::{Generator, RandomStream, stream};
+use filestone_workload::time::Timestamp;
+use filestone_workload::{only_in_loads, only_in_probes};
+use listing::{Listings, Page};
+use std::sync::Arc;
+use transfers::{Place, Transfer, with_data};
+
+/// What SETATTR sets: nhfsstone's fchmod.
+const MODE: u32 = 0o666;
+
+/// The operations of one client of a mix.
+#[derive(Debug)]
+pub struct MixWorkload {
+    settings: Settings,
+    table: Arc<FileTable>,
+    set: ClientSet,
+    deck: ShuffledMix,
+    chooser: Option<FileSampler>,
+    /// Which files are chosen.
+    popularity: Generator,
+    /// Which transfers of them, with [`Access::Random`].
+    generator: Generator,
+    reading: Place,
+    writing: Place,
+    /// What COMMIT commits.
+    written: Option<FileId>,
+    /// Which symbolic link READLINK reads next, counted from the first.
+    link: u32,
+    listings: Listings,
+    changing: ChangingNames,
+    slots: Vec<Pending>,
+    restores: bool,
+}
+
+/// What of a plan the operations need.
+#[derive(Debug, Clone, Copy)]
+struct Settings {
+    transfer_bytes: u32,
+    listing_bytes: u32,
+    access: Access,
+    stability: Stability,
+}
+
+/// What the workload must know of a slot's operation when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pending {
+    Nothing,
+    Change(Change),
+    Page(Page),
+}
+
+impl MixWorkload {
+    /// The workload of client `client` with `slots` slots, whose part of the file set is `set`.
+    pub fn new(
+        plan: &MixPlan,
+        table: Arc<FileTable>,
+        set: ClientSet,
+        client: u32,
+        slots: u32,
+        seed: u64,
+    ) -> Self {
+        let index = u64::from(client);
+        let asked = plan.kinds();
+        let restores = asked.iter().any(|(kind, _)| needs_to_know(*kind));
+        let working = set.working_files.min(set.files.end - set.files.start);
+        Self {
+            settings: Settings {
+                transfer_bytes: plan.transfer_bytes,
+                listing_bytes: plan.listing_bytes,
+                access: plan.access,
+                stability: plan.stability,
+            },
+            table,
+            deck: ShuffledMix::new(&plan.counts, client, seed),
+            chooser: FileSampler::new(&plan.file_set.popularity, working).ok(),
+            popularity: stream(seed, RandomStream::Popularity, index),
+            generator: stream(seed, RandomStream::Workload, index),
+            reading: Place::default(),
+            writing: Place::default(),
+            written: None,
+            link: 0,
+            listings: Listings::new(&set),
+            changing: ChangingNames::new(&set, &plan.counts, slots, None),
+            set,
+            slots: vec![Pending::Nothing; slots as usize],
+            restores,
+        }
+    }
+
+    /// The same in a run of so many operations of all `clients` together.
+    pub fn counted(
+        mut self,
+        plan: &MixPlan,
+        client: u32,
+        clients: u32,
+        seed: u64,
+        count: u64,
+    ) -> Self {
+        self.deck = ShuffledMix::counted(&plan.counts, client, clients, seed, count);
+        self
+    }
+
+    /// The same in a run in which the client begins no more than so many operations.
+    pub fn limited(mut self, plan: &MixPlan, operations: Option<u64>) -> Self {
+        let slots = self.slots.len() as u32;
+        self.changing = ChangingNames::new(&self.set, &plan.counts, slots, operations);
+        self
+    }
+
+    /// A data file; the client's directory, where a set has none.
+    #[inline]
+    fn choose(&mut self) -> FileId {
+        let chosen = self.chooser.as_ref();
+        chosen.map_or(self.set.root, |chooser| {
+            FileId(self.set.files.start + chooser.choose(&mut self.popularity))
+        })
+    }
+
+    /// The operation of this kind, and what to remember until it ends.
+    fn operation(&mut self, kind: OpKind) -> Option<(Operation, Pending)> {
+        let operation = match kind {
+            OpKind::Null => Operation::Null,
+            OpKind::GetAttr => Operation::GetAttr {
+                file: self.choose(),
+            },
+            OpKind::SetAttr => Operation::SetAttr {
+                file: self.choose(),
+                change: AttributeChange::Mode(MODE),
+            },
+            OpKind::Access => Operation::Access {
+                file: self.choose(),
+                wanted: ACCESS_ALL,
+            },
+            OpKind::Lookup => self.lookup(),
+            OpKind::ReadLink => self.read_link(),
+            OpKind::Read => self.read(),
+            OpKind::Write => self.write(),
+            OpKind::Commit => Operation::Commit {
+                // Nothing is written yet at the very start.
+                file: self.written.unwrap_or_else(|| self.choose()),
+                offset: 0,
+                len: 0,
+            },
+            OpKind::FsStat => Operation::FileSystemStatus {
+                file: self.set.root,
+            },
+            OpKind::FsInfo => Operation::FileSystemInfo {
+                file: self.set.root,
+            },
+            OpKind::PathConf => Operation::PathConfiguration {
+                file: self.set.root,
+            },
+            OpKind::ReadDir | OpKind::ReadDirPlus => {
+                let len = self.settings.listing_bytes;
+                let (operation, page) = self.listings.next(kind, &self.set, len);
+                return Some((operation, Pending::Page(page)));
+            }
+            OpKind::Create
+            | OpKind::MkDir
+            | OpKind::SymLink
+            | OpKind::MkNod
+            | OpKind::Remove
+            | OpKind::RmDir
+            | OpKind::Rename
+            | OpKind::Link => return Some(self.change(kind)),
+            only_in_loads!() | only_in_probes!() => return None,
+        };
+        Some((operation, Pending::Nothing))
+    }
+
+    fn lookup(&mut self) -> Operation {
+        let file = self.choose();
+        let index = file.0.saturating_sub(self.set.files.start);
+        Operation::Lookup {
+            directory: FileId(self.set.directories.start + index / FILES_PER_DIRECTORY),
+            name: Name::Listed(self.set.names.start + index),
+        }
+    }
+
+    /// The symbolic links in turn. A set without any is not what READLINK is asked on; were it,
+    /// the server would say that a directory is none.
+    fn read_link(&mut self) -> Operation {
+        let links = self.set.symbolic_links.clone();
+        let count = links.end.saturating_sub(links.start);
+        let link = if count == 0 {
+            self.set.root
+        } else {
+            FileId(links.start + self.link)
+        };
+        self.link = (self.link + 1).checked_rem(count).unwrap_or(0);
+        Operation::ReadLink { link }
+    }
+
+    /// The next transfer of reading, or of writing.
+    fn transfer(&mut self, place_of: impl Fn(&mut Self) -> &mut Place) -> Transfer {
+        let mut place = *place_of(self);
+        let (set, popularity) = (&self.set, &mut self.popularity);
+        let chooser = self.chooser.as_ref();
+        let transfer = place.next(
+            self.settings.access,
+            &self.table,
+            self.settings.transfer_bytes,
+            &mut self.generator,
+            || file_with_data(chooser, popularity, set, &self.table),
+        );
+        *place_of(self) = place;
+        transfer
+    }
+
+    fn read(&mut self) -> Operation {
+        let transfer = self.transfer(|client| &mut client.reading);
+        let (file, offset) = (transfer.file, transfer.offset);
+        // Where all files are empty, what is read is the end of one.
+        let len = if transfer.len == 0 {
+            self.settings.transfer_bytes
+        } else {
+            transfer.len
+        };
+        Operation::Read { file, offset, len }
+    }
+
+    fn write(&mut self) -> Operation {
+        let transfer = self.transfer(|client| &mut client.writing);
+        self.written = Some(transfer.file);
+        Operation::Write {
+            file: transfer.file,
+            offset: transfer.offset,
+            len: transfer.len,
+            stability: self.settings.stability,
+        }
+    }
+
+    /// An operation by which a name comes or goes.
+    fn change(&mut self, kind: OpKind) -> (Operation, Pending) {
+        let change = match kind {
+            OpKind::Create => self.changing.create(),
+            OpKind::MkDir => self.changing.make(VolatileDirectory::Directories),
+            OpKind::SymLink => self.changing.make(VolatileDirectory::SymbolicLinks),
+            OpKind::MkNod => self.changing.make(VolatileDirectory::Nodes),
+            OpKind::Link => self.changing.make(VolatileDirectory::Links),
+            OpKind::RmDir => self.changing.take(VolatileDirectory::Directories),
+            OpKind::Rename => self.changing.rename(),
+            _ => self.changing.remove(),
+        };
+        let file = match kind {
+            OpKind::Link => self.choose(),
+            _ => self.set.root,
+        };
+        (
+            self.changing.operation(&change, file),
+            Pending::Change(change),
+        )
+    }
+
+    /// Notes what became of the operation in a slot.
+    fn apply(&mut self, slot: u32, completion: &Completion) {
+        let Some(place) = self.slots.get_mut(slot as usize) else {
+            return;
+        };
+        match core::mem::replace(place, Pending::Nothing) {
+            Pending::Nothing => {}
+            Pending::Change(change) => self.changing.apply(&change, &completion.outcome),
+            Pending::Page(page) => self.listings.apply(page, completion),
+        }
+    }
+
+    fn remember(&mut self, slot: u32, pending: Pending) {
+        if let Some(place) = self.slots.get_mut(slot as usize) {
+            *place = pending;
+        }
+    }
+}
+
+/// A chosen data file that is not empty, if there is one.
+fn file_with_data(
+    chooser: Option<&FileSampler>,
+    popularity: &mut Generator,
+    set: &ClientSet,
+    table: &FileTable,
+) -> FileId {
+    chooser.map_or(set.root, |chooser| {
+        let first = set.files.start;
+        let working = first..set.files.end.min(first.saturating_add(set.working_files));
+        with_data(FileId(first + chooser.choose(popularity)), &working, table)
+    })
+}
+
+/// Whether the workload must hear how such operations end.
+const fn needs_to_know(kind: OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::Create
+            | OpKind::MkDir
+            | OpKind::SymLink
+            | OpKind::MkNod
+            | OpKind::Remove
+            | OpKind::RmDir
+            | OpKind::Rename
+            | OpKind::Link
+            | OpKind::ReadDir
+            | OpKind::ReadDirPlus
+    )
+}
+
+impl Workload for MixWorkload {
+    fn prepare_slot(&mut self, slot: u32, after: Option<&Completion>) -> Option<Operation> {
+        if let Some(completion) = after {
+            self.apply(slot, completion);
+        }
+        let change = self.changing.next_owed()?;
+        self.remember(slot, Pending::Change(change));
+        Some(self.changing.operation(&change, self.set.root))
+    }
+
+    fn needs_preparation(&self) -> bool {
+        self.restores
+    }
+
+    fn next(&mut self, slot: u32, _now: Timestamp) -> Next<Operation> {
+        let drawn = self.deck.draw().and_then(|kind| self.operation(kind));
+        let Some((operation, pending)) = drawn else {
+            return Next::Idle;
+        };
+        if self.restores {
+            self.remember(slot, pending);
+        }
+        Next::Measured(operation)
+    }
+
+    /// The arrival's card is drawn and lost: what comes after it is what it would have been.
+    fn skip(&mut self) -> Option<OpKind> {
+        self.deck.draw()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! Which page of which directory comes next.
+
+use filestone_plan::file_set::ClientSet;
+use filestone_workload::operation::{
+    Completion, DirectoryCursor, FileId, OpKind, Operation, Outcome, ReplyInfo,
+};
+
+/// A page that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Page {
+    /// The place of its directory among those of the data files.
+    directory: u32,
+    /// READDIR (0) or READDIRPLUS (1).
+    procedure: usize,
+}
+
+/// Where a client is in the listings of its data files' directories, by READDIR and by
+/// READDIRPLUS.
+#[derive(Debug)]
+pub(super) struct Listings {
+    /// Which directory each lists next.
+    next: [u32; 2],
+    /// Where each goes on in each directory.
+    cursors: Vec<[DirectoryCursor; 2]>,
+}
+
+impl Listings {
+    pub(super) fn new(set: &ClientSet) -> Self {
+        Self {
+            next: [0; 2],
+            cursors: vec![Default::default(); set.directories.len()],
+        }
+    }
+
+    /// A page of the next directory: from the start, or where its last page ended. A set
+    /// without data files has none; then the client's own is listed, from the start.
+    pub(super) fn next(&mut self, kind: OpKind, set: &ClientSet, len: u32) -> (Operation, Page) {
+        let is_plus = kind == OpKind::ReadDirPlus;
+        let procedure = usize::from(is_plus);
+        let index = self.next[procedure];
+        let count = self.cursors.len() as u32;
+        self.next[procedure] = (index + 1).checked_rem(count).unwrap_or(0);
+        let cursors = self.cursors.get(index as usize).copied();
+        let cursor = cursors.unwrap_or_default()[procedure];
+        let directory = if count == 0 {
+            set.root
+        } else {
+            FileId(set.directories.start + index)
+        };
+        let operation = if is_plus {
+            Operation::ReadDirectoryPlus {
+                directory,
+                cursor,
+                len,
+            }
+        } else {
+            Operation::ReadDirectory {
+                directory,
+                cursor,
+                len,
+            }
+        };
+        let directory = index;
+        let page = Page {
+            directory,
+            procedure,
+        };
+        (operation, page)
+    }
+
+    /// Notes where a page ended.
+    pub(super) fn apply(&mut self, page: Page, completion: &Completion) {
+        let Some(cursors) = self.cursors.get_mut(page.directory as usize) else {
+            return;
+        };
+        let place = &mut cursors[page.procedure];
+        match (completion.outcome, completion.answer) {
+            (
+                Outcome::Ok,
+                ReplyInfo::Directory {
+                    cursor, end: false, ..
+                },
+            ) => *place = cursor,
+            // The end is followed by the start, and so is a cookie that is no longer good
+            // (NFS3ERR_BAD_COOKIE).
+            (Outcome::Ok | Outcome::Failed(_), _) => *place = DirectoryCursor::default(),
+            (Outcome::TimedOut | Outcome::Disconnected | Outcome::Skipped, _) => {}
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The file that a client of a fleet is at.
+
+use super::pieces::Pieces;
+use super::shared::SharedFleet;
+use filestone_plan::plan::{AccessPattern, GroupPlan, RandomField, RandomFieldFor};
+use filestone_workload::load::CLIENTS;
+use filestone_workload::payload::{FileKey, Payload, Place, ReadCheck, WriteBlock};
+use std::io::Write;
+
+/// What is done with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Task {
+    /// It is written.
+    #[default]
+    Write,
+    /// It is written, uncounted, to be read.
+    Prepare,
+    /// It is read.
+    Read,
+    /// It is read by who has just written it.
+    ReadBack,
+}
+
+impl Task {
+    pub const fn writes(self) -> bool {
+        match self {
+            Task::Write | Task::Prepare => true,
+            Task::Read | Task::ReadBack => false,
+        }
+    }
+}
+
+/// The file that a client is at.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CurrentFile {
+    pub task: Task,
+    pub key: FileKey,
+    /// Where the next transfer begins.
+    pub offset: u64,
+    /// Bytes of the next transfer.
+    pub next_len: u64,
+    /// Whether it is another client's, and lent.
+    pub is_lent: bool,
+    pieces: Pieces,
+    /// Bytes of each write that it consists of, where that matters.
+    unit_len: u64,
+    /// Transfers so far.
+    number: u32,
+    /// The place in the file of the next one.
+    place: u64,
+    path: Vec<u8>,
+}
+
+impl CurrentFile {
+    /// This file is next, from `start` to `end` of it.
+    pub fn start(&mut self, task: Task, key: FileKey, start: u64, end: u64) {
+        (self.task, self.key) = (task, key);
+        self.pieces = Pieces::new(start, end, 1, false);
+        self.restart();
+    }
+
+    /// It is begun once more.
+    pub fn restart(&mut self) {
+        self.offset = self.pieces.start();
+        self.number = 0;
+    }
+
+    /// Draws what is drawn for it, which `owner` has written or writes.
+    pub fn draw(&mut self, group: &GroupPlan, owner: &GroupPlan, drawn: &RandomFieldFor) {
+        let len = if self.task.writes() {
+            drawn.whole(RandomField::WriteSize, group.write_size)
+        } else {
+            drawn.whole(RandomField::ReadSize, group.read_size)
+        };
+        self.unit_len = owner.write_size.min.max(1);
+        let (start, end) = (self.pieces.start(), self.pieces.end());
+        let pieces = Pieces::new(start, end, len, group.checksums);
+        let is_drawn = group.offsets == AccessPattern::Random && self.task != Task::Prepare;
+        self.pieces = if is_drawn {
+            pieces.in_order_of(drawn.order())
+        } else {
+            pieces
+        };
+    }
+
+    /// How many transfers of it are done.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub fn is_at_end(&self) -> bool {
+        u64::from(self.number) >= self.pieces.count()
+    }
+
+    /// How long it is when all of it is written, or as far as that has come in order.
+    pub fn written_len(&self) -> u64 {
+        if self.is_at_end() {
+            self.pieces.end()
+        } else {
+            self.offset
+        }
+    }
+
+    /// Where it is, below the directory under test.
+    pub fn path(&self) -> &[u8] {
+        &self.path
+    }
+
+    /// The name that a client's file has.
+    pub fn name(&mut self, prefix: &str, client: u32) {
+        let number = self.key.file;
+        self.path.clear();
+        // Nothing is refused that is written into memory.
+        let _ = write!(self.path, "{CLIENTS}/client{client}/{prefix}-{number}");
+    }
+
+    /// The name of a client's directory.
+    pub fn name_directory(&mut self, client: u32) {
+        self.path.clear();
+        let _ = write!(self.path, "{CLIENTS}/client{client}");
+    }
+
+    /// Works out where and how long the next transfer is.
+    pub fn measure_next(&mut self) {
+        self.place = self.pieces.place(self.number.into());
+        let piece = self.pieces.at(self.place);
+        (self.offset, self.next_len) = (piece.offset, piece.len);
+    }
+
+    /// What the next transfer moves.
+    pub fn payload(&self, group: &GroupPlan, shared: &SharedFleet, pattern: usize) -> Payload {
+        if !self.task.writes() {
+            return Payload::Reading(self.reading());
+        }
+        let place = Place {
+            number: u32::try_from(self.place).unwrap_or(u32::MAX),
+            offset: self.offset,
+            len: u32::try_from(self.next_len).unwrap_or(u32::MAX),
+        };
+        let payloads = shared.payloads();
+        let unit = WriteBlock::plain(
+            payloads.region(pattern),
+            group.pattern.start(),
+            place,
+            self.anywhere(),
+        );
+        Payload::Unit(if group.checksums {
+            unit.with_checksum(self.key, place, payloads.table())
+        } else {
+            unit
+        })
+    }
+
+    /// Where the next read is among the writes that the file consists of. Those in a drawn order are of
+    /// whole writes.
+    fn reading(&self) -> ReadCheck {
+        let is_drawn = self.pieces.is_in_drawn_order();
+        let before = self.offset.saturating_sub(self.pieces.start());
+        let number = before.div_ceil(self.unit_len.max(1));
+        ReadCheck {
+            file: self.key,
+            offset: self.offset,
+            number: if is_drawn {
+                u32::try_from(number).unwrap_or(u32::MAX)
+            } else {
+                0
+            },
+            is_first: is_drawn || self.number == 0,
+            is_last: is_drawn || u64::from(self.number) + 1 >= self.pieces.count(),
+        }
+    }
+
+    /// Another number for each unit of a run.
+    fn anywhere(&self) -> u64 {
+        let FileKey {
+            run,
+            client,
+            file,
+            pass,
+        } = self.key;
+        let words = [run, client, file, pass, self.place as u32];
+        words.iter().fold(0_u64, |mixed, word| {
+            let mixed = (mixed ^ u64::from(*word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            mixed ^ mixed >> 29
+        })
+    }
+
+    /// The transfer is done.
+    pub fn advance(&mut self) {
+        self.offset = self.offset.saturating_add(self.next_len);
+        self.number = self.number.wrapping_add(1);
+    }
+}

@@ -1,0 +1,968 @@
+//! A client of a fleet as a workload of one slot: whole files, one after the other.
+//!
+//! A writer opens a file, writes it from its begin to its end, closes it, and goes on with the next; a
+//! reader likewise. What is next is decided as it goes, so there is no script. What a client asks are the
+//! lines that those of load files ask, so every layer that replays loads carries it out.
+//!
+//! Reads and writes are measured, and due by the client's rate; what is between them is not. What fails
+//! is done again, from the begin of its file, until it has failed for as long as the plan allows.
+
+mod client_control;
+mod client_stats;
+mod file;
+mod pacer;
+mod pieces;
+mod published_files;
+mod shared;
+mod times;
+
+pub use client_control::{ActiveSettings, ClientControl, ControlEpoch, DesiredState, SETTINGS_MAX};
+pub use client_stats::ClientStats;
+pub use pacer::BEHIND_MAX;
+pub use shared::SharedFleet;
+pub use times::TimesCounted;
+
+use crate::workload::line_source::{ClientTotals, LineSource};
+use crate::workload::{Next, Workload};
+use client_stats::Count;
+use file::{CurrentFile, Task};
+use filestone_measure::measure::Sample;
+use filestone_measure::measure::fleet_record::{ClientState, ConnectStatus};
+use filestone_plan::plan::{Direction, GroupPlan, RandomFieldFor};
+use filestone_workload::load::action::OpenMode;
+use filestone_workload::load::{Action, Expected, Line, LineData, Lines, LoadWork};
+use filestone_workload::operation::{Failure, Outcome};
+use filestone_workload::payload::{Payload, ReadCheck};
+use filestone_workload::time::Timestamp;
+use pacer::Pacer;
+use published_files::Checkout;
+use std::sync::Arc;
+
+/// The only handle of a client: it has one file open at a time.
+const HANDLE: u64 = 1;
+/// The shortest and the longest pause before a file is asked for again that is not there yet.
+const NAP_MIN: u64 = 2_000_000;
+const NAP_MAX: u64 = 64_000_000;
+/// The same before what has failed is done again.
+const RETRY_MIN: u64 = 100_000_000;
+const RETRY_MAX: u64 = 1_000_000_000;
+
+/// What a client does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// It waits until it may begin.
+    Begin,
+    /// It makes its directory.
+    MakeDirectory,
+    /// It chooses a file.
+    Choose,
+    /// It removes the file.
+    Unlink,
+    /// It opens it.
+    Open,
+    /// It reads or writes the next of it.
+    Transfer,
+    /// It makes stable what it has just written.
+    SyncAfterWrite,
+    /// It makes stable what it has written, before it closes the file.
+    SyncBeforeClose,
+    /// It closes the file.
+    Close,
+    /// It closes a file in which something has failed, to begin it anew.
+    Abandon,
+    /// It was told to stop, or to quiesce, and has; it begins again when it is told to.
+    Held,
+    /// It has come to its end.
+    Ended,
+}
+
+/// What has failed and has not gone well since.
+#[derive(Debug, Clone, Copy)]
+struct Trouble {
+    /// When what failed first was due.
+    since: Timestamp,
+    step: Step,
+    /// At which transfer of the file.
+    number: u32,
+    /// How often something has failed since.
+    failures: u32,
+}
+
+/// One client of a fleet.
+#[derive(Debug)]
+pub struct Stream {
+    number: u32,
+    /// What it was told, as far as it has taken it up.
+    orders: ClientControl,
+    /// Whose files it reads, if not its own.
+    writer: Option<u32>,
+    shared: Arc<SharedFleet>,
+    state: ClientState,
+    step: Step,
+    /// Files that it has begun to write or read, without those that it has prepared.
+    serial: u64,
+    /// Files that it has prepared, to read them.
+    prepared: u32,
+    /// Files that it has passed over one after the other, because they will never be there.
+    passed_over: u32,
+    file: CurrentFile,
+    payload: Payload,
+    pacer: Pacer,
+    /// When it began.
+    began: Timestamp,
+    /// Bytes and files that it is done with.
+    bytes: u64,
+    files: u64,
+    /// By when it ends the file that it is at, once it has done enough.
+    grace_end: Timestamp,
+    /// Its place in the line of those who wait for a file.
+    in_line: Option<u32>,
+    nap: u64,
+    /// Since when nothing has gone well.
+    failing_since: Option<Timestamp>,
+    trouble: Option<Trouble>,
+    not_before: Timestamp,
+    is_given_up: bool,
+    lost: Option<String>,
+    /// How long its files are, if they grow.
+    lengths: Vec<u64>,
+}
+
+impl Stream {
+    /// Client `number` of this fleet.
+    pub fn new(number: u32, shared: &Arc<SharedFleet>) -> Self {
+        let plan = shared.plan();
+        let member = plan.member(number);
+        let group = member.map_or(0, |member| member.place);
+        let grows = member.filter(|member| member.group.append);
+        let files = grows.map_or(0, |member| member.group.files as usize);
+        Self {
+            number,
+            orders: ClientControl::of_group(group),
+            writer: plan.writer_of(number),
+            state: ClientState::Waiting,
+            step: if member.is_some() {
+                Step::Begin
+            } else {
+                Step::Ended
+            },
+            serial: 0,
+            prepared: 0,
+            passed_over: 0,
+            file: CurrentFile::default(),
+            payload: Payload::Reading(ReadCheck::default()),
+            pacer: Pacer::default(),
+            began: Timestamp::ZERO,
+            bytes: 0,
+            files: 0,
+            grace_end: Timestamp::MAX,
+            in_line: None,
+            nap: NAP_MIN,
+            failing_since: None,
+            trouble: None,
+            not_before: Timestamp::ZERO,
+            is_given_up: false,
+            lost: None,
+            lengths: vec![0; files],
+            shared: Arc::clone(shared),
+        }
+    }
+
+    fn gauge(&self) -> &ClientStats {
+        &self.shared.gauges()[self.number as usize]
+    }
+
+    fn enter(&mut self, state: ClientState) {
+        self.state = state;
+        self.gauge().enter(state);
+        if matches!(
+            state,
+            ClientState::Waiting | ClientState::Stopped | ClientState::Failed
+        ) {
+            // Until it has something to transfer, it is late by nothing.
+            self.gauge().due_next(None);
+        }
+    }
+
+    /// What it is doing when nothing fails.
+    fn enter_usual(&mut self) {
+        let state = if self.grace_end != Timestamp::MAX {
+            ClientState::Quiescing
+        } else if matches!(self.step, Step::MakeDirectory) || self.file.task == Task::Prepare {
+            ClientState::Starting
+        } else {
+            ClientState::Running
+        };
+        if state != self.state {
+            self.enter(state);
+        }
+    }
+
+    /// Ends it: whoever waits for it waits no longer.
+    fn end(&mut self, state: ClientState, why: Option<String>) {
+        if self.step == Step::Ended {
+            return;
+        }
+        self.release();
+        self.step = Step::Ended;
+        self.lost = self.lost.take().or(why);
+        self.enter(state);
+        if self.writer.is_none()
+            && let Some(shelf) = self.shared.shelf(self.number)
+        {
+            shelf.end();
+        }
+    }
+
+    /// Gives back what it has of another's files.
+    fn release(&mut self) {
+        let in_line = self.in_line.take();
+        let is_lent = std::mem::take(&mut self.file.is_lent);
+        let Some(shelf) = self.writer.and_then(|writer| self.shared.shelf(writer)) else {
+            return;
+        };
+        if let Some(since) = in_line {
+            shelf.leave(self.file.key.file, since);
+        } else if is_lent {
+            shelf.give_back(self.file.key.file);
+        }
+    }
+
+    /// Takes up what it was told.
+    #[cold]
+    fn take_up(&mut self, orders: ClientControl, group: &GroupPlan, now: Timestamp) {
+        let before = std::mem::replace(&mut self.orders, orders);
+        self.gauge().take_up(orders);
+        if before.settings != orders.settings {
+            self.change_pace(group, now);
+            if group.append {
+                self.lengths.resize(group.files as usize, 0);
+            }
+        }
+        if before.number == orders.number {
+            return;
+        }
+        match orders.command {
+            DesiredState::Run => self.resume(now),
+            DesiredState::Quiesce if self.grace_end == Timestamp::MAX => {
+                self.grace_end = now.after_nanos(group.quiesce.grace_ns);
+                if self.state == ClientState::Running {
+                    self.enter_usual();
+                }
+            }
+            // The pause before something is tried again is cut short once. What stops the client looks at what
+            // it was told until it has.
+            DesiredState::Stop => self.not_before = now,
+            DesiredState::Quiesce => {}
+        }
+    }
+
+    /// How sizes and rates are drawn for the file that it is at, or for the next one.
+    fn drawn(&self, group: &GroupPlan) -> RandomFieldFor {
+        RandomFieldFor {
+            seed: self.shared.seed(),
+            client: self.number,
+            file: self.serial,
+            drawing: group.drawing,
+        }
+    }
+
+    /// The rate of the file that it is at, or of the next one, is another.
+    fn change_pace(&mut self, group: &GroupPlan, now: Timestamp) {
+        let drawn = self.drawn(group);
+        let rate = group.rate.map(|rate| {
+            let per_s = drawn.number(filestone_plan::plan::RandomField::Rate, rate.per_s);
+            (rate.unit, per_s)
+        });
+        self.pacer.change(rate, now);
+        if rate.is_none() {
+            self.gauge().due_next(None);
+        }
+    }
+
+    /// It is told to go on, or to begin again.
+    fn resume(&mut self, now: Timestamp) {
+        match self.step {
+            Step::Ended => {}
+            Step::Held => {
+                self.grace_end = Timestamp::MAX;
+                self.not_before = now;
+                self.pacer.pause();
+                self.step = Step::Begin;
+                self.enter(ClientState::Waiting);
+            }
+            Step::Begin
+            | Step::MakeDirectory
+            | Step::Choose
+            | Step::Unlink
+            | Step::Open
+            | Step::Transfer
+            | Step::SyncAfterWrite
+            | Step::SyncBeforeClose
+            | Step::Close
+            | Step::Abandon => {
+                self.grace_end = Timestamp::MAX;
+                if self.state == ClientState::Quiescing {
+                    self.enter_usual();
+                }
+            }
+        }
+    }
+
+    /// It has nothing open, and waits until it is told to go on.
+    fn hold(&mut self, now: Timestamp) {
+        self.release();
+        self.end_failing(now);
+        self.trouble = None;
+        self.nap = NAP_MIN;
+        self.step = Step::Held;
+        self.enter(ClientState::Stopped);
+    }
+
+    /// One that is told to stop ends the file that it has open where it is, and begins no other.
+    fn handle_stop(&mut self, now: Timestamp) {
+        match self.step {
+            Step::Transfer | Step::SyncAfterWrite | Step::SyncBeforeClose => {
+                self.step = Step::Close;
+            }
+            Step::Begin | Step::MakeDirectory | Step::Choose | Step::Unlink | Step::Open => {
+                self.hold(now);
+            }
+            Step::Close | Step::Abandon | Step::Held | Step::Ended => {}
+        }
+    }
+
+    /// Goes on to the next operation. Else what to say instead.
+    fn come_to_operation(
+        &mut self,
+        group: &GroupPlan,
+        now: Timestamp,
+    ) -> Result<(), Next<LoadWork<'static>>> {
+        match self.orders.command {
+            DesiredState::Stop => self.handle_stop(now),
+            DesiredState::Quiesce if self.step == Step::Begin => self.hold(now),
+            DesiredState::Quiesce | DesiredState::Run => {}
+        }
+        if self.step == Step::Held {
+            return Err(Next::NotBefore(Timestamp::MAX));
+        }
+        if self.step != Step::Ended && now < self.not_before {
+            return Err(Next::NotBefore(self.not_before));
+        }
+        if self.step == Step::Begin {
+            let begins = self.shared.begins(self.number);
+            if now < begins {
+                return Err(Next::NotBefore(begins));
+            }
+            self.began = now;
+            self.gauge().count_times();
+            (self.bytes, self.files) = (0, 0);
+            self.step = if self.writer.is_some() {
+                Step::Choose
+            } else {
+                Step::MakeDirectory
+            };
+            self.enter(match self.gauge().connection() {
+                ConnectStatus::Pending => ClientState::Connecting,
+                ConnectStatus::None | ConnectStatus::Connected(_) => ClientState::Starting,
+            });
+        }
+        if self.step == Step::Choose {
+            self.gauge().begin_file(None);
+            if self.orders.command == DesiredState::Quiesce {
+                self.hold(now);
+                return Err(Next::NotBefore(Timestamp::MAX));
+            }
+            if self.has_done_enough(group, now) {
+                self.end(ClientState::Stopped, None);
+            } else if let Some(moment) = self.choose(group, now) {
+                return Err(Next::NotBefore(moment));
+            }
+            self.gauge().begin_file(Some(self.orders.settings));
+            self.enter_unless_ended();
+        }
+        if self.step == Step::Transfer {
+            self.check_quiescence(group, now);
+            if self.file.is_at_end() || now >= self.grace_end {
+                self.step = if group.sync_before_close && self.file.task.writes() {
+                    Step::SyncBeforeClose
+                } else {
+                    Step::Close
+                };
+            }
+        }
+        if self.step == Step::Ended {
+            return Err(Next::Idle);
+        }
+        Ok(())
+    }
+
+    fn enter_unless_ended(&mut self) {
+        if self.step != Step::Ended {
+            self.enter_usual();
+        }
+    }
+
+    fn has_done_enough(&self, group: &GroupPlan, now: Timestamp) -> bool {
+        let quiesce = &group.quiesce;
+        quiesce.files.is_some_and(|files| self.files >= files)
+            || quiesce.bytes.is_some_and(|bytes| self.bytes >= bytes)
+            || quiesce
+                .after_ns
+                .is_some_and(|nanos| now.nanos_since(self.began) >= nanos)
+            || self.grace_end != Timestamp::MAX
+    }
+
+    /// Who has done enough in the middle of a file has its grace to come to the end of that.
+    fn check_quiescence(&mut self, group: &GroupPlan, now: Timestamp) {
+        if self.grace_end == Timestamp::MAX
+            && self.file.task != Task::Prepare
+            && self.has_done_enough(group, now)
+        {
+            self.grace_end = now.after_nanos(group.quiesce.grace_ns);
+            self.enter_usual();
+        }
+    }
+
+    /// Chooses the next file; when to ask again, if there is none now.
+    fn choose(&mut self, group: &GroupPlan, now: Timestamp) -> Option<Timestamp> {
+        let files = group.files.max(1);
+        let drawn = self.drawn(group);
+        let turn = (self.serial % u64::from(files)) as u32;
+        if let Some(writer) = self.writer {
+            return self.choose_of(writer, turn, group, now);
+        }
+        let task = match group.direction {
+            Direction::Write | Direction::Both => Task::Write,
+            Direction::Read if self.prepared < files => Task::Prepare,
+            Direction::Read => Task::Read,
+        };
+        let file = if task == Task::Prepare {
+            self.prepared
+        } else {
+            turn
+        };
+        if task == Task::Write
+            && let Some(shelf) = self.shared.shelf(self.number)
+            && !shelf.start(file)
+        {
+            return Some(self.backoff_until(now));
+        }
+        self.end_wait(now);
+        let pass = match task {
+            Task::Write | Task::ReadBack => (self.serial / u64::from(files)) as u32 + 1,
+            Task::Prepare | Task::Read => 1,
+        };
+        let drawn_of_file = match group.direction {
+            // What is read is what was prepared.
+            Direction::Read => RandomFieldFor {
+                file: file.into(),
+                ..drawn
+            },
+            Direction::Write | Direction::Both => drawn,
+        };
+        let mut key = self.file.key;
+        (key.run, key.client, key.file, key.pass) = (self.shared.run(), self.number, file, pass);
+        let start = match self.lengths.get(file as usize) {
+            Some(len) if !group.unlink_first => *len,
+            _ => 0,
+        };
+        let len = drawn_of_file.whole(filestone_plan::plan::RandomField::FileSize, group.file_size);
+        self.file.start(task, key, start, start.saturating_add(len));
+        self.file.draw(group, group, &drawn);
+        self.name_file(group, self.number);
+        self.pace(group, &drawn);
+        self.step = match task {
+            Task::Write | Task::Prepare if group.unlink_first => Step::Unlink,
+            _ => Step::Open,
+        };
+        None
+    }
+
+    /// The same of one who reads the files of a writer.
+    fn choose_of(
+        &mut self,
+        writer: u32,
+        file: u32,
+        group: &GroupPlan,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let Some(shelf) = self.shared.shelf(writer) else {
+            self.step = Step::Ended;
+            return None;
+        };
+        let asked = shelf.ask(file, self.in_line);
+        self.file.key.file = file;
+        self.in_line = match asked {
+            Checkout::Waiting(since) => Some(since),
+            Checkout::Granted(_) | Checkout::Closed => None,
+        };
+        match asked {
+            Checkout::Waiting(_) => Some(self.backoff_until(now)),
+            Checkout::Closed => {
+                self.passed_over += 1;
+                self.serial += 1;
+                if self.passed_over >= group.files {
+                    let why = format!("client {writer}, whose files it reads, has ended");
+                    self.end(ClientState::Failed, Some(why));
+                    return None;
+                }
+                Some(now)
+            }
+            Checkout::Granted(content) => {
+                let drawn = self.drawn(group);
+                self.end_wait(now);
+                self.passed_over = 0;
+                let mut key = self.file.key;
+                (key.run, key.client, key.pass) = (self.shared.run(), writer, content.pass);
+                self.file.start(Task::Read, key, 0, content.len);
+                self.file.is_lent = true;
+                let shared = Arc::clone(&self.shared);
+                let owner = group.reads.unwrap_or(0) as usize;
+                if let Some(owner) = shared.plan().groups.get(owner) {
+                    self.file.draw(group, owner, &drawn);
+                    self.name_file(owner, writer);
+                }
+                self.pace(group, &drawn);
+                self.step = Step::Open;
+                None
+            }
+        }
+    }
+
+    /// It waits for a file; when to ask for it again.
+    fn backoff_until(&mut self, now: Timestamp) -> Timestamp {
+        if self.state != ClientState::Waiting {
+            self.enter(ClientState::Waiting);
+            self.pacer.wait(now);
+        }
+        let nap = self.nap;
+        self.nap = (2 * nap).min(NAP_MAX);
+        now.after_nanos(nap)
+    }
+
+    /// The file is there. What it has waited for it is nothing that its schedule is late by.
+    fn end_wait(&mut self, now: Timestamp) {
+        if self.nap != NAP_MIN {
+            self.nap = NAP_MIN;
+            self.pacer.restart(now);
+        }
+    }
+
+    fn name_file(&mut self, owner: &GroupPlan, client: u32) {
+        self.file.name(&owner.prefix, client);
+    }
+
+    fn pace(&mut self, group: &GroupPlan, drawn: &RandomFieldFor) {
+        if let Some(rate) = group.rate
+            && self.file.task != Task::Prepare
+        {
+            let per_s = drawn.number(filestone_plan::plan::RandomField::Rate, rate.per_s);
+            self.pacer.go_by(rate.unit, per_s);
+        }
+    }
+
+    /// The operation that it has come to.
+    fn operation(&mut self, settings: &ActiveSettings) -> LoadWork<'_> {
+        let ActiveSettings { group, pattern, .. } = settings;
+        let (expected, payload) = match self.step {
+            Step::MakeDirectory => {
+                self.file.name_directory(self.number);
+                // That it is there already is as good.
+                (Expected::Anything, None)
+            }
+            Step::Unlink | Step::Abandon => (Expected::Anything, None),
+            Step::Transfer => {
+                self.payload = self.file.payload(group, &self.shared, *pattern);
+                let is_looked_at = group.checksums || self.file.task.writes();
+                (Expected::Success, is_looked_at.then_some(&self.payload))
+            }
+            Step::Begin
+            | Step::Choose
+            | Step::Open
+            | Step::SyncAfterWrite
+            | Step::SyncBeforeClose
+            | Step::Close
+            | Step::Held
+            | Step::Ended => (Expected::Success, None),
+        };
+        let path = self.file.path();
+        let (handle, offset) = (HANDLE, self.file.offset);
+        let action = match self.step {
+            Step::MakeDirectory => Action::Mkdir { path },
+            Step::Unlink => Action::Unlink { path },
+            Step::Open => Action::Open {
+                path,
+                mode: open_mode(self.file.task, group),
+                handle,
+            },
+            Step::Transfer => {
+                let len = self.file.next_len;
+                let expected_len = len;
+                if self.file.task.writes() {
+                    Action::WriteX {
+                        handle,
+                        offset,
+                        len,
+                        expected_len,
+                    }
+                } else {
+                    Action::ReadX {
+                        handle,
+                        offset,
+                        len,
+                        expected_len,
+                    }
+                }
+            }
+            Step::SyncAfterWrite | Step::SyncBeforeClose => Action::Flush { handle },
+            Step::Begin | Step::Choose | Step::Close | Step::Abandon | Step::Held | Step::Ended => {
+                Action::Close { handle }
+            }
+        };
+        LoadWork::Line(Line {
+            number: self.number,
+            stamp: None,
+            action,
+            expected,
+            data: LineData::ZERO,
+            payload,
+        })
+    }
+
+    /// An operation has ended well.
+    fn went_well(&mut self, group: &GroupPlan, done: Timestamp) {
+        if let Some(trouble) = self.trouble {
+            self.leave_trouble(trouble, done);
+        }
+        self.step = match self.step {
+            Step::MakeDirectory => Step::Choose,
+            Step::Unlink => Step::Open,
+            Step::Open => Step::Transfer,
+            Step::Transfer => {
+                self.count_transfer();
+                if group.sync_after_write && self.file.task.writes() {
+                    Step::SyncAfterWrite
+                } else {
+                    Step::Transfer
+                }
+            }
+            Step::SyncAfterWrite => Step::Transfer,
+            Step::SyncBeforeClose => Step::Close,
+            Step::Close => self.after_close(group),
+            Step::Abandon => self.restart(group),
+            step @ (Step::Begin | Step::Choose | Step::Held | Step::Ended) => step,
+        };
+    }
+
+    /// It fails no longer; says whether it did.
+    fn end_failing(&mut self, now: Timestamp) -> bool {
+        let Some(since) = self.failing_since.take() else {
+            return false;
+        };
+        self.gauge()
+            .add(Count::FailingNanos, now.nanos_since(since));
+        self.gauge().fail(None);
+        true
+    }
+
+    fn count_transfer(&mut self) {
+        let len = self.file.next_len;
+        self.file.advance();
+        let (calls, bytes) = match self.file.task {
+            Task::Prepare => return,
+            Task::Write => (Count::Writes, Count::BytesWritten),
+            Task::Read | Task::ReadBack => (Count::Reads, Count::BytesRead),
+        };
+        self.bytes = self.bytes.saturating_add(len);
+        let gauge = self.gauge();
+        gauge.add(calls, 1);
+        gauge.add(bytes, len);
+    }
+
+    /// A file has been closed well. What is next.
+    fn after_close(&mut self, group: &GroupPlan) -> Step {
+        let key = self.file.key;
+        let is_whole = self.file.is_at_end();
+        if let Some(len) = self.lengths.get_mut(key.file as usize)
+            && self.file.task.writes()
+        {
+            *len = self.file.written_len();
+        }
+        match self.file.task {
+            Task::Prepare => self.prepared += u32::from(is_whole),
+            Task::Write if is_whole => {
+                self.gauge().add(Count::FilesWritten, 1);
+                let content = published_files::FileVersion {
+                    pass: key.pass,
+                    len: self.file.written_len(),
+                };
+                if let Some(shelf) = self.shared.shelf(self.number) {
+                    shelf.complete(key.file, content);
+                }
+                if group.direction == Direction::Both {
+                    let drawn = self.drawn(group);
+                    self.file.start(Task::ReadBack, key, 0, content.len);
+                    self.file.draw(group, group, &drawn);
+                    return Step::Open;
+                }
+                self.end_file();
+            }
+            Task::Read | Task::ReadBack if is_whole => {
+                self.gauge().add(Count::FilesRead, 1);
+                self.release();
+                self.end_file();
+            }
+            // One that was told to stop begins with it again.
+            Task::Write | Task::Read | Task::ReadBack => self.release(),
+        }
+        Step::Choose
+    }
+
+    fn end_file(&mut self) {
+        self.files += 1;
+        self.serial += 1;
+    }
+
+    /// A file in which something has failed is begun anew.
+    fn restart(&mut self, group: &GroupPlan) -> Step {
+        self.file.restart();
+        if group.unlink_first && self.file.task.writes() {
+            Step::Unlink
+        } else {
+            Step::Open
+        }
+    }
+
+    /// That a file can be closed or opened shows nothing of what has failed in it; that data are moved
+    /// again does, and the trouble is over when it is beyond what has failed.
+    fn leave_trouble(&mut self, trouble: Trouble, done: Timestamp) {
+        let is_at_data = match self.step {
+            Step::Transfer | Step::SyncAfterWrite | Step::SyncBeforeClose | Step::Close => true,
+            Step::Begin
+            | Step::MakeDirectory
+            | Step::Choose
+            | Step::Unlink
+            | Step::Open
+            | Step::Abandon
+            | Step::Held
+            | Step::Ended => false,
+        };
+        let is_same = self.step == trouble.step;
+        if (is_same || is_at_data) && self.end_failing(done) {
+            self.enter_usual();
+        }
+        if self.step == Step::Close || is_same && self.file.number() >= trouble.number {
+            self.trouble = None;
+        }
+    }
+
+    /// An operation has failed that was due at `due`.
+    fn failed(&mut self, group: &GroupPlan, due: Timestamp, done: Timestamp) {
+        self.gauge().add(Count::Failures, 1);
+        let (failed, number) = (self.step, self.file.number());
+        let has_moved = self.failing_since.is_none();
+        let since = *self.failing_since.get_or_insert(due);
+        self.gauge().fail(Some(since));
+        // Who comes only as far as before has not left its trouble, whatever went well before that.
+        let is_same =
+            |trouble: &Trouble| !has_moved || (trouble.step, trouble.number) == (failed, number);
+        let mut trouble = self.trouble.filter(is_same).unwrap_or(Trouble {
+            since: due,
+            step: failed,
+            number,
+            failures: 0,
+        });
+        if done.nanos_since(trouble.since) >= group.retry_ns {
+            self.gauge()
+                .add(Count::FailingNanos, done.nanos_since(since));
+            self.gauge().fail(None);
+            let what = trouble.step.name();
+            return self.end(ClientState::Failed, Some(format!("it could not {what}")));
+        }
+        self.enter(ClientState::Failing);
+        self.gauge()
+            .retry_until(trouble.since.after_nanos(group.retry_ns));
+        let pause = RETRY_MIN << trouble.failures.min(4);
+        trouble.failures += 1;
+        self.trouble = Some(trouble);
+        self.not_before = done.after_nanos(pause.min(RETRY_MAX));
+        self.step = match failed {
+            Step::Transfer | Step::SyncAfterWrite | Step::SyncBeforeClose | Step::Close => {
+                Step::Abandon
+            }
+            other => other,
+        };
+    }
+}
+
+impl Step {
+    /// What could not be done, for a sentence.
+    const fn name(self) -> &'static str {
+        match self {
+            Step::MakeDirectory => "make its directory",
+            Step::Unlink => "remove a file",
+            Step::Open => "open a file",
+            Step::Transfer => "read or write",
+            Step::SyncAfterWrite | Step::SyncBeforeClose => "make data stable",
+            Step::Close | Step::Abandon => "close a file",
+            Step::Begin | Step::Choose | Step::Held | Step::Ended => "go on",
+        }
+    }
+}
+
+fn open_mode(task: Task, group: &GroupPlan) -> OpenMode {
+    if !task.writes() {
+        return OpenMode::READING;
+    }
+    OpenMode {
+        reads: false,
+        writes: true,
+        creates: true,
+        is_exclusive: false,
+        cuts: !group.append,
+        is_stable: group.stable,
+    }
+}
+
+impl Workload<Lines> for Stream {
+    fn next(&mut self, _slot: u32, now: Timestamp) -> Next<LoadWork<'_>> {
+        let shared = Arc::clone(&self.shared);
+        let orders = self.gauge().orders();
+        let Some(settings) = shared.settings(orders.settings) else {
+            return Next::Idle;
+        };
+        let group = &settings.group;
+        if orders != self.orders {
+            self.take_up(orders, group, now);
+        }
+        if let Err(instead) = self.come_to_operation(group, now) {
+            return instead;
+        }
+        if self.step != Step::Transfer || self.file.task == Task::Prepare {
+            if self.step == Step::Transfer {
+                self.file.measure_next();
+            }
+            return Next::Unmeasured(self.operation(settings));
+        }
+        let due = self.pacer.due(now);
+        if let Some(due) = due
+            && due > now
+        {
+            return Next::NotBefore(due);
+        }
+        self.file.measure_next();
+        if let Some(charged) = self.pacer.charge(self.file.next_len) {
+            let gauge = self.gauge();
+            gauge.add(Count::ScheduledNanos, charged.takes_ns);
+            gauge.add(Count::ForgivenNanos, charged.forgiven_ns);
+            gauge.due_next(Some(charged.next_due));
+        }
+        match due {
+            Some(due) => Next::Due(due, self.operation(settings)),
+            None => Next::Measured(self.operation(settings)),
+        }
+    }
+
+    fn has_own_schedule(&self) -> bool {
+        true
+    }
+
+    fn records_samples(&self) -> bool {
+        true
+    }
+
+    fn ended(&mut self, sample: &Sample) {
+        let shared = Arc::clone(&self.shared);
+        // Those that it went by when the operation began.
+        let Some(ActiveSettings { group, .. }) = shared.settings(self.orders.settings) else {
+            return;
+        };
+        let completion = &sample.completion;
+        let health = &shared.plan().health;
+        let delay = completion.sent.nanos_since(sample.ready);
+        let is_sent = completion.sent != Timestamp::MAX;
+        if is_sent
+            && self.step == Step::Transfer
+            && health.lateness_ns.is_some_and(|limit| delay > limit)
+        {
+            self.gauge().add(Count::Late, 1);
+        }
+        if self.step == Step::Transfer && self.file.task != Task::Prepare {
+            self.gauge().took(completion.done.nanos_since(sample.due));
+        }
+        match completion.outcome {
+            Outcome::Ok => self.went_well(group, completion.done),
+            Outcome::Failed(Failure::Unexpected(
+                filestone_workload::failure::Mismatch::WrongData,
+            )) => {
+                self.gauge().add(Count::ChecksumErrors, 1);
+                self.went_well(group, completion.done);
+            }
+            Outcome::Skipped => {}
+            Outcome::Failed(_) | Outcome::TimedOut | Outcome::Disconnected => {
+                self.failed(group, sample.due, completion.done);
+            }
+        }
+    }
+
+    fn order_count(&self) -> Option<ControlEpoch> {
+        Some(self.shared.order_count().clone())
+    }
+
+    fn is_called(&self) -> bool {
+        self.gauge().orders() != self.orders
+    }
+
+    fn connected(&mut self, nanos: u64) {
+        self.gauge().connect(ConnectStatus::Connected(nanos));
+        if self.state == ClientState::Connecting {
+            self.enter(ClientState::Starting);
+        }
+    }
+
+    /// Whoever waits for one of its files waits no longer.
+    fn mark_failed(&mut self) {
+        self.is_given_up |= self.step != Step::Ended;
+        self.end(ClientState::Failed, None);
+    }
+}
+
+/// What a client of a fleet leaves that is not in its gauge.
+#[derive(Debug)]
+pub struct StreamAccount {
+    /// Which client.
+    pub client: u32,
+    /// Why it ended early, if it did.
+    pub lost: Option<String>,
+}
+
+impl ClientTotals for StreamAccount {
+    fn client(&self) -> u32 {
+        self.client
+    }
+
+    fn lost(&self) -> Option<&str> {
+        self.lost.as_deref()
+    }
+}
+
+impl LineSource for Stream {
+    type ClientTotals = StreamAccount;
+
+    fn is_given_up(&self) -> bool {
+        self.is_given_up
+    }
+
+    fn into_account(self, lost: Option<String>) -> StreamAccount {
+        // The last loss of a connection that came back is none of the client.
+        let is_lost = self.state == ClientState::Failed;
+        StreamAccount {
+            client: self.number,
+            lost: if is_lost { self.lost.or(lost) } else { None },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

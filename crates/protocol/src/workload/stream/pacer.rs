@@ -1,0 +1,237 @@
+//! When the transfers of a client are due that has a rate.
+//!
+//! The first is due at once; each of the others as long after the one before as that takes at the rate
+//! of its file. So the schedule is exact, whatever the server does: what it answers late makes the next
+//! transfers late, and they are made up for. But no more than a second of them: who was away for long
+//! does not come back with all that it had to do meanwhile. What it does not make up for is counted.
+
+use filestone_plan::plan::RateUnit;
+use filestone_workload::time::Timestamp;
+
+/// So much of its schedule a client makes up for at most.
+pub const BEHIND_MAX: u64 = 1_000_000_000;
+
+/// When transfers are due.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Pacer {
+    unit: Option<RateUnit>,
+    nanos_per_unit: f64,
+    /// When the file's first transfer was due; none before the first file.
+    base: Option<Timestamp>,
+    /// Nanoseconds since then that its transfers take.
+    owed: f64,
+    /// When the last transfer was due, and its bytes.
+    last: Option<Timestamp>,
+    last_bytes: u64,
+    /// What it was late by and does not make up for, in nanoseconds, since that was taken last.
+    forgiven: u64,
+}
+
+/// What came of a client's schedule when it began a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Charged {
+    /// What the transfer takes by its rate.
+    pub takes_ns: u64,
+    /// What was late before it and is not made up for.
+    pub forgiven_ns: u64,
+    /// When the next one is due.
+    pub next_due: Timestamp,
+}
+
+impl Pacer {
+    /// From the next transfer on, so many units are moved per second.
+    pub fn go_by(&mut self, unit: RateUnit, per_s: f64) {
+        self.base = self
+            .base
+            .map(|base| base.after_nanos(self.owed.round() as u64));
+        self.owed = 0.0;
+        self.unit = Some(unit);
+        self.nanos_per_unit = 1e9 / per_s;
+    }
+
+    /// From now on so many units are moved per second, or as many as can be. Of the wait for a transfer the
+    /// same share is left as before, of what it takes now: clients that took turns still do, and together
+    /// move from now on what the new rate says. What is late stays late.
+    pub fn change(&mut self, rate: Option<(RateUnit, f64)>, now: Timestamp) {
+        let Some((unit, per_s)) = rate else {
+            *self = Self::default();
+            return;
+        };
+        self.go_by(unit, per_s);
+        if let (Some(due), Some(last)) = (self.base, self.last)
+            && due > now
+        {
+            let wait = due.nanos_since(last).max(1) as f64;
+            let left = (due.nanos_since(now) as f64 / wait).min(1.0);
+            let takes = self.units(self.last_bytes) * self.nanos_per_unit;
+            let due = now.after_nanos((left * takes).round() as u64);
+            let last = due.nanos().saturating_sub(takes.round() as u64);
+            (self.base, self.last) = (Some(due), Some(Timestamp::from_nanos(last)));
+        }
+    }
+
+    /// Nothing is owed; the next transfer is due when it is asked for.
+    pub fn pause(&mut self) {
+        (self.base, self.owed, self.last) = (None, 0.0, None);
+    }
+
+    /// It waits for something to transfer from now on, which it is not late by; but what it is late by
+    /// already is not made up for.
+    pub fn wait(&mut self, now: Timestamp) {
+        if let (Some(base), Some(_)) = (self.base, self.unit) {
+            let due = base.after_nanos(self.owed.round() as u64);
+            self.forgiven = self.forgiven.saturating_add(now.nanos_since(due));
+        }
+        self.pause();
+    }
+
+    /// When the next transfer is due, of a client that is free since `now`; `None` without a rate.
+    pub fn due(&mut self, now: Timestamp) -> Option<Timestamp> {
+        self.unit?;
+        let base = *self.base.get_or_insert(now);
+        let due = base.after_nanos(self.owed.round() as u64);
+        if now.nanos_since(due) <= BEHIND_MAX {
+            return Some(due);
+        }
+        let kept = Timestamp::from_nanos(now.nanos().saturating_sub(BEHIND_MAX));
+        self.forgiven = self.forgiven.saturating_add(kept.nanos_since(due));
+        let due = kept;
+        (self.base, self.owed) = (Some(due), 0.0);
+        Some(due)
+    }
+
+    /// The next transfer is due now: there was nothing to transfer before.
+    pub fn restart(&mut self, now: Timestamp) {
+        (self.base, self.owed) = (Some(now), 0.0);
+    }
+
+    /// A transfer of so many bytes begins. What came of the schedule; `None` without a rate.
+    pub fn charge(&mut self, bytes: u64) -> Option<Charged> {
+        let (Some(base), Some(_)) = (self.base, self.unit) else {
+            return None;
+        };
+        self.last = Some(base.after_nanos(self.owed.round() as u64));
+        self.last_bytes = bytes;
+        let takes = self.units(bytes) * self.nanos_per_unit;
+        self.owed += takes;
+        Some(Charged {
+            takes_ns: takes.round() as u64,
+            forgiven_ns: std::mem::take(&mut self.forgiven),
+            next_due: base.after_nanos(self.owed.round() as u64),
+        })
+    }
+
+    /// What a transfer of so many bytes counts for.
+    fn units(&self, bytes: u64) -> f64 {
+        match self.unit {
+            Some(RateUnit::BitsPerS) => 8.0 * bytes as f64,
+            Some(RateUnit::OperationsPerS) | None => 1.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_is_exact_over_files_and_forgets_what_is_long_past() {
+        const MS: u64 = 1_000_000;
+        let at = Timestamp::from_nanos;
+        let mut pacer = Pacer::default();
+        assert_eq!(pacer.due(at(5)), None);
+        // 4096 bytes at 32.768 Mbit/s take a millisecond.
+        pacer.go_by(RateUnit::BitsPerS, 32.768e6);
+        for transfer in 0..10 {
+            assert_eq!(pacer.due(at(7)), Some(at(7 + transfer * MS)));
+            pacer.charge(4096);
+        }
+        pacer.go_by(RateUnit::OperationsPerS, 100.0);
+        assert_eq!(pacer.due(at(50 * MS)), Some(at(7 + 10 * MS)));
+        pacer.charge(1);
+        assert_eq!(pacer.due(at(50 * MS)), Some(at(7 + 20 * MS)));
+        let late = 5000 * MS;
+        assert_eq!(pacer.due(at(late)), Some(at(4000 * MS)));
+        // The second of these was due at 20 ms and 7 ns: so much is not made up for.
+        let charged = pacer.charge(1).expect("it has a rate");
+        assert_eq!(charged.takes_ns, 10 * MS);
+        assert_eq!(charged.forgiven_ns, 4000 * MS - (20 * MS + 7));
+        assert_eq!(charged.next_due, at(4010 * MS));
+        assert_eq!(pacer.due(at(late)), Some(at(4010 * MS)));
+    }
+
+    #[test]
+    fn what_is_late_when_a_wait_begins_is_not_made_up_for_and_the_wait_is_not_late() {
+        let at = |millis: u64| Timestamp::from_nanos(millis * 1_000_000);
+        let mut pacer = Pacer::default();
+        pacer.go_by(RateUnit::OperationsPerS, 100.0);
+        assert_eq!(pacer.due(at(0)), Some(at(0)));
+        pacer.charge(1);
+        // Due at 10 ms; it waits from 30 to 500 ms.
+        pacer.wait(at(30));
+        pacer.restart(at(500));
+        assert_eq!(pacer.due(at(500)), Some(at(500)));
+        let charged = pacer.charge(1).expect("it has a rate");
+        assert_eq!(charged.forgiven_ns, 20_000_000);
+        // One that is in time has nothing to make up for.
+        pacer.wait(at(505));
+        pacer.restart(at(600));
+        let charged = pacer.charge(1).expect("it has a rate");
+        assert_eq!(charged.forgiven_ns, 0);
+    }
+
+    #[test]
+    fn clients_that_took_turns_still_do_when_their_rate_is_changed() {
+        let at = Timestamp::from_nanos;
+        const MS: u64 = 1_000_000;
+        // A hundred clients with one a second each, one after the other each 10 ms.
+        for (rate, each) in [(2.0, 500), (0.5, 2000)] {
+            let due = (0..100).map(|client| {
+                let mut pacer = Pacer::default();
+                pacer.change(Some((RateUnit::OperationsPerS, 1.0)), at(0));
+                assert_eq!(pacer.due(at(10 * MS * client)), Some(at(10 * MS * client)));
+                pacer.charge(1);
+                pacer.change(Some((RateUnit::OperationsPerS, rate)), at(1000 * MS));
+                pacer.due(at(1000 * MS)).expect("it has a rate").nanos()
+            });
+            // From then on one after the other in the new time.
+            let expected = (0..100).map(|client| 1000 * MS + client * each * MS / 100);
+            assert!(due.eq(expected), "{rate}");
+        }
+    }
+
+    #[test]
+    fn a_changed_rate_holds_for_the_transfer_that_is_waited_for() {
+        const MS: u64 = 1_000_000;
+        let at = |millis| Timestamp::from_nanos(millis * MS);
+        let ops = |per_s| Some((RateUnit::OperationsPerS, per_s));
+        let mut pacer = Pacer::default();
+        // One each 10 s: at 2 s four fifths of the wait are left, and are 80 ms at ten a second.
+        pacer.change(ops(0.1), at(0));
+        assert_eq!(pacer.due(at(0)), Some(at(0)));
+        pacer.charge(4096);
+        assert_eq!(pacer.due(at(1)), Some(at(10_000)));
+        pacer.change(ops(10.0), at(2000));
+        assert_eq!(pacer.due(at(2000)), Some(at(2080)));
+        pacer.charge(4096);
+        assert_eq!(pacer.due(at(2081)), Some(at(2180)));
+        // Slower, and slower again while that is waited for: nine tenths of 200 ms, then 45 % of 500 ms.
+        pacer.change(ops(5.0), at(2090));
+        assert_eq!(pacer.due(at(2090)), Some(at(2270)));
+        pacer.change(ops(2.0), at(2180));
+        assert_eq!(pacer.due(at(2180)), Some(at(2405)));
+        // 4096 bytes at 32.768 kbit/s take a second, of which 40 % are left.
+        pacer.change(Some((RateUnit::BitsPerS, 32_768.0)), at(2205));
+        assert_eq!(pacer.due(at(2205)), Some(at(2605)));
+        // What is late stays late, and what follows goes by the new rate.
+        pacer.change(ops(10.0), at(3500));
+        assert_eq!(pacer.due(at(3500)), Some(at(2605)));
+        pacer.charge(4096);
+        assert_eq!(pacer.due(at(3500)), Some(at(2705)));
+        pacer.change(None, at(3500));
+        assert_eq!(pacer.due(at(3500)), None);
+        pacer.charge(4096);
+        pacer.change(ops(1.0), at(4000));
+        assert_eq!(pacer.due(at(4000)), Some(at(4000)));
+    }
+}

@@ -1,0 +1,175 @@
+//! What a file is moved in: pieces of one length, one after the other or in a drawn order, each once.
+
+use filestone_workload::payload::unit::HEAD_LEN;
+use filestone_workload::random::mix;
+
+/// Where a piece is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Piece {
+    pub offset: u64,
+    pub len: u64,
+}
+
+/// The pieces of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Pieces {
+    start: u64,
+    end: u64,
+    /// Bytes of each but the last.
+    len: u64,
+    /// The last takes of the one before it what it is shorter.
+    least: u64,
+    /// What the order is drawn from, if it is drawn.
+    order: Option<u64>,
+}
+
+impl Pieces {
+    /// Of a file from `start` to `end`, `len` bytes each. With heads, none is shorter than one.
+    pub fn new(start: u64, end: u64, len: u64, has_heads: bool) -> Self {
+        let (len, head) = (len.max(1), HEAD_LEN as u64);
+        Self {
+            start,
+            end,
+            len,
+            // Reads that are shorter than heads go through them.
+            least: if has_heads && len >= 2 * head {
+                head
+            } else {
+                1
+            },
+            order: None,
+        }
+    }
+
+    /// The same in an order that is drawn from this number.
+    #[must_use]
+    pub fn in_order_of(self, number: u64) -> Self {
+        Self {
+            order: Some(number),
+            ..self
+        }
+    }
+
+    pub fn is_in_drawn_order(&self) -> bool {
+        self.order.is_some()
+    }
+
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.end.saturating_sub(self.start).div_ceil(self.len)
+    }
+
+    /// The place in the file of the piece that is moved as number `turn`, counted from 0.
+    pub fn place(&self, turn: u64) -> u64 {
+        match self.order {
+            Some(seed) => drawn_place(seed, turn, self.count()),
+            None => turn,
+        }
+    }
+
+    /// The piece at that place.
+    pub fn at(&self, place: u64) -> Piece {
+        let all = self.end.saturating_sub(self.start);
+        let last = self.count().saturating_sub(1);
+        let rest = all.saturating_sub(last.saturating_mul(self.len));
+        let lacks = if last > 0 {
+            self.least.saturating_sub(rest)
+        } else {
+            0
+        };
+        let begin = self.start.saturating_add(place.saturating_mul(self.len));
+        if place == last {
+            return Piece {
+                offset: begin.saturating_sub(lacks),
+                len: rest + lacks,
+            };
+        }
+        let is_before_last = place.saturating_add(1) == last;
+        Piece {
+            offset: begin,
+            len: self.len - if is_before_last { lacks } else { 0 },
+        }
+    }
+}
+
+/// Number `turn` of the numbers below `count` in an order that the seed draws: a Feistel network over
+/// the next power of four, gone through until it gives one of them (Black and Rogaway, CT-RSA 2002). So
+/// no client keeps a list of what it has had.
+fn drawn_place(seed: u64, turn: u64, count: u64) -> u64 {
+    let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
+    let half = bits.div_ceil(2);
+    let mask = (1_u64 << half) - 1;
+    let mut place = turn;
+    loop {
+        let (mut left, mut right) = (place >> half, place & mask);
+        for round in 0..4_u64 {
+            let drawn = mix(seed ^ mix(right ^ round << 56)) & mask;
+            (left, right) = (right, left ^ drawn);
+        }
+        place = left << half | right;
+        if place < count || count == 0 {
+            return place;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(pieces: Pieces) -> Vec<(u64, u64)> {
+        let pieces = (0..pieces.count()).map(|place| pieces.at(place));
+        pieces.map(|piece| (piece.offset, piece.len)).collect()
+    }
+
+    #[test]
+    fn pieces_are_side_by_side_and_none_is_shorter_than_a_head() {
+        let heads = |end| Pieces::new(0, end, 100, true);
+        assert_eq!(all(heads(90)), [(0, 90)]);
+        assert_eq!(all(heads(200)), [(0, 100), (100, 100)]);
+        assert_eq!(all(heads(241)), [(0, 100), (100, 100), (200, 41)]);
+        // What is left are 39 bytes; the piece before gives one.
+        assert_eq!(all(heads(239)), [(0, 100), (100, 99), (199, 40)]);
+        assert_eq!(all(Pieces::new(0, 239, 100, false))[2], (200, 39));
+        assert_eq!(all(Pieces::new(50, 101, 50, false)), [(50, 50), (100, 1)]);
+        assert_eq!(all(Pieces::new(0, 33, 16, true))[2], (32, 1));
+        assert!(all(Pieces::new(7, 7, 16, true)).is_empty());
+    }
+
+    #[test]
+    fn a_drawn_order_has_each_piece_once_and_is_the_same_again() {
+        for count in [1, 2, 3, 4, 5, 100, 245, 1000] {
+            let pieces = Pieces::new(0, count * 80, 80, true).in_order_of(7);
+            let order: Vec<u64> = (0..count).map(|turn| pieces.place(turn)).collect();
+            let again = pieces.in_order_of(7);
+            assert!(
+                order
+                    .iter()
+                    .zip(0..)
+                    .all(|(place, turn)| *place == again.place(turn))
+            );
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert!(sorted.into_iter().eq(0..count), "{order:?}");
+        }
+        // As in a shuffled deck, one of a thousand stands where it would have stood, give or take.
+        let pieces = Pieces::new(0, 80_000, 80, true);
+        let of = |seed| pieces.in_order_of(seed);
+        let fixed: usize = (0..100)
+            .map(|seed| {
+                (0..1000)
+                    .filter(|turn| of(seed).place(*turn) == *turn)
+                    .count()
+            })
+            .sum();
+        assert!((60..140).contains(&fixed), "{fixed}");
+    }
+}

@@ -1,0 +1,33 @@
+//! Operations, load files and data patterns, and how operations are counted and timed.
+//!
+//! Nothing here opens a socket, reads a clock, spawns a thread, touches a file
+//! or draws an unseeded random number; `clippy.toml` enforces it.
+
+#![forbid(unsafe_code)]
+
+pub mod completions;
+pub mod emptying;
+pub mod failure;
+pub mod figure;
+pub mod kind;
+pub mod language;
+pub mod load;
+pub mod numbering;
+pub mod operation;
+pub mod output;
+pub mod page_guard;
+pub mod password;
+pub mod payload;
+pub mod quantity;
+pub mod random;
+pub mod recording;
+pub mod statistics;
+pub mod text;
+pub mod threshold;
+pub mod time;
+
+pub use completions::CompletionBatch;
+pub use failure::Failure;
+pub use kind::OpKind;
+pub use operation::{Completion, Operation, Outcome, SlotId};
+pub use time::Timestamp;
