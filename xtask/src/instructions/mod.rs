@@ -44,6 +44,9 @@ pub struct Instructions {
     /// Print the table for docs/benchmarks.md
     #[arg(long)]
     pub markdown: bool,
+    /// Profile of the build: `bench` is that of packages, `release` that of people who build filestone
+    #[arg(long, default_value = "bench", value_parser = ["bench", "release"])]
+    pub profile: String,
 }
 
 /// Instructions per operation, by name of the case.
@@ -56,15 +59,17 @@ pub struct Counts {
 
 /// Counts, prints and compares; whether all is as it was.
 pub fn run(options: &Instructions) -> Result<bool> {
-    let counts = count()?;
-    let stored = stored()?;
-    print!("{}", table(&counts, stored.as_ref(), options.markdown));
+    let counts = count(&options.profile)?;
+    let mut all = stored()?;
+    let stored = all.get(&options.profile);
+    print!("{}", table(&counts, stored, options.markdown));
     if options.write {
-        let text = serde_json::to_string_pretty(&counts)? + "\n";
+        all.insert(options.profile.clone(), counts);
+        let text = serde_json::to_string_pretty(&all)? + "\n";
         std::fs::write(file()?, text)?;
         return Ok(true);
     }
-    let off = off(&counts, stored.as_ref());
+    let off = off(&counts, stored);
     for (name, change) in off.iter().filter(|_| options.check) {
         eprintln!(
             "error: {name}: {change:+.1} % instructions\n\
@@ -79,9 +84,10 @@ pub fn run(options: &Instructions) -> Result<bool> {
 }
 
 /// Runs the benchmarks.
-pub fn count() -> Result<Counts> {
+fn count(profile: &str) -> Result<Counts> {
     let output = Command::new("cargo")
         .args(["bench", "--quiet", "--package", "xtask"])
+        .args(["--profile", profile])
         .args(["--features", "instructions", "--bench", "hot_path"])
         .args(["--", "--output-format=json"])
         .current_dir(crate::tidy::root()?)
@@ -134,14 +140,15 @@ fn file() -> Result<PathBuf> {
     Ok(crate::tidy::root()?.join("xtask/instructions.json"))
 }
 
-fn stored() -> Result<Option<Counts>> {
+/// The stored counts by profile.
+fn stored() -> Result<BTreeMap<String, Counts>> {
     let file = file()?;
     if !file.exists() {
-        return Ok(None);
+        return Ok(BTreeMap::new());
     }
     let text = std::fs::read_to_string(&file)?;
     let counts = serde_json::from_str(&text);
-    Ok(Some(counts.with_context(|| file.display().to_string())?))
+    counts.with_context(|| file.display().to_string())
 }
 
 /// By how many per cent a count differs from the stored one.

@@ -7,12 +7,14 @@ mod cycles;
 mod docs;
 mod functions;
 mod layering;
+mod licences;
 mod manifests;
 mod private_data;
 mod source;
 mod sources;
 mod style;
 mod tree;
+mod words;
 
 use anyhow::Result;
 use std::fmt;
@@ -150,6 +152,14 @@ const CHECKS: &[Check] = &[
     Check {
         name: "function-length",
         run: functions::function_length,
+    },
+    Check {
+        name: "licences",
+        run: licences::licences,
+    },
+    Check {
+        name: "plain-words",
+        run: words::plain_words,
     },
     Check {
         name: "glossary",
