@@ -1,4 +1,4 @@
-//! What can happen while a command measures, as it is published.
+//! Events that a command publishes while it measures.
 
 use crate::shared::Shared;
 use filestone_control::load_control::RemainingTime;
@@ -10,89 +10,89 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One thing that happened.
+/// An event of a measuring command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
-    /// A run begins: of a command that makes several, the next one.
+    /// A run begins; commands with several runs publish one event per run.
     RunBegun(Shared<RunBegun>),
-    /// What is being done before or after the measured window.
+    /// Current activity before or after the measured window.
     Preparing(NoteText),
-    /// What whoever asked should know of the target.
+    /// A note about the target for the user.
     Remark(NoteText),
-    /// The target has been found, and the load begins.
+    /// The target has been found; the load starts.
     Prepared(Shared<Target>),
     /// An interval is complete.
     Interval(Shared<IntervalFigures>),
-    /// What a steered run is doing.
+    /// Current state of the load controller.
     Steering(SteeringStatus),
-    /// A second of a replay has passed.
+    /// Replay progress, published every second.
     Progress(ReplayProgress),
-    /// A point of a curve, search, sweep, ladder or trial is known.
+    /// A point of a curve, search, sweep, ladder or trial has been measured.
     Point(Shared<Point>),
-    /// What the server counted lately, where it is read.
+    /// Latest counter rates of the server, if its counters are read.
     Server(Shared<ServerShare>),
-    /// A fleet was changed while it runs.
+    /// A fleet was changed during its run.
     Changed(Shared<Changed>),
-    /// A run is over.
+    /// A run has ended.
     RunEnded(Shared<RunEnded>),
-    /// The clients of a fleet can be told something from now on, until its run is over.
+    /// The clients of a fleet can be controlled from now until the end of the run.
     Controllable,
-    /// The report of the run that is over can be taken.
+    /// The report of the ended run is available.
     ReportReady,
-    /// The command is over: nothing comes any more.
+    /// The command has ended; this is the last event.
     Closed(Closed),
 }
 
-/// A sentence.
+/// A sentence of text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct NoteText {
-    /// What is told.
+    /// The text.
     pub what: String,
 }
 
-/// A run that begins.
+/// Start of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RunBegun {
-    /// Which run of the command, from 1.
+    /// Number of the run within the command, from 1.
     pub number: u32,
-    /// What it is called among several: `block 3 of about 24, A`. Empty of the only one.
+    /// Name of the run among several: `block 3 of about 24, A`. Empty for a single run.
     pub name: String,
-    /// What is to be done.
+    /// Plan of the run.
     pub plan: Plan,
 }
 
-/// What a steered run is doing, and for how long.
+/// State of the load controller, and how much longer it lasts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SteeringStatus {
-    /// What it is doing.
+    /// The current activity.
     pub what: String,
-    /// How long it will go on, in nanoseconds, if that is known.
+    /// Remaining time of the activity in nanoseconds, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_ns: Option<u64>,
-    /// Whether that is the most that it takes, the least, or about as much.
+    /// Kind of `left_ns`: upper bound, lower bound or estimate.
     pub bound: RemainingTimeKind,
 }
 
-/// How exactly it is known how long something goes on.
+/// Precision of a remaining time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RemainingTimeKind {
-    /// About so long.
+    /// An estimate.
     About,
-    /// No longer.
+    /// An upper bound.
     AtMost,
-    /// No shorter.
+    /// A lower bound.
     AtLeast,
 }
 
 impl SteeringStatus {
-    /// Of a steering that tells what it is doing.
+    /// Creates the status of a controller that reports `what` and the remaining time.
     pub fn new(what: &str, left: Option<RemainingTime>) -> Self {
         let (left_ns, bound) = match left {
             None => (None, RemainingTimeKind::About),
@@ -108,85 +108,86 @@ impl SteeringStatus {
     }
 }
 
-/// How far a replay is.
+/// Progress of a replay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ReplayProgress {
     /// `warm-up`, `execute` or `clean-up`.
     pub phase: String,
-    /// All clients; in the clean-up, those that are not clean.
+    /// Number of clients; during the clean-up, only those not cleaned up yet.
     pub clients: u32,
-    /// Lines that a client has carried out, on average.
+    /// Lines executed per client, on average.
     pub line: u64,
-    /// File data per second since the phase began.
+    /// File data rate since the phase began, in bytes per second.
     pub bytes_per_s: f64,
     /// Seconds since the phase began.
     pub seconds: f64,
-    /// Longest response time since the last one, in nanoseconds.
+    /// Longest response time since the previous progress event, in nanoseconds.
     pub response_time_max_ns: u64,
 }
 
-/// The figures of one interval.
+/// Figures of one interval.
 ///
-/// A record of an interval holds histograms, too; these are for showing.
+/// For display only: unlike a record of an interval, it contains no histograms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct IntervalFigures {
-    /// Start, in nanoseconds since the window opened.
+    /// Start, in nanoseconds after the window opened.
     pub start_ns: u64,
-    /// End, likewise.
+    /// End, in nanoseconds after the window opened.
     pub end_ns: u64,
-    /// Part of the run.
+    /// Phase of the run.
     pub phase: Phase,
-    /// All measured operations together.
+    /// Sum over every measured operation.
     pub all: OperationFigures,
-    /// Each kind of operation. Where operations of a kind are made that are not measured, they are left out.
+    /// Figures per kind of operation, without unmeasured operations.
     pub kinds: Vec<KindFigures>,
     /// Bytes sent.
     pub bytes_sent: u64,
     /// Bytes received.
     pub bytes_received: u64,
-    /// Processor time of all workers, in nanoseconds, without what they spent looking.
+    /// CPU time of all workers, in nanoseconds, excluding time spent spinning.
     pub client_cpu_ns: u64,
-    /// What this process occupies of memory, in bytes; 0 if this host does not say.
+    /// Resident memory of this process, in bytes; 0 if the host does not report it.
     pub resident_bytes: u64,
-    /// When operations were sent after they could have been: the generator's own lateness.
+    /// Delay between the time an operation could be sent and the time it was sent: the lateness of
+    /// the load generator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dispatch_delay_ns: Option<Times>,
 }
 
-/// What operations of one interval came to.
+/// Operation counts and response times of one interval.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OperationFigures {
-    /// Those that began.
+    /// Operations that became due.
     pub scheduled: u64,
-    /// Answered as expected.
+    /// Operations that succeeded as expected.
     pub ok: u64,
-    /// Answered with a failure, not in time, or lost with their connection.
+    /// Operations that failed, timed out or were lost with their connection.
     pub unsuccessful: u64,
-    /// Due, but never sent.
+    /// Operations that were due but never sent.
     pub skipped: u64,
     /// File data moved, in bytes.
     pub data_bytes: u64,
-    /// due → done; none if none ended.
+    /// Time from due to done; `None` if no operation ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_time_ns: Option<Times>,
 }
 
-/// One kind of operation: of one interval, or of many.
+/// Figures of one kind of operation, for one or more intervals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct KindFigures {
-    /// Which kind; empty of all kinds together.
+    /// Name of the operation; empty for the sum of all kinds.
     pub operation: String,
-    /// What they came to.
+    /// Figures of the operation.
     #[serde(flatten)]
     pub figures: OperationFigures,
 }
 
 impl OperationFigures {
-    /// Adds those of a later interval, whose response times take the place of these.
+    /// Adds the figures of a later interval. Its response times replace the current ones.
     pub fn add(&mut self, later: &Self) {
         self.scheduled += later.scheduled;
         self.ok += later.ok;
@@ -199,13 +200,13 @@ impl OperationFigures {
     }
 }
 
-/// Some of a distribution, in nanoseconds.
+/// Summary of a distribution, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Times {
-    /// How many values.
+    /// Number of values.
     pub count: u64,
-    /// The mean.
+    /// Mean.
     pub mean: f64,
     /// Median.
     pub p50: u64,
@@ -215,12 +216,12 @@ pub struct Times {
     pub p99: u64,
     /// 99.9th percentile.
     pub p99_9: u64,
-    /// The longest.
+    /// Maximum.
     pub max: u64,
 }
 
 impl Times {
-    /// Of a distribution with values.
+    /// Summarizes a distribution; `None` if it is empty.
     pub fn of(record: &filestone_measure::measure::DistributionRecord) -> Option<Self> {
         (record.count > 0).then_some(Self {
             count: record.count,
@@ -235,7 +236,7 @@ impl Times {
 }
 
 impl IntervalFigures {
-    /// Those of a record of an interval.
+    /// Extracts the figures from the record of an interval.
     pub fn of(record: &IntervalRecord) -> Self {
         let measured = record.kinds.iter();
         let measured = measured.filter(|kind| kind.role == Role::Measured);
@@ -279,21 +280,22 @@ impl IntervalFigures {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Point {
-    /// What it belongs to, such as the name of a figure with its unit: points of one series are one line.
+    /// Name of the series that contains the point, such as a figure with its unit. Each series is
+    /// drawn as one line.
     pub series: String,
-    /// What it is called: `size=512`, `12,000/s`, `A`.
+    /// Label of the point: `size=512`, `12,000/s`, `A`.
     pub name: String,
-    /// The part of its series, such as the way up of a curve; empty of one without parts.
+    /// Part of the series, such as the upward leg of a curve; empty for a series without parts.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub part: String,
-    /// Where it stands on the axis, if that is a number.
+    /// Position on the axis, if it is a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<f64>,
-    /// What the axis is, with its unit.
+    /// Label of the axis, with its unit.
     pub axis: String,
-    /// How many runs, or intervals, it is of.
+    /// Number of runs or intervals that the point summarizes.
     pub runs: u32,
-    /// Its figures, in the order in which they are shown.
+    /// Figures of the point, in display order.
     pub figures: Vec<PointFigure>,
 }
 
@@ -301,105 +303,106 @@ pub struct Point {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PointFigure {
-    /// Its name.
+    /// Name of the figure.
     pub name: String,
-    /// Its unit: `ns`, `ops/s`, `bytes/s`, `bytes`, `%` or empty.
+    /// Unit of the figure: `ns`, `ops/s`, `bytes/s`, `bytes`, `%` or empty.
     pub unit: String,
-    /// Its value.
+    /// Value of the figure.
     pub value: f64,
-    /// The lower end of its 95 % interval, if that is known.
+    /// Lower end of the 95 % interval, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// The upper end.
+    /// Upper end of the 95 % interval, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
 }
 
-/// What the server counted lately.
+/// Latest counter rates of the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ServerShare {
-    /// What each source of readings said.
+    /// Rates by source of readings.
     pub sources: Vec<SourceRates>,
 }
 
-/// What one source counted between its last two readings.
+/// Counter rates of one source between its last two readings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SourceRates {
-    /// Where it was read.
+    /// Address or name of the source.
     pub source: String,
-    /// Each counter by its name in records, with its unit at its end, per second.
+    /// Rates per second by counter name as in records; the name ends with the unit.
     pub per_s: BTreeMap<String, f64>,
 }
 
-/// A change of a fleet while it runs.
+/// A change of a running fleet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Changed {
-    /// Which change of the run it is.
+    /// Number of the change within the run.
     pub number: u32,
     /// Nanoseconds since the run began, warm-up included.
     pub at_ns: u64,
-    /// What was changed: `set rate=5Mbit/s of writers, 250 clients`.
+    /// Description of the change: `set rate=5Mbit/s of writers, 250 clients`.
     pub what: String,
 }
 
-/// A run that is over.
+/// Result of a run that has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RunEnded {
-    /// Which run of the command, from 1.
+    /// Number of the run within the command, from 1.
     pub number: u32,
-    /// How it ended: `finished`, `interrupted`, `target-lost`, or `failed` if there is no record of it.
+    /// Outcome: `finished`, `interrupted`, `target-lost`, or `failed` if there is no record.
     pub end: String,
-    /// Whether its numbers count: `counts`, `with-caveats` or `does-not-count`; empty of one that failed.
+    /// Validity of the results: `counts`, `with-caveats` or `does-not-count`; empty if the run
+    /// failed.
     pub validity: String,
-    /// Why it failed.
+    /// Reason of the failure, if the run failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Reasons to doubt its numbers.
+    /// Caveats about the results.
     pub caveats: Vec<CaveatText>,
     /// Length of the measured window in nanoseconds.
     pub window_ns: u64,
-    /// All measured operations together, of the whole window.
+    /// Sum over every measured operation of the whole window.
     pub all: OperationFigures,
-    /// Operations that ended well in the window, per second of it.
+    /// Operations that succeeded in the window, per second.
     pub achieved_load_ops_per_s: f64,
-    /// Failures by their names in the standard, the most frequent first.
+    /// Failures by their names in the standard, most frequent first.
     pub failures: Vec<Failures>,
 }
 
-/// A reason to doubt numbers.
+/// A caveat about the results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CaveatText {
-    /// Its name, as in docs/reference/validity.md.
+    /// Identifier of the caveat, as in docs/reference/validity.md.
     pub id: String,
-    /// The sentence.
+    /// Sentence that explains the caveat.
     pub sentence: String,
-    /// What to do.
+    /// Advice for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
 }
 
-/// How often one kind of operation failed in one way.
+/// Number of failures of one kind of operation with one error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Failures {
-    /// The kind of operation.
+    /// Kind of operation.
     pub operation: String,
-    /// The failure, such as `NFS3ERR_STALE (70)`.
+    /// Name of the error, such as `NFS3ERR_STALE (70)`.
     pub failure: String,
-    /// How often.
+    /// Number of failures.
     pub count: u64,
 }
 
-/// The command is over.
+/// End of the command.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Closed {
-    /// Where the result is kept, if it is.
+    /// Location of the stored result, if it was stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }

@@ -1,8 +1,8 @@
-//! What happens, on its way from the one who publishes to whoever reads.
+//! Delivers events from the publisher to readers.
 //!
-//! Publishing never waits for a reader: there is one ring of what came last, and a reader that is slower
-//! than the ring is long is told so and begins again with a [`Snapshot`]. Only the coordinating thread of a
-//! run publishes, never a worker.
+//! Publishing never waits for a reader. The latest events are kept in one ring buffer; a reader
+//! that falls behind by more than the ring length is notified and continues from a new
+//! [`Snapshot`]. Only the coordinating thread of a run publishes, never a worker.
 
 use crate::event::{
     Changed, Closed, Event, IntervalFigures, KindFigures, NoteText, Point, ReplayProgress,
@@ -20,43 +20,44 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::broadcast;
 
-/// So many things that happened are kept for readers that are slow.
+/// Capacity of the event ring that buffers for slow readers.
 const RING: usize = 512;
-/// So many intervals are kept for readers that come late.
+/// Maximum number of intervals kept for late readers.
 pub const INTERVALS_MAX: usize = 3600;
-/// So many remarks, changes, ended runs and points are kept.
+/// Maximum number of remarks, changes, ended runs and points kept, each.
 const KEPT_MAX: usize = 2000;
 
-/// Is told what happens, in order and without a gap, on the thread that publishes.
+/// Receives every event, in order and without gaps, on the publishing thread.
 ///
-/// It must be quick and must not wait: the coordinating thread of a run waits for it.
+/// Implementations must be fast and must not block: the coordinating thread of a run waits for
+/// them.
 pub trait Sink: Send {
     /// A run begins.
     fn run_begun(&mut self, _begun: &RunBegun) {}
     /// An interval is complete, with its histograms.
     fn interval(&mut self, _record: &IntervalRecord, _figures: &IntervalFigures) {}
-    /// A run is over, with its record; none if it failed.
+    /// A run has ended; `record` is `None` if it failed.
     fn run_ended(&mut self, _ended: &RunEnded, _record: Option<&RunRecord>) {}
-    /// Anything happened. The above are told, too.
+    /// Any event, including those passed to the methods above.
     fn event(&mut self, _event: &Event) {}
 }
 
-/// One thing that happened, with its place in the order.
+/// An event with its sequence number.
 #[derive(Debug)]
 pub struct Published {
-    /// From 1, without gaps.
+    /// Sequence number, from 1, without gaps.
     pub number: u64,
-    /// What happened.
+    /// The event.
     pub event: Event,
-    /// Made once, by the first reader that wants it, and the same bytes for all.
+    /// Encoded by the first reader that needs it, then shared by all readers.
     frame: OnceLock<Bytes>,
 }
 
 impl Published {
-    /// As a server-sent event, whose data are JSON on one line.
+    /// Returns the event encoded as a server-sent event, with the data as JSON on one line.
     pub fn frame(&self) -> Bytes {
         let frame = self.frame.get_or_init(|| {
-            // Nothing of this type cannot be JSON.
+            // Every value of this type can be serialized as JSON.
             let text = serde_json::to_string(&self.event).unwrap_or_default();
             Bytes::from(format!(
                 "id: {}\nevent: live\ndata: {text}\n\n",
@@ -67,50 +68,50 @@ impl Published {
     }
 }
 
-/// All that is known at a moment, for a reader that comes late.
+/// Complete state at one time, for readers that join late.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Snapshot {
-    /// The last thing that happened that it holds; what comes next is one more.
+    /// Sequence number of the last event included; the next event has this number plus one.
     pub number: u64,
-    /// The program's version.
+    /// Version of the program.
     pub version: String,
-    /// The command line.
+    /// Command line of the program.
     pub command: Vec<String>,
-    /// The run that goes on, or the last one.
+    /// The current run, or the last one.
     pub run: Option<Shared<RunBegun>>,
-    /// What is being done, before and after the measured window.
+    /// Current activity before or after the measured window.
     pub preparing: Option<String>,
-    /// What the load goes to, since when it does.
+    /// The target, once the load has started.
     pub target: Option<Shared<Target>>,
-    /// Milliseconds since the load of the run began; none before.
+    /// Milliseconds since the load of the run began; `None` before.
     pub running_ms: Option<u64>,
-    /// What whoever asked should know of the target.
+    /// Notes about the target for the user.
     pub remarks: VecDeque<String>,
-    /// The last intervals of the run.
+    /// The most recent intervals of the run.
     pub intervals: VecDeque<Shared<IntervalFigures>>,
-    /// What operations came to in all intervals of the run, with the response times of the last one; first
-    /// all kinds together.
+    /// Operation counts over all intervals of the run, with the response times of the last
+    /// interval. The first element is the sum of all kinds.
     pub sums: Vec<KindFigures>,
-    /// What a steered run is doing.
+    /// Current state of the load controller.
     pub steering: Option<SteeringStatus>,
-    /// How far a replay is.
+    /// Progress of the replay.
     pub progress: Option<ReplayProgress>,
-    /// Points of the command that are known.
+    /// Points that the command has measured.
     pub points: VecDeque<Shared<Point>>,
-    /// What the server counted lately, where it is read.
+    /// Latest counter rates of the server, if its counters are read.
     pub server: Option<Shared<ServerShare>>,
-    /// Changes of the fleet that runs.
+    /// Changes of the running fleet.
     pub changes: VecDeque<Shared<Changed>>,
-    /// Runs of the command that are over.
+    /// Runs of the command that have ended.
     pub ended: VecDeque<Shared<RunEnded>>,
     /// Whether a fleet can be controlled now.
     pub is_controllable: bool,
-    /// Set once the command is over.
+    /// Set once the command has ended.
     pub closed: Option<Closed>,
 }
 
-/// The feed of a command. Clones are the same feed.
+/// The event feed of a command. Clones share the same feed.
 #[derive(Clone)]
 pub struct Feed(Arc<Mutex<State>>);
 
@@ -122,23 +123,23 @@ struct State {
     control: Option<FleetControl>,
 }
 
-/// One reader of a feed.
+/// A reader of a feed.
 pub struct Reader {
     receiver: broadcast::Receiver<Arc<Published>>,
 }
 
-/// What a reader is given next.
+/// Next item of a reader.
 pub enum Next {
-    /// What happened.
+    /// An event.
     Event(Arc<Published>),
-    /// It was too slow and has missed something: a fresh snapshot is to be taken.
+    /// The reader fell behind and missed events; it must get a new snapshot.
     Lagged,
-    /// Nothing comes any more.
+    /// End of the feed.
     Ended,
 }
 
 impl Reader {
-    /// Waits for what happens next.
+    /// Waits for the next event.
     pub async fn next(&mut self) -> Next {
         match self.receiver.recv().await {
             Ok(published) => Next::Event(published),
@@ -147,7 +148,7 @@ impl Reader {
         }
     }
 
-    /// What happened next, if anything did; for threads without a runtime.
+    /// Returns the next event if there is one, without waiting. For threads without a runtime.
     pub fn try_next(&mut self) -> Option<Next> {
         match self.receiver.try_recv() {
             Ok(published) => Some(Next::Event(published)),
@@ -159,7 +160,7 @@ impl Reader {
 }
 
 impl Feed {
-    /// The feed of a command of which nothing is known but its command line.
+    /// Creates the feed of a command; only the version and the command line are known yet.
     pub fn new(version: &str, command: Vec<String>) -> Self {
         let (ring, _) = broadcast::channel(RING);
         let snapshot = Snapshot {
@@ -176,41 +177,41 @@ impl Feed {
         })))
     }
 
-    /// Also tells this. What happened before is not told.
+    /// Attaches a sink, which receives all later events but none of the earlier ones.
     pub fn attach(&self, sink: Box<dyn Sink>) {
         self.lock().sinks.push(sink);
     }
 
-    /// All that is known, and a reader of what comes after it.
+    /// Returns the current state and a reader of the events that follow it.
     pub fn read(&self) -> (Snapshot, Reader) {
         let state = self.lock();
         let receiver = state.ring.subscribe();
         (state.known(), Reader { receiver })
     }
 
-    /// All that is known.
+    /// Returns the current state.
     pub fn snapshot(&self) -> Snapshot {
         self.lock().known()
     }
 
-    /// The way to the fleet that runs, if one does.
+    /// Returns the control handle of the running fleet, if there is one.
     pub fn control(&self) -> Option<FleetControl> {
         self.lock().control.clone()
     }
 
-    /// A fleet can be controlled from now on, until its run is over.
+    /// Announces that a fleet can be controlled from now until the end of its run.
     pub fn controllable(&self, control: FleetControl) {
         let mut state = self.lock();
         state.control = Some(control);
         state.publish(Event::Controllable);
     }
 
-    /// Publishes what happened.
+    /// Publishes an event.
     pub fn publish(&self, event: Event) {
         self.lock().publish(event);
     }
 
-    /// Publishes an interval. Sinks are told its record, too.
+    /// Publishes an interval. Sinks also receive its record.
     pub fn interval(&self, record: &IntervalRecord, figures: IntervalFigures) {
         let mut state = self.lock();
         for sink in &mut state.sinks {
@@ -219,7 +220,7 @@ impl Feed {
         state.publish(Event::Interval(Shared::new(figures)));
     }
 
-    /// Publishes that a run is over. Sinks are told its record, too.
+    /// Publishes that a run has ended. Sinks also receive its record.
     pub fn run_ended(&self, ended: RunEnded, record: Option<&RunRecord>) {
         let mut state = self.lock();
         for sink in &mut state.sinks {
@@ -254,11 +255,11 @@ impl State {
             event,
             frame: OnceLock::new(),
         };
-        // Without a reader there is nobody to send it to.
+        // Sending fails only if there is no reader.
         let _ = self.ring.send(Arc::new(published));
     }
 
-    /// Keeps what a late reader must know.
+    /// Updates the snapshot for late readers.
     fn record(&mut self, event: &Event) {
         let known = &mut self.snapshot;
         match event {
@@ -304,7 +305,7 @@ impl State {
     }
 }
 
-/// Adds to what is kept; of more than `most`, the oldest goes.
+/// Appends to a bounded queue; the oldest element is dropped if there are already `most`.
 fn keep<T>(kept: &mut VecDeque<T>, new: T, most: usize) {
     if kept.len() >= most {
         kept.pop_front();
@@ -325,7 +326,7 @@ fn add_to_sums(sums: &mut Vec<KindFigures>, interval: &IntervalFigures) {
     }
 }
 
-/// A point that is known better takes the place of itself.
+/// Adds a point, or replaces an earlier version of the same point.
 fn enter_point(points: &mut VecDeque<Shared<Point>>, point: &Shared<Point>) {
     let is_same =
         |known: &&mut Shared<Point>| known.series == point.series && known.name == point.name;
@@ -361,7 +362,7 @@ mod tests {
         assert_eq!(event.number, 2);
         let frame = "id: 2\nevent: live\ndata: {\"event\":\"remark\",\"what\":\"b\"}\n\n";
         assert_eq!(event.frame(), frame);
-        // The same bytes, for whoever asks.
+        // Every reader gets the same buffer.
         assert_eq!(event.frame().as_ptr(), event.frame().as_ptr());
     }
 

@@ -1,33 +1,34 @@
-//! What the thread that serves may take of a processor: a fifth, over time, whatever is asked of it.
+//! Limits the CPU use of the serving thread to one fifth over time, whatever the number of
+//! requests.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The share is one in so many.
+/// The limit is 1/`SHARE` of a CPU.
 const SHARE: u32 = 5;
-/// Processor time that may be taken at once, after a time without work: what a page takes to open.
+/// Maximum CPU time that may be used at once after an idle period: the cost of opening a page.
 const CREDIT_MAX: Duration = Duration::from_millis(200);
-/// The longest rest at once.
+/// Longest single rest.
 const REST_MAX: Duration = Duration::from_millis(500);
 
-/// Says when the thread that serves has to rest. Clones are the same.
+/// Makes the serving thread rest when it exceeds its share. Clones share the same account.
 #[derive(Clone)]
 pub struct CpuLimiter(Arc<Mutex<Account>>);
 
-/// Processor time that was granted, and taken.
+/// CPU time granted and used.
 #[derive(Debug)]
 struct Account {
-    /// What may be taken.
+    /// CPU time that may still be used.
     credit: Duration,
-    /// What was taken beyond that.
+    /// CPU time used beyond the credit.
     debt: Duration,
     seen: Instant,
     used: Duration,
 }
 
 impl Account {
-    /// Books the time since the last look: the thread had used `used` then, at `now`. How long it has to
-    /// rest.
+    /// Accounts for the time since the last call: at `now` the thread has used `used` in total.
+    /// Returns how long it must rest.
     fn book(&mut self, now: Instant, used: Duration) -> Duration {
         let granted = now.saturating_duration_since(self.seen) / SHARE;
         let taken = used.saturating_sub(self.used);
@@ -41,7 +42,7 @@ impl Account {
 }
 
 impl CpuLimiter {
-    /// Of the calling thread, from now on.
+    /// Starts accounting for the calling thread.
     pub fn new() -> Self {
         Self(Arc::new(Mutex::new(Account {
             credit: CREDIT_MAX,
@@ -51,7 +52,7 @@ impl CpuLimiter {
         })))
     }
 
-    /// Rests if the thread has taken more than its share: all of it rests, and whatever it serves waits.
+    /// Sleeps if the thread has exceeded its share. The whole thread sleeps, so all requests wait.
     pub fn rest(&self) {
         let mut account = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let rest = account.book(Instant::now(), thread_time());
@@ -67,7 +68,7 @@ impl Default for CpuLimiter {
     }
 }
 
-/// Processor time of the calling thread.
+/// Returns the CPU time of the calling thread.
 fn thread_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
@@ -88,12 +89,12 @@ mod tests {
             seen: begin,
             used: ms(0),
         };
-        // A page that opens may take 200 ms at once.
+        // Opening a page may use 200 ms at once.
         assert_eq!(account.book(begin, ms(200)), ms(0));
-        // From then on 10 ms of work are paid by 50 ms of time: 10 that it took, 40 of rest.
+        // After that, 10 ms of work take 50 ms in total: 10 ms of work and 40 ms of rest.
         assert_eq!(account.book(begin + ms(10), ms(210)), ms(40));
         assert_eq!(account.book(begin + ms(50), ms(210)), ms(0));
-        // A second without work is worth 200 ms, and ten are worth no more.
+        // An idle second earns 200 ms; ten idle seconds earn no more.
         assert_eq!(account.book(begin + ms(10_050), ms(210)), ms(0));
         assert_eq!(account.credit, CREDIT_MAX);
         assert_eq!(account.book(begin + ms(10_050), ms(410)), ms(0));

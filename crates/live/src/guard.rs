@@ -1,9 +1,9 @@
-//! Who may ask for what: hosts, origins, tokens; and the headers of every answer.
+//! Request authorization by host, origin and token, and the headers of every response.
 //!
-//! A page of another site must reach nothing here. What a browser sends on its behalf has that site's name
-//! in `Origin` or in `Host` (where the site has made its own name point to this host, which is DNS
-//! rebinding), and an address cannot be made to point elsewhere. So a `Host` is an address, `localhost` or
-//! this host's own name, and an `Origin` is the same as it.
+//! A page of another site must not be able to reach this server. Requests that a browser sends for
+//! such a page carry the site's name in `Origin`, or in `Host` if the site has made its own name
+//! resolve to this host (DNS rebinding). An address cannot be redirected this way. Therefore `Host`
+//! must be an address, `localhost` or the name of this host, and `Origin` must equal it.
 
 use crate::token::Token;
 use axum::extract::{Request, State};
@@ -18,36 +18,38 @@ use axum::response::{IntoResponse, Response};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-/// What a browser may load: nothing, where a document does not say more.
+/// Default Content-Security-Policy: a browser may load nothing, unless a document has its own
+/// policy.
 pub const POLICY: &str = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'";
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
-/// Who may ask.
+/// Authorizes requests.
 #[derive(Debug, Clone)]
 pub struct RequestGuard {
-    /// Whether everything needs the token, and not only what changes something.
+    /// Whether every request needs the token, not only those that change something.
     is_closed: bool,
-    /// Names of this host beside `localhost`.
+    /// Names of this host in addition to `localhost`.
     names: Arc<[String]>,
     token: Option<Token>,
 }
 
-/// Why something is refused.
+/// Reason for refusing a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// The `Host` is missing, or names another host.
+    /// The `Host` header is missing or names another host.
     Host,
-    /// It comes from a page of another site.
+    /// The request comes from a page of another site.
     Origin,
-    /// It lacks the token.
+    /// The request lacks the token.
     Token,
 }
 
 impl RequestGuard {
-    /// Of what listens at this address: if others than this host can reach it, everything needs the token.
+    /// Creates the guard of a listener at `address`. Every request needs the token if other hosts
+    /// can reach the address.
     pub fn new(address: SocketAddr, token: Option<Token>) -> Self {
         let name = rustix::system::uname();
         let name = name.nodename().to_str().unwrap_or_default();
@@ -58,12 +60,12 @@ impl RequestGuard {
         }
     }
 
-    /// Whether everything needs the token.
+    /// Whether every request needs the token.
     pub const fn is_closed(&self) -> bool {
         self.is_closed
     }
 
-    /// Whether the host and the origin of a request are ours.
+    /// Checks that the host and the origin of a request belong to this server.
     pub fn authorize(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Refused> {
         let host = sole(headers, &HOST).ok_or(Refused::Host)?;
         if !self.is_ours(host) || uri.authority().is_some_and(|own| own.as_str() != host) {
@@ -77,16 +79,16 @@ impl RequestGuard {
             }
         }
         match headers.get(FETCH_SITE).map(HeaderValue::as_bytes) {
-            // `cross-site` is also whoever follows a link from elsewhere; what is asked for then is a
-            // document, and nothing that this serves beside the page is one.
+            // `cross-site` also covers following a link from another site. Such a request asks for
+            // a document, and the page is the only document served here.
             None | Some(b"none" | b"same-origin") => Ok(()),
             Some(_) if uri.path() == "/" && !headers.contains_key(ORIGIN) => Ok(()),
             Some(_) => Err(Refused::Origin),
         }
     }
 
-    /// Whether the request shows the token: in `Authorization: Bearer`, and for a document, which a browser
-    /// asks for without one, as `?token=`.
+    /// Whether the request contains the token: in `Authorization: Bearer`, or as `?token=` for the
+    /// document, for which a browser sends no such header.
     pub fn has_token(&self, headers: &HeaderMap, uri: &Uri) -> bool {
         let Some(token) = &self.token else {
             return false;
@@ -97,7 +99,7 @@ impl RequestGuard {
         shown.or(queried).is_some_and(|shown| token.is(shown))
     }
 
-    /// Whether a host is an address, `localhost` or this host's name, with a port or without.
+    /// Whether `host` is an address, `localhost` or the name of this host, with or without a port.
     fn is_ours(&self, host: &str) -> bool {
         if let Some(rest) = host.strip_prefix('[') {
             let Some((address, port)) = rest.split_once(']') else {
@@ -122,7 +124,7 @@ fn is_port(text: &str) -> bool {
     text.parse::<u16>().is_ok()
 }
 
-/// The value of a header that is there once.
+/// Returns the value of a header that occurs exactly once.
 fn sole<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;
@@ -157,7 +159,8 @@ impl IntoResponse for Refused {
     }
 }
 
-/// Lets through what is admitted, and marks every answer. For [`axum::middleware::from_fn_with_state`].
+/// Middleware that passes authorized requests on and adds the standard headers to every response.
+/// For [`axum::middleware::from_fn_with_state`].
 pub async fn guarded(State(guard): State<RequestGuard>, request: Request, next: Next) -> Response {
     let (headers, uri) = (request.headers(), request.uri());
     let admitted = guard.authorize(headers, uri).and_then(|()| {
@@ -173,7 +176,7 @@ pub async fn guarded(State(guard): State<RequestGuard>, request: Request, next: 
     marked(response)
 }
 
-/// The headers that every answer has.
+/// Adds the headers that every response has.
 pub fn marked(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [

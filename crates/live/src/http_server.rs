@@ -1,7 +1,7 @@
-//! The thread that serves, with a runtime of its own, and what it costs at most.
+//! The serving thread, its runtime and its resource limits.
 //!
-//! One thread serves all listeners. It runs at a lower priority than workers do, on none of the processors
-//! that they are bound to, and whoever connects can cost it no more than [`Limits`] says.
+//! A single thread serves all listeners. It runs at a lower priority than the workers and avoids
+//! the processors they are bound to. [`Limits`] bounds the cost of all connections.
 
 use crate::governor::CpuLimiter;
 use axum::Router;
@@ -20,25 +20,26 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-/// How much nicer the thread is than the workers: what is served is for people, who wait some milliseconds.
+/// Nice value of the serving thread relative to the workers. Its users are people, who do not
+/// notice a delay of a few milliseconds.
 const NICE: i32 = 10;
-/// How long one waits, after a listener failed, before it is asked again: out of file descriptors, say.
+/// Pause after a failed accept, for example when file descriptors are exhausted.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What whoever connects can cost.
+/// Resource limits of a listener.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Connections at a time; whoever comes then is let go of at once.
+    /// Maximum number of connections; further ones are closed at once.
     pub connections: usize,
-    /// How long the head of a request may be on its way, and a connection idle.
+    /// Maximum time to receive a request head, and maximum idle time of a connection.
     pub head: Duration,
-    /// How long sent bytes may wait for a reader.
+    /// Maximum time that data may stay unacknowledged or unsent.
     pub unread: Duration,
-    /// Bytes of a request's head.
+    /// Maximum size of a request head, in bytes.
     pub head_bytes: usize,
-    /// Headers of a request.
+    /// Maximum number of headers of a request.
     pub headers: usize,
-    /// Bytes that may wait in the kernel for a reader.
+    /// Size of the kernel send buffer, in bytes.
     pub send_bytes: usize,
 }
 
@@ -55,27 +56,28 @@ impl Default for Limits {
     }
 }
 
-/// What is served, and where.
+/// A listener with its routes and limits.
 pub struct Site {
-    /// Where. It listens already, so that its address is known and nobody else has it.
+    /// Listening socket. It is bound already, so the address is known and reserved.
     pub listener: TcpListener,
-    /// What.
+    /// Routes served at the address.
     pub router: Router,
-    /// What it may cost.
+    /// Resource limits of the listener.
     pub limits: Limits,
 }
 
-/// Binds an address that is to be served.
+/// Binds an address for serving.
 ///
 /// # Errors
-/// If it is taken, or is no address of this host.
+///
+/// Fails if the address is in use or does not belong to this host.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let listener = TcpListener::bind(address)?;
     listener.set_nonblocking(true)?;
     Ok(listener)
 }
 
-/// The thread that serves. Dropped, it ends at once.
+/// The serving thread. Dropping it stops the thread at once.
 #[derive(Debug)]
 pub struct HttpServer {
     end: watch::Sender<End>,
@@ -85,15 +87,16 @@ pub struct HttpServer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     NotYet,
-    /// Connections end what they are at, for so long at most.
+    /// Connections may finish their current requests, within this time.
     Within(Duration),
 }
 
 impl HttpServer {
-    /// Serves, on a thread that keeps off the processors `pinned`, if there are others.
+    /// Starts serving on a thread that avoids the processors `pinned`, if there are others.
     ///
     /// # Errors
-    /// If this host has no other thread, or no readiness to wait for.
+    ///
+    /// Fails if the thread or its I/O runtime cannot be created.
     pub fn start(sites: Vec<Site>, pinned: &[u32]) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -112,8 +115,8 @@ impl HttpServer {
         })
     }
 
-    /// Takes no more connections, and ends when those that there are have taken what was sent to them, but
-    /// no later than this.
+    /// Stops accepting connections and ends when the open ones have received all data sent to them,
+    /// or after `most`.
     pub fn end_within(mut self, most: Duration) {
         let _ = self.end.send(End::Within(most));
         self.join();
@@ -121,7 +124,7 @@ impl HttpServer {
 
     fn join(&mut self) {
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has said so.
+            // A panic of the thread has already been printed.
             let _ = thread.join();
         }
     }
@@ -134,10 +137,10 @@ impl Drop for HttpServer {
     }
 }
 
-/// Makes the calling thread give way to workers: it is nicer than they are, and keeps off the processors
-/// `pinned`, if there are others.
+/// Lowers the priority of the calling thread below that of the workers, and moves it off the
+/// processors `pinned`, if there are others.
 pub fn give_way(pinned: &[u32]) {
-    // To Linux, a thread is what it is that is nicer.
+    // On Linux, the nice value belongs to the thread.
     let _ = rustix::process::setpriority_process(None, NICE);
     if pinned.is_empty() {
         return;
@@ -168,13 +171,13 @@ async fn serve_all(sites: Vec<Site>, ended: watch::Receiver<End>) {
     while serving.join_next().await.is_some() {}
 }
 
-/// Every request is paid for before the next one.
+/// Limits CPU use: rests before each request if the thread has exceeded its share.
 async fn governed(State(governor): State<CpuLimiter>, request: Request, next: Next) -> Response {
     governor.rest();
     next.run(request).await
 }
 
-/// Serves one listener until the end.
+/// Serves one listener until shutdown.
 async fn serve(site: Site, governor: CpuLimiter, mut ended: watch::Receiver<End>) {
     let Ok(listener) = tokio::net::TcpListener::from_std(site.listener) else {
         return;
@@ -193,7 +196,7 @@ async fn serve(site: Site, governor: CpuLimiter, mut ended: watch::Receiver<End>
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        // Without room it is dropped, which closes it.
+        // Without a permit the stream is dropped, which closes the connection.
         if let Ok(permit) = Arc::clone(&room).try_acquire_owned() {
             let (router, limits, ended) = (site.router.clone(), site.limits, ended.clone());
             connections.spawn(async move {
@@ -207,7 +210,7 @@ async fn serve(site: Site, governor: CpuLimiter, mut ended: watch::Receiver<End>
         return;
     };
     let all = async { while connections.join_next().await.is_some() {} };
-    // Connections that are left are dropped with their tasks.
+    // Remaining connections are dropped with their tasks.
     let _ = tokio::time::timeout(most, all).await;
 }
 
@@ -219,7 +222,7 @@ async fn converse(
     mut ended: watch::Receiver<End>,
 ) {
     let socket = SockRef::from(&stream);
-    // What is not taken for so long is given up, by the kernel.
+    // The kernel aborts the connection if data stay unacknowledged or unsent for this time.
     let _ = socket.set_tcp_user_timeout(Some(limits.unread));
     let _ = socket.set_send_buffer_size(limits.send_bytes);
     let _ = stream.set_nodelay(true);
@@ -233,7 +236,7 @@ async fn converse(
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let is_ended = tokio::select! {
-        // What is wrong with it is whoever's who connected.
+        // Errors of a connection concern only its client.
         _ = connection.as_mut() => false,
         _ = ended.wait_for(|end| *end != End::NotYet) => true,
     };

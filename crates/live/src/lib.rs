@@ -1,5 +1,4 @@
-//! What a run shows while it lasts, to whoever looks at it from outside: the feed, the live page, and the
-//! protocol between them.
+//! Live view of a running command: the event feed, the live page, and the protocol between them.
 //!
 //! ```text
 //!   coordinating thread ──▶ Publisher ──▶ Feed ──▶ readers (the page, the terminal)
@@ -7,8 +6,8 @@
 //!                                          └──▶ sinks (metrics), at once and in order
 //! ```
 //!
-//! An asynchronous runtime lives here and nowhere else: one thread with one, which serves what is asked for
-//! and which no worker waits for. Nothing here prints.
+//! This is the only crate with an asynchronous runtime. It runs on one thread, which serves
+//! requests; no worker ever waits for it. Nothing in this crate prints.
 
 #![forbid(unsafe_code)]
 

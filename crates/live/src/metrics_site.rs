@@ -1,7 +1,7 @@
-//! The metrics of a command, as a router: what Prometheus scrapes.
+//! The metrics of a command as a router for Prometheus scrapes.
 //!
-//! Read only, and small: what it may take of a processor is what the thread that serves may take, and the
-//! counters are locked for as long only as it takes to copy them.
+//! Read-only and cheap: the CPU limit of the serving thread applies, and the counters are locked
+//! only while they are copied.
 
 use crate::guard::{RequestGuard, guarded};
 use axum::Router;
@@ -16,26 +16,26 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether waiting for a scrape is to end.
+/// Interval at which a wait for a scrape checks whether it must end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The metrics of a command, and who reads them. Clones are the same.
+/// The metrics of a command, and the time of the last scrape. Clones share the same state.
 #[derive(Debug, Clone)]
 pub struct MetricsSite {
     metrics: Arc<Metrics>,
     scrapes: Arc<Scrapes>,
 }
 
-/// Whether the metrics were read.
+/// Time of the last scrape.
 #[derive(Debug, Default)]
 struct Scrapes {
-    /// When what was read last was copied; none if nothing was.
+    /// Time at which the metrics last scraped were copied; `None` before the first scrape.
     last: Mutex<Option<Instant>>,
     read: Condvar,
 }
 
 impl MetricsSite {
-    /// Of these metrics, which nobody has read yet.
+    /// Creates the site of `metrics`, not scraped yet.
     pub fn new(metrics: Arc<Metrics>) -> Self {
         Self {
             metrics,
@@ -43,12 +43,12 @@ impl MetricsSite {
         }
     }
 
-    /// The metrics.
+    /// Returns the metrics.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
     }
 
-    /// What is served at an address.
+    /// Returns the routes for a listener at `address`.
     pub fn router(&self, address: SocketAddr) -> Router {
         Router::new()
             .route("/metrics", get(expose))
@@ -64,13 +64,13 @@ impl MetricsSite {
             .with_state(self.clone())
     }
 
-    /// Whether anybody has read them.
+    /// Whether the metrics have been scraped.
     pub fn is_scraped(&self) -> bool {
         self.last().is_some()
     }
 
-    /// Waits until they have been read as they were at that moment or later, for `most` at most, or until
-    /// `is_over`. Whether they were.
+    /// Waits until the metrics are scraped in their state of `since` or later, at most for `most`
+    /// or until `is_over`. Returns whether they were.
     pub fn wait_for_scrape(
         &self,
         since: Instant,

@@ -1,4 +1,4 @@
-//! What an observer of a run is told, published.
+//! Publishes what the observer of a run receives.
 
 use crate::event::{
     CaveatText, Changed, Event, Failures, IntervalFigures, NoteText, OperationFigures, Point,
@@ -18,21 +18,21 @@ use filestone_plan::plan::Plan;
 use filestone_workload::recording::sample::Role;
 use std::cmp::Reverse;
 
-/// Failures that are listed of a run.
+/// Maximum number of failures listed per run.
 const FAILURES_MAX: usize = 100;
 
-/// Publishes what it is told of one run.
+/// Observer that publishes the events of one run.
 pub struct Publisher {
     feed: Feed,
     number: u32,
-    /// Of the interval that comes next.
+    /// Usage of the load generator in the interval that comes next.
     share: Option<GeneratorUsage>,
-    /// Loads that have been measured.
+    /// Number of loads measured.
     points: u32,
 }
 
 impl Publisher {
-    /// Publishes that the `number`th run of a command begins; `name` is empty of the only one.
+    /// Publishes the start of run `number` of a command; `name` is empty for a single run.
     pub fn start(feed: &Feed, number: u32, name: &str, plan: &Plan) -> Self {
         feed.publish(Event::RunBegun(Shared::new(RunBegun {
             number,
@@ -47,13 +47,13 @@ impl Publisher {
         }
     }
 
-    /// Publishes that the run is over. `advice` says what a caveat of it advises to do.
+    /// Publishes that the run has ended. `advice` returns the help text of a caveat.
     pub fn end(self, record: &RunRecord, advice: &dyn Fn(&Caveat) -> Option<String>) {
         let ended = ended(self.number, record, advice);
         self.feed.run_ended(ended, Some(record));
     }
 
-    /// Publishes that there is no record of the run.
+    /// Publishes that the run failed and has no record.
     pub fn fail(self, why: &str) {
         let ended = RunEnded {
             number: self.number,
@@ -186,7 +186,7 @@ impl Observer for Publisher {
     }
 }
 
-/// What a run came to.
+/// Converts the record of a run into the event of its end.
 fn ended(number: u32, record: &RunRecord, advice: &dyn Fn(&Caveat) -> Option<String>) -> RunEnded {
     let text_of = |caveat: &Caveat| CaveatText {
         id: caveat.id().into(),

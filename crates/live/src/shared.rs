@@ -1,4 +1,4 @@
-//! Values that many readers have, and nobody changes.
+//! Immutable values shared by many readers.
 
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -8,12 +8,12 @@ use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A value that is shared and not copied; as JSON it is the value.
+/// A reference-counted value; serialized as the value itself.
 #[derive(Debug, PartialEq)]
 pub struct Shared<T>(Arc<T>);
 
 impl<T> Shared<T> {
-    /// The value, shared.
+    /// Wraps a value for sharing.
     pub fn new(value: T) -> Self {
         Self(Arc::new(value))
     }

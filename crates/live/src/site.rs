@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use watchers::Watchers;
 
-/// The page of a feed.
+/// The live page of a feed.
 #[derive(Clone)]
 pub struct Page {
     feed: Feed,
@@ -31,7 +31,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// At an address, for whoever shows this token.
+    /// Creates the page for a listener at `address`; requests that change something need `token`.
     pub fn new(feed: Feed, address: SocketAddr, token: Token, document: Document) -> Self {
         Self {
             feed,
@@ -43,8 +43,8 @@ impl Page {
         }
     }
 
-    /// The link that a person opens. It holds the token: behind `#`, which browsers keep to themselves, or
-    /// where every request needs it, in the query.
+    /// Returns the link for the user. It contains the token: in the fragment (`#`), which browsers
+    /// do not send, or in the query if every request needs it.
     pub fn link(&self) -> String {
         let (address, token) = (self.reachable(), self.token.text());
         if self.guard.is_closed() {
@@ -54,15 +54,16 @@ impl Page {
         }
     }
 
-    /// Offers the report of a run that is over, and waits until all pages that are open have taken it, but
-    /// no longer than this.
+    /// Offers the report of the ended run and waits until all open pages have fetched it, at most
+    /// for `most`.
     pub fn offer(&self, report: String, most: Duration) {
         self.watchers.offer(report);
         self.feed.publish(Event::ReportReady);
         self.watchers.wait(most);
     }
 
-    /// An address that a browser can open: of all addresses, one.
+    /// Returns an address that a browser can open; the loopback address if the listener is bound to
+    /// all addresses.
     fn reachable(&self) -> SocketAddr {
         let mut address = self.address;
         if address.ip().is_unspecified() {
@@ -71,7 +72,7 @@ impl Page {
         address
     }
 
-    /// What is served.
+    /// Returns the routes of the page.
     pub fn router(self) -> Router {
         let guard = self.guard.clone();
         Router::new()

@@ -1,35 +1,35 @@
-//! The secret that whoever may change a run shows.
+//! The secret that authorizes changes of a run.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq as _;
 
-/// Bytes of a token: guessing one is hopeless.
+/// Bytes of a token: too many to guess.
 const LEN: usize = 24;
 
-/// A token that was made for this process.
+/// A random token created for this process.
 #[derive(Clone)]
 pub struct Token(String);
 
-/// This host has no random numbers.
+/// The host provides no random numbers.
 #[derive(Debug, thiserror::Error)]
 #[error("this host gives no random numbers for a token: {0}")]
 pub struct NoRandomness(getrandom::Error);
 
 impl Token {
-    /// A new one, from the operating system's random numbers.
+    /// Creates a token from the random numbers of the operating system.
     pub fn new() -> Result<Self, NoRandomness> {
         let mut bytes = [0; LEN];
         getrandom::fill(&mut bytes).map_err(NoRandomness)?;
         Ok(Self(URL_SAFE_NO_PAD.encode(bytes)))
     }
 
-    /// As it is shown to whoever started the run.
+    /// Returns the text shown to the user who started the run.
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is this one. It takes as long whether the first letter differs or the last.
+    /// Whether `shown` is this token. The comparison takes constant time.
     pub fn is(&self, shown: &str) -> bool {
         self.0.as_bytes().ct_eq(shown.as_bytes()).into()
     }

@@ -1,20 +1,21 @@
-//! Where buckets of classic histograms end.
+//! Upper bounds of the buckets of classic histograms.
 //!
-//! Four to a doubling, from 1 µs to nine minutes. Each end is the last nanosecond of a step of the
-//! histograms of `filestone_measure::measure::steps`, whether they have three digits or four: no step
-//! reaches over one, so the counts of buckets are exact and not shared out.
+//! There are four buckets per doubling, from 1 µs to nine minutes. Each bound is the last
+//! nanosecond of a bucket of the histograms of `filestone_measure::measure::steps`, whether these
+//! have three or four digits. No such bucket crosses a bound, so the counts are exact and need no
+//! interpolation.
 
-/// The first end is 2^10 ns.
+/// The first bound is 2^10 ns.
 const FIRST_DOUBLING: u32 = 10;
-/// The last is 2^39 ns, or 550 s; what takes longer than ten minutes counts as ten minutes anyway.
+/// The last bound is 2^39 ns, or 550 s. Times above ten minutes are recorded as ten minutes anyway.
 const LAST_DOUBLING: u32 = 39;
-/// Ends to a doubling: at 4/4, 5/4, 6/4 and 7/4 of it.
+/// Bounds per doubling: at 4/4, 5/4, 6/4 and 7/4 of it.
 const PARTS: u32 = 4;
 
-/// How many buckets end somewhere; one more has what is beyond.
+/// Number of buckets with an upper bound; one more bucket holds everything above.
 pub const COUNT: usize = ((LAST_DOUBLING - FIRST_DOUBLING) * PARTS + 1) as usize;
 
-/// The longest time of each bucket, in nanoseconds.
+/// Upper bound of each bucket, in nanoseconds.
 pub const ENDS: [u64; COUNT] = ends();
 
 const fn ends() -> [u64; COUNT] {
@@ -23,14 +24,14 @@ const fn ends() -> [u64; COUNT] {
     while place < COUNT {
         let doubling = FIRST_DOUBLING + place as u32 / PARTS;
         let part = PARTS as u64 + place as u64 % PARTS as u64;
-        // The end itself is the first nanosecond of the next step.
+        // The boundary itself is the first nanosecond of the next bucket.
         ends[place] = (part << (doubling - PARTS.ilog2())) - 1;
         place += 1;
     }
     ends
 }
 
-/// The bucket of a time; [`COUNT`] for one that is beyond the last end.
+/// Returns the bucket index of a time; [`COUNT`] if it is above the last bound.
 pub fn place(nanos: u64) -> usize {
     ENDS.partition_point(|end| *end < nanos)
 }

@@ -1,6 +1,6 @@
-//! The messages of Prometheus' `metrics.proto` (package `io.prometheus.client`, prometheus/client_model), as
-//! far as filestone fills them, and what prost derives of them: a builder needs neither `protoc` nor a
-//! compiler of `.proto` files.
+//! The messages of Prometheus' `metrics.proto` (package `io.prometheus.client`,
+//! prometheus/client_model) that filestone uses, with the code that prost derives. Building needs
+//! neither `protoc` nor a compiler of `.proto` files.
 
 use prost::{Enumeration, Message};
 

@@ -1,4 +1,4 @@
-//! Metrics written down.
+//! Encoding of metrics.
 
 use crate::Snapshot;
 use crate::format::Format;
@@ -6,22 +6,22 @@ use crate::text;
 use prost::Message as _;
 use std::fmt;
 
-/// Metrics in one of the formats.
+/// Metrics encoded in one of the formats.
 #[derive(Debug, Clone)]
 pub struct Exposition {
-    /// What the `Content-Type` header says.
+    /// Value of the `Content-Type` header.
     pub content_type: &'static str,
-    /// The metrics.
+    /// The encoded metrics.
     pub body: Vec<u8>,
 }
 
-/// Metrics could not be written down.
+/// Error returned when metrics cannot be encoded.
 #[derive(Debug, thiserror::Error)]
 #[error("the metrics cannot be written down: {0}")]
 pub struct ExpositionError(String);
 
 impl Snapshot {
-    /// Encodes what was known.
+    /// Encodes the snapshot.
     pub fn expose(self, format: Format) -> Result<Exposition, ExpositionError> {
         let families = self.families();
         let body = match format {

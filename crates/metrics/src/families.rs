@@ -1,7 +1,7 @@
-//! The metrics: their names, units and help, and where their values are.
+//! Metric families: names, units, help texts, and the sources of their values.
 //!
-//! Names by Prometheus' conventions: base units, which stand last; `_total` behind counters and `_info`
-//! behind constant labels.
+//! Names follow the conventions of Prometheus: base units as the last word, `_total` for counters,
+//! and `_info` for constant labels.
 
 use crate::Snapshot;
 use crate::data_model::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType};
@@ -11,16 +11,16 @@ use crate::times::Times;
 use crate::totals::{KindSums, Totals};
 use filestone_measure::measure::{Ledger, Role, RunPhase};
 
-/// The first part of all names.
+/// Prefix of all names.
 const PREFIX: &str = "filestone";
 const BYTES: &str = "bytes";
 const SECONDS: &str = "seconds";
 
-/// The label of a kind of operation, and of its role.
+/// Labels for the kind of an operation and its role.
 type KindLabels = [(&'static str, &'static str); 2];
 
 impl Snapshot {
-    /// All metrics in Prometheus' data model.
+    /// Returns all metrics in Prometheus' data model.
     pub(crate) fn families(&self) -> Vec<MetricFamily> {
         let mut families = Families(Vec::new());
         families.standing(&self.standing);
@@ -49,7 +49,7 @@ impl<'h> Heading<'h> {
     }
 }
 
-/// Families so far.
+/// Metric families added so far.
 struct Families(Vec<MetricFamily>);
 
 impl Families {
@@ -109,7 +109,7 @@ impl Families {
         self.family(heading, MetricType::Gauge, "", [gauge(vec![], value)]);
     }
 
-    /// Constant labels: a gauge of 1, since the data model has no type for them.
+    /// Adds constant labels as a gauge of 1, since the data model has no type for them.
     fn info(&mut self, heading: &Heading<'_>, label: Vec<LabelPair>) {
         self.family(heading, MetricType::Gauge, "_info", [gauge(label, 1.0)]);
     }
@@ -124,7 +124,7 @@ impl Families {
         self.family(heading, MetricType::Histogram, "", metrics);
     }
 
-    /// Which run goes on, how far it is, with whom.
+    /// Adds the state of the current run: its phase, target and clients.
     fn standing(&mut self, standing: &RunState) {
         let tool = &standing.tool;
         let build = [
@@ -193,7 +193,7 @@ impl Families {
         self.gauges(&Heading::of("fleet_clients", help), groups);
     }
 
-    /// The ledger.
+    /// Adds operation counts by outcome.
     fn operations(&mut self, sums: &Totals) {
         let help = "Operations that were due in a measured window";
         self.counters(
@@ -222,7 +222,7 @@ impl Families {
         self.counters(&Heading::of("failures", help), failures);
     }
 
-    /// Calls and bytes.
+    /// Adds counts of calls and bytes.
     fn bytes(&mut self, sums: &Totals) {
         type Count = fn(&KindSums) -> u64;
         let calls: [(&str, &str, &str, Count); 5] = [
@@ -257,7 +257,7 @@ impl Families {
         }
     }
 
-    /// Histograms.
+    /// Adds histograms of times.
     fn times(&mut self, sums: &Totals) {
         let help = "From when an operation was due to its end";
         let heading = Heading::in_unit("response_time", help, SECONDS);
@@ -278,7 +278,7 @@ impl Families {
         );
     }
 
-    /// What the load generator itself came to.
+    /// Adds CPU use and delays of the load generator.
     fn generator(&mut self, sums: &Totals) {
         let stretch = &sums.stretch;
         for (name, help, nanos) in [
@@ -343,7 +343,7 @@ fn by_kind(sums: &Totals) -> impl Iterator<Item = (KindLabels, &KindSums)> {
     })
 }
 
-/// As records have it.
+/// Returns the name of a role as in records.
 const fn role_name(role: Role) -> &'static str {
     match role {
         Role::Measured => "measured",
@@ -351,7 +351,7 @@ const fn role_name(role: Role) -> &'static str {
     }
 }
 
-/// What became of operations; together with those in flight it is what was scheduled.
+/// Returns operation counts by outcome. Their sum plus the operations in flight equals `scheduled`.
 fn outcomes(ledger: &Ledger) -> [(&'static str, u64); 6] {
     [
         ("ok", ledger.ok),

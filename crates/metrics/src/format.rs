@@ -1,18 +1,19 @@
-//! The formats of metrics, and which one a scraper wants most.
+//! The formats of metrics, and content negotiation.
 
-/// A format that metrics can be read in.
+/// A format for exposing metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Prometheus' protocol buffers: the one with native histograms.
+    /// Protocol buffers of Prometheus, the only format with native histograms.
     ProtocolBuffers,
     /// OpenMetrics 1.0.0, as text.
     OpenMetrics,
-    /// Prometheus' text of before: what is sent to who does not ask for one of the others.
+    /// Older text format of Prometheus, the default if the client requests none of the others.
     Text,
 }
 
 impl Format {
-    /// The format that an `Accept` header wants most; the richest of those that it wants as much.
+    /// Returns the format that an `Accept` header prefers; among equally preferred formats, the
+    /// richest.
     pub fn wanted(accept: &str) -> Self {
         let mut best = (Self::Text, 0);
         for range in accept.split(',').take(RANGES_MAX) {
@@ -50,7 +51,7 @@ impl Format {
         }
     }
 
-    /// What the `Content-Type` header says.
+    /// Returns the value of the `Content-Type` header.
     pub const fn content_type(self) -> &'static str {
         match self {
             Self::ProtocolBuffers => {
@@ -62,10 +63,10 @@ impl Format {
     }
 }
 
-/// Media ranges of an `Accept` header that are looked at; Prometheus sends five.
+/// Maximum number of media ranges of an `Accept` header that are evaluated; Prometheus sends five.
 const RANGES_MAX: usize = 32;
 
-/// How much a media range is wanted, in thousandths (RFC 9110, section 12.4.2).
+/// Returns the quality value of a media range in thousandths (RFC 9110, section 12.4.2).
 fn quality(range: &str) -> u16 {
     let parts = range.split(';').skip(1).map(str::trim);
     let said = parts
@@ -75,7 +76,7 @@ fn quality(range: &str) -> u16 {
         Some((_, value)) => value.trim().parse::<f64>().unwrap_or(0.0),
         None => 1.0,
     };
-    // Of what is no number between 0 and 1, nothing is wanted.
+    // Out-of-range values are clamped; NaN becomes 0.
     (quality.clamp(0.0, 1.0) * 1000.0) as u16
 }
 

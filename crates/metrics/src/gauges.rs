@@ -1,4 +1,4 @@
-//! What is so at a moment, and no count: which run, how far, with whom.
+//! Current state, exposed as gauges: the run, its progress, and its clients.
 
 use filestone_measure::measure::RunPhase;
 use filestone_measure::measure::fleet_record::{ClientState, GroupRecord};
@@ -6,49 +6,49 @@ use filestone_measure::measure::run_record::{RunOutcome, RunRecord, Target, Tool
 use filestone_plan::plan::{ArrivalsPlan, Plan};
 use std::collections::BTreeMap;
 
-/// What is so at a moment.
+/// Current state of the process.
 #[derive(Debug, Clone)]
 pub struct RunState {
-    /// What measures.
+    /// The measuring program.
     pub tool: Tool,
-    /// Which part of the run is going on; none before the first.
+    /// Current phase of the run; `None` before the first run.
     pub phase: Option<RunPhase>,
-    /// The run that goes on, or that went on last.
+    /// The current run, or the last one.
     pub run: Option<RunFacts>,
-    /// Operations due per second; none of a closed loop.
+    /// Offered load in operations per second; `None` for a closed loop.
     pub offered_load_ops_per_s: Option<f64>,
-    /// What the clients of a fleet are doing, by group.
+    /// States of the clients of a fleet, by group.
     pub fleet: Vec<GroupStates>,
-    /// Runs that are over, by how they ended.
+    /// Number of ended runs by outcome.
     pub ended: BTreeMap<&'static str, u64>,
-    /// Reasons to doubt the last run that is over.
+    /// Number of caveats of the last ended run.
     pub caveats: Option<u64>,
 }
 
-/// What a run is about.
+/// Constant facts of a run.
 #[derive(Debug, Clone)]
 pub struct RunFacts {
-    /// Its command, its target, and how operations are due: labels and their values.
+    /// Labels with command, target and arrival process of the run.
     pub labels: Vec<(&'static str, String)>,
     /// Simulated clients.
     pub clients: u32,
-    /// Calls that each may have in flight.
+    /// Calls in flight per client, at most.
     pub in_flight: u32,
     /// Threads of the load generator.
     pub workers: u32,
 }
 
-/// A group of clients.
+/// State of a group of clients.
 #[derive(Debug, Clone)]
 pub struct GroupStates {
-    /// Its name.
+    /// Name of the group.
     pub group: String,
-    /// How many of its clients are in which state.
+    /// Number of clients in each state.
     pub clients: [(ClientState, u64); ClientState::ALL.len()],
 }
 
 impl RunState {
-    /// Of a process that has measured nothing yet.
+    /// Creates the state of a process before its first run.
     pub fn new(tool: Tool) -> Self {
         Self {
             tool,
@@ -61,7 +61,7 @@ impl RunState {
         }
     }
 
-    /// A run of this plan begins.
+    /// Sets the state at the start of a run of `plan`.
     pub(crate) fn start(&mut self, plan: &Plan) {
         self.phase = Some(RunPhase::Preparing);
         self.offered_load_ops_per_s = plan.arrivals.offered_load();
@@ -78,7 +78,7 @@ impl RunState {
         });
     }
 
-    /// Its target has been found.
+    /// Adds the labels of the target that was found.
     pub(crate) fn found(&mut self, target: &Target) {
         if let Some(run) = &mut self.run {
             let labels = &mut run.labels;
@@ -88,7 +88,7 @@ impl RunState {
         }
     }
 
-    /// What the clients of a fleet are doing.
+    /// Sets the client states of a fleet.
     pub(crate) fn fleet(&mut self, groups: &[GroupRecord]) {
         let states = |group: &GroupRecord| {
             ClientState::ALL.map(|state| {
@@ -104,14 +104,14 @@ impl RunState {
         self.fleet = groups.collect();
     }
 
-    /// The run has failed: it has no record.
+    /// Sets the state after a failed run, which has no record.
     pub(crate) fn fail(&mut self) {
         self.phase = Some(RunPhase::Finished);
         self.offered_load_ops_per_s = None;
         *self.ended.entry(FAILED).or_default() += 1;
     }
 
-    /// The run is over.
+    /// Sets the state after the end of a run.
     pub(crate) fn end(&mut self, record: &RunRecord) {
         self.phase = Some(RunPhase::Finished);
         self.offered_load_ops_per_s = None;

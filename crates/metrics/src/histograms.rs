@@ -5,7 +5,7 @@ use crate::data_model::{Bucket, Histogram, LabelPair, Metric};
 use crate::native::{SCHEMA, ZERO_THRESHOLD};
 use crate::times::Times;
 
-/// Both histograms of these times: text has only the classic one.
+/// Converts times to both histograms; the text formats use only the classic one.
 pub fn histogram(times: &Times, label: Vec<LabelPair>) -> Metric {
     let ends = ENDS.iter().map(|end| seconds(*end));
     let ends = ends.chain([f64::INFINITY]);
@@ -34,7 +34,7 @@ pub fn histogram(times: &Times, label: Vec<LabelPair>) -> Metric {
     }
 }
 
-/// Nanoseconds as seconds, the unit that Prometheus has for all times.
+/// Converts nanoseconds to seconds, Prometheus' unit for times.
 pub fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }

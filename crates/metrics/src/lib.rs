@@ -1,12 +1,13 @@
-//! What Prometheus is told of runs: what was counted of their intervals, added up, and its exposition.
+//! Metrics of runs for Prometheus: totals over their intervals, and the exposition formats.
 //!
-//! Counters are those of the record's ledger and histograms: the sums over all runs of this process,
-//! of operations that were due in a measured window. What belongs to the warm-up is in none of them,
-//! what ends during the drain is, as in the record; so at the end of a run they are what its record
-//! says, to the last operation, and they never go down.
+//! Counters equal the ledger and histograms of the record, added up over all runs of this process.
+//! They include operations that were due in a measured window, even if they end during the drain,
+//! and exclude the warm-up. So at the end of a run they match its record exactly, and they never
+//! decrease.
 //!
-//! No I/O: whoever serves it hands the `Accept` header in and the bytes on. The one lock is held while
-//! an interval is added, or what was added so far is copied; never while it is written down.
+//! This crate does no I/O: the HTTP server passes the `Accept` header in and sends the bytes. The
+//! only lock is held while an interval is added or the totals are copied, never while they are
+//! encoded.
 
 #![forbid(unsafe_code)]
 
@@ -35,13 +36,13 @@ use filestone_measure::measure::{IntervalBuffer, RunPhase};
 use filestone_plan::plan::Plan;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What is known of the runs of this process so far.
+/// The metrics of the runs of this process.
 #[derive(Debug)]
 pub struct Metrics {
     known: Mutex<Known>,
 }
 
-/// Finished runs, and the one that goes on.
+/// Totals of finished runs and of the current one.
 #[derive(Debug, Clone)]
 struct Known {
     finished: Totals,
@@ -49,17 +50,17 @@ struct Known {
     standing: RunState,
 }
 
-/// What was known at a moment.
+/// Copy of the metrics at one time.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// What was counted, over all runs.
+    /// Totals over all runs.
     pub sums: Totals,
-    /// What is so now, and no count.
+    /// Current state, exposed as gauges.
     pub standing: RunState,
 }
 
 impl Metrics {
-    /// Of a process of this program that has measured nothing yet.
+    /// Creates the metrics of a process before its first run.
     pub fn new(tool: Tool) -> Self {
         Self {
             known: Mutex::new(Known {
@@ -71,57 +72,57 @@ impl Metrics {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        // What was added when a thread panicked is not worse than nothing at all.
+        // Counts that a panicking thread left half added are better than no counts.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A run of this plan begins.
+    /// Starts counting a run of `plan`.
     pub fn start(&self, plan: &Plan) {
         let known = &mut *self.known();
-        // A counter that begins at 0 has its first increase seen.
+        // Prometheus sees the first increase only if the counter starts at 0.
         for place in plan.kinds() {
             known.running.kinds.entry(place).or_default();
         }
         known.standing.start(plan);
     }
 
-    /// Its target has been found.
+    /// Records that the target of the run has been found.
     pub fn found(&self, target: &Target) {
         self.known().standing.found(target);
     }
 
-    /// Its clients are connected.
+    /// Records that the clients of the run are connected.
     pub fn connected(&self, connections: &ConnectionsRecord) {
         self.known().running.connections += connections.made;
     }
 
-    /// It has come to this part of it.
+    /// Sets the phase of the run.
     pub fn set_phase(&self, phase: RunPhase) {
         self.known().standing.phase = Some(phase);
     }
 
-    /// So many operations per second are due from now on.
+    /// Sets the offered load, in operations per second.
     pub fn offer(&self, load_ops_per_s: f64) {
         self.known().standing.offered_load_ops_per_s = Some(load_ops_per_s);
     }
 
-    /// What the clients of a fleet are doing.
+    /// Sets the client states of a fleet.
     pub fn fleet(&self, groups: &[GroupRecord]) {
         self.known().standing.fleet(groups);
     }
 
-    /// An interval is complete.
+    /// Adds a complete interval.
     pub fn count(&self, interval: &mut IntervalBuffer) {
         self.known().running.count(interval);
     }
 
-    /// An interval of a job of several hosts is complete. Its record has what was counted of operations;
-    /// what their calls came to is added when the run is over.
+    /// Adds a complete interval of a job on several hosts. Its record contains the operation
+    /// counts; the counts of calls are added at the end of the run.
     pub fn count_record(&self, interval: &IntervalRecord) {
         self.known().running.count_record(interval);
     }
 
-    /// The run is over; its record says what it came to.
+    /// Ends the run and replaces its totals by those of its record.
     pub fn end(&self, record: &RunRecord) {
         let known = &mut *self.known();
         let running = std::mem::take(&mut known.running);
@@ -129,7 +130,7 @@ impl Metrics {
         known.standing.end(record);
     }
 
-    /// The run has failed: there is no record of it. What was counted of it stays counted.
+    /// Ends a failed run, which has no record. Its counts so far are kept.
     pub fn fail(&self) {
         let known = &mut *self.known();
         let running = std::mem::take(&mut known.running);
@@ -137,7 +138,7 @@ impl Metrics {
         known.standing.fail();
     }
 
-    /// What is known now.
+    /// Returns a copy of the current metrics.
     pub fn snapshot(&self) -> Snapshot {
         let known = self.known().clone();
         let mut sums = known.finished;

@@ -1,32 +1,33 @@
-//! Native histograms of Prometheus: buckets whose ends grow by a constant factor, of which only those
-//! travel that hold something.
+//! Native histograms of Prometheus: buckets whose bounds grow by a constant factor. Only non-empty
+//! buckets are transmitted.
 //!
-//! Their ends are powers of two of a second and fall between the steps of our histograms, so a value
-//! within 0.1 % of an end may be counted beyond it. Always in the same bucket, though: counts only grow.
+//! The bounds are powers of two of a second and lie inside buckets of filestone's histograms, so a
+//! value within 0.1 % of a bound may be counted in the next bucket. A given value always goes to
+//! the same bucket, so counts only grow.
 
 use crate::data_model::BucketSpan;
 use std::collections::BTreeMap;
 
-/// Each bucket ends at 2^(1/16) times where it begins, 4.4 % later.
+/// Schema number: the upper bound of a bucket is 2^(1/16) times its lower bound, 4.4 % more.
 pub const SCHEMA: i32 = 4;
-/// What is shorter counts as zero; Prometheus' own default. No clock tells so little from nothing.
+/// Shorter times count as zero; the default of Prometheus. No clock has this resolution.
 pub const ZERO_THRESHOLD: f64 = 2.938_735_877_055_719e-39;
 
-/// Counts by the numbers of buckets.
+/// Counts by bucket number.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NativeCounts {
     zero: u64,
     buckets: BTreeMap<i32, u64>,
 }
 
-/// The bucket of a time that is not zero: number `n` ends at 2^(n/16) s.
+/// Returns the bucket number of a nonzero time; the upper bound of bucket `n` is 2^(n/16) s.
 fn number(nanos: u64) -> i32 {
     let doublings = (nanos as f64 / 1e9).log2();
     (doublings * f64::from(1 << SCHEMA)).ceil() as i32
 }
 
 impl NativeCounts {
-    /// Counts a time so many times.
+    /// Counts the value `nanos` `times` times.
     pub fn count(&mut self, nanos: u64, times: u64) {
         match nanos {
             0 => self.zero += times,
@@ -34,7 +35,7 @@ impl NativeCounts {
         }
     }
 
-    /// Adds another's counts.
+    /// Adds the counts of another histogram.
     pub fn add(&mut self, other: &Self) {
         self.zero += other.zero;
         for (number, count) in &other.buckets {
@@ -42,13 +43,13 @@ impl NativeCounts {
         }
     }
 
-    /// How many values are zero.
+    /// Returns the number of zero values.
     pub const fn zero(&self) -> u64 {
         self.zero
     }
 
-    /// Runs of neighbouring buckets, each with its distance from the one before and its length; and by how
-    /// much each bucket holds more than the one before.
+    /// Returns the spans of consecutive buckets, each with its distance from the previous span and
+    /// its length, and the difference of each bucket's count from the previous bucket's.
     pub fn spans(&self) -> (Vec<BucketSpan>, Vec<i64>) {
         let (mut spans, mut deltas) = (Vec::<BucketSpan>::new(), Vec::new());
         let (mut next, mut before) = (0_i32, 0_i64);

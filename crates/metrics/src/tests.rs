@@ -1,4 +1,4 @@
-//! Runs whose counts are known on paper, and what is exposed of them.
+//! Runs whose counts are known analytically, and their exposed metrics.
 
 use super::*;
 use filestone_measure::measure::fleet_record::{ClientState, StateCount};
@@ -47,8 +47,8 @@ fn sample(kind: OpKind, due: u64, nanos: u64, outcome: Outcome) -> Sample {
     }
 }
 
-/// The run of `plan`, of two intervals of a second: 5 reads of 1 ms and one that fails after 3 s, 2 writes
-/// of 2 ms, one of which has no end, and one operation that is skipped.
+/// Runs `plan` for two intervals of a second: 5 reads of 1 ms, a read that fails after 3 s, 2
+/// writes of 2 ms, one of them without an end, and one skipped operation.
 fn run(metrics: &Metrics, plan: &Plan) -> RunRecord {
     metrics.start(plan);
     let mut assembly = IntervalAggregator::new(plan);
@@ -188,7 +188,7 @@ fn what_is_exposed_is_what_was_counted() {
             "response_time_seconds_bucket{le=\"+Inf\",operation=\"read\",role=\"measured\"}",
             5.0,
         ),
-        // 20 ns each, of the six that ended well.
+        // 20 ns for each of the six successful operations.
         ("dispatch_delay_seconds_sum", 120e-9),
         ("slot_wait_seconds_count", 6.0),
         ("client_cpu_seconds_total", 700e-9),
@@ -223,7 +223,7 @@ fn counters_of_several_runs_add_up_and_never_go_down() {
         assert_eq!(sums.connections, 3 * number);
         scheduled = now;
     }
-    // One that fails half-way keeps what was counted of it.
+    // A run that fails half-way keeps its counts.
     run(&metrics, &plan);
     metrics.fail();
     let Snapshot { sums, standing } = metrics.snapshot();
@@ -305,7 +305,7 @@ fn protocol_buffers_have_both_histograms() {
         .expect("response times");
     let reads = family.metric[0].histogram.as_ref().expect("a histogram");
     assert_eq!(reads.sample_count, 5);
-    // Five in 1 ms, number -159 of sixteen to a doubling.
+    // Five values of 1 ms in bucket -159, with sixteen buckets per doubling.
     let spans: Vec<(i32, u32)> = reads
         .positive_span
         .iter()

@@ -4,7 +4,7 @@ use crate::data_model::{LabelPair, MetricFamily, MetricType};
 use crate::format::Format;
 use std::fmt::{self, Write};
 
-/// Writes families as text.
+/// Encodes metric families as text.
 pub fn write(families: &[MetricFamily], format: Format) -> Result<String, fmt::Error> {
     let mut text = String::new();
     for family in families {
@@ -17,7 +17,8 @@ pub fn write(families: &[MetricFamily], format: Format) -> Result<String, fmt::E
     Ok(text)
 }
 
-/// OpenMetrics names families without the suffix of their samples, has a type for constant labels, and units.
+/// Writes the metadata of a family. OpenMetrics names families without the suffix of their samples,
+/// and has units and a type for constant labels.
 fn heading(text: &mut String, family: &MetricFamily, format: Format) -> fmt::Result {
     let samples = family.name.as_str();
     let (base, kind) = match family.r#type() {
@@ -91,7 +92,7 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\n', "\\n")
 }
 
-/// A number as both formats have it.
+/// A number in the notation of both formats.
 struct Number(f64);
 
 impl fmt::Display for Number {

@@ -1,15 +1,15 @@
-//! How long operations took: counts for a classic and for a native histogram.
+//! Distribution of operation times, counted for a classic and a native histogram.
 
 use crate::bounds::{COUNT, place};
 use crate::native::NativeCounts;
 use filestone_workload::recording::distribution::{Distribution, DistributionRecord};
 
-/// How long operations took.
+/// Distribution of operation times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Times {
     count: u64,
     sum_nanos: u64,
-    /// By bucket; the last holds what is beyond all ends.
+    /// Counts by classic bucket; the last element counts times above all bounds.
     classic: Box<[u64]>,
     native: NativeCounts,
 }
@@ -26,27 +26,27 @@ impl Default for Times {
 }
 
 impl Times {
-    /// How many there are.
+    /// Returns the number of values.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// All of them together, in nanoseconds; exact.
+    /// Returns the exact sum of all values, in nanoseconds.
     pub const fn sum_nanos(&self) -> u64 {
         self.sum_nanos
     }
 
-    /// How many are in each classic bucket; the last has those beyond all ends.
+    /// Returns the counts of the classic buckets; the last element counts times above all bounds.
     pub fn classic(&self) -> &[u64] {
         &self.classic
     }
 
-    /// The counts of the native histogram.
+    /// Returns the counts of the native histogram.
     pub const fn native(&self) -> &NativeCounts {
         &self.native
     }
 
-    /// Adds those of an interval.
+    /// Adds the values of an interval.
     pub fn add_distribution(&mut self, distribution: &mut Distribution<u32>) {
         self.count += distribution.count();
         self.sum_nanos = self.sum_nanos.saturating_add(distribution.sum());
@@ -55,8 +55,8 @@ impl Times {
         }
     }
 
-    /// Those of a record. One whose histogram cannot be read has all of its values in the bucket of the
-    /// longest.
+    /// Decodes the values of a record. With an unreadable histogram, all values go to the bucket of
+    /// the maximum.
     pub fn of_record(record: &DistributionRecord) -> Self {
         let mut times = Self {
             count: record.count,
@@ -75,7 +75,7 @@ impl Times {
         times
     }
 
-    /// Adds another's.
+    /// Adds the values of another distribution.
     pub fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.sum_nanos = self.sum_nanos.saturating_add(other.sum_nanos);

@@ -1,4 +1,4 @@
-//! What was counted, added up: per kind of operation and role, and of all kinds together.
+//! Totals per kind of operation and role, and over all kinds.
 
 use crate::times::Times;
 use filestone_measure::measure::run_record::{
@@ -9,38 +9,39 @@ use filestone_workload::operation::OpKind;
 use filestone_workload::recording::interval::{CallCounts, IntervalCounts, KindBuffer};
 use std::collections::BTreeMap;
 
-/// Failures of one kind of operation that are told apart; what a server invents beyond them is `other`.
+/// Maximum number of distinct failures per kind of operation; further ones that a server returns
+/// count as `other`.
 const FAILURES_MAX: usize = 64;
-/// What further failures are called, here as in records.
+/// Name of further failures, as in records.
 const OTHER: &str = "other";
 
-/// Counts of intervals or of whole runs.
+/// Totals of intervals or of whole runs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Totals {
-    /// Of each kind of operation in each role.
+    /// Totals by kind of operation and role.
     pub kinds: BTreeMap<(OpKind, Role), KindSums>,
-    /// due → ready of measured operations.
+    /// Time from due to ready of measured operations.
     pub slot_wait: Times,
-    /// ready → sent of measured operations: our own lateness.
+    /// Time from ready to sent of measured operations: the lateness of the load generator.
     pub dispatch_delay: Times,
-    /// What is counted of a worker, and not of each kind of operation.
+    /// Counts per worker, not split by kind of operation.
     pub stretch: IntervalCounts,
     /// Connections made before runs began.
     pub connections: u64,
-    /// Connections made again; known when a run is over.
+    /// Connections made again; set when a run has ended.
     pub reconnections: u64,
 }
 
-/// Counts of one kind of operation in one role.
+/// Totals of one kind of operation in one role.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KindSums {
-    /// Where they went.
+    /// Operation counts by outcome.
     pub ledger: Ledger,
-    /// due → done.
+    /// Time from due to done.
     pub response_time: Times,
-    /// sent → done.
+    /// Time from sent to done.
     pub service_time: Times,
-    /// What their calls came to.
+    /// Calls, retransmissions and bytes.
     pub counts: CallCounts,
     /// Failures by their names in the standard.
     pub failures: BTreeMap<String, u64>,
@@ -61,7 +62,7 @@ impl Totals {
         self.stretch.add(&interval.counts);
     }
 
-    /// Adds what the record of an interval has of it.
+    /// Adds the counts in the record of an interval.
     pub fn count_record(&mut self, interval: &IntervalRecord) {
         for kind in &interval.kinds {
             let place = (kind.operation, kind.role);
@@ -70,7 +71,7 @@ impl Totals {
         self.stretch.cpu_nanos += interval.client_cpu_ns;
     }
 
-    /// Adds other sums.
+    /// Adds other totals.
     pub fn add(&mut self, other: &Self) {
         for (place, kind) in &other.kinds {
             self.kinds.entry(*place).or_default().add(kind);
@@ -82,8 +83,8 @@ impl Totals {
         self.reconnections += other.reconnections;
     }
 
-    /// The sums of a run that is over and has this record, which knows the last of it: what was entered
-    /// after the last interval was told, and what is only known at the end.
+    /// Returns the totals of an ended run from its record, which also contains everything entered
+    /// after the last interval and figures only known at the end.
     #[must_use]
     pub fn concluded(self, record: &RunRecord) -> Self {
         let totals = &record.totals;
@@ -111,7 +112,7 @@ impl Totals {
 }
 
 impl KindSums {
-    /// Operations that have begun and are not accounted for yet.
+    /// Returns the number of operations that have started without an outcome yet.
     pub fn in_flight(&self) -> u64 {
         u64::try_from(self.ledger.missing()).unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! Requests over TCP, good and bad, and what each got.
+//! Valid and invalid requests over TCP, and their responses.
 
 use super::*;
 use crate::http_server::{HttpServer, Limits, Site, listen};
@@ -31,10 +31,10 @@ fn serve() -> Served {
     }
 }
 
-/// What is answered to these bytes, until the connection is closed.
+/// Sends these bytes and returns everything received until the connection closes.
 fn ask(address: SocketAddr, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).expect("a connection");
-    // One that is closed before all is sent has answered.
+    // The server may respond and close before the request is sent completely.
     let _ = stream.write_all(request);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -152,7 +152,7 @@ fn the_last_values_are_waited_for_until_they_are_read_or_nobody_wants_them() {
     assert!(served.site.wait_for_scrape(begun, most, || false));
     let answer = reader.join().expect("an answer");
     assert!(answer.contains("filestone_build_info"));
-    // What was read before says nothing of what came later.
+    // An earlier scrape does not cover a later state.
     let later = Instant::now();
     assert!(!served.site.wait_for_scrape(later, Duration::ZERO, || false));
 }

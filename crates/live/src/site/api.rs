@@ -1,5 +1,5 @@
-//! The protocol of the page: what goes on, as JSON and as server-sent events; and a fleet, by the protocol
-//! of `fleet ctl`.
+//! The protocol of the page: state as JSON, events as server-sent events, and fleet control by the
+//! protocol of `fleet ctl`.
 //!
 //! | request | answer |
 //! |---|---|
@@ -31,24 +31,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long the body of a request may be on its way.
+/// Maximum time to receive the body of a request.
 const BODY_TIME: Duration = Duration::from_secs(5);
-/// Intervals of a state: those of the last minute, where they are a second long.
+/// Number of intervals in a state: the last minute, if intervals are one second long.
 const INTERVALS_OF_STATE: usize = 60;
 
-/// Everything that is said, for its schema.
+/// All messages of the protocol, for the JSON schema.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LiveProtocol {
-    /// `GET /api/state`, and the first event of `GET /api/events`.
+    /// Body of `GET /api/state`, and first event of `GET /api/events`.
     pub snapshot: Snapshot,
-    /// Every other event.
+    /// Every later event.
     pub event: Event,
-    /// `POST /api/fleet`, and what the others about fleets answer.
+    /// Body of `POST /api/fleet`, and responses of all fleet requests.
     pub fleet: ControlProtocol,
 }
 
-/// What can be asked.
+/// Returns the routes of the protocol.
 pub fn routes() -> Router<Page> {
     Router::new()
         .route("/api/state", get(state))
@@ -60,15 +60,15 @@ pub fn routes() -> Router<Page> {
         .route("/api/schema", get(schema))
 }
 
-/// The JSON schema of [`LiveProtocol`].
+/// JSON schema of [`LiveProtocol`].
 pub const SCHEMA: &str = include_str!("../../../../docs/schema/live.json");
 
-/// Whatever is nowhere.
+/// Response to an unknown path.
 pub async fn unknown() -> Response {
     (StatusCode::NOT_FOUND, "there is nothing here\n").into_response()
 }
 
-/// Whatever cannot be done with what is there.
+/// Response to a method that the path does not support.
 pub async fn other_method() -> Response {
     (
         StatusCode::METHOD_NOT_ALLOWED,
@@ -78,12 +78,12 @@ pub async fn other_method() -> Response {
 }
 
 fn json(value: &impl Serialize) -> Response {
-    // Nothing of what is answered cannot be JSON.
+    // Every response can be serialized as JSON.
     let text = serde_json::to_vec(value).unwrap_or_default();
     ([(CONTENT_TYPE, "application/json")], text).into_response()
 }
 
-/// What is known.
+/// Returns the current state.
 async fn state(State(page): State<Page>) -> Response {
     let mut snapshot = page.feed.snapshot();
     let surplus = snapshot.intervals.len().saturating_sub(INTERVALS_OF_STATE);
@@ -95,7 +95,7 @@ async fn schema() -> Response {
     ([(CONTENT_TYPE, "application/json")], SCHEMA).into_response()
 }
 
-/// The report, once there is one.
+/// Returns the report, once it is available.
 async fn report(State(page): State<Page>) -> Response {
     let Some(report) = page.watchers.report() else {
         return (
@@ -112,18 +112,18 @@ async fn report(State(page): State<Page>) -> Response {
     (headers, report).into_response()
 }
 
-/// The groups of the fleet.
+/// Returns the groups of the fleet.
 async fn groups(State(page): State<Page>) -> Response {
     asked(&page, Request::List(ListRequest::default())).await
 }
 
-/// Groups and a window of clients, as the query says.
+/// Returns the groups and a page of clients, as selected by the query.
 async fn clients(State(page): State<Page>, Query(wanted): Query<ClientPage>) -> Response {
     let clients = Some(wanted);
     asked(&page, Request::List(ListRequest { clients })).await
 }
 
-/// One client or one group.
+/// Returns a single client or group.
 async fn client(State(page): State<Page>, Query(wanted): Query<ShowRequest>) -> Response {
     asked(&page, Request::Show(wanted)).await
 }
@@ -132,13 +132,14 @@ async fn asked(page: &Page, request: Request) -> Response {
     answered(page, &ControlRequest::new(request).to_line()).await
 }
 
-/// A request of `fleet ctl`, from whoever has the token. Of others no more than the head is read.
+/// Executes a request of `fleet ctl` if it contains the token. Without the token, only the head is
+/// read.
 async fn told(State(page): State<Page>, request: HttpRequest) -> Response {
     let headers = request.headers();
     if !page.guard.has_token(headers, request.uri()) {
         return Refused::Token.into_response();
     }
-    // A form of another site cannot say this, and cannot have the token either.
+    // A form of another site cannot send this content type, and cannot know the token either.
     let kind = headers.get(CONTENT_TYPE).map(|kind| kind.as_bytes());
     if kind != Some(b"application/json") {
         let wanted = "expected Content-Type: application/json\n";
@@ -155,7 +156,7 @@ async fn told(State(page): State<Page>, request: HttpRequest) -> Response {
     }
 }
 
-/// What the fleet answers, in its turn.
+/// Forwards a request to the fleet in its turn and returns the answer.
 async fn answered(page: &Page, line: &[u8]) -> Response {
     let Some(control) = page.feed.control() else {
         let answer = ControlAnswer::refused("no fleet runs now");

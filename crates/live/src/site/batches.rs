@@ -1,7 +1,8 @@
-//! What happens, as it is sent to one reader: what follows closely goes together.
+//! Batches events for one reader: events that follow closely are sent together.
 //!
-//! Each thing that is sent is a system call of the serving thread, a wake-up of the reader, and the network's
-//! work for both, for each reader. A page draws some times a second at most, so no more is sent than that.
+//! Each send costs a system call of the serving thread, a wake-up of the reader, and network work
+//! for both, per reader. A page redraws only a few times per second, so batches are not sent more
+//! often than that.
 
 use crate::event::Event;
 use crate::feed::{Next, Published, Reader};
@@ -9,34 +10,34 @@ use axum::body::Bytes;
 use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// So long lies between two batches at least; a page draws as often.
+/// Minimum time between two batches; the page redraws at the same rate.
 const APART: Duration = Duration::from_millis(250);
-/// So often something is sent, so that a connection that is gone is found out.
+/// Interval of keep-alive messages, which detect closed connections.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 
-/// The batches of one reader.
+/// The event batches of one reader.
 pub struct Batches {
     reader: Reader,
-    /// When the last one was given.
+    /// Time of the last batch.
     given: Instant,
     is_over: bool,
 }
 
-/// What a reader is sent next.
+/// Next item to send to a reader.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Batch {
-    /// What happened.
+    /// Encoded events.
     Frames(Bytes),
-    /// Nothing happened for long.
+    /// Keep-alive, sent because there were no events for a while.
     KeepAlive,
-    /// It was too slow and has missed something.
+    /// The reader fell behind and missed events.
     Lagged,
-    /// Nothing comes any more.
+    /// End of the stream.
     Closed,
 }
 
 impl Batches {
-    /// Of a reader that has just been told all that is known.
+    /// Creates the batches of a reader that has just received a snapshot.
     pub fn new(reader: Reader) -> Self {
         Self {
             reader,
@@ -45,7 +46,7 @@ impl Batches {
         }
     }
 
-    /// Waits for what happens next, and for what follows closely.
+    /// Waits for the next event and for those that follow closely.
     pub async fn next(&mut self) -> Batch {
         if self.is_over {
             return Batch::Closed;
@@ -77,7 +78,7 @@ impl Batches {
         together(frames)
     }
 
-    /// Whether nothing is waited for after it.
+    /// Adds an event to the batch. Returns whether the batch must be sent at once.
     fn add(&mut self, frames: &mut Vec<Bytes>, published: &Published) -> bool {
         frames.push(published.frame());
         self.is_over = matches!(published.event, Event::Closed(_));
@@ -85,7 +86,7 @@ impl Batches {
     }
 }
 
-/// One alone is not copied.
+/// Concatenates frames into a batch; a single frame is not copied.
 fn together(frames: Vec<Bytes>) -> Batch {
     match frames.as_slice() {
         [] => Batch::Closed,
@@ -119,7 +120,7 @@ mod tests {
             .collect()
     }
 
-    /// In virtual time: it passes when all wait.
+    /// Runs `work` in virtual time, which advances when all tasks wait.
     fn in_virtual_time(work: impl Future<Output = ()>) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
@@ -138,7 +139,7 @@ mod tests {
             feed.publish(told("b"));
             assert_eq!(texts(batches.next().await), ["a", "b"]);
             assert_eq!(begun.elapsed(), APART);
-            // After a pause nobody waits longer than it takes.
+            // After a pause, an event is sent without delay.
             tokio::time::sleep(2 * APART).await;
             feed.publish(told("c"));
             let asked = Instant::now();

@@ -1,4 +1,4 @@
-//! The page itself.
+//! The HTML page.
 
 use super::Page;
 use axum::Router;
@@ -8,20 +8,20 @@ use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-/// A page that loads nothing but what is asked of `/api`.
+/// A page that loads nothing except from `/api`.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// Its text.
+    /// HTML text of the page.
     pub html: String,
-    /// Its Content-Security-Policy.
+    /// Content-Security-Policy of the page.
     pub policy: String,
 }
 
-/// The document.
+/// Returns the routes of the document.
 pub fn routes() -> Router<Page> {
     Router::new()
         .route("/", get(document))
-        // Browsers ask for it unasked.
+        // Browsers request this on their own.
         .route("/favicon.ico", get(async || StatusCode::NO_CONTENT))
 }
 

@@ -1,8 +1,8 @@
-//! What happens, as server-sent events (HTML Standard, section 9.2).
+//! Events as server-sent events (HTML Standard, section 9.2).
 //!
-//! The first is `snapshot`, then come the intervals of the run so far as `before`, then what happens as
-//! `live`. A reader that was
-//! too slow is told a `snapshot` again. What waits for a reader is pointers to what all readers share.
+//! The stream begins with `snapshot`, followed by the intervals of the run so far as `before` and
+//! later events as `live`. A reader that fell behind gets a new `snapshot`. Queued events are
+//! pointers to data that all readers share.
 
 use super::Page;
 use super::batches::{Batch, Batches};
@@ -17,23 +17,23 @@ use futures_util::stream;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 
-/// Intervals that are sent at once.
+/// Maximum number of intervals per message.
 const AT_ONCE: usize = 50;
 
-/// One reader of the stream.
+/// The event stream of one reader.
 struct Stream {
     page: Page,
     #[expect(dead_code, reason = "it is counted for as long as it is there")]
     watching: Watching,
-    /// None before it has been told what is known.
+    /// `None` before the snapshot is sent.
     batches: Option<Batches>,
-    /// Intervals that were before the reader came.
+    /// Intervals from before the reader connected.
     before: VecDeque<Shared<IntervalFigures>>,
-    /// What is known is all that comes.
+    /// Whether the command has ended, so that nothing follows the snapshot.
     is_over: bool,
 }
 
-/// The stream of one reader.
+/// Returns the event stream of a reader.
 pub async fn stream(State(page): State<Page>) -> Response {
     let watching = page.watchers.watch();
     let stream = Stream {
@@ -55,7 +55,7 @@ pub async fn stream(State(page): State<Page>) -> Response {
 }
 
 impl Stream {
-    /// What is sent next; nothing at the end.
+    /// Returns the next message; `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         let Some(batches) = &mut self.batches else {
             return Some(self.start());
@@ -76,14 +76,14 @@ impl Stream {
         }
     }
 
-    /// All that is known, but for the intervals, which come next.
+    /// Returns the snapshot without intervals, which are sent next.
     fn start(&mut self) -> Bytes {
         let (mut snapshot, reader) = self.page.feed.read();
         self.batches = Some(Batches::new(reader));
         self.before = std::mem::take(&mut snapshot.intervals);
         self.is_over = snapshot.closed.is_some();
         let number = snapshot.number;
-        // Nothing of this type cannot be JSON.
+        // Every value of this type can be serialized as JSON.
         let text = serde_json::to_string(&snapshot).unwrap_or_default();
         format!("id: {number}\nevent: snapshot\ndata: {text}\n\n").into()
     }

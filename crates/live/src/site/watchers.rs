@@ -1,14 +1,14 @@
-//! Who watches, and who has taken the report.
+//! Counts open event streams and fetched reports.
 
 use axum::body::Bytes;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether all have taken the report.
+/// Interval at which a wait checks whether all readers have fetched the report.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Counts who watches. Clones are the same.
+/// Counts open event streams. Clones share the same counters.
 #[derive(Debug, Clone, Default)]
 pub struct Watchers(Arc<Counts>);
 
@@ -19,7 +19,7 @@ struct Counts {
     report: Mutex<Option<Bytes>>,
 }
 
-/// One stream of events, for as long as it is open.
+/// An open stream of events; removed from the count on drop.
 #[derive(Debug)]
 pub struct Watching(Watchers);
 
@@ -30,13 +30,13 @@ impl Drop for Watching {
 }
 
 impl Watchers {
-    /// One more.
+    /// Counts another stream.
     pub fn watch(&self) -> Watching {
         self.0.streams.fetch_add(1, Ordering::Relaxed);
         Watching(self.clone())
     }
 
-    /// The report, for one who takes it.
+    /// Returns the report and counts the fetch.
     pub fn report(&self) -> Option<Bytes> {
         let report = self.0.report.lock().unwrap_or_else(PoisonError::into_inner);
         if report.is_some() {
@@ -45,13 +45,13 @@ impl Watchers {
         report.clone()
     }
 
-    /// There is a report from now on.
+    /// Makes the report available.
     pub fn offer(&self, report: String) {
         let mut place = self.0.report.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some(Bytes::from(report));
     }
 
-    /// Waits until all who watch have taken the report, but no longer than this.
+    /// Waits until all readers have fetched the report, at most for `most`.
     pub fn wait(&self, most: Duration) {
         let end = Instant::now() + most;
         while self.0.taken.load(Ordering::Relaxed) < self.0.streams.load(Ordering::Relaxed)
