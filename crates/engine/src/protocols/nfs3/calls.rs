@@ -1,7 +1,7 @@
 //! The procedures of NFSv3 as functions, one call at a time.
 //!
-//! What they say and what is kept of their replies is the model's
-//! (`filestone_protocol::client::nfs3::sequence`); here a connection that blocks drives it.
+//! The protocol crate (`filestone_protocol::client::nfs3::sequence`) encodes the calls and
+//! evaluates the replies; this module drives it over a blocking connection.
 
 use crate::driver::{CallError, CallFailed, Endpoint, RpcConnection, RpcProcedure};
 use crate::error::RunError;
@@ -22,17 +22,18 @@ use std::time::Duration;
 
 pub use sequence::{called, named, permissions};
 
-/// Why an action is not done.
+/// Error of an NFS action.
 #[derive(Debug)]
 pub enum Failure {
-    /// The server, or the caller in its place, says no: to this procedure, where it is known.
+    /// The server returned an error status, or filestone generated one in its place; with the
+    /// procedure, if known.
     Answered(Status, Option<Procedure>),
-    /// There is no way to the server any more.
+    /// The connection to the server is lost.
     Lost(CallFailed),
 }
 
 impl Failure {
-    /// Whether the server answered with this status.
+    /// Whether the server returned this status.
     pub fn is(&self, status: nfs3::Status) -> bool {
         matches!(self, Failure::Answered(answered, _) if *answered == sequence::answer(status))
     }
@@ -50,7 +51,7 @@ impl From<nfs3::Status> for Failure {
     }
 }
 
-/// A status of NFSv3, if the answer is one.
+/// Returns the NFSv3 status, if the answer is one.
 pub const fn status_of(answer: Status) -> Option<nfs3::Status> {
     match answer {
         Status::Failed(status) if matches!(status.space, StatusSpace::Nfs3) => {
@@ -60,10 +61,10 @@ pub const fn status_of(answer: Status) -> Option<nfs3::Status> {
     }
 }
 
-/// What comes of a step.
+/// Result of an NFS action.
 pub type NfsResult<T> = Result<T, Failure>;
 
-/// Arguments that are encoded already.
+/// Arguments that are already encoded.
 struct Encoded<'a>(&'a [u8]);
 
 impl Encode for Encoded<'_> {
@@ -72,7 +73,7 @@ impl Encode for Encoded<'_> {
     }
 }
 
-/// Makes the exchange that a future waits for, with these file data after its arguments.
+/// Executes the call that a future waits for, with these file data after its arguments.
 fn exchange(
     connection: &mut RpcConnection,
     desk: &mut CallSlot,
@@ -89,8 +90,8 @@ fn exchange(
     Ok(())
 }
 
-/// Why a client of `address` cannot go on, in words. `timeout` is how long its calls may stay
-/// unanswered, `gone` why its connection is.
+/// Describes why a client of `address` cannot continue. `timeout` is the call timeout, `gone` the
+/// reason of the disconnect.
 pub fn call_failed(
     address: SocketAddr,
     lost: ClientError,
@@ -113,16 +114,16 @@ pub fn call_failed(
     }
 }
 
-/// A connection to an NFS server, for calls one at a time.
+/// A connection to an NFS server, for one call at a time.
 #[derive(Debug)]
 pub struct Session {
-    /// Where its calls go.
+    /// Connection for the calls.
     pub connection: RpcConnection,
     desk: CallSlot,
 }
 
 impl Session {
-    /// Connects. Replies over `record_max` bytes are refused.
+    /// Connects. Replies longer than `record_max` bytes are refused.
     pub fn connect(endpoint: Endpoint, record_max: usize) -> Result<Self, RunError> {
         let address = endpoint.dial.address;
         RpcConnection::connect(endpoint, record_max)
@@ -130,18 +131,18 @@ impl Session {
             .map_err(|error| RunError::connecting(address, error))
     }
 
-    /// Calls over this connection.
+    /// Creates a session over an existing connection.
     pub fn over(connection: RpcConnection) -> Self {
         let desk = CallSlot::default();
         Self { connection, desk }
     }
 
-    /// Permissions of what is made for the run.
+    /// Returns the permissions of objects created for the run.
     pub fn modes(&self) -> CreateModes {
         self.connection.endpoint().credentials.modes
     }
 
-    /// What comes of the calls that `calls` makes.
+    /// Runs the future of `calls` and returns its result.
     pub fn call<T, F>(&mut self, calls: impl FnOnce(&'static CallHandle) -> F) -> NfsResult<T>
     where
         F: Future<Output = sequence::NfsResult<T>>,
@@ -149,7 +150,7 @@ impl Session {
         self.call_with(&[], calls)
     }
 
-    /// The same, with these file data in what is written.
+    /// Runs the future of `calls`, with `data` as the file data of its writes.
     fn call_with<T, F>(
         &mut self,
         data: &[u8],
@@ -186,7 +187,7 @@ impl Session {
         }
     }
 
-    /// WRITE of all of `data`.
+    /// Writes all of `data` with WRITE.
     pub fn write(
         &mut self,
         file: &Handle,
@@ -200,7 +201,7 @@ impl Session {
     }
 }
 
-/// Why a future that called over this connection could not go on.
+/// Returns the error of a future that could not continue over this connection.
 fn lost(connection: &RpcConnection, desk: &mut CallSlot) -> CallFailed {
     let lost = desk.take_lost().unwrap_or(ClientError {
         procedure: RpcProcedure::NONE,

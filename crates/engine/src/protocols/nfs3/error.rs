@@ -1,4 +1,4 @@
-//! Why an NFS server is none for the run that was asked for.
+//! Errors of an NFS server that cannot be used for the requested run.
 
 use crate::error::{AreaError, ErrorCategory, RunError};
 use filestone_wire::mount::{MountStatus, PATH_MAX};
@@ -6,102 +6,102 @@ use filestone_wire::nfs3::{Procedure, Status};
 use filestone_wire::rpc::flavor_name;
 use std::net::IpAddr;
 
-/// Why an NFS server, or an object on it, is none for the run that was asked for.
+/// Error returned when an NFS server, or an object on it, cannot be used for the requested run.
 #[derive(Debug, thiserror::Error)]
 pub enum Nfs3Error {
-    /// Neither the port mapper nor the NFS port knows MOUNT.
+    /// MOUNT was found neither through the port mapper nor at the NFS port.
     #[error(
         "{host}: MOUNT version 3 was not found: it is not at the NFS port {nfs_port}, and {why}"
     )]
     NoMount {
-        /// The server.
+        /// Host name of the server.
         host: String,
-        /// Where NFS is.
+        /// Port of NFS.
         nfs_port: u16,
-        /// What the port mapper said.
+        /// Error of the port mapper.
         why: String,
     },
-    /// Neither the port mapper nor the NFS port knows NLM.
+    /// NLM was found neither through the port mapper nor at the NFS port.
     #[error("{host}: NLM version 4 was not found: it is not at the NFS port {nfs_port}, and {why}")]
     NoLockManager {
-        /// The server.
+        /// Address of the server.
         host: IpAddr,
-        /// Where NFS is.
+        /// Port of NFS.
         nfs_port: u16,
-        /// What the port mapper said.
+        /// Error of the port mapper.
         why: String,
     },
     /// MOUNT was refused.
     #[error("{host}:{path}: the server refused MOUNT with {status}")]
     MountRefused {
-        /// The server.
+        /// Host name of the server.
         host: String,
-        /// The path.
+        /// Path of the request.
         path: String,
-        /// Its answer.
+        /// Status of the reply.
         status: MountStatus,
-        /// What it exports, if it says so.
+        /// Exports of the server, if it lists them.
         exports: Vec<String>,
-        /// Whether we came from a reserved port.
+        /// Whether the call came from a reserved port.
         reserved_port: bool,
     },
-    /// The path is longer than MOUNT takes, and no parent of it can be mounted.
+    /// The path exceeds the length limit of MOUNT, and no parent of it can be mounted.
     #[error(
         "{host}:{path}: a path of {} bytes cannot be mounted: MOUNT takes {PATH_MAX}, and no directory above it is exported", .path.len()
     )]
     PathTooLong {
-        /// The server.
+        /// Host name of the server.
         host: String,
-        /// The path.
+        /// Path of the target.
         path: String,
-        /// What it exports, if it says so.
+        /// Exports of the server, if it lists them.
         exports: Vec<String>,
     },
-    /// The export is for callers who prove who they are.
+    /// The export does not accept AUTH_SYS.
     #[error("{path}: this export accepts only {}, and filestone calls with AUTH_SYS (sys)", listed(.flavors))]
     OtherFlavors {
-        /// What was mounted.
+        /// Path that was mounted.
         path: String,
-        /// What the server accepts instead, by the numbers of RPC.
+        /// Authentication flavors that the server accepts, by their RPC numbers.
         flavors: Vec<u32>,
     },
-    /// There is a symbolic link on the way to the target, or in its place.
+    /// The target path is or contains a symbolic link.
     #[error("{path}: is a symbolic link to {leads_to}, which an NFS server does not follow")]
     SymbolicLink {
-        /// The link.
+        /// Path of the link.
         path: String,
-        /// Its text.
+        /// Text of the link.
         leads_to: String,
     },
-    /// What a MOUNT server gave or refused whose port was the port mapper's word,
-    /// while that of NFS was given.
+    /// MOUNT failed, or its handle was rejected, at a port from the port mapper, while the NFS port
+    /// was given explicitly.
     #[error(
         "{source}; NFS was asked at port {nfs_port}, which was given, and MOUNT at port {mount_port}, which the port mapper at port {portmapper} names"
     )]
     MountElsewhere {
-        /// What went wrong.
+        /// The underlying error.
         source: Box<RunError>,
-        /// Where NFS was asked.
+        /// Port used for NFS.
         nfs_port: u16,
-        /// Where MOUNT was asked.
+        /// Port used for MOUNT.
         mount_port: u16,
-        /// Where the port mapper was.
+        /// Port of the port mapper.
         portmapper: u16,
     },
     /// A procedure failed before or after the run.
     #[error("{path}: {} was answered with {status}", procedure.name().to_uppercase())]
     Answered {
-        /// What it was about.
+        /// Path of the object.
         path: String,
-        /// Which procedure.
+        /// The procedure.
         procedure: Procedure,
-        /// The answer.
+        /// Status of the reply.
         status: Status,
     },
-    /// A load is replayed in a directory.
+    /// The target of a replay is not a directory.
     #[error("{path}: is not a directory")]
     NotADirectory {
-        /// The target's path.
+        /// Path of the target.
         path: String,
     },
 }
@@ -177,7 +177,7 @@ fn exported(exports: &[String]) -> String {
     }
 }
 
-/// Flavors of authentication by their names in exports, such as `krb5 and krb5i`.
+/// Lists authentication flavors by their names in exports, such as `krb5 and krb5i`.
 fn listed(flavors: &[u32]) -> String {
     let named = |flavor: &u32| match flavor_name(*flavor) {
         Some(name) => name.to_owned(),

@@ -1,5 +1,5 @@
-//! What an NFS server says of itself before a run: NULL, the port mapper, MOUNT, NLM, and of the
-//! object at the path FSINFO, PATHCONF, FSSTAT and ACCESS. Nothing is written.
+//! Examines an NFS server before a run: NULL, port mapper, MOUNT, NLM, and for the object at the
+//! path FSINFO, PATHCONF, FSSTAT and ACCESS. Nothing is written.
 
 use super::calls::Session;
 use super::mount::{self, Caller};
@@ -19,23 +19,23 @@ use filestone_wire::xdr::{Decode, Encode};
 use filestone_wire::{mount as mount_program, nfs3, nlm};
 use std::collections::BTreeMap;
 
-/// How long one call may take, in nanoseconds: one that takes longer is worth telling.
+/// Maximum time for one call, in nanoseconds; a slower call is worth reporting.
 const CALL_MAX_NS: u64 = 2_000_000_000;
-/// NULL calls made one after the other.
+/// Number of consecutive NULL calls.
 const CALLS: usize = 21;
 
-/// Programs of servers of files, with the names that people have for them.
+/// Programs of file servers, with their common names.
 const NAMED: [(u32, &str); 6] = [
     (portmap::PROGRAM, "PORTMAP"),
     (nfs3::PROGRAM, "NFS"),
     (mount_program::PROGRAM, "MOUNT"),
     (nlm::PROGRAM, "NLM"),
-    // As registered with IANA: NSM, locks' monitor, and NFS's lists of access rights.
+    // As registered with IANA: NSM (the lock status monitor) and the ACL protocol of NFS.
     (100_024, "STATUS"),
     (100_227, "NFS_ACL"),
 ];
 
-/// Asks the server, and enters what it says into the facts as it comes.
+/// Examines the server and enters each fact as soon as it is known.
 pub fn examine(
     contact: &ConnectTarget,
     facts: &mut TargetFacts,
@@ -91,7 +91,7 @@ fn service(name: &str, port: Option<u16>, needed_for: &str) -> ServiceFacts {
     }
 }
 
-/// Each program once, with its versions.
+/// Groups mappings into programs with their versions.
 fn programs(mappings: Vec<Mapping>) -> Vec<ProgramFacts> {
     let mut programs: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for mapping in mappings {
@@ -118,8 +118,8 @@ fn programs(mappings: Vec<Mapping>) -> Vec<ProgramFacts> {
         .collect()
 }
 
-/// Asks about the object at the path. A procedure that the server does not answer well leaves its
-/// facts unknown; one whose answer does not come ends it.
+/// Examines the object at the path. Facts of a failed procedure stay unknown; a missing reply ends
+/// the examination.
 fn ask(
     session: &mut Session,
     object: &Handle,
@@ -160,7 +160,7 @@ fn ask(
             .map(|stat| SpaceFacts {
                 total_bytes: stat.tbytes,
                 available_bytes: stat.abytes,
-                // A server without a bound says so with a number, or with none.
+                // A server without a limit on files reports some number or 0.
                 available_files: Some(stat.afiles).filter(|_| stat.tfiles > 0),
             })
     })?;

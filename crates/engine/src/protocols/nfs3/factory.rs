@@ -1,4 +1,4 @@
-//! What makes the clients of a run, with what all of them share.
+//! Creates the clients of a run, with the state that they share.
 
 use crate::backend::sockets::SocketOptions;
 use crate::driver::{Dial, first_xid};
@@ -14,15 +14,15 @@ use filestone_wire::nfs3::Handle;
 use filestone_wire::pattern;
 use std::sync::Arc;
 
-/// What all clients need, made once.
+/// Shared inputs of all clients.
 pub struct ClientFactory {
     shared: Shared,
-    /// As whom the first client calls.
+    /// Credentials of the first client.
     credentials: Credentials,
     pub options: SocketOptions,
-    /// What is done with the data that are read.
+    /// Handling of data returned by READ.
     read_data: Option<ReadData>,
-    /// What compares them, of which each client gets its own.
+    /// Verifier of read data; each client gets a clone.
     verify: Option<Verify>,
 }
 
@@ -51,7 +51,7 @@ impl ClientFactory {
             reconnect_nanos: plan.reconnect_ns,
             on_lost: plan.on_lost(),
         };
-        // A plan from elsewhere may leave it open.
+        // A plan from another program may leave this out.
         let read_data = plan.read_data.or_else(|| plan.usual_read_data());
         let block_len = plan.workload.transfer_bytes().unwrap_or_default();
         let verify = || Verify::new(Arc::clone(table), Arc::clone(&shared.pattern), block_len);
@@ -64,7 +64,7 @@ impl ClientFactory {
         }
     }
 
-    /// Client `number`.
+    /// Creates client `number`.
     pub fn client(&self, plan: &Plan, number: u32) -> Nfs3Client {
         let mut shared = self.shared.clone();
         let identities = &plan.connections.identities;

@@ -3,17 +3,17 @@
 //! | module | what is in it |
 //! |---|---|
 //! | `mount` | from a host and a path to a file handle |
-//! | `mount_service`, `portmapper` | who is asked for that |
+//! | `mount_service`, `portmapper` | services used by `mount` |
 //! | `calls` | the procedures as functions, one at a time |
-//! | `session` | the same with paths in their errors |
-//! | `examine` | what a server says of itself, before a run |
-//! | `prepare` | what a run finds or makes on a server before it begins |
-//! | `tree` | its directories as a run's workspace |
+//! | `session` | the procedures with paths in their errors |
+//! | `examine` | examination of a server before a run |
+//! | `prepare` | objects that a run finds or creates before it begins |
+//! | `tree` | directories on the server as a run's workspace |
 //! | `factory` | the clients of a probe or a mix |
-//! | `replay` | a load's clients |
-//! | `raw` | the same calls over a plain socket, for calibration |
+//! | `replay` | the clients of a replayed load |
+//! | `raw` | the calls over a plain socket, for calibration |
 //!
-//! How calls travel is `driver`'s.
+//! The `driver` module transports the calls.
 
 pub mod calls;
 mod error;
@@ -57,7 +57,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// What plans call it.
+/// Name of the protocol in plans.
 pub const NAME: &str = "nfs3";
 
 /// NFSv3 over RPC.
@@ -137,7 +137,7 @@ impl Protocol for Nfs3 {
     }
 }
 
-/// A server that has been mounted, and what a run has prepared there.
+/// A mounted server with the objects prepared for a run.
 struct OpenNfs3<'run> {
     plan: &'run Plan,
     target: &'run NfsTarget,

@@ -1,7 +1,7 @@
 //! From a host and a path to a file handle: portmapper, MOUNT, LOOKUP.
 //!
-//! Some servers mount only exports themselves and only directories. So the path
-//! is tried as it is, then the longest parent that works, and the rest is walked.
+//! Some servers mount only exports themselves and only directories. So the complete path is tried
+//! first, then its parents, the longest first; the remaining components are looked up.
 
 use super::calls::Session;
 use super::mount_service::{MOUNT, MountService};
@@ -23,28 +23,27 @@ use filestone_wire::portmap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// How long a port mapper is waited for, at most: many hosts have none, and some drop what is sent
-/// to its port.
+/// Maximum time to wait for a port mapper: many hosts have none, and some drop packets to its port.
 const PORTMAPPER_MAX: Duration = Duration::from_secs(3);
-/// The largest reply taken: a list of exports has no bound of its own.
+/// Maximum size of a reply, because the protocol does not limit an export list.
 const REPLY_MAX: usize = 4 << 20;
 
 /// The object under test.
 pub struct Mounted {
-    /// Its handle.
+    /// File handle.
     pub handle: Handle,
-    /// Its attributes.
+    /// Attributes of the object.
     pub attributes: Fattr3,
-    /// What was mounted.
+    /// Path that was mounted.
     pub export: String,
-    /// What was looked up below it.
+    /// Path that was looked up below `export`.
     pub walked: String,
-    /// Where MOUNT was asked.
+    /// Address of the MOUNT service.
     pub mount_service: SocketAddr,
 }
 
 impl Mounted {
-    /// Refuses a symbolic link in the place of what a run works in or on.
+    /// Returns an error if the object of a run is a symbolic link.
     pub fn refuse_link(&self, session: &mut Session, target: &NfsTarget) -> Result<(), RunError> {
         no_link(
             session,
@@ -55,39 +54,39 @@ impl Mounted {
     }
 }
 
-/// Which server is called, and what every call to it has in common.
+/// The server to call, and the common parameters of all calls.
 #[derive(Debug, Clone)]
 pub struct Caller<'plan> {
     /// The server and the object on it.
     pub target: &'plan NfsTarget,
-    /// How long a call may stay unanswered.
+    /// Timeout of a call, in nanoseconds.
     pub timeout_ns: u64,
-    /// Where the calls' identity comes from.
+    /// Seed for the identity of the calls.
     pub seed: u64,
-    /// Whether a symbolic link at the path is wanted itself, and not what it leads to.
+    /// Whether a symbolic link at the path is itself the target, not the object it leads to.
     pub wants_link: bool,
-    /// Which address of this host to call from.
+    /// Local source address.
     pub source: Option<IpAddr>,
-    /// As whom clients call; all of this is done by the first of them.
+    /// Identities of the clients. All calls here use the identity of the first client.
     pub identities: Identities,
 }
 
 impl<'plan> Caller<'plan> {
-    /// The caller that `plan` makes of its target.
+    /// Creates the caller for the target of `plan`.
     pub fn new(plan: &Plan, target: &'plan NfsTarget) -> Self {
         Self {
             target,
             timeout_ns: plan.timeout_ns,
             seed: plan.seed,
             wants_link: false,
-            // As the first client: exports may be for these addresses only.
+            // As the first client, because exports may be limited to these addresses.
             source: plan.source_for(|other| other.nfs3() == Some(target)),
             identities: plan.connections.identities.clone(),
         }
     }
 }
 
-/// Credentials of all calls.
+/// Returns the credentials of all calls.
 pub fn credentials(caller: &Caller<'_>) -> Credentials {
     let identities = &caller.identities;
     Credentials {
@@ -97,13 +96,13 @@ pub fn credentials(caller: &Caller<'_>) -> Credentials {
         uid: caller.target.uid,
         gid: caller.target.gid,
         gids: groups(&caller.target.supplementary_gids),
-        // Any number will do; one that changes tells captures of two runs apart.
+        // Arbitrary, but different per run, which distinguishes runs in packet captures.
         stamp: std::process::id() ^ (caller.seed as u32).rotate_left(16),
         modes: identities.modes(),
     }
 }
 
-/// Mounts the plan's path.
+/// Mounts the path of the plan.
 pub fn mount(
     caller: &Caller<'_>,
     built_in: Option<SocketAddr>,
@@ -111,8 +110,8 @@ pub fn mount(
     mount_until(caller, built_in, &Cancellation::default())
 }
 
-/// The same, which ends on cancellation. The session ends with it, too, and makes a lost
-/// connection again for as long as a call may take.
+/// Mounts the path of the plan until cancelled. The session ends on cancellation, too; it
+/// reconnects for up to the timeout of a call.
 pub fn mount_until(
     caller: &Caller<'_>,
     built_in: Option<SocketAddr>,
@@ -129,13 +128,14 @@ pub fn mount_until(
     Ok((session, mounted))
 }
 
-/// A connection to the NFS server, which answers there; nothing is mounted.
+/// Connects to the NFS server and calls NULL, without mounting.
 pub fn reach_until(caller: &Caller<'_>, cancellation: &Cancellation) -> Result<Session, RunError> {
     let finder = Finder::new(caller, None, cancellation);
     finder.first_address(|address| finder.session(address))
 }
 
-/// What the port mapper beside the NFS server at `server` knows; `None` if there is none.
+/// Returns the registrations of the port mapper on the host of the NFS server `server`; `None` if
+/// there is no port mapper.
 pub fn registered(
     caller: &Caller<'_>,
     server: SocketAddr,
@@ -145,8 +145,8 @@ pub fn registered(
     portmapper::dump(&mut finder.connect_portmapper(server).ok()?)
 }
 
-/// Where the lock manager of the NFS server at `server` is: on the same port, as
-/// ours is, or where the port mapper says; else what was asked in vain.
+/// Finds the lock manager of the NFS server at `server`: on the same port, as for the built-in
+/// server, or on the port from the port mapper. Returns the error of the port mapper if both fail.
 pub fn find_lock_manager(
     caller: &Caller<'_>,
     server: SocketAddr,
@@ -172,15 +172,15 @@ struct Finder<'p> {
     built_in: Option<SocketAddr>,
     wants_link: bool,
     source: Option<IpAddr>,
-    /// The port of the port mapper.
+    /// Port of the port mapper.
     portmapper: u16,
     cancellation: &'p Cancellation,
 }
 
-/// The MOUNT service of a server, and how it was found.
+/// The MOUNT service of a server, and the source of its port.
 struct FoundService {
     service: MountService,
-    /// Whether the port mapper has named its port.
+    /// Whether the port came from the port mapper.
     is_mapped: bool,
 }
 
@@ -203,7 +203,7 @@ impl<'p> Finder<'p> {
         }
     }
 
-    /// What comes of the first address of the host that answers.
+    /// Returns the result of `try_address` for the first address of the host that answers.
     fn first_address<T>(
         &self,
         mut try_address: impl FnMut(SocketAddr) -> Result<T, RunError>,
@@ -231,7 +231,8 @@ impl<'p> Finder<'p> {
         }
     }
 
-    /// A server that is not there is not waited for: its address or port may be wrong.
+    /// Returns a policy without reconnects, because the address or port of an absent server may be
+    /// wrong.
     fn retry(&self) -> Retry {
         Retry {
             reconnect: Duration::ZERO,
@@ -253,11 +254,11 @@ impl<'p> Finder<'p> {
         RpcConnection::connect(self.endpoint(dial, timeout), REPLY_MAX)
     }
 
-    /// A connection to the NFS server, which answers NULL.
+    /// Connects to the NFS server and calls NULL.
     fn session(&self, mut address: SocketAddr) -> Result<Session, RunError> {
         if self.target.port.is_none() && self.built_in.is_none() {
-            // No port given: the portmapper knows, and the well-known port is the
-            // answer if there is no portmapper.
+            // If no port is given, the port mapper is asked; without a port mapper, the well-known
+            // port is used.
             if let Ok(port) = self.ask_portmapper(address, NFS) {
                 address = at_port(address, port);
             }
@@ -302,8 +303,8 @@ impl<'p> Finder<'p> {
         })
     }
 
-    /// An error with the ports at which NFS and MOUNT were asked, if the one was
-    /// given and the other was not: the port mapper may be another server's.
+    /// Adds the ports of NFS and MOUNT to an error if only the NFS port was given explicitly: the
+    /// port mapper may belong to another server.
     fn elsewhere(&self, error: RunError, server: SocketAddr, mount: SocketAddr) -> RunError {
         if self.target.port.is_none() {
             return error;
@@ -317,7 +318,7 @@ impl<'p> Finder<'p> {
         .into()
     }
 
-    /// The port of a program, if the portmapper is there and knows.
+    /// Returns the port of a program from the port mapper.
     fn ask_portmapper(&self, server: SocketAddr, program: Program) -> Result<u16, PortmapError> {
         let connected = self.connect_portmapper(server);
         let mut connection = connected.map_err(|_| PortmapError::NoPortmapper(self.portmapper))?;
@@ -335,8 +336,8 @@ impl<'p> Finder<'p> {
         self.connect(dial, self.timeout.min(PORTMAPPER_MAX))
     }
 
-    /// MOUNT where the user says; else on the NFS port itself, as some servers
-    /// (and ours) have it; else where the portmapper says.
+    /// Finds MOUNT at the port given by the user; otherwise at the NFS port, as on the built-in
+    /// server and some others; otherwise at the port from the port mapper.
     fn find_mount_service(&self, server: SocketAddr) -> Result<FoundService, RunError> {
         if let Some(port) = self.target.mount_port {
             return self.try_mount_service(at_port(server, port));
@@ -374,7 +375,7 @@ impl<'p> Finder<'p> {
         })
     }
 
-    /// Handle, what was mounted, and what was walked below it.
+    /// Returns the handle, the mounted path, and the path looked up below it.
     fn mount_or_walk(
         &self,
         service: &mut MountService,
@@ -423,8 +424,8 @@ impl<'p> Finder<'p> {
 }
 
 impl Finder<'_> {
-    /// Whether a link is wanted and MNT gave what it leads to, as Linux's mountd does: its path
-    /// is looked up on the server, where LOOKUP follows no links.
+    /// Whether a link is wanted but MNT returned the object it leads to, as Linux's mountd does.
+    /// Then the path is looked up on the server, since LOOKUP does not follow links.
     fn is_followed(&self, session: &mut Session, handle: &Handle) -> Result<bool, RunError> {
         if !self.wants_link {
             return Ok(false);
@@ -437,7 +438,7 @@ impl Finder<'_> {
     }
 }
 
-/// A path and its parents, the longest first, each with what is left below it.
+/// Iterates over a path and its parents, the longest first, each with the remaining components.
 fn parents(path: &str) -> impl Iterator<Item = (&str, &str)> {
     let path = if path.len() > 1 {
         path.trim_end_matches('/')
@@ -488,7 +489,7 @@ fn is_no_directory(error: &RunError) -> bool {
     matches!(error.of_area(), Some(Nfs3Error::Answered { status: answered, .. }) if *answered == status)
 }
 
-/// Refuses an object that is a symbolic link, with its text.
+/// Returns an error with the link text if the object is a symbolic link.
 fn no_link(
     session: &mut Session,
     path: &str,
@@ -544,7 +545,7 @@ mod tests {
         out.write_all(&reply)
     }
 
-    /// A server of NFS alone: it answers NULL, and every other procedure of NFS with
+    /// Starts an NFS-only server, which answers NULL, and every other NFS procedure with
     /// NFS3ERR_BADHANDLE.
     fn nfs_alone() -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -558,7 +559,8 @@ mod tests {
         address
     }
 
-    /// Why nothing is mounted from a server of NFS alone, where `portmapper` is asked for MOUNT.
+    /// Returns the error of mounting from an NFS-only server whose MOUNT is registered at
+    /// `portmapper`.
     fn refused(portmapper: u16, path: &str, is_port_given: bool) -> (String, Option<String>) {
         let server = nfs_alone();
         let target = NfsTarget {
@@ -602,16 +604,16 @@ mod tests {
             "; NFS was asked at port 2049, which was given, and MOUNT at port {port}, which the \
              port mapper at port {port} names"
         );
-        // What the other server's MOUNT gives, this server's NFS does not know.
+        // The NFS server does not know a handle from another server's MOUNT.
         let (error, help) = refused(port, "/export", true);
         assert!(error.contains("NFS3ERR_BADHANDLE"), "{error}");
         assert!(error.ends_with(&asked), "{error}");
         assert!(help.is_some_and(|help| help.contains("--mount-port")));
-        // What it refuses, it refuses for itself.
+        // A refusal by the other server's MOUNT.
         let (error, help) = refused(port, "/nothing/export", true);
         assert!(error.ends_with(&asked), "{error}");
         assert!(help.is_some_and(|help| help.contains("--mount-port")));
-        // Where both ports are the port mapper's word, there is nothing to compare.
+        // If both ports come from the port mapper, there is nothing to compare.
         let (error, _) = refused(port, "/export", false);
         assert!(!error.contains("which was given"), "{error}");
     }

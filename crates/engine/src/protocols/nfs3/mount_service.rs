@@ -1,4 +1,4 @@
-//! MOUNT version 3 at one place.
+//! MOUNT version 3 at one address.
 
 use crate::driver::{Program, RpcConnection, RpcProcedure};
 use crate::error::RunError;
@@ -8,14 +8,14 @@ use filestone_wire::nfs3::Handle;
 use filestone_wire::rpc::{AUTH_NONE, AUTH_SYS};
 use std::net::SocketAddr;
 
-/// The program.
+/// MOUNT version 3.
 pub const MOUNT: Program = Program::new(mount::PROGRAM, mount::VERSION);
 
-/// Exports named in an error at most.
+/// Maximum number of exports named in an error.
 const EXPORTS_SHOWN: usize = 16;
 
-/// Whether calls with AUTH_SYS are accepted: a server that lists AUTH_NONE ignores who calls, and
-/// one that lists nothing is older than the list.
+/// Whether calls with AUTH_SYS are accepted. A server that lists AUTH_NONE ignores identities, and
+/// an empty list comes from servers older than the list.
 fn accepts_auth_sys(flavors: &[u32]) -> bool {
     flavors.is_empty() || flavors.contains(&AUTH_SYS) || flavors.contains(&AUTH_NONE)
 }
@@ -28,7 +28,7 @@ const fn called(procedure: mount::Procedure) -> RpcProcedure {
 pub struct MountService(RpcConnection);
 
 impl MountService {
-    /// The service at the other end of `connection`, which is asked whether it is there.
+    /// Checks with NULL that the service is at the other end of `connection`.
     pub fn find(mut connection: RpcConnection) -> Result<Self, RunError> {
         let address = connection.dial().address;
         connection
@@ -37,13 +37,13 @@ impl MountService {
         Ok(Self(connection))
     }
 
-    /// Where it is.
+    /// Returns the address of the service.
     pub fn address(&self) -> SocketAddr {
         self.0.dial().address
     }
 
-    /// MNT: a handle, or why not. An export that does not accept AUTH_SYS is an error: its handle
-    /// is worth nothing here, and other exports are not tried in its place.
+    /// Calls MNT and returns a handle or the status. An export that does not accept AUTH_SYS is an
+    /// error, because its handle is useless here; other exports are not tried instead.
     pub fn mnt(&mut self, path: &str) -> Result<Result<Handle, MountStatus>, RunError> {
         let address = self.address();
         let arguments = DirPath(path.as_bytes());
@@ -63,14 +63,14 @@ impl MountService {
         Ok(Ok(handle))
     }
 
-    /// UMNT, so that the server's list of mounts stays true. No more is waited for than its
-    /// reply, and a server that has no list does not matter.
+    /// Calls UMNT to keep the server's mount list correct. Waits for the reply at most; errors are
+    /// ignored, since a server may have no list.
     pub fn umnt(&mut self, path: &str) {
         let umnt = called(mount::Procedure::Umnt);
         let _ = self.0.call_raw(umnt, &DirPath(path.as_bytes()));
     }
 
-    /// What the server exports, as far as it says.
+    /// Returns the exports of the server, if it lists them.
     pub fn exports(&mut self) -> Vec<String> {
         let export = called(mount::Procedure::Export);
         let Ok(exports) = self.0.call::<mount::ExportReply<'_>>(export, &()) else {
@@ -92,7 +92,7 @@ mod tests {
     use filestone_wire::xdr::Encode;
     use std::io::Write;
 
-    /// What MNT gives at a server that offers these flavors, and the procedures it was called.
+    /// Returns the result of MNT at a server that offers these flavors, and the procedures called.
     fn mounted(flavors: &[u32]) -> (Result<bool, RunError>, Vec<u32>) {
         let auth_flavors = flavors.to_vec();
         let (connection, server) = scripted::connection(move |call, out| {
@@ -123,7 +123,7 @@ mod tests {
              AUTH_SYS (sys)"
         );
         assert_eq!(error.category(), crate::error::ErrorCategory::Target);
-        // NULL, MNT, UMNT: the server's list of mounts stays true.
+        // NULL, MNT and UMNT: the server's mount list stays correct.
         assert_eq!(called, [0, 1, 3]);
     }
 

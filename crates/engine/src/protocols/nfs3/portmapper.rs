@@ -1,4 +1,4 @@
-//! Where a program listens: the port mapper, or rpcbind where that knows IPv6.
+//! Finds the port of a program through the port mapper (RFC 1833), or through rpcbind for IPv6.
 
 use crate::driver::{CallFailed, Program, RpcConnection};
 use filestone_wire::portmap::rpcbind::{self, Rpcb};
@@ -11,27 +11,27 @@ const RPCBIND: Program = Program {
     ..PORTMAPPER
 };
 
-/// Why a port mapper names no port.
+/// Error of a port lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PortmapError {
-    /// Nothing answers there.
+    /// The port mapper does not answer.
     #[error("no port mapper answers at port {0}")]
     NoPortmapper(u16),
-    /// The program is not registered there.
+    /// The program is not registered.
     #[error("the port mapper at port {0} does not know where it is")]
     NotRegistered(u16),
 }
 
-/// What is looked for, and by which transport.
+/// Program and transport to look up.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgramQuery {
     /// The program.
     pub program: Program,
-    /// Whether by TCP, and not by UDP.
+    /// Whether the transport is TCP rather than UDP.
     pub is_tcp: bool,
 }
 
-/// The port of a program that the port mapper at the other end of `connection` knows.
+/// Returns the port of a program from the port mapper at the other end of `connection`.
 pub fn ask(connection: &mut RpcConnection, wanted: ProgramQuery) -> Result<u16, PortmapError> {
     let address = connection.dial().address;
     if address.is_ipv6()
@@ -56,14 +56,14 @@ pub fn ask(connection: &mut RpcConnection, wanted: ProgramQuery) -> Result<u16, 
     port.ok_or(PortmapError::NotRegistered(address.port()))
 }
 
-/// All programs that the port mapper at the other end of `connection` knows; `None` if it does
+/// Returns all registrations of the port mapper at the other end of `connection`; `None` if it does
 /// not answer.
 pub fn dump(connection: &mut RpcConnection) -> Option<Vec<Mapping>> {
     let dump = PORTMAPPER.procedure(portmap::Procedure::Dump.number(), "dump");
     connection.call::<portmap::DumpReply>(dump, &()).ok()
 }
 
-/// rpcbind version 4, which knows IPv6.
+/// Asks rpcbind version 4, which supports IPv6.
 fn ask_rpcbind(
     connection: &mut RpcConnection,
     server: SocketAddr,

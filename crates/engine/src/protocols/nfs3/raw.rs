@@ -1,4 +1,4 @@
-//! The same calls over a plain socket, for calibration.
+//! NFS calls over a plain socket, for calibration.
 
 use crate::control::Context;
 use crate::driver::first_xid;

@@ -1,4 +1,4 @@
-//! A server for one connection that answers as a test says, rightly or not.
+//! A server for one connection with answers, valid or not, from a test.
 
 use super::calls::Session;
 use crate::driver::{Dial, Endpoint, Retry, RpcConnection};
@@ -13,18 +13,18 @@ use std::net::{TcpListener, TcpStream};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What a test is told of a call.
+/// A received call.
 pub struct Call {
-    /// Its number.
+    /// Transaction identifier.
     pub xid: u32,
-    /// The program of what it calls.
+    /// Program number.
     pub program: u32,
-    /// What it calls.
+    /// Procedure number.
     pub procedure: u32,
 }
 
-/// A connection to a server of NFS that answers as `answer` does, and the
-/// procedures that it was called, once the connection is closed.
+/// Connects to an NFS server that answers with `answer`. The thread returns the procedures called,
+/// once the connection is closed.
 pub fn nfs(
     answer: impl FnMut(&Call, &mut TcpStream) -> io::Result<()> + Send + 'static,
 ) -> (Session, JoinHandle<Vec<u32>>) {
@@ -32,7 +32,7 @@ pub fn nfs(
     (Session::over(connection), server)
 }
 
-/// The same of a connection to any program.
+/// Connects to a server of any program that answers with `answer`; otherwise like [`nfs`].
 pub fn connection(
     answer: impl FnMut(&Call, &mut TcpStream) -> io::Result<()> + Send + 'static,
 ) -> (RpcConnection, JoinHandle<Vec<u32>>) {
@@ -66,7 +66,7 @@ pub fn connection(
     (connection.expect("it is there"), server)
 }
 
-/// Serves one connection; the procedures that were called.
+/// Serves one connection and returns the procedures called.
 pub fn serve(
     mut stream: TcpStream,
     mut answer: impl FnMut(&Call, &mut TcpStream) -> io::Result<()>,
@@ -90,12 +90,12 @@ pub fn serve(
     seen
 }
 
-/// A reply with its record mark.
+/// Encodes a successful reply with its record mark.
 pub fn reply(xid: u32, results: &[u8]) -> Vec<u8> {
     accepted(xid, AcceptStatus::Success, results)
 }
 
-/// A call that was not executed.
+/// Encodes a reply that rejects a call.
 pub fn refusal(xid: u32, status: AcceptStatus) -> Vec<u8> {
     accepted(xid, status, &[])
 }
@@ -114,7 +114,7 @@ fn accepted(xid: u32, status: AcceptStatus, results: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Attributes that only say these two things.
+/// Returns attributes with this type and file system; the other values are arbitrary.
 pub fn attributes(file_type: FileType, fsid: u64) -> Fattr3 {
     let never = Nfstime3::default();
     Fattr3 {

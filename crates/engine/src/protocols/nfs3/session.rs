@@ -1,4 +1,4 @@
-//! NFSv3 calls one at a time, with paths in their errors.
+//! NFSv3 calls, one at a time, with paths in their errors.
 
 use super::calls::{Failure, Session, called, status_of};
 use super::error::Nfs3Error;
@@ -9,31 +9,31 @@ use filestone_wire::nfs3::{Fattr3, Handle, Procedure, Status};
 use filestone_wire::xdr::Encode;
 use std::time::Duration;
 
-/// The largest reply taken of a call that is no part of what is measured.
+/// Maximum size of a reply to an unmeasured call.
 pub const RECORD_MAX: usize = 4 << 20;
 
 impl Session {
-    /// Another connection to the same server.
+    /// Opens another connection to the same server.
     pub fn again(&self) -> Result<Self, RunError> {
         Self::connect(self.endpoint().clone(), RECORD_MAX)
     }
 
-    /// The server, and how it is called.
+    /// Returns the server and the call parameters.
     pub fn endpoint(&self) -> &Endpoint {
         self.connection.endpoint()
     }
 
-    /// How long a call may take.
+    /// Returns the timeout of a call.
     pub fn timeout(&self) -> Duration {
         self.endpoint().timeout
     }
 
-    /// Where it is connected to.
+    /// Returns the connection parameters.
     pub fn dial(&self) -> &Dial {
         &self.endpoint().dial
     }
 
-    /// The results of a procedure.
+    /// Calls a procedure and returns its encoded results.
     pub fn results(
         &mut self,
         procedure: Procedure,
@@ -45,18 +45,18 @@ impl Session {
             .map_err(|failed| without_results(failed, ""))
     }
 
-    /// Calls NULL: whether NFS version 3 is spoken there at all.
+    /// Calls NULL to check that the server supports NFS version 3.
     pub fn null(&mut self) -> Result<(), RunError> {
         self.results(Procedure::Null, &()).map(drop)
     }
 
-    /// Attributes of an object.
+    /// Returns the attributes of an object.
     pub fn attributes(&mut self, path: &str, handle: &Handle) -> Result<Fattr3, RunError> {
         let attributes = self.call(|link| link.attributes(handle));
         attributes.map_err(|failure| at_path(failure, path, Procedure::Getattr))
     }
 
-    /// The object of this name in a directory.
+    /// Looks up a name in a directory.
     pub fn lookup(
         &mut self,
         path: &str,
@@ -69,7 +69,7 @@ impl Session {
             .map_err(|failure| at_path(failure, path, Procedure::Lookup))
     }
 
-    /// rtmax and wtmax of FSINFO; zeros from a server that does not say.
+    /// Returns rtmax and wtmax of FSINFO; zeros if the call fails.
     pub fn transfer_limits(&mut self, handle: &Handle) -> (u64, u64) {
         match self.call(|link| link.file_system_info(handle)) {
             Ok(ok) => (ok.rtmax.into(), ok.wtmax.into()),
@@ -84,7 +84,7 @@ impl From<RunError> for WorkError<RunError> {
     }
 }
 
-/// An error of a call about the object at `path`.
+/// Converts the error of a call for the object at `path`.
 pub fn without_results(failed: CallFailed, path: &str) -> RunError {
     let mut call = failed.procedure.shown();
     if !path.is_empty() {
@@ -93,8 +93,8 @@ pub fn without_results(failed: CallFailed, path: &str) -> RunError {
     RunError::calling(failed.address, call, failed.source)
 }
 
-/// The same of a call that may have been answered; `procedure` is told where it is not known which
-/// one was answered last.
+/// Converts the failure of a call that may have been answered. `procedure` is reported if the last
+/// answered procedure is unknown.
 pub fn at_path(failure: Failure, path: &str, procedure: Procedure) -> RunError {
     match failure {
         Failure::Lost(call) => without_results(call, path),
@@ -107,7 +107,7 @@ pub fn at_path(failure: Failure, path: &str, procedure: Procedure) -> RunError {
     }
 }
 
-/// A procedure's bad status, with its place.
+/// Returns the error for a procedure's bad status at `path`.
 pub fn failed(path: &str, procedure: Procedure, status: Status) -> RunError {
     let path = path.into();
     Nfs3Error::Answered {

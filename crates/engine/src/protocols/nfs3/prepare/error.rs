@@ -1,59 +1,59 @@
-//! Why what a run needs cannot be found or made on the server.
+//! Errors of finding or creating a run's objects on the server.
 
 use crate::error::{AreaError, ErrorCategory};
 use filestone_wire::nfs3::{Procedure, Status};
 use filestone_workload::operation::OpKind;
 
-/// Why what a run needs cannot be found or made on the server.
+/// Error of finding or creating a run's objects on the server.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
-    /// An operation that the target is not made for.
+    /// The target has the wrong type for the operation.
     #[error("{path}: {} needs {needs}", operation.name())]
     WrongObject {
-        /// The target's path.
+        /// Path of the target.
         path: String,
-        /// What is asked.
+        /// The operation.
         operation: OpKind,
-        /// What it needs.
+        /// Object that the operation needs.
         needs: &'static str,
-        /// What to do.
+        /// Advice for the user.
         help: &'static str,
     },
-    /// The target of a mix.
+    /// The target of a mix is not a directory.
     #[error("{path}: a mix works in a directory, and this is a {kind}")]
     NotADirectory {
-        /// The target's path.
+        /// Path of the target.
         path: String,
-        /// What it is.
+        /// Type of the object.
         kind: &'static str,
     },
-    /// The directories of a mix.
+    /// The directories of a mix are on different servers.
     #[error("the directories of a mix are on different servers")]
     DifferentServers,
-    /// Unstable writes are lost whenever they are to be committed.
+    /// The server loses unstable writes before every COMMIT.
     #[error("{path}: the server forgets what is written again and again")]
     Forgotten {
-        /// The file.
+        /// Path of the file.
         path: String,
     },
-    /// An object of this type cannot be made.
+    /// The server cannot create objects of this type.
     #[error("{path}: the server does not support {}: {status}", procedure.name().to_uppercase())]
     NotSupported {
-        /// The object.
+        /// Path of the object.
         path: String,
-        /// What it does not support.
+        /// Unsupported procedure.
         procedure: Procedure,
-        /// Its answer.
+        /// Status of the reply.
         status: Status,
     },
-    /// More was written than was sent, or nothing.
+    /// A WRITE reply reports 0 bytes, or more than were sent.
     #[error("{path}: sent {sent} bytes, the server says it took {taken}")]
     WrongCount {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Bytes of the call.
+        /// Bytes in the call.
         sent: u32,
-        /// Bytes of the reply.
+        /// Bytes in the reply.
         taken: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! What has been found of a server's files before a run.
+//! Files found on a server before a run.
 
 use crate::file_set::SetFiles;
 use filestone_protocol::client::handles::Handles;
@@ -6,25 +6,25 @@ use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_wire::nfs3::Handle;
 use filestone_workload::operation::FileId;
 
-/// One object of the server.
+/// An object on the server.
 #[derive(Debug, Clone, Copy)]
 pub struct FoundFile {
-    /// What the server knows it by.
+    /// File handle.
     pub handle: Handle,
-    /// Its length in bytes when it was looked up.
+    /// Length in bytes at the time of the lookup.
     pub len: u64,
-    /// What it is.
+    /// Type of the object.
     pub kind: ObjectKind,
-    /// Whether its data are `wire::pattern`'s, so that they can be verified.
+    /// Whether the data match `wire::pattern`, so that they can be verified.
     pub has_pattern: bool,
 }
 
-/// The files of a run, and what the server knows them by.
+/// The files of a run with their handles.
 #[derive(Debug, Clone, Default)]
 pub struct FoundFiles {
-    /// What operations speak of.
+    /// Table of the files that operations refer to.
     pub table: FileTable,
-    /// The handle of each of its files.
+    /// Handle of each file in the table.
     pub handles: Handles<Handle>,
 }
 

@@ -1,4 +1,4 @@
-//! What is in a directory, before the run: names, and handles with attributes.
+//! Directory listings before a run: names, and handles with attributes.
 
 use super::entry_of;
 use crate::driver::CallError;
@@ -10,13 +10,12 @@ use crate::workspace::ClaimError;
 use filestone_wire::nfs3::{Handle, Procedure};
 use std::cell::Cell;
 
-/// Bytes asked for per page.
+/// Requested page size in bytes.
 const PAGE: u32 = 32 << 10;
-/// What is said of a listing of which too few names stand for anything.
+/// Error text for a listing with too few valid names.
 const NO_NAMES: &str = "too many names that are none";
 
-/// How many entries are looked at where so many are wanted: a server may make a listing up as
-/// it goes.
+/// Maximum number of entries read to find `max` objects: a server may generate an endless listing.
 fn entries_max(max: u32) -> u64 {
     10 * (u64::from(max) + 1000)
 }
@@ -40,7 +39,7 @@ fn not_listed(failure: Failure, path: &str, procedure: Procedure) -> RunError {
     }
 }
 
-/// The names in a directory, at most `max` of them, without `.` and `..`.
+/// Lists the names in a directory, at most `max`, without `.` and `..`.
 pub fn names(
     session: &mut Session,
     path: &str,
@@ -65,7 +64,7 @@ pub fn names(
     Ok(names)
 }
 
-/// The objects in a directory, at most `max` of them.
+/// Lists the objects in a directory, at most `max`.
 pub fn files(
     session: &mut Session,
     path: &str,

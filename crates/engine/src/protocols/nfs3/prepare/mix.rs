@@ -1,4 +1,4 @@
-//! What a mix needs of its server: the directories that clients use, and the file set in them.
+//! Prepares a mix on an NFS server: the clients' directories and the file set in them.
 
 use super::file_set::Order;
 use super::{Prepared, Session, kind_of};
@@ -17,7 +17,7 @@ use filestone_workload::operation::OpKind;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Finds the directories of a mix, and makes or finds the file set in them.
+/// Finds the directories of a mix, and creates or finds its file set.
 pub fn prepare_mix(
     plan: &Plan,
     target: &NfsTarget,
@@ -65,7 +65,7 @@ pub fn prepare_mix(
     })
 }
 
-/// Removes the file set of a mix whose process is over, or gives it up.
+/// Removes or releases the file set of a mix whose process has ended.
 pub fn reclaim_mix(
     plan: &Plan,
     target: &NfsTarget,
@@ -84,7 +84,7 @@ pub fn reclaim_mix(
     file_set::reclaim(&session, &left, context)
 }
 
-/// The directories, with the first one's session, which is a new one.
+/// All directories, and a new session of the first.
 type FoundAll = (Session, Mounted, Vec<(String, Handle)>);
 
 /// Mounts all directories.
@@ -131,8 +131,8 @@ fn find(
     Ok((session, mounted))
 }
 
-/// The further target, if it is on the server of the first. A file handle is good on its own
-/// server only, and so is a connection.
+/// Returns the additional target if it is on the server of the first. File handles and connections
+/// are valid for one server only.
 fn same_server<'t>(first: &NfsTarget, other: &'t TargetPlan) -> Result<&'t NfsTarget, RunError> {
     let same = other.nfs3().filter(|other| {
         (&other.host, other.port, other.transport) == (&first.host, first.port, first.transport)

@@ -1,6 +1,5 @@
-//! Before and after the measured run: find the server, mount, look up what the
-//! operations are about, make a directory of our own where things are changed,
-//! and take it away again.
+//! Preparation and clean-up of a run: finds the server, mounts, looks up the objects of the
+//! operations, creates a scratch directory if the run changes files, and removes it at the end.
 
 mod error;
 pub mod file_set;
@@ -31,21 +30,21 @@ use filestone_workload::operation::{FileId, OpKind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Everything a run needs to know of its target.
+/// The prepared target of a run.
 pub struct Prepared {
-    /// Where the clients connect to.
+    /// Address and parameters for the clients' connections.
     pub dial: Dial,
-    /// The files and names.
+    /// Files and names.
     pub files: FoundFiles,
-    /// For the record.
+    /// Description of the target for the record.
     pub target: Target,
     session: Session,
     own: Option<ScratchDirectory<Handle>>,
-    /// The file set of a mix, and whether it is removed at the end.
+    /// File set of a mix, and whether it is removed at the end.
     file_set: Option<(FileSet, bool)>,
 }
 
-/// Finds the target of a plan and looks up what its operations are about.
+/// Finds the target of a plan and looks up the objects of its operations.
 pub fn prepare(
     plan: &ProbeRun<'_>,
     built_in: Option<SocketAddr>,
@@ -122,7 +121,7 @@ fn prepare_probe(
     }
 }
 
-/// Whether an operation may be asked of any object, a symbolic link included.
+/// Whether an operation accepts any object, including a symbolic link.
 const fn asks_of_any_object(operation: OpKind) -> bool {
     matches!(
         operation,
@@ -136,7 +135,7 @@ const fn asks_of_any_object(operation: OpKind) -> bool {
     )
 }
 
-/// ftype3 as far as operations care.
+/// Converts ftype3 to the types that operations distinguish.
 fn kind_of(file_type: FileType) -> ObjectKind {
     match file_type {
         FileType::Regular => ObjectKind::File,
@@ -157,13 +156,13 @@ fn entry_of(handle: Handle, attributes: &Fattr3, has_pattern: bool) -> FoundFile
     }
 }
 
-/// What an operation needs, if that is one object or several in a directory.
+/// Objects that an operation needs: the target itself, or several in a directory.
 struct Wanted {
     is_met: fn(&FoundFile) -> bool,
-    /// The words for one object, and for what to do.
+    /// Error text for a single object, and the advice.
     one: &'static str,
     help: &'static str,
-    /// The words for what a directory should have.
+    /// Error text for the contents of a directory.
     several: &'static str,
 }
 
@@ -180,7 +179,7 @@ const READABLE: Wanted = Wanted {
     several: "files that are not empty",
 };
 
-/// The target is not what its operation needs.
+/// Returns the error for a target of the wrong type.
 fn wrong_object(plan: &ProbeRun<'_>, needs: &'static str, help: &'static str) -> RunError {
     PrepareError::WrongObject {
         path: plan.target.path.clone(),
@@ -192,7 +191,7 @@ fn wrong_object(plan: &ProbeRun<'_>, needs: &'static str, help: &'static str) ->
 }
 
 impl Prepared {
-    /// Looks up, or makes, what the plan's operation is about.
+    /// Looks up or creates the objects of the plan's operation.
     fn fill_table(
         &mut self,
         plan: &ProbeRun<'_>,
@@ -253,7 +252,8 @@ impl Prepared {
         }
     }
 
-    /// The object itself, or those in the directory, if they are what the operation needs.
+    /// Uses the object itself, or those in the directory, as subjects if they have the required
+    /// type.
     fn find_subjects(
         &mut self,
         plan: &ProbeRun<'_>,
@@ -273,7 +273,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Makes the files of a directory the subjects of the run.
+    /// Uses the files of a directory as subjects of the run.
     fn visit_files(
         &mut self,
         plan: &ProbeRun<'_>,
@@ -357,7 +357,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// One file for each client.
+    /// Creates a file for each client.
     fn make_own_files(
         &mut self,
         plan: &ProbeRun<'_>,
@@ -386,11 +386,12 @@ impl Prepared {
         Ok(())
     }
 
-    /// Takes our own directory away, with everything in it, and gives up the file set, or
-    /// removes it if that was asked.
+    /// Removes the scratch directory with its contents, and releases the file set or removes it if
+    /// requested.
     ///
-    /// The connection may have been lost with the server: it is made again. Whoever stops a
-    /// run wants this done all the same, but not for ever; whoever stops the clean-up does not.
+    /// The connection may have been lost with the server, so it is made again. A stop of the run
+    /// does not prevent the clean-up, but limits its time; another stop during the clean-up aborts
+    /// it.
     pub fn clean_up(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
         let stop = context.stop;
         match &mut self.file_set {
@@ -410,12 +411,12 @@ impl Prepared {
         })
     }
 
-    /// The file set of a mix.
+    /// Returns the file set of a mix.
     pub fn file_set(&self) -> Option<&FileSet> {
         self.file_set.as_ref().map(|(set, _)| set)
     }
 
-    /// Where our own directory is, if there is one.
+    /// Returns the path of the scratch directory or file set, if there is one.
     pub fn own_path(&self) -> Option<&str> {
         let set = self.file_set().and_then(|set| set.record.paths.first());
         let own = self.own.as_ref().map(ScratchDirectory::path);

@@ -1,4 +1,4 @@
-//! The files of our own that operations visit which change nothing: what they read is written first.
+//! Files created for operations that only read: their data are written before the run.
 
 use super::Prepared;
 use crate::control::Context;
@@ -10,12 +10,12 @@ use filestone_wire::nfs3::write::StableHow;
 use filestone_wire::pattern;
 use filestone_workload::operation::{FileId, OpKind};
 
-/// Bytes of a WRITE at most: what every server takes, and what a datagram holds.
+/// Maximum size of a WRITE in bytes: accepted by every server, and small enough for a datagram.
 const WRITE_MAX: u64 = 64 << 10;
 const DATAGRAM_WRITE_MAX: u64 = 8 << 10;
 
 impl Prepared {
-    /// Makes the files of our own the subjects of the run.
+    /// Uses the created files as subjects of the run.
     pub(super) fn visit_own_files(
         &mut self,
         plan: &ProbeRun<'_>,
@@ -37,7 +37,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Writes a file from its beginning to its end.
+    /// Writes a whole file.
     fn fill(&mut self, plan: &ProbeRun<'_>, file: FileId, name: &str) -> Result<(), RunError> {
         let (Some(own), Some(handle)) = (&self.own, self.files.handles.get(file)) else {
             return Ok(());
@@ -62,7 +62,7 @@ impl Prepared {
                 .write(handle, offset, data, StableHow::FileSync);
             let written = written
                 .map_err(|failure| at_path(failure, &own.directory.at(name), Procedure::Write))?;
-            // That it took nothing is an error of the call already, so this comes to an end.
+            // A write of 0 bytes is already an error of the call, so the loop terminates.
             offset += u64::from(written.count);
         }
         self.files.table.set_len(file, len);
@@ -70,7 +70,7 @@ impl Prepared {
     }
 }
 
-/// What the file of a client is called.
+/// Returns the file name of a client.
 pub(super) fn own_name(client: u32) -> String {
     format!("client{client}")
 }

@@ -1,4 +1,4 @@
-//! A connection of a load's client, as the worker of any protocol's loads sees it.
+//! Connection of a replaying NFS client, as used by the common worker of all protocols.
 
 use crate::backend::connection::ClientConnection;
 use crate::driver::{CallError, RetryLimit};
@@ -33,15 +33,15 @@ impl LoadConnection for LoadClient {
     }
 }
 
-/// Why the client of this connection could not go on, if it could not: one that was given up may
-/// not know.
+/// Returns why the client of this connection cannot continue, if so. A client that was aborted may
+/// not know the reason.
 pub fn why_lost(
     connection: &mut ClientConnection<LoadClient>,
     patience: RetryLimit,
     is_given_up: bool,
 ) -> Option<String> {
     let lost = connection.client.take_lost();
-    // Nothing was cut off of one that waited for its next line.
+    // A client that waited for its next line had no call in flight.
     let idle = || ClientError {
         procedure: RpcProcedure::NONE,
         reason: ClientErrorKind::Disconnected,

@@ -1,14 +1,14 @@
-//! A load on an NFSv3 server: NFS verbs as they are written, CIFS verbs lowered
-//! to the calls that Samba would need of such a server.
+//! Replays a load on an NFSv3 server: NFS verbs directly, CIFS verbs lowered to the calls that
+//! Samba would need.
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `site` | the place on the server: claimed, left as it was found |
-//! | `socket_clients` | its clients, over sockets |
-//! | `connection` | one of them, as the worker of any load sees it |
+//! | `site` | the directory on the server: claimed, and restored at the end |
+//! | `socket_clients` | the clients, over sockets |
+//! | `connection` | a client's connection, as the common worker uses it |
 //!
-//! What a client does is the model's (`filestone_protocol::client::nfs3::load`).
-//! docs/reference/lowering.md has the table of what each verb becomes.
+//! The client itself is in `filestone_protocol::client::nfs3::load`. docs/reference/lowering.md
+//! lists the calls of each verb.
 
 mod connection;
 mod options;

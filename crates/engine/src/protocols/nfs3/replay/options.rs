@@ -1,4 +1,4 @@
-//! How a load is replayed on an NFS server.
+//! Options of a replay on an NFS server.
 
 use crate::control::Cancellation;
 use crate::driver::retry::Retry;
@@ -11,40 +11,38 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a caller decides.
+/// Options of a replay on an NFS server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nfs3Options {
-    /// Whose verbs the loads have: client i replays load i modulo their number.
-    /// Some verbs are in both languages: RENAME3 is one call, and the Rename of
-    /// CIFS also asks for both names first.
+    /// Verb set of each load: client i replays load i modulo their number. Some verbs exist in both
+    /// sets: RENAME3 is one call, while the Rename of CIFS first looks up both names.
     pub generations: Vec<Generation>,
-    /// Whether names of CIFS verbs that are not there are looked for by ignoring
-    /// case, as Samba does.
+    /// Whether missing names of CIFS verbs are searched case-insensitively, as Samba does.
     pub resolve: bool,
-    /// Whether the writes of CIFS verbs are FILE_SYNC instead of UNSTABLE.
+    /// Whether writes of CIFS verbs are FILE_SYNC instead of UNSTABLE.
     pub stable: bool,
-    /// Whether LockX, UnlockX and the LOCK4 family go to the lock manager.
+    /// Whether LockX, UnlockX and the LOCK4 verbs use the lock manager.
     pub enable_nlm: bool,
-    /// Its port, if neither the server nor its port mapper is to be asked.
+    /// Port of the lock manager; `None` to find it on the server or through the port mapper.
     pub nlm_port: Option<u16>,
-    /// How long a call may stay unanswered.
+    /// Timeout of a call.
     pub timeout: Duration,
-    /// How long a lost connection is tried again.
+    /// Maximum time to retry a lost connection.
     pub reconnect: Duration,
-    /// Where what prepares and cleans up connects from.
+    /// Source address for preparation and clean-up.
     pub source: Option<IpAddr>,
-    /// As whom they call.
+    /// Identities of the clients.
     pub callers: GroupIdentities,
-    /// The first client's number in names.
+    /// Number of the first client in names.
     pub first_number: u32,
-    /// What is done where there may be a `clients` already.
+    /// Policy for an existing `clients`.
     pub occupied: OnExisting,
-    /// The names that the run can make in `clients`, which are all that it removes.
+    /// Names that the run can create in `clients`; only these are removed.
     pub made: Arc<MadeNames>,
 }
 
 impl Nfs3Options {
-    /// What applies when nothing is said, for loads of these generations.
+    /// Creates default options for loads of these generations.
     pub fn new(generations: Vec<Generation>) -> Self {
         Self {
             generations,
@@ -62,7 +60,7 @@ impl Nfs3Options {
         }
     }
 
-    /// How lost connections are made again, until `cancellation`.
+    /// Returns the retry policy for lost connections, ended by `cancellation`.
     pub(super) fn retry(&self, cancellation: &Cancellation) -> Retry {
         Retry {
             reconnect: self.reconnect,
@@ -70,14 +68,14 @@ impl Nfs3Options {
         }
     }
 
-    /// What applies to one client.
+    /// Returns the options of one client.
     pub(super) fn of_client(&self, client: u32) -> LoadOptions {
         let loads = self.generations.len().max(1);
         let generation = self.generations.get(client as usize % loads);
         let has_nfs_verbs = generation == Some(&Generation::Nfs);
         LoadOptions {
             has_nfs_verbs,
-            // Case counts in the names of NFS.
+            // Names of NFS are case-sensitive.
             ignores_case: self.resolve && !has_nfs_verbs,
             stable: self.stable,
             modes: self.callers.modes(),

@@ -1,4 +1,4 @@
-//! A directory on an NFS server as the place of a replay.
+//! A directory on an NFS server in which loads are replayed.
 
 use super::options::Nfs3Options;
 use crate::control::{Cancellation, cancel_on};
@@ -25,16 +25,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Most bytes of one READ or WRITE, whatever the server offers.
+/// Maximum size of a READ or WRITE in bytes, even if the server supports more.
 const TRANSFER_MAX: u32 = 1 << 20;
-/// The same in one datagram, as clients of NFS over UDP have it.
+/// Maximum size of a READ or WRITE in one datagram, as used by NFS clients over UDP.
 const DATAGRAM_TRANSFER_MAX: u32 = 32 << 10;
-/// What is taken of a server that does not say: what the oldest servers take.
+/// Transfer size for a server that reports none: the limit of the oldest servers.
 const TRANSFER_UNKNOWN: u32 = 8192;
-/// Bytes of a reply besides its data, and of a page of a directory.
+/// Size of a reply without its data, and of a directory page, in bytes.
 const REPLY_MARGIN: usize = 64 << 10;
 
-/// A directory on a server, claimed for one run.
+/// A directory on a server, claimed for a run.
 #[derive(Debug)]
 pub struct Nfs3Site {
     dial: Dial,
@@ -44,11 +44,11 @@ pub struct Nfs3Site {
     claim: TestDirectory<Handle>,
     transfers: Transfers,
     target: Target,
-    /// Ends the clean-up.
+    /// Cancels the clean-up.
     cancellation: Cancellation,
 }
 
-/// What is known when the directory under test has been mounted.
+/// The mounted target directory and its connection.
 struct Reached {
     dial: Dial,
     mounted: Mounted,
@@ -107,7 +107,7 @@ fn open(endpoint: Endpoint) -> Result<Session, RunError> {
     Session::connect(endpoint, TRANSFER_MAX as usize + REPLY_MARGIN)
 }
 
-/// What the server takes at once, as FSINFO says.
+/// Returns the transfer limits of the server from FSINFO.
 fn transfers(
     nfs: &mut Session,
     root: &Directory<Handle>,
@@ -134,7 +134,7 @@ fn transfers(
     }
 }
 
-/// Where the lock manager is, if it is wanted.
+/// Finds the lock manager, if needed.
 fn lock_manager(
     target: &NfsTarget,
     options: &Nfs3Options,
@@ -160,17 +160,17 @@ fn lock_manager(
 }
 
 impl Nfs3Site {
-    /// Where the server is.
+    /// Returns the address of the server.
     pub fn dial(&self) -> &Dial {
         &self.dial
     }
 
-    /// Where its lock manager is, if that is wanted.
+    /// Returns the address of the lock manager, if needed.
     pub fn lock_manager(&self) -> Option<&Dial> {
         self.lock_manager.as_ref()
     }
 
-    /// What client `client` is made of.
+    /// Returns the options of client `client`.
     pub fn client_options(&self, client: u32, pattern: &Arc<[u8]>) -> LoadClientOptions {
         LoadClientOptions {
             actor: ActorOptions {
@@ -203,9 +203,9 @@ impl Nfs3Site {
         }
     }
 
-    /// Mounts the target's path and claims it: makes `clients` in it, or beside one of
-    /// another program's. `built_in` is where the built-in server listens, for
-    /// targets without a host.
+    /// Mounts the target's path and claims it: creates `clients` in it, or works next to one of
+    /// another program. `built_in` is the address of the built-in server, for targets without a
+    /// host.
     pub fn claim(
         target: &NfsTarget,
         built_in: Option<SocketAddr>,
@@ -256,9 +256,8 @@ impl Nfs3Site {
     }
 }
 
-/// Removes what a run has left over in the target's directory: only a `clients`
-/// with our marker in it, and only if no run is known to go on in it. `None` if
-/// there is no `clients`.
+/// Removes the leftovers of a run in the target's directory: only a `clients` with filestone's
+/// marker, and only if no run is known to use it. `None` if there is no `clients`.
 pub fn remove_left_over(
     target: &NfsTarget,
     built_in: Option<SocketAddr>,
@@ -272,7 +271,7 @@ pub fn remove_left_over(
     remove_left_over_until(target, built_in, &options, policy, &Cancellation::default())
 }
 
-/// The same, which ends on cancellation.
+/// Like [`remove_left_over`], until cancelled.
 pub(crate) fn remove_left_over_until(
     target: &NfsTarget,
     built_in: Option<SocketAddr>,
@@ -306,7 +305,7 @@ impl WorkDir for Nfs3Site {
     }
 
     fn release(mut self, trees: TreeCleanup) -> Result<(), RunError> {
-        // A connection of its own: one from before a long run may be gone.
+        // A new connection, because the one from before a long run may be gone.
         let mut nfs = open(Endpoint {
             dial: self.dial,
             credentials: self.credentials,
@@ -322,7 +321,7 @@ impl WorkDir for Nfs3Site {
     }
 }
 
-/// The directory under test.
+/// Returns the directory under test.
 fn root(handle: Handle, path: &str) -> Directory<Handle> {
     Directory {
         handle,

@@ -1,4 +1,4 @@
-//! The clients of a load, over sockets: any number of them on each worker's thread.
+//! Replaying NFS clients over sockets, any number of them per worker thread.
 
 use super::site::Nfs3Site;
 use crate::backend::connection::{ConnectedClient, InitialConnection};
@@ -21,7 +21,7 @@ use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Clients over sockets.
+/// Spawns clients over sockets.
 pub struct SocketClients;
 
 impl<W: LineSource> ClientSpawner<RoundRobin<Nfs3Site>, W> for SocketClients {
@@ -99,8 +99,8 @@ impl<W: LineSource> ClientSpawner<RoundRobin<Nfs3Site>, W> for SocketClients {
     }
 }
 
-/// When each client is to have its connection, if the run can begin without it: not where it has a
-/// second one, to a lock manager.
+/// Returns when each client connects, if the run can begin without connections. It cannot if
+/// clients have second connections, to a lock manager.
 fn moments_of<'w, W: LineSource>(
     wanted: &'w Wanted<'_, RoundRobin<Nfs3Site>, W>,
 ) -> Option<&'w [Timestamp]> {
@@ -123,8 +123,8 @@ fn connect_sockets_of<W: LineSource>(
     connect_sockets(plan, count, dial, context)
 }
 
-/// How the connection at that place is made: first those of all clients, then those to their
-/// lock managers.
+/// Returns the connection parameters at index `place`: first the connections of all clients, then
+/// those to their lock managers.
 fn dial_of_place(plan: &Plan, sites: &RoundRobin<Nfs3Site>, place: u32) -> Dial {
     let number = place % plan.clients.max(1);
     let site = sites.of(number);

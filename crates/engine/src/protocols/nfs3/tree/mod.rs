@@ -1,16 +1,15 @@
-//! A tree on an NFSv3 server.
+//! Directory trees on an NFSv3 server.
 //!
-//! A marker is made longer than its text: what it has to say later is written over it, in place,
-//! so that a claim can also be given up, or taken over, on a server that has no room for
-//! anything new.
+//! A marker file is padded beyond its text, so that later texts overwrite it in place. A claim can
+//! therefore be released or taken over even if the server has no space left.
 //!
-//! A server that keeps no file data (nfs-ganesha's in-memory file system, and ours with
-//! `--discard`) still keeps where a symbolic link leads: there, the marker is one, and its
-//! text is where it leads.
+//! A server that discards file data (nfs-ganesha's in-memory file system, or the built-in server
+//! with `--discard`) still stores the targets of symbolic links. On such servers the marker is a
+//! symbolic link with the text as its target.
 //!
-//! All calls here may have been sent twice, if the connection was lost in between. Then "it is
-//! there already" is the answer to the second sending, and is believed where nothing else can
-//! have made it.
+//! Any call here may have been sent twice if the connection was lost in between. Then an EXIST
+//! status answers the second transmission, and is ignored if no other process can have created the
+//! object.
 
 mod names;
 
@@ -31,11 +30,11 @@ use filestone_wire::nfs3::{FileType, Handle, Procedure, Status};
 use names::Removal;
 use std::time::Duration;
 
-/// Bytes of a page of a directory that should have next to nothing in it.
+/// Page size in bytes for directories that should be almost empty.
 const PAGE: u32 = 8 << 10;
 
 impl Session {
-    /// MKDIR of a directory of the run's own; NFS3ERR_EXIST if it was there before.
+    /// MKDIR of a directory owned by the run; NFS3ERR_EXIST if it existed before.
     fn make_own_directory(&mut self, parent: &Handle, name: &[u8]) -> NfsResult<Handle> {
         let mode = self.modes().directory;
         match self.call(|link| link.make_directory(parent, name, mode)) {
@@ -53,7 +52,7 @@ impl Session {
         }
     }
 
-    /// CREATE of an empty file of the run's own; NFS3ERR_EXIST if it was there before.
+    /// CREATE of an empty file owned by the run; NFS3ERR_EXIST if it existed before.
     pub(crate) fn make_own_file(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<Handle> {
         let how = CreateHow::Guarded(permissions(self.modes().file));
         let made = match self.call(|link| link.create(directory, name, how)) {
@@ -67,7 +66,7 @@ impl Session {
         }
     }
 
-    /// The same with this text; NFS3ERR_NOSPC if not all of it was taken.
+    /// Creates a file with this text; NFS3ERR_NOSPC if the text was not stored completely.
     fn make_text(&mut self, directory: &Handle, name: &[u8], text: &str) -> NfsResult<()> {
         let file = self.make_own_file(directory, name)?;
         let padded = padded(text, 0);
@@ -80,7 +79,7 @@ impl Session {
             .map(drop)
     }
 
-    /// What a marker says; `None` if what is there cannot be one.
+    /// Returns the text of a marker; `None` if the object cannot be a marker.
     fn marker_text(&mut self, directory: &Handle, name: &[u8]) -> NfsResult<Option<String>> {
         let Some(Object { handle, attributes }) =
             self.call(|link| link.find_object(directory, name))?
@@ -95,8 +94,8 @@ impl Session {
         Ok(Some(String::from_utf8_lossy(&text).into_owned()))
     }
 
-    /// Writes a text over that of a marker. No byte that was there stays, and none is added to a
-    /// file that is long enough. A symbolic link is replaced by another one.
+    /// Overwrites the text of a marker. All previous bytes are replaced, and a file that is long
+    /// enough does not grow. A symbolic link is replaced by a new one.
     fn rewrite(&mut self, directory: &Handle, name: &[u8], text: &str) -> NfsResult<()> {
         let found = self.call(|link| link.find_object(directory, name))?;
         let Object { handle, attributes } = found.ok_or(Failure::from(Status::NOENT))?;
@@ -106,7 +105,7 @@ impl Session {
         self.write_text(&handle, &padded(text, attributes.size))
     }
 
-    /// The first name in a directory that is not `known`.
+    /// Returns the first name in a directory that is not in `known`.
     fn first_name(&mut self, directory: &Handle, known: &[&str]) -> NfsResult<Option<Box<[u8]>>> {
         let mut first = None;
         self.call(|link| {
@@ -128,10 +127,10 @@ impl Session {
         self.call(|link| link.rename(named(directory, &next), named(directory, name)))
     }
 
-    /// Writes a small file from its beginning, with certainty.
+    /// Writes a small file from its beginning, with stable writes.
     ///
-    /// A server may take a part of it (RFC 1813, section 3.3.7), and is sent the rest; that it
-    /// took nothing is an error of the call already, so this comes to an end.
+    /// A server may write only a part (RFC 1813, section 3.3.7), after which the rest is sent. A
+    /// write of 0 bytes is already an error of the call, so the loop terminates.
     fn write_text(&mut self, file: &Handle, text: &str) -> NfsResult<()> {
         let mut rest = text.as_bytes();
         let mut offset = 0;
@@ -144,7 +143,7 @@ impl Session {
     }
 }
 
-/// Whoever removed it, it is gone.
+/// Treats NOENT as success: the object is gone.
 fn gone(answer: NfsResult<()>) -> NfsResult<()> {
     match answer {
         Err(failure) if failure.is(Status::NOENT) => Ok(()),
@@ -152,7 +151,7 @@ fn gone(answer: NfsResult<()>) -> NfsResult<()> {
     }
 }
 
-/// "It is there already" as nothing made.
+/// Converts an EXIST status to `None`.
 fn unless_there<T>(made: NfsResult<T>) -> NfsResult<Option<T>> {
     match made {
         Err(failure) if failure.is(Status::EXIST) => Ok(None),
@@ -163,20 +162,20 @@ fn unless_there<T>(made: NfsResult<T>) -> NfsResult<Option<T>> {
 /// A directory on a server.
 type NfsDirectory = Directory<Handle>;
 
-/// The trees of a server.
+/// Directory trees of a server.
 pub(crate) struct NfsTree<'a> {
     pub nfs: &'a mut Session,
-    /// For many calls at once; what only claims a directory does without.
+    /// Pipeline for many concurrent calls; `None` if directories are only claimed.
     pub window: Option<&'a mut CallPipeline>,
 }
 
 impl<'a> NfsTree<'a> {
-    /// One in which directories can be claimed.
+    /// Creates a tree for claiming directories only.
     pub fn new(nfs: &'a mut Session) -> Self {
         Self { nfs, window: None }
     }
 
-    /// Makes many calls at once.
+    /// Executes many concurrent calls.
     pub fn run<W: Work<Error = RunError>>(&mut self, work: &mut W) -> Result<(), RunError> {
         match &mut self.window {
             Some(window) => window.run(work),
@@ -201,7 +200,7 @@ fn kind_of(failure: &Failure) -> RefusalKind {
 }
 
 impl NfsDirectory {
-    /// The error of a step in it.
+    /// Returns the error of a step in this directory.
     pub(crate) fn failed(&self, step: Step) -> impl Fn(Failure) -> TreeError + use<> {
         let (path, purpose) = (self.path.clone(), self.purpose);
         move |failure| TreeError {
@@ -210,7 +209,7 @@ impl NfsDirectory {
         }
     }
 
-    /// The error of a step about something in it.
+    /// Returns the error of a step for an entry of this directory.
     fn failed_with(&self, step: Step, name: &str) -> impl Fn(Failure) -> TreeError + use<> {
         self.child(name, self.handle).failed(step)
     }
@@ -295,7 +294,7 @@ impl Tree for NfsTree<'_> {
             named(&at.handle, to.as_bytes()),
         );
         match self.nfs.call(|link| link.rename(old, new)) {
-            // Sent twice, and done the first time.
+            // The first transmission has already renamed it.
             Err(failure) if failure.is(Status::NOENT) && self.nfs.connection.was_resent() => {
                 Ok(true)
             }
@@ -356,7 +355,7 @@ impl Tree for NfsTree<'_> {
         name: &[u8],
         entry: Object,
     ) -> TreeResult<Option<NfsDirectory>> {
-        // Where another file system is mounted, nothing is ours, whatever its name.
+        // Objects of another mounted file system do not belong to the run, whatever their names.
         let entered = match self.nfs.call(|link| link.attributes(&parent.handle)) {
             Ok(of_parent) if of_parent.fsid != entry.attributes.fsid => Err(Status::XDEV.into()),
             attributes => attributes.map(|_| parent.child(name, entry.handle)),

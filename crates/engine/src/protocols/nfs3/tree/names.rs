@@ -1,4 +1,4 @@
-//! Names removed, many at a time.
+//! Concurrent removal of many names.
 
 use crate::driver::window::{Work, WorkError};
 use crate::driver::{CallFailed, RpcProcedure};
@@ -9,12 +9,12 @@ use crate::workspace::tree::{Directory, Name};
 use filestone_wire::nfs3::{DirOpArgs, Handle, Procedure, Status, remove};
 use filestone_wire::xdr::{Decode, Encode, Writer};
 
-/// Names of a directory to be removed.
+/// Names of a directory to remove.
 pub(super) struct Removal<'a> {
     parent: &'a Directory<Handle>,
     names: &'a [Name],
     next: usize,
-    /// One that is a directory's with something in it.
+    /// Index of a name whose directory is not empty.
     pub not_empty: Option<usize>,
 }
 
@@ -64,7 +64,7 @@ impl Work for Removal<'_> {
             dir: self.parent.handle.borrow(),
             name,
         };
-        // That of RMDIR has the same form.
+        // The arguments of RMDIR have the same encoding.
         remove::Args { object }.encode(out);
     }
 

@@ -1,4 +1,4 @@
-//! Trees on servers that answer as a test says.
+//! Trees on servers with scripted answers.
 
 use super::*;
 use crate::protocols::nfs3::scripted::{self, reply};
@@ -64,7 +64,7 @@ fn a_file_system_mounted_at_the_top_of_a_tree_is_left_alone() {
     assert_eq!(seen, [lookup, getattr]);
 }
 
-/// One page with these names.
+/// Encodes a READDIRPLUS page with these names.
 fn listing(names: &[&[u8]]) -> Vec<u8> {
     let entries = names.iter().zip(1..).map(|(name, cookie)| {
         let (name_attributes, name_handle) = (None, None);

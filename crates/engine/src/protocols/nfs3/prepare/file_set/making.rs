@@ -1,4 +1,4 @@
-//! The calls that make what is missing of a set, and mend what is wrong.
+//! Calls that create missing objects of a file set and repair wrong ones.
 
 use super::writing::{After, PendingWrites, Stretch};
 use crate::driver::window::{WINDOW, Work, WorkError};
@@ -23,39 +23,39 @@ use filestone_wire::pattern;
 use filestone_wire::xdr::{Decode, Encode, Writer};
 use std::collections::VecDeque;
 
-/// Where symbolic links lead that come and go.
+/// Target of the symbolic links that are created and removed.
 const SPARE_TARGET: &str = "made-by-filestone";
 
-/// A call on the way.
+/// A call in flight.
 #[derive(Debug, Clone, Copy)]
 pub enum Call {
     Make(u32),
     MakeSpare(SpareName),
-    /// What a server made without telling its handle.
+    /// Looks up an object that the server created without returning its handle.
     LookUp(u32),
     Truncate(u32),
     Write(Stretch),
     Commit(u32),
 }
 
-/// Makes objects, in the order of the steps.
+/// Creates objects in the order of the steps.
 pub struct SetBuilder<'w, 'p> {
     places: &'w mut ObjectTable<'p, Handle>,
     steps: &'w mut dyn Iterator<Item = Step>,
-    /// What follows from answers.
+    /// Calls that follow from replies.
     follow_up: VecDeque<Call>,
     writings: PendingWrites,
-    /// `wire::pattern`'s table.
+    /// Pattern table of `wire::pattern`.
     pattern: Vec<u8>,
-    /// Permissions of what is made.
+    /// Permissions of created objects.
     modes: CreateModes,
-    /// Objects that have been made.
+    /// Number of objects created.
     pub made: u64,
     progress: Progress<'w>,
 }
 
 impl<'w, 'p> SetBuilder<'w, 'p> {
-    /// With these permissions.
+    /// Creates a builder with these permissions.
     pub fn new(missing: Missing<'w, 'p, Handle>, modes: CreateModes) -> Self {
         Self {
             places: missing.places,
@@ -69,12 +69,12 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
         }
     }
 
-    /// The handle of an object that has been made, or found.
+    /// Returns the handle of an object that has been created or found.
     fn handle(&self, index: u32) -> Handle {
         self.places.handle(index).copied().unwrap_or(Handle::EMPTY)
     }
 
-    /// That of the directory that it is in.
+    /// Returns the handle of its parent directory.
     fn parent(&self, index: u32) -> Handle {
         self.places.parent(index).copied().unwrap_or(Handle::EMPTY)
     }
@@ -88,7 +88,7 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
         self.done();
     }
 
-    /// An object has been made, or found: what comes next?
+    /// Records the handle of an object and starts writing its data if it is a file.
     fn learnt(&mut self, index: u32, handle: Handle) {
         self.places.record_handle(index, handle);
         match self.places.part(index) {
@@ -122,7 +122,7 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
         }
     }
 
-    /// The handle of an object that was made, or where to get it.
+    /// Records the handle of a created object, or queues its lookup.
     fn record_handle(&mut self, index: u32, handle: Option<FileHandle<'_>>) {
         match handle {
             Some(handle) => self.learnt(index, handle.into()),
@@ -209,7 +209,7 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
         failed(&path, procedure, status).into()
     }
 
-    /// What came of making an object or a name.
+    /// Evaluates the reply to creating an object or a name.
     fn answered_making(
         &mut self,
         call: Call,
@@ -230,7 +230,7 @@ impl<'w, 'p> SetBuilder<'w, 'p> {
                 .map_err(|fail| fail.status),
         };
         let handle = match made {
-            // The first sending made it, before the connection was lost.
+            // The first transmission created it, before the connection was lost.
             Err(Status::EXIST) if was_resent => None,
             made => made.map_err(|status| self.fail(&call, status))?,
         };
@@ -275,7 +275,7 @@ impl Work for SetBuilder<'_, '_> {
         if let Some(stretch) = self.writings.next() {
             return Some(Call::Write(stretch));
         }
-        // So that not all files are begun before the first is finished.
+        // Limits the number of unfinished files.
         if self.writings.count() >= WINDOW {
             return None;
         }
@@ -309,7 +309,7 @@ impl Work for SetBuilder<'_, '_> {
             }
             .encode(out),
             Call::Write(stretch) => {
-                // The table has two periods, so that any offset has one before its end.
+                // The table has two periods, so that a full period follows any offset in the first.
                 let period = (self.pattern.len() / 2).max(1) as u64;
                 let start = (stretch.offset % period) as usize;
                 let data = self.pattern.get(start..start + stretch.len as usize);

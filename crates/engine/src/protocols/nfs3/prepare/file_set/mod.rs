@@ -1,8 +1,8 @@
 //! The file set of a mix on an NFS server (`crate::file_set`).
 //!
-//! | module | what is there |
+//! | module | contents |
 //! |---|---|
-//! | `making`, `writing` | the calls that make what is missing |
+//! | `making`, `writing` | the calls that create missing objects |
 
 mod making;
 mod writing;
@@ -22,15 +22,15 @@ use making::SetBuilder;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// The largest reply to a single call: a page of a directory, and room.
+/// Maximum size of a reply to a single call: a page of a directory plus a margin.
 const RECORD_MAX: usize = 1 << 20;
 
-/// What shall be there.
+/// Specification of the file set.
 pub type Order<'a> = file_set::FileSetRequest<'a, Handle>;
-/// A file set that is there.
+/// An existing file set.
 pub type FileSet = file_set::FileSet<Handle>;
 
-/// Finds, checks and completes the file set, or makes it, for whoever has no run.
+/// Finds, checks and completes the file set, or creates it, without a run.
 pub fn prepare(
     session: &Session,
     order: &Order<'_>,
@@ -41,18 +41,18 @@ pub fn prepare(
 }
 
 impl FileSet {
-    /// Gives the set up; it stays on the server.
+    /// Releases the set; it stays on the server.
     pub fn release(&self, session: &Session) -> Result<(), RunError> {
         self.release_claim(session, &AtomicBool::new(false))
     }
 
-    /// Takes the set away, unless somebody else has taken it over.
+    /// Removes the set unless another process has taken it over.
     pub fn remove(&mut self, session: &Session, stop: &AtomicBool) -> Result<(), RunError> {
         self.remove_tree(session, stop)
     }
 }
 
-/// The server of `session`, called by TCP and until `cancellation`.
+/// Returns the server of `session` with TCP as transport and `cancellation`.
 fn endpoint(session: &Session, cancellation: &Cancellation) -> Endpoint {
     let mut endpoint = session.endpoint().clone();
     endpoint.has_answered &= endpoint.dial.transport == TransportKind::Tcp;
@@ -61,7 +61,7 @@ fn endpoint(session: &Session, cancellation: &Cancellation) -> Endpoint {
     endpoint
 }
 
-/// A connection for many calls at a time.
+/// Opens a connection for many concurrent calls.
 fn window(session: &Session, cancellation: &Cancellation) -> Result<CallPipeline, RunError> {
     let address = session.dial().address;
     CallPipeline::connect(endpoint(session, cancellation))

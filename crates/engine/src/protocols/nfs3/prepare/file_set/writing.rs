@@ -1,68 +1,68 @@
-//! The data of the files that are being made: which WRITE is next, and when a file is done.
+//! Tracks the data of files being created: the next WRITE, and the completion of each file.
 //!
-//! The last WRITE of a file is sent when all others of it have been answered. So a file has
-//! its length only if its data are there, and a set that was half made is known by its
-//! lengths.
+//! The last WRITE of a file is sent after all its other WRITEs have been answered. So a file
+//! reaches its full length only when its data are complete, and the lengths show how much of a
+//! half-created set is valid.
 
 use filestone_wire::nfs3::Verifier;
 use filestone_wire::nfs3::write::StableHow;
 use std::collections::{HashMap, VecDeque};
 
-/// Times that a file is written again because the server had forgotten it.
+/// Maximum number of times a file is rewritten because the server lost its data.
 const REWRITES_MAX: u32 = 3;
 
-/// A part of a file.
+/// A range of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
-    /// The file's index in the table.
+    /// Index of the file in the table.
     pub file: u32,
-    /// Where it begins.
+    /// Start offset.
     pub offset: u64,
-    /// How long it is.
+    /// Length in bytes.
     pub len: u32,
 }
 
-/// One file whose data are on the way.
+/// A file whose data are being written.
 #[derive(Debug)]
 struct Writing {
     len: u64,
-    /// What is not asked for yet begins here.
+    /// Start of the data not sent yet.
     next: u64,
     in_flight: u32,
-    /// What the first answer said; another one means that the server was started again, and
-    /// may have forgotten what was not committed (RFC 1813, section 3.3.7).
+    /// Write verifier of the first reply. A different one means that the server restarted and may
+    /// have lost uncommitted data (RFC 1813, section 3.3.7).
     verifier: Option<Verifier>,
     has_changed: bool,
     is_unstable: bool,
     rewrites: u32,
 }
 
-/// What comes after an answer.
+/// Action after a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
-    /// Further answers.
+    /// Wait for further replies.
     More,
-    /// COMMIT.
+    /// Send COMMIT.
     Commit,
-    /// Nothing: the file is done.
+    /// The file is complete.
     Done,
-    /// Nothing: the server forgets it again and again.
+    /// The server repeatedly loses the data; the file is abandoned.
     Forgotten,
 }
 
-/// All files whose data are on the way.
+/// All files whose data are being written.
 #[derive(Debug)]
 pub struct PendingWrites {
     files: HashMap<u32, Writing>,
-    /// Files with something to be asked for.
+    /// Files with unsent data.
     waiting: VecDeque<u32>,
-    /// What the server took only a part of.
+    /// Remainders of partially executed writes.
     rest: VecDeque<Stretch>,
     transfer: u32,
 }
 
 impl PendingWrites {
-    /// Writes at most `transfer` bytes at once.
+    /// Creates an empty set; each WRITE has at most `transfer` bytes.
     pub fn new(transfer: u32) -> Self {
         Self {
             files: HashMap::new(),
@@ -72,12 +72,12 @@ impl PendingWrites {
         }
     }
 
-    /// How many files there are.
+    /// Returns the number of files being written.
     pub fn count(&self) -> usize {
         self.files.len()
     }
 
-    /// The file shall be written from its beginning on.
+    /// Starts writing a file from its beginning.
     pub fn start(&mut self, file: u32, len: u64) {
         let writing = Writing {
             len,
@@ -92,7 +92,7 @@ impl PendingWrites {
         self.waiting.push_back(file);
     }
 
-    /// The next WRITE that may be sent now.
+    /// Returns the next WRITE that may be sent now.
     pub fn next(&mut self) -> Option<Stretch> {
         if let Some(stretch) = self.rest.pop_front() {
             return Some(stretch);
@@ -112,7 +112,7 @@ impl PendingWrites {
             writing.next += u64::from(len);
             writing.in_flight += 1;
             if writing.next < writing.len {
-                // One file after the other, so that few are unfinished at a time.
+                // Files are written one after another, so that few are unfinished at a time.
                 self.waiting.push_front(file);
             }
             return Some(Stretch { file, offset, len });
@@ -120,8 +120,8 @@ impl PendingWrites {
         None
     }
 
-    /// A WRITE was answered: `count` bytes were taken, which is one at least and no more
-    /// than were sent.
+    /// Processes the reply to a WRITE: `count` bytes were written, at least one and at most as many
+    /// as were sent.
     pub fn written(
         &mut self,
         stretch: Stretch,
@@ -156,7 +156,7 @@ impl PendingWrites {
         }
     }
 
-    /// COMMIT was answered.
+    /// Processes the reply to a COMMIT.
     pub fn committed(&mut self, file: u32, verifier: Verifier) -> After {
         match self.files.get(&file) {
             Some(writing) if writing.verifier != Some(verifier) => self.again(file),
