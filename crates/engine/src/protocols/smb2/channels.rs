@@ -1,4 +1,4 @@
-//! What a server says of the connections that a client may have for one session.
+//! Multichannel support of a server.
 
 use super::connection::{Connection, Reaching, RequestError};
 use super::error::{SmbError, channels_help};
@@ -9,7 +9,7 @@ use filestone_protocol::client::smb2::{ConnectError, ConnectOptions, ConnectionS
 use filestone_wire::smb2::ioctl::{InterfaceAddress, InterfaceCapability, NetworkInterface};
 use std::sync::Arc;
 
-/// By which interfaces the server says that it can be reached; it need not say.
+/// Returns the network interfaces that the server reports; empty if it reports none.
 pub fn interfaces_of(connection: &mut Connection) -> Result<Vec<InterfaceRecord>, SmbError> {
     match connection.call(async |link| link.interfaces().await) {
         Ok(listed) => Ok(listed.into_iter().map(record).collect()),
@@ -30,8 +30,8 @@ fn record(interface: NetworkInterface) -> InterfaceRecord {
     }
 }
 
-/// What a client would be told that asks for two connections, on the same terms otherwise; and the
-/// server's interfaces.
+/// Makes a connection with the same options that requests multichannel, and returns a refusal, if
+/// any, and the server's interfaces.
 pub fn examine(connection: &mut Connection) -> Result<ChannelFacts, SmbError> {
     let own = connection.reaching();
     let terms = ConnectOptions {

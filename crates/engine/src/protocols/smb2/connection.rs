@@ -1,4 +1,4 @@
-//! A connection to a share, for requests one at a time: before and after a run.
+//! A connection to a share for single requests before and after a run.
 
 use super::error::{ExchangeError, ExchangeFailed, SmbError};
 use super::key_log;
@@ -28,46 +28,46 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// The slot of what is asked here.
+/// Slot for all requests.
 const SLOT: u32 = 0;
-/// The largest frame taken: a READ of eight mebibytes, the most that servers offer.
+/// Maximum frame size: a READ of eight mebibytes, the largest that servers offer.
 const FRAME_MAX: usize = (8 << 20) + (64 << 10);
-/// What is received at a time.
+/// Size of the receive buffer.
 const ROOM: usize = 256 << 10;
-/// How much of what is no message is shown.
+/// Maximum number of bytes shown of invalid data.
 const SHOWN: usize = 40;
 
-/// How often in a row something is begun again that gets no further.
+/// Maximum number of consecutive restarts without progress.
 pub const REPEATS_MAX: u32 = 5;
 
-/// What has been answered over a connection, and over those in whose place it is.
+/// Number of requests answered over a connection and its predecessors.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Answers {
-    /// Chains of requests.
+    /// Compound requests.
     pub chains: u64,
-    /// Those of them that have written, removed or named something.
+    /// Compound requests that have written, removed or renamed something.
     pub changes: u64,
 }
 
-/// How a connection is made.
+/// Parameters of a connection.
 #[derive(Debug, Clone)]
 pub struct Reaching {
-    /// Where the server is.
+    /// Address of the server.
     pub dial: Dial,
-    /// How a share of it is reached.
+    /// Setup of the connection to the share.
     pub way: Arc<ConnectionSetup>,
-    /// How long a request may stay unanswered.
+    /// Timeout of a request.
     pub timeout: Duration,
-    /// Whether requests that belong together travel together.
+    /// Whether related requests are compounded.
     pub compounds: bool,
-    /// Two periods of the pattern that file data consist of.
+    /// Two periods of the pattern for file data.
     pub pattern: Arc<[u8]>,
-    /// Ends all waiting.
+    /// Cancels all waits.
     pub cancellation: Cancellation,
 }
 
 impl Reaching {
-    /// A socket that is connected to the server.
+    /// Connects a socket to the server.
     fn connect(&self) -> Result<OwnedFd, ExchangeFailed> {
         let socket = self.dial.connect_until(self.timeout, &self.cancellation);
         socket.map_err(|error| ExchangeFailed {
@@ -77,7 +77,7 @@ impl Reaching {
         })
     }
 
-    /// A session that is not established yet, for so many requests at a time.
+    /// Creates a session, not established yet, for `slots` concurrent requests.
     pub fn session(&self, slots: u32) -> Smb2Session {
         Smb2Session::new(Smb2Options {
             slots,
@@ -89,17 +89,17 @@ impl Reaching {
     }
 }
 
-/// Why something asked of a share was not done.
+/// Error of a request to a share.
 #[derive(Debug)]
 pub enum RequestError {
-    /// The server says no.
+    /// The server returned an error status.
     Answered(smb2::Status),
-    /// There is no way to the server any more, or to its share.
+    /// The connection to the server or its share is lost.
     Lost(SmbError),
 }
 
 impl RequestError {
-    /// As an error about what is at `path`.
+    /// Converts to an error for the object at `path`.
     pub fn at(self, path: &str, request: &'static str) -> SmbError {
         match self {
             RequestError::Answered(status) => SmbError::Answered {
@@ -111,7 +111,7 @@ impl RequestError {
         }
     }
 
-    /// Whether the server answered with one of these.
+    /// Whether the server returned one of these statuses.
     pub fn is_any(&self, statuses: &[smb2::Status]) -> bool {
         matches!(self, RequestError::Answered(status) if statuses.contains(status))
     }
@@ -131,21 +131,21 @@ pub struct Connection {
     answers: Answers,
 }
 
-/// What a connection becomes whose requests a worker makes.
+/// Parts of a connection that a worker takes over.
 pub struct EstablishedConnection {
-    /// Its socket.
+    /// Connected socket.
     pub socket: OwnedFd,
-    /// Its session.
+    /// Established session.
     pub session: Smb2Session,
 }
 
 impl Connection {
-    /// Connects, and goes on as far as the share; `slots` requests may be under way at a time.
+    /// Connects to the server and the share, with up to `slots` concurrent requests.
     pub fn make(reaching: &Reaching, slots: u32) -> Result<Self, SmbError> {
         Self::over(reaching, reaching.connect()?, slots)
     }
 
-    /// The same over a socket that is connected.
+    /// Connects to the share over a connected socket.
     pub fn over(reaching: &Reaching, socket: OwnedFd, slots: u32) -> Result<Self, SmbError> {
         let mut connection = Self {
             reaching: reaching.clone(),
@@ -163,16 +163,17 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Establishes a new session over a new connection after the server has ended the old session: a
-    /// connection carries one NEGOTIATE (MS-SMB2, section 3.3.5.4).
+    /// Establishes a new session over a new connection after the server has ended the old session,
+    /// because a connection allows only one NEGOTIATE (MS-SMB2, section 3.3.5.4).
     pub fn restart(&mut self) -> Result<(), SmbError> {
         self.connect_again()?;
         self.arrive()
     }
 
-    /// Another connection in the place of this one, over which nothing has been said.
+    /// Replaces the connection by a new one, before NEGOTIATE.
     fn connect_again(&mut self) -> Result<(), SmbError> {
-        // What is open in the old session is closed before the new one is there, which names it.
+        // The server closes the open files of the old session before the new session, which names
+        // the old one, is established.
         let _ = shutdown(&self.socket, Shutdown::Both);
         self.reaching.way.mark_lost();
         self.socket = self.reaching.connect()?;
@@ -181,7 +182,7 @@ impl Connection {
         self.limit()
     }
 
-    /// Goes on as far as the share, over another connection if the server ends the session on the way.
+    /// Connects to the share; makes another connection if the server ends the session in between.
     fn arrive(&mut self) -> Result<(), SmbError> {
         let mut left = REPEATS_MAX;
         loop {
@@ -198,7 +199,7 @@ impl Connection {
         }
     }
 
-    /// Lets calls of the system return in time to look at the cancellation.
+    /// Limits the duration of system calls, so that cancellation is checked regularly.
     fn limit(&self) -> Result<(), SmbError> {
         let limit = Some(
             self.reaching
@@ -228,9 +229,8 @@ impl Connection {
         }
     }
 
-    /// Gives the session up, so that a server that takes as many as the run has clients has room for
-    /// all of them, and closes the connection. How that is answered does not matter, as long as it
-    /// is the server that answers.
+    /// Logs off and closes the connection, because a server may allow only as many sessions as the
+    /// run has clients. Any authentic response is accepted.
     pub fn leave(&mut self) -> Result<(), SmbError> {
         let link = CallHandle::HERE;
         let left = self.step(&WriteData::PATTERN, async {
@@ -244,7 +244,7 @@ impl Connection {
         }
     }
 
-    /// Gives the connection to a worker.
+    /// Hands the connection over to a worker.
     pub fn into_connection(self) -> Result<EstablishedConnection, SmbError> {
         let unlimited = sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Recv, None)
             .and_then(|()| sockopt::set_socket_timeout(&self.socket, sockopt::Timeout::Send, None));
@@ -255,17 +255,17 @@ impl Connection {
         })
     }
 
-    /// The session.
+    /// Returns the session.
     pub fn session(&self) -> &Smb2Session {
         &self.session
     }
 
-    /// What the server takes at once: as was agreed upon, and for as many credits as it grants. They
-    /// are asked for until it grants no more.
+    /// Returns the transfer limits as negotiated and limited by the credits that the server grants.
+    /// Requests credits until it grants no more.
     pub fn limits(&mut self) -> Result<Limits, SmbError> {
         let agreed = self.session.established().map(|own| own.limits);
         let agreed = agreed.unwrap_or_default();
-        // After a session was lost there are as few as at the beginning.
+        // After the loss of a session, the credits start again from the minimum.
         let granted = |own: &Self| (own.reaching.way.losses(), own.session.credits());
         let mut before = (0, 0);
         while self.session.credits() < agreed.credits() && granted(self) > before {
@@ -276,7 +276,7 @@ impl Connection {
         Ok(agreed.within(self.session.credits()))
     }
 
-    /// What was agreed upon, for a record.
+    /// Returns the negotiated parameters for the record.
     pub fn session_record(&self) -> Option<SessionRecord> {
         let agreed = self.session.established()?.agreed;
         Some(SessionRecord {
@@ -296,7 +296,7 @@ impl Connection {
         })
     }
 
-    /// How it was made.
+    /// Returns the parameters of the connection.
     pub fn reaching(&self) -> &Reaching {
         &self.reaching
     }
@@ -308,7 +308,7 @@ impl Connection {
         is_this_host(self.reaching.dial.address.ip(), here.map(|here| here.ip()))
     }
 
-    /// Waits, unless the work is to end.
+    /// Waits for `pause`; an error on cancellation.
     pub fn wait(&self, pause: Duration) -> Result<(), RequestError> {
         if self.reaching.cancellation.pause(pause) {
             return Ok(());
@@ -318,13 +318,13 @@ impl Connection {
         ))
     }
 
-    /// What has been answered so far.
+    /// Returns the number of answered requests.
     pub const fn answers(&self) -> Answers {
         self.answers
     }
 
-    /// Sends these requests once and returns their result. If the server answers that the session or the
-    /// tree connect has ended, it sends no further request and returns that status.
+    /// Sends these requests once and returns their result. If the server responds that the session
+    /// or the tree connect has ended, no further request is sent and that status is returned.
     pub fn step<T>(
         &mut self,
         source: &WriteData,
@@ -348,7 +348,7 @@ impl Connection {
         }
     }
 
-    /// Makes the exchanges that `requests` waits for.
+    /// Executes the exchanges that `requests` waits for.
     fn drive<T>(
         &mut self,
         source: &WriteData,
@@ -399,7 +399,7 @@ impl Connection {
         }
     }
 
-    /// Why a future could not go on.
+    /// Returns the error of a future that could not continue.
     fn why_lost(&mut self) -> ExchangeFailed {
         let lost = self.desk.take_lost();
         let why = lost.map_or(ClientErrorKind::Disconnected, |lost| lost.reason);
@@ -411,15 +411,16 @@ impl Connection {
         Timestamp::ZERO.after(self.epoch.elapsed())
     }
 
-    /// Sends the chain on the desk, and waits for its responses; the status by which they say that
-    /// the session is gone, or its tree, if they do: then nobody learns of them.
+    /// Sends the compound request in the call slot and waits for its responses. Returns the status
+    /// if they report that the session or the tree connect has ended; the future does not receive
+    /// such responses.
     fn exchange(
         &mut self,
         desk: &mut CallSlot,
         source: &WriteData,
     ) -> Result<Option<smb2::Status>, ExchangeError> {
         self.put(desk, source)?;
-        // What sets a session up says itself how it ends.
+        // Session setup evaluates its own status.
         let is_of_session = self.session.established().is_some()
             && matches!(desk.call().procedure.scope, Scope::Tree | Scope::Session);
         loop {
@@ -444,7 +445,8 @@ impl Connection {
             });
             taken.map_err(|error| not_smb(error, received))?;
             match said.ended {
-                // With the session the key is gone to sign that with. Nothing else of it is believed.
+                // Without a session there is no key to sign the response. No other unsigned
+                // response is trusted.
                 Some(ended) if is_genuine || said.is_without_key => return Ok(Some(ended)),
                 _ if !is_genuine => return Err(ExchangeError::Forged),
                 _ => {}
@@ -493,7 +495,7 @@ impl Connection {
         self.send()
     }
 
-    /// Sends all that is in the output.
+    /// Sends the whole output.
     fn send(&mut self) -> Result<(), ExchangeError> {
         let mut slices = Vec::with_capacity(2 * self.out.splices.len() + 1);
         let mut from = 0;
@@ -529,7 +531,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Receives once, or waits for a while.
+    /// Receives once, or waits for a limited time.
     fn receive(&mut self) -> Result<usize, ExchangeError> {
         match recv(&self.socket, &mut self.room[..], RecvFlags::empty()) {
             Ok((0, _)) => Err(ExchangeError::Closed),
@@ -543,15 +545,15 @@ impl Connection {
     }
 }
 
-/// What the responses to a chain say of its session.
+/// Information about the session in the responses to a compound request.
 #[derive(Debug, Clone, Copy, Default)]
 struct Said {
-    /// The status by which it is gone, or its tree, if something was to be done yet: what was only
-    /// to be closed is gone with it.
+    /// Status that reports the end of the session or tree connect, unless only CLOSE requests were
+    /// affected: their files are closed with the session.
     ended: Option<smb2::Status>,
-    /// Whether it says so as one that has no key any more.
+    /// Whether the response is unsigned because the server has no key any more.
     is_without_key: bool,
-    /// Whether something was written, removed or named.
+    /// Whether something was written, removed or renamed.
     has_changed: bool,
 }
 
@@ -578,7 +580,7 @@ impl Said {
     }
 }
 
-/// Why a client cannot go on whose requests may stay unanswered for `timeout`.
+/// Converts the error of a client whose requests have a timeout of `timeout`.
 pub fn why_in_words(why: ClientErrorKind, timeout: Duration) -> ExchangeError {
     match why {
         ClientErrorKind::Decode(error) => {
@@ -593,7 +595,7 @@ pub fn why_in_words(why: ClientErrorKind, timeout: Duration) -> ExchangeError {
     }
 }
 
-/// What a stream that began with `received` is not.
+/// Converts the error of a non-SMB stream that begins with `received`.
 fn not_smb(error: SmbStreamError, received: &[u8]) -> ExchangeError {
     let line = received
         .split(|byte| *byte == b'\r' || *byte == b'\n')

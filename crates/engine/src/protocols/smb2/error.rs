@@ -1,4 +1,4 @@
-//! Why an SMB server is none for the run that was asked for.
+//! Errors of an SMB server that cannot be used for the requested run.
 
 use crate::error::{AreaError, ErrorCategory, RunError};
 use filestone_protocol::client::smb2::{ConnectError, MultichannelUnavailable, SetupStep};
@@ -8,28 +8,28 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Why an exchange came to nothing.
+/// Error of an exchange.
 #[derive(Debug, thiserror::Error)]
 pub enum ExchangeError {
-    /// No answer in time.
+    /// The server did not respond in time.
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
-    /// The server hung up.
+    /// The server closed the connection.
     #[error("the server closed the connection without an answer")]
     Closed,
-    /// What came is text of another protocol.
+    /// The received data are text of another protocol.
     #[error("what answers there does not speak SMB2: it sent {0:?}")]
     OtherProtocol(String),
-    /// What came is not SMB2.
+    /// The received data are not SMB2.
     #[error("the server {0}")]
     NotSmb(SmbStreamError),
-    /// A response cannot be decoded, or says what the standard forbids.
+    /// A response cannot be decoded, or violates the standard.
     #[error("{0}")]
     Bad(String),
-    /// It is not known to be the server's.
+    /// The signature of the response is invalid.
     #[error("the signature of a response is missing or wrong")]
     Forged,
-    /// The operating system said so.
+    /// Another error of the operating system.
     #[error("{0}")]
     System(#[source] io::Error),
     /// The run was interrupted.
@@ -38,7 +38,7 @@ pub enum ExchangeError {
 }
 
 impl ExchangeError {
-    /// Whether somebody has changed what the server sent, or has sent it in its place.
+    /// Whether the response was modified or sent by a third party.
     pub const fn is_forgery(&self) -> bool {
         matches!(self, Self::Forged | Self::NotSmb(SmbStreamError::Forged))
     }
@@ -59,81 +59,82 @@ impl From<rustix::io::Errno> for ExchangeError {
     }
 }
 
-/// An exchange that came to nothing: which, of which server, and why.
+/// A failed exchange: server, request and error.
 #[derive(Debug, thiserror::Error)]
 #[error("{address}: {request}: {source}")]
 pub struct ExchangeFailed {
-    /// The server.
+    /// Address of the server.
     pub address: SocketAddr,
-    /// What was asked, such as `CREATE+CLOSE`.
+    /// Name of the request, such as `CREATE+CLOSE`.
     pub request: String,
-    /// Why.
+    /// The error.
     pub source: ExchangeError,
 }
 
-/// Why an SMB server, or a share of it, is none for the run that was asked for.
+/// Error returned when an SMB server or share cannot be used for the requested run.
 #[derive(Debug, thiserror::Error)]
 pub enum SmbError {
-    /// There is no way to the share.
+    /// Connecting to the share failed.
     #[error("{address}: {}", setup_in_words(.source, .share))]
     Setup {
-        /// The server.
+        /// Address of the server.
         address: SocketAddr,
-        /// The share.
+        /// Name of the share.
         share: String,
-        /// Why.
+        /// The error.
         source: ConnectError,
     },
-    /// An exchange before or after the run came to nothing.
+    /// An exchange before or after the run failed.
     #[error("{0}")]
     Exchange(#[from] ExchangeFailed),
-    /// A request was refused before or after the run.
+    /// The server refused a request before or after the run.
     #[error("{path}: {request} was answered {status}")]
     Answered {
-        /// What it was about.
+        /// Path of the object.
         path: String,
-        /// Which request.
+        /// Name of the request.
         request: &'static str,
-        /// How.
+        /// Status of the response.
         status: Status,
     },
-    /// A load is replayed in a directory, and a mix makes its files in one.
+    /// The target of a replay or mix is not a directory.
     #[error("{path}: is not a directory")]
     NotADirectory {
-        /// The target.
+        /// Path of the target.
         path: String,
     },
-    /// The target has not what the operation needs.
+    /// The target has the wrong type for the operation.
     #[error("{path}: {operation} needs {needs}")]
     WrongObject {
-        /// The target.
+        /// Path of the target.
         path: String,
-        /// What was asked.
+        /// Name of the operation.
         operation: &'static str,
-        /// What it needs.
+        /// Object that the operation needs.
         needs: &'static str,
     },
-    /// The server takes less at once than each operation of the run needs.
+    /// An operation of the run exceeds the limits of the server.
     #[error("{path}: {needs}, and the server {takes}")]
     BeyondLimits {
-        /// The target.
+        /// Path of the target.
         path: String,
-        /// What an operation needs.
+        /// Requirement of an operation.
         needs: String,
-        /// What the server takes, or grants.
+        /// Limit of the server, or credits granted.
         takes: String,
-        /// What to do instead.
+        /// Advice for the user.
         help: String,
     },
 }
 
 impl SmbError {
-    /// Whether what was answered is not the server's.
+    /// Whether the response was modified or sent by a third party.
     pub const fn is_forgery(&self) -> bool {
         matches!(self, Self::Exchange(failed) if failed.source.is_forgery())
     }
 
-    /// An exchange that was broken off because the run is to end is no error of the server.
+    /// Converts to a run error; an exchange aborted by the end of the run is not an error of the
+    /// server.
     pub fn into_run_error(self) -> RunError {
         match self {
             SmbError::Exchange(ExchangeFailed {
@@ -229,7 +230,7 @@ fn setup_help(source: &ConnectError) -> Option<&'static str> {
     }
 }
 
-/// What to do about a server, or a user, of one connection.
+/// Returns advice if a server or user allows only one connection per session.
 pub const fn channels_help(why: MultichannelUnavailable) -> &'static str {
     match why {
         MultichannelUnavailable::Dialect(_) => {

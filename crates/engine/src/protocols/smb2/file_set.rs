@@ -1,5 +1,5 @@
-//! The file set of a mix on a share (`crate::file_set`): over one connection, one request after
-//! the other.
+//! The file set of a mix on a share (`crate::file_set`): uses one connection, with one request at a
+//! time.
 
 use super::connection::{Connection, Reaching, RequestError};
 use super::error::SmbError;
@@ -83,21 +83,21 @@ impl From<SetFiles<SharePath>> for ShareFiles {
     }
 }
 
-/// What makes objects.
+/// Creates the objects of a file set.
 struct Making<'c, 'w, 'p> {
     connection: &'c mut Connection,
     places: &'w mut ObjectTable<'p, SharePath>,
-    /// Most bytes of a WRITE.
+    /// Maximum size of a WRITE in bytes.
     transfer: u32,
     progress: Progress<'w>,
 }
 
-/// A file that must not be there.
+/// Disposition of a file that must not exist.
 const NEW: CreateDisposition = CreateDisposition::CREATE;
-/// One of another length, which loses its data.
+/// Disposition of a file of the wrong length, which is truncated.
 const EMPTIED: CreateDisposition = CreateDisposition::OVERWRITE;
 
-/// Symbolic links and pipes: a mix that needs them is refused before.
+/// Error for symbolic links and pipes; mixes that need them are refused earlier.
 fn not_on_a_share(path: &str) -> RunError {
     RunError::Internal(format!("{path}: is nothing that a share has"))
 }
@@ -118,7 +118,7 @@ impl Making<'_, '_, '_> {
         }
     }
 
-    /// Where an object is, or shall be.
+    /// Returns the path of an object.
     fn path_of(&self, index: u32) -> SharePath {
         let parent = self.places.parent(index).map_or("", |parent| &**parent);
         child_of(parent, &self.places.name(index)).into()
@@ -144,7 +144,7 @@ impl Making<'_, '_, '_> {
         made.map_err(|unmet| refused(unmet, shown, "CREATE of a directory"))
     }
 
-    /// Makes a data file, or one of a wrong length anew.
+    /// Creates a data file, or rewrites one of the wrong length.
     fn write(&mut self, file: u32, path: &str, how: CreateDisposition) -> Result<(), RunError> {
         let opening = CreateParams::existing(path, ALL_OF_FILE)
             .by(how)

@@ -1,4 +1,4 @@
-//! Files that a run writes before it begins.
+//! Writes files before a run.
 
 use super::connection::{Connection, RequestError};
 use filestone_protocol::client::smb2::{CallHandle, CreateParams};
@@ -7,20 +7,20 @@ use filestone_workload::output::{DataRange, WriteData};
 
 /// A file that is being written.
 struct Filling<'p> {
-    /// How it is opened: once it has been made, as what is there.
+    /// Parameters of the CREATE; once the file exists, it is only opened.
     opening: CreateParams<'p>,
-    /// How many bytes have been written.
+    /// Number of bytes written.
     at: u64,
-    /// How many it shall have.
+    /// Final length in bytes.
     len: u64,
-    /// How many go out at a time, at most.
+    /// Maximum size of a WRITE in bytes.
     transfer: u32,
 }
 
 impl Connection {
-    /// Makes a file, and writes the pattern from its beginning to its end, so that it has its length
-    /// only if it has its data. At most `transfer` bytes go out at a time, and no more than the server
-    /// grants credits for. `tell` learns how far it is.
+    /// Creates a file and writes the pattern from beginning to end, so that it reaches its full
+    /// length only with complete data. Each WRITE has at most `transfer` bytes, and at most what
+    /// the granted credits allow. Progress is reported to `tell`.
     pub fn fill(
         &mut self,
         opening: &CreateParams<'_>,
@@ -37,7 +37,7 @@ impl Connection {
         self.whole(|own| own.go_on_filling(&mut filling, &mut tell))
     }
 
-    /// Opens the file, and writes what is left of it.
+    /// Opens the file and writes the remaining data.
     fn go_on_filling(
         &mut self,
         filling: &mut Filling<'_>,
@@ -46,7 +46,7 @@ impl Connection {
         let (link, source) = (CallHandle::HERE, &WriteData::PATTERN);
         let opened = self.step(source, async { link.open(&filling.opening).await });
         let open = opened?.file_id;
-        // It is this run's now, and who opens it over another session goes on with it.
+        // The file belongs to this run now; another session opens it and continues.
         filling.opening = filling.opening.by(CreateDisposition::OPEN);
         while filling.at < filling.len {
             let left = u32::try_from(filling.len - filling.at).unwrap_or(u32::MAX);
@@ -57,7 +57,7 @@ impl Connection {
             match taken {
                 Ok(taken) => filling.at += u64::from(taken),
                 Err(RequestError::Answered(status)) if !status.ends_session() => {
-                    // Why it could not be written is worth more than how it was closed.
+                    // The error of the write is more important than that of the close.
                     match self.step(source, async { link.close(open).await }) {
                         Ok(()) | Err(RequestError::Answered(_)) => {}
                         Err(lost) => return Err(lost),

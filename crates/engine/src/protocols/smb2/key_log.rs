@@ -1,7 +1,7 @@
-//! The keys of sessions, written down if that was asked for: wireshark reads captures with them.
+//! Logs session keys on request, so that wireshark can decrypt captures.
 //!
-//! As SSLKEYLOGFILE for TLS, an environment variable names the file, so that no option and no plan
-//! can ask for it by accident.
+//! As with SSLKEYLOGFILE for TLS, an environment variable names the file, so that no option and no
+//! plan can enable this by accident.
 
 use filestone_protocol::session::smb2::Established;
 use std::fmt::Write as _;
@@ -9,12 +9,11 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Names the file.
+/// Environment variable with the path of the file.
 const VARIABLE: &str = "FILESTONE_SMB_KEYLOG";
 
-/// Adds the session, if there is a file for it: a line of wireshark's table `smb2_seskey_list`,
-/// which has SessionId as it is on the wire, and the session key. That it cannot be written is no
-/// reason not to make the run.
+/// Appends the session to the file, if there is one: a line of wireshark's table `smb2_seskey_list`
+/// with the SessionId in wire order and the session key. Write errors are ignored.
 pub fn note(established: &Established) {
     let Some(path) = std::env::var_os(VARIABLE) else {
         return;
@@ -39,7 +38,7 @@ fn line(session_id: &[u8], key: &[u8]) -> String {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
-        // A string takes everything.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
         text
     })

@@ -1,5 +1,5 @@
-//! What a run needs at once, beside what its server takes: refused before it begins, because each
-//! of its operations would be refused.
+//! Compares the run's operations with the limits of the server. Runs that exceed them are refused
+//! before they begin, because each of their operations would be refused.
 
 use super::connection::Connection;
 use super::error::SmbError;
@@ -8,7 +8,7 @@ use filestone_protocol::session::smb2::{BYTES_OF_CREDIT, Limits};
 use filestone_workload::operation::OpKind;
 use filestone_workload::text::thousands;
 
-/// What the server takes at once, if the run needs no more.
+/// Returns the server's limits if they are sufficient for the run.
 pub fn limits_for(
     connection: &mut Connection,
     plan: &Plan,
@@ -22,7 +22,7 @@ pub fn limits_for(
         (None, None) => Vec::new(),
     };
     let path = || target.to_string();
-    // The change is made while the report of it is waited for.
+    // The change is made while its notification is pending.
     if kinds.contains(&OpKind::Notify) && granted < 2 {
         return Err(SmbError::BeyondLimits {
             path: path(),

@@ -1,5 +1,5 @@
-//! Many clients log on at a time, so that a server that is far away, or slow to make a session, is not
-//! waited for client by client.
+//! Concurrent logon of many clients, which reduces the total time with servers that are distant or
+//! slow to set up sessions.
 
 use crate::control::Context;
 use crate::error::RunError;
@@ -10,14 +10,15 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, scope};
 use std::time::{Duration, Instant};
 
-/// So many log on at a time.
+/// Maximum number of concurrent logons.
 const AT_A_TIME: usize = 32;
-/// How often it is told how many have.
+/// Interval of progress reports.
 const TELL_EVERY: Duration = Duration::from_millis(200);
 
-/// What `log_on` gives of each client, in their order: one alone, until one [is in](`is_in`), so that a
-/// wrong password is tried once and locks no account, and then many at a time. `log_on` is told whether
-/// somebody is in. The first error ends it.
+/// Returns the results of `log_on` for all clients, in order. Clients log on one at a time until
+/// `is_in` accepts a result, so that a wrong password is tried once and does not lock an account;
+/// then concurrently. `log_on` receives whether a client has succeeded before. Ends at the first
+/// error.
 pub fn all<C: Send, R: Send>(
     clients: Vec<C>,
     context: &mut Context<'_>,
@@ -47,8 +48,8 @@ pub fn all<C: Send, R: Send>(
     Ok(joined)
 }
 
-/// What `log_on` gives of each client, in their order. It tells how far it is, and ends early if the run
-/// is to end.
+/// Returns the results of `log_on` for all clients, in order, executed concurrently. Reports
+/// progress, and ends early if the run is stopped.
 fn many_at_a_time<C: Send, R: Send>(
     clients: Vec<C>,
     context: &mut Context<'_>,
@@ -60,7 +61,7 @@ fn many_at_a_time<C: Send, R: Send>(
     let (done, results) = channel();
     let work = |done: Sender<(usize, R)>| {
         while let Some((place, client)) = next() {
-            // Whoever gathers them outlives this thread.
+            // The receiver outlives this thread.
             let _ = done.send((place, log_on(client)));
         }
     };
@@ -70,7 +71,7 @@ fn many_at_a_time<C: Send, R: Send>(
             let thread = Builder::new().name("filestone-logon".into());
             thread.spawn_scoped(scope, move || work(done))
         });
-        // Where there are no more threads, those that there are do the rest.
+        // If no more threads can be created, the existing ones do all the work.
         let started = started.filter(Result::is_ok).count();
         if started == 0 {
             work(done.clone());
@@ -88,8 +89,8 @@ fn many_at_a_time<C: Send, R: Send>(
     })
 }
 
-/// Takes all results, each to its place. If the run is to end, those that are at it are cancelled, and
-/// `forget` sees to it that nobody begins any more.
+/// Stores each result at its index. When the run is stopped, logons in progress are cancelled and
+/// `forget` prevents further ones.
 fn gather<R>(
     results: &Receiver<(usize, R)>,
     gathered: &mut [Option<R>],
@@ -137,7 +138,7 @@ mod tests {
         let results = many_at_a_time((0..200).collect(), &mut context, |client: u32| {
             let now = 1 + under_way.fetch_add(1, Ordering::SeqCst);
             most.fetch_max(now, Ordering::SeqCst);
-            // The first ones wait until others are under way, too.
+            // The first logons wait until others are in progress.
             while client < 8 && most.load(Ordering::SeqCst) < 8 {
                 std::thread::yield_now();
             }

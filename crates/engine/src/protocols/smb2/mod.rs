@@ -2,21 +2,21 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | `terms`, `ntlm` | what a plan wants of a server; how users prove who they are |
-//! | `channels` | what it says of several connections of a client |
-//! | `connection` | a connection to a share, for requests one at a time |
-//! | `repeating` | what is begun again over another session when the server ends one |
-//! | `logging_on` | clients log on, many at a time |
-//! | `limits` | what a run needs at once, beside what its server takes |
-//! | `key_log` | session keys, for whoever is to read a capture of a run |
-//! | `tree` | a share's directories as a run's workspace |
-//! | `prepare` | what a probe finds or makes on a share before it begins |
+//! | `terms`, `ntlm` | connection options of a plan; authentication of users |
+//! | `channels` | multichannel support of the server |
+//! | `connection` | a connection to a share, for one request at a time |
+//! | `repeating` | repetition of operations after the server ends a session |
+//! | `logging_on` | concurrent logon of clients |
+//! | `limits` | comparison of a run's operations with the limits of the server |
+//! | `key_log` | session keys for decrypting captures |
+//! | `tree` | directories on a share as a run's workspace |
+//! | `prepare` | objects that a probe finds or creates before it begins |
 //! | `file_set` | the file set of a mix on a share |
-//! | `filling` | files that are written before a run begins |
-//! | `open` | a share on which a probe or a mix is made |
-//! | `worker` | its clients on one thread: how they run, and take their leave |
+//! | `filling` | files written before a run |
+//! | `open` | a share as the target of a probe or a mix |
+//! | `worker` | clients of a worker thread: running and logging off |
 //! | `replay` | a load on a share |
-//! | `raw` | the same requests over a plain socket, for calibration |
+//! | `raw` | the requests over a plain socket, for calibration |
 
 mod channels;
 mod connection;
@@ -57,12 +57,12 @@ use replay::{OverSockets, ShareSite};
 use std::time::Duration;
 use terms::ShareAddress;
 
-/// What plans call it.
+/// Name of the protocol in plans.
 pub const NAME: &str = "smb";
 
-/// How long one request may take before a run: one that takes longer is worth telling.
+/// Maximum time for one request before a run; a slower request is worth reporting.
 const REQUEST_MAX: Duration = Duration::from_secs(2);
-/// ECHOs made one after the other.
+/// Number of consecutive ECHOs.
 const ECHOES: usize = 21;
 
 /// SMB2 and SMB3 over TCP.
@@ -170,7 +170,7 @@ impl Protocol for Smb2 {
         };
         let mut connection = terms::reach_by(&approach, target)?;
         prepare::find(&mut connection, target)?;
-        // That a second session is refused is no reason not to look at the rest.
+        // A refused second session does not prevent the remaining checks.
         facts.channels = channels::examine(&mut connection).ok();
         facts.call = repeated(ECHOES, || {
             let answered = connection.call(async |link| link.echo().await);

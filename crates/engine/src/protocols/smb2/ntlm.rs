@@ -1,12 +1,12 @@
-//! NTLMv2 (MS-NLMP) as the mechanism by which users authenticate: the random numbers and the time
-//! that its messages need. The messages are in the protection crate.
+//! NTLMv2 (MS-NLMP) as authentication mechanism: provides random numbers and the time for its
+//! messages. The messages are in the protection crate.
 
 use filestone_protocol::session::smb2::ntlm::{Established, Initiator, RandomInput, SigningSide};
 use filestone_protocol::session::smb2::{Mechanism, MechanismError, Mechanisms};
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Seconds from 1601, where FILETIME begins, to 1970 (MS-DTYP, section 2.3.3).
+/// Seconds from 1601, the epoch of FILETIME, to 1970 (MS-DTYP, section 2.3.3).
 const UNIX_EPOCH_AT: u64 = 11_644_473_600;
 
 /// NTLM for one user.
@@ -14,19 +14,19 @@ const UNIX_EPOCH_AT: u64 = 11_644_473_600;
 pub struct Ntlm(Initiator);
 
 impl Ntlm {
-    /// A user with a password. Servers that have guests take a user for one whom they do not
-    /// know, whatever the password.
+    /// Creates the mechanism for a user with a password. Servers with guest access treat unknown
+    /// users as guests, whatever the password.
     pub fn user(name: &str, domain: &str, password: &str) -> Self {
         Self(Initiator::user(name, domain, password))
     }
 
-    /// No user: a null session, of which no keys are derived.
+    /// Creates the mechanism for an anonymous user: a null session without keys.
     pub const fn anonymous() -> Self {
         Self(Initiator::anonymous())
     }
 }
 
-/// Without the password.
+/// Omits the password.
 impl fmt::Debug for Ntlm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_anonymous() {
@@ -51,7 +51,7 @@ impl Mechanisms for Ntlm {
     }
 }
 
-/// The authentication of a user, or of none.
+/// Authentication exchange of a user or an anonymous user.
 struct Authentication {
     initiator: Initiator,
     negotiate: Vec<u8>,
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use filestone_protocol::session::smb2::ntlm::Acceptor;
 
-    /// A server that knows the password "mellon", and its answer to a NEGOTIATE_MESSAGE.
+    /// Returns a server with the password "mellon", and its answer to a NEGOTIATE_MESSAGE.
     fn challenge(negotiate: &[u8]) -> (Acceptor, Vec<u8>) {
         let mut server = Acceptor::default();
         let challenge = server.challenge(negotiate, [7; 8], 132_000_000_000_000_000);

@@ -1,4 +1,4 @@
-//! A share on which a probe or a mix is made.
+//! A share as the target of a probe or a mix.
 
 use super::SmbError;
 use super::channels::interfaces_of;
@@ -37,7 +37,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A share that has been reached, and what a run has prepared there.
+/// A connected share with the objects prepared for a run.
 pub struct OpenShare<'run> {
     plan: &'run Plan,
     target: &'run SmbTarget,
@@ -46,25 +46,25 @@ pub struct OpenShare<'run> {
     files: Arc<ShareFiles>,
     sets: Arc<[ClientSet]>,
     own: Option<ScratchDirectory<SharePath>>,
-    /// What its clients ask for beside their opens.
+    /// Oplock, lease and durability settings of the clients.
     keeping: HandlePolicy,
-    /// The file set of a mix, and whether it is removed at the end.
+    /// File set of a mix, and whether it is removed at the end.
     file_set: Option<(FileSet<SharePath>, bool)>,
 }
 
-/// Where a connection goes, and where it stands among those of its client.
+/// Address of a connection, and its position among the channels of its client.
 struct Laid {
     dial: Dial,
     lane: ChannelPosition,
 }
 
-/// A client that is to log on over its connections.
+/// A client before logon over its connections.
 struct Joining {
     number: u32,
     worker: u32,
-    /// Its place among the clients of its worker.
+    /// Index among the clients of its worker.
     place: u32,
-    /// Where its connections beside its own begin among those of its worker.
+    /// Index of its first additional connection among those of its worker.
     first_beside: u32,
     sockets: Vec<Option<OwnedFd>>,
 }
@@ -73,19 +73,19 @@ fn no_connection() -> RunError {
     RunError::Internal("a client without a connection".into())
 }
 
-/// The directories of a mix, and the way to their share.
+/// The directories of a mix, and the connection to their share.
 struct Directories {
     connection: Connection,
-    /// What the server takes at once.
+    /// Limits of the server.
     limits: Limits,
     first: Found,
     interfaces: Vec<InterfaceRecord>,
-    /// With what errors call them.
+    /// Directories with their names for error messages.
     roots: Vec<(String, SharePath)>,
 }
 
 impl<'run> OpenShare<'run> {
-    /// The target of a probe.
+    /// Opens the target of a probe.
     pub fn probe(
         plan: &'run Plan,
         target: &'run SmbTarget,
@@ -148,7 +148,7 @@ impl<'run> OpenShare<'run> {
         }
     }
 
-    /// The target of a mix, with its file set.
+    /// Opens the target of a mix, with its file set.
     pub fn mix(
         plan: &'run Plan,
         target: &'run SmbTarget,
@@ -170,7 +170,7 @@ impl<'run> OpenShare<'run> {
         let mut record = describe(&connection, target, &first, 0);
         note_limits(&mut record, limits);
         note_interfaces(&mut record, interfaces);
-        // Its file set is made over a connection of its own.
+        // The file set is created over a separate connection.
         connection.leave().map_err(SmbError::into_run_error)?;
         let order = FileSetRequest {
             roots: &roots,
@@ -196,9 +196,9 @@ impl<'run> OpenShare<'run> {
         })
     }
 
-    /// Clients over sockets that are connected, which stand connection by connection: the first of
-    /// all clients, the second of all clients, and so on. For each worker its clients' own
-    /// connections, and behind them those beside them.
+    /// Creates clients over connected sockets, which are ordered by connection: the first of all
+    /// clients, the second of all clients, and so on. For each worker, returns the first
+    /// connections of its clients, followed by the additional ones.
     fn clients(
         &self,
         sockets: Vec<Option<OwnedFd>>,
@@ -242,7 +242,7 @@ impl<'run> OpenShare<'run> {
         Ok(own)
     }
 
-    /// The connections of a client, each bound to the session of the first.
+    /// Logs a client on over its connections, each bound to the session of the first.
     fn log_on(
         &self,
         joining: Joining,
@@ -269,14 +269,13 @@ impl<'run> OpenShare<'run> {
         Ok((joining.worker, clients))
     }
 
-    /// Where a client's connection goes, and where it comes from: addresses are given to connections
-    /// in turn.
+    /// Returns the parameters of a client's connection; source addresses are assigned round robin.
     fn dial(&self, number: u32, channel: u32) -> Dial {
         let number = number * self.target.connections_per_client + channel;
         dial_of(self.plan, number, self.connection.reaching().dial)
     }
 
-    /// A connection of a client over a socket that is connected.
+    /// Creates a connection of a client over a connected socket.
     fn client(
         &self,
         number: u32,
@@ -312,8 +311,8 @@ impl<'run> OpenShare<'run> {
         })
     }
 
-    /// Opens for these slots of a client what would else be opened by its first operations, when
-    /// it is measured.
+    /// Opens the files of these slots of a client before the measurement, because otherwise its
+    /// first operations would do so.
     fn open_first(
         &self,
         connection: &mut Connection,
@@ -324,7 +323,7 @@ impl<'run> OpenShare<'run> {
         match self.plan.probe().map(|probe| probe.operation) {
             Some(OpKind::Notify) => self.watch(connection, client, slots),
             Some(OpKind::Lock) => self.open_to_lock(connection, client, slots, number),
-            // All connections of a client have its files in common.
+            // All connections of a client share its files.
             Some(OpKind::Copy) if client.way.channel() == 0 => {
                 self.open_to_copy(connection, client, number)
             }
@@ -332,7 +331,7 @@ impl<'run> OpenShare<'run> {
         }
     }
 
-    /// Where a file of the run is.
+    /// Returns the path of a file of the run.
     fn path_of(&self, file: Option<FileId>) -> Option<&SharePath> {
         self.files.paths.get(file?)
     }
@@ -346,8 +345,7 @@ impl<'run> OpenShare<'run> {
         }
     }
 
-    /// Each slot has its client's file open for itself, so that no other may take its locks for
-    /// its own.
+    /// Opens the client's file for each slot, so that slots do not share locks.
     fn open_to_lock(
         &self,
         connection: &mut Connection,
@@ -371,7 +369,7 @@ impl<'run> OpenShare<'run> {
         opened.map_err(|unmet| unmet.at(path, "CREATE"))
     }
 
-    /// A client has both of its files open, and a name for the source.
+    /// Opens both files of a client and requests the resume key of the source.
     fn open_to_copy(
         &self,
         connection: &mut Connection,
@@ -402,7 +400,8 @@ impl<'run> OpenShare<'run> {
         held.map_err(|unmet| unmet.at(path, request))
     }
 
-    /// Has the server keep changes for each of these slots of a client, if the run is about them.
+    /// Makes the server record changes for each of these slots of a client, if the run measures
+    /// change notifications.
     fn watch(
         &self,
         connection: &mut Connection,
@@ -423,7 +422,7 @@ impl<'run> OpenShare<'run> {
         watched.map_err(|unmet| unmet.at(directory, "CHANGE_NOTIFY"))
     }
 
-    /// Whose changes are reported, in a run that is about them.
+    /// Returns the directory whose changes are reported, if the run measures change notifications.
     fn watched(&self) -> Option<&str> {
         let probe = self.plan.probe()?;
         let own = self.own.as_ref()?;
@@ -438,7 +437,7 @@ impl<'run> OpenShare<'run> {
         }
     }
 
-    /// What a client's data are compared with, if they are.
+    /// Returns the verifier of read data, if enabled.
     fn verify(&self) -> Option<Verify> {
         let read_data = self.plan.read_data.or_else(|| self.plan.usual_read_data());
         let verifies = read_data == Some(ReadData::Verify);
@@ -452,7 +451,7 @@ impl<'run> OpenShare<'run> {
     }
 }
 
-/// Removes the file set of a mix whose process is over, or gives it up.
+/// Removes or releases the file set of a mix whose process has ended.
 pub fn reclaim_mix(
     plan: &Plan,
     target: &SmbTarget,
@@ -487,7 +486,7 @@ impl Directories {
         let limits = limits.map_err(SmbError::into_run_error)?;
         let found = directory(&mut connection, first)?;
         let mut roots = vec![(first.to_string(), found.path.as_str().into())];
-        // They are of the same share, which the plan's rules say.
+        // The rules of the plan require the same share.
         for target in mix.more_targets.iter().filter_map(|target| target.smb()) {
             let found = directory(&mut connection, target)?;
             roots.push((target.to_string(), found.path.into()));
@@ -502,8 +501,7 @@ impl Directories {
     }
 }
 
-/// By which interfaces the server says that it can be reached, if clients may have several
-/// connections.
+/// Returns the network interfaces that the server reports, if clients may have several connections.
 fn interfaces(connection: &mut Connection) -> Result<Vec<InterfaceRecord>, RunError> {
     if connection.reaching().way.terms.channels <= 1 {
         return Ok(Vec::new());
@@ -528,7 +526,7 @@ fn tell_of_guest(connection: &Connection, target: &SmbTarget, context: &mut Cont
     }
 }
 
-/// What is at the target's path, which has to be a directory.
+/// Finds the object at the target's path, which must be a directory.
 fn directory(connection: &mut Connection, target: &SmbTarget) -> Result<Found, RunError> {
     let found = prepare::find(connection, target)?;
     if found.opened.is_directory() {
@@ -538,7 +536,7 @@ fn directory(connection: &mut Connection, target: &SmbTarget) -> Result<Found, R
     Err(SmbError::NotADirectory { path }.into())
 }
 
-/// What the record says of a target.
+/// Returns the description of the target for the record.
 fn describe(connection: &Connection, target: &SmbTarget, found: &Found, files: u64) -> Target {
     Target {
         mounts: vec![],
@@ -644,7 +642,7 @@ impl OpenTarget for OpenShare<'_> {
             ..self.connection.reaching().clone()
         };
         cancel_clean_up_on(context.stop, limits, &cancellation, || {
-            // The connection may have been lost with the server: another one is made.
+            // The connection may have been lost with the server, so another one is made.
             let made = Connection::make(&reaching, 1);
             let mut connection = made.map_err(SmbError::into_run_error)?;
             own.remove(&mut ShareTree::new(&mut connection))

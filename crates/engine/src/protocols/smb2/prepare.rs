@@ -1,4 +1,4 @@
-//! What a probe finds or makes on a share before it begins.
+//! Finds or creates the objects of a probe on a share before it begins.
 
 use super::connection::{Connection, RequestError};
 use super::error::SmbError;
@@ -19,15 +19,15 @@ use filestone_workload::operation::{FileId, OpKind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes of a WRITE of what is copied at most.
+/// Maximum size of a WRITE to a source file, in bytes.
 const WRITE_MAX: u32 = 1 << 20;
-/// How often it is told how far that is.
+/// Interval of progress reports.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// The files of a run, while they are found.
+/// Files of a run, while they are being found.
 #[derive(Debug, Default)]
 pub struct FoundFiles {
-    /// What operations speak of.
+    /// Table of the files that operations refer to.
     pub table: FileTable,
     paths: Handles<SharePath>,
 }
@@ -39,7 +39,7 @@ impl FoundFiles {
         self.table.add(entry)
     }
 
-    /// All of them.
+    /// Converts to the complete table.
     pub fn into_files(self) -> ShareFiles {
         ShareFiles {
             table: Arc::new(self.table),
@@ -48,15 +48,15 @@ impl FoundFiles {
     }
 }
 
-/// The target of a run: what is at its path.
+/// The object at the target's path.
 pub struct Found {
-    /// Where it is in the share.
+    /// Path in the share.
     pub path: String,
-    /// What it is.
+    /// Result of opening the object.
     pub opened: CreateResult,
 }
 
-/// What is at the target's path.
+/// Finds the object at the target's path.
 pub fn find(connection: &mut Connection, target: &SmbTarget) -> Result<Found, RunError> {
     let path = super::terms::share_path(target);
     let found = connection.look_at(&path);
@@ -70,7 +70,7 @@ pub fn find(connection: &mut Connection, target: &SmbTarget) -> Result<Found, Ru
     }
 }
 
-/// What a probe works on.
+/// Preparation of a probe.
 pub struct ProbePreparation<'run> {
     pub plan: &'run Plan,
     pub target: &'run SmbTarget,
@@ -81,10 +81,10 @@ pub struct ProbePreparation<'run> {
 }
 
 impl ProbePreparation<'_> {
-    /// Looks up, or makes, what the operation is about.
+    /// Looks up or creates the objects of the operation.
     pub fn fill(&mut self, found: &Found, context: &mut Context<'_>) -> Result<(), RunError> {
         let is_directory = found.opened.is_directory();
-        // Files of the built-in server consist of the pattern.
+        // Files of the built-in server contain the pattern.
         let entry = FileEntry {
             len: found.opened.len,
             kind: kind_of(is_directory),
@@ -143,7 +143,7 @@ impl ProbePreparation<'_> {
             | OpKind::RmDir
             | OpKind::Rename
             | OpKind::Notify => self.make_own_directory(found, context),
-            // The others are about the share, or about what its path says.
+            // The remaining operations concern the share, or the object at the target's path.
             _ => Ok(()),
         }
     }
@@ -162,7 +162,7 @@ impl ProbePreparation<'_> {
         move |unmet| unmet.at(&path, request).into_run_error()
     }
 
-    /// Makes the files of a directory the subjects of the run.
+    /// Uses the files of a directory as subjects of the run.
     fn visit_files(
         &mut self,
         found: &Found,
@@ -234,14 +234,14 @@ impl ProbePreparation<'_> {
         Ok(())
     }
 
-    /// What lookups ask for of what was written.
+    /// Adds the names of the written files for lookups.
     fn name_own_files(&mut self) {
         for client in 0..self.plan.clients {
             self.files.table.add_name(written_name(client).as_bytes());
         }
     }
 
-    /// One file for each client that has data, which are copied or read.
+    /// Creates a file with data for each client, to be copied or read.
     fn write_sources(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
         let clients = self.plan.clients;
         let Some(own) = &self.own else { return Ok(()) };
@@ -285,7 +285,7 @@ impl ProbePreparation<'_> {
         Ok(())
     }
 
-    /// One file for each client.
+    /// Creates a file for each client.
     fn make_own_files(&mut self, context: &mut Context<'_>) -> Result<(), RunError> {
         let clients = self.plan.clients;
         context.preparing(&format!("making {clients} files of our own"));
@@ -312,12 +312,12 @@ impl ProbePreparation<'_> {
     }
 }
 
-/// What the file of a client is called that is written before the run.
+/// Returns the name of a client's file that is written before the run.
 fn written_name(client: u32) -> String {
     format!("source{client}")
 }
 
-/// One that must not be there.
+/// Returns the parameters for creating a file that must not exist.
 fn new_file(path: &str) -> CreateParams<'_> {
     CreateParams::existing(path, ALL_OF_FILE)
         .by(CreateDisposition::CREATE)

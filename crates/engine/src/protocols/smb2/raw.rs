@@ -1,4 +1,4 @@
-//! The same requests over a plain socket, for calibration.
+//! SMB requests over a plain socket, for calibration.
 
 use super::SmbError;
 use super::connection::{Connection, EstablishedConnection};
@@ -19,18 +19,18 @@ use filestone_wire::smb2::{
 use filestone_workload::operation::OpKind;
 use std::time::Duration;
 
-/// Where MessageId stands in a frame of one message.
+/// Offset of MessageId in a frame with one message.
 const MESSAGE_ID_AT: usize = MARK_LEN + 24;
 /// FileNetworkOpenInformation (MS-FSCC, section 2.4.34).
 const ATTRIBUTES_LEN: u32 = 56;
 
-/// A request, and what comes back.
+/// A request and the size of its response.
 struct Asked {
     command: Command,
     body: Vec<u8>,
     /// Bytes of the response's body.
     answer_len: u32,
-    /// Bytes of file data in it.
+    /// Bytes of file data in the exchange.
     data_bytes: u32,
 }
 
@@ -40,7 +40,7 @@ pub fn measure(job: &Job<'_>, time: Duration, context: &mut Context<'_>) -> Resu
     let target = plan.target.smb().ok_or(TargetError::NoCalls)?;
     let probe = plan.probe().ok_or(TargetError::NoCalls)?;
     let first = reach(plan, target, job.built_in.smb, context)?;
-    // This one asks for as many credits as its requests will take.
+    // This connection requests as many credits as its requests need.
     let made = Connection::make(first.reaching(), plan.in_flight);
     let mut connection = made.map_err(SmbError::into_run_error)?;
     let file_id = open(&mut connection, target)?;
@@ -78,7 +78,7 @@ fn open(connection: &mut Connection, target: &SmbTarget) -> Result<FileId, RunEr
     opened.map(|opened| opened.file_id)
 }
 
-/// What a probe asks of a file that it holds open.
+/// Returns the request of a probe for an open file.
 fn asked(probe: &ProbePlan, file_id: FileId) -> Asked {
     match probe.operation {
         OpKind::GetAttr => Asked {
@@ -127,7 +127,7 @@ fn data(file_id: FileId, length: u32) -> read::Request<'static> {
     }
 }
 
-/// The request in a frame of its own, which asks for as many credits as it takes.
+/// Encodes the request in a separate frame, requesting as many credits as it uses.
 fn frame(own: &Established, asked: &Asked, charge: u16) -> Vec<u8> {
     let header = Header {
         credit_charge: if own.charges { charge } else { 0 },

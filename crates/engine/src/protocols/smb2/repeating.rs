@@ -1,8 +1,8 @@
-//! Repeats operations of preparation and clean-up after the server has ended the session or the tree
-//! connect while the connection stays, as the clients of a run do.
+//! Repeats operations of preparation and clean-up after the server has ended the session or the
+//! tree connect while the connection stays, as the clients of a run do.
 //!
-//! The end of a session closes its handles, so that a single request cannot be repeated: a whole operation
-//! is repeated, which begins with opening the files that it needs.
+//! The end of a session closes its handles, so a single request cannot be repeated. Instead the
+//! whole operation is repeated, which begins by opening the files that it needs.
 
 use super::connection::{Answers, Connection, REPEATS_MAX, RequestError};
 use filestone_protocol::client::call_slot::ActionError;
@@ -11,8 +11,9 @@ use filestone_workload::output::WriteData;
 use std::time::{Duration, Instant};
 
 impl Connection {
-    /// Sends the requests that `requests` makes, a whole operation, and returns their result. If the session
-    /// ends before that, `requests` runs again; objects that the first attempt created exist then.
+    /// Executes a whole operation, the requests of `requests`, and returns its result. When the
+    /// session ends before that, `requests` runs again; objects created by the first attempt exist
+    /// then.
     pub fn call<T>(
         &mut self,
         requests: impl AsyncFnMut(CallHandle) -> Result<T, ActionError>,
@@ -20,7 +21,8 @@ impl Connection {
         self.call_with(&WriteData::PATTERN, requests)
     }
 
-    /// The same, with these data in what is written.
+    /// Executes a whole operation like [`call`](Self::call), with `source` as the data of its
+    /// writes.
     pub fn call_with<T>(
         &mut self,
         source: &WriteData,
@@ -50,18 +52,19 @@ impl Connection {
     }
 }
 
-/// How an operation has been begun again.
+/// State of repeated attempts.
 #[derive(Debug, Default)]
 struct Repeats {
-    /// How many chains were answered at most before the session ended.
+    /// Maximum number of compound requests answered in an attempt.
     most: u64,
-    /// How often in a row it got no further, and since when.
+    /// Number of consecutive attempts without progress, and the time of the first.
     in_vain: u32,
     since: Option<Instant>,
 }
 
 impl Repeats {
-    /// Whether it is begun again once more, when the session has ended for one that began `before`.
+    /// Whether the operation may be repeated, when the session has ended for an attempt that began
+    /// at `before`.
     fn may_go_on(&mut self, before: Answers, now: Answers, timeout: Duration) -> bool {
         let chains = now.chains.saturating_sub(before.chains);
         if chains > self.most || now.changes > before.changes {
@@ -103,7 +106,7 @@ mod tests {
         for _ in 0..100 {
             assert!(repeats.may_go_on(answers(0, 0), answers(2, 1), TIMEOUT));
         }
-        // As far as before is no further.
+        // Reaching the same point as before is not progress.
         for _ in 1..REPEATS_MAX {
             assert!(repeats.may_go_on(answers(0, 0), answers(100, 0), TIMEOUT));
         }

@@ -1,4 +1,4 @@
-//! What a plan wants of an SMB server.
+//! Connection options of a plan for an SMB server.
 
 use super::connection::{Connection, Reaching};
 use super::ntlm::Ntlm;
@@ -37,7 +37,7 @@ const fn protection(protection: SmbProtection) -> Protection {
     }
 }
 
-/// Bytes that nobody has chosen: what they are does not matter, and no two are the same.
+/// Returns arbitrary bytes that are different for each call.
 pub fn any_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     for chunk in bytes.chunks_mut(8) {
@@ -47,7 +47,8 @@ pub fn any_bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// As whom clients log on. A server that has guests takes a name that it does not know for one.
+/// Returns the authentication mechanism of the clients. A server with guest access treats an
+/// unknown user as a guest.
 fn mechanism(target: &SmbTarget, password: Option<&Password>) -> Ntlm {
     let password = password.map_or("", Password::reveal);
     let domain = target.domain.as_deref().unwrap_or_default();
@@ -55,7 +56,7 @@ fn mechanism(target: &SmbTarget, password: Option<&Password>) -> Ntlm {
     Ntlm::user(user, domain, password)
 }
 
-/// What `target` says is wanted, by this password.
+/// Returns the connection options of `target` with this password.
 pub fn terms(target: &SmbTarget, password: Option<&Password>) -> ConnectOptions {
     let dialects = match target.dialect {
         Some(one) => vec![dialect(one)],
@@ -80,15 +81,15 @@ pub fn terms(target: &SmbTarget, password: Option<&Password>) -> ConnectOptions 
     }
 }
 
-/// The ways of so many connections of another client on the same terms.
+/// Returns the setups of `count` connections of another client with the same options.
 pub fn of_connections(way: &ConnectionSetup, count: u32) -> Vec<Arc<ConnectionSetup>> {
     let first = of_another_client(way);
     let others = (1..count).map(|channel| Arc::new(first.of_channel(channel, any_bytes())));
     std::iter::once(Arc::clone(&first)).chain(others).collect()
 }
 
-/// The way of another client on the same terms: servers take connections with the same ClientGuid
-/// for those of one machine, and Samba serves them by one process.
+/// Returns the setup of another client with the same options. Servers assume that connections with
+/// the same ClientGuid come from one machine, and Samba serves them with one process.
 pub fn of_another_client(way: &ConnectionSetup) -> Arc<ConnectionSetup> {
     Arc::new(ConnectionSetup::new(ConnectOptions {
         client_guid: any_bytes(),
@@ -96,22 +97,22 @@ pub fn of_another_client(way: &ConnectionSetup) -> Arc<ConnectionSetup> {
     }))
 }
 
-/// How a share is reached before there is a connection to it.
+/// Parameters for connecting to a share.
 pub struct ShareAddress<'a> {
-    /// The password of the target's user.
+    /// Password of the target's user.
     pub password: Option<&'a Password>,
-    /// Where the built-in server listens, for a target without a host.
+    /// Address of the built-in server, for a target without a host.
     pub built_in: Option<SocketAddr>,
-    /// Where connections come from.
+    /// Local source address.
     pub source: Option<IpAddr>,
-    /// How long a request may stay unanswered.
+    /// Timeout of a request.
     pub timeout: Duration,
-    /// Ends all waiting.
+    /// Cancels all waits.
     pub cancellation: &'a Cancellation,
 }
 
-/// Connects as a run does to the first address of the target's host that takes it, and goes on as
-/// far as the share.
+/// Connects as a run does to the first address of the target's host that accepts a connection, and
+/// to the share.
 pub fn reach(
     plan: &Plan,
     target: &SmbTarget,
@@ -128,7 +129,7 @@ pub fn reach(
     reach_by(&approach, target)
 }
 
-/// The same, by what is known without a plan.
+/// Connects to a share with parameters that do not come from a plan.
 pub fn reach_by(approach: &ShareAddress<'_>, target: &SmbTarget) -> Result<Connection, RunError> {
     let way = Arc::new(ConnectionSetup::new(terms(target, approach.password)));
     let pattern: Arc<[u8]> = pattern::table().into();
@@ -166,8 +167,8 @@ pub fn reach_by(approach: &ShareAddress<'_>, target: &SmbTarget) -> Result<Conne
     Err(last.unwrap_or_else(|| RunError::Internal("no address was tried".into())))
 }
 
-/// What a user has to know who was not taken for himself: what a guest may do, and how messages are
-/// protected, is another matter.
+/// Returns a note if the user was logged on as a guest, since this affects permissions and message
+/// protection.
 pub fn guest_remark(connection: &Connection, target: &SmbTarget) -> Option<String> {
     let user = target.user.as_deref()?;
     let session = connection.session_record()?;
@@ -179,12 +180,12 @@ pub fn guest_remark(connection: &Connection, target: &SmbTarget) -> Option<Strin
     })
 }
 
-/// The target's path as a share has it.
+/// Converts the target's path to the notation of a share.
 pub fn share_path(target: &SmbTarget) -> String {
     target.path.replace('/', "\\")
 }
 
-/// What is asked for beside opens.
+/// Returns the oplock, lease and durability settings for opens.
 pub fn keeping(target: &SmbTarget) -> HandlePolicy {
     HandlePolicy {
         oplock: target.oplock,

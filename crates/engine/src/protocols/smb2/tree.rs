@@ -1,6 +1,6 @@
-//! A tree on a share: a handle is a path in it.
+//! Directory trees on a share: a handle is a path in it.
 //!
-//! Nothing is locked, as over NFS: a run that ended without a word is known by its process.
+//! Nothing is locked, as over NFS: a run that was killed is detected by its process identity.
 
 use super::connection::{Connection, RequestError};
 use super::error::SmbError;
@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-/// The path of a name in a directory of a share.
+/// Returns the path of a name in a directory of a share.
 pub fn child_of(parent: &str, name: &str) -> String {
     if parent.is_empty() {
         name.into()
@@ -36,27 +36,27 @@ pub fn child_of(parent: &str, name: &str) -> String {
 /// A directory on a share.
 pub type ShareDirectory = Directory<SharePath>;
 
-/// The trees of a share.
+/// Directory trees of a share.
 pub struct ShareTree<'a> {
-    /// By which it is reached.
+    /// Connection to the share.
     pub connection: &'a mut Connection,
 }
 
 impl<'a> ShareTree<'a> {
-    /// One in which directories can be claimed.
+    /// Creates a tree for claiming directories.
     pub fn new(connection: &'a mut Connection) -> Self {
         Self { connection }
     }
 }
 
 impl Connection {
-    /// What is at a path; `None` if there is nothing.
+    /// Returns the object at a path; `None` if there is none.
     pub fn look_at(&mut self, path: &str) -> Result<Option<CreateResult>, RequestError> {
         let opening = CreateParams::existing(path, ATTRIBUTES);
         unless_missing(self.call(async |link| link.touch(&opening).await))
     }
 
-    /// Makes a directory; `None` if there is something of that name.
+    /// Creates a directory; `None` if the name exists.
     pub fn make_directory(&mut self, path: &str) -> Result<Option<()>, RequestError> {
         let opening = CreateParams::existing(path, LISTING)
             .by(CreateDisposition::CREATE)
@@ -64,7 +64,7 @@ impl Connection {
         unless_there(self.call(async |link| link.touch(&opening).await.map(drop)))
     }
 
-    /// Writes a whole small file that must not be there; `None` if it is.
+    /// Creates a small file with this text; `None` if the name exists.
     fn make_text(&mut self, path: &str, text: &str) -> Result<Option<()>, RequestError> {
         let opening = CreateParams::existing(path, ALL_OF_FILE)
             .by(CreateDisposition::CREATE)
@@ -79,7 +79,7 @@ impl Connection {
         let (mut opening, mut at) = (*opening, 0);
         self.call_with(&data, async |link| {
             let file_id = link.open(&opening).await?.file_id;
-            // It is this run's now, and who opens it over another session goes on with it.
+            // The file belongs to this run now; another session opens it and continues.
             opening = opening.by(CreateDisposition::OPEN);
             let written = write_on(&link, file_id, &mut at, len).await;
             let closed = link.close(file_id).await;
@@ -87,7 +87,7 @@ impl Connection {
         })
     }
 
-    /// What a small file says; `None` if there is none.
+    /// Returns the text of a small file; `None` if it does not exist.
     fn read_text(&mut self, path: &str) -> Result<Option<String>, RequestError> {
         let opening = CreateParams::existing(path, LISTING).with(CreateOptions::NON_DIRECTORY_FILE);
         let read = self.call(async |link| {
@@ -95,15 +95,15 @@ impl Connection {
             link.read_at_path(&opening, 0, MARKER_MAX_BYTES, look).await
         });
         match read {
-            // There is nothing in it.
+            // The file is empty.
             Err(RequestError::Answered(Status::END_OF_FILE)) => Ok(Some(String::new())),
             Err(RequestError::Answered(Status::FILE_IS_A_DIRECTORY)) => Ok(None),
             read => unless_missing(read),
         }
     }
 
-    /// Shows the entries of a directory, until `each` has seen enough and says so: none again that a
-    /// session has shown which has ended meanwhile.
+    /// Passes the entries of a directory to `each` until it returns that it needs no more. If the
+    /// session ends in between, entries already passed are not repeated.
     pub fn each_entry(
         &mut self,
         path: &str,
@@ -118,7 +118,7 @@ impl Connection {
         })
     }
 
-    /// Takes away what is at a path, unless it is gone.
+    /// Removes the object at a path, unless it is gone.
     pub fn remove(&mut self, path: &str, is_directory: bool) -> Result<(), RequestError> {
         let options = if is_directory {
             CreateOptions::DIRECTORY_FILE
@@ -158,12 +158,12 @@ struct Shown {
 }
 
 impl Shown {
-    /// The listing begins.
+    /// Starts another listing.
     fn start(&mut self) {
         self.before.extend(self.now.drain(..));
     }
 
-    /// Whether an entry was not shown by a listing before this one.
+    /// Whether no earlier listing has returned the entry.
     fn is_new(&mut self, name: &str) -> bool {
         let hash = self.state.hash_one(name);
         let is_new = !self.before.contains(&hash);
@@ -174,7 +174,7 @@ impl Shown {
     }
 }
 
-/// What "there is nothing of that name" is answered by.
+/// Statuses for a name that does not exist.
 const MISSING: [Status; 3] = [
     Status::OBJECT_NAME_NOT_FOUND,
     Status::OBJECT_PATH_NOT_FOUND,
@@ -222,7 +222,7 @@ fn kind_of(unmet: &RequestError) -> RefusalKind {
     }
 }
 
-/// The error of a step about what is at `path`.
+/// Returns the error of a step for the object at `path`.
 fn refused(unmet: RequestError, step: Step, at: &ShareDirectory, path: &str) -> TreeError {
     let kind = kind_of(&unmet);
     let purpose = at.purpose;
@@ -422,11 +422,11 @@ impl Tree for ShareTree<'_> {
     }
 }
 
-/// What a listing says of an entry.
+/// Entry of a listing.
 #[derive(Debug, Clone, Copy)]
 pub struct ShareEntry {
-    /// Whether it is a directory.
+    /// Whether the entry is a directory.
     pub is_directory: bool,
-    /// Bytes of it.
+    /// Length in bytes.
     pub len: u64,
 }

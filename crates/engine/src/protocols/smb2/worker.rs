@@ -1,4 +1,4 @@
-//! The clients of a probe or a mix on one thread: how they run, and take their leave.
+//! Runs the clients of a probe or a mix on one thread and logs them off.
 
 use crate::backend::sockets::Sockets;
 use crate::replay::over_sockets::LEAVE_MAX;
@@ -8,14 +8,14 @@ use filestone_protocol::client::smb2::Smb2Client;
 use filestone_protocol::workload::of_client;
 use filestone_workload::language::Operations;
 
-/// One connection of a probe or a mix.
+/// A client connection of a probe or a mix.
 pub type ShareConnection = Smb2Client<Operations>;
 
 /// The clients of one worker.
 pub struct ShareWorker {
-    /// Their connections.
+    /// Connections of the clients.
     pub sockets: Sockets<ShareConnection>,
-    /// What they ask for.
+    /// Objects of the operations.
     pub subjects: TargetObjects,
 }
 

@@ -1,11 +1,11 @@
-//! A load on a share: its verbs as requests of SMB2.
+//! Replays a load on a share: verbs as SMB2 requests.
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `site` | the place on the share: claimed, left as it was found |
-//! | `socket_clients` | its clients, over sockets |
+//! | `site` | the directory on the share: claimed, and restored at the end |
+//! | `socket_clients` | the clients, over sockets |
 //!
-//! What a client does is the model's (`filestone_protocol::client::smb2`).
+//! The client itself is in `filestone_protocol::client::smb2`.
 
 mod site;
 mod socket_clients;

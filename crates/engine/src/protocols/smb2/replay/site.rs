@@ -1,4 +1,4 @@
-//! A directory of a share as the place of a replay.
+//! A directory of a share in which loads are replayed.
 
 use crate::control::{Cancellation, Context, cancel_on};
 use crate::error::RunError;
@@ -20,10 +20,10 @@ use filestone_protocol::client::smb2::{
 };
 use std::sync::Arc;
 
-/// The most that one READ asks for, and one WRITE sends, whatever the server offers.
+/// Maximum size of a READ or WRITE in bytes, even if the server supports more.
 const TRANSFER_MAX: u32 = 1 << 20;
 
-/// A directory of a share, claimed for one run.
+/// A directory of a share, claimed for a run.
 pub struct ShareSite {
     reaching: Reaching,
     claim: TestDirectory<SharePath>,
@@ -33,8 +33,8 @@ pub struct ShareSite {
 }
 
 impl ShareSite {
-    /// Reaches the share, and claims the target's directory: makes `clients` in it, or beside one
-    /// of another program's.
+    /// Connects to the share and claims the target's directory: creates `clients` in it, or works
+    /// next to one of another program.
     pub fn claim(
         opening: &SiteOptions<'_>,
         target: &SmbTarget,
@@ -116,12 +116,12 @@ impl ShareSite {
         }
     }
 
-    /// How its clients reach the share.
+    /// Returns the connection parameters of the clients.
     pub fn reaching(&self) -> &Reaching {
         &self.reaching
     }
 
-    /// What client `client` goes by, whose way to the share is this.
+    /// Returns the options of client `client` with the connection setup `way`.
     pub fn load_options(&self, client: u32, way: Arc<ConnectionSetup>) -> ShareLoadOptions {
         ShareLoadOptions {
             way,
@@ -151,7 +151,7 @@ impl WorkDir for ShareSite {
     }
 
     fn release(mut self, trees: TreeCleanup) -> Result<(), RunError> {
-        // A connection of its own: one from before a long run may be gone.
+        // A new connection, because the one from before a long run may be gone.
         let made = Connection::make(&self.reaching, 1);
         let mut connection = made.map_err(SmbError::into_run_error)?;
         let tree = &mut ShareTree::new(&mut connection);
@@ -162,7 +162,7 @@ impl WorkDir for ShareSite {
     }
 }
 
-/// The directory under test.
+/// Returns the directory under test.
 fn root(target: &SmbTarget, path: &str) -> ShareDirectory {
     Directory {
         handle: path.into(),

@@ -1,4 +1,4 @@
-//! The clients of a load on a share, over sockets: any number of them on each worker's thread.
+//! Replaying SMB clients over sockets, any number of them per worker thread.
 
 use super::site::ShareSite;
 use crate::backend::connection::{ClientConnection, ConnectedClient, InitialConnection};
@@ -32,13 +32,13 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// One connection of a load's client.
+/// A connection of a replaying client.
 type Replayer = Smb2Client<Lines>;
 
-/// Requests of a client at a time: its line's, and those that make its connection again.
+/// Concurrent requests of a client: those of its line, and those that reconnect.
 const SLOTS: u32 = 2;
 
-/// Clients over sockets.
+/// Spawns clients over sockets.
 pub struct OverSockets;
 
 impl<W: LineSource> ClientSpawner<RoundRobin<ShareSite>, W> for OverSockets {
@@ -83,7 +83,7 @@ impl<W: LineSource> ClientSpawner<RoundRobin<ShareSite>, W> for OverSockets {
         let log_on = |next: Joining, is_anybody_in| {
             let number = next.number;
             match logging_on.log_on(next) {
-                // The server has taken others, so that this one is tried again while the run goes on.
+                // The server has accepted others, so this client is retried during the run.
                 Err(_) if is_anybody_in && moments.is_some() => Ok(logging_on.left(number)),
                 result => result.map_err(SmbError::into_run_error),
             }
@@ -118,30 +118,31 @@ impl<W: LineSource> ClientSpawner<RoundRobin<ShareSite>, W> for OverSockets {
     }
 }
 
-/// A client that is to log on over a socket that took so long, or that connects later.
+/// A client before logon, with a connected socket and its connect time, or without a socket if it
+/// connects later.
 struct Joining {
     number: u32,
     socket: Option<OwnedFd>,
     connect_nanos: u64,
 }
 
-/// A client that has logged on, and how long it took of it from the first attempt to connect on; or one
-/// that is left to the run.
+/// A client after logon, with the time since its first connection attempt; or one that will connect
+/// during the run.
 struct Joined {
     number: u32,
-    /// Its own way to the share, by which it connects again.
+    /// Connection parameters of the client, used for reconnecting.
     reaching: Reaching,
     made: Option<(EstablishedConnection, u64)>,
 }
 
 impl Joined {
-    /// Whether the server has taken it.
+    /// Whether the server has accepted the client.
     const fn is_in(&self) -> bool {
         self.made.is_some()
     }
 }
 
-/// How clients log on.
+/// Logon of clients.
 struct LoggingOn<'w> {
     plan: &'w Plan,
     table: &'w Arc<[u8]>,
@@ -149,7 +150,7 @@ struct LoggingOn<'w> {
 }
 
 impl LoggingOn<'_> {
-    /// One that is left to the run.
+    /// Returns a client that will connect during the run.
     fn left(&self, number: u32) -> Joined {
         Joined {
             number,
@@ -170,7 +171,7 @@ impl LoggingOn<'_> {
         Ok(joined)
     }
 
-    /// The client, which connects at `moment` if it has not yet.
+    /// Creates the client; it connects at `moment` if it has no connection yet.
     fn client(&self, joined: Joined, moment: Timestamp) -> ConnectedClient<Replayer> {
         let Joined {
             number,
@@ -223,7 +224,7 @@ impl LoadConnection for Replayer {
         is_given_up: bool,
     ) -> Option<String> {
         let lost = connection.client.take_lost();
-        // Who had a line that was not answered by the server goes on with the next.
+        // A client whose line the server did not answer continues with the next.
         let lost = lost.filter(|lost| {
             !matches!(
                 lost.reason,
