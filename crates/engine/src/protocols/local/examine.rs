@@ -1,4 +1,4 @@
-//! What this host says of a directory and of what is mounted there. Nothing is written.
+//! Examines a directory of this host and the file system mounted there. Nothing is written.
 
 use super::mix::mounted;
 use super::tree;
@@ -11,18 +11,18 @@ use filestone_plan::plan::LocalTarget;
 use rustix::fs::Access;
 use std::path::{Path, PathBuf};
 
-/// Types of file systems whose files are in memory.
+/// Types of file systems in memory.
 const OF_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
-/// Those whose files are on another host.
+/// Types of file systems on another host.
 const OF_NETWORK: [&str; 10] = [
     "nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "lustre", "gfs2", "ocfs2",
 ];
 
-/// Looks at the directory.
+/// Examines the directory.
 pub fn examine(target: &LocalTarget, facts: &mut TargetFacts) -> Result<(), RunError> {
     let directory = target.directory.as_ref().map(PathBuf::from);
     let directory = directory.unwrap_or_else(std::env::temp_dir);
-    // As a replay opens it, with its words if that cannot be.
+    // Opened as in a replay, to return the same errors.
     let opened = tree::open(&directory, Purpose::Replay)?;
     drop(opened);
     let path = std::fs::canonicalize(&directory).unwrap_or(directory);
@@ -46,7 +46,7 @@ fn space(path: &Path) -> Option<SpaceFacts> {
     Some(SpaceFacts {
         total_bytes: stat.f_blocks.saturating_mul(stat.f_frsize),
         available_bytes: stat.f_bavail.saturating_mul(stat.f_frsize),
-        // Some make room for files as they are made, and say 0.
+        // File systems that allocate inodes dynamically report 0.
         available_files: Some(stat.f_favail).filter(|_| stat.f_files > 0),
     })
 }
@@ -66,7 +66,7 @@ fn medium(kind: &str) -> FileMedium {
     match kind {
         _ if OF_MEMORY.contains(&kind) => FileMedium::Memory,
         _ if OF_NETWORK.contains(&kind) => FileMedium::Network,
-        // `fuseblk` is one of a device, such as NTFS, and still answered by a program.
+        // `fuseblk` uses a block device, for example with NTFS, but is still served by a program.
         _ if kind.starts_with("fuse") => FileMedium::Program,
         _ => FileMedium::Storage,
     }

@@ -1,4 +1,4 @@
-//! A directory of this host for the results of one run at a time: claimed by a file in it.
+//! Claims a directory of this host for the results of one run at a time, by a file in it.
 
 use super::tree::{self, LocalTree};
 use crate::error::RunError;
@@ -8,18 +8,18 @@ use crate::workspace::{ClaimError, Purpose};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Times that a claim is tried: another run may remove its own meanwhile.
+/// Maximum number of attempts: another run may remove its claim in between.
 const TRIES: u32 = 4;
 
-/// A claim, which lasts until it is dropped or its process ends.
+/// A claim, which ends when it is dropped or its process ends.
 #[derive(Debug)]
 pub struct FileClaim {
     _lock: MarkerLock,
 }
 
 impl FileClaim {
-    /// Claims `directory` by the file `name` in it. A claim of a run that is over is taken over; one of a
-    /// run that goes on, or may on another host, is an error.
+    /// Claims `directory` with the file `name`. The claim of an ended run is taken over; that of an
+    /// active run, or of one that may be active on another host, is an error.
     pub fn make(directory: &Path, name: &str) -> Result<Self, RunError> {
         let at = tree::open(directory, Purpose::Results)?;
         for _ in 0..TRIES {
@@ -35,13 +35,13 @@ impl FileClaim {
     }
 }
 
-/// Takes over the claim of a run that is over; `None` if it is gone.
+/// Removes the claim of an ended run; the caller tries again after `None`.
 fn take_over(at: &Directory<OwnedFd>, name: &str) -> Result<Option<MarkerLock>, RunError> {
     let purpose = at.purpose;
     let Some(found) = LocalTree.read_marker(at, name)? else {
         return Ok(None);
     };
-    // What is there may be a part of a record: its run holds the lock, or is over.
+    // The file may contain a partial record: its run either holds the lock or has ended.
     let owner = found.owner(&at.path);
     let owner = owner.unwrap_or_else(|| Owner::unknown(&at.path));
     let is_over_by_lock = found.holder == LockHolder::Us;
@@ -49,8 +49,8 @@ fn take_over(at: &Directory<OwnedFd>, name: &str) -> Result<Option<MarkerLock>, 
         Liveness::Alive => Err(ClaimError::InUse { owner, purpose }.into()),
         Liveness::Unknown if !is_over_by_lock => Err(ClaimError::Unknown { owner, purpose }.into()),
         Liveness::Exited | Liveness::Unknown => {
-            // Another run may have taken it over between the opening and the locking of the file, and
-            // have a claim of that name now.
+            // Another run may have taken the file over between open and lock, and may have a claim
+            // of the same name now.
             if tree::is_still_at(at, &found.lock, name)? {
                 LocalTree.remove_file(at, name)?;
             }
@@ -77,7 +77,7 @@ mod tests {
         drop(claim);
         let claim = FileClaim::make(&directory, "part").expect("that run is over");
         drop(claim);
-        // What a run leaves that is killed while it writes its record.
+        // File left by a run that is killed while it writes its record.
         std::fs::write(directory.join("part"), "{\"format\":").expect("a file");
         let claim = FileClaim::make(&directory, "part").expect("nobody holds it");
         drop(claim);

@@ -1,4 +1,4 @@
-//! A directory of this host, whatever file system is mounted there.
+//! Directories of this host, on any mounted file system.
 
 mod examine;
 pub mod file_claim;
@@ -19,10 +19,10 @@ use replay::{LocalOptions, LocalSite};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What plans call it.
+/// Name of the protocol in plans.
 pub const NAME: &str = "local";
 
-/// System calls of this host.
+/// Protocol of system calls on this host.
 pub struct Local;
 
 impl Protocol for Local {
@@ -71,7 +71,7 @@ fn open(opening: &SiteOptions<'_>, target: &LocalTarget) -> Result<LocalSite, Ru
     let site = match &target.directory {
         Some(directory) => {
             let directory = Path::new(directory);
-            // A lock tells runs on this host apart from what they left.
+            // The lock distinguishes active runs on this host from leftovers.
             if replay.left_over != LeftoverPolicy::Refuse {
                 replay::remove_left_over_beside(directory, replay.left_over, &options)?;
             }

@@ -1,8 +1,8 @@
-//! The system calls that each operation of a mix becomes: such as reach the wire whatever the
-//! client has in its caches, as far as there are any. The table is in
-//! docs/reference/mix-local.md; what each causes is measured anyway, before the run and in it.
+//! System calls for the operations of a mix. Where possible, calls are chosen that reach the wire
+//! regardless of the client's caches. The table is in docs/reference/mix-local.md; the actual
+//! effect of each is measured before and during the run.
 //!
-//! Names that REMOVE takes away are never data files: they have a directory of their own.
+//! Names removed by REMOVE are never data files; they have a separate directory.
 
 use super::changing::{Names, RENAMED};
 use super::opened_set::{FILE, FILE_MODE, OpenedSet};
@@ -26,37 +26,37 @@ use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Data files that a client keeps open at most: nhfsstone's 40, and some more.
+/// Maximum number of data files that a client keeps open: more than nhfsstone's 40.
 pub(super) const OPEN_FILES_MAX: usize = 256;
-/// How far SETATTR looks for a file whose permissions the client knows.
+/// Maximum number of files that SETATTR tries in order to find one with cached permissions.
 const KNOWN_FILE_SEARCH: u32 = 8;
-/// How much of a file the halves of a write are that makes a COMMIT: each lies in the middle of
-/// a page of memory, so that the client cannot make one WRITE of them.
+/// Length of each half of a write that causes a COMMIT. Each half is in the middle of a memory
+/// page, so that the client cannot merge them into one WRITE.
 const HALF_BYTES: usize = 1000;
 const PAGE_BYTES: usize = 4096;
 
-/// What an operation did.
+/// Result of an operation's system calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SyscallResult {
-    /// The calls that it ought to have made: of its own kind, and of another that it took to make
-    /// that one necessary.
+    /// Expected RPC calls: of the operation's kind, and of another kind that was needed to cause
+    /// it.
     pub claims: [(OpKind, u64); 2],
-    /// File data moved.
+    /// File data moved, in bytes.
     pub data_bytes: u64,
 }
 
-/// What one client does to its files.
+/// Operations of one client on its files.
 pub(super) trait SystemCalls {
-    /// What keeps the set in its proportions from here on.
+    /// Returns the operations needed to keep the set balanced.
     fn needs(&self) -> Prerequisites;
 
-    /// Carries out an operation of this kind.
+    /// Executes an operation of this kind.
     fn operate(&mut self, kind: OpKind) -> Result<SyscallResult, Errno>;
 
-    /// Carries out an operation that keeps the set in its proportions.
+    /// Executes an operation that keeps the set balanced.
     fn call_unmeasured(&mut self, unmeasured: UnmeasuredOperation) -> Result<SyscallResult, Errno>;
 
-    /// Why no operation can succeed any more, after one has failed.
+    /// Returns, after a failure, why no further operation can succeed.
     fn lost(&self) -> Option<String>;
 }
 
@@ -78,32 +78,32 @@ impl SyscallResult {
         self
     }
 
-    /// All calls together.
+    /// Returns the total number of calls.
     pub fn sum(&self) -> u64 {
         self.claims.iter().map(|(_, calls)| calls).sum()
     }
 }
 
-/// An operation that keeps the set in its proportions.
+/// An operation that keeps the set balanced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct UnmeasuredOperation {
     pub kind: OpKind,
     pub changing: VolatileDirectory,
 }
 
-/// What has to be done so that operations can be, and the set keeps its proportions.
+/// Requirements of the next operations, and of the set's balance.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Prerequisites {
-    /// There is no directory for RMDIR to remove.
+    /// RMDIR has no directory to remove.
     pub lacks_directory: bool,
-    /// There is nothing for REMOVE to remove.
+    /// REMOVE has nothing to remove.
     pub lacks_file: bool,
-    /// What the operations so far have left to be done.
+    /// Operation needed because of the previous operations.
     pub after: Option<UnmeasuredOperation>,
 }
 
 impl Prerequisites {
-    /// What has to be done first, so that an operation of this kind can be.
+    /// Returns the operation that must precede one of this kind.
     pub fn before(&self, kind: OpKind) -> Option<UnmeasuredOperation> {
         match kind {
             OpKind::RmDir if self.lacks_directory => Some(UnmeasuredOperation {
@@ -119,27 +119,27 @@ impl Prerequisites {
     }
 }
 
-/// How COMMIT is caused.
+/// Method of causing a COMMIT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum CommitMethod {
-    /// A write into the cache, sent without being asked to be stable, and then fsync.
+    /// A cached write, sent as unstable, followed by fsync.
     #[default]
     Cached,
-    /// A write past the cache that takes two calls, for mounts that send every write at once.
+    /// An uncached write that takes two calls, for mounts that send every write immediately.
     Direct,
 }
 
-/// Makes the system calls of one client.
+/// Executes the system calls of one client.
 pub(super) struct Caller {
     set: OpenedSet,
     lengths: Vec<u64>,
     links: u32,
     working_files: u32,
     chooser: Option<FileSampler>,
-    /// The file that operations work on.
+    /// Current file of the operations.
     current: u32,
     files: Vec<Option<OwnedFd>>,
-    /// Which are open, the one that has been for longest first.
+    /// Open files, the one opened first in front.
     open: VecDeque<u32>,
     names: [Names; VolatileDirectory::ALL.len()],
     renamed: usize,
@@ -148,22 +148,21 @@ pub(super) struct Caller {
     buffer: Vec<u8>,
     listing: Listing,
     fresh: UncachedFiles,
-    /// The number of the next name to look for that is not there: none comes twice, nor in
-    /// another run.
+    /// Number of the next nonexistent name to look up; never repeated, even across runs.
     unknown: u64,
-    /// Where each directory of data files goes on behind its first entry.
+    /// Offset after the first entry of each data directory.
     listed_from: Vec<u64>,
     /// Whether files are read and written past the client's cache.
     is_direct: bool,
-    /// Whether what its caches could answer is changed for it to be asked, and names are looked
-    /// for that are not there. Without a look at the wire, an operation is what it is called.
+    /// Whether cached objects are changed to force a call, and nonexistent names are looked up.
+    /// Otherwise calls are not counted on the wire, and each operation makes its plain system call.
     makes_changes: bool,
     pub committing: CommitMethod,
 }
 
 impl Caller {
-    /// A client's, in a set that is populated. `is_direct` where the file system may be asked
-    /// to read and write past its cache.
+    /// Creates the caller of a client with a populated set. `is_direct` if the file system supports
+    /// bypassing its cache.
     pub fn new(
         set: OpenedSet,
         layout: &Layout,
@@ -175,7 +174,7 @@ impl Caller {
         let client = set.client;
         let working_files = layout.working_files(client).max(1);
         let chooser = match mix.file_set.popularity {
-            // In turn, so that all are used alike.
+            // Round robin, so that all files are used equally.
             Popularity::Uniform => None,
             popularity @ Popularity::Zipf { .. } => {
                 FileSampler::new(&popularity, working_files).ok()
@@ -213,7 +212,7 @@ impl Caller {
         }
     }
 
-    /// Opens as many files as are kept open, before the clock runs.
+    /// Opens the files that are kept open, before the clock starts.
     pub fn open_files(&mut self) -> Result<(), Errno> {
         let count = self.working_files.min(OPEN_FILES_MAX as u32);
         (0..count).try_for_each(|file| self.open_file(file))?;
@@ -223,7 +222,8 @@ impl Caller {
         Ok(())
     }
 
-    /// Makes what its caches must not be able to answer, up to changing it.
+    /// Creates the objects that the caches must not be able to answer for;
+    /// [`change_fresh`](Self::change_fresh) then changes them.
     pub fn make_fresh(&mut self, needed: Needed) -> Result<(), Errno> {
         let set_files = u64::from(self.working_files.min(OPEN_FILES_MAX as u32)).min(needed.files);
         for file in 0..set_files as u32 {
@@ -238,12 +238,12 @@ impl Caller {
         self.fresh.make_links(&self.set, needed.links)
     }
 
-    /// Changes what was made so.
+    /// Changes the objects created by [`make_fresh`](Self::make_fresh).
     pub fn change_fresh(&mut self, needed: Needed) -> Result<(), Errno> {
         self.fresh.change_links(&self.set, needed.links)
     }
 
-    /// Where it works.
+    /// Returns the client's part of the file set.
     pub fn set(&self) -> &OpenedSet {
         &self.set
     }
@@ -277,7 +277,7 @@ impl SystemCalls for Caller {
         }
         let one = SyscallResult::calls(kind, 1);
         match kind {
-            // No system call makes them; nhfsstone claimed its NULL all the same.
+            // No system call causes these; nhfsstone counted its NULL anyway.
             OpKind::Null | OpKind::FsInfo | OpKind::PathConf => Ok(one),
             OpKind::GetAttr => self.attributes().map(|()| one),
             OpKind::SetAttr => self.set_attributes().map(|()| one),
@@ -315,7 +315,8 @@ impl SystemCalls for Caller {
 }
 
 impl Caller {
-    /// A file for one that REMOVE took, or the oldest of too many names gone.
+    /// Returns the creation of a file to replace one that REMOVE took, or the removal of the oldest
+    /// if a directory has too many names.
     fn after(&self) -> Option<UnmeasuredOperation> {
         if self.names(VolatileDirectory::Created).is_short() {
             return Some(UnmeasuredOperation {
@@ -336,7 +337,7 @@ impl Caller {
         })
     }
 
-    /// Goes on to another file.
+    /// Selects the next file.
     fn advance(&mut self) {
         self.current = match &self.chooser {
             None => (self.current + 1) % self.working_files,
@@ -352,7 +353,7 @@ impl Caller {
         &mut self.names[changing as usize]
     }
 
-    /// The current file, opened if it is not.
+    /// Returns the current file; opens it if necessary.
     fn file(&mut self) -> Result<&OwnedFd, Errno> {
         let index = self.current as usize;
         if !self.files.get(index).is_some_and(Option::is_some) {
@@ -384,7 +385,7 @@ impl Caller {
         Ok(())
     }
 
-    /// How data files are opened.
+    /// Returns the flags for opening data files.
     fn flags(&self) -> OFlags {
         if self.is_direct {
             FILE | OFlags::DIRECT
@@ -400,7 +401,7 @@ impl Caller {
         }
     }
 
-    /// From the server, whatever is in the cache.
+    /// Gets attributes from the server, regardless of the cache.
     fn attributes(&mut self) -> Result<(), Errno> {
         let file = self.file()?;
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
@@ -410,7 +411,7 @@ impl Caller {
         }
     }
 
-    /// Of a file, if there is one at hand, whose permissions the client knows until then.
+    /// Sets attributes of a file whose permissions the client has cached, if one is found.
     fn set_attributes(&mut self) -> Result<(), Errno> {
         for _ in 0..KNOWN_FILE_SEARCH {
             if !self.fresh.is_unchecked(self.current) {
@@ -423,7 +424,7 @@ impl Caller {
         Ok(())
     }
 
-    /// A name that was never looked for: nothing else is sure to be asked of the server.
+    /// Looks up a name never used before: only this is certain to reach the server.
     fn look_up(&mut self) -> Result<(), Errno> {
         let directory = directory_of(&self.set, self.current)?;
         let look_for = |name| rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
@@ -437,8 +438,8 @@ impl Caller {
         }
     }
 
-    /// Of what has changed since the client asked last; or of the current file, which is changed
-    /// for it.
+    /// Checks access to an object that has changed since the last check, or else to the current
+    /// file, after changing it.
     fn check_access(&mut self) -> Result<SyscallResult, Errno> {
         let done = SyscallResult::calls(OpKind::Access, 1);
         let wanted = rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK;
@@ -462,7 +463,7 @@ impl Caller {
         }
     }
 
-    /// By the open file, so that no name need be looked up; by its name where there is no /proc.
+    /// Checks access through the open file, to avoid a name lookup; by name if there is no /proc.
     fn check_current(&mut self, wanted: rustix::fs::Access) -> Result<(), Errno> {
         let opened = format!("/proc/self/fd/{}", self.file()?.as_raw_fd());
         match rustix::fs::access(opened, wanted) {
@@ -475,7 +476,7 @@ impl Caller {
         }
     }
 
-    /// A link that has changed since the client read it; or one that is changed for it.
+    /// Reads a link that has changed since the client read it, or else one that is changed first.
     fn read_link(&mut self) -> Result<SyscallResult, Errno> {
         let done = SyscallResult::calls(OpKind::ReadLink, 1);
         let (name, done) = match self.fresh.take_unread() {
@@ -491,7 +492,7 @@ impl Caller {
         Ok(done)
     }
 
-    /// The whole file, or any transfer of it.
+    /// Reads the whole file, or a random transfer of it.
     fn read(&mut self) -> Result<SyscallResult, Errno> {
         let transfer = self.buffer.len() as u64;
         let (first, end) = match self.access {
@@ -517,11 +518,11 @@ impl Caller {
         let is_direct = self.is_direct;
         let file = self.file()?;
         if !is_direct {
-            // Advice: where it is not taken, the cache keeps what it has.
+            // Only advice: if the kernel ignores it, the cache is kept.
             rustix::fs::fadvise(file, 0, None::<NonZeroU64>, Advice::DontNeed).ok();
         }
         match read_from(file, first, end, buffer) {
-            // A file system that wants its transfers aligned.
+            // The file system requires aligned transfers.
             Err(Errno::INVAL) if is_direct => {
                 self.use_cache()?;
                 self.read_between(first, end, buffer)
@@ -530,15 +531,15 @@ impl Caller {
         }
     }
 
-    /// From now on, through the cache.
+    /// Switches to cached reads and writes.
     fn use_cache(&mut self) -> Result<(), Errno> {
         self.is_direct = false;
         let mut files = self.files.iter().flatten();
         files.try_for_each(|file| rustix::fs::fcntl_setfl(file, OFlags::empty()))
     }
 
-    /// So much of the file anew as chance will have it, or any transfer of it; and all of it
-    /// made stable.
+    /// Rewrites a random number of transfers from the beginning of the file, or a random transfer,
+    /// and makes all of it stable.
     fn write(&mut self) -> Result<SyscallResult, Errno> {
         let len = self.len();
         let transfer = self.buffer.len() as u64;
@@ -554,7 +555,7 @@ impl Caller {
         Ok(SyscallResult::calls(OpKind::Write, calls.max(1)).moved(bytes))
     }
 
-    /// There is nothing to commit that has not been written.
+    /// Causes a COMMIT; since only written data can be committed, it writes first.
     fn commit(&mut self) -> Result<SyscallResult, Errno> {
         let transfer = self.buffer.len() as u64;
         let first = self.any_transfer() * transfer;
@@ -568,7 +569,8 @@ impl Caller {
         written.map(|bytes| done.moved(bytes))
     }
 
-    /// `was_direct` says how the file is open, and is to be afterwards.
+    /// Writes through the cache. `was_direct` is the mode in which the file is open; it is restored
+    /// afterwards.
     fn commit_through_cache(
         &mut self,
         first: u64,
@@ -580,7 +582,7 @@ impl Caller {
         }
         let written = self.write_between(first, self.len().min(first + transfer));
         let file = self.file()?;
-        // Begins to write back and waits for nothing: such WRITEs need not be stable.
+        // Starts writing back without waiting: such WRITEs need not be stable.
         rustix::fs::fadvise(file, 0, None::<NonZeroU64>, Advice::DontNeed).ok();
         let synchronised = rustix::fs::fsync(file);
         if was_direct {
@@ -590,8 +592,8 @@ impl Caller {
         written.map(|(_, bytes)| bytes)
     }
 
-    /// Writes two pieces that lie apart in memory, past the cache: two WRITEs that need not be
-    /// stable, and one COMMIT.
+    /// Writes two buffers that are not adjacent in memory past the cache: two WRITEs that need not
+    /// be stable, and one COMMIT.
     fn write_halves(&mut self) -> Result<u64, Errno> {
         let mut data = vec![0; PAGE_BYTES + HALF_BYTES];
         let bytes = self.len().min(2 * HALF_BYTES as u64) as usize;
@@ -626,7 +628,7 @@ impl Caller {
                     offset += written as u64;
                     calls += 1;
                 }
-                // A file system that wants its transfers aligned.
+                // The file system requires aligned transfers.
                 Err(Errno::INVAL) if self.is_direct => result = self.use_cache(),
                 Err(errno) => result = Err(errno),
             }
@@ -638,13 +640,13 @@ impl Caller {
         result.map(|()| (calls, offset - first))
     }
 
-    /// The current file's length.
+    /// Returns the length of the current file.
     fn len(&self) -> u64 {
         let len = self.lengths.get(self.current as usize);
         len.copied().unwrap_or_default()
     }
 
-    /// The number of any transfer of the current file.
+    /// Returns the number of a random transfer of the current file.
     fn any_transfer(&mut self) -> u64 {
         let transfers = self.len().div_ceil(self.buffer.len() as u64).max(1);
         self.generator.random_range(0..transfers)
@@ -660,8 +662,8 @@ impl Caller {
         Ok(())
     }
 
-    /// What REMOVE takes next: the newest hard link, or else the newest symbolic link, pipe
-    /// or file.
+    /// Returns the directory of the next REMOVE: the newest hard link, or else the newest symbolic
+    /// link, pipe or file.
     fn removable(&self) -> Option<VolatileDirectory> {
         let order = [
             VolatileDirectory::Links,
@@ -693,7 +695,7 @@ impl Caller {
         rustix::fs::unlinkat(directory, changing.file_name(number), flags)
     }
 
-    /// To and fro between two names.
+    /// Renames back and forth between two names.
     fn rename(&mut self) -> Result<(), Errno> {
         let [from, to] = match self.renamed {
             0 => RENAMED,
@@ -706,9 +708,8 @@ impl Caller {
         Ok(())
     }
 
-    /// The next names of a directory of data files, from its beginning or from behind its first
-    /// entry: Linux's client asks for attributes with the names at the beginning of a directory,
-    /// and then for names only.
+    /// Lists the next names of a data directory, from its beginning or after its first entry:
+    /// Linux's client requests attributes at the beginning of a directory, and only names later.
     fn list(&mut self, from: u64) -> Result<(), Errno> {
         let index = (self.current / FILES_PER_DIRECTORY) as usize;
         let beyond = self.listed_from.get(index).copied().unwrap_or(0);
@@ -719,7 +720,7 @@ impl Caller {
     }
 }
 
-/// Whether a directory has not been removed, as far as is known without a call.
+/// Whether a directory still exists, according to cached attributes.
 fn exists(directory: BorrowedFd<'_>) -> bool {
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
     let known = rustix::fs::statx(directory, c"", flags, StatxFlags::NLINK);
@@ -729,12 +730,12 @@ fn exists(directory: BorrowedFd<'_>) -> bool {
     }
 }
 
-/// Advice: what a client of NFS knows of a directory's names is in pages, too.
+/// Drops the cached listing, which an NFS client keeps in pages; only advice.
 fn forget_listing(directory: BorrowedFd<'_>) {
     rustix::fs::fadvise(directory, 0, None::<NonZeroU64>, Advice::DontNeed).ok();
 }
 
-/// Reads what lies between; calls that brought data, and how much.
+/// Reads a range; returns the number of calls that returned data, and of bytes.
 fn read_from(
     file: &OwnedFd,
     mut offset: u64,

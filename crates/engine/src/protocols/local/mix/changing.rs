@@ -1,11 +1,11 @@
-//! The names of a client that come and go, by number.
+//! Names that a client creates and removes, by number.
 
 use std::collections::VecDeque;
 
-/// So many names may be there beyond those that are there at the start; then the oldest goes.
+/// Maximum number of names beyond those present at the start; then the oldest is removed.
 const BEYOND_SPARE_MAX: usize = 1000;
 
-/// The names in one directory.
+/// Names in one directory.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     numbers: VecDeque<u64>,
@@ -14,7 +14,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Those of a directory that holds the numbers below `spare`.
+    /// Creates the names of a directory that contains the numbers below `spare`.
     pub fn new(spare: u32) -> Self {
         Self {
             numbers: (0..u64::from(spare)).collect(),
@@ -23,45 +23,45 @@ impl Names {
         }
     }
 
-    /// A number that has not been there before.
+    /// Returns a number not used before.
     pub fn make(&mut self) -> u64 {
         let number = self.next;
         self.next += 1;
         number
     }
 
-    /// Notes that a name has been made.
+    /// Adds a name that has been created.
     pub fn add(&mut self, number: u64) {
         self.numbers.push_back(number);
     }
 
-    /// Takes the newest out.
+    /// Removes the newest name.
     pub fn take_newest(&mut self) -> Option<u64> {
         self.numbers.pop_back()
     }
 
-    /// Takes the oldest out.
+    /// Removes the oldest name.
     pub fn take_oldest(&mut self) -> Option<u64> {
         self.numbers.pop_front()
     }
 
-    /// Whether there are none.
+    /// Whether there are no names.
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
 
-    /// Whether there are fewer than at the start.
+    /// Whether there are fewer names than at the start.
     pub fn is_short(&self) -> bool {
         self.numbers.len() < self.spare
     }
 
-    /// Whether there are so many that the oldest has to go.
+    /// Whether there are too many names, so that the oldest must be removed.
     pub fn is_overfull(&self) -> bool {
         self.numbers.len() > self.spare + BEYOND_SPARE_MAX
     }
 }
 
-/// RENAME goes to and fro between these two numbers in `new`, out of the way of all others.
+/// RENAME alternates between these two numbers in `new`, which no other name uses.
 pub(super) const RENAMED: [u64; 2] = [u64::MAX, u64::MAX - 1];
 
 #[cfg(test)]

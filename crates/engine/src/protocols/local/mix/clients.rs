@@ -1,4 +1,4 @@
-//! The clients of each mount: their common arithmetic, and what each shows to whoever corrects it.
+//! The clients of each mount: their shared call model, and the state used for corrections.
 
 use super::kernel::Kernel;
 use crate::error::RunError;
@@ -9,32 +9,32 @@ use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The clients of one mount.
+/// Clients of one mount.
 pub(super) struct ClientGroup {
     arithmetic: Mutex<Group>,
-    /// The counters; `None` without feedback.
+    /// Call counters of the mount; `None` without feedback.
     pub kernel: Option<Kernel>,
-    /// Those of all mounts, which nhfsstone's arithmetic looks at, and what they were at the start.
+    /// Call counters of all mounts, for nhfsstone's arithmetic, and their values at the start.
     pub all: Option<(Kernel, Counters)>,
-    /// The counters when counting began.
+    /// Values of the counters when counting began.
     before: Mutex<Counters>,
-    /// Why they could not be read any more.
+    /// Error of reading the counters.
     failure: Mutex<Option<String>>,
-    /// Enough calls have been made.
+    /// Set when enough calls have been made.
     is_over: AtomicBool,
     corrections: Mutex<Vec<CorrectionRecord>>,
-    /// When the next operation of each client of the run is due, in nanoseconds; of other groups'
-    /// clients never.
+    /// Time of each client's next operation, in nanoseconds; `u64::MAX` for clients of other
+    /// groups.
     due: Box<[AtomicU64]>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing can panic while it is held.
+    // The holder of the lock cannot panic.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ClientGroup {
-    /// Some of `clients` clients.
+    /// Creates a group for some of the run's `clients` clients.
     pub fn new(
         arithmetic: Group,
         kernel: Option<Kernel>,
@@ -54,44 +54,44 @@ impl ClientGroup {
         }
     }
 
-    /// Ends its clients.
+    /// Ends the clients of the group.
     pub fn end(&self) {
         self.is_over.store(true, Ordering::Relaxed);
     }
 
-    /// Whether its clients are to end.
+    /// Whether the clients must end.
     pub fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Notes that its counters could not be read.
+    /// Records that the counters could not be read.
     pub fn fail(&self, why: String) {
         lock(&self.failure).get_or_insert(why);
     }
 
-    /// Why they could not.
+    /// Returns the error of reading the counters.
     pub fn failure(&self) -> Option<String> {
         lock(&self.failure).clone()
     }
 
-    /// The arithmetic of the group, for a moment.
+    /// Locks the call model of the group.
     pub fn arithmetic(&self) -> MutexGuard<'_, Group> {
         lock(&self.arithmetic)
     }
 
-    /// The mean pause of a client between two operations, in nanoseconds.
+    /// Returns the mean pause of a client between two operations, in nanoseconds.
     pub fn pause_ns(&self) -> f64 {
         self.arithmetic().pause_ns()
     }
 
-    /// Counting begins anew: at the start, and when the window opens.
+    /// Restarts counting, at the start and when the window opens.
     pub fn restart(&self) -> Result<(), RunError> {
         *lock(&self.before) = self.read()?;
         self.arithmetic().restart();
         Ok(())
     }
 
-    /// Calls on the wire since counting began; without feedback, none.
+    /// Returns the calls on the wire since counting began; zeros without feedback.
     pub fn seen(&self) -> Result<Counters, RunError> {
         let now = self.read()?;
         Ok(now.since(&lock(&self.before)))
@@ -102,19 +102,19 @@ impl ClientGroup {
         Ok(counters.unwrap_or_default())
     }
 
-    /// The corrections made so far.
+    /// Locks the list of corrections.
     pub fn corrections(&self) -> MutexGuard<'_, Vec<CorrectionRecord>> {
         lock(&self.corrections)
     }
 
-    /// Shows when the next operation of a client is due.
+    /// Publishes the due time of a client's next operation.
     pub fn show_due(&self, client: u32, due: Timestamp) {
         if let Some(place) = self.due.get(client as usize) {
             place.store(due.nanos(), Ordering::Relaxed);
         }
     }
 
-    /// Operations that are due, and wait because their client is not free.
+    /// Returns the estimated number of operations that are due but wait for their busy client.
     pub fn waiting(&self, now: Timestamp) -> f64 {
         let pause_ns = self.pause_ns();
         if pause_ns <= 0.0 {

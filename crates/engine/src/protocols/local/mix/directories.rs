@@ -1,4 +1,4 @@
-//! The directories that a mix goes through: what each is on, and who counts its calls.
+//! The directories of a mix, with their mounts and call counters.
 
 use super::error::MountError;
 use super::kernel::Kernel;
@@ -21,11 +21,11 @@ pub(super) type Claim = SetDirectory<OwnedFd>;
 /// The directories under test.
 pub(super) struct Directories {
     paths: Vec<PathBuf>,
-    /// What each is on; empty without feedback where that cannot be known.
+    /// Mount of each directory; empty without feedback if it cannot be determined.
     mounts: Vec<Mounted>,
-    /// One for each mount; empty without feedback.
+    /// Call counters of each mount; empty without feedback.
     pub kernels: Vec<Kernel>,
-    /// Which of them is each directory's.
+    /// Index of the counters of each directory.
     kernel_of: Vec<usize>,
 }
 
@@ -64,8 +64,8 @@ impl Directories {
             .collect()
     }
 
-    /// Whether files may be read and written past the client's cache: only NFS takes any length
-    /// at any place so.
+    /// Whether files can be read and written past the client's cache: only NFS allows this for any
+    /// length and offset.
     pub fn is_direct(&self) -> bool {
         !self.mounts.is_empty() && self.mounts.iter().all(mounted::is_nfs)
     }
@@ -93,7 +93,7 @@ impl Directories {
         }
     }
 
-    /// Which mount's each client is: an index of the kernels, or 0 without feedback.
+    /// Returns the mount of each client as an index of the counters, or 0 without feedback.
     pub fn mounts_of_clients(&self, clients: u32) -> Vec<usize> {
         let mounts = self.kernel_of.iter().cycle();
         mounts.copied().take(clients as usize).collect()

@@ -1,58 +1,58 @@
-//! Why a mix cannot go through a mount.
+//! Errors of a mix through a mount.
 
 use crate::error::{AreaError, ErrorCategory};
 
-/// Why a mix cannot go through a mount.
+/// Error returned when a mix cannot run through a mount.
 #[derive(Debug, thiserror::Error)]
 pub enum MountError {
-    /// Nothing says what a directory is on.
+    /// The file system of a directory cannot be determined.
     #[error("{directory}: {mountinfo} does not say which file system it is on")]
     UnknownFileSystem {
-        /// The target.
+        /// Path of the target.
         directory: String,
-        /// The file that should say so.
+        /// Path of mountinfo.
         mountinfo: String,
     },
-    /// The counters of an NFS client say nothing about another file system.
+    /// The directory is not on NFS, so the counters of the NFS client do not apply.
     #[error(
         "{directory}: is on {file_system}, mounted on {mount_point}, and not on NFS: no call would reach a server"
     )]
     NotNfs {
-        /// The target.
+        /// Path of the target.
         directory: String,
-        /// What it is on.
+        /// Type of the file system.
         file_system: String,
-        /// Where that is mounted.
+        /// Mount point of the file system.
         mount_point: String,
     },
-    /// The target cannot be found.
+    /// The target does not exist.
     #[error("{path}: {source}")]
     NoDirectory {
-        /// The target.
+        /// Path of the target.
         path: String,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// Others make calls, too.
+    /// Other processes make too many calls.
     #[error("too much background activity ({per_s:.0} calls/sec)")]
     Background {
-        /// Their calls per second.
+        /// Rate of these calls per second.
         per_s: f64,
-        /// What was looked at, for how long, and by how much it grew.
+        /// Description of the counters, the observation time and the increase.
         seen: String,
     },
-    /// The kernel's counters cannot be understood.
+    /// The kernel's counters cannot be parsed.
     #[error("{what}")]
     Counters {
-        /// What is wrong with them.
+        /// Description of the problem.
         what: String,
-        /// What to do.
+        /// Advice for the user.
         help: Option<String>,
     },
-    /// No operation of a mix has a system call.
+    /// No operation of the mix corresponds to a system call.
     #[error("mix {mix}: no system call makes any of its operations")]
     NothingToCall {
-        /// Its name.
+        /// Name of the mix.
         mix: String,
     },
 }

@@ -1,5 +1,5 @@
-//! Who attends to the run: it looks at the kernel's counters every two seconds, corrects what is
-//! asked, and ends the clients of a mount when enough calls have been made.
+//! Hook of the run that reads the kernel's counters every two seconds, corrects the operation mix,
+//! and ends the clients of a mount when enough calls have been made.
 
 use super::clients::ClientGroup;
 use crate::control::Observer;
@@ -10,13 +10,14 @@ use filestone_plan::plan::{FeedbackArithmetic, MixPlan, Plan};
 use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 
-/// How often it looks when a number of calls ends the run.
+/// Interval between checks when a number of calls ends the run.
 const COUNT_NAP_NANOS: u64 = 1_000_000;
 
 /// Corrects the clients of all mounts.
 pub(super) struct FeedbackController {
     groups: Vec<Arc<ClientGroup>>,
-    /// Whether correcting is its own: by nhfsstone's arithmetic each client does it.
+    /// Whether this hook makes corrections; with nhfsstone's arithmetic each client corrects
+    /// itself.
     corrects: bool,
     ends_by_count: bool,
     window_start: Timestamp,
@@ -82,7 +83,7 @@ impl RunHook for FeedbackController {
             self.next_correction = at.now.after_nanos(CORRECTION_NS);
         }
         for group in &self.groups {
-            // At the start of the run it has been done.
+            // Already done at the start of the run.
             let restarted = if opens && self.window_start > Timestamp::ZERO {
                 group.restart()
             } else {

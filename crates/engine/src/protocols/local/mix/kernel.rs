@@ -1,8 +1,8 @@
-//! The kernel's counters of NFS calls: where they are, and reading them.
+//! The kernel's counters of NFS calls: locating and reading them.
 //!
-//! Those of each mount (`/proc/self/mountstats`) count what goes to that mount; where a
-//! kernel has none, those of the whole host (`/proc/net/rpc/nfs`) do, and with them count
-//! all other NFS traffic of the host, as in nhfsstone.
+//! Counters per mount (`/proc/self/mountstats`) cover only that mount. Without them, the counters
+//! of the whole host (`/proc/net/rpc/nfs`) are used, which include all other NFS traffic, as in
+//! nhfsstone.
 
 use super::error::MountError;
 use super::mounted::Mounted;
@@ -13,7 +13,7 @@ use filestone_plan::mix::{Counters, MixError, counters};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// How long the traffic of others is watched before the run: nhfsstone's.
+/// Observation time of background traffic before the run, as in nhfsstone.
 const BACKGROUND_SECONDS: u64 = 2;
 
 /// Counters of some mounts, or of the whole host.
@@ -25,8 +25,8 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    /// One for each different mount, or a single one for the whole host where mounts are not
-    /// counted; and for each of `mounts` which of them is its.
+    /// Returns the counters of each distinct mount, or of the whole host if the kernel has no
+    /// counters per mount, and for each of `mounts` the index of its counters.
     pub fn of_mounts(
         proc_root: &Path,
         mounts: &[Mounted],
@@ -59,7 +59,7 @@ impl Kernel {
         Ok((vec![of_host], vec![0; mounts.len()]))
     }
 
-    /// Those of all of `kernels` together.
+    /// Combines all `kernels`.
     pub fn together(kernels: &[Kernel]) -> Option<Kernel> {
         let first = kernels.first()?;
         let mount_points = kernels.iter().flat_map(|kernel| &kernel.mount_points);
@@ -69,7 +69,7 @@ impl Kernel {
         })
     }
 
-    /// Where they are, for the record.
+    /// Returns the source of the counters, for the record.
     pub fn source(&self) -> String {
         let file = self.file.display();
         match self.mount_points.as_slice() {
@@ -78,7 +78,7 @@ impl Kernel {
         }
     }
 
-    /// Calls since the kernel began to count.
+    /// Returns the calls since the kernel began to count.
     pub fn read(&self) -> Result<Counters, RunError> {
         let text = std::fs::read_to_string(&self.file).map_err(|source| RunError::System {
             what: format!("read {}", self.file.display()),
@@ -95,7 +95,7 @@ impl Kernel {
         Ok(sum)
     }
 
-    /// Calls per second of others; refuses the run if there are too many.
+    /// Measures the calls per second of other processes; an error if there are too many.
     pub fn background(
         &self,
         max_per_s: u32,

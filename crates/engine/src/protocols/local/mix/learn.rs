@@ -1,5 +1,5 @@
-//! What each kind of system call becomes on the wire, before the run is measured: bursts of one
-//! kind at a time, and what the kernel has counted of them.
+//! Measures, before the run, the calls on the wire that each kind of operation causes: bursts of
+//! one kind at a time, and the increase of the kernel's counters.
 
 use super::caller::{Caller, CommitMethod, SystemCalls};
 use super::clients::ClientGroup;
@@ -12,18 +12,18 @@ use filestone_plan::plan::MixCount;
 use filestone_workload::operation::OpKind;
 use std::sync::atomic::AtomicBool;
 
-/// How long it may take in all.
+/// Total time limit in seconds.
 pub(super) const LEARN_SECONDS: f64 = 5.0;
-/// Operations of a kind, and the fewest from which something is learnt.
+/// Number of operations per burst, and the minimum for a valid estimate.
 const BURST: usize = 16;
 const BURST_MIN: usize = 4;
-/// What a system call leaves to be sent afterwards has been sent then, and counted.
+/// Wait after a burst, until calls that the kernel sends later have been sent and counted.
 const AFTERWARDS_NANOS: u64 = 20_000_000;
-/// A COMMIT is caused by an operation if it is so in most cases.
+/// Minimum share of operations that must cause a COMMIT.
 const COMMITS_MIN: f64 = 0.5;
 
-/// Learns of one mount what its clients' operations become, in a share of the time that there is.
-/// Nothing of it is measured.
+/// Measures the calls caused by the operations of one mount's clients, within a share of the total
+/// time. Results are not part of the measurement.
 pub(super) fn calibrate(
     group: &ClientGroup,
     callers: Vec<&mut Caller>,
@@ -47,14 +47,14 @@ pub(super) fn calibrate(
     learning.calibrate(counts, stop)
 }
 
-/// The clients of one mount.
+/// Calibration of the clients of one mount.
 struct Learning<'run, T> {
     group: &'run ClientGroup,
     kernel: &'run Kernel,
     callers: Vec<&'run mut Caller>,
-    /// How long a burst may take.
+    /// Time limit of a burst.
     burst_nanos: u64,
-    /// Whose turn it is.
+    /// Index of the next client.
     next: usize,
     time: &'run T,
 }
@@ -73,13 +73,13 @@ impl<T: Time> Learning<'_, T> {
             }
         }
         if calls == 0 {
-            // Counters that stand still teach nothing.
+            // Counters that do not change provide no information.
             *self.group.arithmetic() = untaught;
         }
         Ok(())
     }
 
-    /// Operations of one kind; how many calls were counted of them.
+    /// Executes operations of one kind; returns the number of calls counted.
     fn burst_of(&mut self, kind: OpKind) -> Result<u64, RunError> {
         let before = self.kernel.read()?;
         let began = self.time.now();
@@ -98,8 +98,8 @@ impl<T: Time> Learning<'_, T> {
         Ok(calls.total)
     }
 
-    /// One operation, with what keeps the set in its proportions. One that fails is none: in the
-    /// run it will be counted as failed.
+    /// Executes an operation, with those that keep the set balanced. Failed operations are ignored;
+    /// in the run they count as failed.
     fn one_of(&mut self, kind: OpKind) {
         let index = self.next % self.callers.len().max(1);
         self.next = index + 1;
@@ -118,7 +118,7 @@ impl<T: Time> Learning<'_, T> {
         self.group.arithmetic().carried_out(kind, parts);
     }
 
-    /// The other way to cause a COMMIT; the first one stays if that is none, either.
+    /// Tries the other method of causing a COMMIT; keeps the first if that does not work either.
     fn commit_directly(&mut self) -> Result<(), RunError> {
         let by_cache = self.group.arithmetic().clone();
         self.commit_by(CommitMethod::Direct);

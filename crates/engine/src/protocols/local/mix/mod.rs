@@ -1,14 +1,15 @@
-//! A mix as system calls in directories of this host: what nhfsstone did (Legato Systems,
-//! 1989; docs/reference/mix-local.md).
+//! A mix as system calls in directories of this host, as in nhfsstone (Legato Systems, 1989;
+//! docs/reference/mix-local.md).
 //!
-//! One thread per client makes the system calls (`caller`) in a part of the file set of its
-//! own (`opened_set`, `populate`, `uncached_files`, `directories`), when they are due (`pacer`): a workload
-//! (`workload`) in a language of its own (`work`) on the loop of every run (`target`). The kernel's
-//! counters (`kernel`) say what became of them on the wire: before the run of each kind alone
-//! (`learn`), and in it every two seconds of all (`feedback_controller`). The arithmetic of that is the model's
-//! ([`feedback`](filestone_plan::mix::feedback)).
+//! A thread per client makes the system calls (`caller`) in its part of the file set (`opened_set`,
+//! `populate`, `uncached_files`, `directories`), when they are due (`pacer`). It is a workload
+//! (`workload`) with a separate work type (`work`) on the common run loop (`target`). The kernel's
+//! counters (`kernel`) show the resulting calls on the wire: before the run for each kind alone
+//! (`learn`), and during the run every two seconds for all kinds (`feedback_controller`). The
+//! arithmetic is in [`feedback`](filestone_plan::mix::feedback).
 //!
-//! Not here: the mix over a connection of our own, where one operation is one call.
+//! Mixes over filestone's connections, in which one operation is one call, are implemented
+//! elsewhere.
 
 mod caller;
 mod changing;

@@ -1,19 +1,19 @@
-//! Which file system a directory is on, by `/proc/self/mountinfo` (proc(5)).
+//! Determines the file system of a directory from `/proc/self/mountinfo` (proc(5)).
 
 use super::error::MountError;
 use crate::error::RunError;
 use filestone_measure::measure::MountRecord;
 use std::path::{Path, PathBuf};
 
-/// A mount, as records keep it.
+/// A mount, as stored in records.
 pub(in crate::protocols::local) type Mounted = MountRecord;
 
-/// Whether the kernel's NFS client is behind it.
+/// Whether the mount uses the kernel's NFS client.
 pub(in crate::protocols::local) fn is_nfs(mounted: &Mounted) -> bool {
     matches!(mounted.file_system.as_str(), "nfs" | "nfs4")
 }
 
-/// The mount that `directory` is on.
+/// Returns the mount of `directory`.
 pub(in crate::protocols::local) fn find(
     proc_root: &Path,
     directory: &Path,
@@ -32,8 +32,8 @@ pub(in crate::protocols::local) fn find(
     })
 }
 
-/// Refuses a directory that is not on NFS: the original waited for ever for counters that
-/// nothing made grow.
+/// Returns an error if the directory is not on NFS; the original waited forever for counters that
+/// did not change.
 pub(super) fn must_be_nfs(mounted: &Mounted, directory: &Path) -> Result<(), RunError> {
     if is_nfs(mounted) {
         return Ok(());
@@ -46,15 +46,15 @@ pub(super) fn must_be_nfs(mounted: &Mounted, directory: &Path) -> Result<(), Run
     .into())
 }
 
-/// The last of the longest mount points that `directory` is below: it hides the others.
+/// Returns the last of the longest mount points above `directory`, which hides the others.
 fn in_mountinfo(text: &str, directory: &Path) -> Option<Mounted> {
     let mounts = text.lines().filter_map(line);
     let around = mounts.filter(|mount| directory.starts_with(&mount.mount_point));
     around.max_by_key(|mount| PathBuf::from(&mount.mount_point).components().count())
 }
 
-/// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`: behind
-/// the options come any number of fields, then a hyphen.
+/// Parses a line such as `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root
+/// rw,errors=continue`: the options are followed by any number of fields, then a hyphen.
 fn line(line: &str) -> Option<Mounted> {
     let (mount, file_system) = line.split_once(" - ")?;
     let mut mount = mount.split(' ').skip(4);
@@ -63,7 +63,7 @@ fn line(line: &str) -> Option<Mounted> {
     let mut options = list(mount.next());
     let kind = file_system.next()?.to_owned();
     let source = unescaped(file_system.next().unwrap_or_default());
-    // "rw" of a file system says nothing of a mount of it that is "ro".
+    // "rw" of a file system does not apply to an "ro" mount of it.
     for option in list(file_system.next()) {
         if option != "rw" && !options.contains(&option) {
             options.push(option);
@@ -83,7 +83,7 @@ fn list(options: Option<&str>) -> Vec<String> {
     named.map(unescaped).collect()
 }
 
-/// Spaces, tabs, line ends and backslashes stand there as octal numbers.
+/// Decodes spaces, tabs, line ends and backslashes, which are octal numbers in the file.
 fn unescaped(text: &str) -> String {
     let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n")];
     let text = escapes

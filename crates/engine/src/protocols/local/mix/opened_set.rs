@@ -1,4 +1,4 @@
-//! One client's part of a file set, opened.
+//! Open directories of one client's part of a file set.
 
 use crate::error::RunError;
 use crate::protocols::local::tree::{self, DIRECTORY};
@@ -12,16 +12,16 @@ use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
 pub(super) const FILE_MODE: Mode = Mode::from_raw_mode(OWN_FILE_MODE);
-/// How data files are opened.
+/// Flags for opening data files.
 pub(super) const FILE: OFlags = OFlags::RDWR
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK);
 
-/// Where symbolic links lead that come and go: nowhere, and by a long name.
+/// Target of the symbolic links that are created and removed: a long name that does not exist.
 pub(super) const LINK_TARGET: &str = "./a-name-that-leads-nowhere";
 
-/// A refusal of the operating system, about something in a file set.
+/// Converts an error of the operating system for an object in a file set.
 pub(super) fn refused(path: &Path, errno: Errno, doing: &'static str) -> RunError {
     let path = path.to_string_lossy().into_owned();
     tree::refused(path, Purpose::FileSet, errno, doing)
@@ -30,23 +30,23 @@ pub(super) fn refused(path: &Path, errno: Errno, doing: &'static str) -> RunErro
 /// The directories of one client.
 #[derive(Debug)]
 pub(super) struct OpenedSet {
-    /// Its number among all clients.
+    /// Number of the client in the run.
     pub client: u32,
-    /// Where it is.
+    /// Path of the client's directory.
     pub path: PathBuf,
-    /// Its own directory.
+    /// The client's directory.
     pub root: OwnedFd,
-    /// Those of the data files.
+    /// Directories of the data files.
     pub directories: Vec<OwnedFd>,
-    /// Those of names that come and go, as far as the mix needs them.
+    /// Directories of names that are created and removed, if the mix needs them.
     changing: [Option<OwnedFd>; VolatileDirectory::ALL.len()],
-    /// How many directories had to be made, and how many were there.
+    /// Number of directories created, and number found.
     pub made: u64,
     pub found: u64,
 }
 
 impl OpenedSet {
-    /// Opens, and makes where they are missing, the directories of a client.
+    /// Opens the directories of a client, and creates missing ones.
     pub fn open(
         parent: BorrowedFd<'_>,
         set_path: &Path,
@@ -84,14 +84,15 @@ impl OpenedSet {
         })
     }
 
-    /// The directory of names of that kind.
+    /// Returns the directory of names of that kind.
     pub fn changing(&self, changing: VolatileDirectory) -> Result<BorrowedFd<'_>, Errno> {
         let directory = self.changing.get(changing as usize);
         let directory = directory.and_then(Option::as_ref);
         directory.map(AsFd::as_fd).ok_or(Errno::NOENT)
     }
 
-    /// Whether the client's own directory is gone, or cannot be looked at: the mount is lost.
+    /// Returns an error text if the client's directory is gone or inaccessible, that is, the mount
+    /// is lost.
     pub fn lost(&self) -> Option<String> {
         let path = self.path.display();
         match rustix::fs::fstat(&self.root) {
@@ -102,7 +103,7 @@ impl OpenedSet {
     }
 }
 
-/// A directory, and whether it had to be made.
+/// Opens or creates a directory; returns whether it was created.
 fn open_or_make(parent: BorrowedFd<'_>, name: &str) -> Result<(OwnedFd, bool), Errno> {
     let is_new = match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(DIRECTORY_MODE)) {
         Ok(()) => true,

@@ -1,9 +1,9 @@
-//! What a client asks next, and when.
+//! Selects a client's next operation and its time.
 //!
 //! ```text
 //!   closed      at once
-//!   open        when it is due: a pause after the last one was, as long as the group says
-//!   nhfsstone   after a pause that begins when the last one has ended
+//!   open        when it is due: one pause of the group's length after the previous due time
+//!   nhfsstone   after a pause that begins when the previous operation has ended
 //! ```
 
 use super::caller::SyscallResult;
@@ -15,15 +15,15 @@ use filestone_workload::operation::OpKind;
 use filestone_workload::random::{Generator, RandomStream, RngExt, exponential, stream};
 use filestone_workload::time::Timestamp;
 
-/// Operations that are counted as due and not begun at most, for each client.
+/// Maximum number of operations per client that are counted as due but not started.
 const SKIPPED_MAX: u64 = 10_000_000;
 
 /// Paces one client.
 pub(super) struct Pacer {
     pace: Pace,
-    /// Distances of due moments.
+    /// Random intervals between due times.
     arrivals: Generator,
-    /// Kinds.
+    /// Random selection of operations.
     deck: Generator,
 }
 
@@ -34,7 +34,7 @@ enum Pace {
 }
 
 impl Pacer {
-    /// For one client of `plan`, whose group begins with this mean pause.
+    /// Creates the pacer of a client of `plan`, whose group begins with this mean pause.
     pub fn new(plan: &Plan, mix: &MixPlan, client: u32, pause_ns: f64) -> Self {
         let mut arrivals = stream(plan.seed, RandomStream::Arrivals, client.into());
         let mut deck = stream(plan.seed, RandomStream::Deck, client.into());
@@ -65,7 +65,7 @@ impl Pacer {
         }
     }
 
-    /// When the next operation is due, of a client that came free at `free_at`.
+    /// Returns the due time of the next operation, for a client that became free at `free_at`.
     pub fn due(&self, free_at: Timestamp) -> Timestamp {
         match &self.pace {
             Pace::Closed => free_at,
@@ -76,7 +76,7 @@ impl Pacer {
         }
     }
 
-    /// Its kind.
+    /// Selects the kind of the next operation.
     pub fn choose(&mut self, group: &mut Group) -> Option<OpKind> {
         match &self.pace {
             Pace::Closed | Pace::Open { .. } => group.choose(self.deck.random()),
@@ -84,10 +84,9 @@ impl Pacer {
         }
     }
 
-    /// Goes on to the next operation. nhfsstone's arithmetic counts what has been claimed, those
-    /// system calls included that kept the set in its proportions. The original claimed one more
-    /// READ, at the end of a file, and two calls for what followed a write: its system calls made
-    /// them, and ours do not.
+    /// Advances to the next operation. nhfsstone's arithmetic counts claimed calls, including those
+    /// that keep the set balanced. The original claimed one more READ at the end of a file and two
+    /// more calls after a write; its system calls made these, filestone's do not.
     pub fn end(&mut self, claimed: &[SyscallResult], pause_ns: f64) {
         self.advance(pause_ns);
         if let Pace::Nhfsstone { process, random } = &mut self.pace {
@@ -108,13 +107,13 @@ impl Pacer {
         }
     }
 
-    /// Whether it notices the end of the run by itself.
+    /// Whether the pacer detects the end of the run itself.
     pub fn counts_by_itself(&self) -> bool {
         matches!(self.pace, Pace::Nhfsstone { .. })
     }
 
-    /// By nhfsstone's arithmetic: whether, after an operation that ended at `now`, it is time
-    /// to look at the counters.
+    /// With nhfsstone's arithmetic, returns whether the counters must be read after an operation
+    /// that ended at `now`.
     pub fn wants_counters(&mut self, now: Timestamp) -> bool {
         match &mut self.pace {
             Pace::Closed | Pace::Open { .. } => false,
@@ -124,7 +123,8 @@ impl Pacer {
         }
     }
 
-    /// By nhfsstone's arithmetic: takes them; `None` when the run is over.
+    /// With nhfsstone's arithmetic, makes a correction from the counters; `None` at the end of the
+    /// run.
     pub fn correct(&mut self, now: Timestamp, seen: &Calls) -> Option<CorrectionRecord> {
         match &mut self.pace {
             Pace::Closed | Pace::Open { .. } => None,
@@ -132,7 +132,7 @@ impl Pacer {
         }
     }
 
-    /// How many operations are still due before `end`, from `opened` on. Uses them up.
+    /// Returns the number of operations still due between `opened` and `end`, and skips them.
     pub fn skip(&mut self, opened: Timestamp, end: Timestamp, pause_ns: f64) -> u64 {
         let mut count = 0;
         while pause_ns > 0.0 && count < SKIPPED_MAX {
@@ -150,7 +150,7 @@ impl Pacer {
     }
 }
 
-/// What nhfsstone would have been asked.
+/// Returns the equivalent parameters of nhfsstone.
 fn task(plan: &Plan, mix: &MixPlan, load: f64) -> Task {
     let seconds = plan.duration_ns.map(|nanos| nanos as f64 / 1e9);
     let by_time = seconds.map_or(u64::MAX, |seconds| (seconds * load).round() as u64);
@@ -165,7 +165,7 @@ fn task(plan: &Plan, mix: &MixPlan, load: f64) -> Task {
     }
 }
 
-/// As large as random(3) gives them.
+/// Returns a random number in the range of random(3).
 fn number(generator: &mut Generator) -> u64 {
     generator.random::<u64>() >> 33
 }

@@ -1,7 +1,7 @@
-//! Making and checking what a client works on, with system calls.
+//! Creates and checks a client's files with system calls.
 //!
-//! Everything is in the set's own directory, which is known to be ours; and still only names
-//! of the set are touched in it.
+//! All objects are in the set's directory, which belongs to filestone; even so, only names of the
+//! set are changed there.
 
 use super::changing::RENAMED;
 use super::opened_set::{FILE, FILE_MODE, LINK_TARGET, OpenedSet, refused};
@@ -24,7 +24,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Data are written in pieces of this length.
 const PIECE_BYTES: usize = 1 << 20;
-/// How much was there, and how much had to be made or mended.
+/// Number of objects found, and number created or repaired.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Populated {
     pub found: u64,
@@ -41,7 +41,7 @@ impl Populated {
     }
 }
 
-/// Makes what is missing in `set` and mends what is wrong.
+/// Creates missing objects of `set` and repairs wrong ones.
 pub(super) fn populate(
     set: &OpenedSet,
     layout: &Layout,
@@ -70,13 +70,13 @@ pub(super) fn populate(
     Ok(populated)
 }
 
-/// The directory that a data file is in.
+/// Returns the directory of a data file.
 pub(super) fn directory_of(set: &OpenedSet, file: u32) -> Result<BorrowedFd<'_>, Errno> {
     let directory = set.directories.get((file / FILES_PER_DIRECTORY) as usize);
     directory.map(AsFd::as_fd).ok_or(Errno::NOENT)
 }
 
-/// Takes the names that come and go back to those that are there at the start.
+/// Restores the volatile names to those present at the start.
 pub(super) fn settle(
     set: &OpenedSet,
     layout: &Layout,
@@ -132,7 +132,7 @@ fn settle_one(
     Ok(())
 }
 
-/// Makes one name that comes and goes.
+/// Creates a volatile name.
 pub(super) fn make(set: &OpenedSet, changing: VolatileDirectory, number: u64) -> Result<(), Errno> {
     let directory = set.changing(changing)?;
     let name = changing.file_name(number);
@@ -150,7 +150,7 @@ pub(super) fn make(set: &OpenedSet, changing: VolatileDirectory, number: u64) ->
     }
 }
 
-/// Makes a hard link to data file `file`.
+/// Creates a hard link to data file `file`.
 pub(super) fn link(set: &OpenedSet, file: u32, number: u64) -> Result<(), Errno> {
     let (from, to) = (
         directory_of(set, file)?,
@@ -160,7 +160,7 @@ pub(super) fn link(set: &OpenedSet, file: u32, number: u64) -> Result<(), Errno>
     rustix::fs::linkat(from, file_name(file), to, &name, AtFlags::empty())
 }
 
-/// Makes a data file of that length, or sees that it has it; says whether it was right.
+/// Creates a data file of that length, or repairs an existing one; returns whether it was correct.
 fn data_file(directory: BorrowedFd<'_>, name: &str, len: u64) -> Result<bool, Errno> {
     let (file, is_new) = match rustix::fs::openat(directory, name, FILE, Mode::empty()) {
         Ok(file) => (file, false),
@@ -200,7 +200,7 @@ fn write_pattern(file: &OwnedFd, len: u64) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Makes a symbolic link, or sees that it leads where it should; says whether it did.
+/// Creates a symbolic link, or repairs an existing one; returns whether it was correct.
 fn symbolic_link(directory: BorrowedFd<'_>, name: &str, target: &str) -> Result<bool, Errno> {
     match rustix::fs::readlinkat(directory, name, Vec::new()) {
         Ok(found) if found.to_bytes() == target.as_bytes() => return Ok(true),

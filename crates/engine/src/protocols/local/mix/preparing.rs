@@ -1,4 +1,4 @@
-//! Before a run is measured: the clients' files, and what their caches cannot answer.
+//! Prepares a run: the clients' files, and objects that their caches cannot answer for.
 
 use super::caller::Caller;
 use super::learn::LEARN_SECONDS;
@@ -15,11 +15,11 @@ use rustix::fd::AsFd;
 use rustix::io::Errno;
 use std::path::Path;
 
-/// Changes so far apart have different times, on any server.
+/// Changes separated by this time have different timestamps on any server.
 const CLOCK_TICK_NANOS: u64 = 50_000_000;
 
 impl MountMixTask<'_> {
-    /// Makes and checks the files of all clients.
+    /// Creates and checks the files of all clients.
     pub fn populate(&self) -> Result<(Vec<Caller>, FileSetRecord), RunError> {
         let began = self.time.now();
         let paths = self.claims.iter();
@@ -62,8 +62,8 @@ impl MountMixTask<'_> {
         Ok(caller)
     }
 
-    /// How much each client will need of what its caches cannot answer: what the load asks, and
-    /// a fifth more. Without a load, as much as there may be.
+    /// Returns the number of uncached objects that each client will need: as many as the load
+    /// requires plus a fifth, or the maximum without an offered load.
     fn needed(&self) -> Needed {
         let (plan, mix) = (self.plan, self.mix);
         let window_ns = plan.duration_ns.unwrap_or(u64::MAX);
@@ -85,7 +85,8 @@ impl MountMixTask<'_> {
         }
     }
 
-    /// Makes it, and then changes it: between the two lies the time of all.
+    /// Creates the uncached objects of all clients, then changes them; the total time separates the
+    /// two steps.
     pub fn freshen(&self, callers: &mut [Caller]) -> Result<(), RunError> {
         let needed = self.needed();
         for caller in callers.iter_mut() {
@@ -101,8 +102,8 @@ impl MountMixTask<'_> {
         for caller in callers.iter_mut().filter(|_| needed.links > 0) {
             check_cancelled(self.stop)?;
             match caller.change_fresh(needed) {
-                // Not every file system gives a symbolic link a second name: then it cannot be
-                // read again, and the report says so.
+                // Some file systems cannot give a symbolic link a second name: then it cannot be
+                // read again, and the report states this.
                 Ok(()) | Err(Errno::PERM | Errno::OPNOTSUPP | Errno::MLINK) => {}
                 Err(errno) => return Err(not_fresh(caller, errno)),
             }

@@ -1,4 +1,4 @@
-//! What only a mix through a mount has to tell, in the record.
+//! Parts of the record that are specific to a mix through a mount.
 
 use super::clients::ClientGroup;
 use filestone_measure::measure::Caveat;
@@ -13,26 +13,26 @@ use filestone_plan::plan::{FeedbackArithmetic, MixPlan};
 use filestone_workload::operation::OpKind;
 use std::sync::Arc;
 
-/// What a run came to, beside what every run does.
+/// Results of a run that are specific to a mix through a mount.
 pub(super) struct MountMixResult {
     pub together: AllMounts,
-    /// Why clients could not go on.
+    /// Reasons why clients could not continue.
     pub lost: Vec<String>,
     pub clients: u64,
     pub file_set: FileSetRecord,
-    /// Calls of others, per second.
+    /// Calls of other processes per second.
     pub background: f64,
-    /// What could not be taken away, given up or put right, and why.
+    /// Result of the clean-up: removal, release or repair of the set.
     pub left: Result<(), CleanUpFailure>,
 }
 
-/// Something that could not be taken away or given up, and why.
+/// An object that could not be removed or released, and the reason.
 pub(super) struct CleanUpFailure {
     pub path: String,
     pub reason: String,
 }
 
-/// What the kernel counted of all mounts together.
+/// Counters of all mounts, added up.
 struct Seen {
     counters: Counters,
     source: String,
@@ -47,18 +47,18 @@ impl Seen {
     }
 }
 
-/// What the clients of all mounts came to together.
+/// Results of the clients of all mounts, added up.
 pub(super) struct AllMounts {
-    /// Calls that were asked, by procedure.
+    /// Requested calls by procedure.
     asked: Calls,
     /// Calls on the wire; `None` without feedback.
     seen: Option<Seen>,
     corrections: Vec<CorrectionRecord>,
-    /// What could not be caused.
+    /// Calls that could not be caused.
     limits: Vec<WireLimitRecord>,
     /// Whether all mounts are of NFSv4.
     is_v4: bool,
-    /// Why counters could not be read any more.
+    /// Error of reading the counters.
     failure: Option<String>,
 }
 
@@ -82,7 +82,7 @@ impl AllMounts {
         together
     }
 
-    /// Adds what the clients of one mount came to.
+    /// Adds the results of one mount's clients.
     fn add(&mut self, group: &ClientGroup, counters: Counters) {
         let arithmetic = group.arithmetic();
         let of_group = arithmetic.asked();
@@ -106,7 +106,7 @@ impl AllMounts {
     }
 }
 
-/// The same procedure on several mounts is one.
+/// Adds up the limits of the same procedure on several mounts.
 fn add_limits(all: &mut Vec<WireLimitRecord>, more: Vec<WireLimitRecord>) {
     for limit in more {
         match all.iter_mut().find(|one| one.operation == limit.operation) {
@@ -119,7 +119,7 @@ fn add_limits(all: &mut Vec<WireLimitRecord>, more: Vec<WireLimitRecord>) {
     }
 }
 
-/// Adds to the record what only a mix through a mount has to tell, and its caveats.
+/// Completes the record with the parts specific to a mix through a mount, and adds caveats.
 pub(super) fn complete(record: &mut RunRecord, mix: &MixPlan, came_to: MountMixResult) {
     let MountMixResult { together, lost, .. } = came_to;
     let totals = &record.totals;
@@ -154,7 +154,7 @@ pub(super) fn complete(record: &mut RunRecord, mix: &MixPlan, came_to: MountMixR
     record.caveats.extend(left);
 }
 
-/// A set that was to be removed, or to be left for the next run.
+/// Returns the caveat for a set that could not be removed, or released for the next run.
 fn what_stays(mix: &MixPlan, CleanUpFailure { path, reason }: CleanUpFailure) -> Caveat {
     if mix.remove_set {
         Caveat::LeftBehind { path, reason }
@@ -167,7 +167,7 @@ fn percent(part: u64, of: u64) -> f64 {
     100.0 * part as f64 / of.max(1) as f64
 }
 
-/// What was wanted, asked and seen. Without counters, what was asked is what there is.
+/// Returns target, requested and observed calls. Without counters, only requested calls are known.
 fn mix_record(mix: &MixPlan, together: &AllMounts) -> MixRecord {
     let asked = &together.asked;
     let asked_in_all: u64 = asked.values().sum();
@@ -207,7 +207,7 @@ fn mix_record(mix: &MixPlan, together: &AllMounts) -> MixRecord {
     record
 }
 
-/// All calls that the kernel counted, each in one row.
+/// Returns all calls counted by the kernel, one row each.
 fn wire_record(mix: &MixPlan, asked: &Calls, is_v4: bool, seen: &Seen) -> WireRecord {
     let counters = &seen.counters;
     let mut wire = WireRecord {
@@ -250,8 +250,8 @@ fn wire_record(mix: &MixPlan, asked: &Calls, is_v4: bool, seen: &Seen) -> WireRe
     wire
 }
 
-/// What could not be caused: by what was learnt of the client, and by what came of it. What no
-/// system call makes is always of it.
+/// Returns the calls that could not be caused, according to the calibration and to the result.
+/// Procedures that no system call makes are always included.
 fn limits(
     mix: &MixPlan,
     wire: &WireRecord,

@@ -1,4 +1,4 @@
-//! A file set removed through a mount.
+//! Removes a file set through a mount.
 
 use crate::error::RunError;
 use crate::protocols::local::tree::LocalTree;
@@ -6,13 +6,13 @@ use crate::workspace::set_directory::SetDirectory;
 use crate::workspace::set_removal;
 use rustix::fd::OwnedFd;
 
-/// Removes a set. What has a name in it that we do not give stays, with the directories that it
-/// is in, and is an error; the set is given up then.
+/// Removes a set. Names that filestone does not create are kept with their directories, which is an
+/// error; the set is released then.
 pub(super) fn remove(mut claim: SetDirectory<OwnedFd>) -> Result<(), RunError> {
     let removed = set_removal::empty(&mut LocalTree, &claim.directory)
         .and_then(|()| claim.remove(&mut LocalTree));
     if removed.is_err() {
-        // The first error is the one to report.
+        // The first error is reported.
         let _ = claim.release(&mut LocalTree);
     }
     Ok(removed?)

@@ -1,4 +1,4 @@
-//! A run: its directories found and claimed, prepared, and left as they were.
+//! A run: finds, claims and prepares its directories, and restores them at the end.
 
 use super::caller::OPEN_FILES_MAX;
 use super::directories::Directories;
@@ -16,10 +16,10 @@ use filestone_plan::plan::{FeedbackArithmetic, MixCount, MixPlan, Plan, Workload
 use filestone_workload::operation::OpKind;
 use std::sync::atomic::AtomicBool;
 
-/// Files that a client opens for a moment: a directory to list, and a file in it.
+/// Number of files that a client opens briefly: a directory to list, and a file in it.
 const OPENED_BRIEFLY: u64 = 2;
 
-/// Files that all clients together have open at most.
+/// Returns the maximum number of files that all clients together have open.
 fn files_of_clients(clients: u32, layout: &Layout) -> u64 {
     let of_client = |client| {
         let files = layout.working_files(client).min(OPEN_FILES_MAX as u32);
@@ -29,9 +29,9 @@ fn files_of_clients(clients: u32, layout: &Layout) -> u64 {
     (0..clients).map(of_client).sum()
 }
 
-/// Makes the run of `plan`, a mix on directories of this host.
+/// Executes `plan`, a mix on directories of this host.
 ///
-/// An interrupted run, and one whose mount was lost in the middle, give a record that says so.
+/// A run that is interrupted or loses its mount returns a record that contains this outcome.
 pub fn run_local(
     plan: &Plan,
     stop: &AtomicBool,
@@ -72,14 +72,15 @@ pub fn run_local(
             )
         }
         Err(error) => {
-            // The first error is the one to report.
+            // The first error is reported.
             let _ = leave(task.claims, mix.remove_set);
             Err(error)
         }
     }
 }
 
-/// What of the mix can be asked: no system call makes NULL, FSINFO or PATHCONF.
+/// Returns the operations of the mix that can be requested: no system call makes NULL, FSINFO or
+/// PATHCONF.
 fn askable(mix: &MixPlan) -> Result<Vec<MixCount>, RunError> {
     let is_askable = |count: &&MixCount| {
         let silent = [OpKind::Null, OpKind::FsInfo, OpKind::PathConf];

@@ -1,5 +1,5 @@
-//! Directories of this host with a populated file set, as the target of a run: a thread for each
-//! client, and the set left as it was.
+//! Directories of this host with a populated file set, as the target of a run. Each client has a
+//! thread, and the set is restored at the end.
 
 use super::caller::SystemCalls;
 use super::directories::Claim;
@@ -20,14 +20,14 @@ use filestone_measure::measure::run_record::{RunRecord, Target};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// What a run is made on.
+/// Target of a run.
 pub(super) struct OpenMounts<'run> {
     task: MountMixTask<'run>,
     ready: PreparedRun,
     target: Target,
     ended: Sender<ClientEnd>,
     ends: Receiver<ClientEnd>,
-    /// Known when the run is over.
+    /// Set when the run has ended.
     came_to: Option<MountMixResult>,
 }
 
@@ -44,9 +44,9 @@ impl<'run> OpenMounts<'run> {
         }
     }
 
-    /// Takes the names that come and go back to those that are there at the start; the first
-    /// error. Takes the clients, for what they hold open must be closed before the set is removed:
-    /// an NFS client renames an open file that is removed, and its directory is not empty then.
+    /// Restores the volatile names to those present at the start; returns the first error. Consumes
+    /// the clients, because their open files must be closed before the set is removed: an NFS
+    /// client renames an open file that is removed, and its directory is not empty then.
     fn settle(&self, ends: Vec<ClientEnd>) -> Result<(), RunError> {
         let (layout, kinds) = (&self.task.layout, &self.task.kinds);
         let mut populated = Populated::default();
@@ -102,7 +102,7 @@ impl OpenTarget for OpenMounts<'_> {
     }
 
     fn clean_up(&mut self, _context: &mut Context<'_>) -> Result<(), RunError> {
-        // What putting the set right calls is no part of the mix.
+        // Calls of the restoration are not part of the mix.
         let together = AllMounts::of(&self.ready.groups);
         let mut ends: Vec<ClientEnd> = self.ends.try_iter().collect();
         ends.sort_by_key(|end| end.number);
@@ -133,7 +133,7 @@ impl OpenTarget for OpenMounts<'_> {
     }
 }
 
-/// Gives the sets up, or takes them away; the first that could not be, and why.
+/// Releases or removes the sets; returns the first failure.
 pub(super) fn leave(claims: Vec<Claim>, remove: bool) -> Result<(), CleanUpFailure> {
     let mut first = Ok(());
     for claim in claims {

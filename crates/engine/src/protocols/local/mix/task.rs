@@ -1,5 +1,5 @@
-//! Before a run: background watched, clients grouped by mounts, and learnt what system calls
-//! become.
+//! Steps before a run: measures background traffic, groups clients by mounts, and calibrates the
+//! calls of each operation.
 
 use super::caller::Caller;
 use super::clients::ClientGroup;
@@ -17,30 +17,30 @@ use filestone_workload::operation::OpKind;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What is to be done, and where.
+/// Task of a run and its directories.
 pub(super) struct MountMixTask<'run> {
     pub plan: &'run Plan,
     pub mix: &'run MixPlan,
-    /// All kinds of the mix, those included that no system call makes.
+    /// All kinds of the mix, including those that no system call makes.
     pub kinds: Vec<OpKind>,
-    /// What is asked.
+    /// Operations that can be requested.
     pub counts: Vec<MixCount>,
     pub layout: Layout,
     pub directories: Directories,
-    /// One of each directory.
+    /// Claim of each directory.
     pub claims: Vec<Claim>,
-    /// Which mount's each client is.
+    /// Mount of each client.
     pub mounts: Vec<usize>,
     pub stop: &'run AtomicBool,
     pub time: RealTime<'run>,
 }
 
-/// What a run is measured with.
+/// Inputs of the measured run.
 pub(super) struct PreparedRun {
     pub callers: Vec<Caller>,
     pub groups: Vec<Arc<ClientGroup>>,
     pub file_set: FileSetRecord,
-    /// Calls of others, per second.
+    /// Calls of other processes per second.
     pub background: f64,
 }
 
@@ -49,7 +49,7 @@ impl MountMixTask<'_> {
         self.mix.local.arithmetic == FeedbackArithmetic::Exact
     }
 
-    /// Makes ready what a run is measured with.
+    /// Prepares the inputs of the measured run.
     pub fn prepare(&self, observer: &mut dyn Observer) -> Result<PreparedRun, RunError> {
         let local = &self.mix.local;
         observer.preparing("checking the file set");
@@ -58,7 +58,7 @@ impl MountMixTask<'_> {
             observer.preparing("making what the client's caches cannot answer");
             self.freshen(&mut callers)?;
         }
-        // What is still to be written would be background traffic.
+        // Dirty data would cause background traffic.
         for claim in &self.claims {
             rustix::fs::syncfs(&claim.directory.handle).ok();
         }
@@ -87,7 +87,7 @@ impl MountMixTask<'_> {
         })
     }
 
-    /// The clients of each mount, with their part of what is offered.
+    /// Creates the client group of each mount, with its share of the offered load.
     fn groups(&self, all: Option<&Kernel>) -> Result<Vec<Arc<ClientGroup>>, RunError> {
         let (plan, kernels) = (self.plan, &self.directories.kernels);
         let before = all.map(Kernel::read).transpose()?;

@@ -1,5 +1,5 @@
-//! Pacing and correcting in virtual time, through the loop of every run: system calls take as long
-//! as they are told to, and a kernel counts what it is told to.
+//! Pacing and corrections in virtual time, with the common run loop: durations of system calls and
+//! counters of the kernel are simulated.
 
 use super::caller::{Prerequisites, SyscallResult, SystemCalls, UnmeasuredOperation};
 use super::clients::ClientGroup;
@@ -31,10 +31,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
-/// How often the simulated kernel's counters are written.
+/// Interval at which the simulated kernel updates its counters.
 const WRITTEN_NANOS: u64 = 100 * MS;
 
-/// nhfsstone's own mix.
+/// The default mix of nhfsstone.
 const MIX: [(OpKind, u64); 10] = [
     (OpKind::GetAttr, 13),
     (OpKind::SetAttr, 1),
@@ -48,10 +48,10 @@ const MIX: [(OpKind, u64); 10] = [
     (OpKind::FsStat, 1),
 ];
 
-/// A /proc with the counters of a whole host.
+/// A simulated /proc with the counters of a whole host.
 struct Proc {
     root: PathBuf,
-    /// What reaches the wire of so many calls.
+    /// Number of calls that reach the wire, given the number requested.
     passes: fn(OpKind, u64) -> u64,
     done: RefCell<Calls>,
 }
@@ -107,7 +107,7 @@ impl Drop for Proc {
     }
 }
 
-/// System calls that all take as long, and that the kernel counts as one call each.
+/// System calls of a constant duration, each counted as one call by the kernel.
 struct Fixed<'run> {
     time: VirtualTime,
     service_nanos: u64,
@@ -161,7 +161,7 @@ fn plan(counts: &[(OpKind, u64)], arrivals: ArrivalsPlan) -> Plan {
     }
 }
 
-/// What a run came to.
+/// Results of a run.
 struct Played {
     samples: Vec<Sample>,
     skipped: u64,
@@ -208,7 +208,7 @@ impl SampleSink for Kept<'_> {
     fn finish(self, _now: Timestamp) {}
 }
 
-/// A time in which the kernel writes its counters, and whoever attends to the run looks at it.
+/// Virtual time that updates the kernel's counters and calls the controller.
 struct Attended<'run> {
     time: VirtualTime,
     proc: &'run Proc,
@@ -243,7 +243,7 @@ impl Time for Attended<'_> {
     }
 }
 
-/// A run of clients whose system calls all take as long.
+/// Runs clients with system calls of a constant duration.
 fn run(plan: &Plan, service_nanos: u64, proc: &Proc, stop: &AtomicBool) -> Played {
     let caller = |time| Fixed {
         time,
@@ -253,7 +253,7 @@ fn run(plan: &Plan, service_nanos: u64, proc: &Proc, stop: &AtomicBool) -> Playe
     run_with(plan, caller, proc, stop)
 }
 
-/// A run of these clients on one thread.
+/// Runs these clients on one thread.
 fn run_with<C: SystemCalls>(
     plan: &Plan,
     caller: impl Fn(VirtualTime) -> C,
@@ -305,7 +305,7 @@ fn run_with<C: SystemCalls>(
     let worker = Worker::new(plan, 0, members, backend, books, signals);
     let WorkerResult { end, workloads, .. } = worker.run_and_keep();
     assert_eq!(group.failure(), None);
-    // Only what ends the run leaves an operation unanswered.
+    // An operation stays unanswered only if the run ends.
     assert_eq!(in_flight > 0, end.lost.is_some());
     let (corrections, asked) = (group.corrections().clone(), group.arithmetic().asked());
     Played {
@@ -352,7 +352,7 @@ fn what_is_asked_in_time_waits_for_nothing() {
 fn what_comes_due_while_a_client_is_busy_waits_and_what_never_begins_is_counted() {
     let plan = blind(plan(&[(OpKind::Lookup, 1)], constant(100.0)));
     let proc = Proc::new(|_, calls| calls);
-    // Operation n is due at 10 n ms and begins at 25 n ms: 40 begin within a second, 60 do not.
+    // Operation n is due at 10 n ms and starts at 25 n ms: 40 start within a second, 60 do not.
     let outcome = run(&plan, 25 * MS, &proc, &NEVER);
     assert_eq!(outcome.samples.len(), 40);
     for (number, sample) in (0..).zip(&outcome.samples) {
@@ -402,7 +402,7 @@ fn a_run_that_is_stopped_ends_within_its_first_pause() {
     let outcome = run(&plan, MS, &proc, &AtomicBool::new(true));
     assert!(outcome.samples.is_empty());
     assert!(outcome.end.is_interrupted);
-    // So long may a worker sleep, and no part of the pause of some minutes.
+    // Longest sleep of a worker, much less than the pause of some minutes.
     assert!(outcome.now <= Timestamp::from_nanos(50 * MS));
 }
 
@@ -421,7 +421,7 @@ fn a_cache_that_swallows_half_of_the_lookups_is_asked_twice_as_often() {
         }
     });
     let outcome = run(&plan, MS, &proc, &NEVER);
-    // The first after one second, and then every two.
+    // The first after one second, then every two seconds.
     assert_eq!(outcome.corrections.len(), 15, "{:?}", outcome.corrections);
     let at = OpKind::Lookup;
     let (asked, seen) = (outcome.asked[at] as f64, outcome.seen[at] as f64);
@@ -435,7 +435,7 @@ fn a_cache_that_swallows_half_of_the_lookups_is_asked_twice_as_often() {
             "{kind:?}: {got_percent} instead of {want_percent}"
         );
     }
-    // Chance alone makes one in 110 of 12,000.
+    // The standard deviation is one in 110 for 12,000 calls.
     assert!((all as f64 / 30.0 - 400.0).abs() < 12.0, "{all}");
 }
 
@@ -463,7 +463,8 @@ fn nhfsstones_own_arithmetic_ends_by_the_kernels_count() {
     assert!(!outcome.corrections.is_empty());
 }
 
-/// A client that lacks a directory before every RMDIR, and a file after it, until its set is gone.
+/// A client that lacks a directory before every RMDIR and a file after it, until its set is
+/// removed.
 struct Lacking {
     time: VirtualTime,
     needs: Prerequisites,
@@ -516,7 +517,7 @@ fn lacking(gone_at: Timestamp) -> Played {
     run_with(&plan, caller, &Proc::new(|_, calls| calls), &NEVER)
 }
 
-/// Each RMDIR, due every 10 ms, takes a MKDIR of 1 ms before it and a CREATE of 1 ms after it.
+/// Each RMDIR, due every 10 ms, needs a MKDIR of 1 ms before it and a CREATE of 1 ms after it.
 #[test]
 fn what_keeps_the_set_in_its_proportions_is_done_around_an_operation_and_not_measured() {
     let outcome = lacking(Timestamp::MAX);
@@ -545,7 +546,7 @@ fn what_keeps_the_set_in_its_proportions_is_done_around_an_operation_and_not_mea
 fn a_client_whose_set_is_gone_ends_with_the_reason_and_the_failure_in_the_books() {
     let outcome = lacking(Timestamp::from_nanos(12 * MS));
     let failed = |sample: &&Sample| matches!(sample.completion.outcome, Outcome::Failed(_));
-    // The second RMDIR, at 11 ms, comes to nothing.
+    // The second RMDIR, at 11 ms, fails.
     assert_eq!(outcome.samples.iter().filter(failed).count(), 1);
     assert_eq!((outcome.samples.len(), outcome.skipped), (5, 0));
     assert_eq!(outcome.lost, [Some("gone".into())]);
@@ -553,7 +554,7 @@ fn a_client_whose_set_is_gone_ends_with_the_reason_and_the_failure_in_the_books(
     assert!(!outcome.end.is_interrupted);
 }
 
-/// A time in which others make calls: one every ten milliseconds.
+/// Virtual time with background traffic of one call every ten milliseconds.
 struct Busy<'run> {
     time: VirtualTime,
     proc: &'run Proc,
@@ -595,7 +596,7 @@ fn too_much_traffic_of_others_is_refused_in_the_originals_words() {
     assert_eq!(kernel.background(100, &NEVER, &time).ok(), Some(100.0));
 }
 
-/// A process that may open no more files.
+/// A process that has reached its limit of open files.
 struct Full;
 
 impl SystemCalls for Full {

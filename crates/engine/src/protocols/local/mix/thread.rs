@@ -1,4 +1,4 @@
-//! A client on a thread of its own, as a worker of the run.
+//! A worker thread with a single client.
 
 use super::caller::Caller;
 use super::workload::MountMix;
@@ -9,7 +9,7 @@ use crate::time::RealTime;
 use crate::worker::WorkerClient;
 use std::sync::mpsc::Sender;
 
-/// One client.
+/// A client of the mix.
 pub(super) struct CallerThread {
     pub number: u32,
     pub workload: MountMix,
@@ -17,12 +17,12 @@ pub(super) struct CallerThread {
     pub ended: Sender<ClientEnd>,
 }
 
-/// How a client ended.
+/// End of a client.
 pub(super) struct ClientEnd {
     pub number: u32,
-    /// Why it could not go on.
+    /// Reason why it could not continue.
     pub lost: Option<String>,
-    /// To put its set right.
+    /// Caller, needed to restore its set.
     pub caller: Caller,
 }
 
@@ -56,7 +56,7 @@ impl WorkerBody for CallerThread {
             let lost = workload.into_loss();
             let of_client = lost.clone().map(|what| BackendError::Clients { what });
             end.lost = end.lost.take().or(of_client);
-            // Whoever started the run takes them when it is over.
+            // The main thread receives these when the run has ended.
             let _ = ended.send(ClientEnd {
                 number,
                 lost,

@@ -1,10 +1,11 @@
-//! What a client's caches cannot answer: files whose permissions it must ask for, and symbolic
-//! links that it must read, although it has seen them before.
+//! Objects that a client's caches cannot answer for: files with unknown permissions, and symbolic
+//! links that must be read again.
 //!
-//! Linux's client keeps the answers to ACCESS and READLINK with the file or link, and asks again
-//! when that has changed. Every change costs a call. Those that the mix has anyway (SETATTR,
-//! LINK, CREATE) are made use of; as many more as a run will need are made before it is measured;
-//! and when these are used up, an operation makes a change of its own, which is counted with it.
+//! Linux's client caches the results of ACCESS and READLINK with the file or link, and repeats the
+//! call when it has changed. Every change costs a call. Changes that the mix makes anyway (SETATTR,
+//! LINK, CREATE) are used; the additional objects that a run needs are created before the
+//! measurement; when these are used up, an operation makes a change itself, which is counted with
+//! it.
 
 use super::opened_set::{LINK_TARGET, OpenedSet};
 use filestone_plan::file_set::{VolatileDirectory, link_name};
@@ -12,41 +13,41 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 
-/// Numbers of names that are made here begin so: those of others count from 0, and those that
-/// RENAME goes between are the very last.
+/// First number of names created here. Other names count from 0, and RENAME uses the two highest
+/// numbers.
 pub(super) const MADE_FROM: u64 = 1 << 62;
-/// Second names of what has the number without this bit.
+/// Bit that marks the second name of the object with the number without this bit.
 const SECOND: u64 = 1 << 61;
-/// Second names of the symbolic links that are always there.
+/// Bit that marks second names of the set's permanent symbolic links.
 const OF_SET: u64 = 1 << 60;
-/// Objects of one client at most.
+/// Maximum number of objects per client.
 pub(super) const OBJECTS_MAX: u64 = 4000;
 
-/// How many of either will be needed.
+/// Number of objects needed of each type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Needed {
     pub files: u64,
     pub links: u64,
 }
 
-/// Something whose permissions must be asked for.
+/// An object whose permissions are not cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unchecked {
     /// A data file, by number.
     File(u32),
-    /// A file that was made for it, by number.
+    /// A file created for this purpose, by number.
     Made(u64),
 }
 
-/// What a client's caches cannot answer now.
+/// Objects that a client's caches cannot answer for at present.
 #[derive(Debug, Default)]
 pub(super) struct UncachedFiles {
     unchecked: VecDeque<Unchecked>,
     is_unchecked: Vec<bool>,
     unread: VecDeque<u64>,
-    /// Whether each symbolic link that is always there has a second name.
+    /// Whether each permanent symbolic link has a second name.
     has_second: Vec<bool>,
-    /// The one among them that is changed next.
+    /// Index of the next permanent link to change.
     next_link: usize,
 }
 
@@ -59,7 +60,7 @@ impl UncachedFiles {
         }
     }
 
-    /// A data file has changed: its permissions must be asked for again.
+    /// Records that a data file has changed, so that its permissions are not cached any more.
     pub fn changed(&mut self, file: u32) {
         if let Some(is_unchecked) = self.is_unchecked.get_mut(file as usize)
             && !std::mem::replace(is_unchecked, true)
@@ -68,13 +69,13 @@ impl UncachedFiles {
         }
     }
 
-    /// Whether a data file's permissions must be asked for anyway.
+    /// Whether the permissions of a data file are not cached.
     pub fn is_unchecked(&self, file: u32) -> bool {
         let is_unchecked = self.is_unchecked.get(file as usize);
         is_unchecked.copied().unwrap_or(false)
     }
 
-    /// One whose permissions must be asked for.
+    /// Takes an object whose permissions are not cached.
     pub fn take_unchecked(&mut self) -> Option<Unchecked> {
         let first = self.unchecked.pop_front()?;
         if let Unchecked::File(file) = first
@@ -85,27 +86,26 @@ impl UncachedFiles {
         Some(first)
     }
 
-    /// The name of a symbolic link that must be read.
+    /// Takes the name of a symbolic link that is not cached.
     pub fn take_unread(&mut self) -> Option<String> {
         self.unread.pop_front().map(link)
     }
 
-    /// Makes files in the directory of names that come and go.
+    /// Creates files in the directory of volatile names.
     pub fn make_files(&mut self, set: &OpenedSet, count: u64) -> Result<(), Errno> {
         for number in MADE_FROM..MADE_FROM + count {
             let flags = OFlags::CREATE | OFlags::TRUNC | super::opened_set::FILE;
             let directory = set.changing(VolatileDirectory::Created)?;
             let name = VolatileDirectory::Created.file_name(number);
             let file = rustix::fs::openat(directory, &name, flags, super::opened_set::FILE_MODE)?;
-            // Opening may tell the client what it would have to ask for.
+            // Opening may load the permissions into the cache.
             rustix::fs::fchmod(&file, super::opened_set::FILE_MODE)?;
             self.unchecked.push_back(Unchecked::Made(number));
         }
         Ok(())
     }
 
-    /// Makes symbolic links. Their client knows what it has just made, until
-    /// [`change_links`](Self::change_links).
+    /// Creates symbolic links. They stay cached until [`change_links`](Self::change_links).
     pub fn make_links(&mut self, set: &OpenedSet, count: u64) -> Result<(), Errno> {
         if count == 0 {
             return Ok(());
@@ -117,8 +117,8 @@ impl UncachedFiles {
         Ok(())
     }
 
-    /// Changes those links, and the ones that are always there, by a second name for each. That
-    /// must be some clock ticks after they were made, to be seen as a change.
+    /// Changes these links and the permanent ones, by adding a second name to each. To be detected
+    /// as a change, this must happen some clock ticks after their creation.
     pub fn change_links(&mut self, set: &OpenedSet, count: u64) -> Result<(), Errno> {
         for number in (MADE_FROM..MADE_FROM + count).chain(0..self.has_second.len() as u64) {
             let directory = set.changing(VolatileDirectory::SymbolicLinks)?;
@@ -132,8 +132,8 @@ impl UncachedFiles {
         Ok(())
     }
 
-    /// Changes one of the links that are always there, by giving it a second name or taking that
-    /// away; its own name, and whether it has a second one now.
+    /// Changes a permanent link by adding or removing its second name. Returns its name, and
+    /// whether it has a second name now.
     pub fn change_link(&mut self, set: &OpenedSet) -> Result<(String, bool), Errno> {
         let number = self.next_link % self.has_second.len().max(1);
         self.next_link = number + 1;
@@ -150,7 +150,7 @@ impl UncachedFiles {
     }
 }
 
-/// The name of a symbolic link: made here, or always there.
+/// Returns the name of a symbolic link, created here or permanent.
 fn link(number: u64) -> String {
     match number {
         MADE_FROM.. => VolatileDirectory::SymbolicLinks.file_name(number),
@@ -163,12 +163,12 @@ fn second_name(number: u64) -> String {
     VolatileDirectory::SymbolicLinks.file_name(MADE_FROM | SECOND | of_set | number)
 }
 
-/// Whether a name is of what was made here.
+/// Whether a name was created here.
 pub(super) fn is_made_here(number: u64) -> bool {
     number >> 62 == 1
 }
 
-/// Directories are listed from behind their first entries, so this is where those end.
+/// Returns the offset after the first entries of a directory, where listings begin.
 pub(super) fn beyond_first(directory: impl rustix::fd::AsFd) -> Result<u64, Errno> {
     let mut buffer = Vec::with_capacity(4096);
     let fresh = rustix::fs::openat(

@@ -1,5 +1,5 @@
-//! The language of a mix through a mount: what a client is asked, and where it says what its
-//! system calls did. Whatever makes them is a client that blocks.
+//! Work type of a mix through a mount: the request to a client, and the result of its system calls.
+//! Any implementation of the system calls is a blocking client.
 
 use super::caller::{Prerequisites, SyscallResult, SystemCalls, UnmeasuredOperation};
 use crate::backend::blocking::{BlockingClient, Unended, WorkResult};
@@ -8,7 +8,7 @@ use filestone_workload::failure::StatusSpace;
 use filestone_workload::language::{WorkItem, WorkType};
 use filestone_workload::operation::{OpKind, Outcome};
 
-/// The language: operations by their kinds.
+/// Work type whose items are kinds of operations.
 #[derive(Debug)]
 pub enum MountKinds {}
 
@@ -16,33 +16,33 @@ impl WorkType for MountKinds {
     type WorkItem<'a> = MountWork<'a>;
 }
 
-/// What a client is asked.
+/// Request to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
     /// An operation of the mix.
     Measured(OpKind),
-    /// One that keeps the set in its proportions.
+    /// An operation that keeps the set balanced.
     Unmeasured(UnmeasuredOperation),
-    /// After one that failed: whether any can succeed. Neither counted nor timed.
+    /// After a failure, checks whether further operations can succeed. Not counted or timed.
     Loss,
 }
 
-/// What is asked, and where the client says what came of it.
+/// Request to a client, and the place for its result.
 #[derive(Debug)]
 pub struct MountWork<'a> {
     pub(super) asked: Asked,
     pub(super) account: &'a mut Account,
 }
 
-/// What a client says of an operation, and of those that it took besides.
+/// Result of an operation, including the additional ones it needed.
 #[derive(Debug, Default)]
 pub(super) struct Account {
-    /// What their system calls did.
+    /// Results of the system calls.
     pub done: Vec<SyscallResult>,
     pub needs: Prerequisites,
-    /// Whether one has failed since it was last looked why.
+    /// Whether an operation has failed since the last [`Asked::Loss`] check.
     pub has_failed: bool,
-    /// Why no operation can succeed any more.
+    /// Reason why no further operation can succeed.
     pub lost: Option<String>,
 }
 

@@ -1,7 +1,8 @@
-//! What one client asks next, and when: a kind by the arithmetic of its group, when its pacer says.
+//! Workload of one client: the call model of its group selects the kind of operation, and its pacer
+//! the time.
 //!
-//! A client has one operation in flight. What comes due meanwhile waits, and its response time
-//! counts from when it was due.
+//! A client has one operation in flight. Operations that become due in the meantime wait; their
+//! response time counts from the due time.
 
 use super::caller::Prerequisites;
 use super::clients::ClientGroup;
@@ -14,42 +15,42 @@ use filestone_workload::operation::{Completion, OpKind};
 use filestone_workload::time::Timestamp;
 use std::sync::Arc;
 
-/// Longest wait at a time, so that a client whose group has ended ends, too.
+/// Longest single wait, so that a client notices the end of its group.
 const NAP_NANOS: u64 = 20_000_000;
-/// While the counters are awaited that say whether enough calls have been made.
+/// Longest single wait for the counters that decide whether enough calls have been made.
 const COUNT_NAP_NANOS: u64 = 1_000_000;
-/// An operation, with one before it and one after it.
+/// Maximum number of parts of an operation: itself, one before it and one after it.
 const PARTS_MAX: usize = 3;
 
-/// One client.
+/// Workload of one client.
 pub(super) struct MountMix {
     number: u32,
     pacer: Pacer,
     group: Arc<ClientGroup>,
     window_start: Timestamp,
     window_end: Timestamp,
-    /// As what is counted that was due and never chosen.
+    /// Kind under which skipped operations are counted.
     measured_kind: OpKind,
     account: Account,
     stage: Stage,
     free_at: Timestamp,
 }
 
-/// How far a client is with an operation.
+/// Stage of a client's operation.
 #[derive(Debug, Clone, Copy)]
 enum Stage {
-    /// It has none.
+    /// No operation.
     Free,
-    /// It has chosen it, and makes what it takes.
+    /// The operation is selected; prerequisites are being executed.
     Preparing { kind: OpKind, due: Timestamp },
-    /// It carries it out, or has done so.
+    /// The operation is in progress or done.
     Operating(OpKind),
-    /// It has done so, and puts the set right.
+    /// The operation is done; the set is being balanced.
     Settling(OpKind),
 }
 
 impl MountMix {
-    /// Client `number` of `plan`, whose set needs this at first.
+    /// Creates client `number` of `plan`, whose set has these initial requirements.
     pub fn new(
         plan: &Plan,
         mix: &MixPlan,
@@ -77,7 +78,7 @@ impl MountMix {
         }
     }
 
-    /// Why it could not go on.
+    /// Returns the reason why the client could not continue.
     pub fn into_loss(self) -> Option<String> {
         self.account.lost
     }
@@ -89,7 +90,7 @@ impl MountMix {
         }
     }
 
-    /// Chooses the next operation when it is due; else says when to ask again.
+    /// Selects the next operation if it is due; otherwise returns when to ask again.
     fn choose(&mut self, now: Timestamp) -> Result<(OpKind, Timestamp), Next<MountWork<'static>>> {
         let due = self.pacer.due(self.free_at);
         self.group.show_due(self.number, due);
@@ -110,14 +111,14 @@ impl MountMix {
         Ok((kind, due))
     }
 
-    /// Whether, by the estimate, enough calls have been made: then the counters decide.
+    /// Whether enough calls have been made by the estimate; then the counters decide.
     fn awaits_counters(&self) -> bool {
         !self.pacer.counts_by_itself()
             && self.free_at >= self.window_start
             && self.group.arithmetic().seems_complete()
     }
 
-    /// Tells the arithmetic and the pacer what the operation consisted of that has ended.
+    /// Reports the calls of the ended operation to the call model and the pacer.
     fn finish(&mut self) {
         let (Stage::Operating(kind) | Stage::Settling(kind)) = self.stage else {
             return;
@@ -134,14 +135,14 @@ impl MountMix {
         self.check_counters();
     }
 
-    /// By nhfsstone's arithmetic every process looks at the counters by itself.
+    /// With nhfsstone's arithmetic, every client reads the counters itself.
     fn check_counters(&mut self) {
         let now = self.free_at;
         if !self.pacer.wants_counters(now) {
             return;
         }
         let seen = match &self.group.all {
-            // Without counters its own claims are all that there is.
+            // Without counters, only the client's claims are known.
             None => self.group.arithmetic().asked(),
             Some((kernel, before)) => match kernel.read() {
                 Ok(counters) => counters.since(before).calls,
@@ -190,7 +191,7 @@ impl Workload<MountKinds> for MountMix {
         true
     }
 
-    /// What the operation that has ended left to be done.
+    /// Returns the follow-up work of the ended operation.
     fn prepare_slot(&mut self, _slot: u32, _after: Option<&Completion>) -> Option<MountWork<'_>> {
         if let Stage::Operating(kind) = self.stage
             && let Some(unmeasured) = self.account.needs.after
@@ -211,7 +212,8 @@ impl Workload<MountKinds> for MountMix {
     }
 
     fn skip_due(&mut self, opened: Timestamp, end: Timestamp, count: &mut dyn FnMut(OpKind)) {
-        // What it carries out at the very end is begun, and not to be counted again.
+        // An operation in progress at the very end counts as started, and must not be counted
+        // again.
         self.finish();
         if self.account.lost.is_some() || self.group.is_over() {
             return;

@@ -1,4 +1,4 @@
-//! What a verb came to, before it is put into a reply.
+//! Result of a verb, before conversion to a reply.
 
 use crate::exhaustion::is_exhausted;
 use crate::replay::Reply;
@@ -6,28 +6,28 @@ use filestone_workload::failure::StatusSpace;
 use filestone_workload::load::{Cause, Status};
 use rustix::io::Errno;
 
-/// What a verb came to.
+/// Result of a verb.
 pub(super) type Answer = Result<Done, FailedVerb>;
 
-/// A verb that was carried out.
+/// A verb that was executed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Done {
     status: Status,
     data_bytes: u64,
 }
 
-/// A verb that was not.
+/// A verb that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FailedVerb(pub Status);
 
 impl Done {
-    /// Carried out, without file data.
+    /// Executed, without file data.
     pub const OK: Self = Self {
         status: Status::Ok,
         data_bytes: 0,
     };
 
-    /// Carried out, and answered like that.
+    /// Executed, with this status.
     pub const fn with(status: Status) -> Self {
         Self {
             status,
@@ -35,7 +35,7 @@ impl Done {
         }
     }
 
-    /// Carried out, with `moved` bytes of file data read or written.
+    /// Executed, with `moved` bytes of file data read or written.
     pub const fn data(status: Status, moved: u64) -> Self {
         Self {
             status,
@@ -45,7 +45,8 @@ impl Done {
 }
 
 impl FailedVerb {
-    /// What this host has run out of, if that is all that failed: no file system has answered.
+    /// Returns the errno if exhaustion of a resource of this host caused the failure; then the file
+    /// system has not answered.
     pub fn exhaustion(self) -> Option<Errno> {
         let Status::Failed(status) = self.0 else {
             return None;
@@ -68,7 +69,7 @@ impl From<Cause> for FailedVerb {
     }
 }
 
-/// As the runner wants it; `partial` are bytes that were moved before a refusal.
+/// Converts to a reply for the runner; `partial` is the number of bytes moved before a failure.
 pub(super) fn reply(answer: Answer, partial: u64) -> Reply {
     match answer {
         Ok(done) => Reply {
@@ -95,7 +96,7 @@ mod tests {
             assert_eq!(FailedVerb::from(errno).exhaustion(), None);
         }
         assert_eq!(FailedVerb::from(Cause::Denied).exhaustion(), None);
-        // The same number in another space is no errno.
+        // The same number in another status space is not an errno.
         let status = StatusSpace::Nfs3.status(Errno::MFILE.raw_os_error().unsigned_abs());
         assert_eq!(FailedVerb(Status::Failed(status)).exhaustion(), None);
     }

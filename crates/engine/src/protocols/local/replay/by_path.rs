@@ -1,7 +1,5 @@
-//! The verbs of NFS loads, which name their file by path each time, and the system
-//! calls that they become: what a server of that file system would do, without
-//! the network. Names mean exactly what they say, case included, and links are
-//! not followed.
+//! Verbs of NFS loads, which name their file by path, and their system calls: those of a server for
+//! that file system, without the network. Names are case-sensitive, and links are not followed.
 
 use super::LocalLayer;
 use super::answer::{Answer, Done};
@@ -25,10 +23,10 @@ mod access {
     pub const EXECUTE: u64 = 0x20;
 }
 
-/// dbench's CREATE3 asks for it.
+/// Mode requested by dbench's CREATE3.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 
-/// As long as the text of a link can be (PATH_MAX).
+/// Maximum length of a link text (PATH_MAX).
 const LINK_MAX_BYTES: usize = 4096;
 
 impl LocalLayer {
@@ -98,9 +96,9 @@ impl LocalLayer {
         }
     }
 
-    /// utimensat: the modification time becomes now.
+    /// Sets the modification time to now with utimensat.
     fn touch(&mut self, path: &[u8]) -> Answer {
-        // The clients' directory is everybody's, but it is the run's.
+        // All clients share their parent directory, but it belongs to the run.
         if !super::territory::is_clients(path) {
             must_be_ours(path)?;
         }
@@ -122,7 +120,7 @@ impl LocalLayer {
         Ok(Done::OK)
     }
 
-    /// stat, and faccessat for each kind of permission that is asked about.
+    /// Calls stat, and faccessat for each requested permission.
     fn access(&mut self, path: &[u8], wanted: u64, expected: u64) -> Answer {
         let stat = self.names.stat(path)?;
         let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
@@ -165,7 +163,7 @@ impl LocalLayer {
         }))
     }
 
-    /// readlinkat.
+    /// Calls readlinkat.
     fn read_link(&mut self, path: &[u8]) -> Answer {
         let location = self.names.locate(path)?;
         let mut text = [0; LINK_MAX_BYTES];
@@ -173,7 +171,7 @@ impl LocalLayer {
         Ok(Done::OK)
     }
 
-    /// openat, pread, close. Fewer bytes than asked for are no error (READ3).
+    /// Calls openat, pread, close. A short read is not an error (READ3).
     fn read_path(&mut self, path: &[u8], offset: u64, len: u64) -> Answer {
         if self.options.fake_io {
             return Ok(Done::data(Status::Ok, len));
@@ -184,7 +182,7 @@ impl LocalLayer {
         Ok(Done::data(Status::Ok, got))
     }
 
-    /// openat, with O_DSYNC or O_SYNC for what must be stable, pwrite, close.
+    /// Calls openat, with O_DSYNC or O_SYNC for stable writes, pwrite, close.
     fn write_path(
         &mut self,
         path: &[u8],
@@ -211,7 +209,7 @@ impl LocalLayer {
         Ok(Done::data(Status::Ok, len))
     }
 
-    /// openat with O_CREAT, close.
+    /// Calls openat with O_CREAT, close.
     fn create_path(&mut self, path: &[u8]) -> Answer {
         must_be_ours(path)?;
         self.names
@@ -219,7 +217,7 @@ impl LocalLayer {
         Ok(Done::OK)
     }
 
-    /// symlinkat, with the text as it is.
+    /// Calls symlinkat with the text unchanged.
     fn make_link(&mut self, path: &[u8], target: &[u8]) -> Answer {
         must_be_ours(path)?;
         self.names.expect_links();
@@ -228,7 +226,8 @@ impl LocalLayer {
         Ok(Done::OK)
     }
 
-    /// linkat. What is not ours gets no name of ours: it could be written to.
+    /// Calls linkat. A file that does not belong to the run must not get a name in the run's tree,
+    /// because it could be written to.
     fn link(&mut self, path: &[u8], existing: &[u8]) -> Answer {
         must_be_ours(path)?;
         must_be_ours(existing)?;
@@ -244,7 +243,7 @@ impl LocalLayer {
         Ok(Done::OK)
     }
 
-    /// unlinkat; fdatasync of the directory with `--sync-dir`.
+    /// Calls unlinkat; fdatasync of the directory with `--sync-dir`.
     fn remove(&mut self, path: &[u8]) -> Answer {
         must_be_ours(path)?;
         let location = self.names.locate(path)?;
@@ -252,13 +251,13 @@ impl LocalLayer {
         self.sync_parent(path)
     }
 
-    /// stat and statvfs: what a server looks at to answer.
+    /// Calls stat and statvfs, as a server does to answer.
     fn path_configuration(&mut self, path: &[u8]) -> Answer {
         self.names.stat(path)?;
         self.query_file_system()
     }
 
-    /// openat, fsync, close.
+    /// Calls openat, fsync, close.
     fn commit(&mut self, path: &[u8]) -> Answer {
         let file = self.names.open(path, LOOK, Mode::empty())?;
         rustix::fs::fsync(file)?;

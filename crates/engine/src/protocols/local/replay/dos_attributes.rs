@@ -1,18 +1,18 @@
-//! What Samba keeps beside each file (`--xattr`): reading and writing its
-//! extended attribute `user.DosAttrib` costs what it costs a Samba server.
+//! Samba's extended attribute `user.DosAttrib` of each file (`--xattr`); reading and writing it
+//! costs as much as on a Samba server.
 
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Its name.
+/// Name of the attribute.
 pub(super) const NAME: &str = "user.DosAttrib";
 
-/// As long as Samba's own.
+/// Length of the value in bytes, as in Samba.
 const VALUE_BYTES: usize = 44;
 
-/// Reads and writes it, if that is wanted.
+/// Reads and writes the attribute, if enabled.
 #[derive(Debug)]
 pub(super) struct DosAttributes {
     wanted: bool,
@@ -29,25 +29,25 @@ impl DosAttributes {
         }
     }
 
-    /// Whether there is anything to do.
+    /// Whether the attribute is enabled.
     pub fn wanted(&self) -> bool {
         self.wanted
     }
 
-    /// Reads it by the file's absolute path. A file without it is none the worse.
+    /// Reads the attribute by the file's absolute path. A missing attribute is not an error.
     pub fn read_of_path(&mut self, path: &[u8]) {
         rustix::fs::lgetxattr(path, NAME, &mut self.value).ok();
     }
 
-    /// Reads it of an open file.
+    /// Reads the attribute of an open file.
     pub fn read(&mut self, file: BorrowedFd<'_>) {
         if self.wanted {
             rustix::fs::fgetxattr(file, NAME, &mut self.value).ok();
         }
     }
 
-    /// Reads it and writes a new one. One in five has a time in whole seconds, so
-    /// that file systems which share equal values sometimes can.
+    /// Reads the attribute and writes a new value. One value in five has a time in whole seconds,
+    /// so that file systems that share equal values sometimes can.
     pub fn write(&mut self, file: BorrowedFd<'_>) -> Result<(), Errno> {
         if !self.wanted {
             return Ok(());
@@ -73,7 +73,7 @@ impl DosAttributes {
         rustix::fs::fsetxattr(file, NAME, &self.value, XattrFlags::empty())
     }
 
-    /// Xorshift; which files it hits does not matter.
+    /// Returns true for one call in five, by Xorshift; the choice of files is arbitrary.
     fn one_in_five(&mut self) -> bool {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -82,7 +82,7 @@ impl DosAttributes {
     }
 }
 
-/// Whether the file system keeps it.
+/// Checks that the file system supports the attribute.
 pub(super) fn probe(file: impl AsFd) -> Result<(), Errno> {
     rustix::fs::fsetxattr(file, NAME, &[0; VALUE_BYTES], XattrFlags::empty())
 }

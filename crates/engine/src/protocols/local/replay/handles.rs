@@ -1,4 +1,4 @@
-//! The handles of a load file and the descriptors behind them.
+//! Handles of a load file and their descriptors.
 
 use super::answer::FailedVerb;
 use filestone_workload::load::Cause;
@@ -6,37 +6,36 @@ use rustix::fd::OwnedFd;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// What a handle stands for.
+/// Object of a handle.
 #[derive(Debug)]
 pub(super) struct Handle {
     /// The open file or directory.
     pub file: OwnedFd,
     /// Whether it is a directory, which has no data and no O_DIRECT.
     pub is_directory: bool,
-    /// Whether it is the run's own, so that it may be changed.
+    /// Whether it belongs to the run, so that it may be changed.
     pub is_own: bool,
 }
 
-/// All handles that one client has open: a few dozen as a rule, thousands if the
-/// load wants it.
+/// All open handles of one client: usually a few dozen, thousands if the load needs them.
 #[derive(Debug, Default)]
 pub(super) struct Handles {
     open: HashMap<u64, Handle, BuildHasherDefault<HandleHasher>>,
 }
 
 impl Handles {
-    /// From now on `number` is `handle`; what it was before is closed.
+    /// Assigns `handle` to `number`; an earlier handle is closed.
     pub fn insert(&mut self, number: u64, handle: Handle) {
         self.open.insert(number, handle);
     }
 
-    /// What it stands for.
+    /// Returns the object of a handle.
     #[inline]
     pub fn find(&self, number: u64) -> Result<&Handle, FailedVerb> {
         self.open.get(&number).ok_or(Cause::UnknownHandle.into())
     }
 
-    /// What it stands for, if the run may change that.
+    /// Returns the object of a handle if the run may change it.
     pub fn find_own(&self, number: u64) -> Result<&Handle, FailedVerb> {
         let handle = self.find(number)?;
         if handle.is_own {
@@ -46,19 +45,19 @@ impl Handles {
         }
     }
 
-    /// Takes it out of the table.
+    /// Removes a handle from the table.
     pub fn take(&mut self, number: u64) -> Result<Handle, FailedVerb> {
         self.open.remove(&number).ok_or(Cause::UnknownHandle.into())
     }
 
-    /// Closes all.
+    /// Closes all handles.
     pub fn clear(&mut self) {
         self.open.clear();
     }
 }
 
-/// A hash for numbers of a load file: nobody attacks a benchmark with its own
-/// load, and a table lookup stands in each ReadX.
+/// Hash for the numbers of a load file. Every ReadX needs a table lookup, and protection against
+/// collision attacks is not needed for the user's own load.
 #[derive(Debug, Default)]
 pub(super) struct HandleHasher(u64);
 
@@ -74,8 +73,8 @@ impl Hasher for HandleHasher {
     }
 
     fn write_u64(&mut self, number: u64) {
-        // 2^64 divided by the golden ratio; the high half is folded down because
-        // the table uses bits of both ends.
+        // 2^64 divided by the golden ratio; the high half is folded down because the table uses
+        // bits of both ends.
         let product = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         self.0 = product ^ (product >> 32);
     }

@@ -1,17 +1,16 @@
 //! Byte-range locks.
 //!
-//! Clients are threads of one process here. The locks of POSIX (F_SETLK) belong to
-//! a process and would never conflict between them; the locks of an open file
-//! description (F_OFD_SETLK, Linux 3.15) do, and are the nearest to what an SMB
-//! server keeps per open file. dbench waits for a lock (F_SETLKW), without end
-//! if two clients wait for each other; SMB_COM_LOCKING_ANDX and a non-blocking
-//! NLM_LOCK do not, and neither do we: a lock that somebody else holds is refused
-//! at once with EAGAIN, or with NLM4_DENIED for the verbs of NLM.
+//! Clients are threads of one process here. POSIX locks (F_SETLK) belong to a process and would
+//! never conflict between clients; open file description locks (F_OFD_SETLK, Linux 3.15) do, and
+//! are closest to the locks per open file of an SMB server. dbench waits for a lock (F_SETLKW),
+//! without end if two clients wait for each other. SMB_COM_LOCKING_ANDX and a non-blocking NLM_LOCK
+//! do not wait, and neither does filestone: a conflicting lock fails at once with EAGAIN, or with
+//! NLM4_DENIED for the verbs of NLM.
 //!
-//! The verbs of NLM name files, and may name somebody else's: a lock changes none.
-//! As the lock manager of Linux does, they open regular files only, so that no
-//! device and no pipe notices, and for writing, which an exclusive lock needs; who
-//! may not write to a file may not lock it. Nothing is written.
+//! The verbs of NLM name files, including files of other owners, since a lock does not change a
+//! file. As in the lock manager of Linux, only regular files are opened, to avoid effects on
+//! devices and pipes, and for writing, which an exclusive lock needs. So locking a file requires
+//! write permission. Nothing is written.
 
 use super::answer::FailedVerb;
 use super::names::{LOOK, Names};
@@ -27,7 +26,7 @@ use std::collections::HashMap;
 /// NLM4_DENIED (RFC 1813, appendix II).
 const DENIED: Status = Status::Failed(StatusSpace::Nlm.status(1));
 
-/// A range of a file as fcntl takes it.
+/// A range of a file in the form of fcntl.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Range {
     start: i64,
@@ -35,9 +34,9 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// A range of SMB; `None` if nothing can be locked: no byte is in it, or it
-    /// lies where no file has bytes. Windows programs lock such ranges as
-    /// semaphores; Samba keeps them to itself too.
+    /// Converts a range of SMB; `None` if nothing can be locked because the range is empty or
+    /// beyond the maximum file size. Windows programs lock such ranges as semaphores; Samba does
+    /// not pass them to the kernel either.
     pub fn of_smb(offset: u64, len: u64) -> Option<Self> {
         let start = i64::try_from(offset).ok()?;
         let most = i64::MAX - start;
@@ -45,7 +44,7 @@ impl Range {
         (len > 0).then_some(Self { start, len })
     }
 
-    /// A range of NLM, in which a length of 0 means up to the end.
+    /// Converts a range of NLM; a length of 0 means up to the end of the file.
     pub fn of_nlm(offset: u64, len: u64) -> Option<Self> {
         let start = i64::try_from(offset).ok()?;
         let most = i64::MAX - start;
@@ -69,12 +68,12 @@ fn errno(error: nix::errno::Errno) -> Errno {
     Errno::from_raw_os_error(error as i32)
 }
 
-/// Locks the range for writing, or says at once why not.
+/// Locks the range for writing, or fails at once.
 pub(super) fn lock(file: BorrowedFd<'_>, range: Range) -> Result<(), Errno> {
     set(file, range.with_type(libc::F_WRLCK))
 }
 
-/// Sets the range free; no error if nobody has locked it.
+/// Unlocks the range; not an error if it is not locked.
 pub(super) fn unlock(file: BorrowedFd<'_>, range: Range) -> Result<(), Errno> {
     set(file, range.with_type(libc::F_UNLCK))
 }
@@ -85,22 +84,22 @@ fn set(file: BorrowedFd<'_>, lock: libc::flock) -> Result<(), Errno> {
         .map_err(errno)
 }
 
-/// Whether somebody else holds a lock in the range.
+/// Whether another open file holds a lock in the range.
 fn is_locked(file: BorrowedFd<'_>, range: Range) -> Result<bool, Errno> {
     let mut lock = range.with_type(libc::F_WRLCK);
     nix::fcntl::fcntl(file, FcntlArg::F_OFD_GETLK(&mut lock)).map_err(errno)?;
     Ok(i32::from(lock.l_type) != libc::F_UNLCK)
 }
 
-/// Files locked by name (NLM): the descriptor that holds the locks stays open
-/// until the pass ends.
+/// Files locked by name (NLM): the descriptor that holds the locks stays open until the iteration
+/// ends.
 #[derive(Debug, Default)]
 pub(super) struct NamedLocks {
     files: HashMap<Vec<u8>, OwnedFd>,
 }
 
 impl NamedLocks {
-    /// NLMPROC4_LOCK.
+    /// Executes NLMPROC4_LOCK.
     pub fn lock(
         &mut self,
         names: &Names,
@@ -118,8 +117,7 @@ impl NamedLocks {
         }
     }
 
-    /// NLMPROC4_UNLOCK: granted too when nothing was locked, but the file must be
-    /// there.
+    /// Executes NLMPROC4_UNLOCK: also granted if nothing was locked, but the file must exist.
     pub fn unlock(
         &mut self,
         names: &Names,
@@ -133,7 +131,7 @@ impl NamedLocks {
         }
     }
 
-    /// NLMPROC4_TEST.
+    /// Executes NLMPROC4_TEST.
     pub fn test(&self, names: &Names, path: &[u8], range: Option<Range>) -> Result<(), FailedVerb> {
         let opened;
         let file = match self.files.get(path) {
@@ -149,14 +147,14 @@ impl NamedLocks {
         }
     }
 
-    /// Sets all free.
+    /// Releases all locks.
     pub fn clear(&mut self) {
         self.files.clear();
     }
 }
 
-/// Opens a regular file. What it is, is looked at before as well: opening alone
-/// rewinds a tape.
+/// Opens a regular file. The type is checked before opening too, because opening alone rewinds a
+/// tape.
 fn open_regular(names: &Names, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
     check_regular(&names.stat(path)?)?;
     let file = names.open(path, flags, Mode::empty())?;

@@ -1,21 +1,18 @@
-//! The local layer: a load carried out on a directory of this host, whatever file
-//! system is mounted there.
+//! The local layer: executes a load in a directory of this host, on any mounted file system.
 //!
-//! Each verb makes the system calls that a Samba server would make for it, as
-//! dbench's file backend imitates them: names are resolved first, attributes are
-//! read beside the files, and so on. What a verb becomes stands where it is
-//! carried out (`verbs` for the CIFS-style ones, `by_path` for those of NFS).
-//! Three things differ from dbench, because a server would do them so: a name
-//! that resolving does not find is not opened once more to hear the same answer;
-//! a name found in another case is the one that is used; and FIND_FIRST reads the
-//! directory once and matches the pattern, instead of searching it for a file of
-//! the pattern's name first.
+//! Each verb makes the system calls that a Samba server would make for it, as imitated by dbench's
+//! file backend: names are resolved first, attributes are read along with the files, and so on. The
+//! system calls of a verb are documented at its implementation (`verbs` for the CIFS verbs,
+//! `by_path` for those of NFS). Three things differ from dbench, because a server behaves this way:
+//! a name that was not found by resolving is not opened again to get the same error; a name found
+//! in another case is used; and FIND_FIRST reads the directory once and matches the pattern,
+//! instead of first searching for a file with the pattern as its name.
 //!
-//! A client opens the directory under test once and names all else from there.
-//! Buffers are used again; an action takes nothing from the heap, unless a name is
-//! longer than rustix keeps on the stack (256 bytes) or a table grows.
+//! A client opens the directory under test once and uses names relative to it. Buffers are reused;
+//! an action does not allocate on the heap, unless a name is longer than rustix keeps on the stack
+//! (256 bytes) or a table grows.
 //!
-//! Not here: when lines are due, what is expected of them, what is measured.
+//! Due times of lines, expected results and measurements are handled elsewhere.
 
 mod answer;
 mod by_path;
@@ -43,13 +40,13 @@ use locks::NamedLocks;
 use names::Names;
 use transfer::Transfers;
 
-/// One client's way to a directory of this host.
+/// Access of one client to a directory of this host.
 #[derive(Debug)]
 pub struct LocalLayer {
-    /// This client's number in names.
+    /// Number of the client in names.
     number: u32,
     options: LocalOptions,
-    /// The file system under test: deleting stays on it.
+    /// Device of the file system under test; removals do not leave it.
     device: u64,
     names: Names,
     handles: Handles,
@@ -59,8 +56,8 @@ pub struct LocalLayer {
 }
 
 impl LocalLayer {
-    /// Writes that O_DIRECT was switched off for, because their offset or length
-    /// was not a multiple of what the file system asks for.
+    /// Returns the number of writes without O_DIRECT, because their offset or length was not a
+    /// multiple of the required alignment.
     pub fn buffered_writes(&self) -> u64 {
         self.transfers.buffered_writes()
     }

@@ -1,14 +1,13 @@
-//! Names of a load file and where they lead in the directory under test.
+//! Resolves names of a load file in the directory under test.
 //!
-//! Names go to the kernel as they are, relative to one descriptor of the
-//! directory under test that belongs to this client alone. Nothing in `clients`
-//! is a symbolic link until a load makes one (SYMLINK3): from then on the parent
-//! of each name is opened first, refusing links on the way (openat2), as an NFS
-//! server does too, and no name can lead out of the tree.
+//! Names are passed to the kernel unchanged, relative to a descriptor of the directory under test
+//! that only this client uses. Nothing in `clients` is a symbolic link until a load creates one
+//! (SYMLINK3). From then on the parent of each name is opened first, refusing links on the path
+//! (openat2), as an NFS server does, so that no name can lead out of the tree.
 //!
-//! Resolving is Samba's: stat; if nothing of that name is there, the directory is
-//! searched for a name that differs in case only, component by component if the
-//! parent is not there either. Case is that of A to Z.
+//! Resolving follows Samba: stat first; if the name does not exist, the directory is searched for a
+//! name that differs only in case, component by component if the parent does not exist either. Only
+//! A to Z have case.
 
 use crate::protocols::local::tree::DIRECTORY;
 use crate::protocols::local::tree::listing::{Listing, is_dot};
@@ -22,45 +21,43 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How a file is opened that may be somebody else's: a pipe among those must not
-/// keep us waiting.
+/// Flags for opening a file that may not belong to the run; opening a pipe must not block.
 pub(super) const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 
-/// The names of one client.
+/// Name resolution of one client.
 #[derive(Debug)]
 pub(super) struct Names {
     root: OwnedFd,
-    /// Whether a load has made a symbolic link, in any client.
+    /// Whether a load has created a symbolic link, in any client.
     links: Arc<AtomicBool>,
-    /// Whether names are searched for without regard to case.
+    /// Whether names are searched case-insensitively.
     resolve: bool,
     listing: Listing,
-    /// What a search without regard to case has found: one place for each name of
-    /// a verb, Rename having two.
+    /// Results of case-insensitive searches, one per name of a verb; Rename has two.
     found: [Vec<u8>; 2],
-    /// The absolute path of the directory under test, with room for a name.
+    /// Absolute path of the directory under test, with space for a name.
     absolute: Vec<u8>,
     prefix_bytes: usize,
 }
 
-/// What a name was resolved to.
+/// Result of resolving a name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Resolved {
-    /// What is there, or why nothing is.
+    /// Type of the object, or the error.
     pub what: Result<FileType, Errno>,
     slot: Option<usize>,
 }
 
-/// Where a system call finds a name.
+/// Directory and name for a system call.
 pub(super) enum Location<'a> {
-    /// From the directory under test on.
+    /// Relative to the directory under test.
     Root(BorrowedFd<'a>, &'a [u8]),
-    /// In its parent directory, which was reached without following links.
+    /// Relative to the parent directory, opened without following links.
     Parent(OwnedFd, &'a [u8]),
 }
 
 impl Location<'_> {
-    /// The directory from which on it is named.
+    /// Returns the directory.
     pub fn directory(&self) -> BorrowedFd<'_> {
         match self {
             Location::Root(directory, _) => *directory,
@@ -68,7 +65,7 @@ impl Location<'_> {
         }
     }
 
-    /// Its name there.
+    /// Returns the name relative to the directory.
     pub fn name(&self) -> &[u8] {
         match self {
             Location::Root(_, name) | Location::Parent(_, name) => name,
@@ -76,7 +73,7 @@ impl Location<'_> {
     }
 }
 
-/// Directory and last component.
+/// Splits a path into its parent and last component.
 pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(slash) => {
@@ -87,7 +84,7 @@ pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// The directory under test has no name in a load file, but one in system calls.
+/// Returns `.` for the directory under test, whose name in a load file is empty.
 fn or_dot(path: &[u8]) -> &[u8] {
     if path.is_empty() { b"." } else { path }
 }
@@ -108,17 +105,17 @@ impl Names {
         }
     }
 
-    /// The directory under test.
+    /// Returns the directory under test.
     pub fn root(&self) -> BorrowedFd<'_> {
         self.root.as_fd()
     }
 
-    /// From now on names may lead over links.
+    /// Announces that names may contain links from now on.
     pub fn expect_links(&self) {
         self.links.store(true, Ordering::SeqCst);
     }
 
-    /// Where system calls find it.
+    /// Returns the directory and name for system calls.
     #[inline]
     pub fn locate<'a>(&'a self, path: &'a [u8]) -> Result<Location<'a>, Errno> {
         if !self.links.load(Ordering::Relaxed) {
@@ -138,7 +135,7 @@ impl Names {
         Ok(Location::Parent(parent, last))
     }
 
-    /// Opens what it names; a link is not followed.
+    /// Opens a name; links are not followed.
     #[inline]
     pub fn open(&self, path: &[u8], flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
         let location = self.locate(path)?;
@@ -150,7 +147,7 @@ impl Names {
         )
     }
 
-    /// What it names; a link is not followed.
+    /// Returns the attributes of a name; links are not followed.
     #[inline]
     pub fn stat(&self, path: &[u8]) -> Result<rustix::fs::Stat, Errno> {
         let location = self.locate(path)?;
@@ -161,7 +158,7 @@ impl Names {
         )
     }
 
-    /// Looks for a name as Samba does. `slot` is 0, or 1 for a verb's second name.
+    /// Resolves a name as Samba does. `slot` is 0, or 1 for a verb's second name.
     #[inline]
     pub fn resolve(&mut self, path: &[u8], slot: usize) -> Resolved {
         match self.stat(path) {
@@ -177,7 +174,7 @@ impl Names {
         }
     }
 
-    /// The name that was meant by `path`.
+    /// Returns the actual name of `path`.
     #[inline]
     pub fn actual<'a>(&'a self, resolved: &Resolved, path: &'a [u8]) -> &'a [u8] {
         resolved
@@ -186,7 +183,7 @@ impl Names {
             .map_or(path, Vec::as_slice)
     }
 
-    /// Looks for a name without regard to case; the exact one is not there.
+    /// Searches case-insensitively for a name that does not exist exactly.
     fn search(&mut self, path: &[u8], slot: usize) -> Resolved {
         let missing = |errno| Resolved {
             what: Err(errno),
@@ -210,8 +207,7 @@ impl Names {
             }
             Err(errno) => Err(errno),
         };
-        // A name that is not there leads to where it would be: its parent may be
-        // spelled differently.
+        // Even for a missing name, the actual path of its parent matters, whose case may differ.
         is_other |= what.is_ok();
         if let Some(found) = self.found.get_mut(slot) {
             *found = name;
@@ -222,7 +218,8 @@ impl Names {
         }
     }
 
-    /// Adds to `name` what is called `last` in `directory`, or `last` itself.
+    /// Appends the entry of `directory` that matches `last` to `name`, or `last` itself if there is
+    /// none.
     fn search_in(
         &mut self,
         directory: BorrowedFd<'_>,
@@ -246,7 +243,7 @@ impl Names {
                 name.extend_from_slice(last);
                 Err(Errno::NOENT)
             }
-            // Not every file system says in the directory what an entry is.
+            // Not every file system includes the type in directory entries.
             Some(FileType::Unknown) => self
                 .stat(name)
                 .map(|stat| FileType::from_raw_mode(stat.st_mode)),
@@ -254,7 +251,7 @@ impl Names {
         }
     }
 
-    /// Component by component from the directory under test on.
+    /// Resolves component by component, starting at the directory under test.
     fn walk(&mut self, path: &[u8], name: &mut Vec<u8>) -> Result<FileType, Errno> {
         let mut what = Ok(FileType::Directory);
         let mut left = path.split(|byte| *byte == b'/').peekable();
@@ -262,7 +259,7 @@ impl Names {
             let directory = self.open(name, DIRECTORY, Mode::empty())?;
             what = self.search_in(directory.as_fd(), component, name);
             if what.is_err() && left.peek().is_some() {
-                // The rest keeps its spelling; what is missing is its parent.
+                // The remaining components keep their spelling, because their parent is missing.
                 for component in left.by_ref() {
                     name.push(b'/');
                     name.extend_from_slice(component);
@@ -272,8 +269,8 @@ impl Names {
         what
     }
 
-    /// Whether anything in its directory matches the pattern in the last
-    /// component of `path`. Entries are read until `most` have matched.
+    /// Counts entries that match the pattern in the last component of `path`; reads until `most`
+    /// have matched.
     pub fn find(&mut self, path: &[u8], most: u64) -> Result<u64, Errno> {
         let (parent, pattern) = split(path);
         let directory = match self.open(parent, DIRECTORY, Mode::empty()) {
@@ -295,18 +292,17 @@ impl Names {
         Ok(matched)
     }
 
-    /// The directory's entries, `.` and `..` too, each looked up as READDIRPLUS
-    /// does.
+    /// Lists a directory, including `.` and `..`, with attributes of each entry as in READDIRPLUS.
     pub fn list_with_attributes(&mut self, path: &[u8]) -> Result<(), Errno> {
         let directory = self.open(path, DIRECTORY, Mode::empty())?;
         self.listing.read(directory.as_fd(), |entry, _| {
-            // Another client may have removed it meanwhile: then it is not listed.
+            // If another client has removed it in the meantime, it is not listed.
             rustix::fs::statat(&directory, entry, AtFlags::SYMLINK_NOFOLLOW).ok();
             ControlFlow::Continue(())
         })
     }
 
-    /// What a directory has in it beside `.`, `..` and `but`.
+    /// Whether a directory has entries other than `.`, `..` and `but`.
     pub fn holds_more_than(&mut self, path: &[u8], but: &[u8]) -> Result<bool, Errno> {
         let directory = self.open(path, DIRECTORY, Mode::empty())?;
         let mut more = false;
@@ -320,7 +316,7 @@ impl Names {
         Ok(more)
     }
 
-    /// The absolute path, for calls that take no directory to start from.
+    /// Returns the absolute path, for calls that take no directory descriptor.
     pub fn absolute(&mut self, resolved: &Resolved, path: &[u8]) -> &[u8] {
         let name = resolved
             .slot

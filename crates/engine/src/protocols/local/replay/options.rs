@@ -1,38 +1,36 @@
-//! How the local layer works.
+//! Options of the local layer.
 
 use crate::workspace::OnExisting;
 use filestone_plan::made::MadeNames;
 use std::sync::Arc;
 
-/// How the local layer works. Each field is an option of dbench's, or what that
-/// option lacked.
+/// Options of the local layer. Each field corresponds to an option of dbench or extends one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalOptions {
-    /// Files are opened with O_SYNC (`-s`).
+    /// Opens files with O_SYNC (`-s`).
     pub sync: bool,
-    /// The parent directory is synchronised after unlink, rmdir and rename (`-S`).
+    /// Syncs the parent directory after unlink, rmdir and rename (`-S`).
     pub sync_directories: bool,
-    /// Each WriteX is followed by fsync (`-F`).
+    /// Calls fsync after each WriteX (`-F`).
     pub fsync: bool,
-    /// Samba's `user.DosAttrib` is read and written beside the files (`-x`).
+    /// Reads and writes Samba's `user.DosAttrib` of the files (`-x`).
     pub xattr: bool,
-    /// A name that is not there is looked for without regard to case
-    /// (off with `--no-resolve`).
+    /// Searches missing names case-insensitively (disabled by `--no-resolve`).
     pub resolve: bool,
-    /// A WriteX of one byte is not written if that byte is there already, and
-    /// extends the file by ftruncate if it is a zero beyond the end.
+    /// Omits a WriteX of one byte if the file already has that byte, and extends the file with
+    /// ftruncate if it is a zero beyond the end.
     pub one_byte_write_fix: bool,
-    /// Calls that can be seen to be pointless are not made.
+    /// Omits calls that are known to have no effect.
     pub stat_check: bool,
     /// ReadX and WriteX only count their bytes.
     pub fake_io: bool,
-    /// Files are opened with O_DIRECT.
+    /// Opens files with O_DIRECT.
     pub direct: bool,
-    /// The first client's number in names.
+    /// Number of the first client in names.
     pub first_number: u32,
-    /// What is done where there may be a `clients` already.
+    /// Policy for an existing `clients`.
     pub occupied: OnExisting,
-    /// The names that the run can make in `clients`, which are all that it removes.
+    /// Names that the run can create in `clients`; only these are removed.
     pub made: Arc<MadeNames>,
 }
 

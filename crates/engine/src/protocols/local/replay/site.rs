@@ -1,4 +1,4 @@
-//! A directory of this host as the place of a replay.
+//! A directory of this host in which loads are replayed.
 
 use super::dos_attributes::{self, DosAttributes};
 use super::names::Names;
@@ -23,41 +23,41 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What O_DIRECT asks for where the kernel does not say (before Linux 6.1): a
-/// page, which suits every device in use.
+/// Alignment for O_DIRECT if the kernel does not report it (before Linux 6.1): a page, which suits
+/// every common device.
 const DIRECT_UNIT_BYTES: u64 = 4096;
 
-/// Loads keep many handles open, and each client its own: as many as some tens of
-/// clients with a thousand each, if the system allows it.
+/// Wanted limit of open files. Loads keep many handles open per client; this allows some tens of
+/// clients with a thousand each, if the system permits it.
 const OPEN_FILES_WANTED: u64 = 65_536;
 
-/// STATX_DIOALIGN, which rustix has no name for.
+/// STATX_DIOALIGN, for which rustix has no constant.
 const STATX_DIOALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2000);
 
-/// A directory, claimed for one run.
+/// A directory claimed for a run.
 #[derive(Debug)]
 pub struct LocalSite {
     directory: PathBuf,
     claim: TestDirectory<OwnedFd>,
-    /// The file system that it is on.
+    /// Device of its file system.
     device: u64,
     options: LocalOptions,
-    /// With O_DIRECT, what offsets and lengths must be multiples of.
+    /// Required alignment of offsets and lengths with O_DIRECT.
     direct_unit: Option<u64>,
     links: Arc<AtomicBool>,
     is_temporary: bool,
-    /// Whether it is still to be released.
+    /// Whether the claim has not been released yet.
     is_held: bool,
 }
 
-/// Removes what a run has left over in `directory`: only a `clients` with our
-/// marker in it, and only if no run holds it. `None` if there is no `clients`, or nothing
-/// but an empty one.
+/// Removes the leftovers of a run in `directory`: only a `clients` with filestone's marker, and
+/// only if no run holds it. `None` if there is no `clients`, or only an empty one.
 pub fn remove_left_over(directory: &Path) -> Result<Option<Owner>, RunError> {
     remove_left_over_beside(directory, LeftoverPolicy::Remove, &LocalOptions::default())
 }
 
-/// The same by the policy; of a run that worked beside another program's `clients`, too.
+/// Removes leftovers according to the policy, including those of a run that worked next to another
+/// program's `clients`.
 pub fn remove_left_over_beside(
     directory: &Path,
     policy: LeftoverPolicy,
@@ -82,8 +82,8 @@ fn refused(path: &Path, errno: Errno, doing: &'static str) -> RunError {
 }
 
 impl LocalSite {
-    /// Claims `directory`: makes `clients` in it, or beside one of another program's, and
-    /// sees whether the file system can do what the options ask for.
+    /// Claims `directory`: creates `clients` in it, or works next to one of another program, and
+    /// checks that the file system supports the options.
     pub fn claim(directory: &Path, options: LocalOptions) -> Result<Self, RunError> {
         let mut root = tree::open(directory, Purpose::Replay)?;
         // Extended attributes are read by absolute path.
@@ -119,8 +119,8 @@ impl LocalSite {
         }
     }
 
-    /// Claims a fresh directory under the system's temporary directory, which goes
-    /// when the site is released.
+    /// Claims a new directory in the system's temporary directory, which is removed when the site
+    /// is released.
     pub fn temporary(options: LocalOptions) -> Result<Self, RunError> {
         let name = format!(
             "filestone-{:016x}",
@@ -141,18 +141,18 @@ impl LocalSite {
         }
     }
 
-    /// A client's number in names.
+    /// Returns the number of a client in names.
     const fn number(&self, client: u32) -> u32 {
         self.options.first_number.saturating_add(client)
     }
 
-    /// Says that a load will make symbolic links: no client may follow one, not
-    /// even in the moment in which another makes it.
+    /// Announces that a load will create symbolic links. No client may follow one, not even while
+    /// another client creates it.
     pub fn expect_links(&self) {
         self.links.store(true, Ordering::SeqCst);
     }
 
-    /// The directory that the run works in: the one under test, or a place of its own there.
+    /// Returns the run's working directory: the one under test, or a separate one in it.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -188,11 +188,11 @@ impl LocalSite {
     }
 }
 
-/// Opens the marker with O_DIRECT and asks what transfers must look like.
+/// Opens the marker with O_DIRECT and queries the required alignment.
 fn direct_unit(clients: &OwnedFd) -> Result<u64, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let file = match rustix::fs::openat(clients, MARKER, flags, Mode::empty()) {
-        // What a run only reads may have been made by anyone.
+        // Files that a run only reads may have been created by another program.
         Err(Errno::NOENT) => return Ok(DIRECT_UNIT_BYTES),
         file => file?,
     };
@@ -208,7 +208,7 @@ fn direct_unit(clients: &OwnedFd) -> Result<u64, Errno> {
 
 impl WorkDir for LocalSite {
     fn target(&self) -> Target {
-        // Where there is no /proc, nobody knows.
+        // Unknown if there is no /proc.
         let mounted = mounted::find(Path::new("/proc"), &self.directory).ok();
         let is_of_server = mounted
             .as_ref()
@@ -240,8 +240,8 @@ impl BlockingWorkDir for LocalSite {
     type Layer = LocalLayer;
 
     fn layer(&self, client: u32) -> Result<LocalLayer, RunError> {
-        // A descriptor of its own: clients that share one share its reference
-        // count, and with it a cache line.
+        // A separate descriptor: clients that share a descriptor share its reference count, and
+        // therefore a cache line.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::openat(&self.claim.root.handle, c".", flags, Mode::empty())
             .map_err(|errno| refused(&self.directory, errno, "opening it"))?;
@@ -271,7 +271,7 @@ impl BlockingWorkDir for LocalSite {
         };
         let clients = self.claim.clients.handle.as_fd();
         let removed = removal.remove_tree(clients, name.as_bytes(), name.as_bytes());
-        // The end of the run reports what stays.
+        // Kept names are reported at the end of the run.
         removed.map(drop).map_err(|error| {
             let path = self.directory.join(CLIENTS).join(name);
             LayerLost::Lost(format!("{}: {error}", path.display()))
@@ -279,8 +279,7 @@ impl BlockingWorkDir for LocalSite {
     }
 }
 
-/// It is not released when a thread of the run panics: then there is nothing left that could
-/// report an error, either.
+/// Not released when a thread of the run panics: nothing could report an error then.
 impl Drop for LocalSite {
     fn drop(&mut self) {
         if self.is_held {

@@ -1,28 +1,27 @@
-//! Which names a load may change.
+//! Names that a load may change.
 //!
-//! `clients` belongs to the run; whatever else lies in the directory under test
-//! belongs to somebody else. A load may look at that, but a verb that would
-//! create, change, rename or delete it is refused (`Cause::Denied`), and so is
-//! one aimed at the marker.
+//! `clients` belongs to the run; all other objects in the directory under test belong to others. A
+//! load may read those, but a verb that would create, change, rename or delete one is refused
+//! (`Cause::Denied`). A verb for the marker is refused too.
 
 use super::answer::FailedVerb;
 use crate::workspace::test_directory::{CLIENTS, MARKER};
 use filestone_workload::load::Cause;
 
-/// Whether it is the directory `clients` itself.
+/// Whether the name is the directory `clients` itself.
 pub(super) fn is_clients(path: &[u8]) -> bool {
     path == CLIENTS.as_bytes()
 }
 
-/// Whether a load may change what has this name.
+/// Whether a load may change the object of this name.
 pub(super) fn is_ours(path: &[u8]) -> bool {
     path.strip_prefix(CLIENTS.as_bytes())
         .and_then(|rest| rest.strip_prefix(b"/"))
-        // On a file system without case, `.FILESTONE` is the marker too.
+        // On a case-insensitive file system, `.FILESTONE` is the marker too.
         .is_some_and(|rest| !rest.eq_ignore_ascii_case(MARKER.as_bytes()))
 }
 
-/// Refuses what a load may not change.
+/// Returns an error if a load may not change the object.
 pub(super) fn must_be_ours(path: &[u8]) -> Result<(), FailedVerb> {
     if is_ours(path) {
         Ok(())

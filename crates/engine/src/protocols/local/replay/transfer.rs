@@ -1,12 +1,11 @@
-//! File data in and out, through buffers that are used again.
+//! Reads and writes file data with reusable buffers.
 //!
 //! A transfer is one system call up to [`PIECE_MAX_BYTES`], and several beyond.
 //!
-//! With O_DIRECT, memory, offset and length must be multiples of what the file
-//! system asks for. A read that is not is widened to one that is, and what was
-//! not asked for is not counted. A write cannot be widened without changing its
-//! neighbours: it is made without O_DIRECT, which is switched off on that
-//! descriptor for its duration, and counted in [`Transfers::buffered_writes`].
+//! With O_DIRECT, memory, offset and length must be multiples of the alignment required by the file
+//! system. An unaligned read is widened, and the additional data are not counted. A write cannot be
+//! widened without changing neighbouring data: O_DIRECT is switched off on the descriptor for its
+//! duration, and the write is counted in [`Transfers::buffered_writes`].
 
 use super::answer::FailedVerb;
 use crate::replay::Cancellation;
@@ -15,19 +14,19 @@ use rustix::fd::BorrowedFd;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-/// Moved by one system call at most.
+/// Maximum number of bytes per system call.
 pub(super) const PIECE_MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// What a transfer says that a [`Cancellation`] has broken off.
+/// Error of a transfer that a [`Cancellation`] has aborted.
 const BROKEN_OFF: Errno = Errno::CANCELED;
 
-/// The buffers begin where a page does.
+/// Alignment of the buffers: a page.
 const PAGE_BYTES: usize = 4096;
 
-/// Buffers grow by powers of two from here on.
+/// Minimum size of a buffer; larger sizes are powers of two.
 const BUFFER_MIN_BYTES: usize = 64 * 1024;
 
-/// Memory that begins on a page.
+/// Page-aligned memory.
 #[derive(Debug, Default)]
 struct PageAligned {
     memory: Vec<u8>,
@@ -35,7 +34,7 @@ struct PageAligned {
 }
 
 impl PageAligned {
-    /// At least `len` bytes of it.
+    /// Returns at least `len` bytes.
     fn at_least(&mut self, len: usize) -> &mut [u8] {
         if self.memory.len() < self.start + len {
             let bytes = len.max(BUFFER_MIN_BYTES).next_power_of_two();
@@ -48,23 +47,23 @@ impl PageAligned {
     }
 }
 
-/// What one client reads into and writes from.
+/// Transfer buffers of one client.
 #[derive(Debug)]
 pub(super) struct Transfers {
     incoming: PageAligned,
     outgoing: PageAligned,
-    /// With O_DIRECT, what offsets and lengths must be multiples of.
+    /// Required alignment of offsets and lengths with O_DIRECT.
     direct: Option<u64>,
     buffered_writes: u64,
-    /// Moved by pieces before one that failed.
+    /// Bytes moved before a piece failed.
     partial: u64,
-    /// Raised, it breaks off what takes several pieces.
+    /// Aborts transfers of several pieces when set.
     cancellation: Cancellation,
-    /// Looks at what is read.
+    /// Verifier of read data.
     inspector: Option<DataVerifier>,
 }
 
-/// Not an end that a file can have.
+/// Returns the end of a range; an error if a file cannot have this length.
 fn end_of(offset: u64, len: u64) -> Result<u64, Errno> {
     match offset.checked_add(len) {
         Some(end) if i64::try_from(end).is_ok() => Ok(end),
@@ -72,7 +71,7 @@ fn end_of(offset: u64, len: u64) -> Result<u64, Errno> {
     }
 }
 
-/// The next piece of a transfer.
+/// Returns the length of the next piece of a transfer.
 fn piece(left: u64) -> usize {
     usize::try_from(left).map_or(PIECE_MAX_BYTES, |left| left.min(PIECE_MAX_BYTES))
 }
@@ -90,33 +89,33 @@ impl Transfers {
         }
     }
 
-    /// From now on transfers break off at that cancellation, with ECANCELED.
+    /// Lets `cancellation` abort later transfers, with ECANCELED.
     pub fn cancel_with(&mut self, cancellation: &Cancellation) {
         self.cancellation = cancellation.clone();
     }
 
-    /// Shows what is read to this inspector from now on, and gives the one before back.
+    /// Replaces the verifier of read data and returns the previous one.
     pub fn look_with(&mut self, inspector: Option<DataVerifier>) -> Option<DataVerifier> {
         std::mem::replace(&mut self.inspector, inspector)
     }
 
-    /// Whether this is what a transfer says that was broken off.
+    /// Whether this is the error of an aborted transfer.
     pub fn has_broken_off(&self, refusal: FailedVerb) -> bool {
         refusal == BROKEN_OFF.into() && self.cancellation.is_cancelled()
     }
 
-    /// Writes that O_DIRECT was switched off for.
+    /// Returns the number of writes without O_DIRECT.
     pub fn buffered_writes(&self) -> u64 {
         self.buffered_writes
     }
 
-    /// What the last transfer moved before it failed.
+    /// Returns and resets the number of bytes that the last transfer moved before it failed.
     pub fn take_partial(&mut self) -> u64 {
         std::mem::take(&mut self.partial)
     }
 
-    /// Reads `len` bytes at `offset`, fewer if the file ends before; says how many
-    /// there were.
+    /// Reads `len` bytes at `offset`; returns the number of bytes, which is smaller if the file
+    /// ends before.
     pub fn read(&mut self, file: BorrowedFd<'_>, offset: u64, len: u64) -> Result<u64, Errno> {
         let end = end_of(offset, len)?;
         let Some(unit) = self.direct else {
@@ -155,7 +154,7 @@ impl Transfers {
         }
     }
 
-    /// Writes `len` bytes at `offset`, taking `data` over and over.
+    /// Writes `len` bytes at `offset`, with repetitions of `data`.
     pub fn write(
         &mut self,
         file: BorrowedFd<'_>,
@@ -186,7 +185,7 @@ impl Transfers {
     ) -> Result<(), Errno> {
         let wanted = piece(len);
         let source = match data.get(..wanted) {
-            // Straight from where they are, unless memory must be aligned.
+            // Written directly from `data`, unless memory must be aligned.
             Some(source) if self.direct.is_none() => source,
             _ => {
                 let buffer = self.outgoing.at_least(wanted);
@@ -196,8 +195,7 @@ impl Transfers {
         };
         let mut done = 0;
         loop {
-            // A piece that came in part is taken up in its middle, so that the
-            // file holds what it would hold otherwise.
+            // A partial piece continues at its middle, so that the file gets the same contents.
             let from = usize::try_from(done % PIECE_MAX_BYTES as u64).unwrap_or_default();
             let to = (from as u64).saturating_add(len - done).min(wanted as u64);
             let source = source
@@ -205,7 +203,7 @@ impl Transfers {
                 .unwrap_or_default();
             done += match rustix::io::pwrite(file, source, offset + done) {
                 Err(Errno::INTR) => continue,
-                // A file system that takes nothing and says nothing.
+                // The file system wrote nothing and returned no error.
                 Ok(0) if done < len => {
                     self.partial = done;
                     return Err(Errno::IO);
@@ -226,7 +224,7 @@ impl Transfers {
     }
 }
 
-/// Fills `buffer` with `data`, over and over.
+/// Fills `buffer` with repetitions of `data`.
 fn repeat(data: &[u8], buffer: &mut [u8]) {
     let mut filled = data.len().min(buffer.len());
     if let (Some(to), Some(from)) = (buffer.get_mut(..filled), data.get(..filled)) {

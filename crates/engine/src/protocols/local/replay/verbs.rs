@@ -1,4 +1,4 @@
-//! The verbs of CIFS-style loads, and the system calls that they become.
+//! CIFS verbs and their system calls.
 
 use super::LocalLayer;
 use super::answer::{Answer, Done, FailedVerb};
@@ -15,16 +15,16 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Timespec, Timestamps};
 use rustix::io::Errno;
 
-/// dbench's: nobody else has business there.
+/// Mode of dbench: access only for the owner.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 const CREATED_DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o700);
 const MADE_DIRECTORY_MODE: Mode = Mode::from_raw_mode(0o777);
 
-/// So much earlier a SET_FILE_INFORMATION makes the times, as dbench does.
+/// SET_FILE_INFORMATION sets the times back by these seconds, as dbench does.
 const ACCESS_TIME_EARLIER_S: i64 = 10;
 const MODIFICATION_TIME_EARLIER_S: i64 = 12;
 
-/// Whether a disposition makes what is not there, and whether it cuts what is
+/// Returns whether a disposition creates a missing file, and whether it truncates an existing one
 /// (MS-CIFS 2.2.4.64.1).
 const fn effects(disposition: Disposition) -> (bool, bool) {
     match disposition {
@@ -36,8 +36,7 @@ const fn effects(disposition: Disposition) -> (bool, bool) {
 }
 
 impl LocalLayer {
-    /// stat, and getxattr with `--xattr`; a search through the directory if it is
-    /// not there.
+    /// Calls stat, and getxattr with `--xattr`; searches the directory if the name does not exist.
     pub(super) fn resolve(&mut self, path: &[u8], slot: usize) -> Resolved {
         let resolved = self.names.resolve(path, slot);
         if self.dos_attributes.wanted() && resolved.what.is_ok() {
@@ -49,7 +48,7 @@ impl LocalLayer {
 
     /// NTCreateX: resolve, mkdir for a directory, open, fstat.
     ///
-    /// FILE_CREATE opens what is there already: dbench's load counts on it.
+    /// FILE_CREATE opens an existing object: dbench's load relies on it.
     pub(super) fn create(
         &mut self,
         path: &[u8],
@@ -70,7 +69,7 @@ impl LocalLayer {
         if options & OPTION_DIRECTORY != 0 {
             if creates && (resolved.what.is_err() || !self.options.stat_check) {
                 let location = self.names.locate(name)?;
-                // What is wrong with it, opening will tell.
+                // Errors are reported by the open that follows.
                 rustix::fs::mkdirat(
                     location.directory(),
                     location.name(),
@@ -82,7 +81,7 @@ impl LocalLayer {
             return self.hold(file, handle);
         }
         let mut flags = OFlags::RDWR | self.file_flags();
-        // A pointless O_CREAT is what --stat-check is about.
+        // `--stat-check` omits an O_CREAT that has no effect.
         if creates && (resolved.what.is_err() || !self.options.stat_check) {
             flags |= OFlags::CREATE;
         }
@@ -96,12 +95,12 @@ impl LocalLayer {
         self.hold(file, handle)
     }
 
-    /// The OPEN of loads that name files by path: resolve, open, fstat. Never a directory.
+    /// OPEN of loads that name files by path: resolve, open, fstat. Fails for a directory.
     pub(super) fn open_by_path(&mut self, path: &[u8], mode: OpenMode, handle: u64) -> Answer {
         let resolved = self.resolve(path, 0);
         match resolved.what {
             Err(Errno::NOENT) if mode.creates => {}
-            // Found in another case, it is there, and open(2) would not know.
+            // open(2) would not detect a name that exists in another case.
             Ok(_) if mode.is_exclusive => return Err(Errno::EXIST.into()),
             Ok(FileType::Directory) => return Err(Errno::ISDIR.into()),
             what => drop(what?),
@@ -128,8 +127,8 @@ impl LocalLayer {
         self.hold(file, handle)
     }
 
-    /// What belongs to somebody else, or is the directory of all clients, is
-    /// opened to be read only, as all is of a run that changes nothing.
+    /// Opens an object that does not belong to the run, or the directory of all clients, for
+    /// reading only; so is every object of a run that changes nothing.
     fn look_at(&mut self, resolved: &Resolved, path: &[u8], changes: bool, handle: u64) -> Answer {
         let name = self.names.actual(resolved, path);
         if changes && !is_clients(name) {
@@ -158,7 +157,7 @@ impl LocalLayer {
         flags
     }
 
-    /// fstat, as a server does to answer; fsetxattr of a file with `--xattr`.
+    /// Calls fstat, as a server does to answer, and fsetxattr of a file with `--xattr`.
     fn hold(&mut self, file: OwnedFd, handle: u64) -> Answer {
         let what = rustix::fs::fstat(&file)?;
         let is_directory = FileType::from_raw_mode(what.st_mode) == FileType::Directory;
@@ -174,8 +173,8 @@ impl LocalLayer {
         Ok(Done::OK)
     }
 
-    /// dbench 1's SMBopenX: resolve, open, fstat, and ftruncate or pwrite until it
-    /// has the length of the trace. What is written is file data like any other.
+    /// SMBopenX of dbench 1: resolve, open, fstat, and ftruncate or pwrite until the file has the
+    /// length of the trace. The written bytes count as file data.
     pub(super) fn open_with_len(
         &mut self,
         path: &[u8],
@@ -202,24 +201,24 @@ impl LocalLayer {
         Ok(Done::data(Status::Ok, len.saturating_sub(found)))
     }
 
-    /// close.
+    /// Calls close.
     pub(super) fn close(&mut self, handle: u64) -> Answer {
         self.handles.take(handle).map(drop)?;
         Ok(Done::OK)
     }
 
-    /// pread.
+    /// Calls pread.
     pub(super) fn read(&mut self, handle: u64, offset: u64, len: u64, expected_len: u64) -> Answer {
         let handle = self.handles.find(handle)?;
         if self.options.fake_io {
             return Ok(Done::data(Status::Ok, expected_len));
         }
-        // A directory has no O_DIRECT either; both come to EISDIR.
+        // Directories never have O_DIRECT; either read returns EISDIR.
         let got = self.transfers.read(handle.file.as_fd(), offset, len)?;
         Ok(Done::data(of_len(expected_len, got), got))
     }
 
-    /// pwrite, and fsync with `--fsync`.
+    /// Calls pwrite, and fsync with `--fsync`.
     pub(super) fn write(
         &mut self,
         handle: u64,
@@ -246,13 +245,13 @@ impl LocalLayer {
         Ok(Done::data(of_len(expected_len, len), len))
     }
 
-    /// fsync.
+    /// Calls fsync.
     pub(super) fn flush(&mut self, handle: u64) -> Answer {
         rustix::fs::fsync(&self.handles.find(handle)?.file)?;
         Ok(Done::OK)
     }
 
-    /// fcntl F_OFD_SETLK: an error at once if somebody else has it.
+    /// Calls fcntl F_OFD_SETLK; an error at once if another open file holds the lock.
     pub(super) fn lock(&mut self, handle: u64, offset: u64, len: u64) -> Answer {
         let handle = self.handles.find(handle)?;
         if let Some(range) = Range::of_smb(offset, len) {
@@ -261,7 +260,7 @@ impl LocalLayer {
         Ok(Done::OK)
     }
 
-    /// fcntl F_OFD_SETLK.
+    /// Calls fcntl F_OFD_SETLK.
     pub(super) fn unlock(&mut self, handle: u64, offset: u64, len: u64) -> Answer {
         let handle = self.handles.find(handle)?;
         if let Some(range) = Range::of_smb(offset, len) {
@@ -283,8 +282,8 @@ impl LocalLayer {
 
     /// Resolve, mkdir.
     ///
-    /// `clients` is there already, made by the run for all clients, and each
-    /// client's load makes it: that succeeds.
+    /// The run creates `clients` for all clients, and each client's load creates it again: that
+    /// succeeds.
     pub(super) fn make_directory(&mut self, path: &[u8]) -> Answer {
         let resolved = self.resolve(path, 0);
         let name = self.names.actual(&resolved, path);
@@ -292,7 +291,7 @@ impl LocalLayer {
             return Ok(Done::OK);
         }
         must_be_ours(name)?;
-        // Found in another case, it is there; and --stat-check saves the call.
+        // A name that exists in another case also counts; `--stat-check` omits the call.
         if resolved.what.is_ok() && (self.options.stat_check || name != path) {
             return Err(Errno::EXIST.into());
         }
@@ -303,8 +302,8 @@ impl LocalLayer {
 
     /// Resolve, rmdir; fdatasync of the directory above with `--sync-dir`.
     ///
-    /// `clients` belongs to the run and stays. To a load that takes it away it is
-    /// empty when no client has anything in it.
+    /// `clients` belongs to the run and is kept. For a load that removes it, it counts as empty if
+    /// it contains nothing of any client.
     pub(super) fn remove_directory(&mut self, path: &[u8]) -> Answer {
         let resolved = self.resolve(path, 0);
         let name = self.names.actual(&resolved, path);
@@ -324,8 +323,8 @@ impl LocalLayer {
         self.sync_parent(name)
     }
 
-    /// Resolve both names, rename; fdatasync of the new directory with
-    /// `--sync-dir`. What has the new name is replaced, as dbench's load expects.
+    /// Resolve both names, rename; fdatasync of the new directory with `--sync-dir`. An existing
+    /// object of the new name is replaced, as dbench's load expects.
     pub(super) fn rename(&mut self, from: &[u8], to: &[u8]) -> Answer {
         let source = self.resolve(from, 0);
         let target = self.resolve(to, 1);
@@ -333,7 +332,7 @@ impl LocalLayer {
         let old = self.names.actual(&source, from);
         let mut new = self.names.actual(&target, to);
         if new == old {
-            // Only its case is to change.
+            // Only the case of the name changes.
             new = to;
         }
         must_be_ours(old)?;
@@ -358,10 +357,10 @@ impl LocalLayer {
         Ok(Done::OK)
     }
 
-    /// Reads, unlinks and removes the tree, top included. Links are not followed.
+    /// Reads, unlinks and removes the tree, including its top. Links are not followed.
     ///
-    /// Of `clients` only this client's own tree goes: the others' belong to those
-    /// who replay the same load beside it.
+    /// For `clients`, only this client's tree is removed: the other trees belong to clients that
+    /// replay the same load concurrently.
     pub(super) fn delete_tree(&mut self, path: &[u8]) -> Answer {
         let resolved = self.resolve(path, 0);
         let own;
@@ -388,13 +387,13 @@ impl LocalLayer {
         {
             Ok(Done::OK)
         } else {
-            // What no run of this load makes stays, and with it the tree.
+            // Objects that no run of this load creates are kept, and the tree with them.
             Err(Errno::NOTEMPTY.into())
         }
     }
 
-    /// With wildcards the directory is opened and read until enough entries match;
-    /// without, it is a resolve. No match is NT_STATUS_NO_SUCH_FILE.
+    /// With wildcards, opens the directory and reads it until enough entries match; without,
+    /// resolves the name. No match is NT_STATUS_NO_SUCH_FILE.
     pub(super) fn find_first(&mut self, pattern: &[u8], max: u64) -> Answer {
         if !wildcard::has_wildcards(split(pattern).1) {
             return self.query_path(pattern);
@@ -405,13 +404,13 @@ impl LocalLayer {
         }
     }
 
-    /// Resolve.
+    /// Resolves the name.
     pub(super) fn query_path(&mut self, path: &[u8]) -> Answer {
         self.resolve(path, 0).what?;
         Ok(Done::OK)
     }
 
-    /// fstat, and fgetxattr with `--xattr`.
+    /// Calls fstat, and fgetxattr with `--xattr`.
     pub(super) fn query_file(&mut self, handle: u64) -> Answer {
         let handle = self.handles.find(handle)?;
         rustix::fs::fstat(&handle.file)?;
@@ -419,10 +418,9 @@ impl LocalLayer {
         Ok(Done::OK)
     }
 
-    /// fstat, utimensat to times a little earlier, and fsetxattr of a file with
-    /// `--xattr`.
+    /// Calls fstat, utimensat with slightly earlier times, and fsetxattr of a file with `--xattr`.
     pub(super) fn set_file(&mut self, handle: u64) -> Answer {
-        // Times can be set through a descriptor that cannot be written to.
+        // Times can be set through a read-only descriptor.
         let handle = self.handles.find_own(handle)?;
         self.dos_attributes.read(handle.file.as_fd());
         let found = rustix::fs::fstat(&handle.file)?;
@@ -441,14 +439,14 @@ impl LocalLayer {
         Ok(Done::OK)
     }
 
-    /// statvfs of the directory under test.
+    /// Calls statvfs of the directory under test.
     pub(super) fn query_file_system(&mut self) -> Answer {
         rustix::fs::fstatvfs(self.names.root())?;
         Ok(Done::OK)
     }
 }
 
-/// The tree that belongs to the client with this number in names.
+/// Returns the tree of the client with this number in names.
 fn own_tree(number: u32) -> String {
     format!("{CLIENTS}/client{number}")
 }
@@ -461,9 +459,9 @@ fn of_len(expected: u64, got: u64) -> Status {
     }
 }
 
-/// A byte that is there already need not be written, and a zero beyond the end is
-/// there as soon as the file is long enough (`--one-byte-write-fix`): programs of
-/// Windows extend files like that.
+/// Whether a write of one byte can be omitted (`--one-byte-write-fix`): the file already has that
+/// byte, or it is a zero beyond the end, in which case the file is extended. Windows programs
+/// extend files this way.
 fn is_written_already(
     file: rustix::fd::BorrowedFd<'_>,
     offset: u64,
@@ -474,7 +472,7 @@ fn is_written_already(
         let mut there = [0];
         return match rustix::io::pread(file, &mut there, offset) {
             Ok(1) => Ok(data.first() == Some(&there[0])),
-            // O_DIRECT does not read single bytes.
+            // O_DIRECT cannot read single bytes.
             Ok(_) | Err(Errno::INVAL) => Ok(false),
             Err(errno) => Err(errno),
         };

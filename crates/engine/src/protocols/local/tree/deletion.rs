@@ -1,9 +1,9 @@
-//! Trees taken away: the names that the run can have made, and nothing else.
+//! Removal of directory trees, limited to the names that the run can have created.
 //!
-//! Links are removed, never followed; file systems mounted inside are never
-//! entered; nothing is named by more than one component below a directory that
-//! is held open. The depth of a tree costs neither stack nor descriptors: one directory is
-//! open at a time, and the way back up leads to the directory that it came from, or is an error.
+//! Links are removed, never followed. File systems mounted inside are never entered. Every name has
+//! a single component relative to an open directory. The depth of a tree requires neither stack nor
+//! descriptors: only one directory is open at a time, and `..` must lead back to the directory it
+//! was entered from; otherwise an error is returned.
 
 use super::DIRECTORY;
 use super::listing::{Listing, is_dot};
@@ -15,19 +15,19 @@ use rustix::io::Errno;
 use std::hash::{DefaultHasher, Hasher};
 use std::ops::ControlFlow;
 
-/// Times that a listing may begin with the same name that was removed: then its server
-/// lists what it has removed, and would do so for ever.
+/// Maximum number of listings that begin with the same removed name: such a server lists names that
+/// it has removed, and would do so forever.
 const REPEATS_MAX: u32 = 100;
 
-/// Why a tree is still there.
+/// Error of removing a tree.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RemoveError {
     /// The operating system refused.
     #[error("cannot remove {name}: {errno}")]
     Refused {
-        /// Its name, from the top of the tree on as it is now.
+        /// Name relative to the top of the tree.
         name: String,
-        /// What the operating system said.
+        /// Error of the operating system.
         errno: Errno,
     },
     /// Another file system is mounted there.
@@ -35,25 +35,25 @@ pub(crate) enum RemoveError {
         "cannot remove {name}: a file system is mounted there, and nothing in it has been touched"
     )]
     Mounted {
-        /// Its name, from the top of the tree on as it is now.
+        /// Name relative to the top of the tree.
         name: String,
     },
-    /// Somebody holds a file, as on a mount of NFS (`nfs_mount`).
+    /// A process has the file open, as on an NFS mount (`nfs_mount`).
     #[error("cannot remove {name}: the file is in use, or something is mounted on it")]
     Busy {
-        /// Its name, from the top of the tree on as it is now.
+        /// Name relative to the top of the tree.
         name: String,
     },
-    /// Removing it succeeds, and it is there again.
+    /// The removal succeeds, but the name is still listed.
     #[error("cannot remove {name}: it is listed again each time it was removed")]
     ReappearsInListing {
-        /// Its name, from the top of the tree on as it is now.
+        /// Name relative to the top of the tree.
         name: String,
     },
 }
 
 impl RemoveError {
-    /// What unlink says of a file.
+    /// Converts the error of removing a file.
     fn file(name: &[u8], errno: Errno) -> Self {
         let name = String::from_utf8_lossy(name).into_owned();
         match errno {
@@ -62,17 +62,17 @@ impl RemoveError {
         }
     }
 
-    /// What any other call says, about a directory.
+    /// Converts the error of any other call, for a directory.
     fn refused(name: &[u8], errno: Errno) -> Self {
         let name = String::from_utf8_lossy(name).into_owned();
         match errno {
-            // rmdir and rename say so of a directory that something is mounted on.
+            // rmdir and rename return this for a mount point.
             Errno::BUSY | Errno::XDEV => RemoveError::Mounted { name },
             errno => RemoveError::Refused { name, errno },
         }
     }
 
-    /// The same, seen from the directory above `directory`.
+    /// Prepends `directory` to the name.
     fn below(mut self, directory: &[u8]) -> Self {
         if directory.is_empty() {
             return self;
@@ -85,7 +85,7 @@ impl RemoveError {
         self
     }
 
-    /// Whether it is a file that was removed while it was open, and still is.
+    /// Whether the file was removed while open, and is still open.
     pub fn is_still_open(&self) -> bool {
         match self {
             RemoveError::Busy { name } => {
@@ -98,7 +98,7 @@ impl RemoveError {
         }
     }
 
-    /// As an error of the operating system.
+    /// Converts to an error of the operating system.
     pub fn errno(&self) -> Errno {
         match self {
             RemoveError::Refused { errno, .. } => *errno,
@@ -108,38 +108,39 @@ impl RemoveError {
     }
 }
 
-/// What is removed: on one file system, and what the run can have made.
+/// Scope of a removal: one file system, and the names that the run can have created.
 pub(crate) struct Removal<'m> {
     pub device: u64,
     pub made: &'m MadeNames,
 }
 
-/// A directory on the way down.
+/// A directory on the path down.
 struct Level {
     name: Vec<u8>,
     /// Device and inode.
     identity: (u64, u64),
-    /// Directories in it that are not empty and have not been entered yet.
+    /// Non-empty directories in it that have not been entered yet.
     directories: Vec<Vec<u8>>,
-    /// Directories in it that stay, because something foreign is in them.
+    /// Directories in it that are kept because of foreign contents.
     staying: Vec<Vec<u8>>,
-    /// The first name of the last listing, and how often it has been the first in succession.
+    /// Hash of the first name of the last listing, and the number of consecutive listings that
+    /// began with it.
     first: u64,
     repeats: u32,
 }
 
-/// What came of listing a directory once.
+/// Result of listing a directory once.
 #[derive(Default)]
 struct Pass {
     kept: Kept,
     first: Option<u64>,
-    /// A file that was removed while it was open, and still is.
+    /// A file that was removed while open, and is still open.
     still_open: Option<Vec<u8>>,
 }
 
 impl Removal<'_> {
-    /// Removes `name` in `parent`, which is at `path` below the run's directory, with all in it that the
-    /// run can have made; what stays. Well done too if there is none.
+    /// Removes `name` in `parent`, which is at `path` below the run's directory, with all contents
+    /// that the run can have created. Returns the kept names. Succeeds if the name does not exist.
     pub fn remove_tree(
         &self,
         parent: BorrowedFd<'_>,
@@ -165,16 +166,16 @@ impl Removal<'_> {
         Ok(kept)
     }
 
-    /// Removes all that the run can have made in `top`, its own directory, but the entry `keep`; what
-    /// stays.
+    /// Removes all entries of `top`, the run's directory, that the run can have created, except
+    /// `keep`. Returns the kept names.
     pub fn empty(&self, top: BorrowedFd<'_>, keep: &[u8]) -> Result<Kept, RemoveError> {
         let refused = |errno| RemoveError::refused(b".", errno);
         let top = rustix::fs::openat(top, c".", DIRECTORY, Mode::empty()).map_err(refused)?;
         self.walk(top, b"", keep).map(|(kept, _)| kept)
     }
 
-    /// Empties a directory, which is at `path` below the run's, and says what stays, and which file in
-    /// it is still open.
+    /// Empties the directory at `path` below the run's directory. Returns the kept names, and a
+    /// file in it that is still open.
     fn walk(
         &self,
         top: OwnedFd,
@@ -224,8 +225,9 @@ impl Removal<'_> {
         }
     }
 
-    /// Lists a directory once and removes what the run can have made; directories that are not empty
-    /// are to be entered. A directory that changes while it is read may skip some.
+    /// Lists a directory once and removes the names that the run can have created; non-empty
+    /// directories are queued. A listing may miss entries of a directory that changes at the same
+    /// time.
     fn pass(
         &self,
         here: BorrowedFd<'_>,
@@ -278,7 +280,7 @@ impl Level {
         })
     }
 
-    /// Removes a name in it, or notes a directory that is not empty.
+    /// Removes a name from it, or queues a non-empty directory.
     fn remove(
         &mut self,
         here: BorrowedFd<'_>,
@@ -306,7 +308,7 @@ impl Level {
         Ok(())
     }
 
-    /// It again, from a directory in it; an error if that was moved elsewhere meanwhile.
+    /// Returns to this directory from one below it; an error if that has been moved.
     fn come_back(&self, below: OwnedFd) -> Result<OwnedFd, RemoveError> {
         let refused = |errno| RemoveError::refused(b"..", errno);
         let above = rustix::fs::openat(&below, c"..", DIRECTORY, Mode::empty()).map_err(refused)?;
@@ -323,7 +325,7 @@ fn identity(directory: BorrowedFd<'_>) -> Result<(u64, u64), Errno> {
     Ok((status.st_dev, status.st_ino))
 }
 
-/// Adds a component to a path.
+/// Appends a component to a path.
 fn push(path: &mut Vec<u8>, name: &[u8]) {
     if !path.is_empty() {
         path.push(b'/');
@@ -331,15 +333,14 @@ fn push(path: &mut Vec<u8>, name: &[u8]) {
     path.extend_from_slice(name);
 }
 
-/// Names are only compared, and not kept.
+/// Hashes a name, since names are only compared.
 fn hash_of(name: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(name);
     hasher.finish()
 }
 
-/// Removes a file, a link or an empty directory; says `false` of a directory that
-/// is not empty.
+/// Removes a file, a link or an empty directory. Returns `false` for a non-empty directory.
 pub(crate) fn remove_tree(
     parent: BorrowedFd<'_>,
     name: &[u8],
@@ -356,13 +357,13 @@ pub(crate) fn remove_tree(
     }
     match nfs_mount::unlink(parent, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(true),
-        // What was a file when the directory was read has become a directory.
+        // A file has become a directory since the listing.
         Err(Errno::ISDIR) if !may_be_directory => Ok(false),
         Err(errno) => Err(RemoveError::file(name, errno)),
     }
 }
 
-/// Opens a directory in order to empty it; `None` if it is gone.
+/// Opens a directory to empty it; `None` if it is gone.
 pub(crate) fn enter(
     parent: BorrowedFd<'_>,
     name: &[u8],
@@ -380,8 +381,8 @@ pub(crate) fn enter(
     Ok(Some(directory))
 }
 
-/// Removes the emptied directory at `path` below the run's. One in which something was made a moment
-/// ago stays.
+/// Removes the emptied directory at `path` below the run's directory. A directory in which another
+/// entry has just been created is kept.
 fn remove_empty(
     parent: BorrowedFd<'_>,
     name: &[u8],

@@ -1,15 +1,14 @@
-//! Directories read through a buffer that is used again.
+//! Directory listings with a reusable buffer.
 
 use rustix::fd::BorrowedFd;
 use rustix::fs::{FileType, RawDir};
 use rustix::io::Errno;
 use std::ops::ControlFlow;
 
-/// As much as the C library asks for at a time: the number of system calls is
-/// part of what is compared.
+/// Buffer size of the C library; the number of system calls is part of the comparison.
 const BUFFER_BYTES: usize = 32 * 1024;
 
-/// The buffer.
+/// Reusable buffer for directory entries.
 #[derive(Debug)]
 pub(crate) struct Listing {
     entries: Vec<u8>,
@@ -22,7 +21,7 @@ impl Listing {
         }
     }
 
-    /// Shows each entry, `.` and `..` too, until `visit` breaks off.
+    /// Passes each entry, including `.` and `..`, to `visit` until it breaks.
     pub fn read(
         &mut self,
         directory: BorrowedFd<'_>,
@@ -39,7 +38,7 @@ impl Listing {
     }
 }
 
-/// Whether it is the directory itself or its parent.
+/// Whether the name is the directory itself or its parent.
 pub(crate) fn is_dot(name: &[u8]) -> bool {
     name == b"." || name == b".."
 }

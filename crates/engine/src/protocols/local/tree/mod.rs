@@ -1,7 +1,8 @@
-//! A tree of this host: directories that are held open, whatever file system they are on.
+//! Directory trees of this host, with open directories, on any file system.
 //!
-//! A marker is locked (flock) for as long as its run lives: the lock goes with the process,
-//! however that ends. Runs over NFS lock nothing, and their markers look the same through a mount.
+//! A marker is locked (flock) while its run lives; the kernel releases the lock when the process
+//! ends for any reason. Runs over NFS lock nothing, and their markers look the same through a
+//! mount.
 
 pub(crate) mod deletion;
 pub(crate) mod listing;
@@ -24,25 +25,25 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
-/// Directories are opened so, and links are not followed.
+/// Flags for opening directories without following links.
 pub(crate) const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOFOLLOW);
-/// For writing as well: without that an NFS mount gives no lock.
+/// Opened for writing too, which an NFS mount requires for a lock.
 const MARKER_FLAGS: OFlags = OFlags::RDWR
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK);
 
-/// The trees of this host.
+/// Directory trees of this host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LocalTree;
 
 /// A directory of this host.
 type LocalDirectory = Directory<OwnedFd>;
 
-/// Opens a directory that the user has named: the one name that may be a link.
+/// Opens the directory named by the user; only this name may be a link.
 pub(crate) fn open(directory: &Path, purpose: Purpose) -> TreeResult<LocalDirectory> {
     let path = directory.to_string_lossy().into_owned();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -62,7 +63,7 @@ pub(crate) fn open(directory: &Path, purpose: Purpose) -> TreeResult<LocalDirect
     }
 }
 
-/// A refusal of the operating system.
+/// Converts an error of the operating system.
 pub(crate) fn refused(
     path: String,
     purpose: Purpose,
@@ -89,12 +90,12 @@ fn kind_of(errno: Errno) -> RefusalKind {
 }
 
 impl LocalDirectory {
-    /// The error of a step in it.
+    /// Returns the error of a step in this directory.
     fn failed(&self, step: Step) -> impl Fn(Errno) -> TreeError + use<> {
         self.failed_at(self.path.clone(), step)
     }
 
-    /// The error of a step about something in it.
+    /// Returns the error of a step for an entry of this directory.
     fn failed_with(&self, step: Step, name: &str) -> impl Fn(Errno) -> TreeError + use<> {
         self.failed_at(self.at(name), step)
     }
@@ -112,7 +113,7 @@ impl LocalDirectory {
         ClaimError::NotRemoved { path, why }.into()
     }
 
-    /// Why no directory was made in it.
+    /// Returns the error of creating a directory in it.
     fn makes_none(&self, errno: Errno) -> TreeError {
         if errno == Errno::NOENT {
             let path = self.path.clone();
@@ -132,14 +133,14 @@ fn is_at(directory: &OwnedFd, file: &OwnedFd, name: &str) -> Result<bool, Errno>
     }
 }
 
-/// Whether the marker that is locked is still what has this name.
+/// Whether the name still refers to the locked marker.
 pub(crate) fn is_still_at(at: &LocalDirectory, lock: &MarkerLock, name: &str) -> TreeResult<bool> {
     let file = lock.0.as_ref();
     let is_there = file.map_or(Ok(true), |file| is_at(&at.handle, file, name));
     is_there.map_err(at.failed(Step::ReadMarker))
 }
 
-/// Opens what may be a marker.
+/// Opens a possible marker; `None` if the object cannot be one.
 fn open_marker(directory: &OwnedFd, name: &str) -> Result<Option<OwnedFd>, Errno> {
     match rustix::fs::openat(directory, name, MARKER_FLAGS, Mode::empty()) {
         Err(Errno::NOENT | Errno::LOOP | Errno::ISDIR | Errno::NXIO) => Ok(None),
@@ -156,7 +157,7 @@ fn lock(marker: &OwnedFd) -> Result<LockHolder, Errno> {
     }
 }
 
-/// Writes a marker's text over what is in the file.
+/// Overwrites the text of a marker.
 fn write(file: &OwnedFd, text: &str) -> Result<(), Errno> {
     let old_len = u64::try_from(rustix::fs::fstat(file)?.st_size).unwrap_or_default();
     let text = padded(text, old_len);
@@ -197,10 +198,10 @@ fn make_marker(
         return Ok(None);
     }
     write(&file, &marker.text(holder == LockHolder::Us)).inspect_err(|_| {
-        // A full file system has room for a name, and none for its text.
+        // A full file system may have space for a name but not for its text.
         let _ = rustix::fs::unlinkat(directory, name, AtFlags::empty());
     })?;
-    // Where nothing is locked, another run may have taken it for one that was cut off.
+    // Without locks, another run may have taken it for an incomplete marker.
     Ok(is_at(directory, &file, name)?.then_some(MarkerLock(Some(file))))
 }
 
@@ -208,7 +209,7 @@ fn read_marker(directory: &OwnedFd, name: &str) -> Result<Option<FoundMarker>, E
     let Some(file) = open_marker(directory, name)? else {
         return Ok(None);
     };
-    // Before its text is read: a run that is just beginning locks it first.
+    // Locked before its text is read: a run that is just starting takes the lock first.
     let holder = lock(&file)?;
     let mut text = vec![0; MARKER_MAX_BYTES as usize];
     let len = rustix::io::pread(&file, &mut *text, 0)?;
@@ -220,7 +221,7 @@ fn read_marker(directory: &OwnedFd, name: &str) -> Result<Option<FoundMarker>, E
     }))
 }
 
-/// What an entry is, of a file system too that does not say so in its listings.
+/// Returns the type of an entry, also on file systems that do not include it in listings.
 fn kind(directory: &OwnedFd, name: &[u8], listed: FileType) -> FileType {
     if listed != FileType::Unknown {
         return listed;
@@ -261,7 +262,7 @@ impl Tree for LocalTree {
         let mut first = None;
         let is_foreign = |name: &[u8]| {
             let is_known = known.iter().any(|known| known.as_bytes() == name);
-            // What was removed while it was open goes by itself.
+            // A file removed while open disappears on its own.
             !is_known && !nfs_mount::is_still_open(name)
         };
         self.list(at, &is_foreign, &mut |name, _| {

@@ -1,13 +1,13 @@
-//! What the Linux client of an NFS mount does otherwise than a file system of this host.
+//! Differences of the Linux NFS client from a local file system.
 //!
-//! - A file that is removed while this host has it open gets the name `.nfs…` until it is
-//!   closed. Until then nobody here can remove it (EBUSY), nor the directory that it is in
-//!   (ENOTEMPTY). What is open is closed before its directory goes.
-//! - flock is a lock of byte ranges on the server; an exclusive one needs a descriptor
-//!   that may write (EBADF).
+//! - A file that is removed while this host has it open is renamed to `.nfs…` until it is closed.
+//!   Until then it cannot be removed on this host (EBUSY), nor can its directory (ENOTEMPTY). So
+//!   files are closed before their directory is removed.
+//! - flock is a byte-range lock on the server; an exclusive lock needs a descriptor open for
+//!   writing (EBADF).
 //!
-//! Names are taken away and markers are locked by way of this module, so that unit tests
-//! can put a stand-in for such a mount there.
+//! Names are removed and markers are locked through this module, so that unit tests can substitute
+//! a simulated NFS mount.
 
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FlockOperation};
@@ -19,20 +19,20 @@ mod double;
 #[cfg(test)]
 mod tests;
 
-/// What files are called that were removed while they were open.
+/// Prefix of the names of files that were removed while open.
 const STILL_OPEN: &[u8] = b".nfs";
 
-/// The client removes such a file a moment after it was closed: a READ that was under way
-/// may hold it a little longer.
+/// The client removes such a file shortly after it is closed, because a pending READ may hold it
+/// longer.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Whether it is the name of a file that was removed while it was open.
+/// Whether this is the name of a file that was removed while open.
 pub(crate) fn is_still_open(name: &[u8]) -> bool {
     name.starts_with(STILL_OPEN)
 }
 
-/// unlinkat.
+/// Calls unlinkat.
 pub(crate) fn unlink(parent: BorrowedFd<'_>, name: &[u8], flags: AtFlags) -> Result<(), Errno> {
     #[cfg(test)]
     if double::keeps(parent, name, flags)? {
@@ -41,8 +41,8 @@ pub(crate) fn unlink(parent: BorrowedFd<'_>, name: &[u8], flags: AtFlags) -> Res
     rustix::fs::unlinkat(parent, name, flags)
 }
 
-/// Locks a marker for as long as it is open: `AGAIN` if another process has locked it,
-/// `false` where there are no locks.
+/// Locks a marker until it is closed. Returns `AGAIN` if another process has locked it, `false` if
+/// the file system has no locks.
 pub(crate) fn lock(marker: &OwnedFd) -> Result<bool, Errno> {
     #[cfg(test)]
     double::check_lock(marker)?;
@@ -59,7 +59,7 @@ fn is_without_locks(errno: Errno) -> bool {
     )
 }
 
-/// Does it again, a few times, while what is in the way is still open.
+/// Repeats an action a few times while an open file prevents it.
 pub(crate) fn patiently<T, E>(
     mut act: impl FnMut() -> Result<T, E>,
     is_still_open: impl Fn(&E) -> bool,

@@ -1,6 +1,6 @@
-//! A stand-in for an NFS mount: below its directory a file that is removed while this
-//! process has it open becomes `.nfs…` until it is closed, and a lock needs a descriptor
-//! that may write. It can also be a mount whose server lists what it says it has removed.
+//! Simulated NFS mount: below its directory, a file that this process removes while it is open is
+//! renamed to `.nfs…` until it is closed, and a lock needs a descriptor open for writing. It can
+//! also simulate a server that lists names after their removal.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, OFlags};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The mounts that there are; tests run side by side in one process.
+/// Simulated mounts of this process; tests run concurrently.
 static MOUNTS: Mutex<Vec<Mount>> = Mutex::new(Vec::new());
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
@@ -24,7 +24,7 @@ struct Mount {
     removes_nothing: bool,
 }
 
-/// A directory that behaves so, empty at first; it goes when it is dropped.
+/// A directory with this behaviour, initially empty and removed on drop.
 pub(crate) struct NfsMount(PathBuf);
 
 impl NfsMount {
@@ -32,7 +32,7 @@ impl NfsMount {
         Self::mount(false)
     }
 
-    /// Its server says that it removes names, and does not.
+    /// Creates a mount whose server reports that names are removed but keeps them.
     pub fn of_a_liar() -> Self {
         Self::mount(true)
     }
@@ -54,7 +54,7 @@ impl NfsMount {
         &self.0
     }
 
-    /// The names in it, at any depth, after what has been closed is gone.
+    /// Returns all names in the mount, at any depth, after removing files that have been closed.
     pub fn names(&self) -> Vec<PathBuf> {
         let mut names = below(&self.0);
         names.retain(|path| !remove_if_closed(path));
@@ -73,7 +73,7 @@ fn mounts() -> MutexGuard<'static, Vec<Mount>> {
     MOUNTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Everything below a directory, what is deeper after what it is in.
+/// Returns everything below a directory, each directory before its contents.
 fn below(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -86,7 +86,7 @@ fn below(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Device and inode of every file that this process has open.
+/// Returns device and inode of every open file of this process.
 fn open_files() -> HashSet<(u64, u64)> {
     let descriptors = std::fs::read_dir("/proc/self/fd").expect("/proc");
     let identity = |path: PathBuf| std::fs::metadata(path).ok();
@@ -102,13 +102,13 @@ fn is_open(path: &Path) -> bool {
     found.is_ok_and(|found| found.is_file() && open_files().contains(&(found.dev(), found.ino())))
 }
 
-/// What the client does when the last descriptor of such a file is closed.
+/// Removes such a file if its last descriptor has been closed, as the client does.
 fn remove_if_closed(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_bytes();
     super::is_still_open(name) && !is_open(path) && std::fs::remove_file(path).is_ok()
 }
 
-/// The path of what is open, if it is on such a mount, and that mount.
+/// Returns the path of an open file on a simulated mount, and the mount.
 fn path_on_mount(file: BorrowedFd<'_>) -> Option<(PathBuf, Mount)> {
     let path = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
     let mounts = mounts();
@@ -116,7 +116,7 @@ fn path_on_mount(file: BorrowedFd<'_>) -> Option<(PathBuf, Mount)> {
     Some((path, mount.clone()))
 }
 
-/// Whether what unlinkat is to remove stays, under another name, because it is open.
+/// Whether the object of an unlinkat stays under another name because it is open.
 pub(super) fn keeps(parent: BorrowedFd<'_>, name: &[u8], flags: AtFlags) -> Result<bool, Errno> {
     let Some((directory, mount)) = path_on_mount(parent) else {
         return Ok(false);
@@ -145,7 +145,7 @@ pub(super) fn keeps(parent: BorrowedFd<'_>, name: &[u8], flags: AtFlags) -> Resu
     Ok(true)
 }
 
-/// Whether the client would take a lock through this descriptor at all.
+/// Fails if the client would refuse a lock through this descriptor.
 pub(super) fn check_lock(marker: &OwnedFd) -> Result<(), Errno> {
     let may_write = rustix::fs::fcntl_getfl(marker)?.intersects(OFlags::WRONLY | OFlags::RDWR);
     match may_write || path_on_mount(marker.as_fd()).is_none() {

@@ -1,4 +1,4 @@
-//! Replays on a stand-in for an NFS mount leave it as they found it.
+//! Replays on a simulated NFS mount leave the directory unchanged.
 
 use super::double::NfsMount;
 use super::{is_still_open, lock, unlink};
@@ -24,8 +24,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Every client ends at its last line, with a file of its own open that it has removed, and
-/// one in the tree of client 0.
+/// At its last line, every client has two removed files open: one in its own tree and one in the
+/// tree of client 0.
 const LOAD: &str = r#"
 Mkdir "\clients\client1" *
 NTCreateX "\clients\client1\own" 0x40 0x2 10 NT_STATUS_OK
@@ -99,7 +99,7 @@ fn what_a_run_left_that_was_killed_is_removed_on_request() {
     };
     let opened = layer.execute(&open, b"x");
     assert_eq!(opened.map(|reply| reply.status).ok(), Some(Status::Ok));
-    // Its descriptors and its lock go with a process, its names do not.
+    // The descriptors and the lock end with the process, but the names remain.
     drop(layer);
     site.release(TreeCleanup::Keep).expect("nothing is removed");
     let removed = remove_left_over(mount.path()).expect("it is ours");
