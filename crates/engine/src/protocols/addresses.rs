@@ -1,9 +1,9 @@
-//! Where a host is.
+//! Resolution of host names.
 
 use crate::error::RunError;
 use std::net::{SocketAddr, ToSocketAddrs};
 
-/// The addresses of a host.
+/// Resolves a host name to at least one address.
 pub fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, RunError> {
     let error = |source| RunError::Resolve {
         host: host.into(),

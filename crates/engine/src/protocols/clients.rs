@@ -1,4 +1,4 @@
-//! The clients of all workers, connected.
+//! Connects the clients of all workers.
 
 mod connecting;
 mod first;
@@ -20,7 +20,7 @@ use filestone_workload::language::Operations;
 pub use first::{connect_first, moment_of};
 use std::time::Duration;
 
-/// How client `client` of `plan` connects to where `dial` says.
+/// Returns `dial` with the source address of client `client` of `plan`.
 pub fn dial_of(plan: &Plan, client: u32, dial: Dial) -> Dial {
     Dial {
         source: plan.source_of(client),
@@ -28,7 +28,7 @@ pub fn dial_of(plan: &Plan, client: u32, dial: Dial) -> Dial {
     }
 }
 
-/// So many sockets, made as the plan says.
+/// Connects `count` sockets as the plan specifies.
 pub fn connect_sockets(
     plan: &Plan,
     count: u32,
@@ -38,7 +38,7 @@ pub fn connect_sockets(
     connect_wanted(plan, count, OnConnectError::Fail, dial, context)
 }
 
-/// The same, without those that the server does not take.
+/// Connects `count` sockets; those that the server refuses are left out.
 fn connect_sockets_that_can_be(
     plan: &Plan,
     count: u32,
@@ -70,8 +70,8 @@ fn connect_wanted(
     Ok(connected)
 }
 
-/// One socket for each client of `plan`, and the clients that `make` gives, which work on
-/// `subjects`.
+/// Connects one socket for each client of `plan` and creates the clients with `make`; `subjects`
+/// are the objects that they work on.
 pub fn connect<C: Client<Language = Operations> + Send + 'static>(
     plan: &Plan,
     options: &SocketOptions,
@@ -84,7 +84,7 @@ pub fn connect<C: Client<Language = Operations> + Send + 'static>(
     let connected = connect_sockets(plan, plan.clients, dial, context)?;
     let workers = plan.workers.max(1) as usize;
     let mut of_workers: Vec<_> = (0..workers).map(|_| Vec::new()).collect();
-    // Client by client in turn, as the plan deals them.
+    // Round robin over the workers, in client order, as in the plan.
     for (number, socket) in (0..).zip(connected.sockets.into_iter().flatten()) {
         of_workers[number as usize % workers].push(ConnectedClient {
             client: make(number),

@@ -1,44 +1,44 @@
-//! Why a target is none for the run that was asked for.
+//! Errors of a target that cannot be used for the requested run.
 
 use crate::error::{AreaError, ErrorCategory};
 use filestone_protocol::client::Unsupported;
 
-/// Why a target is none for the run that was asked for.
+/// Error returned when a target cannot be used for the requested run.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// Probes and mixes go to other protocols.
+    /// The protocol has no calls for probes and mixes.
     #[error("only NFS servers are loaded call by call")]
     NoCalls,
-    /// Loads are replayed on other protocols.
+    /// The protocol cannot replay loads.
     #[error("no load is replayed on targets of protocol {0}")]
     NoReplay(String),
-    /// Its clients have no such operation.
+    /// The clients of the target do not support the operation.
     #[error("{0}")]
     Unsupported(Unsupported),
-    /// The plan comes from a program that knows more protocols.
+    /// The plan names an unknown protocol, from a program that supports more protocols.
     #[error("this program knows no protocol \"{0}\"")]
     UnknownProtocol(String),
-    /// The targets of a replay do not belong together.
+    /// The targets of a replay use different protocols.
     #[error("the targets of one run are of different layers")]
     DifferentLayers,
-    /// Nothing was started for a target without a host.
+    /// The target has no host, and no TCP peer was started.
     #[error("there is no TCP peer")]
     NoPeer,
-    /// No server was started for a target without a host.
+    /// The target has no host, and no built-in server was started.
     #[error("there is no built-in server")]
     NoServer,
-    /// What is measured over a plain socket are messages as they are.
+    /// Messages over a plain socket can only be measured unprotected.
     #[error("the server has messages signed or encrypted, which a plain socket does not do")]
     Protected,
-    /// The name of a host means nothing.
+    /// The host name cannot be resolved.
     #[error("{0} has no address")]
     NoAddress(String),
-    /// The loads of a replay are none, or do not go together.
+    /// The replay has no loads, or its loads are incompatible.
     #[error("{what}")]
     Loads {
-        /// What is wrong.
+        /// Description of the problem.
         what: &'static str,
-        /// What to do about it.
+        /// Advice for the user.
         help: &'static str,
     },
 }

@@ -1,8 +1,8 @@
-//! Protocols as targets of runs: what each can do, and how a run on it is made.
+//! Protocols as targets of runs: supported operations, and how runs on them are executed.
 //!
-//! [`Protocols`] is the registry, and the one place of the engine that tells the variants of
-//! [`TargetPlan`] apart. Everything above a protocol goes through [`Protocol`]; a run of calls,
-//! through the [`OpenTarget`] that it opens (`run`).
+//! [`Protocols`] is the registry, and the only code of the engine that distinguishes the variants
+//! of [`TargetPlan`]. All higher layers use a protocol through [`Protocol`]; runs of calls use the
+//! [`OpenTarget`] that it opens (`run`).
 
 mod addresses;
 pub mod clients;
@@ -36,7 +36,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where built-in peers listen, for targets without a host.
+/// Addresses of the built-in peers, for targets without a host.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BuiltIn {
     /// The NFS server.
@@ -47,21 +47,22 @@ pub struct BuiltIn {
     pub tcp: Option<SocketAddr>,
 }
 
-/// A plan, and what its run needs besides.
+/// A plan and the additional inputs of its run.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'run> {
-    /// What is to be done.
+    /// The plan.
     pub plan: &'run Plan,
-    /// The loads that it names, read, in its order.
+    /// The parsed loads named by the plan, in its order.
     pub loads: &'run [Arc<Load>],
-    /// Where built-in peers listen.
+    /// Addresses of the built-in peers.
     pub built_in: BuiltIn,
-    /// What the load generator can do here, if that was measured: a steered run looks no further.
+    /// Measured capacity of the load generator on this host, if known. Load control does not search
+    /// beyond it.
     pub headroom: Option<&'run Headroom>,
 }
 
 impl<'run> Job<'run> {
-    /// A plan that needs nothing besides.
+    /// Creates a job without additional inputs.
     pub fn new(plan: &'run Plan) -> Self {
         Self {
             plan,
@@ -72,36 +73,37 @@ impl<'run> Job<'run> {
     }
 }
 
-/// A target, and how a run would connect to it.
+/// A target and its connection settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConnectTarget {
-    /// What is asked.
+    /// The target.
     pub target: TargetPlan,
-    /// From where, and as whom.
+    /// Source addresses and identities.
     pub connections: ConnectionPlan,
-    /// The password of the target's user, if it has one.
+    /// Password of the target's user, if it has one.
     pub password: Option<Password>,
 }
 
 impl ConnectTarget {
-    /// Where the first client connects from; `None` leaves it to the host.
+    /// Returns the source address of the first client; `None` lets the kernel choose.
     pub fn source(&self) -> Option<IpAddr> {
         self.connections.sources.of_client(0)
     }
 }
 
-/// A protocol that runs are made on. What it does not have, it refuses in words of its own.
+/// A protocol on which runs are executed. The default implementations refuse requests that a
+/// protocol does not support.
 pub trait Protocol: Send + Sync {
-    /// What plans call it.
+    /// Returns the name of the protocol in plans.
     fn name(&self) -> &str;
 
-    /// Whether its clients have operations of this kind. Asked before anything is sent, and not
-    /// of load files, whose lines are lowered to what there is.
+    /// Checks that the clients support operations of this kind. Called before anything is sent; not
+    /// called for load files, whose lines are lowered to supported operations.
     fn supports(&self, _kind: OpKind) -> Result<(), Unsupported> {
         Ok(())
     }
 
-    /// Finds the target of a probe or a mix, and prepares what its operations are about.
+    /// Finds the target of a probe or a mix, and prepares the objects that its operations use.
     fn open<'plan>(
         &self,
         _plan: &'plan Plan,
@@ -111,8 +113,7 @@ pub trait Protocol: Send + Sync {
         Err(TargetError::NoCalls.into())
     }
 
-    /// Finds out what a target says of itself, before a run: nothing is written to it. What was
-    /// found before an error stays among the facts.
+    /// Examines a target before a run, without writing to it. Facts found before an error are kept.
     fn examine(
         &self,
         contact: &ConnectTarget,
@@ -131,9 +132,8 @@ pub trait Protocol: Send + Sync {
         Err(TargetError::NoReplay(self.name().into()).into())
     }
 
-    /// Does with what a run of the job has left on the target, in a process that is over, what that
-    /// would have done at its end. Nothing, of a protocol whose runs leave nothing that others could
-    /// use.
+    /// Cleans up after a run of the job whose process has ended, as the run itself would have done
+    /// at its end. Does nothing for protocols whose runs leave nothing reusable behind.
     fn reclaim(
         &self,
         _job: &Job<'_>,
@@ -143,19 +143,19 @@ pub trait Protocol: Send + Sync {
         Ok(())
     }
 
-    /// What it calls the one request by which an operation of this kind is done.
+    /// Returns the protocol's name for the request that executes an operation of this kind.
     fn request_of(&self, kind: OpKind) -> String {
         kind.name().to_uppercase()
     }
 
-    /// A file of the built-in server at which this tool's own ceiling is measured, if the protocol's
-    /// calls can be exchanged [over a plain socket](Protocol::over_plain_socket), too.
+    /// Returns a file of the built-in server for measuring filestone's own ceiling, if the
+    /// protocol's calls can also be exchanged [over a plain socket](Protocol::over_plain_socket).
     fn calibrated_at(&self) -> Option<TargetPlan> {
         None
     }
 
-    /// Exchanges the calls of a probe over a plain socket, with nothing recorded, for `time`: what
-    /// a run of it is compared with.
+    /// Exchanges the calls of a probe over a plain socket for `time`, without recording. Runs are
+    /// compared with the result.
     fn over_plain_socket(
         &self,
         _job: &Job<'_>,
@@ -165,12 +165,12 @@ pub trait Protocol: Send + Sync {
         Err(TargetError::NoCalls.into())
     }
 
-    /// Makes the run of a mix; call by call, unless the protocol has another way.
+    /// Executes a mix, by default call by call.
     fn mix(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
         self.calls(job, context)
     }
 
-    /// Makes the run of a probe or a mix, call by call.
+    /// Executes a probe or a mix call by call.
     fn calls(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
         let built_in = job.built_in;
         run::by_calls(
@@ -181,7 +181,7 @@ pub trait Protocol: Send + Sync {
         )
     }
 
-    /// Makes the run of a job.
+    /// Executes a job.
     fn run(&self, job: &Job<'_>, context: &mut Context<'_>) -> Result<RunRecord, RunError> {
         if !job.plan.has_lines() {
             for (kind, _) in job.plan.kinds() {
@@ -196,11 +196,11 @@ pub trait Protocol: Send + Sync {
     }
 }
 
-/// The protocols that a program knows.
+/// The registered protocols.
 pub struct Protocols {
     own: Vec<Box<dyn Protocol>>,
-    /// Those that the program brings: their targets are [`TargetPlan::Other`], and their name
-    /// stands before `://`.
+    /// Protocols added by the program: their targets are [`TargetPlan::Other`], with the protocol's
+    /// name before `://`.
     brought: Vec<Box<dyn Protocol>>,
 }
 
@@ -220,19 +220,19 @@ impl Default for Protocols {
 }
 
 impl Protocols {
-    /// These, and another one.
+    /// Adds a protocol.
     #[must_use]
     pub fn with(mut self, protocol: impl Protocol + 'static) -> Self {
         self.brought.push(Box::new(protocol));
         self
     }
 
-    /// Whether the program brings a protocol of that name.
+    /// Whether the program added a protocol of this name.
     pub fn brings(&self, name: &str) -> bool {
         self.brought.iter().any(|protocol| protocol.name() == name)
     }
 
-    /// Whether the clients of a target have operations of this kind.
+    /// Checks that the clients of a target support operations of this kind.
     pub fn supports(&self, target: &TargetPlan, kind: OpKind) -> Result<(), TargetError> {
         let supported = self.of(target)?.supports(kind);
         supported.map_err(TargetError::Unsupported)
@@ -249,7 +249,7 @@ impl Protocols {
         protocol.examine(contact, facts, cancellation)
     }
 
-    /// See [`Protocol::calibrated_at`]: of all protocols that have such a file.
+    /// Returns the file of [`Protocol::calibrated_at`] for each protocol that has one.
     pub fn calibrated_at(&self) -> Vec<TargetPlan> {
         let known = self.own.iter().chain(&self.brought);
         known
@@ -257,7 +257,7 @@ impl Protocols {
             .collect()
     }
 
-    /// The same of a target's protocol.
+    /// Returns the file of [`Protocol::calibrated_at`] for the protocol of a target.
     pub fn calibrated_like(&self, target: &TargetPlan) -> Option<TargetPlan> {
         self.of(target).ok()?.calibrated_at()
     }
@@ -279,7 +279,7 @@ impl Protocols {
         protocol.over_plain_socket(job, time, context)
     }
 
-    /// The protocol of a target.
+    /// Returns the protocol of a target.
     fn of(&self, target: &TargetPlan) -> Result<&dyn Protocol, TargetError> {
         let name = match target {
             TargetPlan::Nfs3(_) => nfs3::NAME,
@@ -296,9 +296,9 @@ impl Protocols {
     }
 }
 
-/// Makes the run of a job.
+/// Executes a job.
 ///
-/// An interrupted run, and one whose target was lost in the middle, give a record that says so.
+/// A run that is interrupted or loses its target returns a record that contains this outcome.
 pub fn run(
     job: &Job<'_>,
     protocols: &Protocols,
@@ -310,12 +310,12 @@ pub fn run(
     Ok(record)
 }
 
-/// Does with the file set of a job's run that was lost what that run would have done at its end:
-/// removes it or gives it up. `owner` is the process of the run, which is known to be over; a set
-/// that another one has is left to that.
+/// Removes or releases the file set of a lost run, as the run itself would have done at its end.
+/// `owner` is the process of the run, which is known to have ended; a set owned by another process
+/// is left alone.
 ///
-/// It ends after `limit`. A stop that comes before it began does not keep it from its work; one that
-/// comes later does.
+/// Ends after `limit`. A stop requested before the call does not prevent the work; a later stop
+/// does.
 pub fn reclaim(
     job: &Job<'_>,
     protocols: &Protocols,

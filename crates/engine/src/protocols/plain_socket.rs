@@ -1,5 +1,5 @@
-//! The same bytes over a plain socket: what a client could achieve that does
-//! nothing with what it receives but count it.
+//! Exchanges the same bytes over a plain socket: the rate of a client that only counts the bytes it
+//! receives.
 
 use super::Rate;
 use crate::backend::adaptive_spin::AdaptiveSpin;
@@ -10,35 +10,35 @@ use rustix::time::ClockId;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// Received at a time.
+/// Bytes received at a time.
 const BUFFER_LEN: usize = 1 << 20;
-/// How long an answer may take before the measurement is given up.
+/// Maximum time to wait for a reply before the measurement is aborted.
 pub const TIMEOUT: Duration = Duration::from_secs(5);
-/// Bytes of the mark before every message, whose other bits are its length.
+/// Bytes of the record mark before every message; its lower bits contain the length.
 pub const MARK_LEN: usize = 4;
 const LENGTH_BITS: u32 = 0x7fff_ffff;
 
-/// A call that is made again and again, and what is known of its replies.
+/// A call that is repeated, and the expected size of its replies.
 pub struct EncodedCall {
-    /// Its bytes, with the mark.
+    /// Encoded call, with the record mark.
     pub call: Vec<u8>,
-    /// Bytes of each reply, with the mark.
+    /// Bytes of each reply, with the record mark.
     pub reply_len: usize,
-    /// Bytes of file data in it.
+    /// Bytes of file data in each exchange.
     pub data_bytes: u32,
     /// Calls in flight.
     pub in_flight: u32,
-    /// What tells calls apart, where a server takes no two that are the same.
+    /// Sequence numbers in the calls, for servers that reject identical calls.
     pub numbers: Option<SequenceField>,
 }
 
-/// Numbers of eight bytes, the lowest first, that count up from call to call.
+/// Little-endian 8-byte sequence numbers that increase from call to call.
 pub struct SequenceField {
-    /// Where one stands in a call.
+    /// Offset of the number in a call.
     pub at: usize,
-    /// That of the next call.
+    /// Number of the next call.
     pub next: u64,
-    /// How far the one after it is from that.
+    /// Difference between consecutive numbers.
     pub step: u64,
 }
 
@@ -54,7 +54,7 @@ impl SequenceField {
     }
 }
 
-/// As many calls as are in flight, one behind the other.
+/// As many encoded calls as may be in flight, back to back.
 struct Calls {
     bytes: Vec<u8>,
     call_len: usize,
@@ -63,7 +63,7 @@ struct Calls {
 }
 
 impl Calls {
-    /// The next `count`, or as many as may be in flight.
+    /// Returns the next `count` calls, at most as many as may be in flight.
     fn take(&mut self, count: usize) -> &[u8] {
         let len = count.min(self.in_flight) * self.call_len;
         let calls = self.bytes.get_mut(..len).unwrap_or_default();
@@ -74,7 +74,7 @@ impl Calls {
     }
 }
 
-/// Makes the call for `time`.
+/// Repeats the call for `time`.
 pub fn exchange(socket: &OwnedFd, repeated: EncodedCall, time: Duration) -> Result<Rate, RunError> {
     exchanged(socket, repeated, time).map_err(|error| RunError::System {
         what: "exchange messages over a plain socket".into(),
@@ -123,8 +123,8 @@ fn exchanged(socket: &OwnedFd, repeated: EncodedCall, time: Duration) -> Result<
     })
 }
 
-/// Replies are only counted: one of another length is another answer than was asked for, and all
-/// that is counted after it would be wrong.
+/// Checks the length of a reply. Replies are only counted, so after a reply of another length all
+/// counts would be wrong.
 fn check_mark(received: &[u8], reply_len: usize) -> Result<(), Errno> {
     let mark = received.first_chunk().copied().unwrap_or_default();
     let len = (u32::from_be_bytes(mark) & LENGTH_BITS) as usize;

@@ -1,4 +1,4 @@
-//! Whether a target takes connections, how long that takes, and what the way to it is.
+//! Checks that a target accepts connections, and measures connect times and the network path.
 
 use super::addresses::resolve;
 use crate::control::Cancellation;
@@ -11,15 +11,15 @@ use filestone_workload::time::nanos_of;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// How long one connection may take.
+/// Maximum time for one connection.
 pub(super) const CONNECT_MAX: Duration = Duration::from_secs(2);
-/// Connections made one after the other.
+/// Number of consecutive connections.
 const CONNECTIONS: usize = 9;
-/// How long the same is done again and again, at most.
+/// Maximum total time of repetitions.
 const REPEAT_MAX: Duration = Duration::from_millis(500);
 
-/// Connects to the first address of a host that takes it, a few times, over TCP, from `source` if
-/// that is given.
+/// Connects several times over TCP to the first address of a host that accepts connections, from
+/// `source` if given.
 pub(super) fn reach(
     host: &str,
     port: u16,
@@ -48,7 +48,7 @@ pub(super) fn reach(
     last.map_or(Ok(()), Err)
 }
 
-/// How long connections take that are made one after the other.
+/// Measures the times of consecutive connections.
 pub(super) fn connect_times(
     dial: &Dial,
     cancellation: &Cancellation,
@@ -71,7 +71,8 @@ fn connect_error(
     RunError::Connect { address, source }
 }
 
-/// How long `exchange` takes, so many times one after the other, for as long as that is short.
+/// Measures the times of up to `times` consecutive calls of `exchange`; stops early after
+/// [`REPEAT_MAX`].
 pub(super) fn repeated(
     times: usize,
     mut exchange: impl FnMut() -> Result<(), RunError>,

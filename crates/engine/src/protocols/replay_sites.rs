@@ -1,4 +1,4 @@
-//! From a plan to the places that its loads are replayed in, whatever the protocol.
+//! Opens the directories in which the loads of a plan are replayed, for any protocol.
 
 use super::{BuiltIn, Job, TargetError};
 use crate::control::Context;
@@ -19,22 +19,22 @@ use filestone_workload::operation::OpKind;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What opening a site takes.
+/// Inputs for opening a site.
 pub struct SiteOptions<'run> {
     pub plan: &'run Plan,
     pub replay: Cow<'run, ReplayPlan>,
     pub fleet: Option<&'run FleetPlan>,
     pub loads: &'run [Arc<Load>],
     pub generation: Generation,
-    /// Whether a load makes symbolic links.
+    /// Whether a load creates symbolic links.
     pub makes_links: bool,
-    /// The names that the run can make in `clients`, which are all that it removes.
+    /// Names that the run can create in `clients`; only these are removed.
     pub made: Arc<MadeNames>,
     pub built_in: BuiltIn,
 }
 
 impl<'run> SiteOptions<'run> {
-    /// Checks what every layer needs.
+    /// Checks the requirements of all protocols.
     pub fn of(job: &Job<'run>) -> Result<Self, RunError> {
         let (plan, loads) = (job.plan, job.loads);
         let refused = |what, help| Err(TargetError::Loads { what, help }.into());
@@ -79,7 +79,8 @@ impl<'run> SiteOptions<'run> {
         })
     }
 
-    /// The same of a fleet, whose clients ask what those of a CIFS load do.
+    /// Checks the requirements of a fleet, whose clients use the same operations as those of a CIFS
+    /// load.
     fn of_fleet(job: &Job<'run>, fleet: &'run FleetPlan) -> Result<Self, RunError> {
         job.plan.check()?;
         check_environment(job.plan)?;
@@ -99,8 +100,8 @@ impl<'run> SiteOptions<'run> {
         })
     }
 
-    /// Replays on the plan's target and those that it has besides, which `open` opens if they
-    /// are of its protocol.
+    /// Replays on the plan's target and its additional targets, which `open` opens if they belong
+    /// to its protocol.
     pub fn replay<S, C>(
         &self,
         context: &mut Context<'_>,
@@ -111,7 +112,7 @@ impl<'run> SiteOptions<'run> {
         S: WorkDir,
         C: ClientSpawner<RoundRobin<S>, LoadFile> + ClientSpawner<RoundRobin<S>, Stream>,
     {
-        // Before anything is claimed that would have to be given up again.
+        // Checked before anything is claimed that would have to be released again.
         let fleet = self.fleet.map(|fleet| {
             let piece = Fleet::new(self.plan, fleet).controlled(context)?;
             Ok::<_, RunError>((fleet, piece))
@@ -136,15 +137,16 @@ impl<'run> SiteOptions<'run> {
     }
 }
 
-/// Files that a client has open in a directory besides its handles: the directory itself, and two
-/// while it looks for a name.
+/// Files that a client has open in a directory in addition to its handles: the directory itself,
+/// and two during a name lookup.
 const FILES_BESIDE: u64 = 3;
 
-/// As many as every process may have open by default, less what it has open besides.
+/// Default limit of open files per process, minus the files that the process has open otherwise.
 const FILES_ALWAYS: u64 = 512;
 
-/// Files that all clients together have open at most while they replay their loads in a directory.
-/// Loads are run through for it only if not even their lines tell that the limit is far away.
+/// Returns the maximum number of files that all clients together have open while they replay their
+/// loads in a directory. Loads are simulated only if their line counts alone do not show that the
+/// limit is far away.
 fn files_of_loads(plan: &Plan, loads: &[Arc<Load>]) -> u64 {
     let openers = [OpKind::NtCreateX, OpKind::Open, OpKind::OpenX];
     let by_lines =
@@ -161,8 +163,8 @@ fn files_of_loads(plan: &Plan, loads: &[Arc<Load>]) -> u64 {
     of_all(&loads.iter().map(by_pass).collect::<Vec<u64>>())
 }
 
-/// Who goes on where an earlier run has left something, as dbench does, also works beside
-/// what dbench has left.
+/// Returns the policy for an existing `clients`. A run that, like dbench, continues despite
+/// leftovers of an earlier run also works next to files of dbench.
 pub fn occupied(replay: &ReplayPlan) -> OnExisting {
     match replay.left_over {
         _ if replay.read_only => OnExisting::Read,
@@ -187,10 +189,10 @@ mod tests {
         let replay = ReplayPlan::new(Vec::<LoadName>::new(), load.kinds());
         let mut plan = Plan::new("test", target, WorkloadPlan::LoadFile(replay), 1);
         let loads = [Arc::new(load)];
-        // The lines alone say that 2 clients stay below the default limit.
+        // The line counts alone show that 2 clients stay below the default limit.
         plan.clients = 2;
         assert_eq!(files_of_loads(&plan, &loads), 2 * 203);
-        // A handle that is opened again takes the place of itself.
+        // Reopening a handle replaces it.
         let again = text.clone() + &text;
         let load = crate::load_file::read_text("paper.load", &again).expect("the load is right");
         plan.clients = 20;

@@ -1,9 +1,9 @@
-//! The connections of many clients, made before a run: some hundreds at a time, at a pace if one
-//! is asked for.
+//! Opens the connections of many clients before a run, hundreds concurrently, optionally at a
+//! limited rate.
 //!
-//! A server that has taken a connection already and refuses another one is only busy: the attempt
-//! is made again, with the pauses of a reconnection, until its time-out. One that refuses the very
-//! first is not there.
+//! A server that has accepted a connection and then refuses another one is considered busy: the
+//! attempt is repeated, with the pauses of a reconnection, until its timeout. A server that refuses
+//! the very first connection is considered absent.
 
 use crate::control::{Context, LOOK_EVERY};
 use crate::driver::{Dial, PendingConnection};
@@ -21,46 +21,46 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// Attempts that are under way at most.
+/// Maximum number of pending attempts.
 const PENDING_MAX: usize = 256;
-/// How often it is told how many are connected.
+/// Interval of progress reports.
 const TELL_EVERY: Duration = Duration::from_millis(200);
 
-/// The connections that are wanted.
+/// Parameters for connecting clients.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectSpec {
-    /// How many.
+    /// Number of connections.
     pub count: u32,
-    /// How many are begun per second; `None` for as many as can be.
+    /// Maximum rate of attempts per second; `None` for no limit.
     pub per_s: Option<f64>,
-    /// How long each of them may take.
+    /// Timeout of each connection.
     pub timeout: Duration,
-    /// What becomes of one that cannot be made.
+    /// Handling of connections that fail.
     pub lack: OnConnectError,
 }
 
-/// What becomes of a connection that cannot be made, when others have been.
+/// Handling of a connection that fails after others have succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnConnectError {
-    /// There is no run.
+    /// The run is aborted.
     Fail,
-    /// The run begins without it. Others that the server refuses then are not waited for.
+    /// The run starts without it. Later refusals are not retried.
     Skip,
 }
 
-/// Connections that have been made.
+/// Established connections.
 #[derive(Debug)]
 pub struct ConnectedSockets {
-    /// In the order of clients; none of those that could not be made.
+    /// Sockets in client order; `None` for failed connections.
     pub sockets: Vec<Option<OwnedFd>>,
-    /// How long they took.
+    /// Summary of the connect times.
     pub record: ConnectionsRecord,
-    /// How long each took, in nanoseconds, in the order of clients; of those that could not be made, 0.
+    /// Connect times in nanoseconds, in client order; 0 for failed connections.
     pub times: Vec<u64>,
 }
 
 impl ConnectedSockets {
-    /// How long each took that has been made, in the order of clients.
+    /// Returns the connect times in client order; `None` for failed connections.
     pub fn times_of_made(&self) -> Vec<Option<u64>> {
         let times = self.sockets.iter().zip(&self.times);
         let time = |(socket, time): (&Option<OwnedFd>, &u64)| socket.as_ref().map(|_| *time);
@@ -68,7 +68,7 @@ impl ConnectedSockets {
     }
 }
 
-/// Not all clients could be connected.
+/// Error returned if a client cannot be connected.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{address}: cannot connect client {} of {}, {} are connected: {source}",
@@ -107,7 +107,7 @@ impl AreaError for NotAllConnected {
     }
 }
 
-/// Connects all that are `wanted`, each to where and as `dial` says of its client.
+/// Opens the connections of `wanted`, with the parameters that `dial` returns for each client.
 pub fn connect_many(
     wanted: &ConnectSpec,
     dial: impl Fn(u32) -> Dial,
@@ -136,39 +136,39 @@ fn tell(context: &mut Context<'_>, made: u32, of: u32) {
     }
 }
 
-/// One client's connection while it is made.
+/// Connection attempt of one client.
 #[derive(Debug)]
 struct Attempt {
     client: u32,
-    /// When the first attempt began.
+    /// Start of the first attempt.
     began: Instant,
-    /// How often it was refused.
+    /// Number of refusals.
     refused: u32,
     state: State,
 }
 
-/// How far an attempt is.
+/// State of an attempt.
 #[derive(Debug)]
 enum State {
     /// The server has not answered.
     Pending(PendingConnection),
-    /// It was refused, and is made again at this moment.
+    /// The server refused; the next attempt starts at this time.
     Waiting(Instant),
 }
 
-/// All connections while they are made.
+/// The connection attempts of all clients.
 struct Making<'w, D> {
     wanted: &'w ConnectSpec,
     dial: D,
     began: Instant,
-    /// Those under way.
+    /// Attempts in progress.
     attempts: Vec<Attempt>,
-    /// How many have been begun.
+    /// Number of attempts started.
     begun: u32,
     sockets: Vec<Option<OwnedFd>>,
     times: Vec<u64>,
     made: u32,
-    /// Those that could not be made.
+    /// Number of failed connections.
     lacking: u32,
     refused: u64,
 }
@@ -194,7 +194,8 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
         self.made
     }
 
-    /// When the next connection may be begun; `None` if all have been, or too many are under way.
+    /// Returns the time of the next new connection; `None` if all have been started or too many are
+    /// pending.
     fn next_due(&self) -> Option<Instant> {
         if self.begun == self.wanted.count || self.attempts.len() == PENDING_MAX {
             return None;
@@ -204,8 +205,8 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
         Some(self.began + after.unwrap_or(Duration::MAX))
     }
 
-    /// Begins what is due. Some are connected at once, so there is an end to it: whoever looks on
-    /// is to hear of them.
+    /// Starts the connections that are due. Limited to a number per call, because some succeed
+    /// immediately and the caller must report progress.
     fn begin_due(&mut self, now: Instant) -> Result<(), RunError> {
         for _ in 0..PENDING_MAX {
             if self.next_due().is_none_or(|due| due > now) {
@@ -224,7 +225,7 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
         Ok(())
     }
 
-    /// What has come of the attempts that are under way, of which these are `answered`.
+    /// Checks the pending attempts; `answered` states which of them have an answer.
     fn check_attempts(&mut self, answered: &[bool]) -> Result<(), RunError> {
         let now = Instant::now();
         let under_way = Vec::with_capacity(PENDING_MAX);
@@ -245,7 +246,7 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
         Ok(())
     }
 
-    /// One attempt as far as it comes without waiting.
+    /// Advances an attempt without waiting.
     fn step(&mut self, mut attempt: Attempt) -> Result<(), RunError> {
         let pending = match attempt.state {
             State::Pending(pending) => Ok(pending),
@@ -261,7 +262,7 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
             }
             Ok(Err(pending)) => attempt.state = State::Pending(pending),
             Err(error) => {
-                // A server that has no room for one has none for the next.
+                // If the server had no capacity for one client, it has none for the next.
                 let is_late = attempt.began.elapsed() >= self.wanted.timeout || self.lacking > 0;
                 if self.made() == 0 || is_late || !is_busy(&error) {
                     return self.lack(attempt.client, error);
@@ -276,7 +277,7 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
         Ok(())
     }
 
-    /// A connection cannot be made.
+    /// Handles a connection that failed.
     fn lack(&mut self, client: u32, error: io::Error) -> Result<(), RunError> {
         let is_of_server = !is_of_this_host(&error) && !is_source_refused(&error);
         if self.wanted.lack == OnConnectError::Fail || self.made() == 0 || !is_of_server {
@@ -301,8 +302,8 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
         }
     }
 
-    /// Waits until the server has answered an attempt, or another is to be made. Says of each
-    /// whether it is answered.
+    /// Waits for an answer of the server or the time of the next attempt. Returns for each attempt
+    /// whether it has been answered.
     fn wait(&self, now: Instant) -> Result<Vec<bool>, RunError> {
         let mut until = now + LOOK_EVERY;
         if let Some(due) = self.next_due() {
@@ -347,7 +348,7 @@ impl<'w, D: Fn(u32) -> Dial> Making<'w, D> {
     }
 }
 
-/// Whether the server may take the connection a little later.
+/// Whether the server may accept the connection later.
 fn is_busy(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     let busy = [ConnectionAborted, ConnectionRefused, ConnectionReset];
@@ -370,7 +371,7 @@ mod tests {
         (listener, address)
     }
 
-    /// Where nothing listens, nor can while this is kept.
+    /// Returns an address where nothing listens or can listen while the socket exists.
     fn nowhere() -> (Socket, SocketAddr) {
         let bound = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
         let any: SocketAddr = ([127, 0, 0, 1], 0).into();
@@ -410,7 +411,7 @@ mod tests {
     #[test]
     fn sockets_come_in_the_order_of_clients() {
         let servers: Vec<_> = (0..3).map(|_| listener()).collect();
-        // More than are under way at a time, fewer than a listener lets wait.
+        // More than the limit of pending attempts, less than the backlog of a listener.
         let count = PENDING_MAX as u32 + 44;
         let connected = connect(&wanted(count), |client| servers[client as usize % 3].1);
         let connected = connected.expect("they listen");
@@ -467,7 +468,7 @@ mod tests {
             ..wanted(11)
         };
         let connected = connect(&paced, |_| address).expect("it listens");
-        // The eleventh is begun 10 / 500 s after the first.
+        // The eleventh starts 10 / 500 s after the first.
         assert!(connected.record.took_ns >= 20_000_000);
     }
 

@@ -1,5 +1,5 @@
-//! Clients that begin one after the other: who begins at once is connected before the run, as far as the
-//! server takes them; all others when they begin, while the run goes on.
+//! Clients that start one after another. Those that start at once are connected before the run,
+//! unless the server refuses them; the others connect at their start, during the run.
 
 use super::{ConnectedSockets, connect_sockets_that_can_be};
 use crate::control::Context;
@@ -8,7 +8,7 @@ use crate::error::RunError;
 use filestone_plan::plan::Plan;
 use filestone_workload::time::Timestamp;
 
-/// The connections of those clients whose moment is 0, as far as the server takes them.
+/// Connects the clients whose start time is 0, except those that the server refuses.
 pub fn connect_first(
     plan: &Plan,
     moments: &[Timestamp],
@@ -34,7 +34,7 @@ pub fn connect_first(
     Ok(all)
 }
 
-/// When a client is to have its connection.
+/// Returns the start time of a client.
 pub fn moment_of(moments: &[Timestamp], client: u32) -> Timestamp {
     moments
         .get(client as usize)

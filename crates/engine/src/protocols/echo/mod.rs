@@ -1,5 +1,5 @@
-//! A server that sends back what it receives (RFC 862), by TCP or UDP: what exchanges over sockets take
-//! and cost where nobody looks at their bytes.
+//! A server that returns the data it receives (RFC 862), over TCP or UDP: measures the time and CPU
+//! cost of bare socket exchanges.
 
 use super::addresses::resolve;
 use super::{BuiltIn, Protocol, TargetError, clients};
@@ -17,10 +17,10 @@ use filestone_protocol::workload::{FileEntry, FileTable, ObjectKind};
 use filestone_workload::operation::OpKind;
 use std::sync::Arc;
 
-/// What plans call it.
+/// Name of the protocol in plans.
 pub const NAME: &str = "rfc862";
 
-/// A server at a port of a host, to which messages of so many bytes are sent.
+/// Returns the target for a server at a port of a host, with messages of `message_bytes` bytes.
 pub fn target(host: &str, port: u16, transport: TransportKind, message_bytes: u32) -> TargetPlan {
     TargetPlan::Other(OtherTarget {
         name: NAME.into(),
@@ -31,14 +31,14 @@ pub fn target(host: &str, port: u16, transport: TransportKind, message_bytes: u3
     })
 }
 
-/// Length of the messages that a target names behind its address, within what there may be.
+/// Returns the message length in the path of a target, clamped to the supported range.
 fn message_bytes(target: &OtherTarget) -> u32 {
     let named = target.path.trim_matches('/').parse().ok();
     let named = named.unwrap_or(echo::MESSAGE_MIN);
     named.clamp(echo::MESSAGE_MIN, echo::MESSAGE_MAX)
 }
 
-/// The protocol.
+/// The echo protocol.
 pub struct Echo;
 
 impl Protocol for Echo {
@@ -74,7 +74,7 @@ impl Protocol for Echo {
     }
 }
 
-/// A server of which nothing is known but its address.
+/// An echo server, of which only the address is known.
 struct OpenEcho<'plan> {
     plan: &'plan Plan,
     messages: EchoMessages,
@@ -85,7 +85,7 @@ struct OpenEcho<'plan> {
 
 impl<'plan> OpenEcho<'plan> {
     fn new(plan: &'plan Plan, target: &OtherTarget, dial: Dial) -> Self {
-        // Operations are about something, if only by their form.
+        // Operations need a subject, even though it is not used.
         let mut table = FileTable::default();
         table.add(FileEntry {
             len: 0,

@@ -1,4 +1,4 @@
-//! A peer that answers tbench's messages.
+//! A peer that answers tbench messages.
 
 pub mod replay;
 
@@ -16,13 +16,13 @@ use replay::{TcpOptions, TcpSite};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// What plans call it.
+/// Name of the protocol in plans.
 pub const NAME: &str = "tcp";
 
-/// How long one of several addresses may take to answer.
+/// Maximum connect time for one of several addresses.
 const FIRST_CONTACT: Duration = Duration::from_secs(3);
 
-/// Messages that say how many bytes to answer.
+/// The protocol of tbench: messages that specify the length of the reply.
 pub struct Tbench;
 
 impl Protocol for Tbench {
@@ -69,8 +69,8 @@ fn open(opening: &SiteOptions<'_>, target: &TcpTarget) -> Result<TcpSite, RunErr
     TcpSite::claim(address, options)
 }
 
-/// The first address of a host that takes a connection; a name often has one of
-/// IPv6 and one of IPv4, and tbench_srv listens only on the latter.
+/// Returns the first address of a host that accepts a connection. A name often has both IPv6 and
+/// IPv4 addresses, and tbench_srv listens only on the latter.
 fn reachable(host: &str, port: u16) -> Result<SocketAddr, RunError> {
     let addresses = resolve(host, port)?;
     let takes = |address: &&SocketAddr| TcpStream::connect_timeout(address, FIRST_CONTACT).is_ok();

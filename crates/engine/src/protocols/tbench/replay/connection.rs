@@ -1,4 +1,4 @@
-//! One connection and the exchanges on it.
+//! A tbench connection and its exchanges.
 
 use super::error::TcpError;
 use super::socket_options::SocketOptions;
@@ -12,32 +12,32 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Messages up to this length are put together in, or received into, one place.
+/// Messages up to this length are assembled and received in one buffer.
 const SHORT: usize = 2048;
 
-/// Most bytes that one call throws away.
+/// Maximum number of bytes discarded per call.
 const PIECE: usize = 128 << 10;
 
-/// Data that repeat after fewer bytes are laid out up to this length once, so that
-/// one call sends a whole message.
+/// Data with a shorter period are repeated in a buffer of this length, so that one call can send a
+/// whole message.
 const LAID_OUT: usize = 72 << 10;
 
-/// One connection.
+/// A connection to a tbench peer.
 #[derive(Debug)]
 pub struct TbenchConnection {
     socket: OwnedFd,
     timeout: Duration,
     short: [u8; SHORT],
-    /// Where replies are thrown away to; never written.
+    /// Buffer for discarded replies; never written.
     nowhere: Vec<u8>,
-    /// Short data, laid out.
+    /// Short data, repeated.
     filler: Vec<u8>,
-    /// After how many bytes they repeat.
+    /// Period of the repeated data in bytes.
     period: usize,
 }
 
 impl TbenchConnection {
-    /// Connects and sees that what answers speaks tbench.
+    /// Connects and checks that the peer speaks tbench.
     pub fn open(
         address: SocketAddr,
         options: &SocketOptions,
@@ -71,7 +71,7 @@ impl TbenchConnection {
         Ok(connection)
     }
 
-    /// Whoever answers something else, or nothing, is no peer.
+    /// Performs the handshake; fails if the peer answers incorrectly or not at all.
     fn handshake(&mut self) -> Result<(), TcpError> {
         let exchange = Exchange::HANDSHAKE;
         let mut reply = [0; 8];
@@ -95,8 +95,7 @@ impl TbenchConnection {
         }
     }
 
-    /// Sends a request and receives its reply. What the request carries is taken
-    /// from `data`, over and over.
+    /// Sends a request and receives its reply. The request is filled with repetitions of `data`.
     pub fn exchange(&mut self, exchange: Exchange, data: &[u8]) -> Result<(), TcpError> {
         self.send_request(exchange, data)?;
         self.receive_reply(exchange)
@@ -118,7 +117,8 @@ impl TbenchConnection {
         self.send_long(exchange, &header, &self.filler)
     }
 
-    /// Lays short data out, unless they are already: a load may change them.
+    /// Fills the buffer with repeated short data, unless it already contains them; a load may
+    /// change the data.
     fn lay_out(&mut self, data: &[u8]) {
         if self.period == data.len() && self.filler.starts_with(data) {
             return;
@@ -173,9 +173,9 @@ impl TbenchConnection {
     }
 }
 
-/// The system's limits of one call. What the options say goes before.
+/// Sets the kernel's timeouts of one call, before the options, which may replace them.
 fn set_timeouts(socket: &Socket, timeout: Duration) -> Result<(), TcpError> {
-    // Zero would be no limit.
+    // Zero would disable the timeout.
     let timeout = timeout.max(Duration::from_millis(1));
     set_socket_timeout(socket, Timeout::Recv, Some(timeout))?;
     set_socket_timeout(socket, Timeout::Send, Some(timeout))?;
@@ -186,7 +186,7 @@ fn upto(data: &[u8], len: usize) -> &[u8] {
     data.get(..len).unwrap_or(data)
 }
 
-/// Whether the reply says the length of itself that was asked for.
+/// Checks that the reply has the requested length.
 fn in_step(reply: &[u8], exchange: Exchange) -> Result<(), TcpError> {
     match reply.first_chunk() {
         Some(header) if *header == exchange.reply_header() => Ok(()),
@@ -197,18 +197,18 @@ fn in_step(reply: &[u8], exchange: Exchange) -> Result<(), TcpError> {
     }
 }
 
-/// What a failed call means for the exchange.
+/// Converts the error of a call during an exchange.
 fn lost(error: Errno, timeout: Duration, exchange: Exchange) -> TcpError {
     match error {
-        // A blocking call gives up with this when the socket's time limit is over.
+        // A blocking call fails with this error when the socket timeout expires.
         Errno::AGAIN => TcpError::TimedOut(timeout),
         Errno::PIPE | Errno::CONNRESET => TcpError::Closed(exchange),
         error => error.into(),
     }
 }
 
-/// A peer that takes or gives a few bytes at a time must not go on for ever: the
-/// clock is read when a call did less than all, which it otherwise never does.
+/// Time limit for a peer that sends or receives only a few bytes at a time. The clock is only read
+/// after a partial call, which otherwise never happens.
 #[derive(Debug, Default)]
 struct Patience(Option<Instant>);
 
@@ -251,8 +251,8 @@ fn receive_all(
     receive(socket, room, RecvFlags::WAITALL, timeout, exchange)
 }
 
-/// Receives as many bytes as `room` has, without a copy: of TCP, Linux discards what
-/// a call with MSG_TRUNC is given room for.
+/// Receives and discards as many bytes as `room` holds, without a copy: on TCP sockets, Linux
+/// discards the data of a call with MSG_TRUNC.
 fn throw_away(
     socket: &OwnedFd,
     room: &mut [u8],
@@ -278,7 +278,7 @@ fn receive(
         match recv(socket, rest, flags) {
             Ok((_, len)) if len >= wanted => return Ok(()),
             Ok((_, 0)) => return Err(TcpError::Closed(exchange)),
-            // Out of time or interrupted in the middle.
+            // Timed out or interrupted after a part.
             Ok((_, len)) => filled += len,
             Err(Errno::INTR) => {}
             Err(error) => return Err(lost(error, timeout, exchange)),

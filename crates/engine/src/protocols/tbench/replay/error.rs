@@ -1,4 +1,4 @@
-//! How a connection to a tbench peer fails.
+//! Errors of a connection to a tbench peer.
 
 use crate::error::{AreaError, ErrorCategory, NO_MORE_SOCKETS, is_of_this_host};
 use filestone_wire::tbench::{Exchange, ORIGINAL_MAX, PORT};
@@ -7,48 +7,48 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// What went wrong.
+/// Error of a connection to a tbench peer.
 #[derive(Debug, thiserror::Error)]
 pub enum TcpError {
-    /// Nobody answers there.
+    /// Connecting failed.
     #[error("cannot connect: {0}")]
     Connect(#[source] io::Error),
-    /// This host does not take an option.
+    /// This host rejected a socket option.
     #[error("cannot set {option}: {source}")]
     Option {
-        /// Which.
+        /// Name of the option.
         option: String,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Somebody answers, in another way.
+    /// The peer does not speak tbench.
     #[error("what answers there does not speak tbench: {0}")]
     OtherProtocol(String),
-    /// No answer in time.
+    /// The peer did not answer in time.
     #[error("no answer within {}", humantime::format_duration(*.0))]
     TimedOut(Duration),
-    /// The peer hung up.
+    /// The peer closed the connection.
     #[error(
         "the peer closed the connection in an exchange of {} bytes for {}",
         .0.request_len(),
         .0.reply_len()
     )]
     Closed(Exchange),
-    /// The reply is not of the length that was asked for.
+    /// The reply does not have the requested length.
     #[error("out of step: a reply of {wanted} bytes was to come, and one of {got} did")]
     OutOfStep {
-        /// What was asked for.
+        /// Requested length.
         wanted: u32,
-        /// What the reply says of itself.
+        /// Length stated in the reply.
         got: u64,
     },
-    /// The operating system said so.
+    /// Another error of the operating system.
     #[error("{0}")]
     System(#[source] io::Error),
 }
 
 impl TcpError {
-    /// What to do about it.
+    /// Returns advice for the user.
     pub fn help(&self) -> Option<String> {
         match self {
             TcpError::Connect(error) if error.kind() == io::ErrorKind::ConnectionRefused => Some(
@@ -75,7 +75,7 @@ impl TcpError {
         }
     }
 
-    /// The operating system's error, if that is what went wrong.
+    /// Returns the error of the operating system, if it is the cause.
     pub fn system(&self) -> Option<&io::Error> {
         match self {
             TcpError::Connect(error)
@@ -89,21 +89,21 @@ impl TcpError {
     }
 }
 
-/// Why there is no peer for a client.
+/// Error returned when a client cannot reach its peer.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
-    /// No connection.
+    /// The connection failed.
     #[error("{address}: {source}")]
     TbenchConnection {
-        /// Where.
+        /// Address of the peer.
         address: SocketAddr,
-        /// What went wrong.
+        /// Error of the connection.
         source: TcpError,
     },
-    /// A port that nothing can listen on.
+    /// The port is 0, which no server can listen on.
     #[error("{address}: a peer has no port 0")]
     PortZero {
-        /// Where.
+        /// Address of the peer.
         address: SocketAddr,
     },
 }

@@ -1,26 +1,26 @@
-//! Which messages an action of a load has.
+//! Messages for the actions of a load.
 
 use filestone_wire::tbench::{Dialect, Operation, Sizes};
 use filestone_workload::load::{Action, Generation};
 use filestone_workload::only_in_nfs_loads;
 
-/// From actions to lengths.
+/// Maps actions to message lengths.
 #[derive(Debug)]
 pub struct Exchanges {
     dialect: Dialect,
-    /// Bytes that stand before every name: the directory and a slash.
+    /// Length of the prefix of every name: the directory and a slash.
     prefix_len: u64,
 }
 
 impl Exchanges {
-    /// Those of load files of that generation.
+    /// Creates the mapping for load files of a generation.
     pub fn new(generation: Generation, prefix: &str) -> Self {
         let dialect = match generation {
             Generation::Dbench1 => Dialect::One,
             Generation::Dbench2 => Dialect::Two,
             Generation::Cifs | Generation::Nfs | Generation::Smb => Dialect::Three,
         };
-        // The option for the directory came with dbench 3; before, names were relative.
+        // dbench 3 introduced the option for the directory; names were relative before.
         let prefix_len = match dialect {
             Dialect::One | Dialect::Two => 0,
             Dialect::Three => prefix.len() as u64 + 1,
@@ -31,7 +31,7 @@ impl Exchanges {
         }
     }
 
-    /// How long both messages of an operation are.
+    /// Returns the lengths of both messages of an operation.
     pub fn sizes(&self, operation: Operation) -> Sizes {
         self.dialect.sizes(operation)
     }
@@ -40,7 +40,7 @@ impl Exchanges {
         self.prefix_len + path.len() as u64
     }
 
-    /// What tbench does for an action; `None` if nothing is sent.
+    /// Returns the tbench operation for an action; `None` if nothing is sent.
     pub fn operation(&self, action: &Action<'_>) -> Option<Operation> {
         Some(match action {
             Action::NtCreateX { path, .. }
@@ -84,8 +84,8 @@ impl Exchanges {
     }
 }
 
-/// File data that an action moves, as tbench counts them: what is written, and what
-/// the load file says was read. What an OpenX writes is in none of its messages.
+/// Returns the file data that an action moves, as counted by tbench: bytes written, and bytes read
+/// according to the load file. Data written by an OpenX are not part of any message.
 pub fn data_bytes(action: &Action<'_>) -> u64 {
     match action {
         Action::WriteX { len, .. } => *len,

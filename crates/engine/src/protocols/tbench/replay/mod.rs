@@ -1,9 +1,9 @@
-//! A load over bare TCP: what tbench does, to its own `tbench_srv` or to ours.
+//! Replays a load over bare TCP, as tbench does, with its `tbench_srv` or the built-in peer.
 //!
-//! Every operation becomes one exchange of as many bytes as a file server and its
-//! client would have moved, and nothing else: the peer keeps no files, so nothing
-//! can fail, and every answer is [`Status::Unknown`](filestone_workload::load::Status).
-//! Subtracted from a run against a file server, what is left is the server.
+//! Every operation becomes one exchange of as many bytes as a file server and its client would have
+//! moved. The peer stores no files, so operations cannot fail, and every answer is
+//! [`Status::Unknown`](filestone_workload::load::Status). Subtracting the result from a run against
+//! a file server leaves the cost of the server.
 //!
 //! The messages and their lengths are in [`filestone_wire::tbench`].
 
@@ -28,19 +28,19 @@ use filestone_workload::load::{Action, Cause, Generation, Status};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-/// The port that `tbench_srv` listens on.
+/// Default port of `tbench_srv`.
 pub const PORT: u16 = filestone_wire::tbench::PORT;
 
-/// How the exchanges are made.
+/// Options of a replay over TCP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TcpOptions {
-    /// Whose lengths the messages have.
+    /// Load-file generation, which determines message lengths.
     pub generation: Generation,
-    /// What names begin with, as dbench's `-D`; it lengthens messages of dbench 3 and later.
+    /// Prefix of names, as with dbench's `-D`; lengthens messages of dbench 3 and later.
     pub prefix: String,
-    /// What is set on the sockets.
+    /// Options set on the sockets.
     pub socket_options: SocketOptions,
-    /// How long connecting may take, and the peer may leave a message alone.
+    /// Timeout of connecting and of each message, in nanoseconds.
     pub timeout_nanos: u64,
     /// Whether the peer is the built-in one.
     pub built_in: bool,
@@ -59,7 +59,7 @@ impl Default for TcpOptions {
 }
 
 impl TcpOptions {
-    /// What a plan says about a load of that generation.
+    /// Returns the options of a plan for a load of that generation.
     pub fn planned(
         replay: &TcpReplay,
         generation: Generation,
@@ -87,8 +87,8 @@ pub struct TcpSite {
 }
 
 impl TcpSite {
-    /// Nothing has to be claimed of a peer that keeps nothing; whether there is one
-    /// is seen when clients connect.
+    /// Creates the site. The peer stores nothing, so nothing is claimed; connecting shows whether
+    /// it exists.
     pub fn claim(address: SocketAddr, options: TcpOptions) -> Result<Self, RunError> {
         if address.port() == 0 {
             return Err(PeerError::PortZero { address }.into());
@@ -96,13 +96,13 @@ impl TcpSite {
         Ok(Self { address, options })
     }
 
-    /// Whether the peer is on this host: then both ends have the same address.
+    /// Whether the peer is on this host, that is, both ends have the same address.
     fn is_local(&self) -> bool {
         let any = match self.address {
             SocketAddr::V4(_) => "0.0.0.0:0",
             SocketAddr::V6(_) => "[::]:0",
         };
-        // Connecting a datagram socket asks for the route and sends nothing.
+        // Connecting a datagram socket only determines the route; nothing is sent.
         let socket = UdpSocket::bind(any).and_then(|socket| {
             socket.connect(self.address)?;
             socket.local_addr()
@@ -152,7 +152,7 @@ impl BlockingWorkDir for TcpSite {
     }
 }
 
-/// One client's connection.
+/// Connection of one client.
 #[derive(Debug)]
 pub struct TcpLayer {
     address: SocketAddr,
@@ -163,7 +163,7 @@ pub struct TcpLayer {
 impl Layer for TcpLayer {
     fn execute(&mut self, action: &Action<'_>, data: &[u8]) -> Result<Reply, LayerLost> {
         let Some(operation) = self.exchanges.operation(action) else {
-            // Nobody keeps a tree that could be taken away.
+            // The peer has no tree to remove.
             let is_done = matches!(action, Action::Deltree { .. });
             return Ok(Reply::of(if is_done {
                 Status::Unknown
@@ -172,7 +172,7 @@ impl Layer for TcpLayer {
             }));
         };
         let Ok(exchange) = self.exchanges.sizes(operation).exchange() else {
-            // Longer than any message may be.
+            // Longer than the maximum message.
             return Ok(Reply::of(Status::Refused(Cause::Other)));
         };
         self.connection

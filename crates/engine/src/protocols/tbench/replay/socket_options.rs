@@ -1,7 +1,7 @@
-//! Options of sockets by their names, as dbench's `-T` and `tbench_srv -t` take them.
+//! Socket options by name, in the syntax of dbench's `-T` and `tbench_srv -t`.
 //!
-//! Separated by blanks, tabs or commas; `NAME` or `NAME=VALUE`. The names are those
-//! of `setsockopt`; three that dbench's manual page has wrong are understood too.
+//! The list is separated by blanks, tabs or commas; each element is `NAME` or `NAME=VALUE`. Names
+//! are those of `setsockopt`. Three incorrect names from dbench's manual page are accepted too.
 
 use crate::error::{AreaError, ErrorCategory};
 use rustix::net::sockopt::{
@@ -20,13 +20,13 @@ const LOW_DELAY: u8 = 0x10;
 /// IPTOS_THROUGHPUT.
 const THROUGHPUT: u8 = 0x08;
 
-/// What is set when nothing is said.
+/// Default options.
 const DEFAULT: [SocketOption; 2] = [
     SocketOption::NoDelay(true),
     SocketOption::ReuseAddress(true),
 ];
 
-/// All names, for help and for what is meant by a name that is none.
+/// All option names, for help and for suggestions.
 pub const NAMES: [&str; 12] = [
     "SO_KEEPALIVE",
     "SO_REUSEADDR",
@@ -42,7 +42,7 @@ pub const NAMES: [&str; 12] = [
     "SO_RCVTIMEO",
 ];
 
-/// One option of a socket.
+/// A socket option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SocketOption {
     /// SO_KEEPALIVE.
@@ -61,9 +61,9 @@ pub enum SocketOption {
     SendBuffer(u32),
     /// SO_RCVBUF, in bytes.
     ReceiveBuffer(u32),
-    /// SO_SNDLOWAT: Linux has 1 and takes nothing else.
+    /// SO_SNDLOWAT: always 1 on Linux, which rejects other values.
     SendLowWater,
-    /// SO_RCVLOWAT: without effect, because messages are waited for as a whole.
+    /// SO_RCVLOWAT: has no effect, because each message is received as a whole.
     ReceiveLowWater(u32),
     /// SO_SNDTIMEO, in seconds.
     SendTimeout(u32),
@@ -71,34 +71,34 @@ pub enum SocketOption {
     ReceiveTimeout(u32),
 }
 
-/// Options of a socket, in the order in which they are set.
+/// Socket options in the order of their application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SocketOptions(Vec<SocketOption>);
 
 impl Default for SocketOptions {
-    /// `TCP_NODELAY SO_REUSEADDR`, as dbench.
+    /// `TCP_NODELAY SO_REUSEADDR`, as in dbench.
     fn default() -> Self {
         Self(DEFAULT.to_vec())
     }
 }
 
-/// Why a list of options is none.
+/// Error in a list of socket options.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SocketOptionError {
-    /// There is no option of that name.
+    /// The option name is unknown.
     #[error("no socket option is called {name}; there are {}", NAMES.join(" "))]
     Unknown {
-        /// What stands where a name should be.
+        /// The given name.
         name: String,
     },
-    /// The value is no number, or out of range.
+    /// The value is not a number or is out of range.
     #[error("expected {expected} for {option}, not \"{value}\"")]
     Value {
-        /// The option's name.
+        /// Name of the option.
         option: String,
-        /// What was given.
+        /// The given value.
         value: String,
-        /// What would have been right.
+        /// Description of valid values.
         expected: &'static str,
     },
 }
@@ -114,14 +114,13 @@ impl AreaError for SocketOptionError {
 }
 
 impl SocketOptions {
-    /// The options in their order.
+    /// Iterates over the options in order.
     pub fn iter(&self) -> impl Iterator<Item = &SocketOption> {
         self.0.iter()
     }
 
-    /// Reads a list as dbench and tbench_srv do: what is no option is passed over, and a
-    /// value that is none becomes the number that C's atoi makes of it. Says so, one
-    /// line each.
+    /// Parses a list as dbench and tbench_srv do: unknown options are skipped, and an invalid value
+    /// becomes the result of C's atoi. Returns a message for each of these cases.
     pub fn leniently(text: &str) -> (Self, Vec<String>) {
         let mut said = Vec::new();
         let mut options = Vec::new();
@@ -141,7 +140,7 @@ impl SocketOptions {
         (Self(options), said)
     }
 
-    /// Sets all of them; an error names the option.
+    /// Sets all options; an error names the option.
     pub fn apply(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
         for option in &self.0 {
             option.apply(socket).map_err(|error| {
@@ -168,8 +167,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| !word.is_empty())
 }
 
-/// What the original makes of an option whose value is wrong; `None` if it is no option,
-/// or the kernel would not take it.
+/// Returns the option that the original program would set for an invalid value; `None` if the
+/// option is unknown or the kernel would reject it.
 fn taken_for(word: &str) -> Option<SocketOption> {
     let (name, value) = word.split_once('=').unwrap_or((word, "1"));
     let end = value.find(|letter: char| !letter.is_ascii_digit());
@@ -220,7 +219,7 @@ impl FromStr for SocketOption {
     }
 }
 
-/// An option as it was written.
+/// An option as written by the user.
 #[derive(Debug, Clone, Copy)]
 struct Given<'text> {
     name: &'text str,
@@ -279,7 +278,7 @@ impl fmt::Display for SocketOption {
 }
 
 impl SocketOption {
-    /// Sets it.
+    /// Sets the option.
     pub fn apply(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
         let seconds = |seconds: u32| Some(Duration::from_secs(seconds.into()));
         match *self {
@@ -299,7 +298,7 @@ impl SocketOption {
     }
 }
 
-/// IPv6 has its own option for the same byte of the header.
+/// Sets the traffic class; IPv6 has a separate socket option for it.
 fn set_type_of_service(socket: BorrowedFd<'_>, value: u8) -> rustix::io::Result<()> {
     match sockopt::socket_domain(socket)? {
         rustix::net::AddressFamily::INET6 => set_ipv6_tclass(socket, value.into()),

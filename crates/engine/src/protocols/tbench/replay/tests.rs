@@ -38,7 +38,7 @@ fn read(expected_len: u64) -> Action<'static> {
     }
 }
 
-/// A peer that does what `talk` does with its one connection.
+/// Starts a peer that handles its only connection with `talk`.
 fn peer(talk: impl FnOnce(TcpStream) + Send + 'static) -> (SocketAddr, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -54,7 +54,7 @@ fn handshake(stream: &mut TcpStream) {
     stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0]).unwrap();
 }
 
-/// Reads until the other end hangs up.
+/// Reads until the other end closes the connection.
 fn drain(mut stream: TcpStream) {
     let mut room = [0; 4096];
     while stream.read(&mut room).is_ok_and(|len| len > 0) {}
