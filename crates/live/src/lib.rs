@@ -7,7 +7,7 @@
 //! ```
 //!
 //! This is the only crate with an asynchronous runtime. It runs on one thread, which serves
-//! requests; no worker ever waits for it. Nothing in this crate prints.
+//! requests; no worker ever waits for it. This crate prints nothing.
 
 #![forbid(unsafe_code)]
 

@@ -91,8 +91,8 @@ impl ConnectTarget {
     }
 }
 
-/// A protocol on which runs are executed. The default implementations refuse requests that a
-/// protocol does not support.
+/// A protocol as the target of runs. The default implementations refuse requests that a protocol
+/// does not support.
 pub trait Protocol: Send + Sync {
     /// Returns the name of the protocol in plans.
     fn name(&self) -> &str;

@@ -1,4 +1,4 @@
-//! Examines a directory of this host and the file system mounted there. Nothing is written.
+//! Examines a directory of this host and the file system mounted there, without writing.
 
 use super::mix::mounted;
 use super::tree;

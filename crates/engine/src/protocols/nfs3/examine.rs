@@ -1,5 +1,5 @@
-//! Examines an NFS server before a run: NULL, port mapper, MOUNT, NLM, and for the object at the
-//! path FSINFO, PATHCONF, FSSTAT and ACCESS. Nothing is written.
+//! Examines an NFS server before a run, without writing: NULL, port mapper, MOUNT, NLM, and for the
+//! object at the path FSINFO, PATHCONF, FSSTAT and ACCESS.
 
 use super::calls::Session;
 use super::mount::{self, Caller};

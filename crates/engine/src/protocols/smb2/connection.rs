@@ -323,8 +323,9 @@ impl Connection {
         self.answers
     }
 
-    /// Sends these requests once and returns their result. If the server responds that the session
-    /// or the tree connect has ended, no further request is sent and that status is returned.
+    /// Sends these requests once and returns their result. When the server responds that the
+    /// session or the tree connect has ended, no further request is sent and that status is
+    /// returned.
     pub fn step<T>(
         &mut self,
         source: &WriteData,

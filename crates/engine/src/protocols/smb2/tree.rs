@@ -102,7 +102,7 @@ impl Connection {
         }
     }
 
-    /// Passes the entries of a directory to `each` until it returns that it needs no more. If the
+    /// Passes the entries of a directory to `each` until it returns that it needs no more. When the
     /// session ends in between, entries already passed are not repeated.
     pub fn each_entry(
         &mut self,

@@ -1,6 +1,6 @@
-//! System calls for the operations of a mix. Where possible, calls are chosen that reach the wire
-//! regardless of the client's caches. The table is in docs/reference/mix-local.md; the actual
-//! effect of each is measured before and during the run.
+//! System calls for the operations of a mix. Calls that reach the wire regardless of the client's
+//! caches are used if possible. The table is in docs/reference/mix-local.md; the actual effect of
+//! each is measured before and during the run.
 //!
 //! Names removed by REMOVE are never data files; they have a separate directory.
 

@@ -23,7 +23,8 @@ pub(super) enum Asked {
     Measured(OpKind),
     /// An operation that keeps the set balanced.
     Unmeasured(UnmeasuredOperation),
-    /// After a failure, checks whether further operations can succeed. Not counted or timed.
+    /// After a failure, checks whether further operations can succeed. The check is not counted or
+    /// timed.
     Loss,
 }
 

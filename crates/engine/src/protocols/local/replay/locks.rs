@@ -10,7 +10,7 @@
 //! The verbs of NLM name files, including files of other owners, since a lock does not change a
 //! file. As in the lock manager of Linux, only regular files are opened, to avoid effects on
 //! devices and pipes, and for writing, which an exclusive lock needs. So locking a file requires
-//! write permission. Nothing is written.
+//! write permission. The file is never written.
 
 use super::answer::FailedVerb;
 use super::names::{LOOK, Names};
