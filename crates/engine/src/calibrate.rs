@@ -1,9 +1,7 @@
-//! What this tool can do on this host: its own ceiling, measured before anybody
-//! else's is.
+//! Measures the ceiling of filestone itself on this host, before it measures anything else.
 //!
-//! Three things are measured: what a plain socket that exchanges the same bytes
-//! with the same server achieves, and how close the whole engine comes to it;
-//! how late timed starts are; what the clock costs.
+//! Measured are: the rate of a plain socket that exchanges the same bytes with the same server, and
+//! how close the whole engine gets to it; the lateness of timed starts; the cost of the clock.
 
 use crate::backend::null::Null;
 use crate::clock::{Clock, ClockPrecision};
@@ -26,27 +24,27 @@ use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How much time a calibration may take.
+/// Length of a calibration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CalibrationLength {
     /// Under a second: enough for the headroom in a run record.
     Quick {
-        /// Calls in flight, as many as the run will have.
+        /// Number of calls in flight, as in the run.
         in_flight: u32,
     },
-    /// Some ten seconds for each protocol: enough for a table to be read.
+    /// About ten seconds for each protocol: enough for a table for people.
     Thorough,
 }
 
-/// Calls in flight that show what a worker can do where a run does not say how many there are.
+/// Calls in flight that show the ceiling of one worker if the run does not fix the number.
 const IN_FLIGHT: u32 = 32;
-/// More in flight on one connection show nothing more.
+/// Most calls in flight: more on one connection do not raise the rate.
 const IN_FLIGHT_MAX: u32 = 1024;
 
 impl CalibrationLength {
-    /// Under a second. A closed loop has a number in flight, and with as many it is measured what
-    /// one worker can do; of an open loop, whose number in flight is the server's doing, and of a
-    /// steered run, it is the ceiling.
+    /// Returns the calibration before a run: under a second. For a closed loop it measures one
+    /// worker with as many calls in flight as the run has. For an open loop, whose number in flight
+    /// depends on the server, and for a steered run it measures the ceiling.
     pub fn before(plan: &Plan) -> Self {
         let is_closed = plan.arrivals == ArrivalsPlan::Closed && plan.steering.is_none();
         let of_run = plan.clients.saturating_mul(plan.in_flight);
@@ -67,42 +65,42 @@ impl CalibrationLength {
     }
 }
 
-/// What is measured against.
+/// Target of a calibration.
 #[derive(Debug, Clone)]
 pub struct CalibrationTarget {
-    /// A file of a built-in server, by each protocol that is measured.
+    /// A file of a built-in server, one per measured protocol.
     pub targets: Vec<TargetPlan>,
-    /// Where that listens.
+    /// The built-in server and its address.
     pub built_in: BuiltIn,
 }
 
-/// The same bytes exchanged with the same server in two ways.
+/// Rates of the same exchange with the same server over a plain socket and through the engine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
-    /// By which protocol: the layer of its target.
+    /// Protocol: the layer of the target.
     pub layer: String,
-    /// Which operation.
+    /// The operation.
     pub operation: OpKind,
-    /// What the protocol calls it.
+    /// Name of the request in the protocol.
     pub request: String,
     /// Bytes of file data per call.
     pub size_bytes: u32,
     /// Calls in flight.
     pub in_flight: u32,
-    /// Over a plain socket.
+    /// Rate over a plain socket.
     pub raw: Rate,
-    /// Through the whole engine, everything recorded.
+    /// Rate through the whole engine, with everything recorded.
     pub engine: Rate,
 }
 
 impl Exchange {
-    /// Achieved by the engine as a share of the plain socket's.
+    /// Returns the engine's rate as a share of the plain socket's.
     pub fn share(&self) -> f64 {
         self.engine.ops_per_s / self.raw.ops_per_s.max(f64::MIN_POSITIVE)
     }
 }
 
-/// How late timed starts are.
+/// Lateness of timed starts at one rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimerLateness {
     /// Starts per second.
@@ -113,28 +111,28 @@ pub struct TimerLateness {
     pub p99_ns: u64,
     /// 99.9th percentile.
     pub p99_9_ns: u64,
-    /// The latest.
+    /// Maximum.
     pub max_ns: u64,
-    /// Processor time as a share of the time that passed.
+    /// CPU time as a percentage of the elapsed time.
     pub busy_percent: f64,
 }
 
-/// What this tool can do on this host.
+/// Results of a calibration of filestone on this host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
-    /// What the clock costs.
+    /// Cost and resolution of the clock.
     pub clock: ClockPrecision,
-    /// Messages over a plain socket and through the engine.
+    /// Rates over a plain socket and through the engine.
     pub exchanges: Vec<Exchange>,
-    /// Timed starts.
+    /// Lateness of timed starts, one entry per rate.
     pub lateness: Vec<TimerLateness>,
-    /// The part that goes into a record, by protocol.
+    /// Part that is stored in a run record, one entry per protocol.
     pub headroom: Vec<Headroom>,
-    /// Who had the processors meanwhile.
+    /// CPU time of this process and of others during the calibration.
     pub processors: Option<ProcessorsRecord>,
 }
 
-/// An exchange to be measured.
+/// An exchange to measure.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     operation: OpKind,
@@ -152,7 +150,7 @@ impl Case {
     }
 }
 
-/// Exchanges, rates of timed starts, and how long each is measured.
+/// Returns the exchanges, the rates of timed starts and the time for each measurement.
 fn measurements(effort: CalibrationLength) -> (Vec<Case>, &'static [f64], Duration) {
     let in_flight = effort.in_flight();
     match effort {
@@ -182,7 +180,7 @@ fn measurements(effort: CalibrationLength) -> (Vec<Case>, &'static [f64], Durati
     }
 }
 
-/// Measures, against a built-in server.
+/// Runs the calibration against a built-in server.
 pub fn calibrate(
     against: &CalibrationTarget,
     effort: CalibrationLength,
@@ -194,7 +192,7 @@ pub fn calibrate(
     let (meter, before) = (Meter::start(), ThreadMark::now());
     let count = against.targets.len() * cases.len();
     let all = (count + rates.len()) as u32;
-    // An exchange takes its time twice: over the plain socket, and through the engine.
+    // An exchange is measured twice: over the plain socket, and through the engine.
     let left = time * (2 * count + rates.len()) as u32;
     let mut agenda = Agenda {
         begun: 0,
@@ -231,7 +229,7 @@ pub fn calibrate(
             time,
             context.observer,
         );
-        // Nothing is asked of any target.
+        // The target receives no requests.
         if let Some(target) = against.targets.first() {
             lateness.push(measure_lateness(target, *starts_per_s, time, stop));
         }
@@ -250,9 +248,10 @@ pub fn calibrate(
     })
 }
 
-/// Who had the processors since `before`, while these workers and the calling thread measured.
+/// Returns CPU time of this process and of others since `before`, in which these workers and the
+/// calling thread measured.
 fn costs_of(workers: &[ThreadTime], before: ThreadMark, meter: &Meter) -> Option<ProcessorsRecord> {
-    // What is not measured through the engine is measured by this thread.
+    // This thread measures everything that does not go through the engine.
     let (here, used) = (before.until(ThreadMark::now(), 0), meter.used());
     let measuring = workers.iter().fold(here, |sum, worker| ThreadTime {
         thread: 0,
@@ -262,7 +261,7 @@ fn costs_of(workers: &[ThreadTime], before: ThreadMark, meter: &Meter) -> Option
     ProcessorsRecord::of(used, used.elapsed_ns, &[measuring])
 }
 
-/// Which measurement is going on, and how long those take that have not begun.
+/// Progress of a calibration: the current measurement, and the time of those that have not begun.
 struct Agenda {
     begun: u32,
     all: u32,
@@ -270,7 +269,7 @@ struct Agenda {
 }
 
 impl Agenda {
-    /// Says that the next one begins, which takes so long.
+    /// Reports the start of the next measurement, which takes `time`.
     fn start(&mut self, what: &str, time: Duration, observer: &mut dyn Observer) {
         self.begun += 1;
         let left = RemainingTime::About(self.left.as_nanos() as u64);
@@ -280,7 +279,8 @@ impl Agenda {
     }
 }
 
-/// The emptiest exchange with so many in flight and starts at 10,000 per second stand for all.
+/// Returns the headroom of one target: the smallest exchange with `in_flight` calls, and starts at
+/// 10,000 per second.
 fn headroom_of(
     target: &TargetPlan,
     exchanges: &[Exchange],
@@ -307,7 +307,7 @@ fn headroom_of(
     }
 }
 
-/// An exchange, and what the engine's worker came to in it.
+/// Measures an exchange; returns the rates and the CPU time of the engine's worker.
 fn exchange(
     plan: &Plan,
     case: Case,
@@ -366,7 +366,7 @@ fn base_plan(target: &TargetPlan, case: Case, arrivals: ArrivalsPlan, time: Dura
     .with_read_data(None)
 }
 
-/// Asks NULL for ever.
+/// Workload that issues NULL calls without end.
 struct Nulls;
 
 impl Workload for Nulls {
@@ -375,7 +375,7 @@ impl Workload for Nulls {
     }
 }
 
-/// Keeps what it is handed.
+/// Interval sink that keeps the dispatch delay and the CPU time.
 struct Keep<'d> {
     dispatch_delay: &'d mut Distribution<u64>,
     cpu_nanos: &'d mut u64,
@@ -392,7 +392,7 @@ impl IntervalSink for Keep<'_> {
     }
 }
 
-/// Runs the real worker loop at a rate against nothing.
+/// Measures the lateness of the real worker loop at a rate, without a server.
 fn measure_lateness(
     target: &TargetPlan,
     starts_per_s: f64,
@@ -403,7 +403,7 @@ fn measure_lateness(
         offered_load_ops_per_s: starts_per_s,
     };
     let mut plan = base_plan(target, Case::null(1024), arrivals, time);
-    // One buffer for the whole of it.
+    // One buffer for the whole measurement.
     plan.interval_ns = time.as_nanos() as u64 * 100;
     let mut dispatch_delay = Distribution::new();
     let mut cpu_nanos = 0;
@@ -423,7 +423,7 @@ fn measure_lateness(
     let members = WorkerClient::of_worker(&plan, 0, |_| Nulls);
     let books = own_books(&plan, sink);
     let mut worker = Worker::new(&plan, 0, members, backend, books, signals);
-    // Setting the worker up took time that is not lateness.
+    // The setup of the worker took time that is not lateness.
     *worker.backend_mut() = Null::sleeping(Clock::start(), 1024);
     worker.run();
     TimerLateness {

@@ -15,23 +15,23 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock whose epoch is now.
+    /// Returns a clock whose epoch is now.
     pub fn start() -> Self {
         let source = quanta::Clock::new();
         let epoch = source.raw();
         Self { source, epoch }
     }
 
-    /// The present moment.
+    /// Returns the current time.
     #[inline]
     pub fn now(&self) -> Timestamp {
         Timestamp::from_nanos(self.source.delta_as_nanos(self.epoch, self.source.raw()))
     }
 
-    /// Whether it reads the processor's counter, and does not ask the kernel.
+    /// Whether the clock reads the processor's counter instead of asking the kernel.
     ///
-    /// `quanta` does not say which it took, but its raw readings do: the kernel's clock counts
-    /// nanoseconds since the start of the host, a counter is elsewhere.
+    /// `quanta` does not report its source, but the raw readings show it: the kernel's clock counts
+    /// nanoseconds since the host started, a counter has other values.
     pub fn reads_counter(&self) -> bool {
         let kernel = || {
             let now = clock_gettime(ClockId::Monotonic);
@@ -42,7 +42,7 @@ impl Clock {
         !(before..=kernel()).contains(&raw)
     }
 
-    /// The same clock with its epoch at `moment`.
+    /// Returns the same clock with the current time as its epoch.
     pub fn restarted(&self) -> Self {
         Self {
             source: self.source.clone(),
@@ -50,13 +50,13 @@ impl Clock {
         }
     }
 
-    /// What one reading costs and the smallest step seen, in nanoseconds.
+    /// Measures the cost of one reading and the smallest step between two readings, in nanoseconds.
     ///
-    /// divan's method: measure the clock before measuring with it.
+    /// Method of divan: measure the clock before measuring with it.
     pub fn measure(&self) -> ClockPrecision {
         const BATCHES: u32 = 20;
-        // The cheapest batch: a thread that is interrupted in one of them says
-        // nothing about the clock.
+        // The cheapest batch counts: a batch in which the thread is interrupted says nothing about
+        // the clock.
         let batches = (0..BATCHES).map(|_| self.measure_batch());
         batches.fold(
             ClockPrecision {
@@ -90,7 +90,7 @@ impl Clock {
     }
 }
 
-/// What is known of the clock.
+/// Cost and resolution of a clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClockPrecision {
     /// Cost of one reading in nanoseconds.

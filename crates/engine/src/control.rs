@@ -1,13 +1,13 @@
-//! How a run is told to end, and tells how it goes on.
+//! Stopping a run, and reporting its progress.
 //!
 //! ```text
-//!   ^C before or during the run   what goes on ends at once; then it is cleaned up,
+//!   ^C before or during the run   the current step ends at once; then the clean-up runs,
 //!                                 for a limited time
 //!   ^C during the clean-up        the clean-up ends at once
-//!   no ^C                         the clean-up ends by itself, or after a long time
+//!   no ^C                         the clean-up ends when it is done, or after a long time
 //! ```
 //!
-//! What waits for a server looks at its [`Cancellation`] every few hundredths of a second.
+//! Code that waits for a server checks its [`Cancellation`] every few hundredths of a second.
 
 use crate::control_socket::{FleetControl, SocketChoice};
 use filestone_control::load_control::{RemainingTime, SteeredPoint};
@@ -23,66 +23,68 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether to end, where nothing else wakes a thread.
+/// Interval at which stop flags are polled if nothing else wakes a thread.
 pub const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The run is to end before it has begun.
+/// The run was stopped before it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("interrupted before anything was measured")]
 pub struct Interrupted;
 
-/// Is told how a run goes on, on the coordinating thread.
+/// Receives the progress of a run on the coordinating thread.
 pub trait Observer {
-    /// What is being done before or after the measured run.
+    /// Reports a step before or after the measured run.
     fn preparing(&mut self, _what: &str) {}
-    /// What whoever asked should know of the target, before the run.
+    /// Reports a note on the target for the user, before the run.
     fn note(&mut self, _what: &str) {}
-    /// The target has been found and everything is looked up.
+    /// The target has been found, and all file handles are resolved.
     fn prepared(&mut self, _target: &Target) {}
-    /// Whether it is to be told what the load generator itself came to, which takes some time to add up.
+    /// Whether the observer wants [`Observer::generator`], whose figures take some time to add up.
     fn wants_generator(&self) -> bool {
         false
     }
-    /// What the load generator itself came to in the interval that is told next.
+    /// Reports CPU use and delay of the load generator in the interval that is reported next.
     fn generator(&mut self, _share: &GeneratorUsage) {}
-    /// Another part of the run begins.
+    /// A phase of the run begins.
     fn phase(&mut self, _phase: RunPhase) {}
     /// The clients are connected.
     fn connected(&mut self, _connections: &ConnectionsRecord) {}
-    /// An interval is complete: what all workers counted in it, some of which is in no record of an
-    /// interval. It is filled anew afterwards.
+    /// An interval is complete: receives the counters of all workers, some of which are not in the
+    /// record of an interval. The buffer is reused afterwards.
     fn counted(&mut self, _interval: &mut IntervalBuffer) {}
-    /// An interval of a job of several hosts is complete: what they counted in it, of which this process
-    /// has no more than the record.
+    /// An interval of a job of several hosts is complete: receives the record of their counters,
+    /// which is all that this process has of them.
     fn counted_by_hosts(&mut self, _interval: &IntervalRecord) {}
     /// An interval is complete.
     fn interval(&mut self, _record: &IntervalRecord) {}
-    /// What a steered run, or a calibration, is doing, and for how long it will go on.
+    /// Reports the current step of a steered run or a calibration, and the remaining time.
     fn steering(&mut self, _what: &str, _left: Option<RemainingTime>) {}
-    /// So many operations per second are due from now on, of a steered run.
+    /// Reports the load that a steered run offers from now on, in operations per second.
     fn offered(&mut self, _load_ops_per_s: f64) {}
-    /// A second of a fleet has passed; to look at its groups takes a look at each client.
+    /// A second of a fleet has passed. `groups` visits each client to compute the records.
     fn fleet(&mut self, _groups: &dyn Fn() -> Vec<GroupRecord>) {}
-    /// A load of a steered run has been measured.
+    /// A steered run has measured one offered load.
     fn point(&mut self, _point: &SteeredPoint) {}
     /// A second of a replay has passed.
     fn progress(&mut self, _progress: &Progress) {}
-    /// The clients of a fleet can be told something from now on, until its run is over.
+    /// A fleet accepts control commands from now on, until its run is over.
     fn controllable(&mut self, _control: &FleetControl) {}
-    /// What the server counted lately, where it is read.
+    /// Reports the latest rates of the server's counters, if they are read.
     fn server(&mut self, _rates: &[ServerRates]) {}
-    /// Clients of a fleet were told something.
+    /// A control command has changed clients of a fleet.
     fn changed(&mut self, _change: &ChangeRecord) {}
-    /// All is measured, and what is cleaned up now may take long: the record, but for what comes of that.
+    /// Everything is measured, and the clean-up that follows may take long. The record lacks only
+    /// the results of the clean-up.
     fn measured(&mut self, _record: &RunRecord) {}
 }
 
-/// What the load generator itself came to in an interval.
+/// CPU use and delay of the load generator in one interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeneratorUsage {
-    /// ready → sent of measured operations: its own lateness.
+    /// Time from ready to sent of measured operations: the generator's lateness.
     pub dispatch_delay_ns: DistributionRecord,
-    /// Time that its workers were ready to run and had no processor, summed over all, in nanoseconds.
+    /// Time in which workers were ready to run and had no processor, summed over all, in
+    /// nanoseconds.
     pub waited_ns: u64,
 }
 
@@ -91,86 +93,86 @@ pub struct NoObserver;
 
 impl Observer for NoObserver {}
 
-/// What a source of readings of the server counted between its last two readings.
+/// Rates of the server's counters between the last two readings of one source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerRates {
-    /// Where it was read.
+    /// Name of the source.
     pub source: String,
-    /// Of each counter, per second.
+    /// Each counter with its rate per second.
     pub per_s: Vec<(Counter, f64)>,
 }
 
-/// Which part of a replay is going on.
+/// Phase of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressPhase {
     /// Nothing is measured yet.
     WarmUp,
-    /// The measured window is open, or its last lines are ending.
+    /// The measured window is open, or its last lines are still running.
     Execute,
-    /// Clients take their trees away.
+    /// Clients remove their trees.
     CleanUp,
 }
 
-/// How far a replay is: dbench's row.
+/// Progress of a replay: dbench's row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// Which part of it is going on.
+    /// The phase.
     pub phase: ProgressPhase,
-    /// All clients; in the clean-up, those that are not clean.
+    /// Number of all clients; in the clean-up, of those that are not clean yet.
     pub clients: u32,
-    /// Lines that a client has carried out, on average, over all passes.
+    /// Lines that a client has executed, on average, over all iterations of the load file.
     pub line: u64,
-    /// File data moved since the phase began, per second of it; in the clean-up, of the phase before.
+    /// Bytes of file data per second since the phase began; in the clean-up, those of the phase
+    /// before.
     pub bytes_per_s: f64,
     /// Seconds since the phase began; in the clean-up, as in dbench, since the window opened.
     pub seconds: f64,
-    /// Longest response time of an operation that ended since the last row, or
-    /// that is still going on.
+    /// Longest response time of an operation that ended since the last row, or that is still in
+    /// flight.
     pub latency_max_ns: u64,
 }
 
-/// What the conductor of a job wants of a run that goes on.
+/// Command of a job's controller to a run in progress.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum JobCommand {
-    /// To offer so many operations per second from now on.
+    /// Offer this many operations per second from now on.
     Offer(f64),
-    /// To end, as if its time were over.
+    /// End the run as if its time were over.
     Finish,
 }
 
-/// Conducts a run that is part of a job of several hosts: says when it begins, what it offers and
-/// when it ends, and hears of each interval.
+/// Controls a run that is part of a job of several hosts: decides when it begins, the offered load
+/// and when it ends, and receives each interval.
 pub trait JobController {
-    /// All clients are connected. Returns when the run is to begin, or when `stop` is set.
+    /// All clients are connected. Returns when the run may begin, or when `stop` is set.
     fn start(&mut self, stop: &AtomicBool);
 
-    /// An interval is complete, in which so many operations per second were offered, during all of
-    /// it or not.
+    /// An interval is complete. `offered_load_ops_per_s` was offered in it, during all of it if
+    /// `is_whole`.
     fn interval(&mut self, interval: &IntervalRecord, offered_load_ops_per_s: f64, is_whole: bool);
 
-    /// The next order, if there is one.
+    /// Returns the next command, if there is one.
     fn order(&mut self) -> Option<JobCommand>;
 }
 
-/// What goes through all parts of a run: how it is told to end, whom it tells, and what is in no
-/// plan.
+/// State that all parts of a run share and that is not in the plan: stop flag, observer, password.
 pub struct Context<'run> {
-    /// Set from outside, by ^C: the run is to end.
+    /// Set from outside, by ^C: the run must end.
     pub stop: &'run AtomicBool,
-    /// Cancels what is going on now. It follows `stop` within [`Context::cancellable`].
+    /// Cancels the current step. [`Context::cancellable`] sets it when `stop` is set.
     pub cancellation: Cancellation,
-    /// Is told how the run goes on.
+    /// Receives the progress of the run.
     pub observer: &'run mut dyn Observer,
     /// The password of the user that clients log on as, if there is one.
     pub password: Option<&'run Password>,
     /// The socket through which a fleet is controlled while it runs.
     pub fleet_socket: SocketChoice,
-    /// Who conducts the run, if it is part of a job of several hosts.
+    /// Controller of the run, if it is part of a job of several hosts.
     pub conductor: Option<&'run mut dyn JobController>,
 }
 
 impl<'run> Context<'run> {
-    /// The context of a run that `stop` ends and `observer` looks at.
+    /// Returns the context of a run that `stop` ends and `observer` follows.
     pub fn new(stop: &'run AtomicBool, observer: &'run mut dyn Observer) -> Self {
         Self {
             stop,
@@ -182,7 +184,7 @@ impl<'run> Context<'run> {
         }
     }
 
-    /// The same for a run that is part of a job.
+    /// Returns the context with the controller of a job.
     #[must_use]
     pub fn conducted_by(self, conductor: &'run mut dyn JobController) -> Self {
         Self {
@@ -191,7 +193,7 @@ impl<'run> Context<'run> {
         }
     }
 
-    /// The same for a fleet that is controlled through this socket.
+    /// Returns the context with the socket through which the fleet is controlled.
     #[must_use]
     pub fn with_fleet_socket(self, fleet_socket: SocketChoice) -> Self {
         Self {
@@ -200,31 +202,31 @@ impl<'run> Context<'run> {
         }
     }
 
-    /// The same for a run whose clients log on with this password.
+    /// Returns the context with the password that clients log on with.
     #[must_use]
     pub fn with_password(self, password: Option<&'run Password>) -> Self {
         Self { password, ..self }
     }
 
-    /// Tells what is being done.
+    /// Reports a step to the observer.
     pub fn preparing(&mut self, what: &str) {
         self.observer.preparing(what);
     }
 
-    /// An error if the run is to end.
+    /// Returns an error if the run must end.
     pub fn check_cancelled(&self) -> Result<(), Interrupted> {
         check_cancelled(self.stop)?;
         self.cancellation.check_cancelled()
     }
 
-    /// Does `work`, which is cancelled when the run is to end meanwhile.
+    /// Does `work` and cancels it when `stop` is set.
     pub fn cancellable<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         let (stop, cancellation) = (self.stop, self.cancellation.clone());
         cancel_on(stop, &cancellation, || work(self))
     }
 }
 
-/// An error if the run is to end.
+/// Returns an error if `stop` is set.
 pub fn check_cancelled(stop: &AtomicBool) -> Result<(), Interrupted> {
     if stop.load(Ordering::Relaxed) {
         return Err(Interrupted);
@@ -232,22 +234,23 @@ pub fn check_cancelled(stop: &AtomicBool) -> Result<(), Interrupted> {
     Ok(())
 }
 
-/// Says that work is to end. What takes many steps, or waits, looks at it between two steps.
+/// Signals that work must end. Work of many steps, and work that waits, checks it between two
+/// steps.
 #[derive(Debug, Clone, Default)]
 pub struct Cancellation(Arc<AtomicBool>);
 
 impl Cancellation {
-    /// From now on every clone says so.
+    /// Cancels this and all its clones.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the work is to end.
+    /// Whether the work must end.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// An error if the work is to end.
+    /// Returns an error if the work must end.
     pub fn check_cancelled(&self) -> Result<(), Interrupted> {
         if self.is_cancelled() {
             return Err(Interrupted);
@@ -255,7 +258,7 @@ impl Cancellation {
         Ok(())
     }
 
-    /// Waits; `false`, and early, if the work is to end.
+    /// Sleeps; returns `false` early if the work is cancelled.
     pub fn pause(&self, pause: Duration) -> bool {
         let end = Instant::now() + pause;
         loop {
@@ -271,10 +274,10 @@ impl Cancellation {
     }
 }
 
-/// When a clean-up is to end before it is done.
+/// Deadline of a clean-up.
 ///
-/// One that follows ^C still takes away what the run made, but not for ever; one that meets
-/// ^C ends. Without ^C there is a limit, too: a server may list new names for ever.
+/// A clean-up after ^C still removes the run's files, but only for a limited time; ^C during the
+/// clean-up ends it. Without ^C there is a limit, too: a server may list new names for ever.
 #[derive(Debug)]
 pub struct CleanUpDeadline {
     began: Instant,
@@ -282,21 +285,21 @@ pub struct CleanUpDeadline {
     limits: CleanUpLimits,
 }
 
-/// How long a clean-up may take.
+/// Longest durations of a clean-up.
 #[derive(Debug, Clone, Copy)]
 pub struct CleanUpLimits {
-    /// After a run that was stopped.
+    /// Limit after a run that was stopped.
     pub stopped: Duration,
-    /// After any other.
+    /// Limit after any other run.
     pub finished: Duration,
 }
 
-/// A clean-up may take so many times as long as the run, and as long as a call may besides: a
+/// Longest clean-up as a multiple of the length of the run; the time-out of a call is added. A
 /// server that lists new names for ever must not be cleaned for ever.
 const CLEAN_UP_LENGTHS: u32 = 3;
 
-/// How long trees are taken away, of a run that has taken so long. What was made in that time is
-/// removed in a part of it.
+/// Returns how long trees may be removed after a run of length `run`. Removal of the files takes a
+/// part of the time in which they were made.
 pub fn clean_up_limits(timeout: Duration, run: Duration) -> CleanUpLimits {
     CleanUpLimits {
         stopped: timeout,
@@ -305,7 +308,8 @@ pub fn clean_up_limits(timeout: Duration, run: Duration) -> CleanUpLimits {
 }
 
 impl CleanUpDeadline {
-    /// Of a clean-up that begins now, after a run that was stopped or was not.
+    /// Returns the deadline of a clean-up that begins now. `was_stopped`: the run before it was
+    /// stopped.
     pub fn new(was_stopped: bool, limits: CleanUpLimits) -> Self {
         Self {
             began: Instant::now(),
@@ -314,7 +318,7 @@ impl CleanUpDeadline {
         }
     }
 
-    /// Whether it is time to end, if the run is stopped or not.
+    /// Whether the clean-up must end. `is_stopped`: ^C was pressed by now.
     pub fn is_due(&self, is_stopped: bool) -> bool {
         let took = self.began.elapsed();
         if self.was_stopped {
@@ -325,7 +329,7 @@ impl CleanUpDeadline {
     }
 }
 
-/// Does `work` and cancels it when the run is stopped meanwhile.
+/// Does `work` and cancels it when `stop` is set.
 pub fn cancel_on<R>(stop: &AtomicBool, cancellation: &Cancellation, work: impl FnOnce() -> R) -> R {
     let is_stopped = || stop.load(Ordering::Relaxed);
     if is_stopped() {
@@ -334,7 +338,7 @@ pub fn cancel_on<R>(stop: &AtomicBool, cancellation: &Cancellation, work: impl F
     watch(cancellation, is_stopped, work)
 }
 
-/// Does `work` and cancels it when the run is stopped meanwhile, or when it has taken `most`.
+/// Does `work` and cancels it when `stop` is set, or after the time `most`.
 pub fn cancel_after<R>(
     stop: &AtomicBool,
     most: Duration,
@@ -346,7 +350,7 @@ pub fn cancel_after<R>(
     watch(cancellation, is_time, work)
 }
 
-/// Does the `work` of a clean-up, for as long as the limits say.
+/// Does the `work` of a clean-up and cancels it at the deadline of `limits`.
 pub fn cancel_clean_up_on<R>(
     stop: &AtomicBool,
     limits: CleanUpLimits,
@@ -358,7 +362,7 @@ pub fn cancel_clean_up_on<R>(
     watch(cancellation, || end.is_due(is_stopped()), work)
 }
 
-/// Does `work` while another thread cancels it when it is time.
+/// Does `work` while another thread cancels it as soon as `is_time`.
 fn watch<R>(
     cancellation: &Cancellation,
     is_time: impl Fn() -> bool + Send,
@@ -374,7 +378,7 @@ fn watch<R>(
             }
         };
         let thread = std::thread::Builder::new().name("filestone-stop".into());
-        // A host without another thread has worse to tell, and soon.
+        // A host that cannot start another thread has worse errors to report, and soon will.
         let _ = thread.spawn_scoped(scope, look);
         let result = work();
         drop(working);

@@ -1,4 +1,4 @@
-//! Why a run could not be made, sorted by whose fault it is.
+//! Errors of a run, sorted by their cause: user, target, this host or filestone.
 
 use crate::control::Interrupted;
 use crate::driver::{CallError, SourceRefused};
@@ -7,14 +7,14 @@ use filestone_plan::file_set::FileSetError;
 use filestone_plan::plan::{Field, PlanError};
 use std::net::SocketAddr;
 
-/// Whose fault an error is; each has its exit code.
+/// Cause of an error; each has its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCategory {
-    /// What was asked for cannot be done: the user can mend it.
+    /// The request cannot be met: the user can correct it.
     Usage,
-    /// The server or the network.
+    /// The server or the network failed.
     Target,
-    /// This host.
+    /// This host failed or refused something.
     Environment,
     /// A bug in this program.
     Internal,
@@ -22,13 +22,13 @@ pub enum ErrorCategory {
     Interruption,
 }
 
-/// An error of one area: a protocol, a test directory, a plan. Its type stands where the area
-/// does, so that nothing here knows of it; `?` makes a [`RunError`] of it.
+/// An error of one area: a protocol, a test directory, a plan. Its type is defined in its area, and
+/// this module does not depend on it; `?` converts it to a [`RunError`].
 pub trait AreaError: std::error::Error + Send + Sync + 'static {
-    /// Whose fault it is.
+    /// Returns the cause.
     fn category(&self) -> ErrorCategory;
 
-    /// What to do about it, if there is something.
+    /// Returns advice on how to correct the error, if there is any.
     fn help(&self) -> Option<String>;
 
     /// Whether the target was not reached at all: another address of the same host may answer.
@@ -63,58 +63,58 @@ impl AreaError for FileSetError {
     }
 }
 
-/// Why a run could not be made.
+/// Error of a run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// What one area alone can say.
+    /// An error of one area.
     #[error("{0}")]
     Area(Box<dyn AreaError>),
-    /// The host's name means nothing.
+    /// The host's name cannot be resolved.
     #[error("{host}: no such host: {source}")]
     Resolve {
         /// The name.
         host: String,
-        /// What the resolver said.
+        /// Error of the resolver.
         source: std::io::Error,
     },
-    /// Nobody answers there.
+    /// The connection failed.
     #[error("{address}: cannot connect: {source}")]
     Connect {
-        /// Where.
+        /// Address of the server.
         address: SocketAddr,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// A call before or after the run failed.
     #[error("{address}: {call}: {source}")]
     Call {
-        /// Where.
+        /// Address of the server.
         address: SocketAddr,
-        /// Which call, such as `MOUNT /export`.
+        /// Name of the call, such as `MOUNT /export`.
         call: String,
-        /// How it failed.
+        /// Error of the call.
         source: CallError,
     },
-    /// What the run needs could not be completed.
+    /// The setup of a run failed halfway, and parts of it remain on the server.
     #[error("{source}")]
     Unfinished {
-        /// Why.
+        /// Cause of the failure.
         source: Box<RunError>,
-        /// What stays of it on the server, as a sentence.
+        /// A sentence that names the remains on the server.
         remains: String,
     },
     /// This host refused something.
     #[error("cannot {what}: {source}")]
     System {
-        /// What was tried.
+        /// The attempted action, as a verb phrase.
         what: String,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// The run was interrupted before it began.
     #[error("interrupted before anything was measured")]
     Interrupted,
-    /// A bug.
+    /// A bug in filestone.
     #[error("internal error: {0}")]
     Internal(String),
 }
@@ -126,7 +126,7 @@ impl From<Interrupted> for RunError {
 }
 
 impl RunError {
-    /// The error of an area, if it is of that one.
+    /// Returns the error of an area if its type is `E`.
     pub fn of_area<E: AreaError>(&self) -> Option<&E> {
         match self {
             RunError::Area(error) => (&**error as &dyn std::error::Error).downcast_ref(),
@@ -134,7 +134,7 @@ impl RunError {
         }
     }
 
-    /// Whether nobody answers: another address of the same host may.
+    /// Whether the server was not reached: another address of the same host may answer.
     pub fn is_unreachable(&self) -> bool {
         match self {
             RunError::Connect { .. } => true,
@@ -143,7 +143,7 @@ impl RunError {
         }
     }
 
-    /// What came of connecting.
+    /// Converts an error of connecting.
     pub(crate) fn connecting(address: SocketAddr, error: CallError) -> Self {
         match error {
             CallError::System(source) => RunError::Connect { address, source },
@@ -152,7 +152,7 @@ impl RunError {
         }
     }
 
-    /// What came of a call before or after the run.
+    /// Converts an error of a call before or after the run.
     pub(crate) fn calling(address: SocketAddr, call: String, source: CallError) -> Self {
         match source {
             CallError::Stopped => RunError::Interrupted,
@@ -164,7 +164,7 @@ impl RunError {
         }
     }
 
-    /// Whose fault it is.
+    /// Returns the cause.
     pub fn category(&self) -> ErrorCategory {
         match self {
             RunError::Area(error) => error.category(),
@@ -184,7 +184,7 @@ impl RunError {
         }
     }
 
-    /// The same error of a run that leaves something at `path`, and why.
+    /// Returns this error for a run that leaves `path` behind, with the reason.
     pub(crate) fn leaving(self, path: &str, reason: &RunError, advice: &str) -> Self {
         RunError::Unfinished {
             source: Box::new(self),
@@ -192,7 +192,7 @@ impl RunError {
         }
     }
 
-    /// What to do about it, if there is something.
+    /// Returns advice on how to correct the error, if there is any.
     pub fn help(&self) -> Option<String> {
         match self {
             RunError::Area(error) => error.help(),
@@ -232,20 +232,20 @@ fn and(help: Option<String>, more: &str) -> String {
     }
 }
 
-/// What to do when this host has no socket left.
+/// Advice if this host cannot provide another socket.
 pub(crate) const NO_MORE_SOCKETS: &str = "this host has no free port or file left for it; use fewer clients (--clients), or more addresses (--source)";
 
-/// What to do when this host does not let a connection come from an address.
+/// Advice if this host refuses a source address.
 pub(crate) const SOURCES_OF_THIS_HOST: &str = "clients connect from addresses of this host, of the \
     server's family (--source); `filestone fleet addresses up` gives it more";
 
-/// Whether it was the address to come from that this host refused.
+/// Whether this host refused the source address.
 pub(crate) fn is_source_refused(error: &std::io::Error) -> bool {
     let inner = error.get_ref();
     inner.is_some_and(|inner| inner.is::<SourceRefused>())
 }
 
-/// Whether it was this host that refused a socket, and not the network.
+/// Whether this host, not the network, refused a socket.
 pub(crate) fn is_of_this_host(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
     matches!(

@@ -1,16 +1,16 @@
-//! What this host runs out of: open files, memory, room for sockets.
+//! Exhausted resources of this host: open files, memory, memory for sockets.
 
 use rustix::io::Errno;
 
-/// Whether this host has run out of what a call needs. No server has a part in it, so it is never
-/// counted as an answer.
+/// Whether this host has run out of a resource that a call needs. The server does not cause this,
+/// so it is never counted as a reply.
 pub(crate) fn is_exhaustion(error: &std::io::Error) -> bool {
     let number = error.raw_os_error();
     number.is_some_and(|number| is_exhausted(Errno::from_raw_os_error(number)))
 }
 
-/// The same of the number alone: open files of this process and of all, memory, and memory for
-/// sockets.
+/// Whether the error number means an exhausted resource: open files of this process and of all,
+/// memory, and memory for sockets.
 pub(crate) fn is_exhausted(errno: Errno) -> bool {
     matches!(
         errno,
@@ -18,7 +18,7 @@ pub(crate) fn is_exhausted(errno: Errno) -> bool {
     )
 }
 
-/// What to do when this host has run out of something.
+/// Advice if a resource of this host is exhausted.
 pub(crate) const EXHAUSTED_HELP: &str = "this host ran out of open files or memory, so the run \
      does not count; use fewer clients (--clients), or raise the limit (`ulimit -n` for open files \
      of a process, fs.file-max for those of the host)";

@@ -1,10 +1,10 @@
-//! What is known of this host, for the record.
+//! Description of this host, for the record.
 
 use crate::clock::Clock;
 use filestone_measure::measure::run_record::Host;
 use std::fs;
 
-/// Describes this host.
+/// Returns the description of this host.
 pub fn describe(clock: &Clock, driver: &str) -> Host {
     let name = rustix::system::uname();
     let precision = clock.measure();
@@ -26,13 +26,13 @@ pub fn describe(clock: &Clock, driver: &str) -> Host {
     }
 }
 
-/// Its name; no longer than Linux lets it be (HOST_NAME_MAX).
+/// Returns the host name, at most 64 characters (HOST_NAME_MAX of Linux).
 pub fn name() -> String {
     let name = rustix::system::uname();
     name.nodename().to_string_lossy().chars().take(64).collect()
 }
 
-/// The only line of a small file of the system; `None` if it is not there or empty.
+/// Returns the only line of a small system file; `None` if the file is missing or empty.
 pub(crate) fn line_of(path: &str) -> Option<String> {
     fs::read_to_string(path)
         .ok()
@@ -46,20 +46,21 @@ fn cpu_model() -> Option<String> {
     info.model_name(0).map(str::to_string)
 }
 
-/// What this process has in memory, in bytes.
+/// Returns the resident memory of this process, in bytes.
 pub fn resident_bytes() -> u64 {
     let statm = procfs::process::Process::myself().and_then(|process| process.statm());
     statm.map_or(0, |statm| statm.resident * procfs::page_size())
 }
 
-/// The same of another process of this host; `None` if it is not there.
+/// Returns the resident memory of another process of this host, in bytes; `None` if it does not
+/// exist.
 pub fn resident_bytes_of(process: u32) -> Option<u64> {
     let process = i32::try_from(process).ok()?;
     let statm = procfs::process::Process::new(process).ok()?.statm().ok()?;
     Some(statm.resident * procfs::page_size())
 }
 
-/// What this host has free of memory, or could have, in bytes; `None` if it does not say.
+/// Returns the available memory of this host (`MemAvailable`), in bytes; `None` if not reported.
 pub fn memory_available_bytes() -> Option<u64> {
     use procfs::Current as _;
     procfs::Meminfo::current().ok()?.mem_available

@@ -1,7 +1,7 @@
 //! The impure half of filestone: threads, sockets, clocks and the worker loop.
 //!
-//! It never prints: what a person reads is `cli`'s business. What a run produces
-//! is a [`RunRecord`](filestone_measure::measure::RunRecord).
+//! It never prints: the `cli` crate writes all output for people. The result of a run is a
+//! [`RunRecord`](filestone_measure::measure::RunRecord).
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Reads load files, plain or gzip, a line at a time: what is in memory is the
-//! compiled load and one line, however long the file is.
+//! Reads load files, plain or gzip, line by line: memory holds the compiled load and one line,
+//! regardless of the length of the file.
 
 use crate::error::ErrorCategory;
 use filestone_workload::load::{Compiler, LONGEST_LINE, Load, LoadErrors};
@@ -10,44 +10,43 @@ use std::path::Path;
 
 /// Bytes read from a file at once.
 const BUFFER: usize = 1 << 16;
-/// The most bytes that a load file may have, unpacked: 4 GiB. A small gzip file
-/// may claim far more.
+/// Maximum unpacked length of a load file: 4 GiB. A small gzip file may expand to far more.
 const LONGEST_FILE: u64 = 1 << 32;
-/// How gzip files begin (RFC 1952, section 2.3.1).
+/// First bytes of a gzip file (RFC 1952, section 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Why a load file cannot be used.
+/// Error returned when a load file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadFileError {
-    /// It cannot be opened or read.
+    /// The file cannot be opened or read.
     #[error("{name}: cannot read: {source}")]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         name: String,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// It is packed, and what unpacks is not whole.
+    /// The gzip data of the file are damaged or truncated.
     #[error("{name}: the gzip data are damaged: {source}")]
     Damaged {
-        /// The file.
+        /// Path of the file.
         name: String,
-        /// What is wrong with them.
+        /// Error of the decoder.
         source: io::Error,
     },
-    /// It is longer than any load file.
+    /// The file is longer than the maximum.
     #[error("{name}: more than {LONGEST_FILE} bytes")]
     TooLong {
-        /// The file.
+        /// Path of the file.
         name: String,
     },
-    /// It is there, but it is wrong.
+    /// The file can be read, but its content is invalid.
     #[error(transparent)]
     Wrong(#[from] LoadErrors),
 }
 
 impl LoadFileError {
-    /// Whose fault it is.
+    /// Returns the cause of the error.
     pub fn category(&self) -> ErrorCategory {
         match self {
             LoadFileError::Unreadable { source, .. } => match source.kind() {
@@ -85,7 +84,7 @@ pub fn read(path: &Path) -> Result<Load, LoadFileError> {
     }
 }
 
-/// Compiles a load that the program brings along.
+/// Compiles a load that is part of the program.
 pub fn read_text(name: &str, text: &str) -> Result<Load, LoadErrors> {
     let mut compiler = Compiler::new(name);
     for line in text.lines() {
@@ -113,7 +112,7 @@ fn compile(name: &str, from: impl BufRead) -> Result<Load, LoadFileError> {
     Ok(compiler.finish()?)
 }
 
-/// Reads one line, but never much more of it than a line may have. `false` at
+/// Reads one line, but never much more of it than the maximum length of a line. Returns `false` at
 /// the end.
 fn next_line(
     from: &mut impl BufRead,
@@ -121,7 +120,8 @@ fn next_line(
     name: &str,
 ) -> Result<bool, LoadFileError> {
     line.clear();
-    // The longest line, what ends it, and one byte that tells a longer one.
+    // The longest line, its line end, and one more byte by which the compiler detects a longer
+    // line.
     let longest = LONGEST_LINE as u64 + 3;
     let read = from.take(longest).read_until(b'\n', line);
     read.map(|bytes| bytes > 0)
@@ -141,7 +141,7 @@ mod tests {
 
     const LOAD: &str = "CREATE3 \"/clients/client1/a\" 0x0\nREMOVE3 \"/clients/client1/a\" 0x0\n";
 
-    /// A file that goes away with the test.
+    /// A file that is removed when the test ends.
     struct Scratch(PathBuf);
 
     impl Scratch {

@@ -1,4 +1,4 @@
-//! Who has this host's processors: what this process used of them, and what others did.
+//! CPU time of this host: the share of this process and the share of others.
 
 use crate::quota::{self, read};
 use filestone_measure::doctor::facts::ProcessorQuota;
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::time::Instant;
 
-/// Looks at the processors from one moment to another.
+/// Measures the use of the processors between two moments.
 #[derive(Debug)]
 pub(crate) struct Meter {
     began: Instant,
@@ -23,7 +23,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Looks from now on.
+    /// Starts the measurement.
     pub fn start() -> Self {
         let allowed = allowed();
         Self {
@@ -36,7 +36,7 @@ impl Meter {
         }
     }
 
-    /// What has been used since.
+    /// Returns the CPU time since the start.
     pub fn used(&self) -> ProcessorTime {
         let own_ns = clock_nanos(ClockId::ProcessCPUTime).saturating_sub(self.own_ns);
         let busy_ns = busy_nanos(&self.allowed).zip(self.busy_ns);
@@ -59,7 +59,7 @@ impl Meter {
         }
     }
 
-    /// What the quota did that stopped this process for longest.
+    /// Returns the throttling since the start by the quota that stopped this process longest.
     fn throttling_since(&self) -> Option<Throttling> {
         let now = quota::throttling(read).into_iter().zip(&self.throttling);
         let since = now.map(|(now, before)| now.since(*before));
@@ -67,7 +67,7 @@ impl Meter {
     }
 }
 
-/// What the calling thread has come to in its life so far.
+/// CPU and wait time of the calling thread since it started.
 #[derive(Debug, Clone, Copy)]
 pub struct ThreadMark {
     pub cpu_ns: u64,
@@ -75,7 +75,7 @@ pub struct ThreadMark {
 }
 
 impl ThreadMark {
-    /// Looks at it now.
+    /// Reads both times now.
     pub fn now() -> Self {
         Self {
             cpu_ns: thread_nanos(),
@@ -83,7 +83,8 @@ impl ThreadMark {
         }
     }
 
-    /// What the thread, whose number or first client's is this, came to from then until `now`.
+    /// Returns the thread's times from this mark to `now`. `thread` is the number of the thread or
+    /// of its first client.
     pub fn until(self, now: Self, thread: u32) -> ThreadTime {
         ThreadTime {
             thread,
@@ -93,25 +94,25 @@ impl ThreadMark {
     }
 }
 
-/// Processor time of the calling thread, in nanoseconds.
+/// Returns the CPU time of the calling thread, in nanoseconds.
 pub(crate) fn thread_nanos() -> u64 {
     clock_nanos(ClockId::ThreadCPUTime)
 }
 
-/// The time, counted from some moment of this host.
+/// Returns the monotonic time of this host, in nanoseconds.
 pub(crate) fn monotonic_nanos() -> u64 {
     clock_nanos(ClockId::Monotonic)
 }
 
-/// How long the calling thread was ready to run and had no processor, in nanoseconds.
+/// Returns how long the calling thread was ready to run and had no processor, in nanoseconds.
 pub(crate) fn waited_nanos() -> u64 {
     waited().unwrap_or(0)
 }
 
-/// Workers ask for it while operations are in flight, so it is read without allocating.
+/// Reads without allocating: workers call it while operations are in flight.
 fn waited() -> Option<u64> {
-    // "time on the processor, time waited for one, times it had one"
-    // (proc_pid_schedstat); a kernel without it leaves the question open.
+    // "time on the processor, time waited for one, times it had one" (proc_pid_schedstat); a kernel
+    // may lack it.
     const LINE_MAX: usize = 64;
     let mut line = [0; LINE_MAX];
     let mut file = File::open("/proc/thread-self/schedstat").ok()?;
@@ -125,7 +126,7 @@ fn clock_nanos(clock: ClockId) -> u64 {
     spent.tv_sec as u64 * 1_000_000_000 + spent.tv_nsec as u64
 }
 
-/// The processors that this process may use.
+/// Returns the processors that this process may use.
 pub(crate) fn allowed() -> Vec<usize> {
     let Ok(set) = rustix::thread::sched_getaffinity(None) else {
         return vec![];
@@ -135,8 +136,8 @@ pub(crate) fn allowed() -> Vec<usize> {
         .collect()
 }
 
-/// Time in which these processors ran programs, or other virtual machines did, in nanoseconds.
-/// Interrupts are left out: those of the network are mostly our own.
+/// Returns the time in which these processors ran programs or other virtual machines, in
+/// nanoseconds. Interrupts are left out: filestone itself causes most interrupts of the network.
 fn busy_nanos(allowed: &[usize]) -> Option<u64> {
     let stats = KernelStats::current().ok()?;
     let ticks: Option<u64> = allowed
@@ -149,7 +150,7 @@ fn busy_nanos(allowed: &[usize]) -> Option<u64> {
     Some(ticks? * 1_000_000_000 / procfs::ticks_per_second().max(1))
 }
 
-/// Time of these processors that other virtual machines had, in nanoseconds.
+/// Returns the time of these processors that other virtual machines used, in nanoseconds.
 pub(crate) fn stolen_nanos(allowed: &[usize]) -> Option<u64> {
     let stats = KernelStats::current().ok()?;
     let times = allowed.iter().map(|cpu| stats.cpu_time.get(*cpu)?.steal);

@@ -1,14 +1,14 @@
-//! How much processor time the control group of this process may have (cgroups(7)).
+//! CPU quota of the control group of this process (cgroups(7)).
 
 use filestone_measure::doctor::facts::ProcessorQuota;
 use filestone_measure::measure::absence::Throttling;
 use std::fs::File;
 use std::io::Read as _;
 
-/// Longer files of the system are not what they are taken for.
+/// Maximum length of a system file that is read.
 const FILE_MAX: u64 = 64 << 10;
 
-/// The text of a file of the system.
+/// Returns the text of a system file.
 pub(crate) fn read(path: &str) -> Option<String> {
     let mut text = String::new();
     let file = File::open(path).ok()?;
@@ -16,7 +16,7 @@ pub(crate) fn read(path: &str) -> Option<String> {
     Some(text)
 }
 
-/// The quota, by files that `read` gives the text of; `None` if it is not known.
+/// Returns the quota from files whose text `read` returns; `None` if it cannot be determined.
 pub fn quota(read: impl Fn(&str) -> Option<String>) -> Option<ProcessorQuota> {
     let groups = read("/proc/self/cgroup")?;
     let mut quotas = Vec::new();
@@ -43,13 +43,13 @@ pub fn quota(read: impl Fn(&str) -> Option<String>) -> Option<ProcessorQuota> {
     if quotas.is_empty() && !is_root {
         return None;
     }
-    // A group has no more than what is above it.
+    // A group cannot use more than its parents.
     let least = quotas.into_iter().flatten().min_by(f64::total_cmp);
     Some(least.map_or(ProcessorQuota::Unlimited, ProcessorQuota::Processors))
 }
 
-/// What the quotas of this process's control group and of those above it have done so far, in the order
-/// of groups; a group without a quota is left out.
+/// Returns the total throttling by this process's control group and by its parents, in the order of
+/// groups, without groups that have no quota.
 pub fn throttling(read: impl Fn(&str) -> Option<String>) -> Vec<Throttling> {
     let Some(groups) = read("/proc/self/cgroup") else {
         return vec![];
@@ -71,7 +71,7 @@ pub fn throttling(read: impl Fn(&str) -> Option<String>) -> Vec<Throttling> {
     found
 }
 
-/// `nr_periods 10`, `nr_throttled 9` and `throttled_usec 800000`, or, in the first version,
+/// Parses `nr_periods 10`, `nr_throttled 9` and `throttled_usec 800000`, or, in cgroup v1,
 /// `throttled_time` in nanoseconds.
 fn throttled(text: &str) -> Option<Throttling> {
     let value = |wanted: &str| -> Option<u64> {
@@ -91,14 +91,14 @@ fn throttled(text: &str) -> Option<Throttling> {
     })
 }
 
-/// A group and those above it, to the root, which is "".
+/// Returns a group and its parents, up to the root, which is "".
 fn parents(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path.trim_end_matches('/')), |group| {
         group.rfind('/').map(|slash| &group[..slash])
     })
 }
 
-/// `150000 100000`: microseconds, and of how many; `max 100000`.
+/// Parses `150000 100000` (quota and period in microseconds) or `max 100000` (no quota).
 #[allow(clippy::option_option)] // not known, and known to be none
 fn second_version(text: &str) -> Option<Option<f64>> {
     let (quota, period) = text.trim().split_once(' ')?;
@@ -108,7 +108,7 @@ fn second_version(text: &str) -> Option<Option<f64>> {
     ratio(quota, period).map(Some)
 }
 
-/// The same in two files, in which -1 is none.
+/// Reads quota and period of cgroup v1 from their two files; a quota of -1 means no quota.
 #[allow(clippy::option_option)]
 fn first_version(read: &impl Fn(&str) -> Option<String>, group: &str) -> Option<Option<f64>> {
     let file = |name: &str| read(&format!("/sys/fs/cgroup/cpu{group}/{name}"));

@@ -1,7 +1,7 @@
 //! One run of calls: prepare, warm up, measure, drain, clean up.
 //!
-//! The coordinator is the calling thread. It starts the workers, merges the
-//! intervals that they hand over, and makes the record.
+//! The coordinator is the calling thread. It starts the workers, merges the intervals that they
+//! submit, and writes the record.
 
 mod coordinator;
 mod environment;
@@ -45,14 +45,15 @@ use std::thread::Scope;
 use std::time::SystemTime;
 use steered::Steered;
 
-/// Finds the target of a plan, and prepares what its operations are about.
+/// Finds the target of a plan and prepares the objects of its operations.
 pub type OpenTargetFn<'a> = dyn for<'plan> Fn(&'plan Plan, &mut Context<'_>) -> Result<Box<dyn OpenTarget + 'plan>, RunError>
     + 'a;
 
-/// Makes the run of `plan` on what `open` opens. `headroom` is what the load generator can do
-/// here, if that was measured: a steered run looks no further.
+/// Runs `plan` on the target that `open` opens. `headroom` is the measured ceiling of the load
+/// generator on this host, if known: a steered run does not search beyond it.
 ///
-/// An interrupted run, and one whose server was lost in the middle, give a record that says so.
+/// An interrupted run, and one whose server was lost during the run, return a record with that
+/// information.
 pub fn by_calls(
     plan: &Plan,
     headroom: Option<&Headroom>,
@@ -86,8 +87,7 @@ pub fn by_calls(
     }
 }
 
-/// Makes the run of `plan`, and lets `steering` decide on the offered load after every
-/// interval.
+/// Runs `plan` and lets `steering` set the offered load after every interval.
 pub fn run_steered(
     plan: &Plan,
     open: &OpenTargetFn<'_>,
@@ -106,7 +106,7 @@ pub fn run_steered(
     Ok(record)
 }
 
-/// Makes the run of `plan` on a target that has been opened, and cleans up after it.
+/// Runs `plan` on an open target, and cleans up afterwards.
 pub fn run_on(
     plan: &Plan,
     mut target: Box<dyn OpenTarget + '_>,
@@ -142,8 +142,8 @@ pub fn run_on(
     Ok(record)
 }
 
-/// What this host knows of the way to a target: whether that is in another network namespace of this host, or
-/// may be, and how fast the interface is.
+/// Adds the facts of this host on the network path to a target: whether it leads to another network
+/// namespace of this host, or may do so, and the speed of the interface.
 fn check_path(target: &mut Target) {
     let Ok(address) = target.address.parse() else {
         return;
@@ -163,7 +163,7 @@ fn check_path(target: &mut Target) {
     }
 }
 
-/// The same arrivals at another load.
+/// Returns the same arrivals at another load.
 fn offering(
     arrivals: &ArrivalsPlan,
     offered_load_ops_per_s: f64,
@@ -253,7 +253,7 @@ fn measure(
     Ok(record)
 }
 
-/// Connects the clients, and tells how.
+/// Connects the clients and reports their connections.
 fn connect(
     target: &mut dyn OpenTarget,
     clock: &Clock,
@@ -266,12 +266,12 @@ fn connect(
     Ok(clients)
 }
 
-/// Whoever attends, if they do.
+/// Returns the hook, if there is one.
 fn attending<A: RunHook>(it: &mut Option<A>) -> Option<&mut dyn RunHook> {
     it.as_mut().map(|it| it as &mut dyn RunHook)
 }
 
-/// Notes how much memory is taken now.
+/// Stores the current memory use of this process.
 fn check_memory(made: &mut Option<ConnectionsRecord>, place: fn(&mut ClientMemory) -> &mut u64) {
     let memory = made.as_mut().and_then(|made| made.memory.as_mut());
     if let Some(memory) = memory {
@@ -279,16 +279,16 @@ fn check_memory(made: &mut Option<ConnectionsRecord>, place: fn(&mut ClientMemor
     }
 }
 
-/// Starts a thread for each worker, and waits until all are set up. They run as soon as each is
-/// given the clock.
+/// Starts a thread for each worker, and waits until all are set up. A worker runs as soon as it
+/// receives the clock.
 fn start_all<'scope, 'run: 'scope>(
     scope: &'scope Scope<'scope, '_>,
     plan: &'run Plan,
     bodies: Vec<Box<dyn WorkerBody>>,
     mut thread: impl FnMut(usize, SyncSender<()>, Receiver<Clock>) -> WorkerThread<'run>,
 ) -> Result<Vec<SyncSender<Clock>>, RunError> {
-    // Channels and not a barrier: where not all threads can be started, the
-    // others must not wait for ever.
+    // Channels instead of a barrier: if some threads cannot be started, the others must not wait
+    // for ever.
     let workers = bodies.len();
     let (ready, all_ready) = sync_channel(workers);
     let mut starts = Vec::with_capacity(workers);
@@ -301,12 +301,12 @@ fn start_all<'scope, 'run: 'scope>(
         })?;
     }
     drop(ready);
-    // Ends early only if a worker is gone, which the scope then says.
+    // Ends early only if a worker is gone, which the scope then reports.
     all_ready.iter().take(workers).for_each(drop);
     Ok(starts)
 }
 
-/// What made a record: this program.
+/// Returns the description of this program, for records.
 pub fn tool() -> Tool {
     let profile = if cfg!(debug_assertions) {
         "debug"

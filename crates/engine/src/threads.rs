@@ -7,7 +7,8 @@ use std::thread::{Builder, Scope};
 /// Stack of a client's thread: buffers are on the heap.
 const CLIENT_STACK_BYTES: usize = 256 << 10;
 
-/// Starts the thread of worker `index`. One whose clients block is called by the first of them.
+/// Starts the thread of worker `index`. If its clients block, the thread is named after its first
+/// client, `blocking`.
 pub fn start_worker<'scope>(
     scope: &'scope Scope<'scope, '_>,
     plan: &'scope Plan,
@@ -35,15 +36,15 @@ pub fn start_worker<'scope>(
     })
 }
 
-/// Makes the calling thread a good place to measure from.
+/// Prepares the calling thread for measuring: timer slack and processor.
 fn settle(plan: &Plan, index: usize) {
-    // A sleeping thread would otherwise be woken up to 50 µs late on purpose.
+    // Otherwise the kernel delays the wake-up of a sleeping thread by up to 50 µs.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     if plan.pin.is_empty() {
         return;
     }
     let mut cpus = rustix::thread::CpuSet::new();
     cpus.set(plan.pin[index % plan.pin.len()] as usize);
-    // Whether this process may run there was checked before the run.
+    // The check before the run has shown that this process may run there.
     let _ = rustix::thread::sched_setaffinity(None, &cpus);
 }

@@ -1,4 +1,4 @@
-//! The time that a client lives in: the run's clock, or a virtual one in tests.
+//! Time source of a client: the run's clock, or a virtual one in tests.
 
 use crate::clock::Clock;
 use crate::processors;
@@ -6,18 +6,18 @@ use filestone_workload::time::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Longest sleep at a time, so that somebody who stops the run need not wait.
+/// Longest single sleep, so that a stop of the run takes effect soon.
 const NAP: Duration = Duration::from_millis(50);
 
-/// Where a client's moments come from, and how it waits for one.
+/// Time source of a client.
 pub trait Time {
-    /// The present moment.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 
-    /// Waits until `until`, or until somebody stops the run.
+    /// Waits until `until`, or until the run is stopped.
     fn wait(&self, until: Timestamp);
 
-    /// Processor time that the calling thread has used, in nanoseconds.
+    /// Returns the CPU time of the calling thread, in nanoseconds.
     fn processor_nanos(&self) -> u64;
 }
 
@@ -26,7 +26,7 @@ pub trait Time {
 pub struct RealTime<'run> {
     /// Shared by all clients.
     pub clock: Clock,
-    /// Says that the run is to end early.
+    /// Set when the run must end early.
     pub stop: &'run AtomicBool,
 }
 
@@ -50,14 +50,14 @@ impl Time for RealTime<'_> {
     }
 }
 
-/// A clock that moves when it is waited for, or when work takes time.
+/// A clock that advances only by waiting and by simulated work.
 #[cfg(test)]
 #[derive(Debug, Clone, Default)]
 pub struct VirtualTime(pub std::rc::Rc<std::cell::Cell<u64>>);
 
 #[cfg(test)]
 impl VirtualTime {
-    /// Lets so many nanoseconds pass.
+    /// Advances the time by `nanos` nanoseconds.
     pub fn pass(&self, nanos: u64) {
         self.0.set(self.0.get() + nanos);
     }

@@ -1,4 +1,4 @@
-//! The way to an address, by what this host knows of it. Nothing is sent.
+//! Network path to an address, from the facts that this host has. Nothing is sent.
 
 mod namespaces;
 
@@ -14,10 +14,10 @@ const INTERFACES: &str = "/sys/class/net";
 /// RTF_GATEWAY of a route.
 const THROUGH_GATEWAY: u16 = 2;
 
-/// The way to `address`, from `source` if that is given.
+/// Returns the facts of the network path to `address`, from `source` if given.
 pub(crate) fn to(address: SocketAddr, source: Option<IpAddr>) -> NetworkPathFacts {
     let local = source.map_or_else(|| any_towards(address), |source| from(source, address));
-    // Connecting datagrams sends none, but chooses the route.
+    // Connecting a UDP socket sends no packet, but chooses the route.
     let socket = UdpSocket::bind(local);
     let socket = socket.and_then(|socket| socket.connect(address).map(|()| socket));
     let socket = socket.ok();
@@ -37,14 +37,14 @@ pub(crate) fn to(address: SocketAddr, source: Option<IpAddr>) -> NetworkPathFact
         is_this_host: is_this_host(address.ip(), here),
         place: match (namespace_link, is_in_namespace) {
             (Some(_), true) => Place::NamespaceOfThisHost,
-            // Routers on the way to an address of IPv6 are not known.
+            // Routers to an IPv6 address are not read.
             (Some(_), false) if address.is_ipv4() => Place::PerhapsThisHost,
             (Some(_), false) | (None, _) => Place::NotKnownHere,
         },
         mtu_bytes: of_interface("mtu").and_then(|text| text.parse().ok()),
         path_mtu_bytes: path_mtu.and_then(|mtu| u64::try_from(mtu).ok()),
         gateway: gateway.map(|gateway| gateway.to_string()),
-        // Interfaces without a speed say -1, or nothing.
+        // Interfaces without a speed return -1, or nothing.
         link_mbit_per_s: of_interface("speed").and_then(|text| text.parse().ok()),
         is_wireless: interface.as_ref().is_some_and(|name| {
             let folder = Path::new(INTERFACES).join(name);
@@ -54,14 +54,14 @@ pub(crate) fn to(address: SocketAddr, source: Option<IpAddr>) -> NetworkPathFact
     }
 }
 
-/// What `/sys` says of an interface; nothing where that is of another network namespace.
+/// Reads a value of an interface from `/sys`; `None` if `/sys` shows another network namespace.
 fn of_interface(interface: &str, name: &str) -> Option<String> {
     let of = |name: &str| line_of(&format!("{INTERFACES}/{interface}/{name}"));
     let index = nix::net::if_::if_nametoindex(interface).ok()?;
     (of("ifindex")?.parse() == Ok(index)).then(|| of(name))?
 }
 
-/// The interface that has this address.
+/// Returns the name of the interface that has this address.
 fn interface_of(here: IpAddr) -> Option<String> {
     let ip = |address: SockaddrStorage| match (address.as_sockaddr_in(), address.as_sockaddr_in6())
     {
@@ -75,7 +75,7 @@ fn interface_of(here: IpAddr) -> Option<String> {
         .map(|interface| interface.interface_name)
 }
 
-/// The first router on the way to an address of IPv4; the kernel's table for IPv6 is not asked.
+/// Returns the first router on the path to an IPv4 address; the kernel's IPv6 table is not read.
 fn gateway(there: IpAddr) -> Option<Ipv4Addr> {
     let IpAddr::V4(there) = there else {
         return None;
@@ -87,7 +87,7 @@ fn gateway(there: IpAddr) -> Option<Ipv4Addr> {
     let is_on_it = |route: &&procfs::net::RouteEntry| {
         u32::from(there) & u32::from(route.mask) == u32::from(route.destination)
     };
-    // The longest prefix, and of these the cheapest.
+    // The longest prefix, and of these the lowest metric.
     let route = routes
         .iter()
         .filter(is_on_it)

@@ -1,5 +1,5 @@
-//! Other network namespaces of this host: containers, and what `ip netns` makes. What answers there shares
-//! the processors with this process, though its address is none of this namespace's.
+//! Other network namespaces of this host: containers, and those of `ip netns`. A server in one of
+//! them shares the processors with this process, although its address is not in this namespace.
 
 use crate::addresses::{Netlink, interfaces};
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
@@ -9,16 +9,16 @@ use std::io::Read as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-/// Processes whose namespaces are looked at, at most.
+/// Maximum number of processes whose namespaces are inspected.
 const PROCESSES_MAX: usize = 10_000;
-/// A longer table of a namespace is read no further.
+/// Maximum length read of a namespace's table.
 const TABLE_MAX: u64 = 1 << 20;
-/// Interfaces on others are followed so far.
+/// Maximum depth of stacked interfaces that are followed.
 const DEPTH_MAX: u32 = 4;
 
-/// Whether an interface leads to network namespaces of this host and, as far as this one sees, nowhere else: a
-/// veth, a bridge of such, or a MAC-VLAN on one of them. `/sys` is not asked: it may be that of another
-/// namespace.
+/// Returns whether an interface leads to network namespaces of this host and, as seen from this
+/// namespace, nowhere else: a veth, a bridge of veths, or a MAC-VLAN on one of them. `/sys` is not
+/// read: it may show another namespace.
 pub(super) fn leads_to_one(interface: &str) -> bool {
     let listed = Netlink::open().and_then(|mut netlink| interfaces(&mut netlink));
     let links: Vec<Link> = listed.unwrap_or_default().iter().map(Link::of).collect();
@@ -32,9 +32,9 @@ struct Link {
     name: String,
     index: u32,
     kind: Option<InfoKind>,
-    /// The interface that it is on, if that is in this namespace.
+    /// Index of the underlying interface, if that is in this namespace.
     parent: Option<u32>,
-    /// The bridge that it is a port of.
+    /// Index of the bridge that the interface is a port of.
     bridge: Option<u32>,
 }
 
@@ -72,7 +72,7 @@ fn leads(links: &[Link], link: &Link, depth: u32) -> bool {
         Some(InfoKind::Bridge) => {
             let is_port = |other: &&Link| other.bridge == Some(link.index);
             let mut ports = links.iter().filter(is_port);
-            // An empty bridge leads nowhere, and `all` would say that it leads there.
+            // An empty bridge leads nowhere, but `all` would be true for it.
             ports.next().is_some_and(led) && ports.all(led)
         }
         Some(InfoKind::MacVlan) => {
@@ -83,7 +83,8 @@ fn leads(links: &[Link], link: &Link, depth: u32) -> bool {
     }
 }
 
-/// Whether another network namespace, of a process that this one may look at, has the address.
+/// Returns whether another network namespace has the address. Only namespaces of processes that
+/// this process may inspect are checked.
 pub(super) fn have(address: IpAddr) -> bool {
     let Ok(own) = fs::read_link("/proc/self/ns/net") else {
         return false;
@@ -117,7 +118,7 @@ fn read(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// `|-- 10.0.0.2` and, in the next line, `/32 host LOCAL`.
+/// Parses `|-- 10.0.0.2` and, in the next line, `/32 host LOCAL`.
 fn has_in_trie(table: &str, address: IpAddr) -> bool {
     let address = address.to_string();
     let lines = || table.lines().map(str::trim_start);
@@ -129,7 +130,7 @@ fn has_in_trie(table: &str, address: IpAddr) -> bool {
     })
 }
 
-/// An address in 32 digits, then numbers, then the interface.
+/// Parses an address of 32 digits, then numbers, then the interface.
 fn has_in_list(table: &str, address: IpAddr) -> bool {
     let IpAddr::V6(address) = address else {
         return false;
